@@ -20,15 +20,17 @@ pub fn cpu_quota(root: &Root) -> Option<f64> {
         share(quota, period)
     });
     let one = groups(root, "cpu").into_iter().filter_map(|group| {
-        let file = |name: &str| root.text(&format!("{group}/cpu.cfs_{name}_us"));
-        share(&file("quota")?, &file("period")?)
+        let quota = root.text(&format!("{group}/cpu.cfs_quota_us"))?;
+        let period = root.text(&format!("{group}/cpu.cfs_period_us"))?;
+        share(&quota, &period)
     });
     two.chain(one).min_by(f64::total_cmp)
 }
 
 /// `max` and -1 are no quota.
 fn share(quota: &str, period: &str) -> Option<f64> {
-    let (quota, period): (u32, u32) = (quota.parse().ok()?, period.parse().ok()?);
+    let quota: u32 = quota.parse().ok()?;
+    let period: u32 = period.parse().ok()?;
     (period > 0).then(|| f64::from(quota) / f64::from(period))
 }
 
@@ -44,8 +46,9 @@ pub fn groups(root: &Root, controller: &str) -> Vec<String> {
     let membership = root.text("/proc/self/cgroup").unwrap_or_default();
     let own = membership.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next()?, parts.next()?);
-        controllers.split(',').any(|it| it == controller).then(|| path.to_owned())
+        let mut controllers = parts.next()?.split(',');
+        let path = parts.next()?;
+        controllers.any(|name| name == controller).then(|| path.to_owned())
     });
     let mounts: &[&str] = match controller {
         "" => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],

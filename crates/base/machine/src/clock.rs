@@ -29,9 +29,9 @@ pub fn clock_grain() -> ClockGrain {
     }
     let steps = reads.windows(2).map(|pair| pair[1] - pair[0]);
     let resolution = steps.filter(|&step| step > 0).min().unwrap_or(0);
+    let whole = reads[READS - 1] - reads[0];
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a moment stay far below 2^53")]
-    let (whole, resolution) = ((reads[READS - 1] - reads[0]) as f64, resolution as f64);
-    ClockGrain { resolution_ns: resolution, overhead_ns: whole / (READS - 1) as f64 }
+    ClockGrain { resolution_ns: resolution as f64, overhead_ns: whole as f64 / (READS - 1) as f64 }
 }
 
 /// One moment on the clocks that should run alike.
@@ -53,7 +53,7 @@ pub struct ClockDrift {
 }
 
 impl ClockMark {
-    /// Now.
+    /// Reads all three clocks, one right after the other.
     #[must_use]
     pub fn now() -> Self {
         Self {
@@ -69,15 +69,17 @@ impl ClockMark {
     pub fn drift(first: Self, middle: Self, last: Self) -> Option<ClockDrift> {
         let monotonic = span(first.monotonic_ns, last.monotonic_ns)?;
         let raw = span(first.raw_ns, last.raw_ns)?;
-        let rate = |from: Self, to: Self| {
-            Some(span(from.counter?, to.counter?)? / span(from.monotonic_ns, to.monotonic_ns)?)
-        };
-        let rates = rate(first, middle).zip(rate(middle, last));
+        let rates = counter_rate(first, middle).zip(counter_rate(middle, last));
         Some(ClockDrift {
             slew_ppm: (monotonic / raw - 1.0) * 1e6,
             counter_ppm: rates.map(|(before, after)| (after / before - 1.0) * 1e6),
         })
     }
+}
+
+/// Ticks of the CPU's counter in a nanosecond of the monotonic clock.
+fn counter_rate(from: ClockMark, to: ClockMark) -> Option<f64> {
+    Some(span(from.counter?, to.counter?)? / span(from.monotonic_ns, to.monotonic_ns)?)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "differences stay far below 2^53 for a month")]
@@ -119,7 +121,8 @@ mod tests {
             raw_ns,
             counter: Some(counter),
         };
-        let (first, middle) = (mark(0, 0, 0), mark(1000, 999_990_000, 2_000_000_000));
+        let first = mark(0, 0, 0);
+        let middle = mark(1000, 999_990_000, 2_000_000_000);
         let last = mark(2000, 1_999_980_000, 4_000_020_000);
         let drift = ClockMark::drift(first, middle, last).unwrap();
         assert!((drift.slew_ppm - 10.0).abs() < 0.01, "{drift:?}");

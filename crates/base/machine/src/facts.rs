@@ -26,8 +26,9 @@ const FEATURES: [&str; 12] = [
 #[must_use]
 pub fn facts(root: &Root, plumb: &str) -> Facts {
     let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
-    let flags = field(&cpuinfo, "flags").or_else(|| field(&cpuinfo, "Features"));
-    let flags = flags.unwrap_or_default();
+    // x86 calls them flags, ARM features.
+    let flags =
+        field(&cpuinfo, "flags").or_else(|| field(&cpuinfo, "Features")).unwrap_or_default();
     let features = FEATURES.iter().filter(|f| flags.split_whitespace().any(|flag| flag == **f));
     let cpus = allowed_cpus(root);
     Facts {
@@ -54,12 +55,14 @@ fn allowed_cpus(root: &Root) -> Vec<u32> {
     }
 }
 
+/// The core of a CPU: the first of the CPUs that share it.
+fn core(root: &Root, cpu: u32) -> u32 {
+    let file = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    root.text(&file).and_then(|list| list.split(',').flat_map(range).min()).unwrap_or(cpu)
+}
+
 /// Cores and nodes of these CPUs; a CPU of which the kernel tells nothing is a core of node 0.
 fn places(root: &Root, cpus: &[u32]) -> Vec<CpuPlace> {
-    let core = |cpu: u32| {
-        let file = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        root.text(&file).and_then(|list| list.split(',').flat_map(range).min()).unwrap_or(cpu)
-    };
     let nodes: Vec<(u32, Vec<u32>)> = root
         .names("/sys/devices/system/node")
         .iter()
@@ -73,7 +76,7 @@ fn places(root: &Root, cpus: &[u32]) -> Vec<CpuPlace> {
         .collect();
     let node =
         |cpu: u32| nodes.iter().find(|(_, cpus)| cpus.contains(&cpu)).map_or(0, |(node, _)| *node);
-    cpus.iter().map(|&cpu| CpuPlace { cpu, core: core(cpu), node: node(cpu) }).collect()
+    cpus.iter().map(|&cpu| CpuPlace { cpu, core: core(root, cpu), node: node(cpu) }).collect()
 }
 
 /// Where /proc is not mounted, the scheduler knows.
@@ -110,13 +113,14 @@ pub fn caches(root: &Root) -> impl Iterator<Item = Cache> {
     let base = "/sys/devices/system/cpu/cpu0/cache";
     let indices = root.names(base).into_iter().filter(|name| name.starts_with("index"));
     indices.filter_map(move |index| {
-        let file = |name: &str| format!("{base}/{index}/{name}");
-        let kib: u64 = root.text(&file("size"))?.strip_suffix('K')?.parse().ok()?;
+        let folder = format!("{base}/{index}");
+        let size = root.text(&format!("{folder}/size"))?;
+        let kib: u64 = size.strip_suffix('K')?.parse().ok()?;
         Some(Cache {
-            level: root.number(&file("level"))?,
-            kind: root.text(&file("type"))?,
+            level: root.number(&format!("{folder}/level"))?,
+            kind: root.text(&format!("{folder}/type"))?,
             bytes: kib.saturating_mul(1024),
-            shared: root.text(&file("shared_cpu_list")),
+            shared: root.text(&format!("{folder}/shared_cpu_list")),
         })
     })
 }

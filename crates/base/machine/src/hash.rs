@@ -12,8 +12,11 @@ pub fn of_facts(prefix: &str, facts: &BTreeMap<String, String>) -> String {
 
 /// The same over bytes.
 pub fn of_bytes(prefix: &str, bytes: &[u8]) -> String {
-    let eat = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, eat);
+    // FNV-1a of 64 bits.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in bytes {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
     format!("{prefix}:{hash:016x}")
 }
 

@@ -29,8 +29,9 @@ impl Root {
     /// The trimmed text of a file; None when it can't be read or is empty.
     #[must_use]
     pub fn text(&self, path: &str) -> Option<String> {
-        let text = fs::read_to_string(self.path(path)).ok()?;
-        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        let whole = fs::read_to_string(self.path(path)).ok()?;
+        // Files of the device tree end in NUL.
+        let text = whole.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         (!text.is_empty()).then(|| text.to_owned())
     }
 
@@ -66,8 +67,7 @@ impl Root {
 /// The value of the first line that starts with `key` and a colon or white space.
 pub fn field(text: &str, key: &str) -> Option<String> {
     text.lines().find_map(|line| {
-        let rest = line.strip_prefix(key)?;
-        let rest = rest.trim_start();
+        let rest = line.strip_prefix(key)?.trim_start();
         let value = rest.strip_prefix(':').unwrap_or(rest).trim();
         Some(value.to_owned())
     })

@@ -11,8 +11,12 @@ use crate::root::Root;
 /// This machine, with what a target directory lies on.
 #[must_use]
 pub fn target(root: &Root, host: Host, dir: &Path) -> Target {
-    let (machine, environment) = (machine(root), environment(root, dir));
-    Target { name: "local".into(), host, machine, environment }
+    Target {
+        name: "local".into(),
+        host,
+        machine: machine(root),
+        environment: environment(root, dir),
+    }
 }
 
 /// An environment with the facts of the machines on which servers run, so that they are stored with a run and compared.
@@ -24,8 +28,7 @@ pub fn with_far_ends<'f>(
     for target in far_ends {
         let host = target.host.known().map(|host| ("host".to_owned(), host.to_owned()));
         let facts = target.machine.facts.iter().chain(&target.environment.facts);
-        let facts = facts.map(|(name, value)| (name.clone(), value.clone())).chain(host);
-        for (name, value) in facts {
+        for (name, value) in facts.map(|(name, value)| (name.clone(), value.clone())).chain(host) {
             here = with_fact(&here, &format!("{OF_FAR_END}{name}"), value);
         }
     }

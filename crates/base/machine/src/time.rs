@@ -16,7 +16,7 @@ pub struct Moment {
     pub unix_ns: i64,
 }
 
-/// Now.
+/// Reads the wall clock and the monotonic clock.
 #[must_use]
 pub fn now() -> Moment {
     let time = clock_gettime(ClockId::Monotonic);

@@ -175,12 +175,14 @@ fn every_fact_that_is_read_is_listed_and_nearly_every_listed_one_is_read_somewhe
 /// The mark of a tree's machine, and a line a symptom.
 fn diagnosed(name: &str) -> String {
     let tree = trees::tree(name);
-    let (root, activity) = (Root::at(tree.path()), MachineActivity::default());
+    let root = Root::at(tree.path());
+    let activity = MachineActivity::default();
     let dir = Path::new("/");
     let input = DiagnosisInput { root: &root, dir, room: None, activity: &activity, audited: true };
     let found = diagnose(&input).unwrap();
-    let line =
-        |it: &plumb_model::Symptom| format!("{} {}: {}", it.severity.word(), it.name, it.evidence);
+    let line = |symptom: &plumb_model::Symptom| {
+        format!("{} {}: {}", symptom.severity.word(), symptom.name, symptom.evidence)
+    };
     let head = format!("{}, {} points", found.grade(), found.points());
     std::iter::once(head).chain(found.symptoms.iter().map(line)).collect::<Vec<_>>().join("\n")
 }
@@ -273,7 +275,8 @@ fn whatever_stands_in_a_file_nothing_breaks() {
     {
         let tree = trees::tree(name);
         let root = Root::at(tree.path());
-        let (activity, dir) = (MachineActivity::default(), Path::new("/"));
+        let activity = MachineActivity::default();
+        let dir = Path::new("/");
         let input =
             DiagnosisInput { root: &root, dir, room: None, activity: &activity, audited: true };
         for path in text.lines().filter_map(|line| line.strip_prefix("== ")) {

@@ -19,9 +19,9 @@ pub const ZRAM: &str = "zram";
 pub const DIR: &str = "dir";
 
 /// How long something that has just been let go may stay busy.
-const PATIENCE: Duration = Duration::from_secs(10);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often it is tried again.
-const STEP: Duration = Duration::from_millis(20);
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A medium while it is built.
 pub struct Building<'s> {
@@ -55,8 +55,8 @@ impl<'s> Building<'s> {
     }
 
     /// What has to be undone, in the order in which it was done.
-    pub fn standing(mut self) -> Standing {
-        Standing(std::mem::take(&mut self.undo))
+    pub fn standing(mut self) -> StandingMedium {
+        StandingMedium(std::mem::take(&mut self.undo))
     }
 
     /// A fresh folder for keys and mounts.
@@ -149,10 +149,10 @@ impl<'s> Building<'s> {
             if let Ok(Some(status)) = daemon.try_wait() {
                 break Err(format!("{name} ended with {status}"));
             }
-            if begun.elapsed() > PATIENCE {
-                break Err(format!("{name} {or} after {} s", PATIENCE.as_secs()));
+            if begun.elapsed() > BUSY_TIMEOUT {
+                break Err(format!("{name} {or} after {} s", BUSY_TIMEOUT.as_secs()));
             }
-            std::thread::sleep(STEP);
+            std::thread::sleep(RETRY_INTERVAL);
         };
         self.undo.push(Undo::Daemon(daemon));
         ready.map_err(StartError::Failed)
@@ -166,15 +166,15 @@ impl Drop for Building<'_> {
 }
 
 /// A medium that stands.
-pub struct Standing(Vec<Undo>);
+pub struct StandingMedium(Vec<Undo>);
 
-impl plumb_protocol::Held for Standing {
+impl plumb_protocol::Held for StandingMedium {
     fn clean(mut self: Box<Self>) -> Result<(), Failure> {
         undo(&mut self.0)
     }
 }
 
-impl Drop for Standing {
+impl Drop for StandingMedium {
     fn drop(&mut self) {
         let _ = undo(&mut self.0);
     }
@@ -184,6 +184,7 @@ impl Drop for Standing {
 fn undo(steps: &mut Vec<Undo>) -> Result<(), Failure> {
     let mut outcome = Ok(());
     while let Some(step) = steps.pop() {
+        // A step that fails does not keep the others from being undone; the first error is reported.
         let done = match step {
             Undo::Unmount(folder) => unmount(&folder),
             Undo::Close(device) => {
@@ -194,8 +195,9 @@ fn undo(steps: &mut Vec<Undo>) -> Result<(), Failure> {
                 std::fs::remove_dir_all(&path).map_err(|error| Failure::io(path.display(), &error))
             }
             Undo::Daemon(mut daemon) => {
-                let _ = daemon.kill();
-                let _ = daemon.wait();
+                // It may have ended already; what counts is that it is reaped.
+                drop(daemon.kill());
+                drop(daemon.wait());
                 Ok(())
             }
         };
@@ -209,7 +211,7 @@ fn unmount(folder: &Path) -> Result<(), Failure> {
     let begun = Instant::now();
     loop {
         match run(tool("umount").arg("--").arg(folder), &[]) {
-            Err(_) if begun.elapsed() < PATIENCE => std::thread::sleep(STEP),
+            Err(_) if begun.elapsed() < BUSY_TIMEOUT => std::thread::sleep(RETRY_INTERVAL),
             done => return done,
         }
     }
@@ -217,8 +219,12 @@ fn unmount(folder: &Path) -> Result<(), Failure> {
 
 /// Whether something else lies on a folder than on the one that it is in.
 fn is_mounted(folder: &Path) -> bool {
-    let device = |path: &Path| std::fs::metadata(path).map(|it| it.dev()).ok();
     folder.parent().is_some_and(|above| device(folder) != device(above))
+}
+
+/// The number of the device that a file or folder lies on.
+fn device(path: &Path) -> Option<u64> {
+    std::fs::metadata(path).ok().map(|metadata| metadata.dev())
 }
 
 /// What the system says of a file or folder.

@@ -4,33 +4,33 @@ use plumb_machine::Root;
 use plumb_protocol::StartError;
 
 use crate::building::Building;
-use crate::needs::Missing;
+use crate::needs::MissingNeed;
 
 /// One layer of a medium: a file in `layers/` with its manual beside it.
 #[derive(Debug)]
 pub struct Layer {
-    /// Its name.
+    /// The word for it in `medium=`.
     pub name: &'static str,
     /// What it is, in a line.
     pub summary: &'static str,
     /// What may stand behind a colon.
-    pub takes: Takes,
-    /// Its manual.
+    pub takes: LayerOption,
+    /// Its manual page, in Markdown.
     pub manual: &'static str,
     /// What it lies on.
-    pub on: On,
+    pub on: LayerBase,
     /// What it offers to those above.
-    pub gives: Gives,
+    pub gives: LayerSurface,
     /// What this machine lacks for it.
-    pub missing: fn(&Root) -> Option<Missing>,
+    pub missing: fn(&Root) -> Option<MissingNeed>,
     /// Lays it on what was built so far, with its option.
     pub lay: fn(&mut Building<'_>, &str) -> Result<(), StartError>,
 }
 
 /// What may stand behind the colon of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
-    /// Nothing.
+pub enum LayerOption {
+    /// The layer has no option.
     Nothing,
     /// A size: `ram:1GiB`.
     Size,
@@ -38,8 +38,8 @@ pub enum Takes {
     MountOptions,
 }
 
-impl Takes {
-    /// In words.
+impl LayerOption {
+    /// The words for it in lists and error messages.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Takes {
 
 /// What a layer lies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum On {
+pub enum LayerBase {
     /// Nothing: it is the lowest.
     Nothing,
     /// A folder: that of the run, or one in a filesystem below.
@@ -65,8 +65,8 @@ pub enum On {
 
 /// What a layer offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gives {
-    /// A folder.
+pub enum LayerSurface {
+    /// A folder in which files can be made.
     Folder,
     /// A block device.
     Device,

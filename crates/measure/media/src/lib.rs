@@ -17,5 +17,5 @@ pub use building::{DIR, INDEX, MEDIUM, ZRAM};
 pub use layer::Layer;
 pub use layers::LAYERS;
 pub use medium::{Medium, named};
-pub use needs::Missing;
+pub use needs::MissingNeed;
 pub use worker::WORKER;

@@ -4,9 +4,9 @@ use std::fmt;
 
 use plumb_machine::Root;
 
-use crate::layer::{Gives, Layer, On, Takes};
+use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
 use crate::layers::LAYERS;
-use crate::needs::Missing;
+use crate::needs::MissingNeed;
 
 /// A stack of layers, from below, each with its option; the last one gives a folder.
 #[derive(Debug)]
@@ -20,11 +20,14 @@ pub fn named(name: &str) -> Option<&'static Layer> {
 
 impl fmt::Display for Medium {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let written = |(layer, option): &(&Layer, String)| match option.as_str() {
-            "" => layer.name.to_owned(),
-            option => format!("{}:{option}", layer.name),
-        };
-        f.write_str(&self.0.iter().map(written).collect::<Vec<_>>().join("+"))
+        for (place, (layer, option)) in self.0.iter().enumerate() {
+            let plus = if place > 0 { "+" } else { "" };
+            write!(f, "{plus}{}", layer.name)?;
+            if !option.is_empty() {
+                write!(f, ":{option}")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -34,22 +37,7 @@ impl Medium {
     /// # Errors
     /// What is wrong with it, and a stack that can be.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let part = |part: &str| -> Result<_, String> {
-            let (name, option) = part.split_once(':').unwrap_or((part, ""));
-            let layer = named(name).ok_or_else(|| unknown(name))?;
-            match (layer.takes, option) {
-                (_, "") if !part.contains(':') => Ok(()),
-                (Takes::Nothing, _) => Err(format!("`{name}` takes no option")),
-                (takes, "") => Err(format!("`{name}:` takes {}", takes.words())),
-                (Takes::Size, size) => {
-                    plumb_units::parse_bytes(size).map(|_| ()).map_err(|error| error.to_string())
-                }
-                (Takes::MountOptions, _) => Ok(()),
-            }?;
-            Ok((layer, option.to_owned()))
-        };
-        let layers = text.split('+').map(part).collect::<Result<Vec<_>, _>>()?;
-        let medium = Self(layers);
+        let medium = Self(text.split('+').map(parse_layer).collect::<Result<_, _>>()?);
         match medium.wrong() {
             None => Ok(medium),
             Some(why) => Err(format!("{why}; try medium={}", medium.mended())),
@@ -69,9 +57,9 @@ impl Medium {
 
     /// What this machine, or this user, lacks for it; nothing is tried.
     #[must_use]
-    pub fn missing(&self, root: &Root) -> Option<Missing> {
+    pub fn missing(&self, root: &Root) -> Option<MissingNeed> {
         if !rustix::process::geteuid().is_root() {
-            return Some(Missing::new("a medium needs root", "start plumb as root"));
+            return Some(MissingNeed::new("a medium needs root", "start plumb as root"));
         }
         self.0.iter().find_map(|(layer, _)| (layer.missing)(root))
     }
@@ -81,69 +69,91 @@ impl Medium {
         let mut below: Option<&Layer> = None;
         for (layer, _) in &self.0 {
             let name = layer.name;
-            let gives = below.map_or(Gives::Folder, |it| it.gives);
+            let gives = below.map_or(LayerSurface::Folder, |below| below.gives);
             let fits = match layer.on {
-                On::Nothing => below.is_none(),
-                On::Folder => gives == Gives::Folder,
-                On::Device => gives == Gives::Device,
-                On::Filesystem(wanted) => below.is_some_and(|it| it.name == wanted),
+                LayerBase::Nothing => below.is_none(),
+                LayerBase::Folder => gives == LayerSurface::Folder,
+                LayerBase::Device => gives == LayerSurface::Device,
+                LayerBase::Filesystem(wanted) => below.is_some_and(|below| below.name == wanted),
             };
             if !fits {
                 return Some(match layer.on {
-                    On::Nothing => format!("`{name}` lies on nothing, so it comes first"),
-                    On::Folder => format!("`{name}` lies on a folder, not on a device"),
-                    On::Device => format!("`{name}` lies on a device"),
-                    On::Filesystem(wanted) => format!("`{name}` lies on {wanted}"),
+                    LayerBase::Nothing => format!("`{name}` lies on nothing, so it comes first"),
+                    LayerBase::Folder => format!("`{name}` lies on a folder, not on a device"),
+                    LayerBase::Device => format!("`{name}` lies on a device"),
+                    LayerBase::Filesystem(wanted) => format!("`{name}` lies on {wanted}"),
                 });
             }
             below = Some(layer);
         }
-        let last = below.map(|it| (it.gives, it.name));
-        match last {
-            Some((Gives::Device, name)) => Some(format!("`{name}` is a device without files")),
-            _ => None,
-        }
+        let last = below.filter(|last| last.gives == LayerSurface::Device)?;
+        Some(format!("`{}` is a device without files", last.name))
     }
 
     /// The nearest stack that can be: the layers in their usual order, with what they lack.
     fn mended(&self) -> String {
-        let mut layers: Vec<(&'static Layer, String)> = Vec::new();
-        let mut add = |layer: &'static Layer, option: &str| {
-            if layers.iter().all(|(it, _)| it.name != layer.name) {
-                layers.push((layer, option.to_owned()));
-            }
-        };
-        let mine = |place: usize| self.0.iter().filter(move |(layer, _)| rank(layer) == place);
-        let overlays_need = mine(3).find_map(|(layer, _)| match layer.on {
-            On::Filesystem(name) => named(name),
+        let overlays_need = self.of_rank(3).find_map(|(layer, _)| match layer.on {
+            LayerBase::Filesystem(name) => named(name),
             _ => None,
         });
-        let needs_device = mine(0).chain(mine(1)).chain(mine(2)).next().is_some();
-        let bases = mine(0).count();
-        mine(0).take(1).for_each(|(layer, option)| add(layer, option));
-        if bases == 0 && (needs_device || overlays_need.is_some()) {
-            named("ram").into_iter().for_each(|layer| add(layer, ""));
+        let needs_device = self.0.iter().any(|(layer, _)| rank(layer) < 3);
+        let mut mended = Self(Vec::new());
+        // One base, the first that was typed; all that needs a device gets one.
+        mended.extend(self.of_rank(0).take(1));
+        if mended.0.is_empty() && (needs_device || overlays_need.is_some()) {
+            mended.extend(named("ram").map(|layer| (layer, "")));
         }
-        mine(1).for_each(|(layer, option)| add(layer, option));
-        match overlays_need {
-            Some(layer) => add(layer, ""),
-            None => mine(2).take(1).for_each(|(layer, option)| add(layer, option)),
+        mended.extend(self.of_rank(1));
+        // One filesystem: the one that an overlay needs, or the first that was typed.
+        if let Some(layer) = overlays_need {
+            mended.extend([(layer, "")]);
+        } else if self.of_rank(2).next().is_some() {
+            mended.extend(self.of_rank(2).take(1));
+        } else if needs_device {
+            mended.extend(named("ext4").map(|layer| (layer, "")));
         }
-        if overlays_need.is_none() && mine(2).next().is_none() && needs_device {
-            named("ext4").into_iter().for_each(|layer| add(layer, ""));
-        }
-        mine(3).for_each(|(layer, option)| add(layer, option));
-        let mended = Self(layers);
+        mended.extend(self.of_rank(3));
         if mended.wrong().is_none() { mended.to_string() } else { "ram+ext4".into() }
     }
+
+    /// The layers of this rank, in the order in which they were typed.
+    fn of_rank(&self, wanted: usize) -> impl Iterator<Item = (&'static Layer, &str)> {
+        self.layers().filter(move |(layer, _)| rank(layer) == wanted)
+    }
+
+    /// Lays more layers on top; one that is there already is left out.
+    fn extend<'o>(&mut self, layers: impl IntoIterator<Item = (&'static Layer, &'o str)>) {
+        for (layer, option) in layers {
+            if !self.has(layer.name) {
+                self.0.push((layer, option.to_owned()));
+            }
+        }
+    }
+}
+
+/// One layer, as `LAYER` or `LAYER:OPTION`.
+fn parse_layer(part: &str) -> Result<(&'static Layer, String), String> {
+    let (name, option) = part.split_once(':').unwrap_or((part, ""));
+    let layer = named(name).ok_or_else(|| unknown(name))?;
+    match (layer.takes, option) {
+        (_, "") if !part.contains(':') => {}
+        (LayerOption::Nothing, _) => return Err(format!("`{name}` takes no option")),
+        (takes, "") => return Err(format!("`{name}:` takes {}", takes.words())),
+        (LayerOption::Size, size) => {
+            plumb_units::parse_bytes(size).map_err(|error| error.to_string())?;
+        }
+        // What a filesystem takes is known to its mount only.
+        (LayerOption::MountOptions, _) => {}
+    }
+    Ok((layer, option.to_owned()))
 }
 
 /// Where layers usually lie: devices, what maps them, filesystems, and what lies on these.
 fn rank(layer: &Layer) -> usize {
     match (layer.on, layer.gives) {
-        (On::Nothing | On::Folder, Gives::Device) => 0,
-        (On::Device, Gives::Device) => 1,
-        (On::Device, Gives::Folder | Gives::Target) => 2,
+        (LayerBase::Nothing | LayerBase::Folder, LayerSurface::Device) => 0,
+        (LayerBase::Device, LayerSurface::Device) => 1,
+        (LayerBase::Device, LayerSurface::Folder | LayerSurface::Target) => 2,
         _ => 3,
     }
 }

@@ -5,14 +5,14 @@ use plumb_workload_kit::tool::program;
 
 /// What a machine lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
-    /// What.
+pub struct MissingNeed {
+    /// What is missing, as a sentence for people.
     pub why: String,
     /// What would mend it; may be empty.
     pub fix: String,
 }
 
-impl Missing {
+impl MissingNeed {
     /// What is missing, and what would help.
     pub fn new(why: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { why: why.into(), fix: fix.into() }
@@ -20,9 +20,11 @@ impl Missing {
 }
 
 /// That this program, of this package, is not installed.
-pub fn no_program(name: &str, package: &str) -> Option<Missing> {
-    let missing = || Missing::new(format!("{name} is not installed"), install(package));
-    program(name).is_none().then(missing)
+pub fn no_program(name: &str, package: &str) -> Option<MissingNeed> {
+    if program(name).is_some() {
+        return None;
+    }
+    Some(MissingNeed::new(format!("{name} is not installed"), install(package)))
 }
 
 /// What to type for a package of Debian.
@@ -31,17 +33,21 @@ fn install(package: &str) -> String {
 }
 
 /// That the kernel has no such filesystem, neither built in nor as a module.
-pub fn no_filesystem(root: &Root, name: &str) -> Option<Missing> {
+pub fn no_filesystem(root: &Root, name: &str) -> Option<MissingNeed> {
     let known = root.text("/proc/filesystems").unwrap_or_default();
     let has = known.lines().any(|line| line.split_whitespace().last() == Some(name));
-    let missing = || Missing::new(format!("this kernel has no {name}"), "another filesystem");
-    (!has && !has_module(root, name)).then(missing)
+    if has || has_module(root, name) {
+        return None;
+    }
+    Some(MissingNeed::new(format!("this kernel has no {name}"), "another filesystem"))
 }
 
 /// That there is no such file, and no module that would make it.
-pub fn no_file(root: &Root, path: &str, module: &str, fix: &str) -> Option<Missing> {
-    let missing = || Missing::new(format!("this kernel has no {module} ({path})"), fix);
-    (!root.path(path).exists() && !has_module(root, module)).then(missing)
+pub fn no_file(root: &Root, path: &str, module: &str, fix: &str) -> Option<MissingNeed> {
+    if root.path(path).exists() || has_module(root, module) {
+        return None;
+    }
+    Some(MissingNeed::new(format!("this kernel has no {module} ({path})"), fix))
 }
 
 /// Whether the running kernel can load this module. Dashes and underscores mean the same in names of modules.
@@ -50,14 +56,14 @@ pub fn has_module(root: &Root, name: &str) -> bool {
     let lists = ["modules.dep", "modules.builtin"];
     let text = lists.map(|list| root.text(&format!("/lib/modules/{release}/{list}")));
     let wanted = name.replace('-', "_");
-    text.into_iter().flatten().any(|text| {
-        let file = |line: &str| {
-            let path = line.split(':').next().unwrap_or_default().to_owned();
-            let file = path.rsplit('/').next().unwrap_or_default().replace('-', "_");
-            file.split('.').next().unwrap_or_default().to_owned()
-        };
-        text.lines().any(|line| file(line) == wanted)
-    })
+    text.into_iter().flatten().any(|text| text.lines().any(|line| module_of(line) == wanted))
+}
+
+/// The module of a line like `kernel/fs/xfs/xfs.ko.zst: kernel/lib/libcrc32c.ko.zst`, with underscores.
+fn module_of(line: &str) -> String {
+    let path = line.split(':').next().unwrap_or_default();
+    let file = path.rsplit('/').next().unwrap_or_default();
+    file.split('.').next().unwrap_or_default().replace('-', "_")
 }
 
 #[cfg(test)]

@@ -6,21 +6,21 @@ use plumb_machine::Root;
 use plumb_protocol::{Start, StartError};
 
 /// What a layer takes unless told otherwise: the same whatever is free, so that two media are alike.
-const USUAL: u64 = 2 << 30;
+const DEFAULT_SIZE: u64 = 2 << 30;
 /// The smallest that any filesystem here can be made on.
 const SMALLEST: u64 = 64 << 20;
 /// What a layer takes at most of what is free: 4 in 5.
 const SHARE: (u64, u64) = (4, 5);
 
 /// What a layer lies in.
-pub struct Room {
+pub struct FreeRoom {
     /// For people: `in /srv`, `of memory`.
     pub place: String,
     /// Bytes that are free.
     pub free: u64,
 }
 
-impl Room {
+impl FreeRoom {
     /// On the filesystem of this folder.
     ///
     /// # Errors
@@ -48,14 +48,16 @@ impl Room {
     /// When it is no size, or there is too little room, with both figures.
     pub fn size(&self, layer: &str, asked: &str) -> Result<u64, StartError> {
         let size = match asked {
-            "" => USUAL,
-            text => plumb_units::parse_bytes(text)
-                .map_err(|error| StartError::Failed(error.to_string()))?,
+            "" => DEFAULT_SIZE,
+            text => {
+                plumb_units::parse_bytes(text).map_err(|error| StartError::Failed(error.to_string()))?
+            }
         };
+        // Down to whole MiB, as sizes are shown.
         let size = size >> 20 << 20;
-        let show = |bytes: u64| format!("{} MiB", bytes >> 20);
         if size < SMALLEST {
-            let (size, least) = (show(size), show(SMALLEST));
+            let size = in_mib(size);
+            let least = in_mib(SMALLEST);
             let why = format!("`{layer}` of {size} is too small: a filesystem wants {least}");
             return Err(StartError::unsupported(
                 why,
@@ -63,9 +65,11 @@ impl Room {
             ));
         }
         if size > self.free / SHARE.1 * SHARE.0 {
-            let (size, free, place) = (show(size), show(self.free), &self.place);
             let why = format!(
-                "`{layer}` of {size} would take more than 80 % of the {free} that are free {place}"
+                "`{layer}` of {} would take more than 80 % of the {} that are free {}",
+                in_mib(size),
+                in_mib(self.free),
+                self.place
             );
             return Err(StartError::unsupported(
                 why,
@@ -76,14 +80,18 @@ impl Room {
     }
 }
 
+fn in_mib(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Room;
+    use super::FreeRoom;
     use plumb_protocol::StartError;
 
     #[test]
     fn a_layer_takes_what_was_asked_for_or_the_usual_where_there_is_room() {
-        let room = |mebibytes: u64| Room { place: "in /srv".into(), free: mebibytes << 20 };
+        let room = |mebibytes: u64| FreeRoom { place: "in /srv".into(), free: mebibytes << 20 };
         assert_eq!(room(10_000).size("loop", "").unwrap(), 2 << 30);
         assert_eq!(room(1000).size("loop", "800MiB").unwrap(), 800 << 20);
         for (asked, words) in [

@@ -8,10 +8,10 @@ use plumb_model::{Description, Ready, Role, SampleIs};
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
 use plumb_workload_kit::mounts;
 
-use crate::building::{Building, DIR, INDEX, MEDIUM, Standing};
+use crate::building::{Building, DIR, INDEX, MEDIUM, StandingMedium};
 use crate::medium::Medium;
 
-/// Serves media.
+/// The workload that serves media, registered under its internal name.
 pub static WORKER: &dyn Workload = &MediumWorker;
 
 struct MediumWorker;
@@ -56,17 +56,16 @@ impl Workload for MediumWorker {
     }
 }
 
-fn build(medium: &Medium, start: &Start) -> Result<(Standing, Ready), StartError> {
+fn build(medium: &Medium, start: &Start) -> Result<(StandingMedium, Ready), StartError> {
     let mut above: Vec<&'static str> = medium.layers().map(|(layer, _)| layer.name).collect();
     above.reverse();
     let mut building = Building::new(start, start.integer(INDEX), above);
     for (layer, option) in medium.layers() {
         building.above.pop();
-        let named = |error| match error {
+        (layer.lay)(&mut building, option).map_err(|error| match error {
             StartError::Failed(why) => StartError::Failed(format!("{}: {why}", layer.name)),
             unsupported @ StartError::Unsupported { .. } => unsupported,
-        };
-        (layer.lay)(&mut building, option).map_err(named)?;
+        })?;
     }
     let dir = building.surface.to_string_lossy().into_owned();
     let notes = std::mem::take(&mut building.notes);

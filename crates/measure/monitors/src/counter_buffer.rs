@@ -3,17 +3,17 @@
 use plumb_model::{Counter, CounterKind, KernelLine, Reading, Trace};
 
 /// Where parsers put what they found.
-pub type Put<'p> = dyn FnMut(Field<'_>, u64) + 'p;
+pub type PutValue<'p> = dyn FnMut(CounterField<'_>, u64) + 'p;
 
 /// What a file says: the device that it belongs to, its text, and where to put what it holds.
-pub type Parse = fn(&str, &str, &mut Put<'_>);
+pub type Parse = fn(&str, &str, &mut PutValue<'_>);
 
 /// What a value is.
 #[derive(Debug, Clone, Copy)]
-pub struct Field<'f> {
+pub struct CounterField<'f> {
     /// The device, or empty.
     pub of: &'f str,
-    /// Its name.
+    /// Name of the field within its monitor and device.
     pub name: &'f str,
     /// Its unit; empty where it counts events.
     pub unit: &'static str,
@@ -21,14 +21,14 @@ pub struct Field<'f> {
     pub kind: CounterKind,
 }
 
-impl<'f> Field<'f> {
+impl<'f> CounterField<'f> {
     /// A sum since some moment.
     #[must_use]
     pub fn counter(name: &'f str, unit: &'static str) -> Self {
         Self { of: "", name, unit, kind: CounterKind::Counter }
     }
 
-    /// A level.
+    /// A level: each reading stands for itself.
     #[must_use]
     pub fn gauge(name: &'f str, unit: &'static str) -> Self {
         Self { kind: CounterKind::Gauge, ..Self::counter(name, unit) }
@@ -52,7 +52,7 @@ struct Track {
 }
 
 impl Track {
-    fn is(&self, field: &Field<'_>) -> bool {
+    fn is(&self, field: &CounterField<'_>) -> bool {
         self.name == field.name && self.of == field.of
     }
 
@@ -102,7 +102,7 @@ impl CounterBuffer {
     }
 
     /// Takes a value.
-    pub fn put(&mut self, field: Field<'_>, value: u64) {
+    pub fn put(&mut self, field: CounterField<'_>, value: u64) {
         let index = self.find(&field);
         self.next = index + 1;
         self.tracks[index].take(Reading { at_ns: self.at_ns, value });
@@ -113,23 +113,29 @@ impl CounterBuffer {
         self.lines.push(line);
     }
 
-    fn find(&mut self, field: &Field<'_>) -> usize {
+    fn find(&mut self, field: &CounterField<'_>) -> usize {
+        // Readings come in the same order each time, so the next track is nearly always the right one.
         if self.tracks.get(self.next).is_some_and(|track| track.is(field)) {
             return self.next;
         }
         self.tracks.iter().position(|track| track.is(field)).unwrap_or_else(|| self.add(field))
     }
 
-    fn add(&mut self, field: &Field<'_>) -> usize {
+    fn add(&mut self, field: &CounterField<'_>) -> usize {
         let of = if field.of.is_empty() { String::new() } else { format!("{}.", field.of) };
         let name = format!("{}.{of}{}", self.monitor, field.name);
         let counter = Counter { name, unit: field.unit.to_owned(), kind: field.kind };
-        let (of, name) = (field.of.to_owned(), field.name.to_owned());
-        self.tracks.push(Track { of, name, counter, kept: Vec::new(), last: None });
+        self.tracks.push(Track {
+            of: field.of.to_owned(),
+            name: field.name.to_owned(),
+            counter,
+            kept: Vec::new(),
+            last: None,
+        });
         self.tracks.len() - 1
     }
 
-    /// Gives what was kept, and starts anew.
+    /// Gives what was kept, and starts again with nothing.
     pub fn finish(&mut self) -> (Vec<Trace>, Vec<KernelLine>) {
         let traces = self.tracks.iter_mut().filter_map(Track::trace).collect();
         (traces, std::mem::take(&mut self.lines))
@@ -138,9 +144,9 @@ impl CounterBuffer {
 
 /// What a parser puts, as text: for tests.
 #[cfg(test)]
-pub fn parsed(parse: impl FnOnce(&mut Put<'_>)) -> Vec<(String, u64)> {
+pub fn parsed(parse: impl FnOnce(&mut PutValue<'_>)) -> Vec<(String, u64)> {
     let mut found = Vec::new();
-    parse(&mut |field: Field<'_>, value| {
+    parse(&mut |field: CounterField<'_>, value| {
         let of = if field.of.is_empty() { String::new() } else { format!("{}.", field.of) };
         found.push((format!("{of}{}", field.name), value));
     });
@@ -149,7 +155,7 @@ pub fn parsed(parse: impl FnOnce(&mut Put<'_>)) -> Vec<(String, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CounterBuffer, Field};
+    use super::{CounterBuffer, CounterField};
     use plumb_model::Reading;
 
     #[test]
@@ -157,8 +163,8 @@ mod tests {
         let mut buffer = CounterBuffer::new("m");
         for (at_ns, a, b) in [(1, 5, 7), (2, 5, 7), (3, 6, 7), (4, 6, 7)] {
             buffer.turn(at_ns);
-            buffer.put(Field::counter("a", ""), a);
-            buffer.put(Field::counter("b", "").of("dev"), b);
+            buffer.put(CounterField::counter("a", ""), a);
+            buffer.put(CounterField::counter("b", "").of("dev"), b);
         }
         let (traces, _) = buffer.finish();
         assert_eq!(traces.len(), 1);
@@ -171,7 +177,7 @@ mod tests {
     #[test]
     fn gauges_keep_every_reading_and_counters_may_come_in_any_order() {
         let mut buffer = CounterBuffer::new("m");
-        let fields = [Field::gauge("level", "kB").of("x"), Field::counter("n", "")];
+        let fields = [CounterField::gauge("level", "kB").of("x"), CounterField::counter("n", "")];
         for (at_ns, order) in [(1, [0, 1]), (2, [1, 0])] {
             buffer.turn(at_ns);
             for index in order {
@@ -179,8 +185,8 @@ mod tests {
             }
         }
         let (traces, _) = buffer.finish();
-        let names: Vec<_> = traces.iter().map(|it| it.counter.name.as_str()).collect();
+        let names: Vec<_> = traces.iter().map(|trace| trace.counter.name.as_str()).collect();
         assert_eq!(names, ["m.x.level", "m.n"]);
-        assert!(traces.iter().all(|it| it.readings.len() == 2));
+        assert!(traces.iter().all(|trace| trace.readings.len() == 2));
     }
 }

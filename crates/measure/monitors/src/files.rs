@@ -7,12 +7,12 @@ use std::os::unix::fs::FileExt as _;
 use plumb_machine::Root;
 
 use crate::counter_buffer::{CounterBuffer, Parse};
-use crate::monitor::Source;
+use crate::monitor::CounterSource;
 
 /// Bytes that a buffer begins with.
-const BUFFER: usize = 4096;
+const INITIAL_BUFFER_BYTES: usize = 4096;
 /// More than this is no file of counters.
-const MOST: usize = 16 << 20;
+const MAX_FILE_BYTES: usize = 16 << 20;
 
 /// A file that is kept open.
 #[derive(Debug)]
@@ -31,10 +31,11 @@ impl OpenFile {
     /// Reads it from its start into a buffer that only ever grows.
     pub fn text<'b>(&self, buffer: &'b mut Vec<u8>) -> Result<Cow<'b, str>, String> {
         if buffer.is_empty() {
-            buffer.resize(BUFFER, 0);
+            buffer.resize(INITIAL_BUFFER_BYTES, 0);
         }
         let mut length = 0;
         loop {
+            // Files of /proc have no length, and a buffer that is filled may hold only a part of one.
             match self.file.read_at(&mut buffer[length..], length as u64) {
                 Ok(0) => break,
                 Ok(read) => length += read,
@@ -42,8 +43,8 @@ impl OpenFile {
                 Err(error) => return Err(why(&self.path, &error)),
             }
             if length == buffer.len() {
-                if length >= MOST {
-                    return Err(format!("{} has over {MOST} bytes", self.path));
+                if length >= MAX_FILE_BYTES {
+                    return Err(format!("{} has over {MAX_FILE_BYTES} bytes", self.path));
                 }
                 buffer.resize(length * 2, 0);
             }
@@ -83,7 +84,7 @@ pub struct Parsed {
 
 impl Parsed {
     /// Opens one file.
-    pub fn one(root: &Root, path: &str, parse: Parse) -> Result<Box<dyn Source>, String> {
+    pub fn one(root: &Root, path: &str, parse: Parse) -> Result<Box<dyn CounterSource>, String> {
         let files = vec![(String::new(), OpenFile::open(root, path)?)];
         Ok(Box::new(Self { files, parse, buffer: Vec::new() }))
     }
@@ -94,7 +95,7 @@ impl Parsed {
         files: Vec<(String, OpenFile)>,
         parse: Parse,
         none: &str,
-    ) -> Result<Box<dyn Source>, String> {
+    ) -> Result<Box<dyn CounterSource>, String> {
         if files.is_empty() {
             return Err(none.to_owned());
         }
@@ -102,7 +103,7 @@ impl Parsed {
     }
 }
 
-impl Source for Parsed {
+impl CounterSource for Parsed {
     fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         for (of, file) in &self.files {
             let text = file.text(&mut self.buffer)?;

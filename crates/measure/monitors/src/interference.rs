@@ -8,7 +8,7 @@
 //! started (`tree`). Kernel threads belong to nobody, and a workload that uses disks keeps some of them
 //! busy: system time counts as foreign only where plumb's own processes moved no data.
 
-use plumb_model::{Interference, Reading, Readings, Samples, Trace};
+use plumb_model::{Interference, KernelLine, Reading, Readings, Samples, Trace};
 use plumb_units::whole_percent;
 
 /// Ticks of /proc in a second: USER_HZ, 100 on every machine that this runs on.
@@ -52,7 +52,7 @@ const KERNEL_CLOCK_NS: u64 = 10_000_000;
 /// A clock that moves by this much against another was set, in microseconds.
 const CLOCK_STEP_US: u64 = 1_000;
 /// The longest piece of a line of the kernel that is shown, in characters.
-const LINE: usize = 100;
+const MAX_LINE_CHARS: usize = 100;
 
 /// The names of all rules.
 pub const RULES: [&str; 15] = [
@@ -82,7 +82,7 @@ pub struct Disturbance {
     pub evidence: String,
     /// From when on, on CLOCK_MONOTONIC, in nanoseconds.
     pub from_ns: u64,
-    /// Until when.
+    /// End of the disturbance, in nanoseconds of the monotonic clock.
     pub to_ns: u64,
 }
 
@@ -123,9 +123,10 @@ pub fn touched(found: &Disturbance, samples: &Samples) -> Interference {
         *start <= found.to_ns && start.saturating_add(*elapsed) >= found.from_ns
     });
     let under_way: Vec<bool> = under_way.collect();
-    let first = under_way.iter().position(|it| *it).unwrap_or(0);
+    // If it falls between samples, all of them are suspect.
+    let first = under_way.iter().position(|under_way| *under_way).unwrap_or(0);
     let all = samples.len().saturating_sub(1);
-    let last = under_way.iter().rposition(|it| *it).unwrap_or(all);
+    let last = under_way.iter().rposition(|under_way| *under_way).unwrap_or(all);
     Interference { rule: found.rule.to_owned(), first, last, evidence: found.evidence.clone() }
 }
 
@@ -139,11 +140,10 @@ struct Window<'r> {
 impl<'r> Window<'r> {
     /// None where nothing was read twice.
     fn of(readings: &'r Readings) -> Option<Self> {
-        let ends =
-            |trace: &Trace| Some((trace.readings.first()?.at_ns, trace.readings.last()?.at_ns));
-        let ends: Vec<_> = readings.traces.iter().filter_map(ends).collect();
-        let from_ns = ends.iter().map(|it| it.0).min()?;
-        let to_ns = ends.iter().map(|it| it.1).max()?;
+        let firsts = readings.traces.iter().filter_map(|trace| trace.readings.first());
+        let lasts = readings.traces.iter().filter_map(|trace| trace.readings.last());
+        let from_ns = firsts.map(|reading| reading.at_ns).min()?;
+        let to_ns = lasts.map(|reading| reading.at_ns).max()?;
         (to_ns > from_ns).then_some(Self { readings, from_ns, to_ns })
     }
 
@@ -154,6 +154,15 @@ impl<'r> Window<'r> {
 
     fn amount(&self, name: &str) -> u64 {
         self.readings.amount(name)
+    }
+
+    fn sum(&self, names: &[&str]) -> u64 {
+        names.iter().map(|name| self.amount(name)).fold(0, u64::saturating_add)
+    }
+
+    /// The largest value of a trace.
+    fn most(&self, name: &str) -> Option<u64> {
+        self.readings.trace(name)?.readings.iter().map(|reading| reading.value).max()
     }
 
     /// Whether it is known what plumb's own processes did.
@@ -183,11 +192,12 @@ impl<'r> Window<'r> {
     }
 
     fn throttled(&self) -> Option<String> {
-        let is_it = |trace: &&Trace| {
+        // Each group that plumb is in may have a quota; the one that held it up longest counts.
+        let throttled = self.readings.traces.iter().filter(|trace| {
             let name = &trace.counter.name;
             name.starts_with("cgroup.") && name.ends_with("throttled")
-        };
-        let held_us = self.readings.traces.iter().filter(is_it).map(Trace::amount).max()?;
+        });
+        let held_us = throttled.map(Trace::amount).max()?;
         let share = ratio(held_us, 1_000_000) / self.seconds();
         (share > THROTTLED)
             .then(|| format!("a cgroup's CPU quota held it up for {} ms in all", held_us / 1000))
@@ -202,8 +212,8 @@ impl<'r> Window<'r> {
     fn frequency(&self) -> Option<String> {
         let readings = &self.readings.trace("cpufreq.max")?.readings;
         let working = readings.get(1..)?;
-        let khz = || working.iter().map(|reading| reading.value);
-        let (least, most) = (khz().min()?, khz().max()?);
+        let least = working.iter().map(|reading| reading.value).min()?;
+        let most = working.iter().map(|reading| reading.value).max()?;
         let change = 1.0 - ratio(least, most);
         (working.len() > 1 && change > FREQUENCY).then(|| {
             format!("the fastest CPU went between {} and {} MHz", least / 1000, most / 1000)
@@ -218,12 +228,12 @@ impl<'r> Window<'r> {
     /// Of user and system time of a process only the sum is exact: the kernel guesses the parts of one
     /// that is shorter than a tick.
     fn foreign_cpu(&self) -> Option<String> {
-        let sum = |names: &[&str]| {
-            names.iter().map(|name| self.amount(name)).fold(0, u64::saturating_add)
-        };
-        let system = if self.own_bytes() < OWN_BYTES { "stat.system" } else { "" };
-        let all = sum(&["stat.user", "stat.nice", system]);
-        let ticks = all.saturating_sub(sum(&["tree.user", "tree.system"]));
+        let mut all = self.sum(&["stat.user", "stat.nice"]);
+        // Threads of the kernel that move plumb's own bytes use system time that is not another's.
+        if self.own_bytes() < OWN_BYTES {
+            all = all.saturating_add(self.amount("stat.system"));
+        }
+        let ticks = all.saturating_sub(self.sum(&["tree.user", "tree.system"]));
         let share = ratio(ticks, 1) / (self.seconds() * TICKS_PER_S);
         (self.knows_own() && share > FOREIGN_CPU && ticks >= FOREIGN_TICKS)
             .then(|| format!("others used {} of one CPU", whole_percent(share)))
@@ -231,12 +241,8 @@ impl<'r> Window<'r> {
 
     /// Only of a worker of one thread that runs alone: others make themselves wait.
     fn waited(&self) -> Option<String> {
-        let most = |name: &str| {
-            let trace = self.readings.trace(name)?;
-            trace.readings.iter().map(|reading| reading.value).max()
-        };
         // plumb, its keeper, and the worker.
-        let alone = most("worker.threads")? == 1 && most("tree.processes")? <= 3;
+        let alone = self.most("worker.threads")? == 1 && self.most("tree.processes")? <= 3;
         let waited_ns = self.amount("worker.wait");
         let share = ratio(waited_ns, 1_000_000_000) / self.seconds();
         (alone && share > WAITED && waited_ns >= WAITED_NS)
@@ -244,15 +250,16 @@ impl<'r> Window<'r> {
     }
 
     fn foreign_faults(&self) -> Option<String> {
-        let faults = self.amount("vmstat.pgmajfault");
-        let faults = faults.saturating_sub(self.amount("tree.major_faults"));
+        let all = self.amount("vmstat.pgmajfault");
+        let faults = all.saturating_sub(self.amount("tree.major_faults"));
         let rate = ratio(faults, 1) / self.seconds();
         (self.knows_own() && rate.min(ratio(faults, 1)) > FOREIGN_FAULTS)
             .then(|| format!("{faults} page faults of others needed a disk"))
     }
 
     fn foreign_io(&self) -> Option<String> {
-        let (all, own) = (self.all_bytes(), self.own_bytes());
+        let all = self.all_bytes();
+        let own = self.own_bytes();
         let foreign = all.saturating_sub(own);
         let rate = ratio(foreign, 1) / self.seconds();
         let is_foreign = self.knows_own() && ratio(own, all.max(1)) < OWN_SHARE;
@@ -276,24 +283,27 @@ impl<'r> Window<'r> {
     fn interrupt_burst(&self) -> Option<Disturbance> {
         let intervals: Vec<_> = self.readings.trace("stat.intr")?.readings.windows(2).collect();
         let switches = self.readings.trace("stat.ctxt");
-        let switched = |pair: &[Reading]| {
-            let at = |end: &Reading| switches.map_or(0, |trace| value_at(trace, end.at_ns));
-            a_second(at(&pair[1]).saturating_sub(at(&pair[0])), pair)
-        };
-        let interrupted =
-            |pair: &[Reading]| a_second(pair[1].value.saturating_sub(pair[0].value), pair);
-        let usual = |of: &dyn Fn(&[Reading]) -> f64| {
-            let mut rates: Vec<f64> = intervals.iter().map(|pair| of(pair)).collect();
-            rates.sort_by(f64::total_cmp);
-            rates.get(rates.len() / 2).copied()
-        };
-        let (median, switched_usually) = (usual(&interrupted)?, usual(&switched)?);
-        let wakes = |pair: &[Reading]| {
-            switched(pair) - switched_usually > WAKING * (interrupted(pair) - median)
-        };
-        let others = intervals.iter().filter(|pair| !wakes(pair));
-        let worst = others.max_by(|a, b| interrupted(a).total_cmp(&interrupted(b)))?;
-        let burst = interrupted(worst);
+        let interrupted: Vec<f64> = intervals
+            .iter()
+            .map(|pair| a_second(pair[1].value.saturating_sub(pair[0].value), pair))
+            .collect();
+        let switched: Vec<f64> = intervals
+            .iter()
+            .map(|pair| {
+                let [before, after] = [&pair[0], &pair[1]]
+                    .map(|end| switches.map_or(0, |trace| value_at(trace, end.at_ns)));
+                a_second(after.saturating_sub(before), pair)
+            })
+            .collect();
+        let median = middle(&interrupted)?;
+        let switched_usually = middle(&switched)?;
+        let others = (0..intervals.len()).filter(|&index| {
+            let more_switches = switched[index] - switched_usually;
+            more_switches <= WAKING * (interrupted[index] - median)
+        });
+        let worst = others.max_by(|&a, &b| interrupted[a].total_cmp(&interrupted[b]))?;
+        let burst = interrupted[worst];
+        let worst = intervals[worst];
         let is_burst =
             intervals.len() >= FEWEST_INTERVALS && burst > BURST.max(BURST_TIMES * median);
         is_burst.then(|| Disturbance {
@@ -306,10 +316,12 @@ impl<'r> Window<'r> {
 
     fn kernel_lines(&self) -> Option<Disturbance> {
         let since = self.from_ns.saturating_sub(KERNEL_CLOCK_NS);
-        let lines = self.readings.lines.iter();
-        let lines: Vec<_> = lines.filter(|it| it.level <= WARNING && it.at_ns >= since).collect();
-        let (first, last) = (lines.first()?, lines.last()?);
-        let text: String = first.text.chars().filter(|c| !c.is_control()).take(LINE).collect();
+        let mut lines: Vec<&KernelLine> = self.readings.lines.iter().collect();
+        lines.retain(|line| line.level <= WARNING && line.at_ns >= since);
+        let first = lines.first()?;
+        let last = lines.last()?;
+        let text: String =
+            first.text.chars().filter(|c| !c.is_control()).take(MAX_LINE_CHARS).collect();
         let more = match lines.len() {
             1 => String::new(),
             n => format!(" (and {} more lines)", n - 1),
@@ -334,6 +346,13 @@ impl<'r> Window<'r> {
             to_ns: pair[1].at_ns,
         })
     }
+}
+
+/// The median, of an even number the upper one; None of nothing.
+fn middle(rates: &[f64]) -> Option<f64> {
+    let mut sorted = rates.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
 }
 
 /// So much between two readings, a second.

@@ -1,7 +1,7 @@
 //! Monitors: what reads counters beside a workload.
 //!
 //! A monitor is a file in `monitors/` and a page beside it, listed in [`ALL`]. Its `parse` is a pure function from
-//! the kernel's text to named values; its [`Source`] keeps files open and reads them again. A
+//! the kernel's text to named values; its [`CounterSource`] keeps files open and reads them again. A
 //! [`Recorder`] reads all wanted ones from a thread of its own, and keeps raw values: rates are made
 //! from two of them when somebody asks.
 //!
@@ -16,8 +16,8 @@ mod monitors;
 mod recorder;
 mod wanted;
 
-pub use counter_buffer::{CounterBuffer, Field, Put};
-pub use monitor::{Monitor, Source};
+pub use counter_buffer::{CounterBuffer, CounterField, PutValue};
+pub use monitor::{CounterSource, Monitor};
 pub use monitors::{ALL, find, parse_all};
 pub use recorder::{MonitorCost, Recorder};
 pub use wanted::{PacedMonitor, RATES_HZ, wanted};

@@ -5,9 +5,9 @@ use plumb_machine::Root;
 use crate::counter_buffer::{CounterBuffer, Parse};
 
 /// Readings a second of the cheap monitors that show bursts.
-pub const OFTEN_HZ: f64 = 10.0;
+pub const FAST_HZ: f64 = 10.0;
 /// Readings a second of the others.
-pub const SELDOM_HZ: f64 = 1.0;
+pub const SLOW_HZ: f64 = 1.0;
 /// What a monitor is, known without starting it.
 #[derive(Debug)]
 pub struct Monitor {
@@ -15,7 +15,7 @@ pub struct Monitor {
     pub name: &'static str,
     /// What it reads, in one line.
     pub summary: &'static str,
-    /// Its manual.
+    /// Its manual page, in Markdown.
     pub manual: &'static str,
     /// Readings a second where nobody says otherwise; None: it reads only when it is asked for.
     pub default_hz: Option<f64>,
@@ -24,11 +24,11 @@ pub struct Monitor {
     /// What it reads the texts of files with.
     pub parsers: &'static [Parse],
     /// Opens its files; the error says why this machine does not have it.
-    pub open: fn(&Root) -> Result<Box<dyn Source>, String>,
+    pub open: fn(&Root) -> Result<Box<dyn CounterSource>, String>,
 }
 
 /// An opened monitor.
-pub trait Source: Send {
+pub trait CounterSource: Send {
     /// Another process is measured from now on; None where its number is not known.
     ///
     /// # Errors

@@ -19,20 +19,20 @@ use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::counter_buffer::CounterBuffer;
-use crate::monitor::Source;
+use crate::monitor::CounterSource;
 use crate::wanted::PacedMonitor;
 
 /// The slow thread may take this long over the end of an invocation.
-const PATIENCE: Duration = Duration::from_millis(50);
+const SLOW_TIMEOUT: Duration = Duration::from_millis(50);
 /// The quick thread never takes this long, unless the machine stands still.
-const LONG: Duration = Duration::from_secs(10);
+const QUICK_TIMEOUT: Duration = Duration::from_secs(10);
 /// A long time without anything to do.
 const IDLE: Duration = Duration::from_secs(3600);
 
 /// What reading a monitor has cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MonitorCost {
-    /// The monitor.
+    /// Name of the monitor.
     pub monitor: &'static str,
     /// How often it was read.
     pub reads: u64,
@@ -43,8 +43,8 @@ pub struct MonitorCost {
 /// The threads that read.
 #[derive(Debug)]
 pub struct Recorder {
-    quick: Option<Reader>,
-    slow: Option<Reader>,
+    quick: Option<ReaderThread>,
+    slow: Option<ReaderThread>,
     unsupported: Vec<Gap>,
 }
 
@@ -52,10 +52,13 @@ impl Recorder {
     /// Opens these monitors; those that this machine does not have are left out.
     #[must_use]
     pub fn start(root: &Root, wanted: &[PacedMonitor]) -> Self {
-        let (mut quick, mut slow, mut unsupported) = (Vec::new(), Vec::new(), Vec::new());
+        let mut quick = Vec::new();
+        let mut slow = Vec::new();
+        let mut unsupported = Vec::new();
         for &PacedMonitor { monitor, hz } in wanted {
             match (monitor.open)(root) {
                 Ok(source) => {
+                    // Slow monitors have a thread of their own: they would delay the readings of the others.
                     let list = if monitor.slow { &mut slow } else { &mut quick };
                     list.push(Watched::new(monitor.name, hz, source));
                 }
@@ -68,15 +71,17 @@ impl Recorder {
         recorder
     }
 
-    fn reader(&mut self, name: &str, watched: Vec<Watched>) -> Option<Reader> {
+    fn reader(&mut self, name: &str, watched: Vec<Watched>) -> Option<ReaderThread> {
         if watched.is_empty() {
             return None;
         }
-        let names: Vec<_> = watched.iter().map(|it| it.monitor.to_owned()).collect();
-        let reader = Reader::start(name, watched);
+        let names: Vec<_> = watched.iter().map(|watched| watched.monitor.to_owned()).collect();
+        let reader = ReaderThread::start(name, watched);
         if let Err(why) = &reader {
-            let gap = |monitor| Gap { monitor, why: format!("no thread could be started: {why}") };
-            self.unsupported.extend(names.into_iter().map(gap));
+            for monitor in names {
+                let why = format!("no thread could be started: {why}");
+                self.unsupported.push(Gap { monitor, why });
+            }
         }
         reader.ok()
     }
@@ -91,22 +96,23 @@ impl Recorder {
     pub fn begin(&mut self, worker: Option<u32>) {
         // The slow one first: it works while the quick one is waited for.
         for reader in [&mut self.slow, &mut self.quick].into_iter().flatten() {
-            reader.order(Instruction::Begin(worker));
+            reader.order(ReaderOrder::Begin(worker));
         }
         if let Some(quick) = &mut self.quick {
-            quick.answer(LONG);
+            quick.answer(QUICK_TIMEOUT);
         }
     }
 
     /// Its samples are taken: all that was read beside it.
     pub fn end(&mut self) -> Readings {
         for reader in [&mut self.slow, &mut self.quick].into_iter().flatten() {
-            reader.order(Instruction::End);
+            reader.order(ReaderOrder::End);
         }
         let mut all = Readings::default();
-        for (reader, patience) in [(&mut self.quick, LONG), (&mut self.slow, PATIENCE)] {
+        for (reader, timeout) in [(&mut self.quick, QUICK_TIMEOUT), (&mut self.slow, SLOW_TIMEOUT)]
+        {
             let Some(reader) = reader else { continue };
-            match reader.answer(patience) {
+            match reader.answer(timeout) {
                 Some(readings) => {
                     all.traces.extend(readings.traces);
                     all.lines.extend(readings.lines);
@@ -114,7 +120,7 @@ impl Recorder {
                 }
                 None => all.gaps.push(Gap {
                     monitor: reader.names.join(", "),
-                    why: format!("still reading after {} ms", patience.as_millis()),
+                    why: format!("still reading after {} ms", timeout.as_millis()),
                 }),
             }
         }
@@ -125,12 +131,12 @@ impl Recorder {
     #[must_use]
     pub fn finish(mut self) -> Vec<MonitorCost> {
         let readers = [self.quick.take(), self.slow.take()];
-        readers.into_iter().flatten().flat_map(Reader::finish).collect()
+        readers.into_iter().flatten().flat_map(ReaderThread::finish).collect()
     }
 }
 
 /// What a thread is told.
-enum Instruction {
+enum ReaderOrder {
     Begin(Option<u32>),
     End,
 }
@@ -138,39 +144,40 @@ enum Instruction {
 /// A thread that reads, seen from outside. Answers carry the number of their order, so that one that
 /// came too late is not taken for the next.
 #[derive(Debug)]
-struct Reader {
+struct ReaderThread {
     names: Vec<&'static str>,
-    orders: Sender<(u64, Instruction)>,
+    orders: Sender<(u64, ReaderOrder)>,
     answers: Receiver<(u64, Readings)>,
     thread: JoinHandle<Vec<MonitorCost>>,
     last: u64,
 }
 
-impl Reader {
+impl ReaderThread {
     fn start(name: &str, watched: Vec<Watched>) -> std::io::Result<Self> {
-        let names = watched.iter().map(|it| it.monitor).collect();
+        let names = watched.iter().map(|watched| watched.monitor).collect();
         let (orders, taken) = channel();
         let (given, answers) = channel();
         let builder = std::thread::Builder::new().name(name.to_owned());
         let thread = builder.spawn(move || {
             stand_aside();
-            Loop { watched, orders: taken, answers: given, failed: Vec::new() }.run()
+            ReaderLoop { watched, orders: taken, answers: given, failed: Vec::new() }.run()
         })?;
         Ok(Self { names, orders, answers, thread, last: 0 })
     }
 
-    fn order(&mut self, order: Instruction) {
+    fn order(&mut self, order: ReaderOrder) {
         self.last += 1;
         // A thread that is gone gives no answer, which is a gap.
         let _ = self.orders.send((self.last, order));
     }
 
     /// The answer to the last order.
-    fn answer(&mut self, patience: Duration) -> Option<Readings> {
-        let until_ns = now().monotonic_ns + u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
+    fn answer(&mut self, timeout: Duration) -> Option<Readings> {
+        let until_ns = now().monotonic_ns + u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         loop {
             let left = Duration::from_nanos(until_ns.saturating_sub(now().monotonic_ns));
             let (number, readings) = self.answers.recv_timeout(left).ok()?;
+            // An answer that came too late belongs to an earlier order.
             if number == self.last {
                 return Some(readings);
             }
@@ -203,7 +210,7 @@ fn stand_aside() {
 /// An opened monitor with its pace.
 struct Watched {
     monitor: &'static str,
-    source: Box<dyn Source>,
+    source: Box<dyn CounterSource>,
     buffer: CounterBuffer,
     every_ns: u64,
     due_ns: u64,
@@ -212,7 +219,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(monitor: &'static str, hz: f64, source: Box<dyn Source>) -> Self {
+    fn new(monitor: &'static str, hz: f64, source: Box<dyn CounterSource>) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -241,26 +248,26 @@ fn thread_cpu_ns() -> u64 {
 }
 
 /// What a thread does.
-struct Loop {
+struct ReaderLoop {
     watched: Vec<Watched>,
-    orders: Receiver<(u64, Instruction)>,
+    orders: Receiver<(u64, ReaderOrder)>,
     answers: Sender<(u64, Readings)>,
     /// The monitors that failed since the invocation began.
     failed: Vec<Gap>,
 }
 
-impl Loop {
+impl ReaderLoop {
     fn run(mut self) -> Vec<MonitorCost> {
         let mut under_way = false;
         loop {
             let pause = if under_way { self.until_due() } else { IDLE };
             match self.orders.recv_timeout(pause) {
-                Ok((number, Instruction::Begin(worker))) => {
+                Ok((number, ReaderOrder::Begin(worker))) => {
                     self.begin(worker);
                     under_way = true;
                     let _ = self.answers.send((number, Readings::default()));
                 }
-                Ok((number, Instruction::End)) => {
+                Ok((number, ReaderOrder::End)) => {
                     let readings = self.end();
                     let _ = self.answers.send((number, readings));
                     under_way = false;
@@ -270,22 +277,28 @@ impl Loop {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        let cost =
-            |it: Watched| MonitorCost { monitor: it.monitor, reads: it.reads, cpu_ns: it.cpu_ns };
-        self.watched.into_iter().map(cost).collect()
+        self.watched
+            .into_iter()
+            .map(|watched| MonitorCost {
+                monitor: watched.monitor,
+                reads: watched.reads,
+                cpu_ns: watched.cpu_ns,
+            })
+            .collect()
     }
 
     fn until_due(&self) -> Duration {
-        let due = self.watched.iter().map(|it| it.due_ns).min().unwrap_or(0);
+        let due = self.watched.iter().map(|watched| watched.due_ns).min().unwrap_or(0);
         Duration::from_nanos(due.saturating_sub(now().monotonic_ns))
     }
 
     fn begin(&mut self, worker: Option<u32>) {
         self.failed.clear();
         for index in 0..self.watched.len() {
-            let it = &mut self.watched[index];
-            it.buffer.finish();
-            let attached = it.source.attach(worker);
+            let watched = &mut self.watched[index];
+            // What was read before the invocation is not its own.
+            watched.buffer.finish();
+            let attached = watched.source.attach(worker);
             self.note(index, attached);
         }
         self.read_due(u64::MAX);
@@ -329,8 +342,8 @@ impl Loop {
 #[cfg(test)]
 mod tests {
     use super::{Recorder, thread_cpu_ns};
-    use crate::counter_buffer::{CounterBuffer, Field};
-    use crate::monitor::{Monitor, Source};
+    use crate::counter_buffer::{CounterBuffer, CounterField};
+    use crate::monitor::{CounterSource, Monitor};
     use crate::monitors::find;
     use crate::wanted::{PacedMonitor, wanted};
     use plumb_machine::Root;
@@ -365,10 +378,10 @@ mod tests {
         fails: bool,
     }
 
-    impl Source for Strange {
+    impl CounterSource for Strange {
         fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
             self.reads += 1;
-            buffer.put(Field::counter("reads", ""), self.reads);
+            buffer.put(CounterField::counter("reads", ""), self.reads);
             if !self.fails {
                 std::thread::sleep(Duration::from_millis(400));
             }

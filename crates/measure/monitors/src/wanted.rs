@@ -1,6 +1,6 @@
 //! Which monitors a run wants, and how often each is read.
 
-use crate::monitor::{Monitor, SELDOM_HZ};
+use crate::monitor::{Monitor, SLOW_HZ};
 use crate::monitors::{ALL, find};
 
 /// The fewest and the most readings a second that can be asked for.
@@ -9,7 +9,7 @@ pub const RATES_HZ: (f64, f64) = (0.1, 100.0);
 /// A monitor with the rate at which it is to be read.
 #[derive(Debug, Clone, Copy)]
 pub struct PacedMonitor {
-    /// The monitor.
+    /// The monitor that is read.
     pub monitor: &'static Monitor,
     /// Readings a second.
     pub hz: f64,
@@ -30,8 +30,8 @@ pub fn wanted(words: &[String]) -> Result<Vec<PacedMonitor>, String> {
     for word in words.iter().filter(|word| *word != "none") {
         let (name, hz) = word.split_once('=').map_or((word.as_str(), None), |(n, r)| (n, Some(r)));
         let monitor = find(name).ok_or_else(|| format!("no monitor is called `{name}`"))?;
-        let hz = hz.map_or(Ok(monitor.default_hz.unwrap_or(SELDOM_HZ)), rate)?;
-        wanted.retain(|it| it.monitor.name != name);
+        let hz = hz.map_or(Ok(monitor.default_hz.unwrap_or(SLOW_HZ)), rate)?;
+        wanted.retain(|paced| paced.monitor.name != name);
         wanted.push(PacedMonitor { monitor, hz });
     }
     Ok(wanted)
@@ -52,11 +52,14 @@ mod tests {
     fn words_add_to_the_default_ones_or_stand_alone() {
         let of = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            wanted(&words)
-                .map(|all| all.iter().map(|it| (it.monitor.name, it.hz)).collect::<Vec<_>>())
+            wanted(&words).map(|all| {
+                all.iter().map(|paced| (paced.monitor.name, paced.hz)).collect::<Vec<_>>()
+            })
         };
         let default = of(&[]).unwrap();
-        assert!(default.contains(&("stat", 10.0)) && !default.iter().any(|it| it.0 == "perf"));
+        assert!(
+            default.contains(&("stat", 10.0)) && !default.iter().any(|(name, _)| *name == "perf")
+        );
         assert_eq!(of(&["none"]).unwrap(), []);
         assert_eq!(of(&["none", "stat=0.5", "perf"]).unwrap(), [("stat", 0.5), ("perf", 1.0)]);
         assert_eq!(of(&["stat=20Hz"]).unwrap().len(), default.len());

@@ -27,8 +27,9 @@ macro_rules! pair {
 fn between((before, after): (&str, &str)) -> (Readings, BTreeMap<String, String>) {
     let folder = tempfile::tempdir().unwrap();
     trees::lay_out(before, folder.path());
-    let every =
-        plumb_monitors::ALL.iter().filter(|it| !["tree", "latency", "perf"].contains(&it.name));
+    let every = plumb_monitors::ALL
+        .iter()
+        .filter(|monitor| !["tree", "latency", "perf"].contains(&monitor.name));
     let wanted: Vec<PacedMonitor> =
         every.map(|monitor| PacedMonitor { monitor, hz: 0.1 }).collect();
     let mut recorder = Recorder::start(&Root::at(folder.path()), &wanted);
@@ -157,14 +158,15 @@ fn captured_machines_read_as_the_procfs_crate_reads_them() {
             assert_eq!(ours(&name), theirs, "{name} of {}", file(pair.0, "/proc/version"));
         }
         for (name, of) in [
-            ("meminfo.MemFree", (|it| it.mem_free) as fn(&procfs_core::Meminfo) -> u64),
-            ("meminfo.Cached", |it| it.cached),
-            ("meminfo.Dirty", |it| it.dirty),
+            ("meminfo.MemFree", (|memory| memory.mem_free) as fn(&procfs_core::Meminfo) -> u64),
+            ("meminfo.Cached", |memory| memory.cached),
+            ("meminfo.Dirty", |memory| memory.dirty),
         ] {
             let memory = |tree: &str| {
                 procfs_core::Meminfo::from_buf_read(file(tree, "/proc/meminfo").as_bytes()).unwrap()
             };
-            let mean = [pair.0, pair.1].iter().map(|it| of(&memory(it)) / 1024).sum::<u64>() / 2;
+            let mean =
+                [pair.0, pair.1].iter().map(|text| of(&memory(text)) / 1024).sum::<u64>() / 2;
             assert_eq!(ours(name), Some(mean), "{name}");
             assert_eq!(readings.trace(name).unwrap().counter.kind, CounterKind::Gauge);
         }
@@ -210,7 +212,8 @@ fn of_procfs(pair: (&str, &str)) -> Vec<(String, Option<u64>)> {
     let disks =
         |tree: &str| DiskStats::from_buf_read(file(tree, "/proc/diskstats").as_bytes()).unwrap().0;
     for disk in disks(pair.0) {
-        let now = |tree: &str| disks(tree).into_iter().find(|it| it.name == disk.name).unwrap();
+        let now =
+            |tree: &str| disks(tree).into_iter().find(|other| other.name == disk.name).unwrap();
         let name = |field: &str| format!("diskstats.{}.{field}", disk.name);
         all.push((name("writes"), moved(|tree| now(tree).writes, pair)));
         all.push((name("queue"), moved(|tree| now(tree).weighted_time_in_progress, pair)));

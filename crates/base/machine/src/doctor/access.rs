@@ -7,7 +7,8 @@ use crate::fingerprint::container;
 use crate::root::Root;
 
 /// Bits of linux/capability.h that preparations and monitors need.
-const NEEDED: [(u32, &str); 3] = [(21, "SYS_ADMIN"), (23, "SYS_NICE"), (38, "PERFMON")];
+const NEEDED_CAPABILITIES: [(u32, &str); 3] =
+    [(21, "SYS_ADMIN"), (23, "SYS_NICE"), (38, "PERFMON")];
 
 pub fn check(root: &Root, audited: bool) -> Vec<FoundSymptom> {
     let unaudited = (!audited).then(|| {
@@ -30,8 +31,11 @@ fn rights(root: &Root) -> Option<FoundSymptom> {
         return Some(FoundSymptom::new("not-root", Severity::Note, evidence));
     }
     let held = u64::from_str_radix(&crate::root::field(&status, "CapEff")?, 16).ok()?;
-    let lacking = NEEDED.iter().filter(|(bit, _)| held >> bit & 1 == 0).map(|(_, name)| *name);
-    let lacking: Vec<&str> = lacking.collect();
+    let lacking: Vec<&str> = NEEDED_CAPABILITIES
+        .iter()
+        .filter(|(bit, _)| held >> bit & 1 == 0)
+        .map(|(_, name)| *name)
+        .collect();
     let evidence = format!("root without {}, from /proc/self/status", lacking.join(", "));
     (!lacking.is_empty()).then(|| FoundSymptom::new("capabilities", Severity::Note, evidence))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plumb_model::{Diagnosis, Symptom};
 
-use crate::doctor::directory::Room;
+use crate::doctor::directory::FilesystemRoom;
 use crate::doctor::found::FoundSymptom;
 use crate::doctor::neighbours::MachineActivity;
 use crate::doctor::symptoms::SYMPTOMS;
@@ -19,7 +19,7 @@ pub struct DiagnosisInput<'p> {
     /// The target directory.
     pub dir: &'p Path,
     /// How much room it has, where that could be asked.
-    pub room: Option<Room>,
+    pub room: Option<FilesystemRoom>,
     /// What happened over about a second.
     pub activity: &'p MachineActivity,
     /// Whether the machine was audited before.

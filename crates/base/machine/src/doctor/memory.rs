@@ -9,7 +9,7 @@ use crate::root::Root;
 use plumb_units::binary_size;
 
 /// Available memory, in KiB and as one part in so many, under which it is low.
-const LOW: [(u64, u64, Severity); 2] =
+const LOW_MEMORY: [(u64, u64, Severity); 2] =
     [(128 << 10, 20, Severity::Major), (512 << 10, 10, Severity::Minor)];
 /// Swap in use, in KiB, that is worth a symptom: a few idle pages are not.
 const SWAPPED_KIB: u64 = 16 << 10;
@@ -34,8 +34,9 @@ fn balancing(root: &Root) -> Option<FoundSymptom> {
 /// DAMON looks at which pages are used, and may move or reclaim them.
 fn sampled(root: &Root) -> Option<FoundSymptom> {
     let folder = "/sys/kernel/mm/damon/admin/kdamonds";
-    let is_on = |name: &String| root.text(&format!("{folder}/{name}/state"));
-    let on = root.names(folder).into_iter().find(|name| is_on(name).as_deref() == Some("on"))?;
+    let on = root.names(folder).into_iter().find(|name| {
+        root.text(&format!("{folder}/{name}/state")).is_some_and(|state| state == "on")
+    })?;
     let evidence = format!("on in {folder}/{on}/state");
     Some(FoundSymptom::new("damon", Severity::Note, evidence))
 }
@@ -58,24 +59,26 @@ fn compacted(root: &Root) -> Option<FoundSymptom> {
 /// The fourth column of /proc/swaps is what is used, in KiB.
 fn swapped(root: &Root) -> Option<FoundSymptom> {
     let text = root.text("/proc/swaps")?;
-    let used = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3));
-    let used = used.filter_map(|kib| kib.parse::<u64>().ok());
+    let used = text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3)?.parse().ok());
     let kib = used.fold(0, u64::saturating_add);
     let evidence = format!("{} in use, from /proc/swaps", binary_size(kib.saturating_mul(1024)));
     (kib >= SWAPPED_KIB).then(|| FoundSymptom::new("swapped", Severity::Minor, evidence))
 }
 
+fn meminfo_kib(root: &Root, name: &str) -> Option<u64> {
+    root.field("/proc/meminfo", name)?.split_whitespace().next()?.parse().ok()
+}
+
 fn low(root: &Root) -> Option<FoundSymptom> {
-    let kib = |name: &str| {
-        let text = root.field("/proc/meminfo", name)?;
-        text.split_whitespace().next()?.parse::<u64>().ok()
-    };
-    let (left, all) = (kib("MemAvailable")?, kib("MemTotal")?);
-    let is = |(kib, part, _): &&(u64, u64, Severity)| left < *kib || left < all / part;
-    let (_, _, effect) = LOW.iter().find(is)?;
-    let (left, all) =
-        (binary_size(left.saturating_mul(1024)), binary_size(all.saturating_mul(1024)));
-    let evidence = format!("{left} of {all} available, from /proc/meminfo");
+    let left_kib = meminfo_kib(root, "MemAvailable")?;
+    let all_kib = meminfo_kib(root, "MemTotal")?;
+    let (_, _, effect) =
+        LOW_MEMORY.iter().find(|(kib, part, _)| left_kib < *kib || left_kib < all_kib / part)?;
+    let evidence = format!(
+        "{} of {} available, from /proc/meminfo",
+        binary_size(left_kib.saturating_mul(1024)),
+        binary_size(all_kib.saturating_mul(1024))
+    );
     Some(FoundSymptom::new("low-memory", *effect, evidence))
 }
 
@@ -91,7 +94,7 @@ fn quota(root: &Root) -> Option<FoundSymptom> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LOW, binary_size};
+    use super::{LOW_MEMORY, binary_size};
     use crate::doctor::symptoms::SYMPTOMS;
 
     #[test]
@@ -99,7 +102,7 @@ mod tests {
         let told = |(kib, part, effect): &(u64, u64, plumb_model::Severity)| {
             format!("{} under {} % or {}", effect.word(), 100 / part, binary_size(kib * 1024))
         };
-        let all: Vec<String> = LOW.iter().rev().map(told).collect();
+        let all: Vec<String> = LOW_MEMORY.iter().rev().map(told).collect();
         let documented = SYMPTOMS.iter().find(|kind| kind.name == "low-memory").unwrap();
         assert_eq!(documented.effects, all.join(", "));
     }

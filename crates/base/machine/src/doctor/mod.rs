@@ -14,6 +14,6 @@ mod processor;
 mod symptoms;
 
 pub use diagnose::{DiagnosisInput, diagnose};
-pub use directory::Room;
+pub use directory::FilesystemRoom;
 pub use neighbours::MachineActivity;
 pub use symptoms::{SYMPTOMS, SymptomKind};

@@ -12,11 +12,11 @@ use crate::root::Root;
 const STEAL: [(f64, Severity); 3] =
     [(0.05, Severity::Grave), (0.01, Severity::Major), (0.001, Severity::Minor)];
 /// CPUs that others use; grave is half of all.
-const BUSY: [(f64, Severity); 2] = [(0.25, Severity::Major), (0.05, Severity::Minor)];
+const BUSY_CPUS: [(f64, Severity); 2] = [(0.25, Severity::Major), (0.05, Severity::Minor)];
 /// A load a CPU that is worth a note.
-const LOAD: f64 = 0.5;
+const HIGH_LOAD_PER_CPU: f64 = 0.5;
 /// Programs that are named.
-const NAMED: usize = 3;
+const MOST_NAMED_PROGRAMS: usize = 3;
 /// Programs, by the name that the kernel knows (15 bytes), that start work of their own.
 const SERVICES: [(&str, &str); 13] = [
     ("cron", "cron"),
@@ -44,14 +44,14 @@ pub struct MachineActivity {
 }
 
 /// Clock ticks that CPUs spent and that processes used.
-struct Snapshot {
+struct ActivitySnapshot {
     spent: Ticks,
-    processes: BTreeMap<u32, Process>,
+    processes: BTreeMap<u32, ProcessTimes>,
 }
 
 /// A process, which is the same as long as it has started at the same time: kernel threads change
 /// their names.
-struct Process {
+struct ProcessTimes {
     name: String,
     started: u64,
     used: u64,
@@ -69,51 +69,53 @@ impl MachineActivity {
     /// Watches the machine for so long.
     #[must_use]
     pub fn over(root: &Root, time: std::time::Duration) -> Self {
-        let before = Snapshot::now(root);
+        let before = ActivitySnapshot::now(root);
         std::thread::sleep(time);
-        Self::between(&before, &Snapshot::now(root), cpus(root))
+        Self::between(&before, &ActivitySnapshot::now(root), cpus(root))
     }
 
-    fn between(before: &Snapshot, after: &Snapshot, cpus: f64) -> Self {
+    fn between(before: &ActivitySnapshot, after: &ActivitySnapshot, cpus: f64) -> Self {
         let all = after.spent.all.saturating_sub(before.spent.all);
-        let share = |ticks: u64| if all == 0 { 0.0 } else { ratio(ticks, all) * cpus };
         let mut used: BTreeMap<&str, u64> = BTreeMap::new();
         for (pid, process) in &after.processes {
-            // What was not there before began since.
-            let before = before.processes.get(pid).filter(|it| it.started == process.started);
-            let ticks = process.used.saturating_sub(before.map_or(0, |it| it.used));
+            // A process that was not there before has used all its ticks since. The kernel gives numbers again, so
+            // the time of its start says whether it is the same one.
+            let before =
+                before.processes.get(pid).filter(|before| before.started == process.started);
+            let ticks = process.used.saturating_sub(before.map_or(0, |before| before.used));
             *used.entry(&process.name).or_default() += ticks;
         }
         let used = used.into_iter().filter(|(_, ticks)| *ticks > 0);
         let mut most: Vec<(String, f64)> =
-            used.map(|(name, ticks)| (name.to_owned(), share(ticks))).collect();
+            used.map(|(name, ticks)| (name.to_owned(), ratio(ticks, all) * cpus)).collect();
         most.sort_by(|one, other| other.1.total_cmp(&one.1));
-        most.truncate(NAMED);
-        Self { busy: share(after.spent.busy.saturating_sub(before.spent.busy)), most }
+        most.truncate(MOST_NAMED_PROGRAMS);
+        let busy = after.spent.busy.saturating_sub(before.spent.busy);
+        Self { busy: ratio(busy, all) * cpus, most }
     }
 }
 
-impl Snapshot {
+impl ActivitySnapshot {
     /// Plumb itself is left out.
     fn now(root: &Root) -> Self {
         let own = std::process::id();
-        let pids = root.names("/proc").into_iter().filter_map(|name| name.parse().ok());
-        let pids = pids.filter(|pid: &u32| !root.is_live() || *pid != own);
+        let pids = root.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
+        let others = pids.filter(|pid| !root.is_live() || *pid != own);
         Self {
             spent: ticks(root).unwrap_or_default(),
-            processes: pids.filter_map(|pid| Some((pid, process(root, pid)?))).collect(),
+            processes: others.filter_map(|pid| Some((pid, process(root, pid)?))).collect(),
         }
     }
 }
 
 /// Fields 2, 14, 15 and 22 of /proc/PID/stat.
-fn process(root: &Root, pid: u32) -> Option<Process> {
+fn process(root: &Root, pid: u32) -> Option<ProcessTimes> {
     let stat = root.text(&format!("/proc/{pid}/stat"))?;
     let (head, rest) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
-    let mut times = rest.split_whitespace().skip(14 - 3).map(|it| it.parse::<u64>().ok());
+    let mut times = rest.split_whitespace().skip(14 - 3).map(|field| field.parse::<u64>().ok());
     let used = times.next()??.saturating_add(times.next()??);
-    Some(Process { name: name.to_owned(), started: times.nth(22 - 16)??, used })
+    Some(ProcessTimes { name: name.to_owned(), started: times.nth(22 - 16)??, used })
 }
 
 /// The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. What guests of
@@ -121,18 +123,18 @@ fn process(root: &Root, pid: u32) -> Option<Process> {
 fn ticks(root: &Root) -> Option<Ticks> {
     let line = root.field("/proc/stat", "cpu ")?;
     let fields: Vec<u64> =
-        line.split_whitespace().take(8).filter_map(|it| it.parse().ok()).collect();
+        line.split_whitespace().take(8).filter_map(|field| field.parse().ok()).collect();
     let &[user, nice, system, idle, iowait, irq, softirq, stolen] = fields.as_slice() else {
         return None;
     };
-    let sum = |ticks: &[u64]| ticks.iter().copied().fold(0, u64::saturating_add);
-    let busy = sum(&[user, nice, system, irq, softirq]);
-    Some(Ticks { all: sum(&[busy, idle, iowait, stolen]), busy, stolen })
+    let busy = [user, nice, system, irq, softirq].into_iter().fold(0, u64::saturating_add);
+    let all = [busy, idle, iowait, stolen].into_iter().fold(0, u64::saturating_add);
+    Some(Ticks { all, busy, stolen })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "clock ticks stay far below 2^53")]
 fn ratio(part: u64, of: u64) -> f64 {
-    part as f64 / of.max(1) as f64
+    if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number of CPUs")]
@@ -168,11 +170,11 @@ fn steal(root: &Root) -> Option<FoundSymptom> {
 
 fn busy(activity: &MachineActivity, cpus: f64) -> Option<FoundSymptom> {
     let half = [(cpus / 2.0, Severity::Grave)];
-    let (_, effect) = half.iter().chain(&BUSY).find(|(from, _)| activity.busy >= *from)?;
-    let named = |(name, used): &(String, f64)| format!("{name} {}", percent(*used));
-    let names: Vec<String> = activity.most.iter().map(named).collect();
+    let (_, effect) = half.iter().chain(&BUSY_CPUS).find(|(from, _)| activity.busy >= *from)?;
+    let most: Vec<String> =
+        activity.most.iter().map(|(name, used)| format!("{name} {}", percent(*used))).collect();
     let names =
-        if names.is_empty() { "processes that have exited".to_owned() } else { names.join(", ") };
+        if most.is_empty() { "processes that have exited".to_owned() } else { most.join(", ") };
     let evidence = format!("{} of a CPU, just now: {names}", percent(activity.busy));
     Some(FoundSymptom::new("busy", *effect, evidence))
 }
@@ -181,12 +183,13 @@ fn load(root: &Root) -> Option<FoundSymptom> {
     let text = root.text("/proc/loadavg")?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
     let evidence = format!("{load:.2} over the last minute, from /proc/loadavg");
-    (load >= LOAD * cpus(root)).then(|| FoundSymptom::new("load", Severity::Note, evidence))
+    (load >= HIGH_LOAD_PER_CPU * cpus(root))
+        .then(|| FoundSymptom::new("load", Severity::Note, evidence))
 }
 
 /// The names of all processes, as the kernel knows them.
 fn names(root: &Root) -> Vec<String> {
-    let pids = root.names("/proc").into_iter().filter(|it| it.parse::<u32>().is_ok());
+    let pids = root.names("/proc").into_iter().filter(|name| name.parse::<u32>().is_ok());
     pids.filter_map(|pid| root.text(&format!("/proc/{pid}/comm"))).collect()
 }
 
@@ -196,16 +199,18 @@ fn systemd(root: &Root) -> bool {
 
 fn services(root: &Root, names: &[String]) -> Option<FoundSymptom> {
     let found: Vec<_> =
-        SERVICES.iter().filter(|(name, _)| names.iter().any(|it| it == name)).collect();
+        SERVICES.iter().filter(|(name, _)| names.iter().any(|running| running == name)).collect();
     let programs: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
-    let stop = |(_, unit): &&(&str, &str)| {
-        if systemd(root) { format!("--set stop-service={unit}") } else { (*unit).to_owned() }
+    let units = found.iter().map(|(_, unit)| *unit);
+    let fix = if systemd(root) {
+        let options: Vec<String> = units.map(|unit| format!("--set stop-service={unit}")).collect();
+        format!("plumb run {}", options.join(" "))
+    } else {
+        format!("stop while measuring: {}", units.collect::<Vec<_>>().join(" "))
     };
-    let stop: Vec<String> = found.iter().map(stop).collect();
-    let with = if systemd(root) { "plumb run" } else { "stop while measuring:" };
     let seen =
         FoundSymptom::new("services", Severity::Minor, format!("running: {}", programs.join(", ")));
-    (!found.is_empty()).then(|| seen.with_fix(format!("{with} {}", stop.join(" "))))
+    (!found.is_empty()).then(|| seen.with_fix(fix))
 }
 
 fn timers(root: &Root) -> Option<FoundSymptom> {
@@ -224,7 +229,7 @@ fn balancer(names: &[String]) -> Option<FoundSymptom> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BUSY, MachineActivity, STEAL, Severity, Snapshot, busy};
+    use super::{ActivitySnapshot, BUSY_CPUS, MachineActivity, STEAL, Severity, busy};
     use crate::doctor::found::percent;
     use crate::doctor::symptoms::SYMPTOMS;
     use crate::root::Root;
@@ -243,9 +248,9 @@ mod tests {
             told(&STEAL).iter().map(|(word, from)| format!("{word} from {from}")).collect();
         // `5.0 %` is `5 %` for people.
         assert_eq!(documented("steal"), Some(steal.join(", ").replace(".0 %", " %")));
-        let [(minor, a), (major, b)] = &told(&BUSY)[..] else { panic!("two limits") };
+        let [(minor, a), (major, b)] = &told(&BUSY_CPUS)[..] else { panic!("two limits") };
         let busy = format!("{minor} from {a} of a CPU, {major} from {b}").replace(".0 %", " %");
-        assert!(documented("busy").is_some_and(|it| it.starts_with(&busy)), "{busy}");
+        assert!(documented("busy").is_some_and(|effects| effects.starts_with(&busy)), "{busy}");
     }
 
     #[test]
@@ -262,14 +267,26 @@ mod tests {
             ("/proc/7/stat", &stat(7, 100)),
             ("/proc/8/stat", &stat(8, 10)),
         ]);
-        let (early, late) = (Root::at(early.path()), Root::at(late.path()));
-        let activity = MachineActivity::between(&Snapshot::now(&early), &Snapshot::now(&late), 2.0);
+        let early = Root::at(early.path());
+        let late = Root::at(late.path());
+        let activity = MachineActivity::between(
+            &ActivitySnapshot::now(&early),
+            &ActivitySnapshot::now(&late),
+            2.0,
+        );
         let seen = busy(&activity, 2.0).unwrap();
         assert_eq!(seen.severity, Severity::Major);
         assert_eq!(seen.evidence, "90 % of a CPU, just now: cc (1) x 80 %");
         assert!(
-            busy(&MachineActivity::between(&Snapshot::now(&late), &Snapshot::now(&late), 2.0), 2.0)
-                .is_none()
+            busy(
+                &MachineActivity::between(
+                    &ActivitySnapshot::now(&late),
+                    &ActivitySnapshot::now(&late),
+                    2.0
+                ),
+                2.0
+            )
+            .is_none()
         );
     }
 }

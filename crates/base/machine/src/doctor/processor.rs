@@ -61,8 +61,8 @@ fn governor(root: &Root) -> Option<FoundSymptom> {
 
 fn turbo(root: &Root) -> Option<FoundSymptom> {
     let switches = [("intel_pstate/no_turbo", 0), ("cpufreq/boost", 1)];
-    let on = |(file, on): &&(&str, u64)| root.number(&format!("{BASE}/{file}")) == Some(*on);
-    let (file, on) = switches.iter().find(on)?;
+    let (file, on) =
+        switches.iter().find(|(file, on)| root.number(&format!("{BASE}/{file}")) == Some(*on))?;
     Some(FoundSymptom::new("turbo", Severity::Minor, format!("{on} in {BASE}/{file}")))
 }
 
@@ -75,15 +75,19 @@ fn siblings(root: &Root) -> Option<FoundSymptom> {
 fn deep_idle(root: &Root) -> Option<FoundSymptom> {
     let states = idle(root).into_iter().filter(|state| !state.off);
     let deepest = states.max_by_key(|state| state.latency_us)?;
-    let (name, latency) = (&deepest.name, deepest.latency_us);
-    let evidence =
-        format!("{name} takes {latency} µs to exit, from {BASE}/cpu0/cpuidle/state*/latency");
-    (latency > DEEP_US).then(|| FoundSymptom::new("deep-idle", Severity::Minor, evidence))
+    let evidence = format!(
+        "{} takes {} µs to exit, from {BASE}/cpu0/cpuidle/state*/latency",
+        deepest.name, deepest.latency_us
+    );
+    (deepest.latency_us > DEEP_US)
+        .then(|| FoundSymptom::new("deep-idle", Severity::Minor, evidence))
 }
 
 fn throttled(root: &Root) -> Option<FoundSymptom> {
-    let file = |name: &str| format!("{BASE}/cpu0/thermal_throttle/{name}_throttle_count");
-    let counts = ["core", "package"].map(|name| (root.number(&file(name)), file(name)));
+    let counts = ["core", "package"].map(|name| {
+        let file = format!("{BASE}/cpu0/thermal_throttle/{name}_throttle_count");
+        (root.number(&file), file)
+    });
     let (count, file) = counts.into_iter().max_by_key(|(count, _)| *count)?;
     let count = count.filter(|count| *count > 0)?;
     let evidence = format!("{count} times since boot, from {file}");

@@ -3,7 +3,7 @@
 /// A symptom that plumb knows.
 #[derive(Debug, Clone, Copy)]
 pub struct SymptomKind {
-    /// Its name.
+    /// Its name, as `plumb doctor` prints it.
     pub name: &'static str,
     /// How bad it can be, for the documentation.
     pub effects: &'static str,
@@ -20,7 +20,7 @@ const COMPUTING: &[&str] = &["cpu", "memory", "process"];
 const WAKING: &[&str] = &["scheduler", "storage", "network"];
 const FILES: &[&str] = &["storage"];
 
-/// All symptoms.
+/// All symptoms, in the order of docs/doctor.md.
 pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "virtualised",
@@ -248,7 +248,11 @@ mod tests {
     #[test]
     fn every_symptom_has_one_name_a_reason_and_a_fix() {
         for (index, kind) in SYMPTOMS.iter().enumerate() {
-            assert!(SYMPTOMS[..index].iter().all(|it| it.name != kind.name), "{}", kind.name);
+            assert!(
+                SYMPTOMS[..index].iter().all(|earlier| earlier.name != kind.name),
+                "{}",
+                kind.name
+            );
             assert!(!kind.fix.is_empty() && !kind.why.is_empty());
         }
     }

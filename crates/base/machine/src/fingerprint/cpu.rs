@@ -1,13 +1,13 @@
 //! Processors: caches, who is online, frequency, idle states, mitigations.
 
 use crate::facts::caches;
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::root::Root;
 use plumb_units::binary_size;
 
 const BASE: &str = "/sys/devices/system/cpu";
 
-pub fn read(root: &Root, facts: &mut Facts) {
+pub fn read(root: &Root, facts: &mut RecordedFacts) {
     facts.put("caches", cache_sizes(root));
     facts.put("numa_distances", numa_distances(root));
     facts.put_file(root, "cpus_online", &format!("{BASE}/online"));
@@ -28,17 +28,19 @@ fn yes_or_no(number: u64) -> String {
 
 /// `L1d 48 KiB, L1i 32 KiB, L2 2 MiB, L3 36 MiB shared by 0-15`, as the first CPU sees them.
 fn cache_sizes(root: &Root) -> Option<String> {
-    let one = |cache: crate::facts::Cache| {
-        let kind = match cache.kind.as_str() {
-            "Data" => "d",
-            "Instruction" => "i",
-            _ => "",
-        };
-        let shared = cache.shared.filter(|cpus| cpus.contains([',', '-']));
-        let shared = shared.map_or_else(String::new, |cpus| format!(" shared by {cpus}"));
-        format!("L{}{kind} {}{shared}", cache.level, binary_size(cache.bytes))
+    joined(caches(root).map(cache_size).collect(), ", ")
+}
+
+fn cache_size(cache: crate::facts::Cache) -> String {
+    let kind = match cache.kind.as_str() {
+        "Data" => "d",
+        "Instruction" => "i",
+        _ => "",
     };
-    joined(caches(root).map(one).collect(), ", ")
+    // One CPU alone shares nothing.
+    let several = cache.shared.filter(|cpus| cpus.contains([',', '-']));
+    let shared = several.map_or_else(String::new, |cpus| format!(" shared by {cpus}"));
+    format!("L{}{kind} {}{shared}", cache.level, binary_size(cache.bytes))
 }
 
 fn joined(parts: Vec<String>, with: &str) -> Option<String> {
@@ -48,8 +50,9 @@ fn joined(parts: Vec<String>, with: &str) -> Option<String> {
 /// A row a node, where there are several.
 fn numa_distances(root: &Root) -> Option<String> {
     let nodes = crate::fingerprint::topology::numa_nodes(root);
-    let row = |node: usize| root.text(&format!("/sys/devices/system/node/node{node}/distance"));
-    let rows: Vec<String> = (0..nodes).filter_map(row).collect();
+    let rows: Vec<String> = (0..nodes)
+        .filter_map(|node| root.text(&format!("/sys/devices/system/node/node{node}/distance")))
+        .collect();
     if rows.len() > 1 { joined(rows, "; ") } else { None }
 }
 
@@ -63,7 +66,7 @@ fn mitigations(root: &Root) -> Option<String> {
     joined(lines.collect(), "; ")
 }
 
-fn frequency(root: &Root, facts: &mut Facts) {
+fn frequency(root: &Root, facts: &mut RecordedFacts) {
     facts.put("governor", policies(root, "scaling_governor"));
     facts.put("frequency_driver", policies(root, "scaling_driver"));
     facts.put("energy_preference", policies(root, "energy_performance_preference"));
@@ -85,17 +88,22 @@ pub fn policies(root: &Root, file: &str) -> Option<String> {
 
 /// `800–4700 MHz, held to 3200 MHz`; on hybrid processors several such.
 fn frequency_limits(root: &Root) -> Option<String> {
-    let mhz = |file: &str| {
-        let khz = policies(root, file)?;
-        let all = khz.split(" / ").map(|khz| Some(khz.parse::<u64>().ok()? / 1000));
-        let mut all: Vec<u64> = all.collect::<Option<_>>()?;
-        all.sort_unstable();
-        Some(all.iter().map(u64::to_string).collect::<Vec<_>>().join(" / "))
-    };
-    let (least, most) = (mhz("cpuinfo_min_freq")?, mhz("cpuinfo_max_freq")?);
-    let held = mhz("scaling_max_freq").filter(|held| *held != most);
-    let held = held.map_or_else(String::new, |held| format!(", held to {held} MHz"));
+    let least = megahertz(root, "cpuinfo_min_freq")?;
+    let most = megahertz(root, "cpuinfo_max_freq")?;
+    let limit = megahertz(root, "scaling_max_freq").filter(|limit| *limit != most);
+    let held = limit.map_or_else(String::new, |limit| format!(", held to {limit} MHz"));
     Some(format!("{least}–{most} MHz{held}"))
+}
+
+/// The frequencies in a file of all policies, in MHz, from the lowest up: `3200 / 4700`.
+fn megahertz(root: &Root, file: &str) -> Option<String> {
+    let policies = policies(root, file)?;
+    let mut all: Vec<u64> = policies
+        .split(" / ")
+        .map(|khz| Some(khz.parse::<u64>().ok()? / 1000))
+        .collect::<Option<_>>()?;
+    all.sort_unstable();
+    Some(all.iter().map(u64::to_string).collect::<Vec<_>>().join(" / "))
 }
 
 /// A state in which a CPU waits.
@@ -111,21 +119,22 @@ pub struct IdleState {
 
 /// The idle states of the first CPU, the shallowest first.
 pub fn idle(root: &Root) -> Vec<IdleState> {
-    let base = format!("{BASE}/cpu0/cpuidle");
-    let state = |number: usize| {
-        let file = |file: &str| format!("{base}/state{number}/{file}");
-        Some(IdleState {
-            name: root.text(&file("name"))?,
-            latency_us: root.number(&file("latency"))?,
-            off: root.number(&file("disable")) == Some(1),
-        })
-    };
-    (0..).map_while(state).collect()
+    (0..).map_while(|number| idle_state(root, number)).collect()
+}
+
+fn idle_state(root: &Root, number: usize) -> Option<IdleState> {
+    let folder = format!("{BASE}/cpu0/cpuidle/state{number}");
+    Some(IdleState {
+        name: root.text(&format!("{folder}/name"))?,
+        latency_us: root.number(&format!("{folder}/latency"))?,
+        off: root.number(&format!("{folder}/disable")) == Some(1),
+    })
 }
 
 fn idle_states(root: &Root) -> Option<String> {
-    let one = |state: IdleState| {
-        format!("{} {} µs{}", state.name, state.latency_us, if state.off { " (off)" } else { "" })
-    };
-    joined(idle(root).into_iter().map(one).collect(), ", ")
+    let mut states = Vec::new();
+    for IdleState { name, latency_us, off } in idle(root) {
+        states.push(format!("{name} {latency_us} µs{}", if off { " (off)" } else { "" }));
+    }
+    joined(states, ", ")
 }

@@ -1,21 +1,21 @@
 //! Disks, and the one below the target directory.
 
 use crate::fingerprint::mount::Mount;
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::root::Root;
 use plumb_units::decimal_size;
 
 const BASE: &str = "/sys/block";
 /// Block devices that are memory or files.
-const UNREAL: [&str; 4] = ["loop", "ram", "zram", "fd"];
+const VIRTUAL_PREFIXES: [&str; 4] = ["loop", "ram", "zram", "fd"];
 /// Sectors in sysfs have this size, whatever the disk's.
 const SECTOR_BYTES: u64 = 512;
 /// Most storeys of devices on devices that are followed.
-const STOREYS: usize = 8;
+const MOST_STACKED_DEVICES: usize = 8;
 
-pub fn read(root: &Root, mount: Option<&Mount>, facts: &mut Facts) {
-    let real = |name: &String| !UNREAL.iter().any(|unreal| name.starts_with(unreal));
-    let names: Vec<String> = root.names(BASE).into_iter().filter(real).collect();
+pub fn read(root: &Root, mount: Option<&Mount>, facts: &mut RecordedFacts) {
+    let mut names = root.names(BASE);
+    names.retain(|name| !VIRTUAL_PREFIXES.iter().any(|unreal| name.starts_with(unreal)));
     let all: Vec<String> = names.iter().map(|name| disk(root, name)).collect();
     facts.put("disks", (!all.is_empty()).then(|| all.join("; ")));
     facts.put("disk", mount.and_then(|mount| below(root, mount)).map(|on| stack(root, &on, 0)));
@@ -24,17 +24,23 @@ pub fn read(root: &Root, mount: Option<&Mount>, facts: &mut Facts) {
 /// The disk that a mounted device is, or is part of.
 fn below(root: &Root, mount: &Mount) -> Option<String> {
     let name = mount.device.rsplit('/').next().unwrap_or_default();
-    let number = |path: &str| root.text(&format!("{BASE}/{path}/dev"));
-    let is = |path: &str, named: &str| {
-        number(path).is_some_and(|number| number == mount.number || named == name)
-    };
     root.names(BASE).into_iter().find(|disk| {
-        let parts = || root.names(&format!("{BASE}/{disk}"));
-        is(disk, disk)
-            || parts()
-                .iter()
-                .any(|part| part.starts_with(disk) && is(&format!("{disk}/{part}"), part))
+        if is_device(root, disk, mount, disk == name) {
+            return true;
+        }
+        let parts = root.names(&format!("{BASE}/{disk}"));
+        parts
+            .iter()
+            .filter(|part| part.starts_with(disk))
+            .any(|part| is_device(root, &format!("{disk}/{part}"), mount, part == name))
     })
+}
+
+/// Whether a disk or partition is the mounted one. Names count as well: filesystems like btrfs mount under a number that
+/// is no device's.
+fn is_device(root: &Root, path: &str, mount: &Mount, same_name: bool) -> bool {
+    root.text(&format!("{BASE}/{path}/dev"))
+        .is_some_and(|number| number == mount.number || same_name)
 }
 
 /// The disk, and what it lies on where it is a mapping.
@@ -42,8 +48,9 @@ fn stack(root: &Root, name: &str, storey: usize) -> String {
     let own = disk(root, name);
     let slaves = root.names(&format!("{BASE}/{name}/slaves"));
     let disks = root.names(BASE);
-    let below = slaves.iter().filter(|_| storey < STOREYS).map(|slave| {
-        let whole = disks.iter().filter(|disk| slave.starts_with(*disk)).max_by_key(|it| it.len());
+    let below = slaves.iter().filter(|_| storey < MOST_STACKED_DEVICES).map(|slave| {
+        let whole =
+            disks.iter().filter(|disk| slave.starts_with(*disk)).max_by_key(|disk| disk.len());
         stack(root, whole.unwrap_or(slave), storey + 1)
     });
     std::iter::once(own).chain(below).collect::<Vec<_>>().join("; on ")
@@ -53,9 +60,10 @@ fn stack(root: &Root, name: &str, storey: usize) -> String {
 fn disk(root: &Root, name: &str) -> String {
     let says = |file: &str| root.text(&format!("{BASE}/{name}/{file}"));
     let number = |file: &str| root.number(&format!("{BASE}/{name}/{file}"));
+    // A number of PCI instead of a name is of no use to people.
     let vendor = says("device/vendor").filter(|vendor| !vendor.starts_with("0x"));
-    let model = [vendor, says("device/model").or_else(|| says("dm/name"))];
-    let model = model.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let product = says("device/model").or_else(|| says("dm/name"));
+    let model = [vendor, product].into_iter().flatten().collect::<Vec<_>>().join(" ");
     let firmware = says("device/firmware_rev").or_else(|| says("device/rev"));
     let turns = number("queue/rotational")
         .map(|turns| if turns == 0 { "solid state".into() } else { "rotating".into() });

@@ -1,11 +1,11 @@
 //! Firmware, whose cloud this is, and what feeds the machine.
 
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::root::Root;
 
 const DMI: &str = "/sys/class/dmi/id";
 
-pub fn read(root: &Root, facts: &mut Facts) {
+pub fn read(root: &Root, facts: &mut RecordedFacts) {
     facts.put("model", model(root));
     facts.put("bios", bios(root));
     facts.put("cloud", cloud(root).map(str::to_owned));
@@ -56,10 +56,10 @@ const CLOUDS: [(&str, &str, &str); 16] = [
 
 /// Whose cloud this is.
 fn cloud(root: &Root) -> Option<&'static str> {
-    let is = |(name, begins, _): &&(&str, &str, &str)| {
-        tag(root, name).is_some_and(|tag| tag.starts_with(begins))
-    };
-    CLOUDS.iter().find(is).map(|(_, _, cloud)| *cloud)
+    let (_, _, cloud) = CLOUDS
+        .iter()
+        .find(|(name, begins, _)| tag(root, name).is_some_and(|tag| tag.starts_with(begins)))?;
+    Some(cloud)
 }
 
 /// `battery` or `mains`, on machines that have a battery of their own.

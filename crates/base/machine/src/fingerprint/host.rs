@@ -19,8 +19,9 @@ const FILES: [&str; 2] = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 /// `systemd-id128 machine-id --app-specific=7f0d5b5e24c14c539d3c5a1e8f2b6c47` prints the same.
 #[must_use]
 pub fn host(root: &Root) -> Host {
-    let ids = FILES.iter().filter_map(|file| root.text(file));
-    let mut ids = ids.filter_map(|text| Uuid::try_parse(&text).ok()).filter(|id| !id.is_nil());
+    let texts = FILES.iter().filter_map(|file| root.text(file));
+    // Images of virtual machines are delivered with the word `uninitialized`, or with zeros.
+    let mut ids = texts.filter_map(|text| Uuid::try_parse(&text).ok()).filter(|id| !id.is_nil());
     ids.next().map(hashed).unwrap_or_default()
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use plumb_model::{Environment, Machine};
 
 use crate::fingerprint::mount::holding;
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::fingerprint::topology::{count_cpus, numa_nodes, virtualisation};
 use crate::fingerprint::{
     cpu, disks, firmware, kernel, limits, memory, mount, network, settings, tools,
@@ -18,7 +18,7 @@ use crate::root::{Root, field};
 #[must_use]
 pub fn machine(root: &Root) -> Machine {
     let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
-    let mut facts = Facts::default();
+    let mut facts = RecordedFacts::default();
     facts.put("cpu", field(&cpuinfo, "model name").or_else(|| field(&cpuinfo, "Processor")));
     facts.put("cpus", Some(count_cpus(&cpuinfo).to_string()));
     facts.put("cores_per_socket", field(&cpuinfo, "cpu cores"));
@@ -35,7 +35,7 @@ pub fn machine(root: &Root) -> Machine {
 /// What may change: kernel, settings, what lies below `dir`, versions.
 #[must_use]
 pub fn environment(root: &Root, dir: &Path) -> Environment {
-    let mut facts = Facts::default();
+    let mut facts = RecordedFacts::default();
     let held = holding(root, dir);
     cpu::read(root, &mut facts);
     memory::read(root, &mut facts);

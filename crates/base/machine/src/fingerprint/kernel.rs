@@ -1,10 +1,10 @@
 //! The kernel: its version, how it was built, how it was started.
 
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::hash::of_bytes;
 use crate::root::Root;
 
-pub fn read(root: &Root, facts: &mut Facts) {
+pub fn read(root: &Root, facts: &mut RecordedFacts) {
     let config = config(root);
     facts.put_file(root, "kernel", "/proc/sys/kernel/osrelease");
     facts.put_file(root, "kernel_build", "/proc/sys/kernel/version");
@@ -59,9 +59,11 @@ fn preemption(root: &Root, config: Option<&str>) -> Option<String> {
         ("CONFIG_PREEMPT_NONE", "none"),
         ("CONFIG_PREEMPT", "full"),
     ];
-    let named = |config: &str| built.iter().find(|(option, _)| has(config, option));
-    if let Some((_, name)) = config.and_then(named) {
-        return Some((*name).to_owned());
+    if let Some(config) = config {
+        let set = built.iter().find(|(option, _)| has(config, option));
+        if let Some((_, name)) = set {
+            return Some((*name).to_owned());
+        }
     }
     let version = root.text("/proc/sys/kernel/version")?;
     let word = version.split_whitespace().find(|word| word.starts_with("PREEMPT"))?;
@@ -77,10 +79,12 @@ fn timer_frequency(config: Option<&str>) -> Option<String> {
 fn security(root: &Root) -> Option<String> {
     let modules = root.text("/sys/kernel/security/lsm").map(|all| all.replace(',', ", "));
     // Inside a container the list is not mounted.
-    let armed = root.text("/sys/module/apparmor/parameters/enabled").filter(|it| it == "Y");
+    let armed =
+        root.text("/sys/module/apparmor/parameters/enabled").filter(|enabled| enabled == "Y");
     let modules = modules.or(armed.map(|_| "apparmor".to_owned()));
-    let profile = root.text("/proc/self/attr/apparmor/current");
-    let profile = profile.map(|profile| format!("AppArmor profile {profile}"));
+    let profile = root
+        .text("/proc/self/attr/apparmor/current")
+        .map(|profile| format!("AppArmor profile {profile}"));
     let enforces = root.number("/sys/fs/selinux/enforce").map(|number| {
         if number == 0 { "SELinux permissive".into() } else { "SELinux enforcing".into() }
     });

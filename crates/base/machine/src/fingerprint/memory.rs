@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::root::Root;
 use plumb_units::binary_size;
 
-pub fn read(root: &Root, facts: &mut Facts) {
+pub fn read(root: &Root, facts: &mut RecordedFacts) {
     let pages = "/sys/kernel/mm/transparent_hugepage";
     facts.put_file(root, "huge_pages", &format!("{pages}/enabled"));
     facts.put_file(root, "huge_pages_defrag", &format!("{pages}/defrag"));
@@ -27,16 +27,17 @@ fn huge_page_pool(root: &Root) -> Option<String> {
 
 /// `/dev/sda2 partition 8 GiB`, each device of /proc/swaps; how full they are moves and is left out.
 fn swap(text: &str) -> String {
-    let one = |line: &str| {
-        let mut words = line.split_whitespace();
-        let (device, kind, kib) = (words.next()?, words.next()?, words.next()?);
-        Some(format!(
-            "{device} {kind} {}",
-            binary_size(kib.parse::<u64>().ok()?.saturating_mul(1024))
-        ))
-    };
-    let devices: Vec<String> = text.lines().skip(1).filter_map(one).collect();
+    let devices: Vec<String> = text.lines().skip(1).filter_map(swap_device).collect();
     if devices.is_empty() { "none".into() } else { devices.join("; ") }
+}
+
+/// A line of /proc/swaps: device, kind, size in KiB, and what moves.
+fn swap_device(line: &str) -> Option<String> {
+    let mut words = line.split_whitespace();
+    let device = words.next()?;
+    let kind = words.next()?;
+    let kib: u64 = words.next()?.parse().ok()?;
+    Some(format!("{device} {kind} {}", binary_size(kib.saturating_mul(1024))))
 }
 
 /// A memory device in the tables of SMBIOS (DSP0134, 7.18).
@@ -45,7 +46,7 @@ const MEMORY_DEVICE: u8 = 17;
 /// `2 × 16 GiB DDR4 3200 MT/s`, from the tables that the firmware leaves.
 fn modules(table: &[u8]) -> Option<String> {
     let mut counted: BTreeMap<String, usize> = BTreeMap::new();
-    for device in structures(table).filter(|it| it.first() == Some(&MEMORY_DEVICE)) {
+    for device in structures(table).filter(|device| device.first() == Some(&MEMORY_DEVICE)) {
         if let Some(module) = module(device) {
             *counted.entry(module).or_default() += 1;
         }
@@ -71,19 +72,29 @@ fn structures(table: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// What one slot holds; None where it is empty.
 fn module(device: &[u8]) -> Option<String> {
-    let word = |at: usize| Some(u16::from_le_bytes([*device.get(at)?, *device.get(at + 1)?]));
-    let extended = || Some(u32::from(word(0x1c)?) | u32::from(word(0x1e)?) << 16);
-    let bytes = match word(0x0c)? {
+    let bytes = match word_at(device, 0x0c)? {
+        // An empty slot, or one of unknown size.
         0 | 0xffff => return None,
-        0x7fff => u64::from(extended()?) << 20,
+        // The size does not fit: two more words hold it, in MiB.
+        0x7fff => {
+            let low = u64::from(word_at(device, 0x1c)?);
+            let high = u64::from(word_at(device, 0x1e)?);
+            (low | high << 16) << 20
+        }
         kib if kib & 0x8000 != 0 => u64::from(kib & 0x7fff) << 10,
         mib => u64::from(mib) << 20,
     };
     let kind = device.get(0x12).and_then(|kind| technology(*kind));
-    let speed = word(0x20).filter(|speed| *speed != 0).or(word(0x15)).filter(|speed| *speed != 0);
-    let speed = speed.map(|speed| format!("{speed} MT/s"));
-    let parts = [Some(binary_size(bytes)), kind.map(str::to_owned), speed];
+    // At which speed it works; older tables say only which one it could have.
+    let configured = word_at(device, 0x20).filter(|speed| *speed != 0);
+    let speed = configured.or(word_at(device, 0x15)).filter(|speed| *speed != 0);
+    let parts =
+        [Some(binary_size(bytes)), kind.map(str::to_owned), speed.map(|speed| format!("{speed} MT/s"))];
     Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+fn word_at(structure: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes([*structure.get(at)?, *structure.get(at + 1)?]))
 }
 
 /// Table 78 of DSP0134.

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use rustix::fs::{major, minor};
 
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::root::Root;
 
-pub fn read(mount: Option<&Mount>, facts: &mut Facts) {
+pub fn read(mount: Option<&Mount>, facts: &mut RecordedFacts) {
     if let Some(mount) = mount {
         facts.put("filesystem", Some(mount.filesystem.clone()));
         facts.put("device", Some(mount.device.clone()));
@@ -20,15 +20,15 @@ pub fn read(mount: Option<&Mount>, facts: &mut Facts) {
 /// A mounted filesystem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Where.
+    /// The folder that it is mounted on.
     pub point: String,
-    /// Which kind.
+    /// The kernel's name of the filesystem, as in `ext4`.
     pub filesystem: String,
-    /// Of what.
+    /// The device, or what the filesystem shows in its place.
     pub device: String,
     /// Device number, `259:2`.
     pub number: String,
-    /// How.
+    /// Options of this mount, separated by commas.
     pub options: String,
     /// How, in the filesystem's own words.
     pub own_options: String,
@@ -39,18 +39,16 @@ pub struct Mount {
 /// A device in its place is held by itself, without a filesystem.
 pub fn holding(root: &Root, dir: &Path) -> Option<Mount> {
     let metadata = dir.to_str().and_then(|dir| root.path(dir).metadata().ok());
-    if let Some(device) = metadata.filter(|it| it.file_type().is_block_device()) {
+    if let Some(device) = metadata.filter(|metadata| metadata.file_type().is_block_device()) {
         let name = dir.to_string_lossy().into_owned();
         let number = format!("{}:{}", major(device.rdev()), minor(device.rdev()));
-        let none = || "none".to_owned();
-        let (filesystem, options, own_options) = (none(), none(), none());
         return Some(Mount {
             point: name.clone(),
-            filesystem,
+            filesystem: "none".to_owned(),
             device: name,
             number,
-            options,
-            own_options,
+            options: "none".to_owned(),
+            own_options: "none".to_owned(),
         });
     }
     let mounts = root.text("/proc/self/mountinfo")?;
@@ -62,12 +60,15 @@ pub fn holding(root: &Root, dir: &Path) -> Option<Mount> {
 fn mount(line: &str) -> Option<Mount> {
     let (left, right) = line.split_once(" - ")?;
     let mut left = left.split(' ').skip(2);
-    let (number, point, options) = (left.next()?, left.nth(1)?, left.next()?);
+    let number = left.next()?;
+    let point = left.nth(1)?;
+    let options = left.next()?;
     let mut right = right.split(' ');
-    let (filesystem, device) = (right.next()?, right.next()?);
+    let filesystem = right.next()?;
+    let device = right.next()?;
+    let mut own: Vec<&str> = right.next().unwrap_or_default().split(',').collect();
     // The folders below an overlay have other names in every container.
-    let own = right.next().unwrap_or_default().split(',').filter(|it| !it.contains("dir="));
-    let own: Vec<&str> = own.collect();
+    own.retain(|option| !option.contains("dir="));
     Some(Mount {
         point: point.replace("\\040", " "),
         filesystem: filesystem.to_owned(),

@@ -6,9 +6,9 @@ use crate::root::Root;
 
 /// Facts by their names.
 #[derive(Default)]
-pub struct Facts(pub BTreeMap<String, String>);
+pub struct RecordedFacts(pub BTreeMap<String, String>);
 
-impl Facts {
+impl RecordedFacts {
     pub fn put(&mut self, name: &str, value: Option<String>) {
         if let Some(value) = value {
             self.0.insert(name.to_owned(), value);

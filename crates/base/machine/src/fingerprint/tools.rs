@@ -3,7 +3,7 @@
 //! No program is started for that: ten `--version` would take longer than the rest of a run's set-up.
 //! What the package manager knows is read. A workload that uses a tool asks it itself.
 
-use crate::fingerprint::recorded::Facts;
+use crate::fingerprint::recorded::RecordedFacts;
 use crate::root::Root;
 
 /// Facts, and the packages that they are versions of: of Debian, of Alpine, of Arch.
@@ -18,7 +18,7 @@ const PACKAGES: [(&str, &[&str]); 8] = [
     ("python", &["python3", "python"]),
 ];
 
-pub fn read(root: &Root, facts: &mut Facts) {
+pub fn read(root: &Root, facts: &mut RecordedFacts) {
     facts.put("os", os_name(root));
     let packages = Packages::read(root);
     for (name, of) in PACKAGES {
@@ -59,18 +59,22 @@ impl Packages {
         match self {
             Self::Stanzas(text, name, version) => {
                 let head = format!("{name}{package}\n");
-                let at = text.match_indices(&head).map(|(at, _)| at);
-                let starts = |at: &usize| *at == 0 || text.as_bytes()[at - 1] == b'\n';
-                let stanza = text[at.into_iter().find(starts)?..].split("\n\n").next()?;
+                // Only at the beginning of a line: other fields may end with the same text.
+                let (at, _) = text
+                    .match_indices(&head)
+                    .find(|(at, _)| *at == 0 || text.as_bytes()[at - 1] == b'\n')?;
+                let stanza = text[at..].split("\n\n").next()?;
                 // A package that was removed keeps its stanza as long as its configuration is there.
-                let gone = stanza.lines().any(|it| it == "Status: deinstall ok config-files");
+                let gone = stanza.lines().any(|line| line == "Status: deinstall ok config-files");
                 let found = stanza.lines().find_map(|line| line.strip_prefix(version))?;
                 (!gone).then(|| found.to_owned())
             }
             Self::Folders(names) => {
-                let version = names.iter().filter_map(|it| it.strip_prefix(&format!("{package}-")));
-                let mut version = version.filter(|it| it.starts_with(|c: char| c.is_ascii_digit()));
-                version.next().map(str::to_owned)
+                let prefix = format!("{package}-");
+                let mut rests = names.iter().filter_map(|name| name.strip_prefix(&prefix));
+                // `gcc-libs-13` is no `gcc`: what follows the name must be a version.
+                let version = rests.find(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+                version.map(str::to_owned)
             }
         }
     }
@@ -82,8 +86,7 @@ fn libc_itself(root: &Root) -> Option<String> {
     let bytes = files.iter().find_map(|file| std::fs::read(root.path(file)).ok())?;
     let head = b"GNU C Library ";
     let at = bytes.windows(head.len()).position(|window| window == head)?;
-    let line = bytes[at..].split(|byte| *byte == b'\n').next()?;
-    let line = std::str::from_utf8(line).ok()?;
+    let line = std::str::from_utf8(bytes[at..].split(|byte| *byte == b'\n').next()?).ok()?;
     let version = line.rsplit_once("version ").map_or(line, |(_, version)| version);
     Some(format!("GNU {}", version.trim_end_matches('.')))
 }

@@ -9,10 +9,9 @@ pub fn count_cpus(cpuinfo: &str) -> usize {
 
 /// How many nodes of memory there are; one where the kernel tells none.
 pub fn numa_nodes(root: &Root) -> usize {
-    let is_node = |name: &&String| {
-        name.strip_prefix("node").is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()))
-    };
-    root.names("/sys/devices/system/node").iter().filter(is_node).count().max(1)
+    let names = root.names("/sys/devices/system/node");
+    let numbers = names.iter().filter_map(|name| name.strip_prefix("node"));
+    numbers.filter(|number| number.chars().all(|c| c.is_ascii_digit())).count().max(1)
 }
 
 /// The hypervisor below, as far as the CPU and the firmware tell: seen from inside a container, too.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use plumb_doctor::{LastAudit, doctor_card, doctor_document};
-use plumb_machine::doctor::{DiagnosisInput, MachineActivity, Room, diagnose as host_diagnose};
+use plumb_machine::doctor::{DiagnosisInput, MachineActivity, FilesystemRoom, diagnose as host_diagnose};
 use plumb_model::Host;
 use plumb_store::Store;
 
@@ -29,7 +29,7 @@ pub fn diagnose(dir: Option<&Path>, host: &Host, store: Option<&Path>, ui: &Ui) 
     } else {
         MachineActivity::default()
     };
-    let room = if root.is_live() { Room::of(&dir) } else { None };
+    let room = if root.is_live() { FilesystemRoom::of(&dir) } else { None };
     let audited = audit.is_some();
     let input = DiagnosisInput { root: &root, dir: &dir, room, activity: &activity, audited };
     let Some(diagnosis) = host_diagnose(&input) else {

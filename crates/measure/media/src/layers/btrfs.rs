@@ -4,16 +4,16 @@ use plumb_machine::Root;
 use plumb_workload_kit::tool::tool;
 
 use super::filesystem;
-use crate::layer::{Gives, Layer, On, Takes};
+use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
 
-/// This layer.
+/// The layer `btrfs`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "btrfs",
     summary: "Btrfs, which copies on write",
-    takes: Takes::MountOptions,
+    takes: LayerOption::MountOptions,
     manual: include_str!("btrfs.md"),
-    on: On::Device,
-    gives: Gives::Folder,
+    on: LayerBase::Device,
+    gives: LayerSurface::Folder,
     missing: |root: &Root| filesystem::missing(root, "btrfs", "mkfs.btrfs", "btrfs-progs"),
     lay: |building, option| {
         filesystem::lay(

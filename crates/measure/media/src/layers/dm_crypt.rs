@@ -10,31 +10,31 @@ use plumb_protocol::StartError;
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::building::{Building, failed};
-use crate::layer::{Gives, Layer, On, Takes};
-use crate::needs::{Missing, has_module, no_program};
+use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::needs::{MissingNeed, has_module, no_program};
 
 /// Bytes of a key of AES-256-XTS.
 const KEY: usize = 64;
 
-/// This layer.
+/// The layer `dm-crypt`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "dm-crypt",
     summary: "encrypts the device below, AES-256-XTS",
-    takes: Takes::Nothing,
+    takes: LayerOption::Nothing,
     manual: include_str!("dm_crypt.md"),
-    on: On::Device,
-    gives: Gives::Device,
+    on: LayerBase::Device,
+    gives: LayerSurface::Device,
     missing,
     lay,
 };
 
-fn missing(root: &Root) -> Option<Missing> {
+fn missing(root: &Root) -> Option<MissingNeed> {
     let mapper = root.path("/sys/class/misc/device-mapper").exists() || has_module(root, "dm-mod");
-    let no_mapper = || {
+    if !mapper {
         let fix = "boot a kernel with CONFIG_DM_CRYPT, or encrypt above: ram+ext4+fscrypt, ram+ext4+gocryptfs";
-        Missing::new("this kernel has no device mapper, so no dm-crypt", fix)
-    };
-    (!mapper).then(no_mapper).or_else(|| no_program("cryptsetup", "cryptsetup-bin"))
+        return Some(MissingNeed::new("this kernel has no device mapper, so no dm-crypt", fix));
+    }
+    no_program("cryptsetup", "cryptsetup-bin")
 }
 
 fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {

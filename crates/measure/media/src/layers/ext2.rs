@@ -3,16 +3,16 @@
 use plumb_machine::Root;
 
 use super::filesystem::{self, mke2fs};
-use crate::layer::{Gives, Layer, On, Takes};
+use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
 
-/// This layer.
+/// The layer `ext2`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "ext2",
     summary: "ext2, which has no journal",
-    takes: Takes::MountOptions,
+    takes: LayerOption::MountOptions,
     manual: include_str!("ext2.md"),
-    on: On::Device,
-    gives: Gives::Folder,
+    on: LayerBase::Device,
+    gives: LayerSurface::Folder,
     missing: |root: &Root| filesystem::missing(root, "ext2", "mkfs.ext2", "e2fsprogs"),
     lay: |building, option| filesystem::lay(building, "ext2", &mut mke2fs("ext2"), ["", option]),
 };

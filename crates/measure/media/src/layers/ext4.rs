@@ -5,16 +5,16 @@ use plumb_protocol::StartError;
 
 use super::filesystem::{self, mke2fs};
 use crate::building::Building;
-use crate::layer::{Gives, Layer, On, Takes};
+use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
 
-/// This layer.
+/// The layer `ext4`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "ext4",
     summary: "ext4",
-    takes: Takes::MountOptions,
+    takes: LayerOption::MountOptions,
     manual: include_str!("ext4.md"),
-    on: On::Device,
-    gives: Gives::Folder,
+    on: LayerBase::Device,
+    gives: LayerSurface::Folder,
     missing: |root: &Root| filesystem::missing(root, "ext4", "mkfs.ext4", "e2fsprogs"),
     lay,
 };

@@ -7,10 +7,10 @@ use plumb_protocol::StartError;
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::building::Building;
-use crate::needs::{Missing, no_filesystem, no_program};
+use crate::needs::{MissingNeed, no_filesystem, no_program};
 
 /// What the kernel, or the system, lacks for a filesystem that this program of this package makes.
-pub fn missing(root: &Root, kind: &str, maker: &str, package: &str) -> Option<Missing> {
+pub fn missing(root: &Root, kind: &str, maker: &str, package: &str) -> Option<MissingNeed> {
     no_filesystem(root, kind)
         .or_else(|| no_program(maker, package))
         .or_else(|| no_program("mount", "mount"))
@@ -28,7 +28,7 @@ pub fn lay(
 ) -> Result<(), StartError> {
     let device = building.surface.clone();
     run(maker.arg(&device), &[])?;
-    let options: Vec<&str> = options.into_iter().filter(|it| !it.is_empty()).collect();
+    let options: Vec<&str> = options.into_iter().filter(|option| !option.is_empty()).collect();
     building.mount(kind, &options.join(","), &device)
 }
 

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use plumb_protocol::StartError;
 
 use crate::building::{Building, failed};
-use crate::layer::{Gives, Layer, On, Takes};
+use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
 use crate::layers::ext4;
 
 /// Ioctls of linux/fscrypt.h.
@@ -23,14 +23,14 @@ const KEY: usize = 64;
 /// Bytes of the name of a key.
 const IDENTIFIER: usize = 16;
 
-/// This layer.
+/// The layer `fscrypt`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "fscrypt",
     summary: "a folder that ext4 encrypts, AES-256-XTS",
-    takes: Takes::Nothing,
+    takes: LayerOption::Nothing,
     manual: include_str!("fscrypt.md"),
-    on: On::Filesystem("ext4"),
-    gives: Gives::Folder,
+    on: LayerBase::Filesystem("ext4"),
+    gives: LayerSurface::Folder,
     missing: |root| (ext4::LAYER.missing)(root),
     lay,
 };
@@ -48,7 +48,7 @@ struct AddKey {
 
 /// `struct fscrypt_policy_v2` of linux/fscrypt.h.
 #[repr(C)]
-struct Policy {
+struct FscryptPolicy {
     modes: [u8; 4],
     reserved: [u8; 4],
     identifier: [u8; IDENTIFIER],
@@ -86,7 +86,7 @@ fn encrypt(folder: &File) -> io::Result<()> {
     done(unsafe { libc::ioctl(fd, ADD_KEY, &raw mut add) })?;
     let mut identifier = [0; IDENTIFIER];
     identifier.copy_from_slice(&add.name[..IDENTIFIER]);
-    let policy = Policy { modes: POLICY, reserved: [0; 4], identifier };
+    let policy = FscryptPolicy { modes: POLICY, reserved: [0; 4], identifier };
     // SAFETY: the structure has the kernel's layout and lives beyond the call, which only reads it.
     done(unsafe { libc::ioctl(fd, SET_POLICY, &raw const policy) })
 }
@@ -97,10 +97,10 @@ fn done(result: i32) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AddKey, KEY, Policy};
+    use super::{AddKey, FscryptPolicy, KEY};
 
     #[test]
     fn structures_are_as_long_as_the_kernels() {
-        assert_eq!((size_of::<AddKey>() - KEY, size_of::<Policy>()), (80, 24));
+        assert_eq!((size_of::<AddKey>() - KEY, size_of::<FscryptPolicy>()), (80, 24));
     }
 }

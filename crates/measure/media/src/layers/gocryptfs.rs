@@ -4,17 +4,17 @@ use plumb_protocol::StartError;
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::building::{Building, failed};
-use crate::layer::{Gives, Layer, On, Takes};
+use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
 use crate::needs::{no_file, no_program};
 
-/// This layer.
+/// The layer `gocryptfs`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "gocryptfs",
     summary: "encrypts files in user space, AES-256-GCM through FUSE",
-    takes: Takes::Nothing,
+    takes: LayerOption::Nothing,
     manual: include_str!("gocryptfs.md"),
-    on: On::Folder,
-    gives: Gives::Folder,
+    on: LayerBase::Folder,
+    gives: LayerSurface::Folder,
     missing: |root| {
         no_program("gocryptfs", "gocryptfs")
             .or_else(|| no_program("fusermount", "fuse3"))

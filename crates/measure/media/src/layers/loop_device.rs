@@ -6,21 +6,21 @@ use plumb_protocol::StartError;
 use plumb_workload_kit::loop_device;
 
 use crate::building::Building;
-use crate::layer::{Gives, Layer, On, Takes};
+use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
 use crate::needs::no_file;
-use crate::room::Room;
+use crate::room::FreeRoom;
 
-/// This layer.
+/// The layer `loop`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "loop",
     summary: "a loop device over a file in the target directory",
-    takes: Takes::Size,
+    takes: LayerOption::Size,
     manual: include_str!("loop_device.md"),
-    on: On::Folder,
-    gives: Gives::Device,
+    on: LayerBase::Folder,
+    gives: LayerSurface::Device,
     missing: |root| no_file(root, "/dev/loop-control", "loop", "another layer: zram+ext4"),
     lay: |building, option| {
-        let size = Room::in_folder(&building.surface)?.size("loop", option)?;
+        let size = FreeRoom::in_folder(&building.surface)?.size("loop", option)?;
         lay(building, size)
     },
 };

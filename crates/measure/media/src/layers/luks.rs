@@ -8,22 +8,22 @@ use plumb_workload_kit::loop_device;
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::building::{Building, failed};
-use crate::layer::{Gives, Layer, On, Takes};
-use crate::needs::{Missing, no_file, no_program};
+use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::needs::{MissingNeed, no_file, no_program};
 
-/// This layer.
+/// The layer `luks`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "luks",
     summary: "encrypts the device below in user space, LUKS with AES-256-XTS",
-    takes: Takes::Nothing,
+    takes: LayerOption::Nothing,
     manual: include_str!("luks.md"),
-    on: On::Device,
-    gives: Gives::Device,
+    on: LayerBase::Device,
+    gives: LayerSurface::Device,
     missing,
     lay,
 };
 
-fn missing(root: &Root) -> Option<Missing> {
+fn missing(root: &Root) -> Option<MissingNeed> {
     [("cryptsetup", "cryptsetup-bin"), ("nbdkit", "nbdkit"), ("nbdfuse", "libnbd-bin")]
         .into_iter()
         .find_map(|(name, package)| no_program(name, package))
@@ -33,7 +33,8 @@ fn missing(root: &Root) -> Option<Missing> {
 
 fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
     let keys = building.folder("luks-keys")?;
-    let (passphrase, file) = (format!("{:032x}", building.start.seed), keys.join("passphrase"));
+    let passphrase = format!("{:032x}", building.start.seed);
+    let file = keys.join("passphrase");
     // It protects nothing: what is encrypted is made here and removed.
     std::fs::write(&file, &passphrase).map_err(|error| failed(&file, &error))?;
     let mut format = tool("cryptsetup");

@@ -5,26 +5,25 @@ use std::path::PathBuf;
 use plumb_protocol::StartError;
 
 use crate::building::{Building, ZRAM, failed};
-use crate::layer::{Gives, Layer, On, Takes};
-use crate::needs::Missing;
-use crate::room::Room;
+use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::needs::MissingNeed;
+use crate::room::FreeRoom;
 
-/// This layer.
+/// The layer `zram`: what it lies on, what it gives, and how it is built.
 pub const LAYER: Layer = Layer {
     name: "zram",
     summary: "a device in memory that compresses",
-    takes: Takes::Size,
+    takes: LayerOption::Size,
     manual: include_str!("zram.md"),
-    on: On::Nothing,
-    gives: Gives::Device,
+    on: LayerBase::Nothing,
+    gives: LayerSurface::Device,
     missing: |root| {
-        let missing = || {
-            Missing::new(
+        (!root.path("/sys/class/zram-control/hot_add").exists()).then(|| {
+            MissingNeed::new(
                 "the kernel has no zram, or it is not loaded",
                 "modprobe zram, or another layer: ram+ext4",
             )
-        };
-        (!root.path("/sys/class/zram-control/hot_add").exists()).then(missing)
+        })
     },
     lay,
 };
@@ -32,7 +31,7 @@ pub const LAYER: Layer = Layer {
 /// The device is there: the journal of the keeper holds it.
 fn lay(building: &mut Building<'_>, option: &str) -> Result<(), StartError> {
     let number = building.start.integer(ZRAM);
-    let size = Room::in_memory(building.start).size("zram", option)?;
+    let size = FreeRoom::in_memory(building.start).size("zram", option)?;
     let file = PathBuf::from(format!("/sys/block/zram{number}/disksize"));
     std::fs::write(&file, size.to_string()).map_err(|error| failed(&file, &error))?;
     building.surface = PathBuf::from(format!("/dev/zram{number}"));

@@ -80,7 +80,7 @@ fn time_that_the_kernel_guesses_to_be_user_or_system_is_still_ours() {
 #[test]
 fn threads_that_make_themselves_wait_are_no_evidence() {
     let mut readings = second(&[("worker.wait", 500_000_000)]);
-    for trace in readings.traces.iter_mut().filter(|it| it.counter.name == "worker.threads") {
+    for trace in readings.traces.iter_mut().filter(|trace| trace.counter.name == "worker.threads") {
         trace.readings[1].value = 4;
     }
     assert_eq!(rules(&readings), [] as [&str; 0]);
@@ -101,17 +101,18 @@ fn a_frequency_that_changes_while_it_works_is_found_and_the_start_is_not() {
 }
 
 fn of_rule(found: &[Disturbance], rule: &str) -> Disturbance {
-    found.iter().find(|it| it.rule == rule).unwrap().clone()
+    found.iter().find(|found| found.rule == rule).unwrap().clone()
 }
 
 #[test]
 fn programs_that_wake_each_other_are_no_burst_of_interrupts() {
     // A tenth of a second with so many more than in the others, each in one interval; of those with none there is no reading.
     let counts = |each: u64, peaks: &[(u64, u64)]| -> Vec<(u64, u64)> {
-        let peak = |i: u64| peaks.iter().filter(|it| it.0 <= i).map(|it| it.1).sum::<u64>();
+        let peak =
+            |i: u64| peaks.iter().filter(|(at, _)| *at <= i).map(|(_, peak)| peak).sum::<u64>();
         let mut readings: Vec<_> =
             (0..=10).map(|i| (i * SECOND / 10, each * i + peak(i))).collect();
-        readings.dedup_by_key(|it| it.1);
+        readings.dedup_by_key(|reading| reading.1);
         readings
     };
     let found = |interrupts: &[(u64, u64)], (each, switches): (u64, &[(u64, u64)])| {
@@ -121,7 +122,10 @@ fn programs_that_wake_each_other_are_no_burst_of_interrupts() {
         };
         add("stat.intr", &counts(10, interrupts));
         add("stat.ctxt", &counts(each, switches));
-        find(&readings).into_iter().find(|it| it.rule == "interrupts").map(|it| it.from_ns)
+        find(&readings)
+            .into_iter()
+            .find(|found| found.rule == "interrupts")
+            .map(|found| found.from_ns)
     };
     let at = |i: u64| Some((i - 1) * SECOND / 10);
     assert_eq!(found(&[(4, 9_000)], (0, &[])), at(4));

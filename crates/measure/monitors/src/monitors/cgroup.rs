@@ -2,25 +2,25 @@
 
 use plumb_machine::cgroup::groups;
 
-use crate::counter_buffer::{Field, Put};
+use crate::counter_buffer::{CounterField, PutValue};
 use crate::files::{OpenFile, Parsed, numbers};
-use crate::monitor::{Monitor, OFTEN_HZ};
+use crate::monitor::{FAST_HZ, Monitor};
 
-/// This monitor.
+/// The monitor `cgroup`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "cgroup",
     summary: "throttling, CPU time and I/O of plumb's own cgroups",
     manual: include_str!("cgroup.md"),
-    default_hz: Some(OFTEN_HZ),
+    default_hz: Some(FAST_HZ),
     slow: false,
     parsers: &[parse],
     open: |root| {
         let mut files = Vec::new();
         for (controller, name, of) in FILES {
             // The innermost group has no name of its own in the counters; those above have their level.
-            let opened = groups(root, controller).into_iter();
-            let opened =
-                opened.filter_map(|group| OpenFile::open(root, &format!("{group}/{name}")).ok());
+            let opened = groups(root, controller)
+                .into_iter()
+                .filter_map(|group| OpenFile::open(root, &format!("{group}/{name}")).ok());
             files.extend(opened.enumerate().map(|(level, file)| (device(level, of), file)));
         }
         Parsed::all(files, parse, "no cgroup of plumb's has cpu.stat or io.stat")
@@ -44,7 +44,7 @@ fn device(level: usize, of: &str) -> String {
 }
 
 /// `cpu.stat`: `nr_throttled 3`; version 1 of I/O: `8:0 Read 4096`; version 2: `8:0 rbytes=4096 …`.
-pub fn parse(of: &str, text: &str, put: &mut Put<'_>) {
+pub fn parse(of: &str, text: &str, put: &mut PutValue<'_>) {
     let mut sums = [0_u64; 2];
     for line in text.lines() {
         let Some((key, rest)) = line.split_once(' ') else { continue };
@@ -52,13 +52,16 @@ pub fn parse(of: &str, text: &str, put: &mut Put<'_>) {
             add_io(&mut sums, rest);
         } else if let Some((name, unit, nanoseconds)) = cpu_field(key) {
             numbers(rest).take(1).for_each(|n| {
-                put(Field::counter(name, unit).of(of), if nanoseconds { n / 1000 } else { n });
+                put(
+                    CounterField::counter(name, unit).of(of),
+                    if nanoseconds { n / 1000 } else { n },
+                );
             });
         }
     }
     if of.ends_with("io") {
-        put(Field::counter("read", "B").of(of), sums[0]);
-        put(Field::counter("written", "B").of(of), sums[1]);
+        put(CounterField::counter("read", "B").of(of), sums[0]);
+        put(CounterField::counter("written", "B").of(of), sums[1]);
     }
 }
 

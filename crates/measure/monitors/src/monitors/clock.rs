@@ -2,19 +2,19 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::counter_buffer::{CounterBuffer, Field};
-use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::counter_buffer::{CounterBuffer, CounterField};
+use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 
-/// This monitor.
+/// The monitor `clock`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "clock",
     summary: "wall clock and boot clock relative to the monotonic clock: steps and suspends",
     manual: include_str!("clock.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     slow: false,
     parsers: &[],
     open: |root| match root.is_live() {
-        true => Ok(Box::new(Clock)),
+        true => Ok(Box::new(ClockSource)),
         false => Err("a captured tree has no clocks".to_owned()),
     },
 };
@@ -24,26 +24,27 @@ const TRIES: usize = 3;
 /// What is left of a difference in nanoseconds: below, it is the time of reading.
 const STEP_NS: u64 = 10_000;
 
-struct Clock;
+struct ClockSource;
 
-impl Source for Clock {
+impl CounterSource for ClockSource {
     fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
         let wall = ahead_us(ClockId::Realtime);
-        buffer.put(Field::gauge("realtime_ahead", "us"), wall);
-        buffer.put(Field::gauge("boottime_ahead", "us"), ahead_us(ClockId::Boottime));
+        buffer.put(CounterField::gauge("realtime_ahead", "us"), wall);
+        buffer.put(CounterField::gauge("boottime_ahead", "us"), ahead_us(ClockId::Boottime));
         Ok(())
     }
 }
 
 /// How far a clock is ahead of CLOCK_MONOTONIC.
 fn ahead_us(other: ClockId) -> u64 {
-    let one = |_| {
+    // The reading that took least was interrupted least: its middle is when the other clock was read.
+    let readings = (0..TRIES).map(|_| {
         let before = ns(ClockId::Monotonic);
         let there = ns(other);
         let took = ns(ClockId::Monotonic).saturating_sub(before);
         (took, there.saturating_sub(before + took / 2))
-    };
-    let best = (0..TRIES).map(one).min_by_key(|(took, _)| *took);
+    });
+    let best = readings.min_by_key(|(took, _)| *took);
     best.map_or(0, |(_, ahead_ns)| (ahead_ns + STEP_NS / 2) / STEP_NS * (STEP_NS / 1000))
 }
 
@@ -58,7 +59,8 @@ mod tests {
 
     #[test]
     fn two_looks_agree_and_the_boot_clock_is_not_behind() {
-        let (one, other) = (ahead_us(ClockId::Realtime), ahead_us(ClockId::Realtime));
+        let one = ahead_us(ClockId::Realtime);
+        let other = ahead_us(ClockId::Realtime);
         assert!(one > 1_600_000_000_000_000 && one.abs_diff(other) < 100_000, "{one} {other}");
         assert!(ahead_us(ClockId::Boottime) < one);
     }

@@ -1,15 +1,15 @@
 //! /sys/devices/system/cpu/cpu*/cpufreq: the frequencies of the CPUs.
 
-use crate::counter_buffer::{CounterBuffer, Field};
+use crate::counter_buffer::{CounterBuffer, CounterField};
 use crate::files::{OpenFile, cpu_files};
-use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 
-/// This monitor.
+/// The monitor `cpufreq`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "cpufreq",
     summary: "the fastest, slowest and mean frequency of all CPUs",
     manual: include_str!("cpufreq.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     slow: false,
     parsers: &[],
     open: |root| {
@@ -26,21 +26,26 @@ struct CpuFreq {
     buffer: Vec<u8>,
 }
 
-impl Source for CpuFreq {
+impl CounterSource for CpuFreq {
     fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
-        let (mut least, mut most, mut sum, mut count) = (u64::MAX, 0, 0_u64, 0);
+        let mut least = u64::MAX;
+        let mut most = 0;
+        let mut sum = 0_u64;
+        let mut count = 0;
         for file in &self.files {
             // A CPU that was taken away has no frequency.
-            let Ok(text) = file.text(&mut self.buffer) else { continue };
+            let text = file.text(&mut self.buffer).unwrap_or_default();
             let Ok(khz) = text.trim().parse::<u64>() else { continue };
-            (least, most) = (least.min(khz), most.max(khz));
-            (sum, count) = (sum.saturating_add(khz), count + 1);
+            least = least.min(khz);
+            most = most.max(khz);
+            sum = sum.saturating_add(khz);
+            count += 1;
         }
         if count == 0 {
             return Err("no CPU reports its frequency any more".to_owned());
         }
         for (name, khz) in [("max", most), ("min", least), ("mean", sum / count)] {
-            counters.put(Field::gauge(name, "kHz"), khz);
+            counters.put(CounterField::gauge(name, "kHz"), khz);
         }
         Ok(())
     }

@@ -1,15 +1,15 @@
 //! /proc/diskstats: what block devices did.
 
-use crate::counter_buffer::{Field, Put};
+use crate::counter_buffer::{CounterField, PutValue};
 use crate::files::Parsed;
-use crate::monitor::{Monitor, SELDOM_HZ};
+use crate::monitor::{Monitor, SLOW_HZ};
 
-/// This monitor.
+/// The monitor `diskstats`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "diskstats",
     summary: "requests, sectors and times by block device",
     manual: include_str!("diskstats.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     slow: false,
     parsers: &[parse],
     open: |root| Parsed::one(root, "/proc/diskstats", parse),
@@ -37,7 +37,7 @@ const COLUMNS: [(&str, &str); 17] = [
 ];
 
 /// `MAJOR MINOR NAME NUMBER…`: 11 numbers up to Linux 4.17, 15 up to 5.4, 17 since.
-pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
+pub fn parse(_: &str, text: &str, put: &mut PutValue<'_>) {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
         let Some(of) = words.nth(2) else { continue };
@@ -49,7 +49,7 @@ pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
         }
         for ((name, unit), value) in COLUMNS.iter().zip(words.map_while(|word| word.parse().ok())) {
             if !name.is_empty() {
-                put(Field::counter(name, unit).of(of), value);
+                put(CounterField::counter(name, unit).of(of), value);
             }
         }
     }

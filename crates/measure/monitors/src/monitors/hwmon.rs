@@ -2,16 +2,16 @@
 
 use plumb_model::CounterKind;
 
-use crate::counter_buffer::{CounterBuffer, Field};
+use crate::counter_buffer::{CounterBuffer, CounterField};
 use crate::files::OpenFile;
-use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 
-/// This monitor.
+/// The monitor `hwmon`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "hwmon",
     summary: "temperatures, fans, voltages, currents and power of the board's sensors",
     manual: include_str!("hwmon.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     slow: true,
     parsers: &[],
     open: |root| {
@@ -68,14 +68,18 @@ fn quantity(sensor: &str) -> Option<(&'static str, CounterKind)> {
     })
 }
 
-impl Source for Hwmon {
+impl CounterSource for Hwmon {
     fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         for sensor in &self.sensors {
             // A sensor may be asleep (disks, NICs), or below zero.
-            let Ok(text) = sensor.file.text(&mut self.buffer) else { continue };
+            let text = sensor.file.text(&mut self.buffer).unwrap_or_default();
             let Ok(value) = text.trim().parse() else { continue };
-            let field =
-                Field { of: &sensor.of, name: &sensor.name, unit: sensor.unit, kind: sensor.kind };
+            let field = CounterField {
+                of: &sensor.of,
+                name: &sensor.name,
+                unit: sensor.unit,
+                kind: sensor.kind,
+            };
             counters.put(field, value);
         }
         Ok(())

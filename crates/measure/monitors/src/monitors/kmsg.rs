@@ -6,16 +6,16 @@ use std::os::unix::fs::OpenOptionsExt as _;
 
 use plumb_model::KernelLine;
 
-use crate::counter_buffer::{CounterBuffer, Field};
+use crate::counter_buffer::{CounterBuffer, CounterField};
 use crate::files::why;
-use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 
-/// This monitor.
+/// The monitor `kmsg`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "kmsg",
     summary: "new messages in the kernel log",
     manual: include_str!("kmsg.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     slow: true,
     parsers: &[|_, text, _| drop(parse(text))],
     open: |root| {
@@ -29,19 +29,19 @@ pub const MONITOR: Monitor = Monitor {
 };
 
 /// The longest record, in bytes.
-const RECORD: usize = 8192;
+const MAX_RECORD_BYTES: usize = 8192;
 /// Records of one reading; what comes faster is counted at the next.
-const MOST: usize = 200;
+const MAX_RECORDS: usize = 200;
 
 struct Kmsg {
     file: File,
     lines: u64,
 }
 
-impl Source for Kmsg {
+impl CounterSource for Kmsg {
     fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
-        let mut record = [0; RECORD];
-        for _ in 0..MOST {
+        let mut record = [0; MAX_RECORD_BYTES];
+        for _ in 0..MAX_RECORDS {
             match self.file.read(&mut record) {
                 Ok(0) => break,
                 Ok(length) => {
@@ -55,7 +55,7 @@ impl Source for Kmsg {
                 Err(error) => return Err(why("/dev/kmsg", &error)),
             }
         }
-        buffer.put(Field::counter("lines", ""), self.lines);
+        buffer.put(CounterField::counter("lines", ""), self.lines);
         Ok(())
     }
 }

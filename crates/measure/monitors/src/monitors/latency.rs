@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use plumb_machine::now;
 
-use crate::counter_buffer::{CounterBuffer, Field};
-use crate::monitor::{Monitor, Source};
+use crate::counter_buffer::{CounterBuffer, CounterField};
+use crate::monitor::{CounterSource, Monitor};
 
-/// This monitor.
+/// The monitor `latency`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "latency",
     summary: "wake-up latency of a thread that sleeps 10 ms at a time",
@@ -25,7 +25,7 @@ pub const MONITOR: Monitor = Monitor {
             .name("plumb-latency".into())
             .spawn(move || sleep(&sleeper))
             .map_err(|error| format!("no thread could be started: {error}"))?;
-        Ok(Box::new(Latency { seen }))
+        Ok(Box::new(WakeupLatency { seen }))
     },
 };
 
@@ -40,11 +40,11 @@ struct WakeUps {
     over: AtomicBool,
 }
 
-struct Latency {
+struct WakeupLatency {
     seen: Arc<WakeUps>,
 }
 
-impl Drop for Latency {
+impl Drop for WakeupLatency {
     fn drop(&mut self) {
         self.seen.over.store(true, Ordering::Relaxed);
     }
@@ -56,19 +56,19 @@ fn sleep(seen: &WakeUps) {
         let before = now().monotonic_ns;
         std::thread::sleep(SLEEP);
         let slept = Duration::from_nanos(now().monotonic_ns.saturating_sub(before));
-        let late = slept.saturating_sub(SLEEP).as_nanos();
-        let late = u64::try_from(late).unwrap_or(u64::MAX);
+        let late = u64::try_from(slept.saturating_sub(SLEEP).as_nanos()).unwrap_or(u64::MAX);
         seen.wakeups.fetch_add(1, Ordering::Relaxed);
         seen.late_ns.fetch_add(late, Ordering::Relaxed);
         seen.worst_ns.fetch_max(late, Ordering::Relaxed);
     }
 }
 
-impl Source for Latency {
+impl CounterSource for WakeupLatency {
     fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
-        buffer.put(Field::counter("wakeups", ""), self.seen.wakeups.load(Ordering::Relaxed));
-        buffer.put(Field::counter("late", "ns"), self.seen.late_ns.load(Ordering::Relaxed));
-        buffer.put(Field::gauge("worst", "ns"), self.seen.worst_ns.swap(0, Ordering::Relaxed));
+        buffer.put(CounterField::counter("wakeups", ""), self.seen.wakeups.load(Ordering::Relaxed));
+        buffer.put(CounterField::counter("late", "ns"), self.seen.late_ns.load(Ordering::Relaxed));
+        buffer
+            .put(CounterField::gauge("worst", "ns"), self.seen.worst_ns.swap(0, Ordering::Relaxed));
         Ok(())
     }
 }
@@ -89,7 +89,8 @@ mod tests {
             std::thread::sleep(Duration::from_millis(60));
         }
         let (traces, _) = buffer.finish();
-        let of = |name: &str| traces.iter().find(|it| it.counter.name == name).unwrap().amount();
+        let of =
+            |name: &str| traces.iter().find(|trace| trace.counter.name == name).unwrap().amount();
         assert!(of("latency.wakeups") >= 1 && of("latency.late") > 0);
     }
 }

@@ -25,7 +25,7 @@ mod tree;
 mod vmstat;
 mod worker;
 
-use crate::counter_buffer::Put;
+use crate::counter_buffer::PutValue;
 use crate::monitor::Monitor;
 
 /// All monitors; what is not listed does not exist.
@@ -63,7 +63,7 @@ pub fn find(name: &str) -> Option<&'static Monitor> {
 }
 
 /// Gives a text to every parser, whatever it is: for tests that want none of them to stumble.
-pub fn parse_all(text: &str, put: &mut Put<'_>) {
+pub fn parse_all(text: &str, put: &mut PutValue<'_>) {
     let parsers = ALL.iter().flat_map(|monitor| monitor.parsers);
     parsers.for_each(|parse| parse("io", text, put));
 }

@@ -1,15 +1,15 @@
 //! /proc/self/mountstats: what NFS operations took.
 
-use crate::counter_buffer::{Field, Put};
+use crate::counter_buffer::{CounterField, PutValue};
 use crate::files::{OpenFile, Parsed, numbers};
-use crate::monitor::{Monitor, SELDOM_HZ};
+use crate::monitor::{Monitor, SLOW_HZ};
 
-/// This monitor.
+/// The monitor `mountstats`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "mountstats",
     summary: "NFS: counts, queue, round trip and execute time by operation",
     manual: include_str!("mountstats.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     // A mount whose server is gone can hold a reader up.
     slow: true,
     parsers: &[parse],
@@ -36,8 +36,9 @@ const COLUMNS: [(&str, &str); 8] = [
 ];
 
 /// `device … mounted on PATH with fstype nfs4 …`, then after `per-op statistics` a line an operation.
-pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
-    let (mut mount, mut of) = (None, String::new());
+pub fn parse(_: &str, text: &str, put: &mut PutValue<'_>) {
+    let mut mount = None;
+    let mut of = String::new();
     for line in text.lines() {
         let line = line.trim();
         if line.starts_with("device ") {
@@ -50,7 +51,7 @@ pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
             of.clear();
             of.extend([mount, ".", operation]);
             for ((name, unit), value) in COLUMNS.iter().zip(numbers(rest)) {
-                put(Field::counter(name, unit).of(&of), value);
+                put(CounterField::counter(name, unit).of(&of), value);
             }
         }
     }

@@ -1,15 +1,15 @@
 //! /proc/net/dev: traffic by interface.
 
-use crate::counter_buffer::{Field, Put};
+use crate::counter_buffer::{CounterField, PutValue};
 use crate::files::{Parsed, numbers};
-use crate::monitor::{Monitor, SELDOM_HZ};
+use crate::monitor::{Monitor, SLOW_HZ};
 
-/// This monitor.
+/// The monitor `net`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "net",
     summary: "bytes, packets, errors and drops by network interface",
     manual: include_str!("net.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     slow: false,
     parsers: &[parse],
     open: |root| Parsed::one(root, "/proc/net/dev", parse),
@@ -28,14 +28,14 @@ const COLUMNS: [(usize, &str, &str); 8] = [
 ];
 
 /// Two lines of titles, then `NAME: NUMBER…`.
-pub fn parse(_: &str, text: &str, put: &mut Put<'_>) {
+pub fn parse(_: &str, text: &str, put: &mut PutValue<'_>) {
     for line in text.lines().skip(2) {
         let Some((of, rest)) = line.rsplit_once(':') else { continue };
         let mut columns = COLUMNS.iter();
         let mut next = columns.next();
         for (place, value) in numbers(rest).enumerate() {
             if let Some((_, name, unit)) = next.filter(|(at, _, _)| *at == place) {
-                put(Field::counter(name, unit).of(of.trim_start()), value);
+                put(CounterField::counter(name, unit).of(of.trim_start()), value);
                 next = columns.next();
             }
         }

@@ -6,10 +6,10 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
 use plumb_machine::Root;
 
-use crate::counter_buffer::{CounterBuffer, Field};
-use crate::monitor::{Monitor, Source};
+use crate::counter_buffer::{CounterBuffer, CounterField};
+use crate::monitor::{CounterSource, Monitor};
 
-/// This monitor.
+/// The monitor `perf`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "perf",
     summary: "software and hardware counters of the worker and its children",
@@ -21,23 +21,23 @@ pub const MONITOR: Monitor = Monitor {
     open: |root| {
         open(SOFTWARE[0].1, SOFTWARE[0].2, 0, None)
             .map_err(|error| format!("perf_event_open: {error}; see kernel.perf_event_paranoid"))?;
-        Ok(Box::new(Perf { root: root.clone(), events: Vec::new() }))
+        Ok(Box::new(PerfSource { root: root.clone(), events: Vec::new() }))
     },
 };
 
 /// Name, unit, type and number of an event.
-type Kind = (&'static str, u32, u64, &'static str);
+type PerfEventKind = (&'static str, u32, u64, &'static str);
 
 const TYPE_HARDWARE: u32 = 0;
 const TYPE_SOFTWARE: u32 = 1;
-const SOFTWARE: [Kind; 5] = [
+const SOFTWARE: [PerfEventKind; 5] = [
     ("task_clock", TYPE_SOFTWARE, 1, "ns"),
     ("context_switches", TYPE_SOFTWARE, 3, ""),
     ("migrations", TYPE_SOFTWARE, 4, ""),
     ("minor_faults", TYPE_SOFTWARE, 5, ""),
     ("major_faults", TYPE_SOFTWARE, 6, ""),
 ];
-const HARDWARE: [Kind; 4] = [
+const HARDWARE: [PerfEventKind; 4] = [
     ("cycles", TYPE_HARDWARE, 0, ""),
     ("instructions", TYPE_HARDWARE, 1, ""),
     ("cache_misses", TYPE_HARDWARE, 3, ""),
@@ -47,13 +47,13 @@ const HARDWARE: [Kind; 4] = [
 const READ_FORMAT: u64 = 1 | 2;
 /// `inherit`, the second flag.
 const INHERIT: u64 = 1 << 1;
-/// PERF_FLAG_FD_CLOEXEC.
+/// The flag PERF_FLAG_FD_CLOEXEC: programs that are started do not inherit the counter.
 const CLOEXEC: libc::c_ulong = 1 << 3;
 
 /// struct perf_event_attr as its first version had it (linux/perf_event.h); kernels take it for ever.
 #[repr(C)]
 #[derive(Default)]
-struct Attributes {
+struct PerfEventAttributes {
     kind: u32,
     size: u32,
     config: u64,
@@ -68,13 +68,13 @@ struct Attributes {
 
 /// Opens a counter of a thread and of what it starts later, in a group where there is one.
 fn open(kind: u32, config: u64, tid: i32, group: Option<&OwnedFd>) -> Result<OwnedFd, Error> {
-    let attributes = Attributes {
+    let attributes = PerfEventAttributes {
         kind,
-        size: u32::try_from(size_of::<Attributes>()).unwrap_or(0),
+        size: u32::try_from(size_of::<PerfEventAttributes>()).unwrap_or(0),
         config,
         read_format: READ_FORMAT,
         flags: INHERIT,
-        ..Attributes::default()
+        ..PerfEventAttributes::default()
     };
     let group = group.map_or(-1, |group| group.as_raw_fd());
     // SAFETY: the structure is as large as it says and lives through the call, which only reads it; what
@@ -94,14 +94,14 @@ fn open(kind: u32, config: u64, tid: i32, group: Option<&OwnedFd>) -> Result<Own
 }
 
 /// A counter on one thread.
-struct Event {
-    kind: Kind,
+struct PerfEvent {
+    kind: PerfEventKind,
     fd: OwnedFd,
 }
 
-struct Perf {
+struct PerfSource {
     root: Root,
-    events: Vec<Event>,
+    events: Vec<PerfEvent>,
 }
 
 /// What a counter says: its value, and how long it was wanted and counting, in nanoseconds.
@@ -120,17 +120,18 @@ fn read(fd: &OwnedFd) -> Result<Count, String> {
     }
     let mut numbers =
         bytes.chunks_exact(8).map(|chunk| chunk.try_into().map(u64::from_ne_bytes).unwrap_or(0));
-    let mut next = || numbers.next().unwrap_or(0);
-    Ok(Count { value: next(), enabled_ns: next(), running_ns: next() })
+    // In this order, as the format of the counter says: value, time enabled, time running.
+    let [value, enabled_ns, running_ns] = [(); 3].map(|()| numbers.next().unwrap_or(0));
+    Ok(Count { value, enabled_ns, running_ns })
 }
 
-impl Perf {
+impl PerfSource {
     /// All counters of one thread: the software ones alone, the hardware ones as a group, so that they
     /// count over the same stretches when there are more than the CPU has registers for.
     fn watch(&mut self, tid: i32) -> Result<(), String> {
         for kind in SOFTWARE {
             let fd = open(kind.1, kind.2, tid, None).map_err(|error| format!("perf: {error}"))?;
-            self.events.push(Event { kind, fd });
+            self.events.push(PerfEvent { kind, fd });
         }
         let mut group: Option<usize> = None;
         for kind in HARDWARE {
@@ -138,13 +139,13 @@ impl Perf {
             // Virtual machines seldom have them.
             let Ok(fd) = open(kind.1, kind.2, tid, leader) else { continue };
             group = group.or(Some(self.events.len()));
-            self.events.push(Event { kind, fd });
+            self.events.push(PerfEvent { kind, fd });
         }
         Ok(())
     }
 }
 
-impl Source for Perf {
+impl CounterSource for PerfSource {
     fn attach(&mut self, worker: Option<u32>) -> Result<(), String> {
         self.events.clear();
         let Some(pid) = worker else { return Ok(()) };
@@ -168,11 +169,11 @@ impl Source for Perf {
                 sum.running_ns += count.running_ns;
             }
             if counted {
-                buffer.put(Field::counter(kind.0, kind.3), sum.value);
+                buffer.put(CounterField::counter(kind.0, kind.3), sum.value);
             }
             if counted && kind.0 == HARDWARE[0].0 {
-                buffer.put(Field::counter("enabled", "ns"), sum.enabled_ns);
-                buffer.put(Field::counter("running", "ns"), sum.running_ns);
+                buffer.put(CounterField::counter("enabled", "ns"), sum.enabled_ns);
+                buffer.put(CounterField::counter("running", "ns"), sum.running_ns);
             }
         }
         Ok(())
@@ -198,7 +199,7 @@ mod tests {
             }
         }
         let (traces, _) = buffer.finish();
-        let clock = traces.iter().find(|it| it.counter.name == "perf.task_clock").unwrap();
+        let clock = traces.iter().find(|trace| trace.counter.name == "perf.task_clock").unwrap();
         assert!(clock.amount() > 1_000_000, "{x} {clock:?}");
     }
 }

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use plumb_machine::Root;
 
-use crate::counter_buffer::{CounterBuffer, Field};
+use crate::counter_buffer::{CounterBuffer, CounterField};
 use crate::files::OpenFile;
-use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 
-/// This monitor.
+/// The monitor `powercap`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "powercap",
     summary: "energy use of CPU packages, cores and memory (RAPL)",
     manual: include_str!("powercap.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     slow: false,
     parsers: &[],
     open: |root| open(root, Duration::from_millis(20)),
@@ -57,9 +57,10 @@ struct Powercap {
 }
 
 /// Opens all zones that count; one that reads zero, and still does after `pause`, has no sensor.
-fn open(root: &Root, pause: Duration) -> Result<Box<dyn Source>, String> {
+fn open(root: &Root, pause: Duration) -> Result<Box<dyn CounterSource>, String> {
     let folder = "/sys/class/powercap";
-    let (mut zones, mut refused) = (Vec::new(), None);
+    let mut zones = Vec::new();
+    let mut refused = None;
     for zone in root.names(folder) {
         let path = format!("{folder}/{zone}");
         let Some(range_uj) = root.number(&format!("{path}/max_energy_range_uj")) else { continue };
@@ -76,22 +77,27 @@ fn open(root: &Root, pause: Duration) -> Result<Box<dyn Source>, String> {
         return Err(refused.unwrap_or_else(|| "this machine counts no energy (no RAPL)".to_owned()));
     }
     let mut buffer = Vec::new();
-    let mut all_zero = || zones.iter().all(|zone| zone.now_uj(&mut buffer) == Ok(0));
-    if all_zero() {
+    if all_zero(&zones, &mut buffer) {
+        // One reading of zero may be chance: the counter begins at zero and wraps.
         std::thread::sleep(pause);
-        if all_zero() {
+        if all_zero(&zones, &mut buffer) {
             return Err("the energy counters are always zero: no sensor behind them".to_owned());
         }
     }
     Ok(Box::new(Powercap { zones, buffer }))
 }
 
-impl Source for Powercap {
+/// Whether all zones have counted nothing.
+fn all_zero(zones: &[Zone], buffer: &mut Vec<u8>) -> bool {
+    zones.iter().all(|zone| zone.now_uj(buffer) == Ok(0))
+}
+
+impl CounterSource for Powercap {
     fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         for zone in &mut self.zones {
             let now = zone.now_uj(&mut self.buffer)?;
             let sum = zone.add(now);
-            counters.put(Field::counter("energy", "uJ").of(&zone.name), sum);
+            counters.put(CounterField::counter("energy", "uJ").of(&zone.name), sum);
         }
         Ok(())
     }

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use plumb_machine::Root;
 use rustix::fs::statvfs;
 
-use crate::counter_buffer::{CounterBuffer, Field};
-use crate::monitor::{Monitor, Source};
+use crate::counter_buffer::{CounterBuffer, CounterField};
+use crate::monitor::{CounterSource, Monitor};
 
-/// This monitor.
+/// The monitor `space`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "space",
     summary: "bytes and inodes used of each mounted filesystem, as df has them",
@@ -29,11 +29,12 @@ struct Space {
 }
 
 impl Space {
-    fn open(root: &Root) -> Result<Box<dyn Source>, String> {
+    fn open(root: &Root) -> Result<Box<dyn CounterSource>, String> {
         let path = "/proc/self/mountinfo";
         let table = root.text(path).ok_or_else(|| format!("{path} can't be read"))?;
-        let is_sized = |path: &String| statvfs(path.as_str()).is_ok_and(|it| it.f_blocks > 0);
-        let mounts: Vec<String> = mounts(&table).into_iter().filter(is_sized).collect();
+        // Filesystems of the kernel itself (proc, sysfs, cgroup) have no blocks.
+        let mut mounts: Vec<String> = mounts(&table).into_iter().collect();
+        mounts.retain(|path| statvfs(path.as_str()).is_ok_and(|there| there.f_blocks > 0));
         match mounts.is_empty() {
             true => Err("no filesystem tells its size".to_owned()),
             false => Ok(Box::new(Self { mounts })),
@@ -41,15 +42,15 @@ impl Space {
     }
 }
 
-impl Source for Space {
+impl CounterSource for Space {
     fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
         for path in &self.mounts {
             // One that was unmounted meanwhile is a gap.
             let Ok(there) = statvfs(path.as_str()) else { continue };
             let used = there.f_blocks.saturating_sub(there.f_bfree) * there.f_frsize;
-            buffer.put(Field::gauge("used", "B").of(path), used);
+            buffer.put(CounterField::gauge("used", "B").of(path), used);
             let inodes = there.f_files.saturating_sub(there.f_ffree);
-            buffer.put(Field::gauge("inodes", "").of(path), inodes);
+            buffer.put(CounterField::gauge("inodes", "").of(path), inodes);
         }
         Ok(())
     }
@@ -101,8 +102,8 @@ mod tests {
             buffer.turn(1);
             source.read(&mut buffer).unwrap();
             let traces = buffer.finish().0;
-            let of = traces.iter().find(|it| {
-                it.counter.name.contains("/dev/shm") && it.counter.name.contains("used")
+            let of = traces.iter().find(|trace| {
+                trace.counter.name.contains("/dev/shm") && trace.counter.name.contains("used")
             });
             of.unwrap().readings[0].value
         };

@@ -1,15 +1,15 @@
 //! /sys/class/thermal and the CPUs' own count of throttling.
 
-use crate::counter_buffer::{CounterBuffer, Field};
+use crate::counter_buffer::{CounterBuffer, CounterField};
 use crate::files::{OpenFile, cpu_files};
-use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 
-/// This monitor.
+/// The monitor `thermal`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "thermal",
     summary: "temperatures of the thermal zones, and thermal throttling events",
     manual: include_str!("thermal.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     slow: true,
     parsers: &[],
     open: |root| {
@@ -37,22 +37,22 @@ struct Thermal {
     buffer: Vec<u8>,
 }
 
-impl Source for Thermal {
+impl CounterSource for Thermal {
     fn read(&mut self, counters: &mut CounterBuffer) -> Result<(), String> {
         for (name, file) in &self.zones {
             // A zone that sleeps gives an error, one below freezing a negative number.
             let Ok(text) = file.text(&mut self.buffer) else { continue };
             if let Ok(millidegrees) = text.trim().parse::<u64>() {
-                counters.put(Field::gauge("temperature", "m°C").of(name), millidegrees);
+                counters.put(CounterField::gauge("temperature", "m°C").of(name), millidegrees);
             }
         }
         let mut count = 0_u64;
         for file in &self.throttled {
             let text = file.text(&mut self.buffer).ok();
-            count = count.wrapping_add(text.and_then(|it| it.trim().parse().ok()).unwrap_or(0));
+            count = count.wrapping_add(text.and_then(|text| text.trim().parse().ok()).unwrap_or(0));
         }
         if !self.throttled.is_empty() {
-            counters.put(Field::counter("throttles", ""), count);
+            counters.put(CounterField::counter("throttles", ""), count);
         }
         Ok(())
     }

@@ -3,32 +3,32 @@
 use std::fs;
 
 use super::worker;
-use crate::counter_buffer::{CounterBuffer, Field, Put};
-use crate::monitor::{Monitor, SELDOM_HZ, Source};
+use crate::counter_buffer::{CounterBuffer, CounterField, PutValue};
+use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 use plumb_machine::Root;
 
 use crate::files::numbers;
 
-/// This monitor.
+/// The monitor `tree`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "tree",
     summary: "CPU time, major faults and I/O of plumb and all processes that it starts",
     manual: include_str!("tree.md"),
-    default_hz: Some(SELDOM_HZ),
+    default_hz: Some(SLOW_HZ),
     slow: false,
     parsers: &[],
     open: |root| {
         let own = std::process::id();
         let path = root.path(&format!("/proc/{own}/task/{own}/children"));
         fs::read(path).map_err(|_| "this kernel does not list children (CONFIG_PROC_CHILDREN)")?;
-        Ok(Box::new(Tree { root: root.clone(), own, found: Vec::new() }))
+        Ok(Box::new(ProcessTree { root: root.clone(), own, found: Vec::new() }))
     },
 };
 
 /// More processes than this are not walked: the reading would disturb what it watches.
-const MOST: usize = 1000;
+const MAX_PROCESSES: usize = 1000;
 
-struct Tree {
+struct ProcessTree {
     root: Root,
     own: u32,
     found: Vec<u32>,
@@ -36,7 +36,7 @@ struct Tree {
 
 /// Sums over the tree.
 #[derive(Debug, Default)]
-struct Sums {
+struct TreeSums {
     processes: u64,
     user: u64,
     system: u64,
@@ -45,7 +45,7 @@ struct Sums {
     written: u64,
 }
 
-impl Tree {
+impl ProcessTree {
     /// All descendants and plumb itself.
     fn walk(&mut self) -> Result<(), String> {
         self.found.clear();
@@ -55,24 +55,26 @@ impl Tree {
             next += 1;
             let tasks = fs::read_dir(self.root.path(&format!("/proc/{pid}/task")));
             for task in tasks.into_iter().flatten().flatten() {
-                let children = fs::read_to_string(task.path().join("children"));
-                let children = children.unwrap_or_default();
+                let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
                 self.found.extend(numbers(&children).filter_map(|pid| u32::try_from(pid).ok()));
             }
-            if self.found.len() > MOST {
-                return Err(format!("over {MOST} processes: not walked"));
+            if self.found.len() > MAX_PROCESSES {
+                return Err(format!("over {MAX_PROCESSES} processes: not walked"));
             }
         }
         Ok(())
     }
 
-    fn add(&self, pid: u32, sums: &mut Sums) {
+    fn process_file(&self, pid: u32, name: &str) -> Option<Vec<u8>> {
+        fs::read(self.root.path(&format!("/proc/{pid}/{name}"))).ok()
+    }
+
+    fn add(&self, pid: u32, sums: &mut TreeSums) {
         // A process that ended meanwhile has left its times with its parent.
-        let read = |file: &str| fs::read(self.root.path(&format!("/proc/{pid}/{file}"))).ok();
-        let Some(text) = read("stat") else { return };
+        let Some(text) = self.process_file(pid, "stat") else { return };
         sums.processes += 1;
         times(&String::from_utf8_lossy(&text), sums);
-        if let Some(text) = read("io") {
+        if let Some(text) = self.process_file(pid, "io") {
             worker::io(&String::from_utf8_lossy(&text), &mut |field, value| match field.name {
                 "read" => sums.read = sums.read.saturating_add(value),
                 _ => sums.written = sums.written.saturating_add(value),
@@ -82,7 +84,7 @@ impl Tree {
 }
 
 /// Own times and faults, and those of children that were waited for.
-fn times(text: &str, sums: &mut Sums) {
+fn times(text: &str, sums: &mut TreeSums) {
     let Some((_, rest)) = text.rsplit_once(')') else { return };
     for (word, number) in rest.split_ascii_whitespace().zip(3..18) {
         let Ok(value) = word.parse::<u64>() else { continue };
@@ -95,20 +97,20 @@ fn times(text: &str, sums: &mut Sums) {
     }
 }
 
-impl Source for Tree {
+impl CounterSource for ProcessTree {
     fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
         self.walk()?;
-        let mut sums = Sums::default();
+        let mut sums = TreeSums::default();
         for &pid in &self.found {
             self.add(pid, &mut sums);
         }
-        let put: &mut Put<'_> = &mut |field, value| buffer.put(field, value);
-        put(Field::gauge("processes", ""), sums.processes);
-        put(Field::counter("user", "tick"), sums.user);
-        put(Field::counter("system", "tick"), sums.system);
-        put(Field::counter("major_faults", ""), sums.major_faults);
-        put(Field::counter("read", "B"), sums.read);
-        put(Field::counter("written", "B"), sums.written);
+        let put: &mut PutValue<'_> = &mut |field, value| buffer.put(field, value);
+        put(CounterField::gauge("processes", ""), sums.processes);
+        put(CounterField::counter("user", "tick"), sums.user);
+        put(CounterField::counter("system", "tick"), sums.system);
+        put(CounterField::counter("major_faults", ""), sums.major_faults);
+        put(CounterField::counter("read", "B"), sums.read);
+        put(CounterField::counter("written", "B"), sums.written);
         Ok(())
     }
 }
@@ -133,8 +135,9 @@ mod tests {
         buffer.turn(3);
         tree.read(&mut buffer).unwrap();
         let (traces, _) = buffer.finish();
-        let of = |name: &str| traces.iter().find(|it| it.counter.name == name).unwrap();
-        let seen: Vec<u64> = of("tree.processes").readings.iter().map(|it| it.value).collect();
+        let of = |name: &str| traces.iter().find(|trace| trace.counter.name == name).unwrap();
+        let seen: Vec<u64> =
+            of("tree.processes").readings.iter().map(|reading| reading.value).collect();
         assert!(seen[1] > seen[0], "{seen:?}");
         assert!(of("tree.user").amount() > 2, "its ticks are kept when it is gone");
     }

@@ -2,16 +2,16 @@
 
 use plumb_machine::Root;
 
-use crate::counter_buffer::{CounterBuffer, Field, Put};
+use crate::counter_buffer::{CounterBuffer, CounterField, PutValue};
 use crate::files::{OpenFile, numbers};
-use crate::monitor::{Monitor, OFTEN_HZ, Source};
+use crate::monitor::{CounterSource, FAST_HZ, Monitor};
 
-/// This monitor.
+/// The monitor `worker`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "worker",
     summary: "CPU time, waiting for a CPU, faults, switches, migrations and I/O of the worker",
     manual: include_str!("worker.md"),
-    default_hz: Some(OFTEN_HZ),
+    default_hz: Some(FAST_HZ),
     slow: false,
     parsers: &[
         |_, text, put| stat(text, put),
@@ -20,13 +20,15 @@ pub const MONITOR: Monitor = Monitor {
         |_, text, put| io(text, put),
         |_, text, put| sched(text, put),
     ],
-    open: |root| Ok(Box::new(Worker { root: root.clone(), files: Vec::new(), buffer: Vec::new() })),
+    open: |root| {
+        Ok(Box::new(WorkerSource { root: root.clone(), files: Vec::new(), buffer: Vec::new() }))
+    },
 };
 
-type Parse = fn(&str, &mut Put<'_>);
+type Parse = fn(&str, &mut PutValue<'_>);
 
 /// The files of the measured process, opened once.
-struct Worker {
+struct WorkerSource {
     root: Root,
     files: Vec<(OpenFile, Parse)>,
     buffer: Vec<u8>,
@@ -36,7 +38,7 @@ struct Worker {
 const FILES: [(&str, Parse); 5] =
     [("stat", stat), ("schedstat", schedstat), ("status", status), ("io", io), ("sched", sched)];
 
-impl Source for Worker {
+impl CounterSource for WorkerSource {
     fn attach(&mut self, worker: Option<u32>) -> Result<(), String> {
         self.files.clear();
         let Some(pid) = worker else { return Ok(()) };
@@ -64,32 +66,32 @@ impl Source for Worker {
 }
 
 /// `PID (NAME) S …`: the name may hold anything. Fields are counted from 1 as in proc(5).
-pub fn stat(text: &str, put: &mut Put<'_>) {
+pub fn stat(text: &str, put: &mut PutValue<'_>) {
     let Some((_, rest)) = text.rsplit_once(')') else { return };
     for (word, number) in rest.split_ascii_whitespace().zip(3..) {
         let Ok(value) = word.parse() else { continue };
         match number {
-            10 => put(Field::counter("minor_faults", ""), value),
-            12 => put(Field::counter("major_faults", ""), value),
-            14 => put(Field::counter("user", "tick"), value),
-            15 => put(Field::counter("system", "tick"), value),
-            20 => return put(Field::gauge("threads", ""), value),
+            10 => put(CounterField::counter("minor_faults", ""), value),
+            12 => put(CounterField::counter("major_faults", ""), value),
+            14 => put(CounterField::counter("user", "tick"), value),
+            15 => put(CounterField::counter("system", "tick"), value),
+            20 => return put(CounterField::gauge("threads", ""), value),
             _ => {}
         }
     }
 }
 
 /// Time on a CPU and time waiting for one, in nanoseconds, and how often: of the first thread.
-pub fn schedstat(text: &str, put: &mut Put<'_>) {
+pub fn schedstat(text: &str, put: &mut PutValue<'_>) {
     for ((name, unit), value) in
         [("run", "ns"), ("wait", "ns"), ("slices", "")].into_iter().zip(numbers(text))
     {
-        put(Field::counter(name, unit), value);
+        put(CounterField::counter(name, unit), value);
     }
 }
 
-/// `voluntary_ctxt_switches: 3`.
-pub fn status(text: &str, put: &mut Put<'_>) {
+/// Lines of /proc/PID/status, as in `voluntary_ctxt_switches: 3`.
+pub fn status(text: &str, put: &mut PutValue<'_>) {
     for line in text.lines() {
         let Some((key, rest)) = line.split_once(':') else { continue };
         let name = match key {
@@ -97,12 +99,12 @@ pub fn status(text: &str, put: &mut Put<'_>) {
             "nonvoluntary_ctxt_switches" => "involuntary_switches",
             _ => continue,
         };
-        numbers(rest).take(1).for_each(|n| put(Field::counter(name, ""), n));
+        numbers(rest).take(1).for_each(|n| put(CounterField::counter(name, ""), n));
     }
 }
 
 /// `read_bytes: 4096`: what came from or went to devices.
-pub fn io(text: &str, put: &mut Put<'_>) {
+pub fn io(text: &str, put: &mut PutValue<'_>) {
     for line in text.lines() {
         let Some((key, rest)) = line.split_once(':') else { continue };
         let name = match key {
@@ -110,15 +112,15 @@ pub fn io(text: &str, put: &mut Put<'_>) {
             "write_bytes" => "written",
             _ => continue,
         };
-        numbers(rest).take(1).for_each(|n| put(Field::counter(name, "B"), n));
+        numbers(rest).take(1).for_each(|n| put(CounterField::counter(name, "B"), n));
     }
 }
 
 /// `se.nr_migrations    :      2`, where the kernel was built with CONFIG_SCHED_DEBUG.
-pub fn sched(text: &str, put: &mut Put<'_>) {
+pub fn sched(text: &str, put: &mut PutValue<'_>) {
     let line = text.lines().find_map(|line| line.strip_prefix("se.nr_migrations"));
     if let Some((_, rest)) = line.and_then(|line| line.split_once(':')) {
-        numbers(rest).take(1).for_each(|n| put(Field::counter("migrations", ""), n));
+        numbers(rest).take(1).for_each(|n| put(CounterField::counter("migrations", ""), n));
     }
 }
 

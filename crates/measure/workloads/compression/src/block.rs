@@ -32,7 +32,8 @@ pub(super) fn places() -> Vec<u32> {
 pub(super) fn compress(block: &[u8], packed: &mut [u8], places: &mut [u32]) -> usize {
     places.fill(0);
     let mut out = Out { bytes: packed, at: 0 };
-    let (mut at, mut literals) = (0, 0);
+    let mut at = 0;
+    let mut literals = 0;
     let last = block.len().saturating_sub(LAST_BEGINNING);
     while at < last {
         let word = word_at(block, at);

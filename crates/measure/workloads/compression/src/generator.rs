@@ -4,22 +4,26 @@
 //! distances are taken a few bits at a time. Distances are spread over powers of two, as in files.
 
 /// The generators, from the seeds that 7-Zip begins with.
-struct Words {
+struct RandomWords {
     high: u32,
     low: u32,
 }
 
-impl Words {
+impl RandomWords {
     fn new() -> Self {
         Self { high: 362_436_069, low: 521_288_629 }
     }
 
     fn next(&mut self) -> Bits {
-        let step = |state: u32, factor: u32| factor * (state & 0xffff) + (state >> 16);
-        self.high = step(self.high, 36_969);
-        self.low = step(self.low, 18_000);
+        self.high = multiply_with_carry(self.high, 36_969);
+        self.low = multiply_with_carry(self.low, 18_000);
         Bits((self.high << 16).wrapping_add(self.low))
     }
+}
+
+/// The low half of the state times the factor; the high half is the carry of the step before.
+fn multiply_with_carry(state: u32, factor: u32) -> u32 {
+    factor * (state & 0xffff) + (state >> 16)
 }
 
 /// A word of which bits are taken from below.
@@ -47,7 +51,7 @@ const FEWEST_BITS: u32 = 6;
 
 /// So many bytes of it, with repeats from as far back as 2^`dictionary_bits`.
 pub(super) fn bytes(size: usize, dictionary_bits: u32) -> Vec<u8> {
-    let mut words = Words::new();
+    let mut words = RandomWords::new();
     let mut bytes: Vec<u8> = Vec::with_capacity(size);
     let mut distance = 1;
     while bytes.len() < size {
@@ -70,7 +74,12 @@ pub(super) fn bytes(size: usize, dictionary_bits: u32) -> Vec<u8> {
 }
 
 /// A distance within what there is: first its number of bits, then so many of the next word.
-fn new_distance(words: &mut Words, mut bits: Bits, there: usize, dictionary_bits: u32) -> usize {
+fn new_distance(
+    words: &mut RandomWords,
+    mut bits: Bits,
+    there: usize,
+    dictionary_bits: u32,
+) -> usize {
     let most_bits = dictionary_bits.min(there.next_power_of_two().ilog2());
     let bits_of_number = if most_bits <= 15 + FEWEST_BITS { 4 } else { 5 };
     loop {
@@ -89,7 +98,7 @@ fn new_distance(words: &mut Words, mut bits: Bits, there: usize, dictionary_bits
 
 #[cfg(test)]
 mod tests {
-    use super::{LITERALS_FIRST, Words, bytes};
+    use super::{LITERALS_FIRST, RandomWords, bytes};
 
     #[test]
     fn words_are_those_of_the_two_generators() {
@@ -97,7 +106,7 @@ mod tests {
         let first = u64::from(362_436_069_u32 & 0xffff) * 36_969 + (362_436_069 >> 16);
         let second = u64::from(521_288_629_u32 & 0xffff) * 18_000 + (521_288_629 >> 16);
         let expected = (first << 16).wrapping_add(second) & 0xffff_ffff;
-        assert_eq!(u64::from(Words::new().next().0), expected);
+        assert_eq!(u64::from(RandomWords::new().next().0), expected);
     }
 
     #[test]

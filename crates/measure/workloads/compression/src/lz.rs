@@ -1,6 +1,6 @@
 //! `compression.lz`: a block packed and unpacked by a small LZ77 of our own.
 
-use plumb_model::{AuditClass, Better, Description, Ready};
+use plumb_model::{AuditClass, Better, Description, Metric, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload, now_ns};
 
 use plumb_workload_kit::declare::{self, headline, reported};
@@ -10,7 +10,7 @@ use plumb_workload_kit::threads::{self, Member, Team};
 use crate::block::{bound, compress, decompress, places};
 use crate::generator;
 
-/// The workload.
+/// The workload `compression.lz`: its parameters and metrics, and how it starts.
 pub(crate) struct Lz;
 
 /// Smallest and largest block.
@@ -23,7 +23,6 @@ const NAMES: [&str; 3] = ["compress", "decompress", "ratio"];
 
 impl Workload for Lz {
     fn describe(&self) -> Description {
-        let rate = |name, summary| headline(reported(name, "B/s", Better::Higher, summary));
         Description {
             parameters: vec![
                 declare::bytes("size", 1 << 20, "bytes of the block that is packed"),
@@ -31,8 +30,8 @@ impl Workload for Lz {
                 placement(),
             ],
             metrics: vec![
-                rate("compress", "bytes packed a second, all threads together"),
-                rate("decompress", "bytes unpacked a second, all threads together"),
+                packing_rate("compress", "bytes packed a second, all threads together"),
+                packing_rate("decompress", "bytes unpacked a second, all threads together"),
                 reported("ratio", "", Better::Neither, "size of the block over its packed size"),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
@@ -46,12 +45,17 @@ impl Workload for Lz {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (size, threads) = (size(start)?, start.size("threads").max(1));
+        let size = size(start)?;
+        let threads = start.size("threads").max(1);
         let team = Team::placed(threads, start, move |_| Ok(Packer::new(size)))?;
         let mut ready = Ready::default();
         threads::describe(threads, start, &mut ready)?;
         Ok(Started { instance: Box::new(Packers { team, iterations: 0 }), ready })
     }
+}
+
+fn packing_rate(name: &str, summary: &str) -> Metric {
+    headline(reported(name, "B/s", Better::Higher, summary))
 }
 
 fn size(start: &Start) -> Result<usize, StartError> {
@@ -62,6 +66,7 @@ fn size(start: &Start) -> Result<usize, StartError> {
             format!("set `size` between {} and {}", SIZES.start(), SIZES.end()),
         ));
     }
+    // The block, its packed bytes, and what comes back.
     let needed = 3 * size * start.integer("threads").max(1);
     let memory = start.facts.memory_bytes;
     if memory > 0 && needed > memory / 4 * 3 {
@@ -154,9 +159,8 @@ impl Instance for Packers {
         let iterations = self.iterations;
         self.team.each(|packer| {
             let bytes = packer.block.len() as f64 * iterations as f64;
-            let rate = |ns: u64| bytes * 1e9 / ns.max(1) as f64;
-            values[0] += rate(packer.compress_ns);
-            values[1] += rate(packer.decompress_ns);
+            values[0] += bytes * 1e9 / packer.compress_ns.max(1) as f64;
+            values[1] += bytes * 1e9 / packer.decompress_ns.max(1) as f64;
             values[2] = packer.block.len() as f64 / packer.length.max(1) as f64;
         });
         out.copy_from_slice(&values);

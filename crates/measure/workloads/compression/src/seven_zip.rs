@@ -14,7 +14,7 @@ use plumb_workload_kit::placement::{Placement, in_words, placement};
 use plumb_workload_kit::spawn::{OutputPipe, Program, describe_end, find_program, metrics};
 use plumb_workload_kit::threads::oversubscribed;
 
-/// The workload.
+/// The workload `compression.7zip`: its parameters and metrics, and how it starts.
 pub(crate) struct SevenZip;
 
 /// The program under the names that it has had: 7-Zip's own first, because `7z` may be a shell script
@@ -160,16 +160,18 @@ struct BenchmarkResult {
     rating: f64,
 }
 
+/// The numbers of the line that begins so; bars between columns are left out.
+fn numbers(text: &str, start: &str) -> Option<Vec<f64>> {
+    let rest = text.lines().find_map(|line| line.trim_start().strip_prefix(start))?;
+    let words = rest.split_whitespace().filter(|&word| word != "|");
+    words.map(|word| word.parse().ok()).collect()
+}
+
 /// Reads the line of this dictionary and the line `Tot:`. The tables of p7zip 9 and 16 and of 7-Zip up to
 /// 26 agree in both; only what `Avr:` has differs.
 fn parse(text: &str, dictionary: usize) -> Option<BenchmarkResult> {
-    let numbers = |start: &str| {
-        let rest = text.lines().find_map(|line| line.trim_start().strip_prefix(start))?;
-        let words = rest.split_whitespace().filter(|&word| word != "|");
-        words.map(|word| word.parse::<f64>().ok()).collect::<Option<Vec<f64>>>()
-    };
-    let row = numbers(&format!("{dictionary}:")).filter(|row| row.len() == 8)?;
-    let total = numbers("Tot:")?;
+    let row = numbers(text, &format!("{dictionary}:")).filter(|row| row.len() == 8)?;
+    let total = numbers(text, "Tot:")?;
     let result = BenchmarkResult {
         compress: row[0] * 1024.0,
         decompress: row[4] * 1024.0,

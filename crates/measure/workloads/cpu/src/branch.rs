@@ -9,7 +9,7 @@ use plumb_workload_kit::threads::{self, Member, Team};
 
 use super::only_x86::only_x86;
 
-/// The workload.
+/// The workload `cpu.branch`: its parameters and metrics, and how it starts.
 pub(super) struct Branch;
 
 /// Words of bits: a million jumps before the row repeats, more than any predictor remembers.
@@ -46,17 +46,39 @@ impl Workload for Branch {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         only_x86("cpu.branch")?;
-        let random = start.text("pattern") == "random";
-        let (threads, seed) = (start.size("threads").max(1), start.seed);
-        let build = move |index: usize| {
-            let seed = random.then_some(seed ^ index as u64);
-            Ok(Jumper::new(seed))
-        };
-        let team = Team::placed(threads, start, build)?;
+        let pattern = Pattern::of(start);
+        let threads = start.size("threads").max(1);
+        let seed = start.seed;
+        let team = Team::placed(threads, start, move |index: usize| {
+            Ok(match pattern {
+                Pattern::Predictable => Jumper::in_turn(),
+                // Threads on one core share its predictor, so each has bits of its own.
+                Pattern::Random => Jumper::at_random(seed ^ index as u64),
+            })
+        })?;
         let work = declare::work(&[("time", JUMPS), ("rate", JUMPS * threads as u64)]);
         let mut ready = Ready { work, ..Ready::default() };
         threads::describe(threads, start, &mut ready)?;
         Ok(Started { instance: Box::new(team), ready })
+    }
+}
+
+/// Which jumps are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pattern {
+    /// Every second jump is taken.
+    Predictable,
+    /// Half of the jumps are taken, at random.
+    Random,
+}
+
+impl Pattern {
+    /// Reads the parameter `pattern`.
+    fn of(start: &Start) -> Self {
+        match start.text("pattern") {
+            "random" => Self::Random,
+            _ => Self::Predictable,
+        }
     }
 }
 
@@ -72,23 +94,34 @@ struct Jumper {
 }
 
 impl Jumper {
-    /// Random bits of this seed, or every second one.
-    fn new(seed: Option<u64>) -> Self {
-        let mut random = seed.map(SplitMix64::new);
-        let word = || random.as_mut().map_or(0x5555_5555_5555_5555, SplitMix64::next_u64);
-        let bits = std::iter::repeat_with(word).take(WORDS).collect();
+    /// Every second bit is set.
+    fn in_turn() -> Self {
+        Self::new(vec![0x5555_5555_5555_5555; WORDS])
+    }
+
+    /// Random bits of this seed.
+    fn at_random(seed: u64) -> Self {
+        let mut random = SplitMix64::new(seed);
+        Self::new(std::iter::repeat_with(|| random.next_u64()).take(WORDS).collect())
+    }
+
+    fn new(bits: Vec<u64>) -> Self {
         Self { bits, piece: 0, checked: 0, pieces: 0, count: 0 }
     }
 
     /// The bits that are set in the pieces since the last check.
     fn expected(&self) -> u64 {
-        let ones = |piece: &[u64]| piece.iter().map(|word| u64::from(word.count_ones())).sum();
         let each: Vec<u64> = self.bits.chunks(PIECE).map(ones).collect();
         let rounds = self.pieces / each.len() as u64;
         let rest = (self.pieces % each.len() as u64) as usize;
         let over: u64 = each.iter().cycle().skip(self.checked).take(rest).sum();
         rounds * each.iter().sum::<u64>() + over
     }
+}
+
+/// The bits that are set in a piece.
+fn ones(piece: &[u64]) -> u64 {
+    piece.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
 impl Member for Jumper {
@@ -103,7 +136,8 @@ impl Member for Jumper {
     }
 
     fn verify(&mut self) -> Result<(), Failure> {
-        let (expected, count) = (self.expected(), self.count);
+        let expected = self.expected();
+        let count = self.count;
         if count != expected {
             return Err(Failure(format!(
                 "cpu.branch: the jumps found {count} bits set, there are {expected}"
@@ -173,8 +207,7 @@ mod tests {
 
     #[test]
     fn jumps_count_every_bit_over_the_end_of_the_row() {
-        for seed in [None, Some(7)] {
-            let mut jumper = Jumper::new(seed);
+        for mut jumper in [Jumper::in_turn(), Jumper::at_random(7)] {
             for pieces in [1, 3, (WORDS / PIECE) as u64, 1000] {
                 jumper.run(pieces).unwrap();
                 jumper.verify().unwrap();
@@ -184,7 +217,7 @@ mod tests {
 
     #[test]
     fn random_bits_are_half_set_and_a_changed_one_is_found() {
-        let mut jumper = Jumper::new(Some(3));
+        let mut jumper = Jumper::at_random(3);
         let ones: u32 = jumper.bits.iter().map(|word| word.count_ones()).sum();
         assert!((500_000..550_000).contains(&ones), "{ones}");
         jumper.run(1).unwrap();

@@ -14,7 +14,7 @@ use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
-/// The workload.
+/// The workload `cpu.dhrystone`: its parameters and metrics, and how it starts.
 pub(super) struct Dhrystone;
 
 /// Dhrystones a second of the VAX 11/780, which is taken for a machine of one MIPS.
@@ -45,7 +45,7 @@ impl Workload for Dhrystone {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let threads = start.size("threads").max(1);
-        let team = Team::placed(threads, start, |_| Ok(Program::new()))?;
+        let team = Team::placed(threads, start, |_| Ok(DhrystoneProgram::new()))?;
         let mut ready =
             Ready { work: declare::work(&[("rate", threads as u64)]), ..Ready::default() };
         #[expect(clippy::cast_precision_loss, reason = "numbers of threads are small")]
@@ -70,7 +70,7 @@ enum Ident {
 
 /// A record of the first variant, the only one that occurs.
 #[derive(Debug, Clone, Copy)]
-struct Record {
+struct DhrystoneRecord {
     next: usize,
     variant: Ident,
     word: Ident,
@@ -87,11 +87,11 @@ struct Globals {
     arr_1_glob: [i32; 50],
     arr_2_glob: [[i32; 50]; 50],
     ptr_glob: usize,
-    records: [Record; 2],
+    records: [DhrystoneRecord; 2],
 }
 
 /// The main program with what is left of its last pass.
-struct Program {
+struct DhrystoneProgram {
     globals: Globals,
     str_1_loc: Text,
     str_2_loc: Text,
@@ -100,12 +100,17 @@ struct Program {
     passes: i32,
 }
 
-impl Program {
+impl DhrystoneProgram {
     fn new() -> Self {
         let text = *b"DHRYSTONE PROGRAM, SOME STRING";
-        let empty =
-            Record { next: 0, variant: Ident::One, word: Ident::One, number: 0, text: [0; 30] };
-        let first = Record { next: 1, word: Ident::Three, number: 40, text, ..empty };
+        let empty = DhrystoneRecord {
+            next: 0,
+            variant: Ident::One,
+            word: Ident::One,
+            number: 0,
+            text: [0; 30],
+        };
+        let first = DhrystoneRecord { next: 1, word: Ident::Three, number: 40, text, ..empty };
         let mut arr_2_glob = [[0; 50]; 50];
         arr_2_glob[8][7] = 10;
         let globals = Globals {
@@ -119,8 +124,14 @@ impl Program {
             records: [first, empty],
         };
         let str_1_loc = *b"DHRYSTONE PROGRAM, 1'ST STRING";
-        let (str_2_loc, int_locs) = ([0; 30], [0; 3]);
-        Self { globals, str_1_loc, str_2_loc, int_locs, enum_loc: Ident::One, passes: 0 }
+        Self {
+            globals,
+            str_1_loc,
+            str_2_loc: [0; 30],
+            int_locs: [0; 3],
+            enum_loc: Ident::One,
+            passes: 0,
+        }
     }
 
     /// The body of the main program's loop.
@@ -128,7 +139,9 @@ impl Program {
         let globals = &mut self.globals;
         globals.proc_5();
         globals.proc_4();
-        let (mut int_1_loc, mut int_2_loc, mut int_3_loc) = (2, 3, 0);
+        let mut int_1_loc = 2;
+        let mut int_2_loc = 3;
+        let mut int_3_loc = 0;
         self.str_2_loc = *b"DHRYSTONE PROGRAM, 2'ND STRING";
         let mut enum_loc = Ident::Two;
         globals.bool_glob = !globals.func_2(&self.str_1_loc, &self.str_2_loc);
@@ -276,7 +289,8 @@ impl Globals {
 
     #[inline(never)]
     fn func_2(&mut self, str_1_par: &Text, str_2_par: &Text) -> bool {
-        let (mut int_loc, mut ch_loc) = (2, 0);
+        let mut int_loc = 2;
+        let mut ch_loc = 0;
         while int_loc <= 2 {
             if self.func_1(str_1_par[int_loc], str_2_par[int_loc + 1]) == Ident::One {
                 ch_loc = b'A';
@@ -320,7 +334,7 @@ fn func_3(enum_par: Ident) -> bool {
     enum_par == Ident::Three
 }
 
-impl Member for Program {
+impl Member for DhrystoneProgram {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         for _ in 0..iterations {
             self.passes = self.passes.wrapping_add(1);
@@ -337,11 +351,11 @@ impl Member for Program {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ident, Member, Program, proc_6};
+    use super::{DhrystoneProgram, Ident, Member, proc_6};
 
     #[test]
     fn final_values_are_the_published_ones_after_any_number_of_passes() {
-        let mut program = Program::new();
+        let mut program = DhrystoneProgram::new();
         assert!(program.check().is_err(), "nothing was done yet");
         for passes in [1, 1, 1000] {
             program.run(passes).unwrap();
@@ -352,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_wrong_final_value_is_named() {
-        let mut program = Program::new();
+        let mut program = DhrystoneProgram::new();
         program.run(3).unwrap();
         program.globals.arr_2_glob[8][7] += 1;
         let why = program.verify().unwrap_err().0;

@@ -10,10 +10,10 @@ use plumb_workload_kit::vector::{Width, width};
 
 #[cfg(target_arch = "x86_64")]
 use super::float_loops as loops;
-use super::known_loop::{CONSTANTS, Kernel, KnownLoop};
+use super::known_loop::{CONSTANTS, Chain, KernelLoop, KnownLoop};
 use super::only_x86::only_x86;
 
-/// The workload.
+/// The workload `cpu.float`: its parameters and metrics, and how it starts.
 pub(super) struct Float;
 
 /// Instructions of a pass.
@@ -67,10 +67,10 @@ impl Workload for Float {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         only_x86("cpu.float")?;
-        let instruction = Instruction::of(start)?;
-        let dependent = start.text("chain") != "independent";
+        let instruction = FloatInstruction::of(start)?;
+        let chain = Chain::of(start);
         let threads = start.size("threads").max(1);
-        let team = Team::placed(threads, start, move |_| Ok(instruction.known_loop(dependent)))?;
+        let team = Team::placed(threads, start, move |_| Ok(instruction.known_loop(chain)))?;
         let done = INSTRUCTIONS * PASSES;
         let flops = done * instruction.operations() * threads as u64;
         let work = declare::work(&[("time", done), ("rate", flops)]);
@@ -82,7 +82,7 @@ impl Workload for Float {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Operation {
+enum FloatOperation {
     Add,
     Mul,
     Fma,
@@ -90,17 +90,17 @@ enum Operation {
 
 /// One instruction; without a width it is scalar.
 #[derive(Debug, Clone, Copy)]
-struct Instruction {
-    operation: Operation,
+struct FloatInstruction {
+    operation: FloatOperation,
     width: Option<Width>,
 }
 
-impl Instruction {
+impl FloatInstruction {
     fn of(start: &Start) -> Result<Self, StartError> {
         let operation = match start.text("operation") {
-            "add" => Operation::Add,
-            "mul" => Operation::Mul,
-            "fma" => Operation::Fma,
+            "add" => FloatOperation::Add,
+            "mul" => FloatOperation::Mul,
+            "fma" => FloatOperation::Fma,
             other => {
                 return Err(StartError::Failed(format!("cpu.float has no operation `{other}`")));
             }
@@ -109,7 +109,7 @@ impl Instruction {
             "vector" => Some(Width::of(start)?),
             _ => None,
         };
-        if operation == Operation::Fma && !has_fma() {
+        if operation == FloatOperation::Fma && !has_fma() {
             let fix = "set operation=add or mul";
             return Err(StartError::unsupported("this CPU has no fused multiply-add (FMA)", fix));
         }
@@ -123,15 +123,15 @@ impl Instruction {
 
     /// Operations on numbers that one instruction counts for.
     fn operations(self) -> u64 {
-        self.lanes() as u64 * if self.operation == Operation::Fma { 2 } else { 1 }
+        self.lanes() as u64 * if self.operation == FloatOperation::Fma { 2 } else { 1 }
     }
 
     /// Both constants of the operation: no result is exact, overflows, or comes back.
     fn constants(self) -> [f64; 2] {
         match self.operation {
-            Operation::Add => [0.1, 0.0],
-            Operation::Mul => [1.000_000_1, 0.0],
-            Operation::Fma => [0.999_999, 0.3],
+            FloatOperation::Add => [0.1, 0.0],
+            FloatOperation::Mul => [1.000_000_1, 0.0],
+            FloatOperation::Fma => [0.999_999, 0.3],
         }
     }
 
@@ -139,33 +139,40 @@ impl Instruction {
     fn once(self, value: f64) -> f64 {
         let [first, second] = self.constants();
         match self.operation {
-            Operation::Add => value + first,
-            Operation::Mul => value * first,
-            Operation::Fma => value.mul_add(first, second),
+            FloatOperation::Add => value + first,
+            FloatOperation::Mul => value * first,
+            FloatOperation::Fma => value.mul_add(first, second),
         }
     }
 
-    fn known_loop(self, dependent: bool) -> KnownLoop {
-        let chains = if dependent { 1 } else { CHAINS };
-        let starts = (0_u32..).take(chains * self.lanes()).map(|i| 1.0 + f64::from(i) / 128.0);
-        let starts: Vec<f64> = starts.collect();
+    fn known_loop(self, chain: Chain) -> KnownLoop {
+        let chains = match chain {
+            Chain::Dependent => 1,
+            Chain::Independent => CHAINS,
+        };
         let each = INSTRUCTIONS * PASSES / chains as u64;
-        let end = |&start: &f64| (0..each).fold(start, |value, _| self.once(value));
-        let ends = starts.iter().map(end).map(f64::to_bits).collect();
+        let mut starts = Vec::with_capacity(chains * self.lanes());
+        let mut ends = Vec::with_capacity(chains * self.lanes());
+        for index in (0_u32..).take(chains * self.lanes()) {
+            // Each number of a register starts elsewhere, so that a mixed-up lane is seen at the end.
+            let start = 1.0 + f64::from(index) / 128.0;
+            let end = (0..each).fold(start, |value, _| self.once(value));
+            starts.push(start.to_bits());
+            ends.push(end.to_bits());
+        }
         let mut with = [0; CONSTANTS];
         let (first, second) = with.split_at_mut(CONSTANTS / 2);
         let [one, other] = self.constants().map(f64::to_bits);
         first.fill(one);
         second.fill(other);
-        let starts = starts.into_iter().map(f64::to_bits).collect();
-        KnownLoop::new("cpu.float", self.kernel(dependent), with, PASSES, (starts, ends))
+        KnownLoop::new("cpu.float", self.kernel(chain), with, PASSES, (starts, ends))
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn kernel(self, dependent: bool) -> Kernel {
-        use Operation::{Add, Fma, Mul};
+    fn kernel(self, chain: Chain) -> KernelLoop {
+        use FloatOperation::{Add, Fma, Mul};
         use Width::{Bits128, Bits256, Bits512};
-        let both: [Kernel; 2] = match (self.width, self.operation) {
+        let both: [KernelLoop; 2] = match (self.width, self.operation) {
             (None, Add) => [loops::add_scalar_dependent, loops::add_scalar_independent],
             (None, Mul) => [loops::mul_scalar_dependent, loops::mul_scalar_independent],
             (None, Fma) => [loops::fma_scalar_dependent, loops::fma_scalar_independent],
@@ -179,12 +186,16 @@ impl Instruction {
             (Some(Bits512), Mul) => [loops::mul_512_dependent, loops::mul_512_independent],
             (Some(Bits512), Fma) => [loops::fma_512_dependent, loops::fma_512_independent],
         };
-        both[usize::from(!dependent)]
+        let [dependent, independent] = both;
+        match chain {
+            Chain::Dependent => dependent,
+            Chain::Independent => independent,
+        }
     }
 
     /// Never called: the workload refuses to start.
     #[cfg(not(target_arch = "x86_64"))]
-    fn kernel(self, _dependent: bool) -> Kernel {
+    fn kernel(self, _chain: Chain) -> KernelLoop {
         |_, _, _| ()
     }
 }
@@ -201,7 +212,7 @@ fn has_fma() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Instruction, Operation, has_fma};
+    use super::{Chain, FloatInstruction, FloatOperation, has_fma};
     use plumb_workload_kit::threads::Member;
     use plumb_workload_kit::vector::Width;
 
@@ -209,13 +220,13 @@ mod tests {
     fn every_loop_that_runs_here_ends_where_plain_code_does() {
         let widths = Width::ALL.into_iter().filter(|width| width.is_here()).map(Some);
         for width in widths.chain([None]) {
-            for operation in [Operation::Add, Operation::Mul, Operation::Fma] {
-                if operation == Operation::Fma && !has_fma() {
+            for operation in [FloatOperation::Add, FloatOperation::Mul, FloatOperation::Fma] {
+                if operation == FloatOperation::Fma && !has_fma() {
                     continue;
                 }
-                for dependent in [true, false] {
-                    let instruction = Instruction { operation, width };
-                    let mut known = instruction.known_loop(dependent);
+                for chain in [Chain::Dependent, Chain::Independent] {
+                    let instruction = FloatInstruction { operation, width };
+                    let mut known = instruction.known_loop(chain);
                     known.run(2).unwrap();
                     known.verify().unwrap_or_else(|why| panic!("{instruction:?}: {why}"));
                 }
@@ -225,9 +236,9 @@ mod tests {
 
     #[test]
     fn a_fused_operation_counts_two_for_each_number() {
-        let of = |operation, width| Instruction { operation, width }.operations();
-        assert_eq!(of(Operation::Add, None), 1);
-        assert_eq!(of(Operation::Mul, Some(Width::Bits512)), 8);
-        assert_eq!(of(Operation::Fma, Some(Width::Bits256)), 8);
+        let of = |operation, width| FloatInstruction { operation, width }.operations();
+        assert_eq!(of(FloatOperation::Add, None), 1);
+        assert_eq!(of(FloatOperation::Mul, Some(Width::Bits512)), 8);
+        assert_eq!(of(FloatOperation::Fma, Some(Width::Bits256)), 8);
     }
 }

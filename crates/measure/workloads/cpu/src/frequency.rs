@@ -8,11 +8,11 @@ use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::{Placement, TasksInTurn, in_words, placement_or};
 
 use super::gaps::Gaps;
-use super::kernel_counters::{Counts, KernelCounters};
+use super::kernel_counters::{KernelCounters, KernelCounts};
 use super::only_x86::only_x86;
 use super::power::power;
 
-/// The workload.
+/// The workload `cpu.frequency`: its parameters and metrics, and how it starts.
 pub(super) struct Frequency;
 
 /// Instructions of a pass of a chain, and cycles of each: an addition takes one, a multiplication three on every x86-64 of
@@ -52,8 +52,6 @@ const NAMES_WITHOUT_WAITED: [&str; 8] =
 
 impl Workload for Frequency {
     fn describe(&self) -> Description {
-        let shown = |name, unit, summary| declare::reported(name, unit, Better::Neither, summary);
-        let less = |name, unit, summary| declare::reported(name, unit, Better::Lower, summary);
         Description {
             parameters: vec![placement_or("same-cpu")],
             metrics: vec![
@@ -63,14 +61,49 @@ impl Workload for Frequency {
                     Better::Higher,
                     "cycles a second by a chain of additions, gaps left out",
                 ),
-                shown("multiply", "Hz", "the same by a chain of multiplications"),
-                less("lost", "", "share of the time that went into gaps"),
-                shown("gaps", "", "pieces of 10 µs that took half as long again, or longer"),
+                declare::reported(
+                    "multiply",
+                    "Hz",
+                    Better::Neither,
+                    "the same by a chain of multiplications",
+                ),
+                declare::reported(
+                    "lost",
+                    "",
+                    Better::Lower,
+                    "share of the time that went into gaps",
+                ),
+                declare::reported(
+                    "gaps",
+                    "",
+                    Better::Neither,
+                    "pieces of 10 µs that took half as long again, or longer",
+                ),
                 declare::reported_time("longest", "the longest gap"),
-                shown("steal", "", "share of the time that the hypervisor gave to others"),
-                shown("interrupts", "", "interrupts of the CPU in a sample"),
-                shown("waited", "", "share of the time that the thread was ready and did not run"),
-                shown("throttled", "", "share of the time that a quota stopped its group"),
+                declare::reported(
+                    "steal",
+                    "",
+                    Better::Neither,
+                    "share of the time that the hypervisor gave to others",
+                ),
+                declare::reported(
+                    "interrupts",
+                    "",
+                    Better::Neither,
+                    "interrupts of the CPU in a sample",
+                ),
+                declare::reported(
+                    "waited",
+                    "",
+                    Better::Neither,
+                    "share of the time that the thread was ready and did not run",
+                ),
+                declare::reported(
+                    "throttled",
+                    "",
+                    Better::Neither,
+                    "share of the time that a quota stopped its group",
+                ),
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("cpu.frequency", "effective clock rate of a CPU, and time lost")
@@ -110,7 +143,7 @@ impl Workload for Frequency {
         };
         let lacks = NAMES.iter().filter(|name| !names.contains(name));
         ready.without = lacks.map(|name| (*name).to_owned()).collect();
-        Ok(Started { instance: Box::new(Pieces::new(names, counters, pinned)), ready })
+        Ok(Started { instance: Box::new(FrequencyPieces::new(names, counters, pinned)), ready })
     }
 }
 
@@ -134,7 +167,7 @@ const CHAINS: [fn(u64, u64, u64) -> u64; 2] =
 const CHAINS: [fn(u64, u64, u64) -> u64; 2] = [|value, _, _| value; 2];
 
 /// Pieces of the two chains in turn, timed one after the other.
-struct Pieces {
+struct FrequencyPieces {
     names: &'static [&'static str],
     counters: KernelCounters,
     /// Nanoseconds that reading the clock takes.
@@ -150,16 +183,16 @@ struct Pieces {
 
 /// What a sample, or all of a batch, shows.
 #[derive(Default)]
-struct Seen {
+struct FrequencySample {
     elapsed_ns: f64,
     /// Nanoseconds of a piece of each chain, summed over `samples`.
     pieces_ns: [f64; 2],
     samples: u32,
     gaps: Gaps,
-    explained: Counts,
+    explained: KernelCounts,
 }
 
-impl Pieces {
+impl FrequencyPieces {
     fn new(
         names: &'static [&'static str],
         counters: KernelCounters,
@@ -196,12 +229,14 @@ impl Pieces {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
-    fn seen(&self, elapsed_ns: u64, explained: Counts) -> Seen {
-        let times = |which: usize| self.times_ns.iter().copied().skip(which).step_by(2);
-        let each = [0, 1].map(|which| Gaps::of(times(which), self.reading_ns));
-        Seen {
+    fn seen(&self, elapsed_ns: u64, explained: KernelCounts) -> FrequencySample {
+        // Pieces of both chains alternate: additions stand at even places, multiplications at odd ones.
+        let each = [0, 1].map(|first| {
+            Gaps::of(self.times_ns.iter().copied().skip(first).step_by(2), self.reading_ns)
+        });
+        FrequencySample {
             elapsed_ns: elapsed_ns as f64,
-            pieces_ns: each.map(|it| it.piece_ns),
+            pieces_ns: each.map(|gaps| gaps.piece_ns),
             samples: 1,
             gaps: each[0].with(each[1]),
             explained,
@@ -209,7 +244,7 @@ impl Pieces {
     }
 }
 
-impl Seen {
+impl FrequencySample {
     /// With the next sample.
     fn add(&mut self, other: &Self) {
         self.elapsed_ns += other.elapsed_ns;
@@ -242,7 +277,8 @@ impl Seen {
     #[expect(clippy::cast_precision_loss, reason = "counts of a sample stay far below 2^53")]
     fn values(&self) -> [f64; NAMES.len()] {
         let [frequency, multiply] = self.frequencies();
-        let (gaps, explained) = (&self.gaps, &self.explained);
+        let gaps = &self.gaps;
+        let explained = &self.explained;
         let always = [
             frequency,
             multiply,
@@ -280,7 +316,6 @@ impl Seen {
 
     /// What was lost, and what of it the kernel explains.
     fn account(&self) -> String {
-        let percent = |share: f64| plumb_units::percent_to(share, 1);
         let explained = &self.explained;
         let mut parts =
             vec![format!("the hypervisor took {}", percent(self.share(explained.steal_ns)))];
@@ -299,7 +334,7 @@ impl Seen {
     }
 }
 
-impl Instance for Pieces {
+impl Instance for FrequencyPieces {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.take(iterations);
         Ok(())
@@ -314,7 +349,7 @@ impl Instance for Pieces {
         let room = usize::try_from(2 * most).map_err(|_| Failure("too many pieces".into()))?;
         // Written to, so that no page is touched for the first time in a sample.
         self.times_ns.resize(room, 1);
-        let mut all = Seen::default();
+        let mut all = FrequencySample::default();
         for &k in iterations {
             let before = self.counters.read();
             let [start, end] = self.take(k);
@@ -351,13 +386,21 @@ impl Instance for Pieces {
     }
 }
 
+/// A share as percent, for people.
+fn percent(share: f64) -> String {
+    plumb_units::percent_to(share, 1)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Counts, Gaps, Instance, KernelCounters, NAMES, Pieces, Seen, bogomips};
+    use super::{
+        FrequencyPieces, FrequencySample, Gaps, Instance, KernelCounters, KernelCounts, NAMES,
+        bogomips,
+    };
     use plumb_model::FlagKind;
 
-    fn pieces() -> Pieces {
-        Pieces::new(&NAMES, KernelCounters::open(None).unwrap(), None)
+    fn pieces() -> FrequencyPieces {
+        FrequencyPieces::new(&NAMES, KernelCounters::open(None).unwrap(), None)
     }
 
     #[test]
@@ -373,15 +416,15 @@ mod tests {
         assert!(pieces.verify().is_err());
     }
 
-    fn seen(lost_ns: f64, pieces_ns: [f64; 2]) -> Seen {
+    fn seen(lost_ns: f64, pieces_ns: [f64; 2]) -> FrequencySample {
         let gaps = Gaps { piece_ns: pieces_ns[0], lost_ns, count: 5, longest_ns: 5e7 };
-        let explained = Counts {
+        let explained = KernelCounts {
             steal_ns: 10_000_000,
             interrupts: 77,
             waited_ns: None,
             throttled_ns: Some(480_000_000),
         };
-        Seen { elapsed_ns: 1e9, pieces_ns, samples: 1, gaps, explained }
+        FrequencySample { elapsed_ns: 1e9, pieces_ns, samples: 1, gaps, explained }
     }
 
     #[test]

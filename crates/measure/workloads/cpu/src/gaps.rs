@@ -1,7 +1,7 @@
 //! What the times of many short pieces of work say: how fast it went while it went, and the gaps in between.
 
 /// A piece counts as a gap from this many times the shortest one on: with pieces of ten microseconds an interrupt of five.
-pub(super) const GAP: f64 = 1.5;
+pub(super) const GAP_FACTOR: f64 = 1.5;
 
 /// Pieces of one kind, alike in work.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -22,10 +22,10 @@ impl Gaps {
     pub(super) fn of(times_ns: impl Iterator<Item = u64> + Clone, reading_ns: u64) -> Self {
         let times = times_ns.map(|time| time.saturating_sub(reading_ns) as f64);
         let Some(shortest) = times.clone().min_by(f64::total_cmp) else { return Self::default() };
-        let is_gap = |time: &f64| *time > GAP * shortest;
-        let clean = times.clone().filter(|time| !is_gap(time));
+        let limit = GAP_FACTOR * shortest;
+        let clean = times.clone().filter(|time| *time <= limit);
         let piece_ns = clean.clone().sum::<f64>() / clean.count().max(1) as f64;
-        let gaps = times.filter(is_gap).map(|time| time - piece_ns);
+        let gaps = times.filter(|time| *time > limit).map(|time| time - piece_ns);
         Self {
             piece_ns,
             lost_ns: gaps.clone().sum(),

@@ -12,7 +12,7 @@ use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
-/// The workload.
+/// The workload `cpu.hash`: its parameters and metrics, and how it starts.
 pub(super) struct Hash;
 
 /// Smallest and largest block.
@@ -41,10 +41,12 @@ impl Workload for Hash {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (size, threads) = (size(start)?, start.size("threads").max(1));
+        let size = size(start)?;
+        let threads = start.size("threads").max(1);
         let seed = start.seed;
-        let build = move |index: usize| Ok(Hasher::new(size, seed ^ index as u64));
-        let team = Team::placed(threads, start, build)?;
+        let team = Team::placed(threads, start, move |index: usize| {
+            Ok(Hasher::new(size, seed ^ index as u64))
+        })?;
         let bytes = size as u64 * threads as u64;
         let mut ready = Ready { work: declare::work(&[("bandwidth", bytes)]), ..Ready::default() };
         threads::describe(threads, start, &mut ready)?;
@@ -149,11 +151,12 @@ struct Hasher {
 impl Hasher {
     fn new(size: usize, seed: u64) -> Self {
         let mut word = seed;
-        let next = || {
+        let mut block = Vec::with_capacity(size);
+        for _ in 0..size {
             word = word.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            word.to_be_bytes()[0]
-        };
-        let block: Vec<u8> = std::iter::repeat_with(next).take(size).collect();
+            // The high bits of this generator are the random ones: its lowest bit alternates.
+            block.push(word.to_be_bytes()[0]);
+        }
         let expected = xxh64(&block, 0);
         Self { block, expected, wrong: 0 }
     }
@@ -162,6 +165,7 @@ impl Hasher {
 impl Member for Hasher {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         for _ in 0..iterations {
+            // Collected and not compared: a branch for each hash would be timed as well.
             self.wrong |= xxh64(black_box(&self.block), 0) ^ self.expected;
         }
         Ok(())

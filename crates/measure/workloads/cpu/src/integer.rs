@@ -9,10 +9,10 @@ use plumb_workload_kit::threads::{self, Team};
 
 #[cfg(target_arch = "x86_64")]
 use super::integer_loops as loops;
-use super::known_loop::{CONSTANTS, Kernel, KnownLoop};
+use super::known_loop::{CONSTANTS, Chain, KernelLoop, KnownLoop};
 use super::only_x86::only_x86;
 
-/// The workload.
+/// The workload `cpu.integer`: its parameters and metrics, and how it starts.
 pub(super) struct Integer;
 
 /// Operations of a pass.
@@ -52,9 +52,10 @@ impl Workload for Integer {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         only_x86("cpu.integer")?;
-        let (operation, dependent) = (Operation::of(start)?, start.text("chain") != "independent");
+        let operation = IntegerOperation::of(start)?;
+        let chain = Chain::of(start);
         let threads = start.size("threads").max(1);
-        let team = Team::placed(threads, start, move |_| Ok(operation.known_loop(dependent)))?;
+        let team = Team::placed(threads, start, move |_| Ok(operation.known_loop(chain)))?;
         let done = OPERATIONS * PASSES;
         let work = declare::work(&[("time", done), ("rate", done * threads as u64)]);
         let mut ready = Ready { work, ..Ready::default() };
@@ -64,13 +65,13 @@ impl Workload for Integer {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Operation {
+enum IntegerOperation {
     Add,
     Mul,
     Div,
 }
 
-impl Operation {
+impl IntegerOperation {
     fn of(start: &Start) -> Result<Self, StartError> {
         match start.text("operation") {
             "add" => Ok(Self::Add),
@@ -81,28 +82,29 @@ impl Operation {
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn kernel(self, dependent: bool) -> Kernel {
-        match (self, dependent) {
-            (Self::Add, true) => loops::add_dependent,
-            (Self::Add, false) => loops::add_independent,
-            (Self::Mul, true) => loops::mul_dependent,
-            (Self::Mul, false) => loops::mul_independent,
-            (Self::Div, true) => loops::div_dependent,
-            (Self::Div, false) => loops::div_independent,
+    fn kernel(self, chain: Chain) -> KernelLoop {
+        match (self, chain) {
+            (Self::Add, Chain::Dependent) => loops::add_dependent,
+            (Self::Add, Chain::Independent) => loops::add_independent,
+            (Self::Mul, Chain::Dependent) => loops::mul_dependent,
+            (Self::Mul, Chain::Independent) => loops::mul_independent,
+            (Self::Div, Chain::Dependent) => loops::div_dependent,
+            (Self::Div, Chain::Independent) => loops::div_independent,
         }
     }
 
     /// Never called: the workload refuses to start.
     #[cfg(not(target_arch = "x86_64"))]
-    fn kernel(self, _dependent: bool) -> Kernel {
+    fn kernel(self, _chain: Chain) -> KernelLoop {
         |_, _, _| ()
     }
 
-    fn chains(self, dependent: bool) -> usize {
-        match self {
-            _ if dependent => 1,
-            Self::Div => CHAINS / 2,
-            Self::Add | Self::Mul => CHAINS,
+    /// How many chains run next to each other.
+    fn chains(self, chain: Chain) -> usize {
+        match (self, chain) {
+            (_, Chain::Dependent) => 1,
+            (Self::Div, Chain::Independent) => CHAINS / 2,
+            (Self::Add | Self::Mul, Chain::Independent) => CHAINS,
         }
     }
 
@@ -123,30 +125,32 @@ impl Operation {
         }
     }
 
-    fn known_loop(self, dependent: bool) -> KnownLoop {
-        let chains = self.chains(dependent) as u64;
+    fn known_loop(self, chain: Chain) -> KnownLoop {
+        let chains = self.chains(chain) as u64;
         // Quotients have half the bits of the dividend, as divisors have.
         let starts: Vec<u64> = (0..chains).map(|chain| (1 << 32) + 2 * chain + 1).collect();
         let each = OPERATIONS * PASSES / chains;
-        let end = |&start: &u64| (0..each).fold(start, |value, _| self.once(value));
-        let ends = starts.iter().map(end).collect();
-        let (kernel, with) = (self.kernel(dependent), [self.constant(); CONSTANTS]);
-        KnownLoop::new("cpu.integer", kernel, with, PASSES, (starts, ends))
+        let ends = starts
+            .iter()
+            .map(|start| (0..each).fold(*start, |value, _| self.once(value)))
+            .collect();
+        let constants = [self.constant(); CONSTANTS];
+        KnownLoop::new("cpu.integer", self.kernel(chain), constants, PASSES, (starts, ends))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Operation;
+    use super::{Chain, IntegerOperation};
     use plumb_workload_kit::threads::Member;
 
     #[test]
     fn every_loop_ends_where_plain_code_does() {
-        for operation in [Operation::Add, Operation::Mul, Operation::Div] {
-            for dependent in [true, false] {
-                let mut known = operation.known_loop(dependent);
+        for operation in [IntegerOperation::Add, IntegerOperation::Mul, IntegerOperation::Div] {
+            for chain in [Chain::Dependent, Chain::Independent] {
+                let mut known = operation.known_loop(chain);
                 known.run(3).unwrap();
-                known.verify().unwrap_or_else(|why| panic!("{operation:?} {dependent}: {why}"));
+                known.verify().unwrap_or_else(|why| panic!("{operation:?} {chain:?}: {why}"));
             }
         }
     }

@@ -9,11 +9,11 @@ use plumb_protocol::Failure;
 const TICK_NS: u64 = 10_000_000;
 
 /// Room for /proc/interrupts of many CPUs; what is beyond is not read.
-const ROOM: usize = 256 << 10;
+const BUFFER_BYTES: usize = 256 << 10;
 
 /// Counters that only rise, as they stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Counts {
+pub(super) struct KernelCounts {
     /// Time that the hypervisor gave to others, in nanoseconds, in ticks of 10 ms.
     pub(super) steal_ns: u64,
     /// Interrupts of all kinds.
@@ -24,28 +24,32 @@ pub(super) struct Counts {
     pub(super) throttled_ns: Option<u64>,
 }
 
-impl Counts {
+impl KernelCounts {
     /// What was counted since then.
     pub(super) fn since(self, before: Self) -> Self {
         self.with(before, u64::saturating_sub)
     }
 
-    /// Both together.
+    /// The sum of both, which no overflow wraps.
     pub(super) fn plus(self, other: Self) -> Self {
         self.with(other, u64::saturating_add)
     }
 
     fn with(self, other: Self, join: fn(u64, u64) -> u64) -> Self {
-        let both = |one: Option<u64>, other: Option<u64>| match (one, other) {
-            (Some(one), Some(other)) => Some(join(one, other)),
-            (one, None) | (None, one) => one,
-        };
         Self {
             steal_ns: join(self.steal_ns, other.steal_ns),
             interrupts: join(self.interrupts, other.interrupts),
-            waited_ns: both(self.waited_ns, other.waited_ns),
-            throttled_ns: both(self.throttled_ns, other.throttled_ns),
+            waited_ns: join_known(self.waited_ns, other.waited_ns, join),
+            throttled_ns: join_known(self.throttled_ns, other.throttled_ns, join),
         }
+    }
+}
+
+/// Both joined; where one is unknown, the other.
+fn join_known(one: Option<u64>, other: Option<u64>, join: fn(u64, u64) -> u64) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(join(one, other)),
+        (known, None) | (None, known) => known,
     }
 }
 
@@ -75,21 +79,20 @@ impl KernelCounters {
             interrupts: File::open("/proc/interrupts").ok(),
             schedule: File::open("/proc/thread-self/schedstat").ok(),
             groups: groups.filter_map(|group| File::open(group + "/cpu.stat").ok()).collect(),
-            text: vec![0; ROOM],
+            text: vec![0; BUFFER_BYTES],
         })
     }
 
     /// How they stand.
-    pub(super) fn read(&mut self) -> Counts {
+    pub(super) fn read(&mut self) -> KernelCounts {
         let Self { cpu, stat, interrupts, schedule, groups, text } = self;
         let steal = steal_ticks(contents(stat, text), *cpu).unwrap_or(0);
         let interrupts =
             interrupts.as_ref().map_or(0, |file| interrupts_of(contents(file, text), *cpu));
-        let waited = |file: &File| waited_ns(contents(file, text));
-        let waited_ns = schedule.as_ref().and_then(waited);
+        let waited_ns = schedule.as_ref().and_then(|file| waited_ns(contents(file, text)));
         let throttled = groups.iter().filter_map(|group| throttled_ns(contents(group, text)));
         let throttled_ns = throttled.max();
-        Counts { steal_ns: steal * TICK_NS, interrupts, waited_ns, throttled_ns }
+        KernelCounts { steal_ns: steal * TICK_NS, interrupts, waited_ns, throttled_ns }
     }
 }
 
@@ -104,33 +107,35 @@ fn contents<'t>(file: &File, text: &'t mut [u8]) -> &'t str {
 
 /// The eighth figure of a CPU in /proc/stat, or of all.
 fn steal_ticks(text: &str, cpu: Option<usize>) -> Option<u64> {
-    let is_it = |word: &str| match cpu {
-        Some(cpu) => word.strip_prefix("cpu").and_then(|it| it.parse().ok()) == Some(cpu),
-        None => word == "cpu",
-    };
-    let line = text.lines().find(|line| line.split_whitespace().next().is_some_and(is_it))?;
+    let line = text.lines().find(|line| {
+        let name = line.split_whitespace().next().and_then(|word| word.strip_prefix("cpu"));
+        name.is_some_and(|number| match cpu {
+            Some(cpu) => number.parse() == Ok(cpu),
+            // The line of all CPUs has no number.
+            None => number.is_empty(),
+        })
+    })?;
     line.split_whitespace().nth(8)?.parse().ok()
 }
 
 /// The sum of a CPU's column in /proc/interrupts, or of all columns.
 fn interrupts_of(text: &str, cpu: Option<usize>) -> u64 {
     let Some((head, lines)) = text.split_once('\n') else { return 0 };
-    let name = |word: &str| word.strip_prefix("CPU").and_then(|it| it.parse::<usize>().ok());
-    let columns = head.split_whitespace().filter_map(name);
-    let wanted = |column: usize| {
-        let named = columns.clone().nth(column);
-        named.is_some() && (cpu.is_none() || named == cpu)
-    };
-    let of_line = |line: &str| {
+    // CPUs that are offline have no column, so columns are found by their names.
+    let columns =
+        head.split_whitespace().filter_map(|word| word.strip_prefix("CPU")?.parse::<usize>().ok());
+    let mut sum = 0;
+    for line in lines.lines() {
         let (_, counts) = line.split_once(':').unwrap_or_default();
+        // The counts end where the name of the interrupt's controller begins.
         let counts = counts.split_whitespace().map_while(|word| word.parse::<u64>().ok());
-        counts
-            .enumerate()
-            .filter(|(column, _)| wanted(*column))
-            .map(|(_, count)| count)
-            .sum::<u64>()
-    };
-    lines.lines().map(of_line).sum()
+        for (column, count) in columns.clone().zip(counts) {
+            if cpu.is_none_or(|cpu| cpu == column) {
+                sum += count;
+            }
+        }
+    }
+    sum
 }
 
 /// The second figure of schedstat.
@@ -140,11 +145,14 @@ fn waited_ns(text: &str) -> Option<u64> {
 
 /// In microseconds of version 2, in nanoseconds of version 1.
 fn throttled_ns(text: &str) -> Option<u64> {
-    let field = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim().parse::<u64>().ok()
-    };
-    field("throttled_usec ").map(|micros| micros * 1000).or_else(|| field("throttled_time "))
+    field(text, "throttled_usec ")
+        .map(|micros| micros * 1000)
+        .or_else(|| field(text, "throttled_time "))
+}
+
+/// The number on the line that begins with this name.
+fn field(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
 }
 
 /// The folders of the groups whose quota can stop this process, with their ancestors.
@@ -155,7 +163,7 @@ fn cpu_groups(membership: &str) -> Vec<String> {
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
         let mounts: &[&str] = match controllers {
             "" => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
-            _ if controllers.split(',').any(|it| it == "cpu") => {
+            _ if controllers.split(',').any(|controller| controller == "cpu") => {
                 &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"]
             }
             _ => continue,
@@ -201,13 +209,14 @@ mod tests {
         assert!(both.contains(&"/sys/fs/cgroup/cpu,cpuacct/a/b".into()), "{both:?}");
         assert!(both.contains(&"/sys/fs/cgroup/cpu/a".into()), "{both:?}");
         assert!(both.contains(&"/sys/fs/cgroup".into()), "{both:?}");
-        assert!(!both.iter().any(|it| it.ends_with("/m")), "{both:?}");
+        assert!(!both.iter().any(|group| group.ends_with("/m")), "{both:?}");
     }
 
     #[test]
     fn counters_of_this_thread_do_not_fall() {
         let mut counters = KernelCounters::open(Some(0)).unwrap();
-        let (first, second) = (counters.read(), counters.read());
+        let first = counters.read();
+        let second = counters.read();
         assert!(second.interrupts >= first.interrupts && second.steal_ns >= first.steal_ns);
         assert!(second.waited_ns >= first.waited_ns);
     }

@@ -1,11 +1,30 @@
 //! Loops whose end is known: a fixed number of operations on fixed operands, checked every time.
 
-use plumb_protocol::Failure;
+use plumb_protocol::{Failure, Start};
 
 use plumb_workload_kit::threads::Member;
 
+/// Whether an operation of a loop waits for the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chain {
+    /// Each operation takes the result of the one before: the loop shows latency.
+    Dependent,
+    /// Several chains run next to each other: the loop shows throughput.
+    Independent,
+}
+
+impl Chain {
+    /// Reads the parameter `chain`.
+    pub(super) fn of(start: &Start) -> Self {
+        match start.text("chain") {
+            "independent" => Self::Independent,
+            _ => Self::Dependent,
+        }
+    }
+}
+
 /// A timed loop: so many passes over the state, with constants.
-pub(super) type Kernel = fn(state: &mut [u64], with: &[u64; CONSTANTS], passes: u64);
+pub(super) type KernelLoop = fn(state: &mut [u64], with: &[u64; CONSTANTS], passes: u64);
 
 /// Words of constants: two vectors of the widest registers.
 pub(super) const CONSTANTS: usize = 16;
@@ -14,7 +33,7 @@ pub(super) const CONSTANTS: usize = 16;
 /// begins it before: loops of one chain would overlap at their ends.
 pub(super) struct KnownLoop {
     what: &'static str,
-    kernel: Kernel,
+    kernel: KernelLoop,
     with: [u64; CONSTANTS],
     passes: u64,
     state: Vec<u64>,
@@ -28,7 +47,7 @@ impl KnownLoop {
     /// From `starts` to `ends`, bit for bit, in so many passes.
     pub(super) fn new(
         what: &'static str,
-        kernel: Kernel,
+        kernel: KernelLoop,
         with: [u64; CONSTANTS],
         passes: u64,
         (starts, ends): (Vec<u64>, Vec<u64>),
@@ -54,9 +73,9 @@ impl Member for KnownLoop {
         if self.wrong == 0 {
             return Ok(());
         }
-        let (what, wrong) = (self.what, self.wrong);
         Err(Failure(format!(
-            "{what}: results differ from the exact ones in the bits {wrong:#018x}"
+            "{}: results differ from the exact ones in the bits {:#018x}",
+            self.what, self.wrong
         )))
     }
 }

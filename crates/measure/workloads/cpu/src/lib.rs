@@ -35,5 +35,5 @@ pub const ALL: &[&dyn Workload] = &[
     &branch::Branch,
     &syscall::Syscall,
     &hash::Hash,
-    &share::Share,
+    &share::CpuShare,
 ];

@@ -13,7 +13,7 @@ use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
-/// The workload.
+/// The workload `cpu.linpack`: its parameters and metrics, and how it starts.
 pub(super) struct Linpack;
 
 /// Smallest and largest number of equations.
@@ -49,7 +49,8 @@ impl Workload for Linpack {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (order, threads) = (order(start)?, start.size("threads").max(1));
+        let order = order(start)?;
+        let threads = start.size("threads").max(1);
         let team = Team::placed(threads, start, move |_| Ok(Solver::new(order)))?;
         let mut ready = Ready::default();
         #[expect(clippy::cast_precision_loss, reason = "numbers of threads are small")]
@@ -105,8 +106,14 @@ impl Solver {
         for column in system.chunks_exact(order) {
             right.iter_mut().zip(column).for_each(|(sum, element)| *sum += element);
         }
-        let (matrix, solution) = (system.clone(), right.clone());
-        Self { order, system, right, matrix, solution, pivots: vec![0; order] }
+        Self {
+            order,
+            matrix: system.clone(),
+            solution: right.clone(),
+            system,
+            right,
+            pivots: vec![0; order],
+        }
     }
 
     fn solve(&mut self) -> Result<(), Failure> {
@@ -124,6 +131,7 @@ impl Solver {
         for (column, &x) in self.system.chunks_exact(self.order).zip(&self.solution) {
             add_multiple(x, column, &mut errors);
         }
+        // `f64::max` leaves out what is not a number, so that has to be looked for.
         if errors.iter().any(|error| error.is_nan()) { f64::NAN } else { largest(&errors) }
     }
 
@@ -143,11 +151,13 @@ fn largest(values: &[f64]) -> f64 {
 /// -2 to 2.
 fn generate(order: usize) -> Vec<f64> {
     let mut state = 1325_u32;
-    let element = || {
+    let mut matrix = Vec::with_capacity(order * order);
+    for _ in 0..order * order {
+        // The state stays below 2^16, so the product fits in 32 bits.
         state = 3125 * state % 65_536;
-        (f64::from(state) - 32_768.0) / 16_384.0
-    };
-    std::iter::repeat_with(element).take(order * order).collect()
+        matrix.push((f64::from(state) - 32_768.0) / 16_384.0);
+    }
+    matrix
 }
 
 /// dgefa: factors, negated, take the place of the matrix; `pivots` says which row went up in each step.
@@ -164,6 +174,7 @@ fn factor(matrix: &mut [f64], order: usize, pivots: &mut [usize]) -> Result<(), 
         let factor = -1.0 / column[step];
         let below = &mut column[step + 1..];
         below.iter_mut().for_each(|element| *element *= factor);
+        // Column by column, as dgefa works: the elements of a column lie next to each other in memory.
         for other in rest.chunks_exact_mut(order) {
             other.swap(pivot, step);
             add_multiple(other[step], below, &mut other[step + 1..]);

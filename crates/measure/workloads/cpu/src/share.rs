@@ -19,8 +19,8 @@ use super::known_loop::CONSTANTS;
 use super::only_x86::only_x86;
 use super::power::power;
 
-/// The workload.
-pub(super) struct Share;
+/// The workload `cpu.share`: its parameters and metrics, and how it starts.
+pub(super) struct CpuShare;
 
 /// How long a window lasts. On one CPU for both, either has it for some milliseconds in turn.
 const WINDOW_NS: u64 = 10_000_000;
@@ -38,9 +38,8 @@ const FACTOR: u64 = 0xd134_2543_de82_ef95;
 /// What each sample reports.
 const NAMES: [&str; 5] = ["kept", "kept_first", "kept_second", "alone_first", "alone_second"];
 
-impl Workload for Share {
+impl Workload for CpuShare {
     fn describe(&self) -> Description {
-        let more = |name, unit, summary| declare::reported(name, unit, Better::Higher, summary);
         Description {
             parameters: vec![declare::text(
                 "pair",
@@ -48,11 +47,31 @@ impl Workload for Share {
                 "two CPUs, as in 0-1; first is the first two that may be used",
             )],
             metrics: vec![
-                more("kept", "", "speed of both CPUs together over that of each alone: 1 is all"),
-                more("kept_first", "", "the same of the first CPU of the pair"),
-                more("kept_second", "", "the same of the second"),
-                more("alone_first", "ops/s", "multiplications a second of the first CPU alone"),
-                more("alone_second", "ops/s", "the same of the second"),
+                declare::reported(
+                    "kept",
+                    "",
+                    Better::Higher,
+                    "speed of both CPUs together over that of each alone: 1 is all",
+                ),
+                declare::reported(
+                    "kept_first",
+                    "",
+                    Better::Higher,
+                    "the same of the first CPU of the pair",
+                ),
+                declare::reported("kept_second", "", Better::Higher, "the same of the second"),
+                declare::reported(
+                    "alone_first",
+                    "ops/s",
+                    Better::Higher,
+                    "multiplications a second of the first CPU alone",
+                ),
+                declare::reported(
+                    "alone_second",
+                    "ops/s",
+                    Better::Higher,
+                    "the same of the second",
+                ),
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("cpu.share", "what two CPUs keep while both multiply")
@@ -120,16 +139,18 @@ fn in_words([first, second]: [usize; 2], facts: &Facts) -> String {
     if first == second {
         return format!("CPU {first} for both: each has it half the time");
     }
-    let core = |cpu: usize| {
-        let place = facts.places.iter().find(|place| usize::try_from(place.cpu) == Ok(cpu))?;
-        Some((place.node, place.core))
-    };
-    let says = match (core(first), core(second)) {
+    let says = match (core(first, facts), core(second, facts)) {
         (Some(one), Some(other)) if one == other => "reports one core",
         (Some(_), Some(_)) => "reports two cores",
         _ => "does not say whether that is one core or two",
     };
     format!("CPUs {first} and {second}; the kernel {says}")
+}
+
+/// Node and core of a CPU; None if the kernel does not report them.
+fn core(cpu: usize, facts: &Facts) -> Option<(u32, u32)> {
+    let place = facts.places.iter().find(|place| usize::try_from(place.cpu) == Ok(cpu))?;
+    Some((place.node, place.core))
 }
 
 /// Multiplications that keep the port of the multiplier busy, and where they must stand.
@@ -187,7 +208,7 @@ fn sleep_until(time_ns: u64) {
 }
 
 /// What the helper did in a window.
-struct Done {
+struct WindowResult {
     pieces: u64,
     right: bool,
 }
@@ -196,7 +217,7 @@ struct Done {
 struct Helper {
     /// Beginning and end of a window; none once it is to end.
     orders: Option<SyncSender<[u64; 2]>>,
-    done: Receiver<Done>,
+    done: Receiver<WindowResult>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -205,19 +226,21 @@ impl Helper {
         let (orders, received) = sync_channel::<[u64; 2]>(1);
         let (answer, done) = sync_channel(1);
         let (pinned, placed) = sync_channel(1);
-        let body = move || {
+        let builder = Builder::new().name("second-cpu".into());
+        let thread = builder.spawn(move || {
             let place = CpuSet::only(cpu).apply();
             let is_placed = place.is_ok();
+            // Answered at once, so that a refusal is an error of the start and not of the first window.
             drop(pinned.send(place));
             let mut products = Products::new();
             while let (true, Ok([begin, end])) = (is_placed, received.recv()) {
                 let pieces = products.work(begin, end);
-                if answer.send(Done { pieces, right: products.is_right() }).is_err() {
+                if answer.send(WindowResult { pieces, right: products.is_right() }).is_err() {
                     return;
                 }
             }
-        };
-        let thread = Builder::new().name("second-cpu".into()).spawn(body).map_err(|error| {
+        });
+        let thread = thread.map_err(|error| {
             StartError::unsupported(
                 format!("a second thread could not be created: {error}"),
                 "raise `ulimit -u` and the cgroup's pids.max",
@@ -237,13 +260,14 @@ impl Helper {
         orders.send([begin, begin + WINDOW_NS]).map_err(|_| Self::gone())
     }
 
-    fn wait(&self) -> Result<Done, Failure> {
+    fn wait(&self) -> Result<WindowResult, Failure> {
         self.done.recv().map_err(|_| Self::gone())
     }
 }
 
 impl Drop for Helper {
     fn drop(&mut self) {
+        // Without a sender the thread's loop ends.
         self.orders = None;
         self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
     }
@@ -251,7 +275,7 @@ impl Drop for Helper {
 
 /// Who works in a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Who {
+enum WindowCpus {
     First,
     Second,
     Both,
@@ -272,24 +296,26 @@ struct Windows {
 
 impl Windows {
     fn round(&mut self) -> Result<(), Failure> {
-        let mut order = [Who::First, Who::Second, Who::Both];
+        let mut order = [WindowCpus::First, WindowCpus::Second, WindowCpus::Both];
+        // Each kind of window is first, second and third equally often: a drift of the frequency cancels.
         order.rotate_left(self.rounds % 3);
-        for who in order {
-            self.window(who)?;
+        for cpus in order {
+            self.window(cpus)?;
         }
         self.rounds += 1;
         self.windows += 1;
         Ok(())
     }
 
-    fn window(&mut self, who: Who) -> Result<(), Failure> {
+    fn window(&mut self, cpus: WindowCpus) -> Result<(), Failure> {
         let begin = now_ns() + LEAD_NS;
-        if who != Who::First {
+        if cpus != WindowCpus::First {
             self.helper.order(begin)?;
         }
-        let first = if who == Who::Second { 0 } else { self.own.work(begin, begin + WINDOW_NS) };
-        let second = if who == Who::First { 0 } else { self.waited_for()? };
-        let into = if who == Who::Both { &mut self.together } else { &mut self.alone };
+        let first =
+            if cpus == WindowCpus::Second { 0 } else { self.own.work(begin, begin + WINDOW_NS) };
+        let second = if cpus == WindowCpus::First { 0 } else { self.waited_for()? };
+        let into = if cpus == WindowCpus::Both { &mut self.together } else { &mut self.alone };
         into[0] += first;
         into[1] += second;
         Ok(())
@@ -321,19 +347,23 @@ impl Instance for Windows {
 
     #[expect(clippy::cast_precision_loss, reason = "counts of a sample stay far below 2^53")]
     fn values(&mut self, out: &mut [f64]) {
-        let kept = |together: u64, alone: u64| together as f64 / alone.max(1) as f64;
+        let Self { alone, together, .. } = *self;
         let seconds = (self.windows.max(1) * WINDOW_NS) as f64 / 1e9;
-        let speed = |pieces: u64| (pieces * PRODUCTS) as f64 / seconds;
-        let (alone, together) = (self.alone, self.together);
         let values = [
             kept(together.iter().sum(), alone.iter().sum()),
             kept(together[0], alone[0]),
             kept(together[1], alone[1]),
-            speed(alone[0]),
-            speed(alone[1]),
+            (alone[0] * PRODUCTS) as f64 / seconds,
+            (alone[1] * PRODUCTS) as f64 / seconds,
         ];
         out.copy_from_slice(&values);
     }
+}
+
+/// The share of its speed that a CPU kept; one that did nothing alone counts as one piece, so that it stays finite.
+#[expect(clippy::cast_precision_loss, reason = "counts of a sample stay far below 2^53")]
+fn kept(together: u64, alone: u64) -> f64 {
+    together as f64 / alone.max(1) as f64
 }
 
 #[cfg(test)]

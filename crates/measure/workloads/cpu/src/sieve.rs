@@ -17,7 +17,7 @@ const LIMITS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000;
 /// twice that while an allocator copies the growing array, and the primes.
 const PEAK_BYTES_PER_NUMBER: u64 = 5;
 
-/// The workload.
+/// The workload `cpu.sieve`: its parameters and metrics, and how it starts.
 pub(super) struct Sieve;
 
 impl Workload for Sieve {
@@ -51,11 +51,30 @@ impl Workload for Sieve {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let limit = limit(start)?;
-        let (threads, reuse) = (start.size("threads").max(1), start.text("growth") == "reserved");
+        let threads = start.size("threads").max(1);
+        let growth = Growth::of(start);
         let expected = count_primes(limit);
-        let build = move |_| Ok(Siever::new(limit, expected, reuse));
-        let team = Team::placed(threads, start, build)?;
+        let team = Team::placed(threads, start, move |_| Ok(Siever::new(limit, expected, growth)))?;
         Ok(Started { instance: Box::new(team), ready: ready(threads, start)? })
+    }
+}
+
+/// Where the arrays of a sieve get their memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    /// Each sieve grows its arrays from nothing and gives them back.
+    Push,
+    /// All sieves of a thread use the same arrays, which never grow.
+    Reserved,
+}
+
+impl Growth {
+    /// Reads the parameter `growth`.
+    fn of(start: &Start) -> Self {
+        match start.text("growth") {
+            "reserved" => Self::Reserved,
+            _ => Self::Push,
+        }
     }
 }
 
@@ -94,7 +113,8 @@ struct Siever {
 }
 
 impl Siever {
-    fn new(limit: u32, expected: usize, reuse: bool) -> Self {
+    fn new(limit: u32, expected: usize, growth: Growth) -> Self {
+        let reuse = growth == Growth::Reserved;
         let mut siever = Self { limit, expected, reuse, odd: Vec::new(), primes: Vec::new() };
         if reuse {
             siever.odd = vec![0; limit as usize / 2];
@@ -170,15 +190,15 @@ impl Member for Siever {
 
 #[cfg(test)]
 mod tests {
-    use super::{Member, Siever, count_primes};
+    use super::{Growth, Member, Siever, count_primes};
 
     #[test]
     fn counts_are_the_published_ones_however_arrays_grow() {
-        for reuse in [false, true] {
+        for growth in [Growth::Push, Growth::Reserved] {
             // The last is the square of a prime, whose root must still strike it.
             for limit in [1_000, 1_001, 1_000_000, 1_018_081] {
                 let count = count_primes(limit);
-                let mut siever = Siever::new(limit, count, reuse);
+                let mut siever = Siever::new(limit, count, growth);
                 assert_eq!((siever.sieve(), siever.sieve()), (count, count), "up to {limit}");
             }
         }
@@ -186,18 +206,18 @@ mod tests {
 
     #[test]
     fn reserved_arrays_are_large_enough_and_pushed_ones_are_given_back() {
-        let mut siever = Siever::new(100_000, 9_592, true);
+        let mut siever = Siever::new(100_000, 9_592, Growth::Reserved);
         let room = (siever.odd.capacity(), siever.primes.capacity());
         siever.run(2).unwrap();
         assert_eq!((siever.odd.capacity(), siever.primes.capacity()), room);
-        let mut siever = Siever::new(100_000, 9_592, false);
+        let mut siever = Siever::new(100_000, 9_592, Growth::Push);
         siever.run(2).unwrap();
         assert_eq!(siever.odd.capacity(), 0);
     }
 
     #[test]
     fn a_wrong_count_fails() {
-        let failure = Siever::new(1_000, 167, true).run(1).unwrap_err();
+        let failure = Siever::new(1_000, 167, Growth::Reserved).run(1).unwrap_err();
         assert_eq!(failure.0, "cpu.sieve found 168 primes up to 1000, there are 167");
     }
 }

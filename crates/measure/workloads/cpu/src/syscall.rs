@@ -7,7 +7,7 @@ use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
-/// The workload.
+/// The workload `cpu.syscall`: its parameters and metrics, and how it starts.
 pub(super) struct Syscall;
 
 /// System calls of an iteration.
@@ -43,16 +43,18 @@ impl Workload for Syscall {
 
 /// What the kernel does on its borders against leaks, which is much of what a call costs.
 fn mitigations() -> Option<String> {
-    let read = |name: &str| {
-        let path = format!("/sys/devices/system/cpu/vulnerabilities/{name}");
-        let text = std::fs::read_to_string(path).ok()?;
-        // `Mitigation; Retpolines; IBPB conditional …`: what follows are details.
-        let parts: Vec<&str> = text.split(';').take(2).map(str::trim).collect();
-        Some(format!("{name}: {}", parts.join(", ")))
-    };
     let known: Vec<String> =
-        ["meltdown", "spectre_v2", "mds"].into_iter().filter_map(read).collect();
+        ["meltdown", "spectre_v2", "mds"].into_iter().filter_map(mitigation).collect();
     (!known.is_empty()).then(|| known.join("; "))
+}
+
+/// What the kernel does against one vulnerability; None if it does not know it.
+fn mitigation(name: &str) -> Option<String> {
+    let path = format!("/sys/devices/system/cpu/vulnerabilities/{name}");
+    let text = std::fs::read_to_string(path).ok()?;
+    // `Mitigation; Retpolines; IBPB conditional …`: what follows are details.
+    let parts: Vec<&str> = text.split(';').take(2).map(str::trim).collect();
+    Some(format!("{name}: {}", parts.join(", ")))
 }
 
 /// One thread's calls.

@@ -15,7 +15,7 @@ use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
-/// The workload.
+/// The workload `cpu.whetstone`: its parameters and metrics, and how it starts.
 pub(super) struct Whetstone;
 
 /// Whetstone instructions of one pass.
@@ -162,7 +162,8 @@ impl Modules {
 
     fn trigonometric_functions(&self, times: u32) -> (f64, f64) {
         let [t, _, t2] = self.t;
-        let (mut x, mut y) = (0.5_f64, 0.5_f64);
+        let mut x = 0.5_f64;
+        let mut y = 0.5_f64;
         for _ in 0..times {
             let below = |x: f64, y: f64| (x + y).cos() + (x - y).cos() - 1.0;
             x = t * (t2 * x.sin() * x.cos() / below(x, y)).atan();
@@ -171,7 +172,7 @@ impl Modules {
         (x, y)
     }
 
-    /// P3.
+    /// Procedure P3 of the published program, for the cost of calls.
     #[inline(never)]
     fn call(&mut self, x: f64, y: f64) {
         let x = self.t[0] * (x + y);
@@ -187,7 +188,7 @@ impl Modules {
         }
     }
 
-    /// P0.
+    /// Procedure P0 of the published program: assignments between array elements.
     #[inline(never)]
     fn rotate(&mut self) {
         self.e1[self.j] = self.e1[self.k];
@@ -201,10 +202,8 @@ impl Modules {
 
     fn check(&self) -> Result<(), Failure> {
         for ((results, published), name) in self.results.iter().zip(&PUBLISHED).zip(NAMES) {
-            let near = |(result, published): (&f64, &f64)| {
-                (result - published).abs() < TOLERANCE * published.abs()
-            };
-            if !results.iter().zip(published).all(near) {
+            let mut pairs = results.iter().zip(published);
+            if !pairs.all(|(result, published)| is_near(*result, *published)) {
                 return Err(Failure(format!(
                     "cpu.whetstone: module {name} came to {results:.5?}, published is {published:?}"
                 )));
@@ -214,7 +213,12 @@ impl Modules {
     }
 }
 
-/// PA.
+/// Whether a result is the published one, of which only five digits are known.
+fn is_near(result: f64, published: f64) -> bool {
+    (result - published).abs() < TOLERANCE * published.abs()
+}
+
+/// Procedure PA of the published program: arithmetic on an array that it is given.
 #[inline(never)]
 fn mix(e: &mut [f64; 4], t: f64, t2: f64) {
     for _ in 0..6 {

@@ -64,7 +64,8 @@ fn the_legacy_benchmarks_count_in_the_units_of_old() {
         ("cpu.whetstone", "WIPS", &[("rate", 3e6)], 3),
         ("cpu.linpack", "FLOP/s", &[("rate", 3.0 * (2e6 / 3.0 + 2e4))], 3),
     ] {
-        let described = ALL.iter().map(|workload| workload.describe()).find(|it| it.id == id);
+        let described =
+            ALL.iter().map(|workload| workload.describe()).find(|description| description.id == id);
         let metric = described.unwrap().metrics[0].clone();
         assert_eq!(metric.unit, unit);
         let mut three = TestPoint::new(ALL, id, &[("threads", "3")]).started();
@@ -108,11 +109,12 @@ fn chains_show_latencies_and_independent_operations_overlap() {
         ("cpu.float", "add", 2.0..13.0),
         ("cpu.float", "mul", 2.0..13.0),
     ] {
-        let both = ["dependent", "independent"].map(|it| [("operation", operation), ("chain", it)]);
+        let both =
+            ["dependent", "independent"].map(|chain| [("operation", operation), ("chain", chain)]);
         assert_ratio(&format!("{id} {operation}"), wanted, || ratio(id, [&both[0], &both[1]], 20));
     }
     // An integer multiplication takes three cycles, an addition one.
-    let operations = ["mul", "add"].map(|it| [("operation", it)]);
+    let operations = ["mul", "add"].map(|operation| [("operation", operation)]);
     assert_ratio("mul over add", 2.9..3.1, || {
         ratio("cpu.integer", [&operations[0], &operations[1]], 20)
     });
@@ -121,7 +123,7 @@ fn chains_show_latencies_and_independent_operations_overlap() {
 #[test]
 fn jumps_at_random_miss() {
     let _alone = alone();
-    let patterns = ["random", "predictable"].map(|it| [("pattern", it)]);
+    let patterns = ["random", "predictable"].map(|pattern| [("pattern", pattern)]);
     assert_ratio("random over predictable", 1.5..20.0, || {
         ratio("cpu.branch", [&patterns[0], &patterns[1]], 300)
     });

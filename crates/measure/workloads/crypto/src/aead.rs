@@ -19,7 +19,7 @@ const FEATURES: [&str; 7] = ["aes", "avx", "avx2", "bmi2", "pclmulqdq", "vaes", 
 /// in a colder cache, is then a small part of it.
 const SHORTEST_SAMPLE_NS: u64 = 200_000;
 
-/// The workload.
+/// The workload `crypto.aead`: its parameters and metrics, and how it starts.
 pub(super) struct Aead;
 
 impl Workload for Aead {
@@ -82,10 +82,14 @@ fn ready(bytes: u64, facts: &Facts) -> Ready {
     ready.versions.insert("ring".into(), RING.into());
     ready.notes.push("provider: ring".into());
     if !facts.cpu_features.is_empty() {
-        let has = |feature: &&str| facts.cpu_features.iter().any(|f| f == feature);
-        let present: Vec<&str> = FEATURES.into_iter().filter(has).collect();
-        let present = if present.is_empty() { "none".into() } else { present.join(" ") };
-        ready.notes.push(format!("CPU features that ring can use: {present}"));
+        let mut present = Vec::new();
+        for feature in FEATURES {
+            if facts.cpu_features.iter().any(|here| here == feature) {
+                present.push(feature);
+            }
+        }
+        let listed = if present.is_empty() { "none".into() } else { present.join(" ") };
+        ready.notes.push(format!("CPU features that ring can use: {listed}"));
     }
     ready
 }

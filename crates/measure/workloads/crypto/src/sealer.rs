@@ -61,6 +61,7 @@ impl Sealer {
         let witnessed = self.seals.len() < MAX_WITNESSES;
         for _ in 0..iterations - u64::from(witnessed) {
             let tag = seal_in_place(&self.key, self.next_nonce, &mut self.message)?;
+            // Nobody reads this tag: without the black box its computation could be left out.
             let _seen = std::hint::black_box(tag);
             self.next_nonce += 1;
         }
@@ -75,6 +76,7 @@ impl Sealer {
 
     /// Opens the witness as often as it was sealed and compares it with its first text.
     pub(super) fn check(&mut self) -> Result<(), Failure> {
+        // Backwards: what was sealed last comes off first.
         while let Some((number, tag)) = self.seals.pop() {
             self.key
                 .open_in_place_separate_tag(
@@ -96,8 +98,10 @@ impl Sealer {
 /// Seals a published example and compares the result with the published one: a wrong cipher that
 /// opens what it sealed would pass every other check.
 pub(super) fn check_known_answer(cipher: &'static Algorithm) -> Result<(), Failure> {
-    let known = KNOWN.iter().find(|known| known.cipher == cipher);
-    let known = known.ok_or_else(|| Failure(format!("no known answer for {cipher:?}")))?;
+    let known = KNOWN
+        .iter()
+        .find(|known| known.cipher == cipher)
+        .ok_or_else(|| Failure(format!("no known answer for {cipher:?}")))?;
     let key = new_key(cipher, known.key)?;
     let mut text = known.text.to_vec();
     let nonce = Nonce::assume_unique_for_key(known.nonce);

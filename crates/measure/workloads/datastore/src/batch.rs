@@ -8,7 +8,7 @@ use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
 use crate::contents::{Contents, STAMP_BYTES};
 use crate::file::FreshFile;
-use crate::table::{Durability, PhaseTimes, Table};
+use crate::table::{Durability, EntityTable, PhaseTimes};
 use plumb_workload_kit::declare;
 use plumb_workload_kit::filesystem::{Filesystem, show};
 
@@ -21,7 +21,7 @@ const ENTITIES: std::ops::RangeInclusive<u64> = 1..=10_000_000;
 /// Sizes of an entity.
 const SIZES: std::ops::RangeInclusive<u64> = STAMP_BYTES as u64..=1 << 20;
 
-/// The workload.
+/// The workload `datastore.batch`: its parameters and metrics, and how it starts.
 pub(super) struct BatchOfEntities;
 
 impl Workload for BatchOfEntities {
@@ -64,7 +64,8 @@ impl Workload for BatchOfEntities {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (entities, bytes) = (start.integer("entities"), start.integer("bytes"));
+        let entities = start.integer("entities");
+        let bytes = start.integer("bytes");
         check_sizes(entities, bytes)?;
         let dir = Path::new(&start.dir);
         let filesystem = Filesystem::of(dir).ok();
@@ -75,7 +76,7 @@ impl Workload for BatchOfEntities {
         let contents = Contents::new(start.size("bytes"), start.seed);
         let count = u32::try_from(entities).unwrap_or(u32::MAX);
         let table =
-            Table::create(FreshFile::create(dir)?, count, contents, durability, start.seed)?;
+            EntityTable::create(FreshFile::create(dir)?, count, contents, durability, start.seed)?;
         let instance =
             EntityCycles { table, times: PhaseTimes::default(), entities, iterations: 1 };
         let ready = ready(entities, durability, filesystem);
@@ -126,7 +127,7 @@ fn ready(entities: u64, durability: Durability, filesystem: Option<Filesystem>) 
 }
 
 struct EntityCycles {
-    table: Table,
+    table: EntityTable,
     times: PhaseTimes,
     entities: u64,
     iterations: u64,

@@ -55,8 +55,8 @@ mod tests {
     #[test]
     fn files_are_new_and_go_with_their_companions() {
         let dir = tempfile::tempdir().unwrap();
-        let (one, two) = (FreshFile::create(dir.path()), FreshFile::create(dir.path()));
-        let (one, two) = (one.unwrap(), two.unwrap());
+        let one = FreshFile::create(dir.path()).unwrap();
+        let two = FreshFile::create(dir.path()).unwrap();
         assert_ne!(one.path(), two.path());
         std::fs::write(format!("{}-journal", one.path().display()), "x").unwrap();
         drop((one, two));

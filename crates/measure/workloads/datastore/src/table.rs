@@ -41,7 +41,7 @@ impl Durability {
 pub(super) type PhaseTimes = [u64; 5];
 
 /// The table. Fields are dropped in this order: the connection is closed before the file goes.
-pub(super) struct Table {
+pub(super) struct EntityTable {
     connection: Connection,
     _file: FreshFile,
     contents: Contents,
@@ -52,7 +52,7 @@ pub(super) struct Table {
     changes: u64,
 }
 
-impl Table {
+impl EntityTable {
     /// An empty table in `file`. Its file has grown to full size already, in one cycle that nobody
     /// waits for, so that the first sample finds what later ones find.
     pub(super) fn create(
@@ -87,15 +87,9 @@ impl Table {
 
     fn set(&mut self, durability: Durability) -> Result<(), Failure> {
         let wanted = durability.synchronous();
-        let set = || {
-            self.connection.pragma_update(None, "synchronous", wanted)?;
-            let told: i64 =
-                self.connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
-            let mode: String =
-                self.connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
-            Ok((told, mode))
-        };
-        let (told, mode) = set().map_err(|e| failed("set `synchronous`", &e))?;
+        let (told, mode) = set_synchronous(&self.connection, wanted)
+            .map_err(|e| failed("set `synchronous`", &e))?;
+        // SQLite ignores a pragma that it does not know or can't obey, so it is asked what holds.
         if told != wanted || mode != "delete" {
             return Err(Failure(format!(
                 "datastore.batch: SQLite has synchronous={told} journal_mode={mode}, \
@@ -139,6 +133,7 @@ impl Table {
     ) -> Result<(), Failure> {
         let one = self.durability != Durability::Entity;
         let connection = &self.connection;
+        // Statements are prepared in the first cycle, which is not a sample, and kept.
         let command = |sql| connection.prepare_cached(sql)?.execute([]);
         let whole = || -> Result<(), PhaseError> {
             if one {
@@ -211,17 +206,8 @@ impl Table {
     /// Checks that as many rows were changed as cycles demand, that none is left, and that SQLite
     /// finds its file in order.
     pub(super) fn check(&self) -> Result<(), Failure> {
-        let ask = || {
-            let row: (i64, i64) = self.connection.query_row(
-                "SELECT total_changes(), (SELECT count(*) FROM entity)",
-                [],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?;
-            let sound: String =
-                self.connection.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
-            Ok((row.0, row.1, sound))
-        };
-        let (changes, left, sound) = ask().map_err(|e| failed("check", &e))?;
+        let (changes, left, sound) =
+            ask_for_state(&self.connection).map_err(|e| failed("check", &e))?;
         let expected = self.changes;
         if u64::try_from(changes) != Ok(expected) || left != 0 || sound != "ok" {
             return Err(Failure(format!(
@@ -231,6 +217,25 @@ impl Table {
         }
         Ok(())
     }
+}
+
+/// Sets `synchronous`, and reports what holds then: the level, and the mode of the journal.
+fn set_synchronous(connection: &Connection, level: i64) -> rusqlite::Result<(i64, String)> {
+    connection.pragma_update(None, "synchronous", level)?;
+    let set = connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
+    let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    Ok((set, mode))
+}
+
+/// Rows changed since the connection was opened, rows that are left, and the verdict of `quick_check`.
+fn ask_for_state(connection: &Connection) -> rusqlite::Result<(i64, i64, String)> {
+    let (changes, left) = connection.query_row(
+        "SELECT total_changes(), (SELECT count(*) FROM entity)",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let sound = connection.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
+    Ok((changes, left, sound))
 }
 
 fn compare(select: &mut CachedStatement<'_>, key: i64, wanted: &[u8]) -> Result<(), PhaseError> {
@@ -266,13 +271,14 @@ fn failed(what: &str, error: &rusqlite::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{Contents, Durability, FreshFile, PhaseTimes, Table};
+    use super::{Contents, Durability, EntityTable, FreshFile, PhaseTimes};
     use plumb_protocol::Failure;
 
-    fn with_table(durability: Durability, test: impl FnOnce(&mut Table)) {
+    fn with_table(durability: Durability, test: impl FnOnce(&mut EntityTable)) {
         let dir = tempfile::tempdir().unwrap();
         let file = FreshFile::create(dir.path()).unwrap();
-        let mut table = Table::create(file, 20, Contents::new(100, 1), durability, 1).unwrap();
+        let mut table =
+            EntityTable::create(file, 20, Contents::new(100, 1), durability, 1).unwrap();
         test(&mut table);
         drop(table);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left behind");
@@ -294,9 +300,9 @@ mod tests {
     #[test]
     fn a_wrong_missing_or_leftover_entity_is_found() {
         with_table(Durability::None, |table| {
-            let get = |table: &mut Table| table.phase("get", Table::get);
+            let get = |table: &mut EntityTable| table.phase("get", EntityTable::get);
             table.generation += 1;
-            table.phase("add", Table::add).unwrap();
+            table.phase("add", EntityTable::add).unwrap();
             get(table).unwrap();
             let damage = "UPDATE entity SET body = zeroblob(100) WHERE key = 7";
             table.connection.execute(damage, []).unwrap();

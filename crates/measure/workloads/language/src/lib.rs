@@ -6,4 +6,4 @@ mod sieve;
 mod toolchain;
 
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[&sieve::Sieve];
+pub const ALL: &[&dyn Workload] = &[&sieve::SieveInLanguages];

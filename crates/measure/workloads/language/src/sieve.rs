@@ -15,13 +15,13 @@ use plumb_workload_kit::spawn::{
     EndedProcess, OutputPipe, Program, VALUE_NAMES, describe_end, metrics,
 };
 
-/// The workload.
-pub(crate) struct Sieve;
+/// The workload `language.sieve`: its parameters and metrics, and how it starts.
+pub(crate) struct SieveInLanguages;
 
 /// How many of a process's values are reported: user, system, cpu, `peak_memory`.
 const VALUES: usize = 4;
 
-impl Workload for Sieve {
+impl Workload for SieveInLanguages {
     fn describe(&self) -> Description {
         let words = LANGUAGES.map(|language| language.word);
         Description {
@@ -52,11 +52,11 @@ impl Workload for Sieve {
         let built = language.build(&folder.0)?;
         let mut ready = Ready { bytes_on_disk: folder.bytes(), ..Ready::default() };
         ready.versions.insert(language.tool().into(), built.version.clone());
-        let mut tell = |name: &str, text: String| ready.endpoints.insert(name.into(), text);
-        tell("program", built.program.to_string_lossy().into_owned());
-        tell("version", built.version);
+        let endpoints = &mut ready.endpoints;
+        endpoints.insert("program".into(), built.program.to_string_lossy().into_owned());
+        endpoints.insert("version".into(), built.version);
         if let Some(script) = built.script {
-            tell("script", script.to_string_lossy().into_owned());
+            endpoints.insert("script".into(), script.to_string_lossy().into_owned());
         }
         Ok((ready, Box::new(folder)))
     }
@@ -65,18 +65,22 @@ impl Workload for Sieve {
         let language = language(start)?;
         let limit = within(start, "limit", 9, 1_000_000_000)?;
         check_memory(language, limit as u64, start.facts.memory_bytes)?;
-        let given = |name: &str| start.endpoints.get(name).cloned();
-        let Some(path) = given("program") else {
+        let Some(path) = start.endpoints.get("program") else {
             return Err(StartError::Failed("the sieve was not prepared: no `program`".into()));
         };
-        let words = [Some(path.clone()), given("script"), Some(limit.to_string())];
-        let argv: Vec<OsString> = words.into_iter().flatten().map(OsString::from).collect();
+        let mut argv: Vec<OsString> = vec![path.into()];
+        // Only an interpreter is given a script.
+        argv.extend(start.endpoints.get("script").map(OsString::from));
+        argv.push(limit.to_string().into());
         let output = OutputPipe::new()?;
-        let program = Program::new(Path::new(&path), &argv, Some(output.end()), start.seed)?;
+        let program = Program::new(Path::new(path), &argv, Some(output.end()), start.seed)?;
         let primes = count_primes(u32::try_from(limit).unwrap_or(u32::MAX));
         let expected = format!("Found {primes} prime numbers.\n");
         let mut ready = Ready::default();
-        ready.versions.insert(language.tool().into(), given("version").unwrap_or_default());
+        ready.versions.insert(
+            language.tool().into(),
+            start.endpoints.get("version").cloned().unwrap_or_default(),
+        );
         ready.notes.push(memory_floor::note(program.rehearse()));
         Ok(Started { instance: Box::new(SieveProcesses { program, output, expected }), ready })
     }

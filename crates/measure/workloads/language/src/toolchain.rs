@@ -65,7 +65,7 @@ pub(super) const LANGUAGES: [Language; 3] = [
 
 /// A sieve that can be started.
 #[derive(Debug)]
-pub(super) struct Built {
+pub(super) struct BuiltSieve {
     /// The file to start.
     pub(super) program: PathBuf,
     /// The script that it is given, for an interpreter.
@@ -94,7 +94,7 @@ impl Language {
     ///
     /// # Errors
     /// Unsupported when the compiler or interpreter is missing.
-    pub(super) fn build(&self, folder: &Path) -> Result<Built, StartError> {
+    pub(super) fn build(&self, folder: &Path) -> Result<BuiltSieve, StartError> {
         let tool = find_program(self.tool).map_err(|_| {
             StartError::unsupported(format!("no `{}` in PATH", self.tool), self.fix)
         })?;
@@ -109,11 +109,11 @@ impl Language {
             let program = folder.join("sieve");
             compile(&tool, &source, &program)
                 .map_err(|why| StartError::unsupported(why.0, self.fix))?;
-            return Ok(Built { program, script: None, version });
+            return Ok(BuiltSieve { program, script: None, version });
         }
         let program = lines.next().map(PathBuf::from).filter(|path| path.is_file()).unwrap_or(tool);
         let version = lines.next().unwrap_or_default().to_owned();
-        Ok(Built { program, script: Some(source), version })
+        Ok(BuiltSieve { program, script: Some(source), version })
     }
 }
 
@@ -134,7 +134,8 @@ fn ask(tool: &Path, arguments: &[&str]) -> Result<String, Failure> {
 }
 
 fn compile(tool: &Path, source: &Path, program: &Path) -> Result<(), Failure> {
-    let (source, program) = (source.to_string_lossy(), program.to_string_lossy());
+    let source = source.to_string_lossy();
+    let program = program.to_string_lossy();
     ask(tool, &["-O2", "-o", &program, &source, "-lm"]).map(drop)
 }
 

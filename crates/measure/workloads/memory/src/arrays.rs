@@ -8,7 +8,7 @@ use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 use plumb_workload_kit::vector::{Width, width};
 
-use crate::node::{self, Node};
+use crate::node::{self, MemoryNode};
 use crate::place;
 
 /// Words in a page of 4 KiB.
@@ -52,7 +52,7 @@ pub(super) struct Arrays {
     pub(super) count: usize,
     pub(super) threads: usize,
     pub(super) width: Width,
-    node: Option<Node>,
+    node: Option<MemoryNode>,
 }
 
 impl Arrays {
@@ -61,10 +61,11 @@ impl Arrays {
     /// # Errors
     /// Where this machine has no such memory, node or registers.
     pub(super) fn of(start: &Start, count: usize) -> Result<Self, StartError> {
-        let (size, threads) = (start.size("size"), start.size("threads").max(1));
+        let size = start.size("size");
+        let threads = start.size("threads").max(1);
         let needed = (size as u64).saturating_mul((count * threads) as u64);
         place::check(size as u64, needed, &start.facts)?;
-        Ok(Self { size, count, threads, width: Width::of(start)?, node: Node::of(start)? })
+        Ok(Self { size, count, threads, width: Width::of(start)?, node: MemoryNode::of(start)? })
     }
 
     /// One array, bound to its node, with what `word` makes of the place of each word. To be called by the thread that
@@ -94,7 +95,7 @@ impl Arrays {
         let all = counted * self.threads as u64;
         let mut ready = Ready { work: declare::work(&[("bandwidth", all)]), ..Ready::default() };
         ready.notes.push(self.width.note());
-        ready.notes.extend(self.node.map(Node::note));
+        ready.notes.extend(self.node.map(MemoryNode::note));
         let mut huge = Some(0);
         team.each(|member| {
             arrays(member, &mut |array| huge = huge.zip(array.huge_bytes()).map(|(a, b)| a + b));
@@ -114,7 +115,7 @@ impl Arrays {
 ///
 /// # Errors
 /// When there is none.
-pub(super) fn mapped(bytes: usize, node: Option<Node>) -> Result<Mapping, StartError> {
+pub(super) fn mapped(bytes: usize, node: Option<MemoryNode>) -> Result<Mapping, StartError> {
     let memory = Mapping::new(bytes, Pages::System)?;
     node.map_or(Ok(()), |node| node.bind(memory.words()))?;
     Ok(memory)
@@ -124,7 +125,7 @@ pub(super) fn mapped(bytes: usize, node: Option<Node>) -> Result<Mapping, StartE
 ///
 /// # Errors
 /// When a page does not.
-pub(super) fn checked(memory: Mapping, node: Option<Node>) -> Result<Mapping, StartError> {
+pub(super) fn checked(memory: Mapping, node: Option<MemoryNode>) -> Result<Mapping, StartError> {
     node.map_or(Ok(()), |node| node.check(memory.words()))?;
     Ok(memory)
 }

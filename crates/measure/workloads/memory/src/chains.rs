@@ -7,16 +7,16 @@ use plumb_protocol::{SplitMix64, StartError};
 use plumb_workload_kit::mapping::{Mapping, Pages};
 
 use crate::cycle::{LINE_BYTES, UNROLLED, link, touch};
-use crate::node::Node;
+use crate::node::MemoryNode;
 
 /// The most cycles that are followed at a time.
-pub(super) const MOST: usize = 16;
+pub(super) const MAX_CHAINS: usize = 16;
 
 /// Follows `rounds` times [`UNROLLED`] loads of each cycle.
-type Walk = fn(at: &mut [usize; MOST], rounds: u64);
+type Walk = fn(at: &mut [usize; MAX_CHAINS], rounds: u64);
 
 /// Cycles of equal length whose lines lie among each other all over the array. Their nodes are those of one
-/// [`Cycle`](crate::cycle::Cycle).
+/// [`PointerCycle`](crate::cycle::PointerCycle).
 #[derive(Debug)]
 pub(super) struct Chains {
     memory: Mapping,
@@ -26,7 +26,7 @@ pub(super) struct Chains {
     /// How many there are.
     count: usize,
     /// Addresses of the nodes where the walks stand; those beyond `count` are unused.
-    at: [usize; MOST],
+    at: [usize; MAX_CHAINS],
 }
 
 impl Chains {
@@ -37,14 +37,15 @@ impl Chains {
     pub(super) fn new(
         bytes: usize,
         pages: Pages,
-        node: Option<Node>,
+        node: Option<MemoryNode>,
         count: usize,
         seed: u64,
     ) -> Result<Self, StartError> {
         let lines = u32::try_from(bytes / LINE_BYTES)
             .map_err(|_| StartError::Failed(format!("{bytes} bytes are too many nodes")))?;
-        let each = lines as usize / count.max(1);
-        let each = if each.is_multiple_of(2) { each.saturating_sub(1) } else { each };
+        // Of an odd number of nodes, as one cycle alone: what is left over is in no cycle.
+        let share = lines as usize / count.max(1);
+        let each = if share.is_multiple_of(2) { share.saturating_sub(1) } else { share };
         if each < 7 {
             return Err(StartError::Failed(format!(
                 "{lines} lines are too few for {count} cycles: set `size` to {} or more",
@@ -58,7 +59,7 @@ impl Chains {
         node.map_or(Ok(()), |node| node.check(memory.words()))?;
         let mut order: Vec<u32> = (0..lines).collect();
         SplitMix64::new(seed).shuffle(&mut order);
-        let mut at = [0; MOST];
+        let mut at = [0; MAX_CHAINS];
         for (start, order) in at.iter_mut().zip(order.chunks_exact(each)).take(count) {
             link(memory.words_mut(), order);
             let first = order[0] as usize * LINE_BYTES;
@@ -95,7 +96,8 @@ impl Chains {
 
 /// One load of each of `N` cycles, again and again.
 #[inline(never)]
-fn walk_chains<const N: usize>(all: &mut [usize; MOST], rounds: u64) {
+fn walk_chains<const N: usize>(all: &mut [usize; MAX_CHAINS], rounds: u64) {
+    // A local array of known length, so that the compiler can keep all addresses in registers.
     let mut at = [0; N];
     at.copy_from_slice(&all[..N]);
     for _ in 0..rounds * UNROLLED {
@@ -130,11 +132,11 @@ fn walk_of(count: usize) -> Walk {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chains, MOST, Pages, UNROLLED};
+    use super::{Chains, MAX_CHAINS, Pages, UNROLLED};
 
     #[test]
     fn cycles_share_no_line_and_each_goes_through_all_of_its_own() {
-        for count in 2..=MOST {
+        for count in 2..=MAX_CHAINS {
             let mut chains = Chains::new(64 * 500, Pages::System, None, count, 1).unwrap();
             let each = chains.nodes();
             assert!(!each.is_multiple_of(2) && each as usize * count <= 500, "{count}: {each}");

@@ -4,18 +4,18 @@ use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{Failure, Start, StartError, Started, Workload};
 
 use crate::arrays::{change_pages, checked, mapped};
-use crate::methods::{HAS_NON_TEMPORAL, Method};
-use crate::node::{self, Node};
+use crate::methods::{CopyMethod, HAS_NON_TEMPORAL};
+use crate::node::{self, MemoryNode};
 use crate::place;
 use plumb_workload_kit::declare;
 use plumb_workload_kit::mapping::Mapping;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Member, Team};
 
-/// The workload.
-pub(super) struct Copy;
+/// The workload `memory.copy`: its parameters and metrics, and how it starts.
+pub(super) struct MemoryCopy;
 
-impl Workload for Copy {
+impl Workload for MemoryCopy {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
@@ -54,28 +54,32 @@ impl Workload for Copy {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (size, threads) = (start.size("size"), start.size("threads").max(1));
+        let size = start.size("size");
+        let threads = start.size("threads").max(1);
         let method = method(start)?;
         let needed = (size as u64).saturating_mul(2 * threads as u64);
         place::check(size as u64, needed, &start.facts)?;
-        let (seed, node) = (start.seed, Node::of(start)?);
-        let build = move |index: usize| Copier::new(method, size, node, seed ^ index as u64);
-        let team = Team::placed(threads, start, build)?;
+        let node = MemoryNode::of(start)?;
+        let seed = start.seed;
+        let team = Team::placed(threads, start, move |index: usize| {
+            Copier::new(method, size, node, seed ^ index as u64)
+        })?;
         let ready = ready(start, &team)?;
         Ok(Started { instance: Box::new(team), ready })
     }
 }
 
-fn method(start: &Start) -> Result<Method, StartError> {
-    let (name, prefetch) = (start.text("method"), start.size("prefetch"));
-    let method = Method::named(name)
+fn method(start: &Start) -> Result<CopyMethod, StartError> {
+    let name = start.text("method");
+    let prefetch = start.size("prefetch");
+    let method = CopyMethod::named(name)
         .ok_or_else(|| StartError::Failed(format!("there is no method `{name}` to copy")))?;
     match method {
-        Method::NonTemporal { .. } if !HAS_NON_TEMPORAL => Err(StartError::unsupported(
+        CopyMethod::NonTemporal { .. } if !HAS_NON_TEMPORAL => Err(StartError::unsupported(
             format!("non-temporal stores are not written for {}", std::env::consts::ARCH),
             "set another `method`",
         )),
-        Method::NonTemporal { .. } => Ok(Method::NonTemporal { prefetch }),
+        CopyMethod::NonTemporal { .. } => Ok(CopyMethod::NonTemporal { prefetch }),
         _ if prefetch > 0 => {
             let why = format!("`prefetch` is for method=nt; `{name}` decides for itself");
             Err(StartError::Failed(why))
@@ -85,11 +89,13 @@ fn method(start: &Start) -> Result<Method, StartError> {
 }
 
 fn ready(start: &Start, team: &Team<Copier>) -> Result<Ready, StartError> {
-    let (size, threads) = (start.integer("size"), start.integer("threads").max(1));
+    let size = start.integer("size");
+    let threads = start.integer("threads").max(1);
     let mut ready =
         Ready { work: declare::work(&[("bandwidth", size * threads)]), ..Ready::default() };
     ready.versions.insert("libc".into(), c_library());
-    let (mut huge, mut known) = (0, true);
+    let mut huge = 0;
+    let mut known = true;
     team.each(|member| match member.from.huge_bytes().zip(member.to.huge_bytes()) {
         Some((from, to)) => huge += from + to,
         None => known = false,
@@ -98,7 +104,7 @@ fn ready(start: &Start, team: &Team<Copier>) -> Result<Ready, StartError> {
         let all = 2 * size * threads;
         ready.notes.push(format!("huge pages, unasked: {huge} of {all} bytes"));
     }
-    ready.notes.extend(Node::of(start)?.map(Node::note));
+    ready.notes.extend(MemoryNode::of(start)?.map(MemoryNode::note));
     threads::describe(start.size("threads").max(1), start, &mut ready)?;
     place::describe(size, 2 * size, &start.facts, &mut ready);
     Ok(ready)
@@ -119,14 +125,20 @@ fn c_library() -> String {
 
 /// One thread's two arrays.
 struct Copier {
-    method: Method,
+    method: CopyMethod,
     from: Mapping,
     to: Mapping,
 }
 
 impl Copier {
-    fn new(method: Method, size: usize, node: Option<Node>, seed: u64) -> Result<Self, StartError> {
-        let (mut from, mut to) = (mapped(size, node)?, mapped(size, node)?);
+    fn new(
+        method: CopyMethod,
+        size: usize,
+        node: Option<MemoryNode>,
+        seed: u64,
+    ) -> Result<Self, StartError> {
+        let mut from = mapped(size, node)?;
+        let mut to = mapped(size, node)?;
         fill(from.words_mut(), seed);
         fill(to.words_mut(), !seed);
         Ok(Self { method, from: checked(from, node)?, to: checked(to, node)? })
@@ -152,7 +164,8 @@ impl Member for Copier {
 
     /// Compares all words, then changes one a page, so that the next batch has something to copy.
     fn verify(&mut self) -> Result<(), Failure> {
-        let (from, to) = (self.from.words(), self.to.words());
+        let from = self.from.words();
+        let to = self.to.words();
         if from != to {
             let at = from.iter().zip(to).position(|(from, to)| from != to).unwrap_or(0);
             return Err(Failure(format!(
@@ -167,12 +180,12 @@ impl Member for Copier {
 
 #[cfg(test)]
 mod tests {
-    use super::{Copier, Method};
+    use super::{Copier, CopyMethod};
     use plumb_workload_kit::threads::Member;
 
     #[test]
     fn a_copy_that_lacks_a_word_or_was_not_made_is_found() {
-        let mut copier = Copier::new(Method::Loop, 1 << 16, None, 1).unwrap();
+        let mut copier = Copier::new(CopyMethod::Loop, 1 << 16, None, 1).unwrap();
         assert!(copier.verify().is_err(), "nothing was copied yet");
         copier.run(1).unwrap();
         copier.verify().unwrap();

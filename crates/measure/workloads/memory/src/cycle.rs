@@ -7,7 +7,7 @@ use plumb_protocol::{SplitMix64, StartError};
 
 use plumb_workload_kit::mapping::{Mapping, Pages};
 
-use crate::node::Node;
+use crate::node::MemoryNode;
 
 /// Bytes of a node: one cache line on the machines that plumb knows.
 pub(super) const LINE_BYTES: usize = 64;
@@ -21,14 +21,14 @@ pub(super) const UNROLLED: u64 = 32;
 /// A cycle: the first word of each node is the address of the next node, its second word is its
 /// place in the cycle. What the walk has loaded can so be told from where it stands.
 #[derive(Debug)]
-pub(super) struct Cycle {
+pub(super) struct PointerCycle {
     memory: Mapping,
     nodes: u32,
     /// Address of the node where the walk stands.
     at: usize,
 }
 
-impl Cycle {
+impl PointerCycle {
     /// A cycle through `bytes` bytes, every order of the nodes as likely as any other; every page is
     /// touched and checked to be of the wanted size. The number of nodes is made odd (the last line
     /// is left out where it is even): a number of loads that is a power of two then never ends where
@@ -39,7 +39,7 @@ impl Cycle {
     pub(super) fn new(
         bytes: usize,
         pages: Pages,
-        node: Option<Node>,
+        node: Option<MemoryNode>,
         seed: u64,
     ) -> Result<Self, StartError> {
         let lines = u32::try_from(bytes / LINE_BYTES)
@@ -100,21 +100,21 @@ pub(super) fn touch(words: &mut [u64]) {
 /// Makes each node of `order` point to the one after it, and the last to the first.
 pub(super) fn link(words: &mut [u64], order: &[u32]) {
     let base = words.as_mut_ptr().expose_provenance();
-    let node = |index: u32| index as usize * LINE_WORDS;
     let after = order.iter().cycle().skip(1);
     for (place, (&this, &next)) in (0_u64..).zip(order.iter().zip(after)) {
-        words[node(this)] = (base + node(next) * 8) as u64;
-        words[node(this) + 1] = place;
+        let first_word = this as usize * LINE_WORDS;
+        words[first_word] = (base + next as usize * LINE_BYTES) as u64;
+        words[first_word + 1] = place;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Cycle, Pages, UNROLLED};
+    use super::{Pages, PointerCycle, UNROLLED};
 
     #[test]
     fn one_cycle_goes_through_every_node_once() {
-        let mut cycle = Cycle::new(64 * 100, Pages::System, None, 1).unwrap();
+        let mut cycle = PointerCycle::new(64 * 100, Pages::System, None, 1).unwrap();
         let nodes = cycle.nodes();
         let mut seen = vec![false; usize::try_from(nodes).unwrap()];
         let words: Vec<u64> = cycle.words_mut().to_vec();
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn seeds_give_different_orders() {
         let order = |seed| {
-            let mut cycle = Cycle::new(1 << 14, Pages::System, None, seed).unwrap();
+            let mut cycle = PointerCycle::new(1 << 14, Pages::System, None, seed).unwrap();
             cycle.words_mut().iter().skip(1).step_by(8).copied().collect::<Vec<_>>()
         };
         assert_eq!(order(1), order(1));

@@ -18,10 +18,10 @@ const LINES: usize = 4096;
 /// What `from` and `to` are where `placement` chooses.
 const PLACED: &str = "placed";
 
-/// The workload.
-pub(super) struct Exchange;
+/// The workload `memory.exchange`: its parameters and metrics, and how it starts.
+pub(super) struct LineExchange;
 
-impl Workload for Exchange {
+impl Workload for LineExchange {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
@@ -49,8 +49,9 @@ impl Workload for Exchange {
         let pair = pair(start)?;
         let lines = Lines::new(start.seed);
         let shared = Arc::clone(&lines);
-        let build = move |index| Ok(Player::new(index == 0, Arc::clone(&shared)));
-        let team = Team::on_cpus(pair.to_vec(), build)?;
+        let team = Team::on_cpus(pair.to_vec(), move |index| {
+            Ok(Player::new(index == 0, Arc::clone(&shared)))
+        })?;
         let ready = Ready {
             work: declare::work(&[("latency", HANDOVERS)]),
             notes: vec![in_words(pair, &start.facts)],
@@ -116,8 +117,8 @@ fn allowed(name: &str, word: &str, facts: &Facts) -> Result<usize, StartError> {
 
 /// Where the two are to each other, as far as the kernel tells.
 fn in_words(pair: [usize; 2], facts: &Facts) -> String {
-    let place = |cpu: usize| facts.places.iter().find(|place| place.cpu as usize == cpu);
-    let near = match pair.map(place) {
+    let places = pair.map(|cpu| facts.places.iter().find(|place| place.cpu as usize == cpu));
+    let near = match places {
         [Some(a), Some(b)] if a.node != b.node => ", on two nodes",
         [Some(a), Some(b)] if a.core == b.core => ", two hardware threads of a core",
         [Some(_), Some(_)] => ", two cores of a node",
@@ -128,25 +129,26 @@ fn in_words(pair: [usize; 2], facts: &Facts) -> String {
 
 /// A line alone: prefetchers bring lines in pairs, so that each has two.
 #[repr(align(128))]
-struct Line(AtomicU64);
+struct PaddedLine(AtomicU64);
 
 /// Lines that nobody used before, and the order in which they are used.
 struct Lines {
-    lines: Vec<Line>,
+    lines: Vec<PaddedLine>,
     order: Vec<u32>,
 }
 
 impl Lines {
     fn new(seed: u64) -> Arc<Self> {
-        let lines = (0..LINES).map(|_| Line(AtomicU64::new(0))).collect();
+        let lines = (0..LINES).map(|_| PaddedLine(AtomicU64::new(0))).collect();
         let mut order: Vec<u32> = (0..).take(LINES).collect();
         SplitMix64::new(seed).shuffle(&mut order);
         Arc::new(Self { lines, order })
     }
 
     /// The line of this turn, and what is written on it then.
-    fn at(&self, turn: u64) -> (&Line, u64) {
-        let (round, place) = (turn / LINES as u64, turn % LINES as u64);
+    fn at(&self, turn: u64) -> (&PaddedLine, u64) {
+        let round = turn / LINES as u64;
+        let place = turn % LINES as u64;
         let line = self.order.get(place as usize).copied().unwrap_or(0);
         (&self.lines[line as usize], round * HANDOVERS)
     }
@@ -171,6 +173,7 @@ impl Player {
 #[inline(never)]
 fn hand_over(line: &AtomicU64, mut seen: u64) {
     for _ in 0..HANDOVERS / 2 {
+        // Without a pause instruction, whose own length (40 to 140 cycles) would be timed as well.
         while line.load(Ordering::Acquire) != seen {}
         line.store(seen + 1, Ordering::Release);
         seen += 2;
@@ -189,10 +192,12 @@ impl Member for Player {
 
     /// On every line stands the number of all its hand-overs.
     fn verify(&mut self) -> Result<(), Failure> {
-        let used = |place: u64| (self.turn + LINES as u64 - 1 - place) / LINES as u64;
         for place in 0..LINES as u64 {
             let (line, _) = self.lines.at(place);
-            let (found, expected) = (line.0.load(Ordering::Acquire), used(place) * HANDOVERS);
+            let found = line.0.load(Ordering::Acquire);
+            // Turns go round all lines, so those at the front may have had one more than those behind.
+            let turns = (self.turn + LINES as u64 - 1 - place) / LINES as u64;
+            let expected = turns * HANDOVERS;
             if found != expected {
                 return Err(Failure(format!(
                     "memory.exchange: on line {place} stands {found}, not {expected}"

@@ -13,7 +13,7 @@ use plumb_protocol::{
 use plumb_workload_kit::declare;
 use plumb_workload_kit::mapping::{Mapping, Pages};
 
-use crate::node::{self, Node};
+use crate::node::{self, MemoryNode};
 use crate::place;
 
 /// Bytes of a page of each kind, checked when the workload starts.
@@ -24,14 +24,24 @@ const HUGE_BYTES: usize = 2 << 20;
 const MORE_FAULTS_ONE_IN: u64 = 64;
 const MORE_FAULTS: u64 = 16;
 
-/// The workload.
+/// The workload `memory.fault`: its parameters and metrics, and how it starts.
 pub(super) struct Fault;
 
 /// What is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operation {
+enum FaultOperation {
     Touch,
     Unmap,
+}
+
+impl FaultOperation {
+    /// Reads the parameter `operation`.
+    fn of(start: &Start) -> Self {
+        match start.text("operation") {
+            "unmap" => Self::Unmap,
+            _ => Self::Touch,
+        }
+    }
 }
 
 impl Workload for Fault {
@@ -72,14 +82,9 @@ impl Workload for Fault {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (pages, page_bytes) = match start.text("pages") {
-            "huge" => (Pages::Huge, HUGE_BYTES),
-            _ => (Pages::Small, SMALL_BYTES),
-        };
-        let operation = match start.text("operation") {
-            "unmap" => Operation::Unmap,
-            _ => Operation::Touch,
-        };
+        let pages = place::pages(start);
+        let page_bytes = if pages == Pages::Huge { HUGE_BYTES } else { SMALL_BYTES };
+        let operation = FaultOperation::of(start);
         let bytes = start.size("size");
         if bytes == 0 || !bytes.is_multiple_of(page_bytes) {
             return Err(StartError::unsupported(
@@ -88,11 +93,11 @@ impl Workload for Fault {
             ));
         }
         place::check(bytes as u64, bytes as u64, &start.facts)?;
-        let node = Node::of(start)?;
+        let node = MemoryNode::of(start)?;
         let faults = Faults { node, ..Faults::new(operation, pages, bytes, page_bytes) };
         faults.check_kind()?;
         let work = [("time", faults.pages()), ("bandwidth", bytes as u64)];
-        let notes = node.map(Node::note_on_first).into_iter().collect();
+        let notes = node.map(MemoryNode::note_on_first).into_iter().collect();
         let ready = Ready { work: declare::work(&work), notes, ..Ready::default() };
         Ok(Started { instance: Box::new(faults), ready })
     }
@@ -100,10 +105,10 @@ impl Workload for Fault {
 
 /// Memory that is mapped, touched and unmapped again and again.
 struct Faults {
-    operation: Operation,
+    operation: FaultOperation,
     kind: Pages,
     /// Where the pages are to come from.
-    node: Option<Node>,
+    node: Option<MemoryNode>,
     bytes: usize,
     page_bytes: usize,
     /// Mappings since the last check, and faults when they were touched.
@@ -114,7 +119,7 @@ struct Faults {
 }
 
 impl Faults {
-    fn new(operation: Operation, kind: Pages, bytes: usize, page_bytes: usize) -> Self {
+    fn new(operation: FaultOperation, kind: Pages, bytes: usize, page_bytes: usize) -> Self {
         let node = None;
         Self { operation, kind, node, bytes, page_bytes, mappings: 0, faults: 0, left: 0 }
     }
@@ -158,8 +163,8 @@ impl Faults {
         let unmapped = now_ns() - start;
         self.left += u64::from(is_mapped(address));
         match self.operation {
-            Operation::Touch => touched,
-            Operation::Unmap => unmapped,
+            FaultOperation::Touch => touched,
+            FaultOperation::Unmap => unmapped,
         }
     }
 }
@@ -167,7 +172,8 @@ impl Faults {
 /// Writes one byte to each page.
 #[inline(never)]
 fn touch(words: &mut [u64], page_bytes: usize) {
-    let (first, bytes) = (words.as_mut_ptr().cast::<u8>(), size_of_val(words));
+    let bytes = size_of_val(words);
+    let first = words.as_mut_ptr().cast::<u8>();
     let mut at = 0;
     while at < bytes {
         // SAFETY: `at` is below the length of the slice, which is borrowed mutably.
@@ -180,9 +186,9 @@ fn touch(words: &mut [u64], page_bytes: usize) {
 fn faults_so_far() -> u64 {
     // SAFETY: rusage is plain numbers, for which all zeroes is a value; the pointer is to a live one.
     let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
-        usage
+        let mut filled: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut filled);
+        filled
     };
     usage.ru_minflt.unsigned_abs()
 }
@@ -206,7 +212,8 @@ impl Instance for Faults {
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         for &k in iterations {
-            let (start, mut elapsed) = (now_ns(), 0);
+            let start = now_ns();
+            let mut elapsed = 0;
             for _ in 0..k {
                 let memory = self.map()?;
                 elapsed += self.timed(memory);
@@ -222,7 +229,7 @@ impl Instance for Faults {
 
     /// A fault a page, and nothing left: other pages than wanted, or pages that were there before, would show.
     fn verify(&mut self) -> Result<(), Failure> {
-        let (faults, mappings, left) = (self.faults, self.mappings, self.left);
+        let Self { faults, mappings, left, .. } = *self;
         let pages = mappings * self.pages();
         (self.faults, self.mappings, self.left) = (0, 0, 0);
         if faults < pages || faults > pages + pages / MORE_FAULTS_ONE_IN + MORE_FAULTS {
@@ -241,11 +248,11 @@ impl Instance for Faults {
 
 #[cfg(test)]
 mod tests {
-    use super::{Faults, HUGE_BYTES, Instance, Operation, Pages, SMALL_BYTES, touch};
+    use super::{FaultOperation, Faults, HUGE_BYTES, Instance, Pages, SMALL_BYTES, touch};
 
     #[test]
     fn pages_that_were_there_before_are_found() {
-        let mut faults = Faults::new(Operation::Touch, Pages::Small, 1 << 20, SMALL_BYTES);
+        let mut faults = Faults::new(FaultOperation::Touch, Pages::Small, 1 << 20, SMALL_BYTES);
         faults.run(2).unwrap();
         faults.verify().unwrap();
         let mut memory = faults.map().unwrap();
@@ -257,7 +264,7 @@ mod tests {
 
     #[test]
     fn small_pages_where_huge_ones_were_wanted_are_found() {
-        let mut faults = Faults::new(Operation::Unmap, Pages::Small, HUGE_BYTES, HUGE_BYTES);
+        let mut faults = Faults::new(FaultOperation::Unmap, Pages::Small, HUGE_BYTES, HUGE_BYTES);
         let mut memory = faults.map().unwrap();
         let before = super::faults_so_far();
         touch(memory.words_mut(), SMALL_BYTES);
@@ -269,7 +276,7 @@ mod tests {
 
     #[test]
     fn memory_that_was_not_unmapped_is_found() {
-        let faults = Faults::new(Operation::Unmap, Pages::Small, 1 << 20, SMALL_BYTES);
+        let faults = Faults::new(FaultOperation::Unmap, Pages::Small, 1 << 20, SMALL_BYTES);
         let memory = faults.map().unwrap();
         assert!(super::is_mapped(memory.words().as_ptr()));
         let mut faults = Faults { left: 1, mappings: 1, faults: 256, ..faults };

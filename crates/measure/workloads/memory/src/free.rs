@@ -12,29 +12,35 @@ const MACHINE: &str = "/proc/meminfo";
 const OWN: &str = "/proc/self/status";
 
 /// Room for either: both have some 1,500 bytes.
-const ROOM: usize = 16 << 10;
+const BUFFER_BYTES: usize = 16 << 10;
 
 /// Names of the metrics, and of the fields that the first two are.
 const VALUES: [&str; 3] = ["free", "available", "own"];
 const FIELDS: [&str; 2] = ["MemFree:", "MemAvailable:"];
 const OWN_FIELD: &str = "VmRSS:";
 
-/// The workload.
-pub(super) struct Free;
+/// The workload `memory.free`: its parameters and metrics, and how it starts.
+pub(super) struct FreeMemory;
 
-impl Workload for Free {
+impl Workload for FreeMemory {
     fn describe(&self) -> Description {
-        let value = |name, better, summary| declare::reported(name, "B", better, summary);
         Description {
             metrics: vec![
-                value(VALUES[0], Better::Higher, "memory that is used for nothing (MemFree)"),
-                value(
+                declare::reported(
+                    VALUES[0],
+                    "B",
+                    Better::Higher,
+                    "memory that is used for nothing (MemFree)",
+                ),
+                declare::reported(
                     VALUES[1],
+                    "B",
                     Better::Higher,
                     "memory that programs could get without swapping (MemAvailable)",
                 ),
-                value(
+                declare::reported(
                     VALUES[2],
+                    "B",
                     Better::Neither,
                     "what plumb's worker holds itself, and what so is missing from both (VmRSS)",
                 ),
@@ -49,15 +55,10 @@ impl Workload for Free {
     }
 
     fn start(&self, _: &Start) -> Result<Started, StartError> {
-        let open = |path: &str| {
-            File::open(path).map_err(|error| {
-                StartError::unsupported(format!("{path} can't be read: {error}"), "mount /proc")
-            })
-        };
-        let mut reader = Reader {
+        let mut reader = MeminfoReader {
             machine: open(MACHINE)?,
             own: open(OWN)?,
-            text: Box::new([0; ROOM]),
+            text: Box::new([0; BUFFER_BYTES]),
             values: [0; 3],
         };
         reader.run(1)?;
@@ -67,18 +68,15 @@ impl Workload for Free {
 }
 
 /// The files, held open: each reading makes them anew.
-struct Reader {
+struct MeminfoReader {
     machine: File,
     own: File,
-    text: Box<[u8; ROOM]>,
+    text: Box<[u8; BUFFER_BYTES]>,
     values: [u64; 3],
 }
 
-impl Reader {
+impl MeminfoReader {
     fn read(&mut self) -> Result<(), Failure> {
-        let read = |file: &File, path, text: &mut [u8]| {
-            file.read_at(text, 0).map_err(|error| Failure::io(path, &error))
-        };
         let length = read(&self.machine, MACHINE, self.text.as_mut_slice())?;
         for (value, field) in self.values.iter_mut().zip(FIELDS) {
             *value = bytes_of(&self.text[..length], field);
@@ -89,18 +87,32 @@ impl Reader {
     }
 }
 
+fn open(path: &str) -> Result<File, StartError> {
+    File::open(path).map_err(|error| {
+        StartError::unsupported(format!("{path} can't be read: {error}"), "mount /proc")
+    })
+}
+
+/// Reads a file of /proc from its beginning into `text`; returns its length.
+fn read(file: &File, path: &str, text: &mut [u8]) -> Result<usize, Failure> {
+    file.read_at(text, 0).map_err(|error| Failure::io(path, &error))
+}
+
 /// The bytes that stand after this name, in KiB; 0 where it is missing.
 fn bytes_of(text: &[u8], field: &str) -> u64 {
     let line =
         text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(field.as_bytes()));
-    let digits = line.unwrap_or_default().trim_ascii_start().iter();
-    let digits = digits.map_while(|byte| byte.is_ascii_digit().then(|| u64::from(byte - b'0')));
-    digits
-        .fold(0, |number: u64, digit| number.saturating_mul(10).saturating_add(digit))
-        .saturating_mul(1024)
+    let mut kib = 0_u64;
+    for byte in line.unwrap_or_default().trim_ascii_start() {
+        if !byte.is_ascii_digit() {
+            break;
+        }
+        kib = kib.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
+    }
+    kib.saturating_mul(1024)
 }
 
-impl Instance for Reader {
+impl Instance for MeminfoReader {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         (0..iterations).try_for_each(|_| self.read())
     }
@@ -129,7 +141,7 @@ impl Instance for Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::{Instance, Reader, bytes_of};
+    use super::{Instance, MeminfoReader, bytes_of};
 
     #[test]
     fn fields_are_read_by_name() {
@@ -141,8 +153,14 @@ mod tests {
     #[test]
     fn a_kernel_that_does_not_tell_is_found() {
         let open = |path| std::fs::File::open(path).unwrap();
-        let (machine, own) = (open("/proc/meminfo"), open("/proc/self/status"));
-        let mut reader = Reader { machine, own, text: Box::new([0; super::ROOM]), values: [0; 3] };
+        let machine = open("/proc/meminfo");
+        let own = open("/proc/self/status");
+        let mut reader = MeminfoReader {
+            machine,
+            own,
+            text: Box::new([0; super::BUFFER_BYTES]),
+            values: [0; 3],
+        };
         assert!(reader.verify().is_err(), "nothing was read yet");
         reader.run(1).unwrap();
         reader.verify().unwrap();

@@ -7,9 +7,9 @@ use plumb_model::Description;
 use plumb_protocol::{Start, StartError, Started, Workload};
 
 /// A workload whose results say what the kernel does to memory meanwhile.
-pub(super) struct Noted<W>(pub W);
+pub(super) struct WithKernelWork<W>(pub W);
 
-impl<W: Workload> Workload for Noted<W> {
+impl<W: Workload> Workload for WithKernelWork<W> {
     fn describe(&self) -> Description {
         self.0.describe()
     }
@@ -34,7 +34,8 @@ fn note(root: &Path) -> Option<String> {
         (joined(root), "khugepaged joins pages into huge ones"),
         (compacted(root), "memory is compacted more eagerly than usual (compaction_proactiveness)"),
     ];
-    let at_work: Vec<&str> = checks.iter().filter(|it| it.0).map(|it| it.1).collect();
+    let at_work: Vec<&str> =
+        checks.iter().filter(|(at_work, _)| *at_work).map(|(_, words)| *words).collect();
     (!at_work.is_empty())
         .then(|| format!("the kernel works on memory meanwhile: {}", at_work.join("; ")))
 }
@@ -50,13 +51,13 @@ fn is_one(root: &Path, file: &str) -> bool {
 fn sampled(root: &Path) -> bool {
     let folder = root.join("sys/kernel/mm/damon/admin/kdamonds");
     let mut all = fs::read_dir(folder).into_iter().flatten().flatten();
-    all.any(|it| read(&it.path(), "state").trim() == "on")
+    all.any(|thread| read(&thread.path(), "state").trim() == "on")
 }
 
 /// Nothing moves where there is one node.
 fn balanced(root: &Path) -> bool {
-    let on =
-        read(root, "proc/sys/kernel/numa_balancing").trim().parse().is_ok_and(|it: u32| it > 0);
+    let mode = read(root, "proc/sys/kernel/numa_balancing");
+    let on = mode.trim().parse().is_ok_and(|mode: u32| mode > 0);
     on && read(root, "sys/devices/system/node/has_memory").trim().contains([',', '-'])
 }
 
@@ -70,7 +71,7 @@ fn joined(root: &Path) -> bool {
 /// 20 is what a kernel begins with.
 fn compacted(root: &Path) -> bool {
     let eager = read(root, "proc/sys/vm/compaction_proactiveness");
-    eager.trim().parse().is_ok_and(|it: u32| it > 20)
+    eager.trim().parse().is_ok_and(|eager: u32| eager > 20)
 }
 
 #[cfg(test)]

@@ -3,20 +3,19 @@
 use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 
-use crate::chains::{Chains, MOST};
-use crate::cycle::{Cycle, LINE_BYTES, UNROLLED};
-use crate::node::{self, Node};
+use crate::chains::{Chains, MAX_CHAINS};
+use crate::cycle::{LINE_BYTES, PointerCycle, UNROLLED};
+use crate::node::{self, MemoryNode};
 use crate::place;
 use plumb_workload_kit::declare;
-use plumb_workload_kit::mapping::Pages;
 
 /// Loads of one iteration, of each cycle.
 const LOADS: u64 = 1024;
 
-/// The workload.
-pub(super) struct Latency;
+/// The workload `memory.latency`: its parameters and metrics, and how it starts.
+pub(super) struct MemoryLatency;
 
-impl Workload for Latency {
+impl Workload for MemoryLatency {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
@@ -54,19 +53,17 @@ impl Workload for Latency {
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let size = start.integer("size");
         place::check(size, size + size / (LINE_BYTES as u64 / 4), &start.facts)?;
-        let pages = match start.text("pages") {
-            "huge" => Pages::Huge,
-            _ => Pages::Small,
-        };
-        let chains = declare::within(start, "chains", 1, MOST)?;
-        let (bytes, node) = (start.size("size"), Node::of(start)?);
+        let pages = place::pages(start);
+        let chains = declare::within(start, "chains", 1, MAX_CHAINS)?;
+        let bytes = start.size("size");
+        let node = MemoryNode::of(start)?;
         let instance: Box<dyn Instance> = match chains {
-            1 => Box::new(Walker::new(Cycle::new(bytes, pages, node, start.seed)?)),
+            1 => Box::new(Walker::new(PointerCycle::new(bytes, pages, node, start.seed)?)),
             _ => Box::new(Walkers::new(Chains::new(bytes, pages, node, chains, start.seed)?)),
         };
         let loads = LOADS * chains as u64;
         let mut ready = Ready { work: declare::work(&[("latency", loads)]), ..Ready::default() };
-        ready.notes.extend(node.map(Node::note));
+        ready.notes.extend(node.map(MemoryNode::note));
         place::describe(size, size, &start.facts, &mut ready);
         Ok(Started { instance, ready })
     }
@@ -74,13 +71,13 @@ impl Workload for Latency {
 
 /// The walk along the cycle, with the place where it must stand.
 struct Walker {
-    cycle: Cycle,
+    cycle: PointerCycle,
     checked_place: u64,
     loads: u64,
 }
 
 impl Walker {
-    fn new(cycle: Cycle) -> Self {
+    fn new(cycle: PointerCycle) -> Self {
         Self { checked_place: cycle.place(), cycle, loads: 0 }
     }
 }
@@ -142,7 +139,8 @@ impl Instance for Walkers {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chains, Cycle, Instance, LOADS, Pages, Walker, Walkers};
+    use super::{Chains, Instance, LOADS, PointerCycle, Walker, Walkers};
+    use plumb_workload_kit::mapping::Pages;
 
     #[test]
     fn a_cycle_of_several_that_skipped_loads_is_found() {
@@ -162,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_walk_that_skipped_loads_is_found() {
-        let mut walker = Walker::new(Cycle::new(1 << 18, Pages::Small, None, 3).unwrap());
+        let mut walker = Walker::new(PointerCycle::new(1 << 18, Pages::Small, None, 3).unwrap());
         walker.run(5).unwrap();
         walker.verify().unwrap();
         walker.run(3).unwrap();
@@ -173,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_damaged_cycle_is_found() {
-        let mut walker = Walker::new(Cycle::new(1 << 14, Pages::Small, None, 3).unwrap());
+        let mut walker = Walker::new(PointerCycle::new(1 << 14, Pages::Small, None, 3).unwrap());
         // Every node now points to the first, and walking changes nothing any more.
         let first = walker.cycle.words_mut().as_ptr().addr() as u64;
         walker.cycle.words_mut().iter_mut().step_by(8).for_each(|next| *next = first);

@@ -20,17 +20,17 @@ mod read;
 mod stream;
 mod write;
 
-use kernel_work::Noted;
+use kernel_work::WithKernelWork;
 
 /// The workloads of this family.
 pub const ALL: &[&dyn Workload] = &[
-    &Noted(copy::Copy),
-    &Noted(latency::Latency),
-    &Noted(stream::StreamLoops),
-    &Noted(read::Read),
-    &Noted(write::Write),
-    &Noted(loaded::Loaded),
-    &Noted(exchange::Exchange),
-    &Noted(fault::Fault),
-    &Noted(free::Free),
+    &WithKernelWork(copy::MemoryCopy),
+    &WithKernelWork(latency::MemoryLatency),
+    &WithKernelWork(stream::StreamLoops),
+    &WithKernelWork(read::MemoryRead),
+    &WithKernelWork(write::MemoryWrite),
+    &WithKernelWork(loaded::Loaded),
+    &WithKernelWork(exchange::LineExchange),
+    &WithKernelWork(fault::Fault),
+    &WithKernelWork(free::FreeMemory),
 ];

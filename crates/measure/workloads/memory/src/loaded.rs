@@ -12,9 +12,9 @@ use plumb_workload_kit::threads::{Member, Team};
 use plumb_workload_kit::vector::Width;
 
 use crate::arrays::{checked, mapped};
-use crate::cycle::{Cycle, LINE_BYTES, UNROLLED};
+use crate::cycle::{LINE_BYTES, PointerCycle, UNROLLED};
 use crate::kernels::{FillKernel, Stores, SumKernel};
-use crate::node::{self, Node};
+use crate::node::{self, MemoryNode};
 use crate::place;
 
 /// Loads of one iteration.
@@ -26,7 +26,7 @@ const PIECE_WORDS: usize = 512;
 /// A sample is many times as long as waking the injectors takes.
 const SHORTEST_SAMPLE_NS: u64 = 20_000_000;
 
-/// The workload.
+/// The workload `memory.loaded`: its parameters and metrics, and how it starts.
 pub(super) struct Loaded;
 
 impl Workload for Loaded {
@@ -68,7 +68,8 @@ impl Workload for Loaded {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (size, facts) = (start.integer("size"), &start.facts);
+        let size = start.integer("size");
+        let facts = &start.facts;
         if facts.cpus.len() < 2 {
             return Err(StartError::unsupported(
                 "memory.loaded needs two CPUs, one that waits and one that loads, and plumb may use one",
@@ -79,9 +80,9 @@ impl Workload for Loaded {
         place::check(size, needed + size / (LINE_BYTES as u64 / 4), facts)?;
         // The waiting thread has the last CPU: the first tends to serve interrupts.
         let cpus = Placement::Cross.cpus(facts.cpus.len(), facts)?.unwrap_or_default();
-        let node = Node::of(start)?;
+        let node = MemoryNode::of(start)?;
         let mut ready = ready(start, &cpus);
-        ready.notes.extend(node.map(Node::note));
+        ready.notes.extend(node.map(MemoryNode::note));
         Ok(Started { instance: Box::new(UnderLoad::new(start, cpus, node)?), ready })
     }
 }
@@ -99,27 +100,27 @@ fn ready(start: &Start, cpus: &[usize]) -> Ready {
 }
 
 /// What a thread does: the first waits for loads, the others load memory.
-enum Part {
+enum LoadedThread {
     Waits(Waiter),
     Injects(Injector),
 }
 
-impl Part {
+impl LoadedThread {
     fn new(
         index: usize,
         start: &Start,
-        node: Option<Node>,
+        node: Option<MemoryNode>,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, StartError> {
         if index == 0 {
-            let cycle = Cycle::new(start.size("size"), Pages::Small, node, start.seed)?;
+            let cycle = PointerCycle::new(start.size("size"), Pages::Small, node, start.seed)?;
             return Ok(Self::Waits(Waiter { checked_place: cycle.place(), cycle, loads: 0, stop }));
         }
         Injector::new(start, node, start.seed ^ index as u64, stop).map(Self::Injects)
     }
 }
 
-impl Member for Part {
+impl Member for LoadedThread {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         match self {
             Self::Waits(waiter) => waiter.run(iterations),
@@ -138,7 +139,7 @@ impl Member for Part {
 
 /// The walk along a cycle; its end stops the injectors.
 struct Waiter {
-    cycle: Cycle,
+    cycle: PointerCycle,
     checked_place: u64,
     loads: u64,
     stop: Arc<AtomicBool>,
@@ -168,7 +169,7 @@ impl Waiter {
 /// A thread that reads or writes an array, a piece at a time.
 struct Injector {
     array: Mapping,
-    work: Work,
+    work: InjectorWork,
     pause_ns: u64,
     /// Pieces so far, and until the last check; the array begins anew behind its last.
     pieces: u64,
@@ -178,8 +179,27 @@ struct Injector {
     stop: Arc<AtomicBool>,
 }
 
+/// How injectors load memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Load {
+    /// They read, which moves each byte once.
+    Read,
+    /// They write with ordinary stores, which move each byte twice.
+    Write,
+}
+
+impl Load {
+    /// Reads the parameter `load`.
+    fn of(start: &Start) -> Self {
+        match start.text("load") {
+            "write" => Self::Write,
+            _ => Self::Read,
+        }
+    }
+}
+
 /// What an injector does to a piece.
-enum Work {
+enum InjectorWork {
     /// Adds it to the sum since the last check.
     Read { kernel: SumKernel, sum: u64 },
     /// Fills it with the number of pieces before it.
@@ -189,7 +209,7 @@ enum Work {
 impl Injector {
     fn new(
         start: &Start,
-        node: Option<Node>,
+        node: Option<MemoryNode>,
         seed: u64,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, StartError> {
@@ -199,9 +219,9 @@ impl Injector {
         }
         let array = checked(array, node)?;
         let width = Width::widest();
-        let work = match start.text("load") {
-            "write" => Work::Write { kernel: FillKernel::new(Stores::Regular, width) },
-            _ => Work::Read { kernel: SumKernel::new(width), sum: 0 },
+        let work = match Load::of(start) {
+            Load::Write => InjectorWork::Write { kernel: FillKernel::new(Stores::Regular, width) },
+            Load::Read => InjectorWork::Read { kernel: SumKernel::new(width), sum: 0 },
         };
         let pause_ns = start.integer("pause");
         Ok(Self { array, work, pause_ns, pieces: 0, checked: 0, bytes: 0, stop })
@@ -218,8 +238,8 @@ impl Injector {
             let end = words.len().min(first + PIECE_WORDS);
             let piece = &mut words[first..end];
             match &mut self.work {
-                Work::Read { kernel, sum } => *sum = sum.wrapping_add(kernel.run(piece)),
-                Work::Write { kernel } => kernel.run(piece, self.pieces),
+                InjectorWork::Read { kernel, sum } => *sum = sum.wrapping_add(kernel.run(piece)),
+                InjectorWork::Write { kernel } => kernel.run(piece, self.pieces),
             }
             self.bytes += size_of_val(piece) as u64;
             self.pieces += 1;
@@ -231,29 +251,27 @@ impl Injector {
     fn verify(&mut self) -> Result<(), Failure> {
         let words = self.array.words();
         let all = words.len().div_ceil(PIECE_WORDS) as u64;
-        // How often one of the first `count` pieces was the one at `place`.
-        let often = |count: u64, place: u64| (count + all - 1 - place) / all;
         let mut expected = 0_u64;
         for (place, piece) in (0..).zip(words.chunks(PIECE_WORDS)) {
-            let times = often(self.pieces, place);
+            let times = times_at(place, self.pieces, all);
             match &self.work {
-                Work::Read { .. } => {
+                InjectorWork::Read { .. } => {
                     let sum = piece.iter().fold(0_u64, |sum, word| sum.wrapping_add(*word));
-                    let since = times - often(self.checked, place);
+                    let since = times - times_at(place, self.checked, all);
                     expected = expected.wrapping_add(sum.wrapping_mul(since));
                 }
-                Work::Write { .. } if times > 0 => {
+                InjectorWork::Write { .. } if times > 0 => {
                     let word = (times - 1) * all + place;
-                    if piece.iter().any(|it| *it != word) {
+                    if piece.iter().any(|found| *found != word) {
                         return Err(Failure(format!(
                             "memory.loaded: an injector's piece {place} does not hold {word}"
                         )));
                     }
                 }
-                Work::Write { .. } => {}
+                InjectorWork::Write { .. } => {}
             }
         }
-        if let Work::Read { sum, .. } = &mut self.work {
+        if let InjectorWork::Read { sum, .. } = &mut self.work {
             if *sum != expected {
                 let pieces = self.pieces - self.checked;
                 return Err(Failure(format!(
@@ -279,22 +297,31 @@ fn wait(pause_ns: u64, stop: &AtomicBool) {
 
 /// The team, and how long its last sample took.
 struct UnderLoad {
-    team: Team<Part>,
+    team: Team<LoadedThread>,
     stop: Arc<AtomicBool>,
     elapsed_ns: u64,
 }
 
+/// How often one of the first `count` pieces was the one at `place`, of so many that are taken in turn.
+fn times_at(place: u64, count: u64, pieces: u64) -> u64 {
+    (count + pieces - 1 - place) / pieces
+}
+
 impl UnderLoad {
-    fn new(start: &Start, cpus: Vec<usize>, node: Option<Node>) -> Result<Self, StartError> {
+    fn new(start: &Start, cpus: Vec<usize>, node: Option<MemoryNode>) -> Result<Self, StartError> {
         let stop = Arc::new(AtomicBool::new(false));
-        let (shared, start) = (Arc::clone(&stop), start.clone());
-        let build = move |index| Part::new(index, &start, node, Arc::clone(&shared));
-        Ok(Self { team: Team::on_cpus(cpus, build)?, stop, elapsed_ns: 1 })
+        let shared = Arc::clone(&stop);
+        let start = start.clone();
+        let team = Team::on_cpus(cpus, move |index| {
+            LoadedThread::new(index, &start, node, Arc::clone(&shared))
+        })?;
+        Ok(Self { team, stop, elapsed_ns: 1 })
     }
 }
 
 impl Instance for UnderLoad {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        // Before the threads begin: the walk of the sample before left it set.
         self.stop.store(false, Ordering::Relaxed);
         let start = now_ns();
         let result = self.team.run(iterations);
@@ -317,7 +344,7 @@ impl Instance for UnderLoad {
     fn values(&mut self, out: &mut [f64]) {
         let mut bytes = 0;
         self.team.each(|part| {
-            if let Part::Injects(injector) = part {
+            if let LoadedThread::Injects(injector) = part {
                 bytes += injector.bytes;
             }
         });
@@ -336,7 +363,7 @@ mod tests {
 
     use plumb_workload_testing::TestPoint;
 
-    use super::{Injector, Part, Waiter};
+    use super::{Injector, LoadedThread, Waiter};
 
     /// An injector that has worked for a while.
     fn worked(load: &str) -> Injector {
@@ -376,8 +403,8 @@ mod tests {
     #[test]
     fn a_walk_that_skipped_loads_is_found() {
         let point = TestPoint::new(crate::ALL, "memory.loaded", &[("size", "100KiB")]);
-        let part = Part::new(0, &point.start, None, Arc::default()).unwrap();
-        let Part::Waits(mut waiter) = part else { panic!("the first waits") };
+        let part = LoadedThread::new(0, &point.start, None, Arc::default()).unwrap();
+        let LoadedThread::Waits(mut waiter) = part else { panic!("the first waits") };
         Waiter::run(&mut waiter, 2);
         assert!(waiter.stop.load(Ordering::Relaxed), "its end stops the injectors");
         waiter.verify().unwrap();

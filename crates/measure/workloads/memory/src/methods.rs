@@ -9,7 +9,7 @@ pub(super) const BLOCK_BYTES: usize = 256 << 10;
 
 /// A way to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum CopyMethod {
     /// One call of the C library's memcpy.
     Libc,
     /// A loop that loads and stores a word of 8 bytes.
@@ -20,7 +20,7 @@ pub(super) enum Method {
     NonTemporal { prefetch: usize },
 }
 
-impl Method {
+impl CopyMethod {
     /// The method of this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
@@ -34,7 +34,8 @@ impl Method {
 
     /// Copies `from` to `to`, which is as long. No compiler can know that the same was copied before.
     pub(super) fn copy(self, from: &[u64], to: &mut [u64]) {
-        let (from, to) = (black_box(from), black_box(to));
+        let from = black_box(from);
+        let to = black_box(to);
         match self {
             Self::Libc => call_memcpy(from, to),
             Self::Loop => copy_words(from, to),
@@ -65,7 +66,8 @@ fn copy_blocks(from: &[u64], to: &mut [u64]) {
 #[inline(never)]
 fn copy_words(from: &[u64], to: &mut [u64]) {
     let mut words = from.len().min(to.len());
-    let (from, to) = (from.as_ptr(), to.as_mut_ptr());
+    let from = from.as_ptr();
+    let to = to.as_mut_ptr();
     let mut at = 0;
     while at < words {
         // SAFETY: `at` is below `words`, which is not above the length of either slice: the
@@ -108,7 +110,8 @@ mod stream {
     fn lines(from: &[u64], to: &mut [u64], ask: impl Fn(*const __m128i)) {
         assert!(to.as_ptr().addr().is_multiple_of(16), "stores of 16 bytes must be aligned");
         for (from, to) in from.chunks_exact(8).zip(to.chunks_exact_mut(8)) {
-            let (from, to) = (from.as_ptr().cast::<__m128i>(), to.as_mut_ptr().cast::<__m128i>());
+            let from = from.as_ptr().cast::<__m128i>();
+            let to = to.as_mut_ptr().cast::<__m128i>();
             ask(from);
             for i in 0..4 {
                 // SAFETY: both chunks hold 64 bytes, and `to` was checked to be aligned.
@@ -125,27 +128,27 @@ mod stream {
     /// Never called: the workload refuses the method where it is not built in.
     pub(super) fn copy(_: &[u64], _: &mut [u64]) {}
 
-    /// Neither.
+    /// Never called either: without streaming stores the method `nt` is refused at start.
     pub(super) fn copy_ahead(_: &[u64], _: &mut [u64], _: usize) {}
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{HAS_NON_TEMPORAL, Method};
+    use super::{CopyMethod, HAS_NON_TEMPORAL};
 
     #[test]
     fn every_method_copies_every_word() {
         let names = ["libc", "loop", "block", "nt"];
-        let ahead = Method::NonTemporal { prefetch: 1024 };
-        for method in names.iter().filter_map(|name| Method::named(name)).chain([ahead]) {
+        let ahead = CopyMethod::NonTemporal { prefetch: 1024 };
+        for method in names.iter().filter_map(|name| CopyMethod::named(name)).chain([ahead]) {
             let from: Vec<u64> = (0..100_000).map(|i| i * 7 + 1).collect();
             let mut to = vec![0; from.len()];
-            if matches!(method, Method::NonTemporal { .. }) && !HAS_NON_TEMPORAL {
+            if matches!(method, CopyMethod::NonTemporal { .. }) && !HAS_NON_TEMPORAL {
                 continue;
             }
             method.copy(&from, &mut to);
             assert!(from == to, "{method:?}");
         }
-        assert_eq!(Method::named("dumb"), None);
+        assert_eq!(CopyMethod::named("dumb"), None);
     }
 }

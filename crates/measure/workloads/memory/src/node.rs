@@ -24,9 +24,9 @@ const MPOL_BIND: libc::c_int = 2;
 
 /// A node of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Node(u32);
+pub(super) struct MemoryNode(u32);
 
-/// The parameter.
+/// The parameter `node`, the same for all workloads of this crate.
 pub(super) fn parameter() -> Parameter {
     declare::text(
         PARAMETER,
@@ -35,7 +35,7 @@ pub(super) fn parameter() -> Parameter {
     )
 }
 
-impl Node {
+impl MemoryNode {
     /// As the parameter says; none where the kernel is to choose.
     ///
     /// # Errors
@@ -75,7 +75,8 @@ impl Node {
         };
         *bits |= 1 << (self.0 % 64);
         let bits: libc::c_ulong = 64 * mask.len() as libc::c_ulong + 1;
-        let (address, bytes) = (words.as_ptr(), size_of_val(words));
+        let address = words.as_ptr();
+        let bytes = size_of_val(words);
         // SAFETY: the range is a mapping that is borrowed, the mask is alive and has that many bits; no contents change.
         let result = unsafe {
             libc::syscall(libc::SYS_mbind, address, bytes, MPOL_BIND, mask.as_ptr(), bits, 0)
@@ -102,13 +103,12 @@ impl Node {
             let mut status = [0 as libc::c_int; PAGES_A_CALL];
             // SAFETY: both lists have room for that many pages; without a list of nodes nothing is moved.
             let result = unsafe {
-                let (asked, count) = (asked.as_ptr(), asked.len());
                 let nowhere = std::ptr::null::<libc::c_int>();
                 libc::syscall(
                     libc::SYS_move_pages,
                     0,
-                    count,
-                    asked,
+                    asked.len(),
+                    asked.as_ptr(),
                     nowhere,
                     status.as_mut_ptr(),
                     0,
@@ -118,8 +118,10 @@ impl Node {
                 let error = io::Error::last_os_error();
                 return Err(StartError::Failed(format!("move_pages: where pages lie: {error}")));
             }
-            let here = |status: &&libc::c_int| u32::try_from(**status) == Ok(self.0);
-            elsewhere += asked.len() - status[..asked.len()].iter().filter(here).count();
+            // A page that is nowhere has a negative status, the number of an error.
+            let away =
+                status[..asked.len()].iter().filter(|node| u32::try_from(**node) != Ok(self.0));
+            elsewhere += away.count();
         }
         if elsewhere == 0 {
             return Ok(());
@@ -133,7 +135,7 @@ impl Node {
 }
 
 /// The node of this number among those with memory.
-fn among(wanted: u32, nodes: &[u32]) -> Result<Node, StartError> {
+fn among(wanted: u32, nodes: &[u32]) -> Result<MemoryNode, StartError> {
     if nodes.len() < 2 {
         return Err(StartError::unsupported(
             "one node: all memory of this machine is equally near",
@@ -141,7 +143,7 @@ fn among(wanted: u32, nodes: &[u32]) -> Result<Node, StartError> {
         ));
     }
     if nodes.contains(&wanted) {
-        return Ok(Node(wanted));
+        return Ok(MemoryNode(wanted));
     }
     let listed: Vec<String> = nodes.iter().map(ToString::to_string).collect();
     Err(StartError::unsupported(
@@ -169,7 +171,7 @@ mod tests {
     use plumb_protocol::StartError;
     use plumb_workload_kit::mapping::{Mapping, Pages};
 
-    use super::{HAS_MEMORY, Node, among, nodes};
+    use super::{HAS_MEMORY, MemoryNode, among, nodes};
 
     /// What a tree of /sys with this list says.
     fn captured(list: &str) -> Vec<u32> {
@@ -198,21 +200,21 @@ mod tests {
         assert!(refused(0, &[0]).starts_with("one node"));
         assert!(refused(0, &[]).starts_with("one node"));
         assert_eq!(refused(2, &[0, 8]), "node 2 has no memory; set `node` to one of 0, 8");
-        assert_eq!(among(8, &[0, 8]), Ok(Node(8)));
+        assert_eq!(among(8, &[0, 8]), Ok(MemoryNode(8)));
     }
 
     #[test]
     fn pages_that_lie_elsewhere_are_found() {
         let Some(&first) = nodes("/".as_ref()).first() else { return };
         let mut memory = Mapping::new(1 << 20, Pages::Small).unwrap();
-        Node(first).bind(memory.words()).unwrap();
-        let untouched = Node(first).check(memory.words()).unwrap_err();
+        MemoryNode(first).bind(memory.words()).unwrap();
+        let untouched = MemoryNode(first).check(memory.words()).unwrap_err();
         let StartError::Failed(why) = untouched else { panic!("{untouched:?}") };
         assert!(why.starts_with("256 of 256 pages do not lie on node"), "{why}");
         memory.words_mut().fill(1);
-        Node(first).check(memory.words()).unwrap();
-        assert!(Node(first + 1).check(memory.words()).is_err());
-        let missing = Node(1023).bind(memory.words()).unwrap_err();
+        MemoryNode(first).check(memory.words()).unwrap();
+        assert!(MemoryNode(first + 1).check(memory.words()).is_err());
+        let missing = MemoryNode(1023).bind(memory.words()).unwrap_err();
         assert!(matches!(missing, StartError::Unsupported { .. }), "{missing:?}");
     }
 }

@@ -1,13 +1,22 @@
 //! Where an array of a certain size lies in this machine's hierarchy of memory.
 
 use plumb_model::{Facts, Flag, FlagKind, Ready};
-use plumb_protocol::StartError;
+use plumb_protocol::{Start, StartError};
+use plumb_workload_kit::mapping::Pages;
 
 /// How many times the last-level cache a measurement of main memory should be (STREAM's rule).
 const TIMES_CACHE: u64 = 4;
 
 /// The largest part of memory that a workload takes: one in this many.
 const MEMORY_SHARE: u64 = 2;
+
+/// The size of pages that arrays are to have, from the parameter `pages`.
+pub(super) fn pages(start: &Start) -> Pages {
+    match start.text("pages") {
+        "huge" => Pages::Huge,
+        _ => Pages::Small,
+    }
+}
 
 /// Says in `ready` in which cache the `footprint` of arrays of `size` bytes fits, and flags a size
 /// that is neither small enough for the caches of one core nor large enough to be out of the shared

@@ -8,10 +8,10 @@ use plumb_workload_kit::threads::{Member, Team};
 use crate::arrays::{self, Arrays};
 use crate::kernels::SumKernel;
 
-/// The workload.
-pub(super) struct Read;
+/// The workload `memory.read`: its parameters and metrics, and how it starts.
+pub(super) struct MemoryRead;
 
-impl Workload for Read {
+impl Workload for MemoryRead {
     fn describe(&self) -> Description {
         Description {
             parameters: arrays::parameters(Vec::new()),
@@ -27,17 +27,18 @@ impl Workload for Read {
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let arrays = Arrays::of(start, 1)?;
         let seed = start.seed;
-        let build = move |index: usize| Reader::new(arrays, seed ^ index as u64);
-        let team = Team::placed(arrays.threads, start, build)?;
+        let team = Team::placed(arrays.threads, start, move |index: usize| {
+            ArraySum::new(arrays, seed ^ index as u64)
+        })?;
         let counted = arrays.size as u64;
         let ready =
-            arrays.ready(start, &team, counted, |reader: &Reader, see| see(&reader.from))?;
+            arrays.ready(start, &team, counted, |reader: &ArraySum, see| see(&reader.from))?;
         Ok(Started { instance: Box::new(team), ready })
     }
 }
 
 /// One thread's array.
-struct Reader {
+struct ArraySum {
     kernel: SumKernel,
     from: Mapping,
     /// What the array adds up to.
@@ -47,10 +48,10 @@ struct Reader {
     sums: u64,
 }
 
-impl Reader {
+impl ArraySum {
     fn new(arrays: Arrays, seed: u64) -> Result<Self, StartError> {
-        let word = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed);
-        let from = arrays.array(word)?;
+        // Words of which no two are equal: a sum that leaves one out or takes one twice is wrong.
+        let from = arrays.array(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed))?;
         let expected = plain_sum(from.words());
         Ok(Self { kernel: SumKernel::new(arrays.width), from, expected, sum: 0, sums: 0 })
     }
@@ -60,7 +61,7 @@ fn plain_sum(words: &[u64]) -> u64 {
     words.iter().fold(0, |sum: u64, word| sum.wrapping_add(*word))
 }
 
-impl Member for Reader {
+impl Member for ArraySum {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         for _ in 0..iterations {
             self.sum = self.sum.wrapping_add(self.kernel.run(self.from.words()));
@@ -87,13 +88,13 @@ impl Member for Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrays, Member, Reader};
+    use super::{ArraySum, Arrays, Member};
     use plumb_workload_testing::TestPoint;
 
     #[test]
     fn a_pass_that_was_not_made_or_read_something_else_is_found() {
         let point = TestPoint::new(crate::ALL, "memory.read", &[("size", "64KiB")]);
-        let mut reader = Reader::new(Arrays::of(&point.start, 1).unwrap(), 1).unwrap();
+        let mut reader = ArraySum::new(Arrays::of(&point.start, 1).unwrap(), 1).unwrap();
         reader.run(3).unwrap();
         reader.verify().unwrap();
         reader.sums = 1;

@@ -7,7 +7,7 @@ use plumb_workload_kit::mapping::Mapping;
 use plumb_workload_kit::threads::{Member, Team};
 
 use crate::arrays::{self, Arrays};
-use crate::kernels::{Stores, Stream, StreamKernel};
+use crate::kernels::{Stores, StreamKernel, StreamOperation};
 
 /// Elements are whole numbers below 2^40: whatever a kernel makes of two of them is exact.
 const ELEMENT_BITS: u32 = 40;
@@ -15,7 +15,7 @@ const ELEMENT_BITS: u32 = 40;
 /// Bytes of an element.
 const ELEMENT_BYTES: u64 = 8;
 
-/// The workload.
+/// The workload `memory.stream`: its parameters and metrics, and how it starts.
 pub(super) struct StreamLoops;
 
 impl Workload for StreamLoops {
@@ -42,12 +42,14 @@ impl Workload for StreamLoops {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (kernel, stores) = (Stream::of(start), Stores::of(start)?);
+        let kernel = StreamOperation::of(start);
+        let stores = Stores::of(start)?;
         let sources = kernel.sources();
         let arrays = Arrays::of(start, 1 + sources)?;
         let seed = start.seed;
-        let build = move |index: usize| Streamer::new(kernel, stores, arrays, seed ^ index as u64);
-        let team = Team::placed(arrays.threads, start, build)?;
+        let team = Team::placed(arrays.threads, start, move |index: usize| {
+            Streamer::new(kernel, stores, arrays, seed ^ index as u64)
+        })?;
         let counted = arrays.size as u64 * (sources as u64 + 1);
         let mut ready = arrays.ready(start, &team, counted, |member: &Streamer, see| {
             see(&member.to);
@@ -69,7 +71,7 @@ fn traffic(sources: u64, stores: Stores) -> String {
 
 /// One thread's arrays.
 struct Streamer {
-    kernel: Stream,
+    kernel: StreamOperation,
     run: StreamKernel,
     to: Mapping,
     /// One or two.
@@ -77,7 +79,12 @@ struct Streamer {
 }
 
 impl Streamer {
-    fn new(kernel: Stream, stores: Stores, arrays: Arrays, seed: u64) -> Result<Self, StartError> {
+    fn new(
+        kernel: StreamOperation,
+        stores: Stores,
+        arrays: Arrays,
+        seed: u64,
+    ) -> Result<Self, StartError> {
         let run = StreamKernel::new(kernel, stores, arrays.width);
         let to = arrays.array(|at| !at)?;
         let sources = 0..kernel.sources() as u64;
@@ -119,8 +126,9 @@ impl Member for Streamer {
     fn verify(&mut self) -> Result<(), Failure> {
         let (b, c) = self.sources();
         for (at, ((&a, &b), &c)) in self.to.words().iter().zip(b).zip(c).enumerate() {
-            let (a, b, c) = (f64::from_bits(a), f64::from_bits(b), f64::from_bits(c));
-            let expected = self.kernel.element(b, c);
+            let a = f64::from_bits(a);
+            let expected = self.kernel.element(f64::from_bits(b), f64::from_bits(c));
+            // Bit for bit: the loops round as plain code does, one operation after the other.
             if a.to_bits() != expected.to_bits() {
                 return Err(Failure(format!("memory.stream: element {at} is {a}, not {expected}")));
             }
@@ -134,13 +142,18 @@ impl Member for Streamer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrays, Member, Stores, Stream, Streamer, traffic};
+    use super::{Arrays, Member, Stores, StreamOperation, Streamer, traffic};
     use plumb_workload_testing::TestPoint;
 
     #[test]
     fn an_element_that_is_wrong_or_old_is_found() {
         let point = TestPoint::new(crate::ALL, "memory.stream", &[("size", "64KiB")]);
-        for kernel in [Stream::Triad, Stream::Copy, Stream::Scale, Stream::Add] {
+        for kernel in [
+            StreamOperation::Triad,
+            StreamOperation::Copy,
+            StreamOperation::Scale,
+            StreamOperation::Add,
+        ] {
             let arrays = Arrays::of(&point.start, 3).unwrap();
             let mut streamer = Streamer::new(kernel, Stores::Regular, arrays, 1).unwrap();
             assert!(streamer.verify().is_err(), "nothing was computed yet");

@@ -8,10 +8,10 @@ use plumb_workload_kit::threads::{Member, Team};
 use crate::arrays::{self, Arrays};
 use crate::kernels::{FillKernel, Stores};
 
-/// The workload.
-pub(super) struct Write;
+/// The workload `memory.write`: its parameters and metrics, and how it starts.
+pub(super) struct MemoryWrite;
 
-impl Workload for Write {
+impl Workload for MemoryWrite {
     fn describe(&self) -> Description {
         Description {
             parameters: arrays::parameters(vec![Stores::parameter()]),
@@ -31,8 +31,9 @@ impl Workload for Write {
         let stores = Stores::of(start)?;
         let arrays = Arrays::of(start, 1)?;
         let seed = start.seed;
-        let build = move |index: usize| Filler::new(stores, arrays, seed ^ index as u64);
-        let team = Team::placed(arrays.threads, start, build)?;
+        let team = Team::placed(arrays.threads, start, move |index: usize| {
+            Filler::new(stores, arrays, seed ^ index as u64)
+        })?;
         let counted = arrays.size as u64;
         let mut ready =
             arrays.ready(start, &team, counted, |filler: &Filler, see| see(&filler.to))?;

@@ -249,7 +249,11 @@ fn two_cpus_are_needed_where_two_work() {
 #[test]
 fn huge_pages_cost_less_a_byte_or_are_refused_in_words() {
     let _alone = alone();
-    let metrics = ALL.iter().map(|it| it.describe()).find(|it| it.id == "memory.fault").unwrap();
+    let metrics = ALL
+        .iter()
+        .map(|workload| workload.describe())
+        .find(|described| described.id == "memory.fault")
+        .unwrap();
     let settings = [("size", "4MiB"), ("pages", "huge")];
     let Some(mut huge) = started_or("memory.fault", &settings, "huge pages") else { return };
     assert!((huge.ready.work["time"] - 2.0).abs() < 0.1);
@@ -278,7 +282,7 @@ fn nodes_are_refused_where_there_is_one_and_words_where_they_are_none() {
         let why = refusal(id, point("near").try_start());
         assert_eq!(why, "`near` is no node: it is `any` or a number");
         if let Some(started) = started_or(id, &[("node", "0"), ("size", "64KiB")], "node") {
-            let bound = started.ready.notes.iter().any(|it| it.contains("bound to node 0"));
+            let bound = started.ready.notes.iter().any(|note| note.contains("bound to node 0"));
             assert!(bound, "{id}: {:?}", started.ready.notes);
         }
     }

@@ -10,11 +10,11 @@ use plumb_protocol::{Failure, Start, StartError};
 /// Resident memory and page tables of this process, as the kernel tells them.
 pub(crate) fn residence() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let field = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line.map_or("unknown", str::trim).to_owned()
-    };
-    format!("{} resident, {} page tables", field("VmRSS:"), field("VmPTE:"))
+    format!("{} resident, {} page tables", field(&status, "VmRSS:"), field(&status, "VmPTE:"))
+}
+
+fn field<'s>(status: &'s str, name: &str) -> &'s str {
+    status.lines().find_map(|line| line.strip_prefix(name)).map_or("unknown", str::trim)
 }
 
 /// Touched memory in pages of base size, so that its page tables have to be copied.
@@ -43,11 +43,11 @@ impl Ballast {
         if size == 0 {
             return Ok(Self { memory: None });
         }
-        let (protection, flags) =
-            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new anonymous mapping at an address of the kernel's choice.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
-        let start = NonNull::new(start)
+        let mapped = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
+        let start = NonNull::new(mapped)
             .filter(|start| start.as_ptr() != libc::MAP_FAILED)
             .ok_or_else(|| Failure::last_os_error(format!("mapping {size} bytes")))?;
         let ballast = Self { memory: Some((start, size)) };

@@ -13,12 +13,12 @@ use plumb_workload_kit::spawn::{
 };
 
 /// Letters of what an untimed command says last that a failure repeats.
-const SAID: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
-/// The workload.
-pub(crate) struct Command;
+/// The workload `process.command`: its parameters and metrics, and how it starts.
+pub(crate) struct ProcessCommand;
 
-impl Workload for Command {
+impl Workload for ProcessCommand {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
@@ -60,7 +60,7 @@ impl Workload for Command {
             program => program,
         };
         let untimed = Untimed::of(start, &values);
-        // It may well make the program.
+        // Before the program is looked for: `setup` may well make it.
         untimed.run("setup", &untimed.setup)?;
         let path = find_program(first).map_err(|failure| missing(failure, first))?;
         let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
@@ -79,7 +79,7 @@ impl Workload for Command {
     }
 }
 
-impl Command {
+impl ProcessCommand {
     /// The command's own parameters, as they stand in it, with their values.
     fn values(&self, start: &Start) -> Vec<(String, String)> {
         let description = self.describe();
@@ -139,12 +139,11 @@ struct Untimed {
 
 impl Untimed {
     fn of(start: &Start, values: &[(String, String)]) -> Self {
-        let text = |name| filled(start.text(name), values);
         Self {
-            setup: text("setup"),
-            before_each: text("before_each"),
-            after_each: text("after_each"),
-            cleanup: text("cleanup"),
+            setup: filled(start.text("setup"), values),
+            before_each: filled(start.text("before_each"), values),
+            after_each: filled(start.text("after_each"), values),
+            cleanup: filled(start.text("cleanup"), values),
         }
     }
 
@@ -154,29 +153,36 @@ impl Untimed {
             return Ok(());
         }
         let mut shell = process::Command::new("/bin/sh");
+        // Standard error is kept for the message if it fails; nobody reads the rest.
         shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null());
-        let failed = |how: &str| Failure(format!("{name} failed: {command}: {how}"));
-        let output = shell.output().map_err(|error| failed(&error.to_string()))?;
+        let output = shell
+            .output()
+            .map_err(|error| Failure(format!("{name} failed: {command}: {error}")))?;
         if output.status.success() {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        let last = said.trim().lines().last().unwrap_or_default();
-        let last: String = last.chars().take(SAID).collect();
-        let how = describe_end(output.status);
-        Err(failed(&if last.is_empty() { how } else { format!("{how}: {last}") }))
+        let last: String =
+            said.trim().lines().last().unwrap_or_default().chars().take(MAX_SHOWN_CHARS).collect();
+        let colon = if last.is_empty() { "" } else { ": " };
+        Err(Failure(format!(
+            "{name} failed: {command}: {}{colon}{last}",
+            describe_end(output.status)
+        )))
     }
 
     fn notes(&self) -> Vec<String> {
-        let note = |(when, command): (&str, &String)| format!("untimed, {when}: {command}");
         let all = [
             ("before the first run of a worker", &self.setup),
             ("before each run", &self.before_each),
             ("after each run", &self.after_each),
             ("after the last run of a worker", &self.cleanup),
         ];
-        let mut notes: Vec<String> =
-            all.into_iter().filter(|(_, command)| !command.is_empty()).map(note).collect();
+        let mut notes: Vec<String> = all
+            .into_iter()
+            .filter(|(_, command)| !command.is_empty())
+            .map(|(when, command)| format!("untimed, {when}: {command}"))
+            .collect();
         if !(self.before_each.is_empty() && self.after_each.is_empty()) {
             notes.push("the share of CPU time covers what runs between, too".to_owned());
         }

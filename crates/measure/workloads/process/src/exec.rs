@@ -24,7 +24,7 @@ use crate::fork::reap;
 use crate::lean::{keep_one_heap, leave_out_signal_stack};
 use crate::static_program::StaticProgram;
 
-/// The workload.
+/// The workload `process.exec`: its parameters and metrics, and how it starts.
 pub(crate) struct Exec;
 
 impl Workload for Exec {
@@ -74,44 +74,47 @@ impl Workload for Exec {
         let ballast = Ballast::resident(start)?;
         let folder = if start.scratch.is_empty() { &start.dir } else { &start.scratch };
         let program = StaticProgram::create(Path::new(folder))?;
-        let make = match start.text("method") {
-            "vfork" => vfork,
-            "fork" => fork,
-            "clone3" => clone3,
-            _ => posix_spawn,
-        };
-        rehearse(&Call::new(&program), make)?;
+        let make = make_of(start);
+        rehearse(&ExecCall::new(&program), make)?;
         let path = program.path().to_owned();
         if threads > 1 {
             keep_one_heap();
         }
-        let build = move |index| {
+        let team = Team::placed(threads, start, move |index| {
             if index > 0 {
                 leave_out_signal_stack();
             }
-            Ok(Starter { call: Call::of(path.clone()), make, made: 0 })
-        };
-        let team = Team::placed(threads, start, build)?;
+            Ok(Starter { call: ExecCall::of(path.clone()), make, made: 0 })
+        })?;
         let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
         ready.notes.push(format!("parent: {}", residence()));
         threads::describe(threads, start, &mut ready)?;
         let starting = Starting { team, _program: program, _ballast: ballast };
-        let starting = Switching::beside(starting, threads);
-        Ok(Started { instance: Box::new(starting), ready })
+        Ok(Started { instance: Box::new(Switching::beside(starting, threads)), ready })
     }
 }
 
 /// A process that becomes the program of this call; -1, and why in errno, where there is none.
-type Make = fn(&Call) -> libc::pid_t;
+type MakeProcess = fn(&ExecCall) -> libc::pid_t;
+
+/// How the process is made, from the parameter `method`.
+fn make_of(start: &Start) -> MakeProcess {
+    match start.text("method") {
+        "vfork" => vfork,
+        "fork" => fork,
+        "clone3" => clone3,
+        _ => posix_spawn,
+    }
+}
 
 /// How a child ends that could not become the program.
 const NOT_STARTED: c_int = 127;
 
 /// How long a file may be busy that another process still holds open for writing.
-const BUSY: Duration = Duration::from_secs(1);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Starts the program once, to see that it can be.
-fn rehearse(call: &Call, make: Make) -> Result<(), StartError> {
+fn rehearse(call: &ExecCall, make: MakeProcess) -> Result<(), StartError> {
     let begun = Instant::now();
     loop {
         let pid = make(call);
@@ -130,7 +133,7 @@ fn rehearse(call: &Call, make: Make) -> Result<(), StartError> {
             },
         };
         // A program that was written a moment ago is busy while a child of another thread holds it open.
-        if begun.elapsed() > BUSY {
+        if begun.elapsed() > BUSY_TIMEOUT {
             return Err(StartError::unsupported(
                 format!("the static program does not run: {}", failure.0),
                 "a scratch folder on a filesystem without noexec (TMPDIR)",
@@ -141,13 +144,13 @@ fn rehearse(call: &Call, make: Make) -> Result<(), StartError> {
 }
 
 /// All that execve needs, laid out. Another one for each thread, because the argument changes.
-struct Call {
+struct ExecCall {
     path: CString,
     /// The argument's first byte is the status with which the program ends.
     argument: [u8; 2],
 }
 
-impl Call {
+impl ExecCall {
     fn new(program: &StaticProgram) -> Self {
         Self::of(program.path().to_owned())
     }
@@ -178,17 +181,16 @@ impl Call {
     }
 }
 
-fn posix_spawn(call: &Call) -> libc::pid_t {
-    let (mut pid, environment) = (-1, [std::ptr::null_mut()]);
+fn posix_spawn(call: &ExecCall) -> libc::pid_t {
+    let mut pid = -1;
+    let environment = [std::ptr::null_mut()];
     let arguments = call.arguments().map(<*const c_char>::cast_mut);
     // SAFETY: all pointers are to live objects; path and arguments end in NUL, both lists in a null pointer.
     let errno = unsafe {
-        let pid = &raw mut pid;
-        let (path, none) = (call.path.as_ptr(), std::ptr::null());
         libc::posix_spawn(
-            pid,
-            path,
-            none,
+            &raw mut pid,
+            call.path.as_ptr(),
+            std::ptr::null(),
             std::ptr::null(),
             arguments.as_ptr(),
             environment.as_ptr(),
@@ -202,7 +204,7 @@ fn posix_spawn(call: &Call) -> libc::pid_t {
     -1
 }
 
-fn fork(call: &Call) -> libc::pid_t {
+fn fork(call: &ExecCall) -> libc::pid_t {
     // SAFETY: the child makes system calls and nothing else, until it is another program or has ended.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
@@ -214,10 +216,10 @@ fn fork(call: &Call) -> libc::pid_t {
 /// The child of `vfork`: `call` is one.
 extern "C" fn become_program(call: *mut c_void) -> c_int {
     // SAFETY: the parent, which stands still, holds the call alive.
-    unsafe { (*call.cast::<Call>()).exec() }
+    unsafe { (*call.cast::<ExecCall>()).exec() }
 }
 
-fn vfork(call: &Call) -> libc::pid_t {
+fn vfork(call: &ExecCall) -> libc::pid_t {
     // On this stack, on which nothing else happens until the child has become the program.
     let mut stack = [MaybeUninit::<u128>::uninit(); 256];
     let argument = std::ptr::from_ref(call).cast_mut().cast();
@@ -227,7 +229,7 @@ fn vfork(call: &Call) -> libc::pid_t {
     unsafe { libc::clone(become_program, stack.as_mut_ptr_range().end.cast(), flags, argument) }
 }
 
-fn clone3(call: &Call) -> libc::pid_t {
+fn clone3(call: &ExecCall) -> libc::pid_t {
     // SAFETY: plain numbers, for which zero means nothing asked for.
     let mut arguments: libc::clone_args = unsafe { std::mem::zeroed() };
     arguments.exit_signal = libc::SIGCHLD.unsigned_abs().into();
@@ -244,8 +246,8 @@ fn clone3(call: &Call) -> libc::pid_t {
 
 /// One thread's programs.
 struct Starter {
-    call: Call,
-    make: Make,
+    call: ExecCall,
+    make: MakeProcess,
     made: u32,
 }
 
@@ -290,23 +292,25 @@ impl Instance for Starting {
 
 #[cfg(test)]
 mod tests {
-    use super::{Call, Make, NOT_STARTED, clone3, fork, posix_spawn, reap, rehearse, vfork};
+    use super::{
+        ExecCall, MakeProcess, NOT_STARTED, clone3, fork, posix_spawn, reap, rehearse, vfork,
+    };
     use crate::static_program::StaticProgram;
 
     #[test]
     fn each_method_starts_the_program_and_a_wrong_end_is_caught() {
         let folder = tempfile::tempdir().unwrap();
         let program = StaticProgram::create(folder.path()).unwrap();
-        let mut call = Call::new(&program);
-        for make in [posix_spawn as Make, vfork, fork, clone3] {
+        let mut call = ExecCall::new(&program);
+        for make in [posix_spawn as MakeProcess, vfork, fork, clone3] {
             rehearse(&call, make).unwrap();
             call.argument[0] = 77;
             reap(make(&call), 77).unwrap();
             assert!(reap(make(&call), 78).is_err(), "another status");
         }
         // Nothing else can be executed under that name.
-        let gone = Call::of(c"/no/such/program".into());
-        for make in [vfork as Make, fork, clone3] {
+        let gone = ExecCall::of(c"/no/such/program".into());
+        for make in [vfork as MakeProcess, fork, clone3] {
             assert!(reap(make(&gone), 1).is_err());
             reap(make(&gone), NOT_STARTED).unwrap();
         }

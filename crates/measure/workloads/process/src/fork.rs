@@ -15,7 +15,7 @@ use plumb_workload_kit::threads::{self, Member, Team};
 use crate::ballast::{Ballast, residence};
 use crate::lean::{keep_one_heap, leave_out_signal_stack};
 
-/// The workload.
+/// The workload `process.fork`: its parameters and metrics, and how it starts.
 pub(crate) struct Fork;
 
 impl Workload for Fork {
@@ -78,7 +78,7 @@ impl Workload for Fork {
 }
 
 /// Makes a child that ends at once with this status.
-trait Make: Send + 'static {
+trait MakeChild: Send + 'static {
     fn make(&mut self, status: c_int) -> libc::pid_t;
 }
 
@@ -86,7 +86,7 @@ struct PlainFork {
     end: unsafe extern "C" fn(c_int) -> !,
 }
 
-impl Make for PlainFork {
+impl MakeChild for PlainFork {
     #[inline]
     fn make(&mut self, status: c_int) -> libc::pid_t {
         // SAFETY: the child does nothing but end. `_exit` is one system call. `exit` is not on POSIX's
@@ -121,7 +121,7 @@ extern "C" fn end(status: *mut c_void) -> c_int {
     unsafe { libc::_exit(status) }
 }
 
-impl Make for Vfork {
+impl MakeChild for Vfork {
     #[inline]
     fn make(&mut self, status: c_int) -> libc::pid_t {
         let argument = std::ptr::without_provenance_mut(usize::try_from(status).unwrap_or(0));
@@ -138,7 +138,7 @@ struct Parent<M> {
     made: u32,
 }
 
-impl<M: Make> Member for Parent<M> {
+impl<M: MakeChild> Member for Parent<M> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         for _ in 0..iterations {
             self.made = self.made.wrapping_add(1);
@@ -164,7 +164,7 @@ struct Forking<M> {
     _ballast: Ballast,
 }
 
-impl<M: Make> Forking<M> {
+impl<M: MakeChild> Forking<M> {
     fn start(
         start: &Start,
         ballast: Ballast,
@@ -175,13 +175,12 @@ impl<M: Make> Forking<M> {
         if threads > 1 {
             keep_one_heap();
         }
-        let build = move |index| {
+        let team = Team::placed(threads, start, move |index| {
             if index > 0 {
                 leave_out_signal_stack();
             }
             Ok(Parent { make: make(), made: 0 })
-        };
-        let team = Team::placed(threads, start, build)?;
+        })?;
         let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
         ready.notes.push(format!("parent: {}", residence()));
         threads::describe(threads, start, &mut ready)?;
@@ -190,7 +189,7 @@ impl<M: Make> Forking<M> {
     }
 }
 
-impl<M: Make> Instance for Forking<M> {
+impl<M: MakeChild> Instance for Forking<M> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.team.run(iterations)
     }
@@ -221,12 +220,12 @@ pub(crate) fn reap(pid: libc::pid_t, wanted: c_int) -> Result<(), Failure> {
 mod tests {
     use std::sync::atomic::{AtomicI32, Ordering};
 
-    use super::{Make, PlainFork, Vfork, reap};
+    use super::{MakeChild, PlainFork, Vfork, reap};
 
     #[test]
     fn a_child_that_ended_otherwise_is_caught() {
         let plain = &mut PlainFork { end: libc::_exit };
-        for make in [plain as &mut dyn Make, &mut Vfork::new()] {
+        for make in [plain as &mut dyn MakeChild, &mut Vfork::new()] {
             reap(make.make(7), 7).unwrap();
             assert!(reap(make.make(7), 8).is_err());
         }

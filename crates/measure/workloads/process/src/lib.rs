@@ -11,4 +11,5 @@ mod static_program;
 mod thread;
 
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[&fork::Fork, &exec::Exec, &thread::Thread, &command::Command];
+pub const ALL: &[&dyn Workload] =
+    &[&fork::Fork, &exec::Exec, &thread::ThreadCreation, &command::ProcessCommand];

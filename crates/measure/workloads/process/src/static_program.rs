@@ -43,39 +43,38 @@ const CODE: (&[u8], u16) = (
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const CODE: (&[u8], u16) = (&[], 0);
 
-/// The file.
+/// The bytes of the ELF file: headers, then the code.
 fn elf() -> Vec<u8> {
     let (code, machine) = CODE;
     let size = HEADERS + code.len() as u64;
     let mut file = b"\x7fELF\x02\x01\x01".to_vec();
     file.resize(16, 0);
-    let mut put = |bytes: &[u8]| file.extend_from_slice(bytes);
-    put(&2_u16.to_le_bytes()); // an executable
-    put(&machine.to_le_bytes());
-    put(&1_u32.to_le_bytes());
-    put(&(ADDRESS + HEADERS).to_le_bytes()); // where it begins
-    put(&64_u64.to_le_bytes()); // where the program headers are
-    put(&0_u64.to_le_bytes());
-    put(&0_u32.to_le_bytes());
+    file.extend_from_slice(&2_u16.to_le_bytes()); // an executable
+    file.extend_from_slice(&machine.to_le_bytes());
+    file.extend_from_slice(&1_u32.to_le_bytes());
+    file.extend_from_slice(&(ADDRESS + HEADERS).to_le_bytes()); // where it begins
+    file.extend_from_slice(&64_u64.to_le_bytes()); // where the program headers are
+    file.extend_from_slice(&0_u64.to_le_bytes());
+    file.extend_from_slice(&0_u32.to_le_bytes());
     // Sizes of the headers, and how many there are: 2 for the program, none for sections.
     for half in [64_u16, 56, 2, 64, 0, 0] {
-        put(&half.to_le_bytes());
+        file.extend_from_slice(&half.to_le_bytes());
     }
     // The whole file, to be read and executed; a stack that is not executed.
     for (kind, flags, at, size, alignment) in
         [(1_u32, 5_u32, ADDRESS, size, ALIGNMENT), (0x6474_e551, 6, 0, 0, 16)]
     {
-        put(&kind.to_le_bytes());
-        put(&flags.to_le_bytes());
+        file.extend_from_slice(&kind.to_le_bytes());
+        file.extend_from_slice(&flags.to_le_bytes());
         for word in [0, at, at, size, size, alignment] {
-            put(&word.to_le_bytes());
+            file.extend_from_slice(&word.to_le_bytes());
         }
     }
-    put(code);
+    file.extend_from_slice(code);
     file
 }
 
-/// It, in a folder of its own that goes with it.
+/// The program, in a folder that is removed with it.
 pub(crate) struct StaticProgram {
     path: CString,
     _folder: Folder,
@@ -98,8 +97,8 @@ impl StaticProgram {
         let written = fs::write(&path, elf())
             .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
         written.map_err(|error| Failure::io(format!("writing {}", path.display()), &error))?;
-        let path = CString::new(path.as_os_str().as_bytes());
-        let path = path.map_err(|_| Failure("a folder's name holds a NUL byte".into()))?;
+        let path = CString::new(path.as_os_str().as_bytes())
+            .map_err(|_| Failure("a folder's name holds a NUL byte".into()))?;
         Ok(Self { path, _folder: folder })
     }
 

@@ -15,10 +15,10 @@ use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::switches::{Switching, switches};
 use plumb_workload_kit::threads::{self, Member, Team};
 
-/// The workload.
-pub(crate) struct Thread;
+/// The workload `process.thread`: its parameters and metrics, and how it starts.
+pub(crate) struct ThreadCreation;
 
-impl Workload for Thread {
+impl Workload for ThreadCreation {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
@@ -49,9 +49,10 @@ impl Workload for Thread {
         let stack = within(start, "stack", libc::PTHREAD_STACK_MIN, 1 << 40)?;
         room_for_tasks(2 * threads as u64 - 1)?;
         // Once, to see that it can be.
-        Maker { attributes: Attributes::new(stack)?, made: 0 }.run(1)?;
-        let build = move |_| Ok(Maker { attributes: Attributes::new(stack)?, made: 0 });
-        let team = Team::placed(threads, start, build)?;
+        Maker { attributes: ThreadAttributes::new(stack)?, made: 0 }.run(1)?;
+        let team = Team::placed(threads, start, move |_| {
+            Ok(Maker { attributes: ThreadAttributes::new(stack)?, made: 0 })
+        })?;
         let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
         threads::describe(threads, start, &mut ready)?;
         let making = Switching::beside(Making { team }, threads);
@@ -60,12 +61,12 @@ impl Workload for Thread {
 }
 
 /// What a thread is made with. Boxed, because C keeps no track of a move.
-struct Attributes(Box<libc::pthread_attr_t>);
+struct ThreadAttributes(Box<libc::pthread_attr_t>);
 
 // SAFETY: plain memory that only its owner uses.
-unsafe impl Send for Attributes {}
+unsafe impl Send for ThreadAttributes {}
 
-impl Attributes {
+impl ThreadAttributes {
     fn new(stack: usize) -> Result<Self, Failure> {
         // SAFETY: a plain C struct, which the next call initialises.
         let mut attributes = Self(Box::new(unsafe { std::mem::zeroed() }));
@@ -81,7 +82,7 @@ impl Attributes {
     }
 }
 
-impl Drop for Attributes {
+impl Drop for ThreadAttributes {
     fn drop(&mut self) {
         // SAFETY: was initialised in `new`.
         unsafe { libc::pthread_attr_destroy(&raw mut *self.0) };
@@ -99,7 +100,7 @@ extern "C" fn give_back(number: *mut c_void) -> *mut c_void {
 
 /// One thread's threads.
 struct Maker {
-    attributes: Attributes,
+    attributes: ThreadAttributes,
     made: usize,
 }
 
@@ -162,12 +163,12 @@ impl Instance for Making {
 
 #[cfg(test)]
 mod tests {
-    use super::{Attributes, check};
+    use super::{ThreadAttributes, check};
 
     #[test]
     fn a_thread_that_did_not_run_is_caught() {
         check(8, 7).unwrap();
         assert_eq!(check(0, 7).unwrap_err().0, "a thread that was given 7 gave back 0");
-        assert!(Attributes::new(1).is_err(), "no stack of a byte");
+        assert!(ThreadAttributes::new(1).is_err(), "no stack of a byte");
     }
 }

@@ -65,44 +65,48 @@ fn assert_distinct<'n>(id: &str, names: impl Iterator<Item = &'n String>) {
 #[test]
 fn descriptions_are_well_formed() {
     let all = described();
-    let ids: BTreeSet<&str> = all.iter().map(|(_, it)| it.id.as_str()).collect();
+    let ids: BTreeSet<&str> = all.iter().map(|(_, description)| description.id.as_str()).collect();
     assert_eq!(ids.len(), all.len(), "ids are distinct");
-    for (_, it) in &all {
-        let id = &it.id;
+    for (_, description) in &all {
+        let id = &description.id;
         let (_, name) = id.split_once('.').unwrap();
-        assert!(is_word(it.family()) && name.chars().all(|c| c.is_ascii_alphanumeric()), "{id}");
-        assert!(it.version >= 1 && it.roles.contains(&Role::Workload), "{id}");
-        assert!(it.audit_class.is_some(), "{id}: no noise floor counts for it");
-        assert_distinct(id, it.parameters.iter().map(|parameter| &parameter.name));
-        assert_distinct(id, it.metrics.iter().map(|metric| &metric.name));
-        assert!(it.primary().is_some_and(|metric| metric.kind != Kind::Histogram), "{id}");
-        let keys = it.fixture.iter().flatten().chain(&it.ceiling);
-        keys.for_each(|name| assert!(it.parameter(name).is_some(), "{id}: `{name}`"));
-        let ceiling = it.ceiling.as_ref().and_then(|name| it.parameter(name));
+        assert!(
+            is_word(description.family()) && name.chars().all(|c| c.is_ascii_alphanumeric()),
+            "{id}"
+        );
+        assert!(description.version >= 1 && description.roles.contains(&Role::Workload), "{id}");
+        assert!(description.audit_class.is_some(), "{id}: no noise floor counts for it");
+        assert_distinct(id, description.parameters.iter().map(|parameter| &parameter.name));
+        assert_distinct(id, description.metrics.iter().map(|metric| &metric.name));
+        assert!(description.primary().is_some_and(|metric| metric.kind != Kind::Histogram), "{id}");
+        let keys = description.fixture.iter().flatten().chain(&description.ceiling);
+        keys.for_each(|name| assert!(description.parameter(name).is_some(), "{id}: `{name}`"));
+        let ceiling = description.ceiling.as_ref().and_then(|name| description.parameter(name));
         assert!(ceiling.is_none_or(|parameter| parameter.kind == ParameterType::Choice), "{id}");
-        let summaries = it.parameters.iter().map(|parameter| &parameter.summary);
-        let summaries = summaries.chain(it.metrics.iter().map(|metric| &metric.summary));
-        for summary in summaries.chain([&it.summary]) {
+        let summaries = description.parameters.iter().map(|parameter| &parameter.summary);
+        let summaries = summaries.chain(description.metrics.iter().map(|metric| &metric.summary));
+        for summary in summaries.chain([&description.summary]) {
             assert!(!summary.is_empty() && !summary.ends_with('.'), "{id}: `{summary}`");
         }
-        for needed in &it.requirements {
+        for needed in &description.requirements {
             assert!(!needed.why.is_empty() && !needed.fix.is_empty(), "{id}: {needed:?}");
         }
-        let text = serde_json::to_string(it).unwrap();
-        assert_eq!(serde_json::from_str::<Description>(&text).unwrap(), *it, "{id}");
+        let text = serde_json::to_string(description).unwrap();
+        assert_eq!(serde_json::from_str::<Description>(&text).unwrap(), *description, "{id}");
     }
 }
 
 #[test]
 fn manuals_name_everything() {
-    for (workload, it) in described() {
-        let (id, manual) = (&it.id, workload.manual());
+    for (workload, description) in described() {
+        let id = &description.id;
+        let manual = workload.manual();
         assert!(manual.starts_with(&format!("# {id}\n")), "{id}: the manual begins with its name");
-        let parameters = it.parameters.iter().map(|parameter| &parameter.name);
-        for name in parameters.chain(it.metrics.iter().map(|metric| &metric.name)) {
+        let parameters = description.parameters.iter().map(|parameter| &parameter.name);
+        for name in parameters.chain(description.metrics.iter().map(|metric| &metric.name)) {
             assert!(manual.contains(&format!("`{name}`")), "{id}: `{name}` is not in the manual");
         }
-        for value in it.parameters.iter().flat_map(|parameter| &parameter.allowed) {
+        for value in description.parameters.iter().flat_map(|parameter| &parameter.allowed) {
             assert!(manual.contains(&value.to_string()), "{id}: {value} is not in the manual");
         }
     }
@@ -110,43 +114,45 @@ fn manuals_name_everything() {
 
 /// The quick point of a workload, with fixture and far end; none where it says that it can't run here, why,
 /// and what to do.
-fn quick(it: &Description, folder: &Path) -> Option<TestPoint<'static>> {
-    let settings =
-        QUICK.iter().filter(|(id, ..)| *id == it.id).map(|&(_, name, value)| (name, value));
+fn quick(description: &Description, folder: &Path) -> Option<TestPoint<'static>> {
+    let settings = QUICK
+        .iter()
+        .filter(|(id, ..)| *id == description.id)
+        .map(|&(_, name, value)| (name, value));
     let all: &'static [&'static dyn Workload] = builtin().leak();
-    let point = TestPoint::new(all, &it.id, &settings.collect::<Vec<_>>());
+    let point = TestPoint::new(all, &description.id, &settings.collect::<Vec<_>>());
     let mut point = point.in_folder(folder);
     let sink = helper_process(folder, "plumb", SINK, "far_end_of_a_session");
     point.start.facts.plumb = sink.display().to_string();
-    let prepared = if it.fixture.is_some() { point.prepare() } else { Ok(()) };
-    let served =
-        prepared.and_then(|()| if it.can_be(Role::Server) { point.serve() } else { Ok(()) });
-    runs_here(it, served).map(|()| point)
+    let prepared = if description.fixture.is_some() { point.prepare() } else { Ok(()) };
+    let served = prepared
+        .and_then(|()| if description.can_be(Role::Server) { point.serve() } else { Ok(()) });
+    runs_here(description, served).map(|()| point)
 }
 
-fn runs_here<T>(it: &Description, result: Result<T, StartError>) -> Option<T> {
+fn runs_here<T>(description: &Description, result: Result<T, StartError>) -> Option<T> {
     match result {
         Ok(started) => Some(started),
         Err(StartError::Unsupported { why, fix }) => {
-            assert!(!why.is_empty() && !fix.is_empty(), "{}: {why}; {fix}", it.id);
+            assert!(!why.is_empty() && !fix.is_empty(), "{}: {why}; {fix}", description.id);
             None
         }
-        Err(StartError::Failed(why)) => panic!("{}: {why}", it.id),
+        Err(StartError::Failed(why)) => panic!("{}: {why}", description.id),
     }
 }
 
 /// Each workload with its quick point started.
 fn for_each_started(mut test: impl FnMut(&Description, &TestPoint, Started)) {
-    for (_, it) in described() {
+    for (_, description) in described() {
         let folder = tempfile::tempdir().unwrap();
-        let Some(mut point) = quick(&it, folder.path()) else { continue };
-        if let Some(started) = runs_here(&it, point.try_start()) {
-            test(&it, &point, started);
+        let Some(mut point) = quick(&description, folder.path()) else { continue };
+        if let Some(started) = runs_here(&description, point.try_start()) {
+            test(&description, &point, started);
         }
         point.clean();
         std::fs::remove_file(folder.path().join("plumb")).unwrap();
         let left = std::fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(left, 0, "{}: something is left behind", it.id);
+        assert_eq!(left, 0, "{}: something is left behind", description.id);
     }
 }
 
@@ -155,40 +161,50 @@ fn defaults_start_or_say_why_not() {
     let _alone = alone();
     let all: &'static [&'static dyn Workload] = builtin().leak();
     // A fixture of the default size takes long to lay out; its quick point is started below.
-    for (_, it) in described().iter().filter(|(_, it)| it.fixture.is_none()) {
-        let mut point = TestPoint::new(all, &it.id, &[]).in_folder(&std::env::temp_dir());
-        if it.can_be(Role::Server) {
-            point.serve().unwrap_or_else(|error| panic!("{}: {error:?}", it.id));
+    for (_, description) in
+        described().iter().filter(|(_, description)| description.fixture.is_none())
+    {
+        let mut point = TestPoint::new(all, &description.id, &[]).in_folder(&std::env::temp_dir());
+        if description.can_be(Role::Server) {
+            point.serve().unwrap_or_else(|error| panic!("{}: {error:?}", description.id));
         }
-        let _started = runs_here(it, point.try_start());
+        let _started = runs_here(description, point.try_start());
     }
 }
 
 #[test]
 fn metrics_that_are_declared_are_reported() {
     let _alone = alone();
-    for_each_started(|it, _, mut started| {
+    for_each_started(|description, _, mut started| {
         let mut names: BTreeSet<&str> = started.instance.value_names().iter().copied().collect();
         names.extend(started.instance.distributions().iter().map(Distribution::name));
         let without = started.ready.without.clone();
         let lacks = |name: &String| without.contains(name);
-        let declared = it.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
+        let declared =
+            description.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
         let declared = declared.filter(|metric| !lacks(&metric.name));
         let declared: BTreeSet<&str> = declared.map(|metric| metric.name.as_str()).collect();
-        assert_eq!(names, declared, "{}", it.id);
-        if it.id.starts_with("classic.bonnie") {
+        assert_eq!(names, declared, "{}", description.id);
+        if description.id.starts_with("classic.bonnie") {
             // bonnie++ rates nothing that takes less than half a second: on a quick disk it says no figure here.
             return;
         }
         let fixed = started.instance.fixed_iterations();
         let asked: &[u64] = if fixed { &[1] } else { &[1, 2] };
         let taken = samples(&mut started, asked);
-        assert_eq!(taken.iterations, asked, "{}", it.id);
-        assert!(fixed || it.sample_is == SampleIs::Iteration, "{}", it.id);
-        for metric in it.metrics.iter().filter(|metric| !lacks(&metric.name)) {
+        assert_eq!(taken.iterations, asked, "{}", description.id);
+        assert!(fixed || description.sample_is == SampleIs::Iteration, "{}", description.id);
+        for metric in description.metrics.iter().filter(|metric| !lacks(&metric.name)) {
             if metric.kind == Kind::Histogram {
-                let counted = taken.histograms[&metric.name].iter().map(|it| it.counts().unwrap());
-                assert!(counted.clone().all(|it| !it.is_empty()), "{}/{}", it.id, metric.name);
+                let counted = taken.histograms[&metric.name]
+                    .iter()
+                    .map(|histogram| histogram.counts().unwrap());
+                assert!(
+                    counted.clone().all(|counts| !counts.is_empty()),
+                    "{}/{}",
+                    description.id,
+                    metric.name
+                );
                 continue;
             }
             // It is of the trials of a search, not of samples.
@@ -197,7 +213,12 @@ fn metrics_that_are_declared_are_reported() {
             }
             let work = started.ready.work.get(&metric.name).copied().unwrap_or(1.0);
             let values = taken.metric(metric, work).unwrap();
-            assert!(values.iter().all(|value| value.is_finite()), "{}/{}", it.id, metric.name);
+            assert!(
+                values.iter().all(|value| value.is_finite()),
+                "{}/{}",
+                description.id,
+                metric.name
+            );
         }
     });
 }
@@ -205,7 +226,7 @@ fn metrics_that_are_declared_are_reported() {
 #[test]
 fn more_iterations_take_longer_in_proportion() {
     let _alone = alone();
-    for_each_started(|it, _, mut started| {
+    for_each_started(|description, _, mut started| {
         if started.instance.fixed_iterations() {
             return;
         }
@@ -213,7 +234,7 @@ fn more_iterations_take_longer_in_proportion() {
         while fastest_ns(&mut started, k) < 500_000.0 {
             k *= 2;
         }
-        assert_ratio(&format!("{}: {k} iterations", it.id), 2.5..6.0, || {
+        assert_ratio(&format!("{}: {k} iterations", description.id), 2.5..6.0, || {
             fastest_ns(&mut started, 4 * k) / fastest_ns(&mut started, k)
         });
     });
@@ -240,13 +261,13 @@ fn conversation(
 #[test]
 fn a_whole_invocation_goes_over_the_line_protocol() {
     let _alone = alone();
-    for_each_started(|it, point, started| {
+    for_each_started(|description, point, started| {
         // A sample that is a process may take long; the family `process` has such a conversation.
         if started.instance.fixed_iterations() {
             return;
         }
         drop(started);
-        let workload = plumb_workloads::find(&it.id).unwrap();
+        let workload = plumb_workloads::find(&description.id).unwrap();
         let replies = conversation(
             workload,
             point,
@@ -257,33 +278,44 @@ fn a_whole_invocation_goes_over_the_line_protocol() {
             ],
         );
         let types: Vec<&str> = replies.iter().filter_map(|line| line["type"].as_str()).collect();
-        assert_eq!(types, ["ready", "calibrated", "samples", "done"], "{}: {replies:?}", it.id);
+        assert_eq!(
+            types,
+            ["ready", "calibrated", "samples", "done"],
+            "{}: {replies:?}",
+            description.id
+        );
     });
 }
 
 #[test]
 fn a_load_streams_the_metrics_that_it_declares() {
     let _alone = alone();
-    for_each_started(|it, point, started| {
+    for_each_started(|description, point, started| {
         let without = started.ready.without.clone();
         drop(started);
-        if !it.can_be(Role::Load) {
+        if !description.can_be(Role::Load) {
             return;
         }
-        let workload = plumb_workloads::find(&it.id).unwrap();
+        let workload = plumb_workloads::find(&description.id).unwrap();
         let replies = stream(workload, point);
-        let samples: Vec<_> = replies.iter().filter(|it| it["type"] == "samples").collect();
-        assert!(!samples.is_empty(), "{}: {replies:?}", it.id);
-        let declared = it.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
+        let samples: Vec<_> = replies.iter().filter(|reply| reply["type"] == "samples").collect();
+        assert!(!samples.is_empty(), "{}: {replies:?}", description.id);
+        let declared =
+            description.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
         for metric in declared.filter(|metric| !without.contains(&metric.name)) {
             for sample in &samples {
                 if metric.kind == Kind::Histogram {
                     let text = &sample["histograms"][&metric.name][0];
-                    assert!(text.is_string(), "{}/{}: {sample}", it.id, metric.name);
+                    assert!(text.is_string(), "{}/{}: {sample}", description.id, metric.name);
                     continue;
                 }
                 let value = sample["values"][&metric.name][0].as_f64();
-                assert!(value.is_some_and(f64::is_finite), "{}/{}: {sample}", it.id, metric.name);
+                assert!(
+                    value.is_some_and(f64::is_finite),
+                    "{}/{}: {sample}",
+                    description.id,
+                    metric.name
+                );
             }
         }
     });
@@ -319,10 +351,10 @@ fn stream(workload: &dyn Workload, point: &TestPoint) -> Vec<serde_json::Value> 
 #[test]
 fn a_count_of_none_is_refused_in_words_or_works() {
     let _alone = alone();
-    for (_, it) in described() {
+    for (_, description) in described() {
         let folder = tempfile::tempdir().unwrap();
-        let Some(mut point) = quick(&it, folder.path()) else { continue };
-        let numbers = it.parameters.iter().filter(|parameter| {
+        let Some(mut point) = quick(&description, folder.path()) else { continue };
+        let numbers = description.parameters.iter().filter(|parameter| {
             use ParameterType::{Bytes, Integer, Threads};
             let is_count = matches!(parameter.kind, Integer | Bytes | Threads);
             is_count && parameter.default != Value::Integer(0)
@@ -332,7 +364,7 @@ fn a_count_of_none_is_refused_in_words_or_works() {
             match point.try_start() {
                 Ok(mut started) => drop(take(started.instance.as_mut(), &[1])),
                 Err(StartError::Failed(why) | StartError::Unsupported { why, .. }) => {
-                    assert!(!why.is_empty(), "{}: {}=0", it.id, parameter.name);
+                    assert!(!why.is_empty(), "{}: {}=0", description.id, parameter.name);
                 }
             }
             point.start.params.insert(parameter.name.clone(), before.unwrap());

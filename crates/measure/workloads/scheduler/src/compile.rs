@@ -17,7 +17,7 @@ use plumb_workload_kit::tool::last_line;
 
 use crate::source_tree::{SourceTree, generate};
 
-/// The workload.
+/// The workload `scheduler.compile`: its parameters and metrics, and how it starts.
 pub(crate) struct Compile;
 
 /// What an outer make says to the makes below it.
@@ -75,7 +75,16 @@ impl Workload for Compile {
             root.display().to_string()
         };
         ready.notes.push(format!("make -j{jobs} of {what}, in {}", folder.path().display()));
-        let builds = Builds { make, jobs, tree, folder, prints, start: start.clone() };
+        let builds = Builds {
+            make,
+            jobs,
+            tree,
+            folder,
+            prints,
+            configure: start.text("configure").to_owned(),
+            target: start.text("target").to_owned(),
+            seed: start.seed,
+        };
         Ok(Started { instance: Box::new(builds), ready })
     }
 }
@@ -103,8 +112,10 @@ fn with_makefile(tree: &str) -> Result<PathBuf, StartError> {
 
 /// The first line of what a program says of its version.
 fn version(program: &str) -> Result<String, Failure> {
-    let output = Command::new(program).arg("--version").output();
-    let output = output.map_err(|error| Failure::io(format!("{program} --version"), &error))?;
+    let output = Command::new(program)
+        .arg("--version")
+        .output()
+        .map_err(|error| Failure::io(format!("{program} --version"), &error))?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     Ok(said.lines().next().unwrap_or("unknown").trim().to_owned())
 }
@@ -116,7 +127,11 @@ struct Builds {
     folder: Folder,
     /// What the program prints that is built; None where nobody knows.
     prints: Option<u32>,
-    start: Start,
+    /// What make is asked for before each build, untimed; empty for nothing.
+    configure: String,
+    /// What make is asked for; empty for its first target.
+    target: String,
+    seed: u64,
 }
 
 impl Builds {
@@ -129,12 +144,12 @@ impl Builds {
         }
         self.tree.copy_to(&copy)?;
         let said = self.folder.path().join("said");
-        if !self.start.text("configure").is_empty() {
-            self.make(&copy, &said, self.start.text("configure"))?;
+        if !self.configure.is_empty() {
+            self.make(&copy, &said, &self.configure)?;
         }
         // What was copied is not written back while make works.
         sync_filesystem(&copy)?;
-        let ended = self.make(&copy, &said, self.start.text("target"))?;
+        let ended = self.make(&copy, &said, &self.target)?;
         self.check(&copy)?;
         Ok(ended)
     }
@@ -151,13 +166,13 @@ impl Builds {
         argv.push(format!("TMPDIR={}", between.display()).replace('$', "$$").into());
         argv.extend(target.split_whitespace().map(OsString::from));
         let stderr = OwnedFd::from(file);
-        let program = Program::with_stderr(&self.make, &argv, Some(&stderr), self.start.seed)?;
+        let program = Program::with_stderr(&self.make, &argv, Some(&stderr), self.seed)?;
         let ended = program.without(&OF_MAKE).run()?;
         if ended.status.success() {
             return Ok(ended);
         }
-        let text = fs::read(said).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
+        let bytes = fs::read(said).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
         let why = last_line(&text).unwrap_or("it says nothing");
         let target = if target.is_empty() { String::new() } else { format!(" {target}") };
         Err(Failure(format!(
@@ -174,8 +189,9 @@ impl Builds {
 
 /// The program that was built must print what its sources say.
 fn check_program(path: &Path, wanted: u32) -> Result<(), Failure> {
-    let output = Command::new(path).output();
-    let output = output.map_err(|error| Failure::io(path.display().to_string(), &error))?;
+    let output = Command::new(path)
+        .output()
+        .map_err(|error| Failure::io(path.display().to_string(), &error))?;
     let printed = String::from_utf8_lossy(&output.stdout);
     if printed.trim() == wanted.to_string() {
         return Ok(());

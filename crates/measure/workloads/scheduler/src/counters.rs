@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use plumb_model::{Better, Metric, Ready};
 use plumb_workload_kit::declare::reported;
@@ -14,15 +15,15 @@ pub(crate) const NAMES: [&str; 2] = ["switches", "migrations"];
 const MOST_FILES: usize = 64;
 
 /// Long enough for all that /proc says of a task.
-const ROOM: usize = 8192;
+const BUFFER_BYTES: usize = 8192;
 
 /// The two metrics, for each of what a sample counts.
 pub(crate) fn metrics(of: &str) -> Vec<Metric> {
-    let each = |name, what| reported(name, "", Better::Neither, &format!("{what} for each {of}"));
-    vec![
-        each(NAMES[0], "context switches of all tasks"),
-        each(NAMES[1], "moves of tasks to another CPU"),
-    ]
+    let counted = ["context switches of all tasks", "moves of tasks to another CPU"];
+    let metrics = NAMES.iter().zip(counted);
+    metrics
+        .map(|(name, what)| reported(name, "", Better::Neither, &format!("{what} for each {of}")))
+        .collect()
 }
 
 /// What the kernel counts of this process's threads and of children.
@@ -32,7 +33,7 @@ pub(crate) struct TaskCounters {
     /// Of all tasks, /proc/…/sched; empty where the kernel does not tell.
     scheds: Vec<File>,
     /// How many of [`NAMES`] can be told.
-    told: usize,
+    available: usize,
     buffer: Vec<u8>,
     before: [u64; 2],
 }
@@ -40,51 +41,57 @@ pub(crate) struct TaskCounters {
 impl TaskCounters {
     /// Of the threads that this process now has, and of children with one thread each.
     pub(crate) fn of(children: &[u32]) -> Self {
-        let open =
-            |paths: Vec<String>| paths.into_iter().map(|path| File::open(path).ok()).collect();
-        let status = children.iter().map(|pid| format!("/proc/{pid}/status"));
-        let own = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-        let own = own.map(|task| task.path().join("sched").display().to_string());
-        let all: Vec<String> =
-            own.chain(children.iter().map(|pid| format!("/proc/{pid}/sched"))).collect();
-        let few = all.len() + children.len() <= MOST_FILES;
-        let statuses: Option<Vec<File>> = few.then(|| open(status.collect())).flatten();
-        let scheds: Option<Vec<File>> = few.then(|| open(all)).flatten();
-        let buffer = vec![0; ROOM];
+        let own_tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        let mut sched_paths: Vec<PathBuf> =
+            own_tasks.map(|task| task.path().join("sched")).collect();
+        sched_paths.extend(children.iter().map(|pid| format!("/proc/{pid}/sched").into()));
+        let status_paths = children.iter().map(|pid| format!("/proc/{pid}/status").into());
+        // Each file is read after each sample: with many tasks that would take longer than the sample.
+        let few = sched_paths.len() + children.len() <= MOST_FILES;
+        let statuses = few.then(|| open_all(status_paths.collect())).flatten();
+        let scheds = few.then(|| open_all(sched_paths)).flatten();
+        let buffer = vec![0; BUFFER_BYTES];
         let mut counters = match (statuses, scheds) {
             (Some(statuses), Some(scheds)) => {
-                Self { statuses, scheds, told: 2, buffer, before: [0; 2] }
+                Self { statuses, scheds, available: 2, buffer, before: [0; 2] }
             }
             (Some(statuses), None) => {
-                Self { statuses, scheds: Vec::new(), told: 1, buffer, before: [0; 2] }
+                Self { statuses, scheds: Vec::new(), available: 1, buffer, before: [0; 2] }
             }
-            _ => Self { statuses: Vec::new(), scheds: Vec::new(), told: 0, buffer, before: [0; 2] },
+            _ => Self {
+                statuses: Vec::new(),
+                scheds: Vec::new(),
+                available: 0,
+                buffer,
+                before: [0; 2],
+            },
         };
-        counters.told = counters.told.min(1 + usize::from(counters.migrations().is_some()));
+        counters.available =
+            counters.available.min(1 + usize::from(counters.migrations().is_some()));
         counters
     }
 
     /// The names of a workload's values, of which the last two are [`NAMES`], without what can't be told.
     pub(crate) fn names(&self, all: &'static [&'static str]) -> &'static [&'static str] {
-        &all[..all.len() - (NAMES.len() - self.told)]
+        &all[..all.len() - (NAMES.len() - self.available)]
     }
 
     /// Says what can't be told, and why.
     pub(crate) fn describe(&self, ready: &mut Ready) {
-        ready.without.extend(NAMES[self.told..].iter().map(|&name| name.to_owned()));
-        if self.told < NAMES.len() {
-            let why = if self.told == 0 {
+        ready.without.extend(NAMES[self.available..].iter().map(|&name| name.to_owned()));
+        if self.available < NAMES.len() {
+            let why = if self.available == 0 {
                 "too many tasks to ask the kernel about between samples"
             } else {
                 "the kernel has no /proc/PID/sched"
             };
-            ready.notes.push(format!("no {}: {why}", NAMES[self.told..].join(", ")));
+            ready.notes.push(format!("no {}: {why}", NAMES[self.available..].join(", ")));
         }
     }
 
     /// Whether it tells of moves to another CPU.
     pub(crate) fn tells_migrations(&self) -> bool {
-        self.told == NAMES.len()
+        self.available == NAMES.len()
     }
 
     /// The same for a workload that counts switches itself.
@@ -103,21 +110,22 @@ impl TaskCounters {
     #[expect(clippy::cast_precision_loss, reason = "counts of one sample stay far below 2^53")]
     pub(crate) fn since(&mut self, of: f64) -> ([f64; 2], usize) {
         let now = self.read();
-        let each = |index: usize| now[index].saturating_sub(self.before[index]) as f64 / of;
-        let values = [each(0), each(1)];
+        let values =
+            [0, 1].map(|index: usize| now[index].saturating_sub(self.before[index]) as f64 / of);
         self.before = now;
-        (values, self.told)
+        (values, self.available)
     }
 
     fn read(&mut self) -> [u64; 2] {
-        if self.told == 0 {
+        if self.available == 0 {
             return [0; 2];
         }
         let mut switches = own_switches().0;
         for file in &self.statuses {
             let text = text(file, &mut self.buffer);
-            let of = |name| number(text, name).unwrap_or(0);
-            switches += of("voluntary_ctxt_switches") + of("nonvoluntary_ctxt_switches");
+            for name in ["voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"] {
+                switches += number(text, name).unwrap_or(0);
+            }
         }
         [switches, self.migrations().unwrap_or(0)]
     }
@@ -127,9 +135,16 @@ impl TaskCounters {
         if self.scheds.is_empty() {
             return None;
         }
-        let of = |file| number(text(file, &mut self.buffer), "se.nr_migrations");
-        self.scheds.iter().map(of).sum()
+        self.scheds
+            .iter()
+            .map(|file| number(text(file, &mut self.buffer), "se.nr_migrations"))
+            .sum()
     }
+}
+
+/// Opens all files; None if one can't be opened.
+fn open_all(paths: Vec<PathBuf>) -> Option<Vec<File>> {
+    paths.into_iter().map(|path| File::open(path).ok()).collect()
 }
 
 /// What a file of /proc says now; nothing when its task is gone.
@@ -162,9 +177,10 @@ mod tests {
         let mut counters = TaskCounters::of(&[]);
         counters.begin();
         std::thread::sleep(std::time::Duration::from_millis(1));
-        let ([switches, _], told) = counters.since(1.0);
-        assert!(switches >= 1.0 && told >= 1, "{switches} {told}");
-        let (mut ready, many) = (Ready::default(), TaskCounters::of(&[1; 100]));
+        let ([switches, _], available) = counters.since(1.0);
+        assert!(switches >= 1.0 && available >= 1, "{switches} {available}");
+        let mut ready = Ready::default();
+        let many = TaskCounters::of(&[1; 100]);
         many.describe(&mut ready);
         assert_eq!(ready.without, NAMES);
         assert!(ready.notes[0].contains("too many tasks"), "{ready:?}");

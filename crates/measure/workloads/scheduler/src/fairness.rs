@@ -19,7 +19,7 @@ use crate::counters::{self, TaskCounters};
 use crate::latency::sleep_until;
 use crate::weights::{self, Claim};
 
-/// The workload.
+/// The workload `scheduler.fairness`: its parameters and metrics, and how it starts.
 pub(crate) struct Fairness;
 
 /// Names of what every sample reports, in the order of the metrics.
@@ -113,7 +113,8 @@ fn team(
     end_ns: &Arc<AtomicU64>,
 ) -> Result<Team<Contender>, StartError> {
     let end_ns = Arc::clone(end_ns);
-    let build = move |index: usize| {
+    // Nobody polls: the caller has to leave the CPU.
+    Team::start(threads + 1, &Facts::default(), move |index: usize| {
         let end_ns = Arc::clone(&end_ns);
         let Some(thread) = index.checked_sub(1) else {
             return Ok(Contender { thread: None, end_ns, used_ns: 0 });
@@ -130,9 +131,7 @@ fn team(
             )
         })?;
         Ok(Contender { thread: Some(thread), end_ns, used_ns: 0 })
-    };
-    // Nobody polls: the caller has to leave the CPU.
-    Team::start(threads + 1, &Facts::default(), build)
+    })
 }
 
 /// A thread that computes until the end of a sample, or the one that sleeps until then.

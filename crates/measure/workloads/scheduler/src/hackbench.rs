@@ -8,15 +8,36 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use plumb_protocol::{Failure, now_ns};
+use plumb_protocol::{Failure, Start, now_ns};
 
 use plumb_workload_kit::child::{Child, close_in_child, read_full, wait_readable, write_full};
 use plumb_workload_kit::placement::TasksInTurn;
 use plumb_workload_kit::spawn::describe_end;
 
+use crate::task_mode::TaskMode;
+
+/// What messages travel through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// A pair of sockets for each receiver.
+    Socket,
+    /// A pipe for each receiver.
+    Pipe,
+}
+
+impl Transport {
+    /// Reads the parameter `transport`.
+    pub(crate) fn of(start: &Start) -> Self {
+        match start.text("transport") {
+            "pipe" => Self::Pipe,
+            _ => Self::Socket,
+        }
+    }
+}
+
 /// The parameters of a run.
 #[derive(Debug, Clone)]
-pub(crate) struct Hackbench {
+pub(crate) struct HackbenchShape {
     pub(crate) groups: usize,
     /// Senders, and receivers, of a group.
     pub(crate) fds: usize,
@@ -24,15 +45,14 @@ pub(crate) struct Hackbench {
     pub(crate) loops: usize,
     /// Size of a message.
     pub(crate) bytes: usize,
-    /// Pipes instead of socket pairs.
-    pub(crate) pipes: bool,
-    /// Threads instead of processes.
-    pub(crate) threads: bool,
+    pub(crate) transport: Transport,
+    /// What senders and receivers are.
+    pub(crate) mode: TaskMode,
     /// The CPU of each task, in the order in which they are made; None where they are not pinned.
     pub(crate) cpus: Option<Vec<usize>>,
 }
 
-impl Hackbench {
+impl HackbenchShape {
     /// Messages of a run: every sender to every receiver of its group, `loops` times.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     pub(crate) fn messages(&self) -> f64 {
@@ -48,33 +68,38 @@ impl Hackbench {
     /// all at once; with processes the reading end is closed once its receiver has it. Two pipes for
     /// readiness and kick-off come on top.
     pub(crate) fn descriptors(&self) -> u64 {
-        let (groups, fds) = (self.groups as u64, self.fds as u64);
-        4 + if self.threads { 2 * groups * fds } else { fds + 1 }
+        let fds = self.fds as u64;
+        let of_channels = match self.mode {
+            TaskMode::Thread => 2 * self.groups as u64 * fds,
+            TaskMode::Process => fds + 1,
+        };
+        4 + of_channels
     }
 }
 
 /// When a run was kicked off, and how long it took until the last task was reaped.
-pub(crate) struct Run {
+pub(crate) struct HackbenchTime {
     pub(crate) start_ns: u64,
     pub(crate) elapsed_ns: u64,
 }
 
 /// All tasks of a run, in their groups, made and waiting.
-pub(crate) struct Groups {
-    tasks: Vec<Task>,
+pub(crate) struct HackbenchGroups {
+    tasks: Vec<HackbenchTask>,
     kick: File,
     cancelled: Arc<AtomicBool>,
     /// Ends that threads use; closed after the run.
-    _channels: Vec<Arc<Channel>>,
+    _channels: Vec<Arc<ReceiverChannel>>,
 }
 
-enum Task {
+/// A sender or a receiver, to be reaped.
+enum HackbenchTask {
     Process(Child),
     Thread(Option<JoinHandle<bool>>),
 }
 
-/// A receiver's channel.
-struct Channel {
+/// Both ends of what a receiver reads from.
+struct ReceiverChannel {
     input: File,
     output: File,
 }
@@ -92,12 +117,12 @@ const READY_TIMEOUT_MS: i32 = 60_000;
 /// Stack of a sender or receiver thread.
 const STACK_BYTES: usize = 64 * 1024;
 
-impl Groups {
+impl HackbenchGroups {
     /// Makes all tasks and waits until each says that it is ready.
     ///
     /// # Errors
     /// When there is no room for them.
-    pub(crate) fn assemble(shape: &Hackbench) -> Result<Self, Failure> {
+    pub(crate) fn assemble(shape: &HackbenchShape) -> Result<Self, Failure> {
         let (mut heard, ready) = pipe()?;
         let (kicked, kick) = pipe()?;
         let cancelled = Arc::new(AtomicBool::new(false));
@@ -109,12 +134,12 @@ impl Groups {
         let mut turns = shape.cpus.as_deref().map(TasksInTurn::new).transpose()?;
         let mut next = || turns.as_mut().map_or(Ok(()), TasksInTurn::go_to_next);
         for _ in 0..shape.groups {
-            if shape.threads {
-                groups.add_threads(shape, &gate, &message, &mut next)?;
-            } else {
-                groups.add_processes(shape, &gate, &message, &mut next)?;
+            match shape.mode {
+                TaskMode::Thread => groups.add_threads(shape, &gate, &message, &mut next)?,
+                TaskMode::Process => groups.add_processes(shape, &gate, &message, &mut next)?,
             }
         }
+        // The maker goes back to its own CPUs before it waits for the tasks.
         drop(turns);
         for done in 0..count {
             if !wait_readable(heard.as_raw_fd(), READY_TIMEOUT_MS) {
@@ -129,51 +154,56 @@ impl Groups {
     /// closes its own writing end.
     fn add_processes(
         &mut self,
-        shape: &Hackbench,
+        shape: &HackbenchShape,
         gate: &StartGate,
         message: &[u8],
         next: &mut impl FnMut() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut outputs = Vec::with_capacity(shape.fds);
         for _ in 0..shape.fds {
-            let channel = Channel::new(shape.pipes)?;
+            let channel = ReceiverChannel::new(shape.transport)?;
             let mut inbox = vec![0; shape.bytes];
             next()?;
             let child = Child::fork(|| {
                 close_in_child(&channel.output);
                 gate.pass() && receive(&channel.input, shape, &mut inbox, message)
             })?;
-            self.tasks.push(Task::Process(child));
+            self.tasks.push(HackbenchTask::Process(child));
             outputs.push(channel.output);
         }
         for _ in 0..shape.fds {
             next()?;
             let child = Child::fork(|| gate.pass() && send(outputs.iter(), shape, message))?;
-            self.tasks.push(Task::Process(child));
+            self.tasks.push(HackbenchTask::Process(child));
         }
         Ok(())
     }
 
     fn add_threads(
         &mut self,
-        shape: &Hackbench,
+        shape: &HackbenchShape,
         gate: &Arc<StartGate>,
         message: &Arc<Vec<u8>>,
         next: &mut impl FnMut() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let channels = (0..shape.fds)
-            .map(|_| Channel::new(shape.pipes).map(Arc::new))
+            .map(|_| ReceiverChannel::new(shape.transport).map(Arc::new))
             .collect::<Result<Vec<_>, _>>()?;
         for channel in &channels {
-            let (shape, gate, message) = (shape.clone(), Arc::clone(gate), Arc::clone(message));
-            let (channel, mut inbox) = (Arc::clone(channel), vec![0; shape.bytes]);
+            let shape = shape.clone();
+            let gate = Arc::clone(gate);
+            let message = Arc::clone(message);
+            let channel = Arc::clone(channel);
+            let mut inbox = vec![0; shape.bytes];
             next()?;
             self.add_thread(move || {
                 gate.pass() && receive(&channel.input, &shape, &mut inbox, &message)
             })?;
         }
         for _ in 0..shape.fds {
-            let (shape, gate, message) = (shape.clone(), Arc::clone(gate), Arc::clone(message));
+            let shape = shape.clone();
+            let gate = Arc::clone(gate);
+            let message = Arc::clone(message);
             let channels = channels.clone();
             next()?;
             self.add_thread(move || {
@@ -190,7 +220,7 @@ impl Groups {
             .stack_size(STACK_BYTES)
             .spawn(work)
             .map_err(|e| Failure::io("starting a thread (raise `ulimit -u` or pids.max)", &e))?;
-        self.tasks.push(Task::Thread(Some(thread)));
+        self.tasks.push(HackbenchTask::Thread(Some(thread)));
         Ok(())
     }
 
@@ -198,32 +228,33 @@ impl Groups {
     ///
     /// # Errors
     /// When a task did not send or receive all its bytes.
-    pub(crate) fn work(mut self) -> Result<Run, Failure> {
+    pub(crate) fn work(mut self) -> Result<HackbenchTime, Failure> {
         let start_ns = now_ns();
         let kicked = self.kick.write_all(&[0]);
-        let outcome = self.tasks.iter_mut().try_for_each(Task::reap);
+        let outcome = self.tasks.iter_mut().try_for_each(HackbenchTask::reap);
         let elapsed_ns = now_ns() - start_ns;
         kicked.map_err(|e| Failure::io("kicking off", &e))?;
-        outcome.map(|()| Run { start_ns, elapsed_ns })
+        outcome.map(|()| HackbenchTime { start_ns, elapsed_ns })
     }
 }
 
 /// Groups that are given up end their threads; processes are killed by their own drop.
-impl Drop for Groups {
+impl Drop for HackbenchGroups {
     fn drop(&mut self) {
         self.cancelled.store(true, Ordering::Release);
         for task in &mut self.tasks {
-            if let Task::Thread(Some(thread)) = task
+            if let HackbenchTask::Thread(Some(thread)) = task
                 && !thread.is_finished()
             {
+                // A thread that waits at the gate has to be let through: it can't be killed.
                 let _ = self.kick.write_all(&[0]);
-                let _ = task.reap();
+                drop(task.reap());
             }
         }
     }
 }
 
-impl Task {
+impl HackbenchTask {
     fn reap(&mut self) -> Result<(), Failure> {
         match self {
             Self::Process(child) => {
@@ -253,15 +284,22 @@ impl StartGate {
     }
 }
 
-impl Channel {
-    fn new(pipes: bool) -> Result<Self, Failure> {
-        if pipes {
-            let (input, output) = pipe()?;
-            return Ok(Self { input, output });
+impl ReceiverChannel {
+    fn new(transport: Transport) -> Result<Self, Failure> {
+        match transport {
+            Transport::Pipe => {
+                let (input, output) = pipe()?;
+                Ok(Self { input, output })
+            }
+            Transport::Socket => {
+                let (input, output) =
+                    UnixStream::pair().map_err(|e| Failure::io("making a socket pair", &e))?;
+                Ok(Self {
+                    input: OwnedFd::from(input).into(),
+                    output: OwnedFd::from(output).into(),
+                })
+            }
         }
-        let (input, output) =
-            UnixStream::pair().map_err(|e| Failure::io("making a socket pair", &e))?;
-        Ok(Self { input: OwnedFd::from(input).into(), output: OwnedFd::from(output).into() })
     }
 }
 
@@ -273,14 +311,14 @@ fn pipe() -> Result<(File, File), Failure> {
 /// Writes `loops` messages to each output in turn. True when all were written.
 fn send<'a>(
     outputs: impl Iterator<Item = &'a File> + Clone,
-    shape: &Hackbench,
+    shape: &HackbenchShape,
     message: &[u8],
 ) -> bool {
     (0..shape.loops).all(|_| outputs.clone().all(|output| write_full(output.as_raw_fd(), message)))
 }
 
 /// Reads the messages of all senders. True when all came, and the last as it was sent.
-fn receive(input: &File, shape: &Hackbench, inbox: &mut [u8], message: &[u8]) -> bool {
+fn receive(input: &File, shape: &HackbenchShape, inbox: &mut [u8], message: &[u8]) -> bool {
     (0..shape.fds * shape.loops).all(|_| read_full(input.as_raw_fd(), inbox)) && inbox == message
 }
 
@@ -288,36 +326,45 @@ fn receive(input: &File, shape: &Hackbench, inbox: &mut [u8], message: &[u8]) ->
 mod tests {
     use std::io::Write;
 
-    use super::{Channel, Groups, Hackbench, receive};
+    use super::{HackbenchGroups, HackbenchShape, ReceiverChannel, TaskMode, Transport, receive};
 
-    fn shape(pipes: bool, threads: bool) -> Hackbench {
-        Hackbench { groups: 2, fds: 3, loops: 5, bytes: 100, pipes, threads, cpus: None }
+    fn shape(transport: Transport, mode: TaskMode) -> HackbenchShape {
+        HackbenchShape { groups: 2, fds: 3, loops: 5, bytes: 100, transport, mode, cpus: None }
     }
 
     #[test]
     fn every_kind_of_group_passes_on_all_its_bytes() {
-        for (pipes, threads) in [(false, false), (true, false), (false, true), (true, true)] {
-            let shape = shape(pipes, threads);
-            let run = Groups::assemble(&shape).unwrap().work().unwrap();
-            assert!(run.elapsed_ns > 0, "{shape:?}");
+        for transport in [Transport::Socket, Transport::Pipe] {
+            for mode in [TaskMode::Process, TaskMode::Thread] {
+                let shape = shape(transport, mode);
+                let run = HackbenchGroups::assemble(&shape).unwrap().work().unwrap();
+                assert!(run.elapsed_ns > 0, "{shape:?}");
+            }
         }
-        assert_eq!(shape(false, false).tasks(), 12);
-        assert!((shape(false, false).messages() - 90.0).abs() < 1e-9);
+        let shape = shape(Transport::Socket, TaskMode::Process);
+        assert_eq!(shape.tasks(), 12);
+        assert!((shape.messages() - 90.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_crew_that_is_cancelled_leaves_nothing_behind() {
-        for threads in [false, true] {
-            drop(Groups::assemble(&shape(true, threads)).unwrap());
+        for mode in [TaskMode::Process, TaskMode::Thread] {
+            drop(HackbenchGroups::assemble(&shape(Transport::Pipe, mode)).unwrap());
         }
     }
 
     #[test]
     fn a_receiver_notices_lost_and_damaged_bytes() {
-        let shape = Hackbench { groups: 1, fds: 1, loops: 2, ..shape(true, true) };
+        let shape = HackbenchShape {
+            groups: 1,
+            fds: 1,
+            loops: 2,
+            ..shape(Transport::Pipe, TaskMode::Thread)
+        };
         let message = vec![7; 100];
         let receive_of = |bytes: &[u8]| {
-            let Channel { input, mut output } = Channel::new(true).unwrap();
+            let ReceiverChannel { input, mut output } =
+                ReceiverChannel::new(Transport::Pipe).unwrap();
             output.write_all(bytes).unwrap();
             drop(output);
             receive(&input, &shape, &mut [0; 100], &message)

@@ -33,9 +33,12 @@ pub(crate) fn sleep_until(due_ns: u64) {
 #[expect(clippy::cast_precision_loss, reason = "latencies stay far below 2^53 ns")]
 pub(crate) fn percentiles(latencies: &mut [u64]) -> [f64; 3] {
     latencies.sort_unstable();
-    let rank = |percent: usize| (latencies.len() * percent).div_ceil(100).saturating_sub(1);
-    let at = |index: usize| latencies.get(index).map_or(0.0, |ns| *ns as f64 * 1e-9);
-    [at(rank(50)), at(rank(99)), at(latencies.len().saturating_sub(1))]
+    // The 100th percentile by nearest rank is the maximum.
+    [50, 99, 100].map(|percent| {
+        let rank = (latencies.len() * percent).div_ceil(100);
+        let latency_ns = latencies.get(rank.saturating_sub(1));
+        latency_ns.map_or(0.0, |ns| *ns as f64 * 1e-9)
+    })
 }
 
 #[cfg(test)]

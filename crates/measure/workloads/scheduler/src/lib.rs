@@ -11,6 +11,7 @@ mod messaging;
 mod pipe;
 mod source_tree;
 mod switch;
+mod task_mode;
 mod timer;
 mod wakeup;
 mod weights;

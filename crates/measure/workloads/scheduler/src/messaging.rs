@@ -6,7 +6,8 @@ use std::fs;
 use plumb_model::{AuditClass, Better, CurveKind, Description, Ready};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu};
 
-use crate::hackbench::{Groups, Hackbench};
+use crate::hackbench::{HackbenchGroups, HackbenchShape, Transport};
+use crate::task_mode::TaskMode;
 use plumb_workload_kit::declare::{
     bytes, choice, curve, integer, rate, reported, time, within, workload,
 };
@@ -14,7 +15,7 @@ use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
 use plumb_workload_kit::switches::own_switches;
 
-/// The workload.
+/// The workload `scheduler.messaging`: its parameters and metrics, and how it starts.
 pub(crate) struct Messaging;
 
 impl Workload for Messaging {
@@ -32,7 +33,7 @@ impl Workload for Messaging {
                 ),
                 curve(CurveKind::Line, bytes("bytes", 100, "size of a message")),
                 choice("transport", &["socket", "pipe"], "what messages travel through"),
-                choice("mode", &["process", "thread"], "what senders and receivers are"),
+                TaskMode::parameter("what senders and receivers are"),
                 placement(),
             ],
             metrics: vec![
@@ -59,13 +60,13 @@ impl Workload for Messaging {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let mut shape = Hackbench {
+        let mut shape = HackbenchShape {
             groups: within(start, "groups", 1, 10_000)?,
             fds: within(start, "fds", 1, 10_000)?,
             loops: within(start, "loops", 1, 1 << 30)?,
             bytes: within(start, "bytes", 1, 16 << 20)?,
-            pipes: start.text("transport") == "pipe",
-            threads: start.text("mode") == "thread",
+            transport: Transport::of(start),
+            mode: TaskMode::of(start),
             cpus: None,
         };
         check_limits(&shape, |what| soft_limit(&limits(), what), open_files())?;
@@ -95,7 +96,7 @@ fn open_files() -> u64 {
 
 /// Refuses a shape for which this process may not open enough files.
 fn check_limits(
-    shape: &Hackbench,
+    shape: &HackbenchShape,
     limit: impl Fn(&str) -> Option<u64>,
     open: u64,
 ) -> Result<(), StartError> {
@@ -110,12 +111,12 @@ fn check_limits(
 }
 
 struct HackbenchRuns {
-    shape: Hackbench,
+    shape: HackbenchShape,
 }
 
 impl Instance for HackbenchRuns {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        (0..iterations).try_for_each(|_| Groups::assemble(&self.shape)?.work().map(drop))
+        (0..iterations).try_for_each(|_| HackbenchGroups::assemble(&self.shape)?.work().map(drop))
     }
 
     fn value_names(&self) -> &'static [&'static str] {
@@ -126,10 +127,12 @@ impl Instance for HackbenchRuns {
     /// Times each run itself, because hackbench does not count the making of its tasks.
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         for &k in iterations {
-            let (mut first_start, mut sum) = (None, 0);
+            let mut first_start = None;
+            let mut sum = 0;
+            // From the making of the tasks on: switches of children count here once they are reaped.
             let before = own_switches();
             for _ in 0..k {
-                let run = Groups::assemble(&self.shape)?.work()?;
+                let run = HackbenchGroups::assemble(&self.shape)?.work()?;
                 first_start.get_or_insert(run.start_ns);
                 sum += run.elapsed_ns;
             }
@@ -147,7 +150,8 @@ mod tests {
     use plumb_protocol::StartError;
 
     use super::{check_limits, soft_limit};
-    use crate::hackbench::Hackbench;
+    use crate::hackbench::{HackbenchShape, Transport};
+    use crate::task_mode::TaskMode;
 
     const LIMITS: &str = "\
 Limit                     Soft Limit           Hard Limit           Units
@@ -157,17 +161,17 @@ Max open files            1024                 1048576              files
     #[test]
     fn shapes_beyond_the_limits_are_unsupported_and_say_what_would_do() {
         let limit = |what: &str| soft_limit(LIMITS, what);
-        let mut shape = Hackbench {
+        let mut shape = HackbenchShape {
             groups: 90,
             fds: 20,
             loops: 1,
             bytes: 1,
-            pipes: false,
-            threads: false,
+            transport: Transport::Socket,
+            mode: TaskMode::Process,
             cpus: None,
         };
         check_limits(&shape, limit, 10).unwrap();
-        shape.threads = true;
+        shape.mode = TaskMode::Thread;
         match check_limits(&shape, limit, 10).unwrap_err() {
             StartError::Unsupported { why, fix } => {
                 assert!(why.contains("3614 open files"), "{why}");

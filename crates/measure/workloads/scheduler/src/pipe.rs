@@ -13,12 +13,13 @@ use plumb_protocol::{
 
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::child::{Child, close_in_child};
-use plumb_workload_kit::declare::{choice, distribution, rate, time, workload};
+use plumb_workload_kit::declare::{distribution, rate, time, workload};
 use plumb_workload_kit::placement::{Placement, in_words, placement_or};
 
 use crate::counters::{self, TaskCounters};
+use crate::task_mode::TaskMode;
 
-/// The workload.
+/// The workload `scheduler.pipe`: its parameters and metrics, and how it starts.
 pub(crate) struct Pipe;
 
 impl Workload for Pipe {
@@ -32,7 +33,7 @@ impl Workload for Pipe {
         Description {
             parameters: vec![
                 placement_or("same-cpu"),
-                choice("mode", &["process", "thread"], "what the two tasks are"),
+                TaskMode::parameter("what the two tasks are"),
             ],
             metrics,
             version: 2,
@@ -52,13 +53,15 @@ impl Workload for Pipe {
         let before = CpuSet::current()?;
         let placed = Placement::of(start)?.cpus(2, &start.facts)?;
         let note = placed.as_deref().map_or_else(|| "not pinned".into(), in_words);
-        let own = |index: usize| placed.as_ref().map(|cpus| CpuSet::only(cpus[index]));
+        let [own_set, partner_set] =
+            [0, 1].map(|index| placed.as_ref().map(|cpus: &Vec<usize>| CpuSet::only(cpus[index])));
         let (requests, to_partner) = pipe()?;
         let (from_partner, answers) = pipe()?;
-        let partner = if start.text("mode") == "thread" {
-            Partner::thread(requests, answers, own(1))?
-        } else {
-            Partner::process(requests, answers, own(1), (&to_partner, &from_partner))?
+        let partner = match TaskMode::of(start) {
+            TaskMode::Thread => Partner::thread(requests, answers, partner_set)?,
+            TaskMode::Process => {
+                Partner::process(requests, answers, partner_set, (&to_partner, &from_partner))?
+            }
         };
         let mut round_trips = RoundTrips {
             to_partner,
@@ -70,8 +73,9 @@ impl Workload for Pipe {
             latency: [Distribution::of("latency")],
             counters: TaskCounters::of(&[]),
         };
-        if let Some(own) = own(0) {
-            own.apply()?;
+        // Not before the partner was made, which would inherit this place.
+        if let Some(set) = own_set {
+            set.apply()?;
         }
         if let Partner::Process(child) = &round_trips.partner {
             round_trips.helpers.push(child.pid());

@@ -13,11 +13,12 @@ use plumb_protocol::{Failure, SplitMix64};
 pub(crate) struct SourceTree {
     root: PathBuf,
     /// Folders before what is in them.
-    entries: Vec<(PathBuf, Kind)>,
+    entries: Vec<(PathBuf, EntryKind)>,
 }
 
+/// What an entry of a tree is; its number goes into the digest.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum EntryKind {
     Folder,
     File,
     Link,
@@ -40,14 +41,15 @@ impl SourceTree {
             fs::read_dir(self.root.join(inner))?.collect::<Result<_, io::Error>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
-            let (path, kind) = (inner.join(entry.file_name()), entry.file_type()?);
+            let path = inner.join(entry.file_name());
+            let kind = entry.file_type()?;
             if kind.is_dir() && path != Path::new(".git") {
-                self.entries.push((path.clone(), Kind::Folder));
+                self.entries.push((path.clone(), EntryKind::Folder));
                 self.list(&path)?;
             } else if kind.is_file() {
-                self.entries.push((path, Kind::File));
+                self.entries.push((path, EntryKind::File));
             } else if kind.is_symlink() {
-                self.entries.push((path, Kind::Link));
+                self.entries.push((path, EntryKind::Link));
             }
         }
         Ok(())
@@ -58,17 +60,18 @@ impl SourceTree {
     /// # Errors
     /// When a file can't be read.
     pub(crate) fn digest(&self) -> Result<String, Failure> {
-        let (mut hash, mut buffer) = (Fnv::new(), vec![0; 1 << 16]);
+        let mut hash = Fnv::new();
+        let mut buffer = vec![0; 1 << 16];
         for (path, kind) in &self.entries {
             let whole = self.root.join(path);
             hash.add(path.as_os_str().as_bytes());
             hash.add(&[0, *kind as u8]);
             let added = match kind {
-                Kind::Folder => Ok(()),
-                Kind::Link => {
+                EntryKind::Folder => Ok(()),
+                EntryKind::Link => {
                     fs::read_link(&whole).map(|target| hash.add(target.as_os_str().as_bytes()))
                 }
-                Kind::File => hash.add_file(&whole, &mut buffer),
+                EntryKind::File => hash.add_file(&whole, &mut buffer),
             };
             added.map_err(|error| Failure::io(whole.display().to_string(), &error))?;
         }
@@ -91,11 +94,11 @@ impl SourceTree {
     }
 }
 
-fn copy(from: &Path, to: &Path, kind: Kind) -> io::Result<()> {
+fn copy(from: &Path, to: &Path, kind: EntryKind) -> io::Result<()> {
     match kind {
-        Kind::Folder => fs::create_dir(to),
-        Kind::Link => symlink(fs::read_link(from)?, to),
-        Kind::File => {
+        EntryKind::Folder => fs::create_dir(to),
+        EntryKind::Link => symlink(fs::read_link(from)?, to),
+        EntryKind::File => {
             let changed = fs::metadata(from)?.modified()?;
             fs::copy(from, to)?;
             // A file that is not to be written is written to by nobody, but may be opened to read.
@@ -154,11 +157,9 @@ program: $(OBJECTS)
 /// When it can't be written.
 pub(crate) fn generate(folder: &Path, files: usize) -> Result<u32, Failure> {
     let mut random = SplitMix64::new(SEED);
-    let (mut header, mut calls, mut value) = (String::new(), String::new(), 1_u32);
-    let write = |name: &str, text: &str| {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(|e| Failure::io(format!("writing {}", path.display()), &e))
-    };
+    let mut header = String::new();
+    let mut calls = String::new();
+    let mut value = 1_u32;
     for file in 0..files {
         let mut text = String::from("#include \"tree.h\"\n");
         let mut body = String::new();
@@ -170,31 +171,41 @@ pub(crate) fn generate(folder: &Path, files: usize) -> Result<u32, Failure> {
                 text,
                 "\nunsigned {name}(unsigned x)\n{{\n    unsigned i;\n{steps}    return x;\n}}\n"
             );
-            let _ = writeln!(body, "    x = {name}(x);");
-            let _ = writeln!(header, "unsigned {name}(unsigned x);");
+            body.push_str(&format!("    x = {name}(x);\n"));
+            header.push_str(&format!("unsigned {name}(unsigned x);\n"));
         }
         let _ = write!(text, "\nunsigned file_{file}(unsigned x)\n{{\n{body}    return x;\n}}\n");
-        let _ = writeln!(header, "unsigned file_{file}(unsigned x);");
-        let _ = writeln!(calls, "    x = file_{file}(x);");
-        write(&format!("file_{file}.c"), &text)?;
+        header.push_str(&format!("unsigned file_{file}(unsigned x);\n"));
+        calls.push_str(&format!("    x = file_{file}(x);\n"));
+        write(folder, &format!("file_{file}.c"), &text)?;
     }
-    write("tree.h", &format!("int printf(const char *, ...);\n{header}"))?;
+    write(folder, "tree.h", &format!("int printf(const char *, ...);\n{header}"))?;
     let main = format!(
         "#include \"tree.h\"\n\nint main(int argc, char **argv)\n{{\n    unsigned x = (unsigned)argc;\n    (void)argv;\n{calls}    printf(\"%u\\n\", x);\n    return 0;\n}}\n"
     );
-    write("main.c", &main)?;
-    write("Makefile", MAKEFILE)?;
+    write(folder, "main.c", &main)?;
+    write(folder, "Makefile", MAKEFILE)?;
     Ok(value)
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    let path = folder.join(name);
+    fs::write(&path, text).map_err(|e| Failure::io(format!("writing {}", path.display()), &e))
+}
+
+fn below(random: &mut SplitMix64, limit: u64) -> u32 {
+    u32::try_from(random.below(limit)).unwrap_or(0)
 }
 
 /// The steps of a function in C, and what they make of a value. C's `unsigned` has 32 bits wherever plumb runs.
 fn steps(random: &mut SplitMix64, mut x: u32) -> (String, u32) {
     let mut text = String::new();
     for _ in 0..SHAPE.1 {
-        let number =
-            |random: &mut SplitMix64, below: u64| u32::try_from(random.below(below)).unwrap_or(0);
-        let (a, b) = (number(random, 1 << 31) | 1, number(random, 1 << 31));
-        let (shift, times) = (1 + number(random, 30), 2 + number(random, 6));
+        // All four are drawn for every step, in this order: the tree is part of what is measured.
+        let a = below(random, 1 << 31) | 1;
+        let b = below(random, 1 << 31);
+        let shift = 1 + below(random, 30);
+        let times = 2 + below(random, 6);
         match random.below(4) {
             0 => {
                 let _ = writeln!(text, "    x = x * {a}u + {b}u;");
@@ -247,7 +258,8 @@ mod tests {
     #[test]
     fn a_copy_is_alike_and_a_changed_tree_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let from = folder.path().join("from");
+        let to = folder.path().join("to");
         fs::create_dir_all(from.join("inner")).unwrap();
         fs::create_dir_all(from.join(".git/objects")).unwrap();
         fs::write(from.join("inner/file"), "text").unwrap();

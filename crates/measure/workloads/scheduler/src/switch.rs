@@ -12,14 +12,15 @@ use plumb_protocol::{
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::child::{Child, close_in_child};
 use plumb_workload_kit::declare::{
-    bytes, choice, curve, integer, reported_time, time, within, work, workload,
+    bytes, curve, integer, reported_time, time, within, work, workload,
 };
 use plumb_workload_kit::limits::{room_for_files, room_for_tasks};
 use plumb_workload_kit::placement::{Placement, in_words, placement_or};
 
 use crate::counters::{self, TaskCounters};
+use crate::task_mode::TaskMode;
 
-/// The workload.
+/// The workload `scheduler.switch`: its parameters and metrics, and how it starts.
 pub(crate) struct Switch;
 
 /// Names of what every sample reports, in the order of the metrics.
@@ -51,7 +52,7 @@ impl Workload for Switch {
                     bytes("size", 0, "memory that each task reads at its turn"),
                 ),
                 placement_or("same-cpu"),
-                choice("mode", &["process", "thread"], "what the tasks are"),
+                TaskMode::parameter("what the tasks are"),
             ],
             metrics,
             audit_class: Some(AuditClass::Scheduler),
@@ -72,15 +73,19 @@ impl Workload for Switch {
         let placed = Placement::of(start)?.cpus(tasks, &start.facts)?;
         let note = placed.as_deref().map_or_else(|| "not pinned".into(), in_words);
         room_for_tasks(tasks as u64 - 1)?;
-        let threads = start.text("mode") == "thread";
-        room_for_files(if threads { 2 * tasks as u64 + 2 } else { 8 })?;
+        let mode = TaskMode::of(start);
+        // Threads keep both ends of all pipes open; with processes each end is closed once its task has it.
+        room_for_files(match mode {
+            TaskMode::Thread => 2 * tasks as u64 + 2,
+            TaskMode::Process => 8,
+        })?;
         let before = CpuSet::current()?;
         let own = placed.as_ref().map(|cpus| CpuSet::only(cpus[0]));
-        let ring = Ring::assemble(tasks, words, threads, placed.as_deref())?;
+        let ring = TaskRing::assemble(tasks, words, mode, placed.as_deref())?;
         if let Some(own) = own {
             own.apply()?;
         }
-        let helpers: Vec<u32> = ring.others.iter().filter_map(Task::pid).collect();
+        let helpers: Vec<u32> = ring.others.iter().filter_map(RingTask::pid).collect();
         let counters = TaskCounters::of(&helpers);
         let mut ready = Ready { work: work(&[("time", tasks as u64)]), ..Ready::default() };
         ready.notes.push(format!("{tasks} tasks {note}"));
@@ -126,12 +131,12 @@ const STOP: i32 = -1;
 const DAMAGED: i32 = -2;
 
 /// What a task reads at its turn: words that it wrote itself, and their sum.
-struct Own {
+struct TaskMemory {
     words: Vec<u64>,
     sum: u64,
 }
 
-impl Own {
+impl TaskMemory {
     /// Touched by the caller.
     fn new(words: usize) -> Self {
         Self { words: vec![1; words], sum: words as u64 }
@@ -154,12 +159,12 @@ fn sum_of(words: &[u64]) -> u64 {
 }
 
 /// A task of the ring besides the worker.
-enum Task {
+enum RingTask {
     Process(Child),
     Thread(Option<JoinHandle<()>>),
 }
 
-impl Task {
+impl RingTask {
     fn pid(&self) -> Option<u32> {
         match self {
             Self::Process(child) => Some(child.pid()),
@@ -169,45 +174,45 @@ impl Task {
 }
 
 /// The worker's place in the ring, and the other tasks.
-struct Ring {
+struct TaskRing {
     output: File,
     input: File,
-    own: Own,
-    others: Vec<Task>,
+    own: TaskMemory,
+    others: Vec<RingTask>,
 }
 
-impl Ring {
+impl TaskRing {
     /// Makes all tasks, each with the reading end of one pipe and the writing end of the next.
     fn assemble(
         tasks: usize,
         words: usize,
-        threads: bool,
+        mode: TaskMode,
         cpus: Option<&[usize]>,
     ) -> Result<Self, Failure> {
         let (mut input, output) = pipe()?;
         let mut others = Vec::with_capacity(tasks);
-        let mut own = Own::new(words);
+        let mut own = TaskMemory::new(words);
         for index in 1..tasks {
             let (next_input, next_output) = pipe()?;
             let set = cpus.map(|cpus| CpuSet::only(cpus[index]));
-            let is_placed = move || set.as_ref().is_none_or(|set| set.apply().is_ok());
-            others.push(if threads {
-                let body = move || {
-                    if is_placed() {
-                        hand_on(&input, &next_output, &mut Own::new(words));
-                    }
-                };
-                let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(body);
-                let why = "starting a thread (raise `ulimit -u` or pids.max)";
-                Task::Thread(Some(thread.map_err(|e| Failure::io(why, &e))?))
-            } else {
-                Task::Process(Child::fork(|| {
+            others.push(match mode {
+                TaskMode::Thread => {
+                    let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+                    let thread = builder.spawn(move || {
+                        if is_placed(set.as_ref()) {
+                            hand_on(&input, &next_output, &mut TaskMemory::new(words));
+                        }
+                    });
+                    let why = "starting a thread (raise `ulimit -u` or pids.max)";
+                    RingTask::Thread(Some(thread.map_err(|e| Failure::io(why, &e))?))
+                }
+                TaskMode::Process => RingTask::Process(Child::fork(|| {
                     // Without the worker's ends, its death is seen as the end of a pipe.
                     close_in_child(&output);
                     close_in_child(&next_input);
                     own.touch();
-                    is_placed() && hand_on(&input, &next_output, &mut own)
-                })?)
+                    is_placed(set.as_ref()) && hand_on(&input, &next_output, &mut own)
+                })?),
             });
             input = next_input;
         }
@@ -215,8 +220,13 @@ impl Ring {
     }
 }
 
+/// Puts the calling task on its CPUs, if it has any. True unless the kernel refuses.
+fn is_placed(set: Option<&CpuSet>) -> bool {
+    set.is_none_or(|set| set.apply().is_ok())
+}
+
 /// A task's whole life: the token comes, the task looks through its memory and hands on a larger token.
-fn hand_on(mut input: &File, mut output: &File, own: &mut Own) -> bool {
+fn hand_on(mut input: &File, mut output: &File, own: &mut TaskMemory) -> bool {
     let mut token = [0; 4];
     loop {
         if input.read_exact(&mut token).is_err() {
@@ -238,7 +248,7 @@ fn hand_on(mut input: &File, mut output: &File, own: &mut Own) -> bool {
 }
 
 struct Rounds {
-    ring: Ring,
+    ring: TaskRing,
     /// The pipe for the token alone.
     alone: (File, File),
     tasks: usize,
@@ -251,7 +261,7 @@ struct Rounds {
 
 /// One turn of one task: the token goes out, comes back, and the memory is looked through.
 #[inline(always)]
-fn turn(mut output: &File, mut input: &File, own: &Own, count: i32) -> Result<i32, Failure> {
+fn turn(mut output: &File, mut input: &File, own: &TaskMemory, count: i32) -> Result<i32, Failure> {
     let mut token = [0; 4];
     let sent = output.write_all(&count.to_ne_bytes());
     let got = sent.and_then(|()| input.read_exact(&mut token));
@@ -265,7 +275,8 @@ impl Rounds {
     fn token(&self) -> Result<f64, Failure> {
         let mut costs = [0.0; TOKEN_CHUNKS];
         for cost in &mut costs {
-            let (mut turns, start) = (0_u32, now_ns());
+            let mut turns = 0_u32;
+            let start = now_ns();
             let elapsed = loop {
                 // The clock is read once in 16 turns.
                 for _ in 0..16 {
@@ -297,6 +308,7 @@ impl Instance for Rounds {
                     self.tasks
                 )));
             }
+            // Back to 0 long before it overflows: negative tokens have a meaning of their own.
             self.count = if got > i32::MAX / 2 { 0 } else { got };
         }
         Ok(())
@@ -334,8 +346,8 @@ impl Drop for Rounds {
         let _ = (&self.ring.output).write_all(&STOP.to_ne_bytes());
         for task in &mut self.ring.others {
             match task {
-                Task::Process(child) => drop(child.wait()),
-                Task::Thread(thread) => drop(thread.take().map(JoinHandle::join)),
+                RingTask::Process(child) => drop(child.wait()),
+                RingTask::Thread(thread) => drop(thread.take().map(JoinHandle::join)),
             }
         }
         let _ = self.before.apply();
@@ -346,13 +358,13 @@ impl Drop for Rounds {
 mod tests {
     use std::io::{Read, Write};
 
-    use super::{DAMAGED, Own, STOP, hand_on, pipe};
+    use super::{DAMAGED, STOP, TaskMemory, hand_on, pipe};
 
     #[test]
     fn a_task_hands_on_a_larger_token_and_tells_of_damage() {
         let (input, mut to_task) = pipe().unwrap();
         let (mut from_task, output) = pipe().unwrap();
-        let mut own = Own::new(100);
+        let mut own = TaskMemory::new(100);
         own.touch();
         for token in [41, STOP] {
             to_task.write_all(&i32::to_ne_bytes(token)).unwrap();
@@ -366,7 +378,7 @@ mod tests {
         let mut handed = [0; 16];
         from_task.read_exact(&mut handed).unwrap();
         let tokens: Vec<i32> =
-            handed.chunks(4).map(|it| i32::from_ne_bytes(it.try_into().unwrap())).collect();
+            handed.chunks(4).map(|token| i32::from_ne_bytes(token.try_into().unwrap())).collect();
         assert_eq!(tokens, [42, STOP, DAMAGED, STOP]);
     }
 }

@@ -16,7 +16,7 @@ use rustix::thread::current_timer_slack;
 use crate::counters::{self, TaskCounters};
 use crate::latency::{self, percentiles, sleep_until};
 
-/// The workload.
+/// The workload `scheduler.timer`: its parameters and metrics, and how it starts.
 pub(crate) struct Timer;
 
 /// Names of what every sample reports, in the order of the metrics.
@@ -86,7 +86,7 @@ fn locked(lateness: &Lateness) -> MutexGuard<'_, Vec<u64>> {
     lateness.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One thread.
+/// One thread, and how late it woke in the last sample.
 struct Sleeper {
     interval_ns: u64,
     lateness: Lateness,
@@ -101,6 +101,7 @@ impl Member for Sleeper {
             due_ns += self.interval_ns;
             sleep_until(due_ns);
             let now = now_ns();
+            // Never grows here: an allocation would make the next sleep begin late.
             if late.len() < late.capacity() {
                 // A wake-up before its time is no time: it shows as the largest there is.
                 late.push(now.wrapping_sub(due_ns));

@@ -25,7 +25,7 @@ use rustix::thread::{current_timer_slack, set_current_timer_slack};
 use crate::counters::{self, TaskCounters};
 use crate::latency::{self, percentiles, sleep_until};
 
-/// The workload.
+/// The workload `scheduler.wakeup`: its parameters and metrics, and how it starts.
 pub(crate) struct Wakeup;
 
 /// Names of what every sample reports, in the order of the metrics.
@@ -86,16 +86,12 @@ impl Workload for Wakeup {
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let workers = within(start, "workers", 1, 10_000)?;
         let rate = within(start, "rate", 1, 1_000_000)?;
-        let arrivals = match start.text("arrivals") {
-            "poisson" => Arrivals::Poisson,
-            _ => Arrivals::Fixed,
-        };
-        let schedule = Schedule::new(arrivals, rate as f64, start.seed)?;
+        let schedule = Schedule::new(arrivals(start), rate as f64, start.seed)?;
         let placed = Placement::of(start)?.cpus(workers + 1, &start.facts)?;
         room_for_tasks(workers as u64)?;
         let note = placed.as_deref().map_or_else(|| "not pinned".into(), in_words);
         let before = CpuSet::current()?;
-        let crew = TimedThreads::start(workers, placed.as_deref())?;
+        let crew = WokenThreads::start(workers, placed.as_deref())?;
         if let Some(cpus) = &placed {
             CpuSet::only(cpus[0]).apply()?;
         }
@@ -116,19 +112,27 @@ impl Workload for Wakeup {
     }
 }
 
+/// How wake-ups are due, from the parameter `arrivals`.
+fn arrivals(start: &Start) -> Arrivals {
+    match start.text("arrivals") {
+        "poisson" => Arrivals::Poisson,
+        _ => Arrivals::Fixed,
+    }
+}
+
 /// One wake-up: when it was due, was sent, and was seen by its worker; 0 for not yet.
 #[derive(Default)]
-struct Row {
+struct WakeupTimes {
     due_ns: AtomicU64,
     sent_ns: AtomicU64,
     ran_ns: AtomicU64,
 }
 
-impl Row {
+impl WakeupTimes {
     /// From when it was due, and from when it was sent.
     fn latencies(&self) -> Result<[u64; 2], Failure> {
         let [due, sent, ran] =
-            [&self.due_ns, &self.sent_ns, &self.ran_ns].map(|it| it.load(Ordering::Relaxed));
+            [&self.due_ns, &self.sent_ns, &self.ran_ns].map(|time| time.load(Ordering::Relaxed));
         if due == 0 || sent < due || ran < sent {
             return Err(Failure(format!(
                 "a wake-up was due at {due} ns, sent at {sent} ns and seen at {ran} ns"
@@ -139,9 +143,9 @@ impl Row {
 }
 
 /// What messenger and workers share.
-struct Shared {
+struct WakeupBoard {
     /// Wake-up number n has row n modulo their number, and goes to worker n modulo theirs.
-    rows: RwLock<Vec<Row>>,
+    rows: RwLock<Vec<WakeupTimes>>,
     /// How many were sent to each worker.
     sent: Vec<AtomicU64>,
     /// How many were seen by all.
@@ -152,12 +156,12 @@ struct Shared {
     ended: AtomicBool,
 }
 
-impl Shared {
-    fn rows(&self) -> RwLockReadGuard<'_, Vec<Row>> {
+impl WakeupBoard {
+    fn rows(&self) -> RwLockReadGuard<'_, Vec<WakeupTimes>> {
         self.rows.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn row<'r>(&self, rows: &'r [Row], number: u64) -> &'r Row {
+    fn row<'r>(&self, rows: &'r [WakeupTimes], number: u64) -> &'r WakeupTimes {
         &rows[usize::try_from(number % rows.len() as u64).unwrap_or(0)]
     }
 
@@ -172,10 +176,13 @@ impl Shared {
                 }
                 thread::park();
             }
+            // First of all: what follows is no part of the latency.
             let now = now_ns();
             let number = taken * workers + index as u64;
             self.row(&self.rows(), number).ran_ns.store(now, Ordering::Relaxed);
             taken += 1;
+            // Sequentially consistent on both sides: either this worker sees what is awaited, or the messenger sees
+            // that all were seen. With weaker orders both could miss it, and the messenger would sleep for ever.
             let seen = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
             if seen >= self.awaited.load(Ordering::SeqCst) {
                 self.messenger.lock().unwrap_or_else(PoisonError::into_inner).unpark();
@@ -185,14 +192,14 @@ impl Shared {
 }
 
 /// The workers, waiting.
-struct TimedThreads {
-    shared: Arc<Shared>,
+struct WokenThreads {
+    shared: Arc<WakeupBoard>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl TimedThreads {
+impl WokenThreads {
     fn start(workers: usize, cpus: Option<&[usize]>) -> Result<Self, Failure> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(WakeupBoard {
             rows: RwLock::default(),
             sent: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             seen: AtomicU64::new(0),
@@ -202,23 +209,24 @@ impl TimedThreads {
         });
         let mut crew = Self { shared, threads: Vec::with_capacity(workers) };
         for index in 0..workers {
-            let (shared, set) =
-                (Arc::clone(&crew.shared), cpus.map(|cpus| CpuSet::only(cpus[index + 1])));
-            let body = move || {
-                // Where that is refused, the messenger's own placement is refused as well.
+            let shared = Arc::clone(&crew.shared);
+            // The first CPU is the messenger's.
+            let set = cpus.map(|cpus| CpuSet::only(cpus[index + 1]));
+            let builder =
+                thread::Builder::new().name(format!("worker-{index}")).stack_size(STACK_BYTES);
+            let why = "starting a thread (raise `ulimit -u` or pids.max)";
+            let thread = builder.spawn(move || {
+                // If that is refused, the messenger's own placement is refused as well.
                 let _ = set.map(|set| set.apply());
                 shared.serve(index);
-            };
-            let builder = thread::Builder::new().name(format!("worker-{index}"));
-            let why = "starting a thread (raise `ulimit -u` or pids.max)";
-            let thread = builder.stack_size(STACK_BYTES).spawn(body);
+            });
             crew.threads.push(thread.map_err(|error| Failure::io(why, &error))?);
         }
         Ok(crew)
     }
 }
 
-impl Drop for TimedThreads {
+impl Drop for WokenThreads {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Release);
         for thread in self.threads.drain(..) {
@@ -229,9 +237,9 @@ impl Drop for TimedThreads {
 }
 
 /// The messenger's sleeps end when they are to, not up to 50 µs later as the kernel allows itself for ordinary threads.
-struct Punctual(Option<NonZeroU64>);
+struct NoTimerSlack(Option<NonZeroU64>);
 
-impl Punctual {
+impl NoTimerSlack {
     fn new() -> Self {
         let usual = current_timer_slack().ok().and_then(NonZeroU64::new);
         let _ = set_current_timer_slack(NonZeroU64::new(1));
@@ -239,14 +247,14 @@ impl Punctual {
     }
 }
 
-impl Drop for Punctual {
+impl Drop for NoTimerSlack {
     fn drop(&mut self) {
         let _ = set_current_timer_slack(self.0);
     }
 }
 
 struct Wakeups {
-    crew: TimedThreads,
+    crew: WokenThreads,
     schedule: Schedule,
     /// Wake-ups so far, of all samples.
     sent: u64,
@@ -261,7 +269,7 @@ impl Wakeups {
         let shared = &self.crew.shared;
         let most = usize::try_from(most).unwrap_or(0).max(1);
         let mut rows = shared.rows.write().unwrap_or_else(PoisonError::into_inner);
-        rows.resize_with(most, Row::default);
+        rows.resize_with(most, WakeupTimes::default);
         *shared.messenger.lock().unwrap_or_else(PoisonError::into_inner) = thread::current();
     }
 
@@ -284,7 +292,8 @@ impl Instance for Wakeups {
     /// Sends wake-ups when they are due, and waits until all were seen.
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         let shared = &self.crew.shared;
-        let (rows, workers) = (shared.rows(), self.crew.threads.len() as u64);
+        let rows = shared.rows();
+        let workers = self.crew.threads.len() as u64;
         shared.awaited.store(u64::MAX, Ordering::SeqCst);
         for number in self.sent..self.sent + iterations {
             let worker = usize::try_from(number % workers).unwrap_or(0);
@@ -317,7 +326,7 @@ impl Instance for Wakeups {
     #[expect(clippy::cast_precision_loss, reason = "counts of one sample stay far below 2^53")]
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         self.make_room(iterations.iter().copied().max().unwrap_or(0));
-        let _punctual = Punctual::new();
+        let _punctual = NoTimerSlack::new();
         self.counters.begin();
         self.schedule.begin(now_ns());
         for (index, &k) in iterations.iter().enumerate() {
@@ -353,11 +362,11 @@ impl Drop for Wakeups {
 mod tests {
     use std::sync::atomic::Ordering;
 
-    use super::Row;
+    use super::WakeupTimes;
 
     #[test]
     fn a_wake_up_that_nobody_saw_is_found() {
-        let row = Row::default();
+        let row = WakeupTimes::default();
         row.due_ns.store(5, Ordering::Relaxed);
         row.sent_ns.store(7, Ordering::Relaxed);
         let failure = row.latencies().unwrap_err().0;

@@ -41,15 +41,14 @@ pub(crate) fn check_class() -> Result<(), StartError> {
 
 /// The nice level of each thread, from levels above that of the worker.
 pub(crate) fn levels(typed: &str, threads: usize, base: i32) -> Result<Vec<i32>, StartError> {
-    let level = |word: &str| {
-        let level = word.trim().parse().ok().filter(|level| (-20..=19).contains(level));
-        level.map(|level: i32| (base + level).clamp(-20, 19)).ok_or_else(|| {
-            StartError::Failed(format!("`{word}` is no nice level; it is a number from -20 to 19"))
-        })
-    };
-    let named: Vec<i32> = typed.split(',').map(level).collect::<Result<_, _>>()?;
+    let named: Vec<i32> =
+        typed.split(',').map(|word| level(word, base)).collect::<Result<_, _>>()?;
     match named.as_slice() {
-        [one] => Ok((0..threads).map(|it| if it < threads / 2 { base } else { *one }).collect()),
+        [one] => {
+            let mut levels = vec![*one; threads];
+            levels[..threads / 2].fill(base);
+            Ok(levels)
+        }
         all if all.len() == threads => Ok(named),
         all => Err(StartError::Failed(format!(
             "`nice` names {} levels for {threads} threads; name one for each, or one for the second half",
@@ -58,22 +57,37 @@ pub(crate) fn levels(typed: &str, threads: usize, base: i32) -> Result<Vec<i32>,
     }
 }
 
+/// One level as it was typed, above that of the worker; the kernel has none beyond -20 and 19.
+fn level(word: &str, base: i32) -> Result<i32, StartError> {
+    match word.trim().parse::<i32>() {
+        Ok(level @ -20..=19) => Ok((base + level).clamp(-20, 19)),
+        _ => Err(StartError::Failed(format!(
+            "`{word}` is no nice level; it is a number from -20 to 19"
+        ))),
+    }
+}
+
 /// What each thread is to get, on its CPU, or of so many CPUs together where none is pinned.
 pub(crate) fn claims(levels: &[i32], placed: Option<&[usize]>, cpus: usize) -> Vec<Claim> {
     let Some(placed) = placed else {
         let shares = shares(levels, cpus.max(1));
-        let claim = |(level, share): (&i32, f64)| Claim { level: *level, group: 0, share };
-        return levels.iter().zip(shares).map(claim).collect();
+        return levels
+            .iter()
+            .zip(shares)
+            .map(|(level, share)| Claim { level: *level, group: 0, share })
+            .collect();
     };
     let mut groups: BTreeMap<usize, Vec<i32>> = BTreeMap::new();
     for (cpu, level) in placed.iter().zip(levels) {
         groups.entry(*cpu).or_default().push(*level);
     }
-    let claim = |(cpu, level): (&usize, &i32)| {
-        let sum: f64 = groups[cpu].iter().map(|it| f64::from(weight(*it))).sum();
-        Claim { level: *level, group: *cpu, share: f64::from(weight(*level)) / sum }
-    };
-    placed.iter().zip(levels).map(claim).collect()
+    let mut claims = Vec::with_capacity(levels.len());
+    for (cpu, level) in placed.iter().zip(levels) {
+        let sum: f64 = groups[cpu].iter().map(|level| f64::from(weight(*level))).sum();
+        let share = f64::from(weight(*level)) / sum;
+        claims.push(Claim { level: *level, group: *cpu, share });
+    }
+    claims
 }
 
 /// Shares of several CPUs by weight, where no thread can have more than one CPU: who would, has one, and the others
@@ -84,11 +98,15 @@ fn shares(levels: &[i32], cpus: usize) -> Vec<f64> {
     let busy = cpus.min(levels.len()) as f64;
     let mut capped = vec![false; levels.len()];
     loop {
+        // A thread has one CPU at most, whatever its weight: each pass caps one and shares the rest again.
         let open = capped.iter().zip(&weights).filter(|(capped, _)| !**capped);
         let sum: f64 = open.map(|(_, weight)| weight).sum();
         let rest = busy - capped.iter().filter(|capped| **capped).count() as f64;
-        let of = |index: usize| if capped[index] { 1.0 } else { rest * weights[index] / sum };
-        let all: Vec<f64> = (0..levels.len()).map(of).collect();
+        let all: Vec<f64> = capped
+            .iter()
+            .zip(&weights)
+            .map(|(capped, weight)| if *capped { 1.0 } else { rest * weight / sum })
+            .collect();
         let Some(over) = all.iter().position(|share| *share > 1.0 + 1e-9) else {
             return all.iter().map(|share| share / busy).collect();
         };
@@ -100,20 +118,23 @@ fn shares(levels: &[i32], cpus: usize) -> Vec<f64> {
 pub(crate) fn in_words(claims: &[Claim]) -> String {
     let mut kinds: Vec<(&Claim, usize)> = Vec::new();
     for claim in claims {
-        let alike = |kind: &&mut (&Claim, usize)| {
-            kind.0.level == claim.level && (kind.0.share - claim.share).abs() < 1e-9
-        };
-        match kinds.iter_mut().find(alike) {
+        let alike = kinds.iter_mut().find(|(other, _)| {
+            other.level == claim.level && (other.share - claim.share).abs() < 1e-9
+        });
+        match alike {
             Some((_, count)) => *count += 1,
             None => kinds.push((claim, 1)),
         }
     }
-    let say = |(claim, count): &(&Claim, usize)| {
-        let (level, share) = (claim.level, claim.share * 100.0);
-        format!("{count} of nice {level} (weight {}): {share:.1} % each", weight(level))
-    };
-    let said: Vec<String> = kinds.iter().map(say).collect();
-    format!("by weight {}", said.join("; "))
+    let mut parts = Vec::with_capacity(kinds.len());
+    for (Claim { level, share, .. }, count) in kinds {
+        let share = share * 100.0;
+        parts.push(format!(
+            "{count} of nice {level} (weight {}): {share:.1} % each",
+            weight(*level)
+        ));
+    }
+    format!("by weight {}", parts.join("; "))
 }
 
 /// How far what threads used is from their claims: the largest relative difference, Jain's index of the quotients,
@@ -123,7 +144,10 @@ pub(crate) fn in_words(claims: &[Claim]) -> String {
 /// When the threads of a group got no CPU time at all.
 #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
 pub(crate) fn judge(used: &[u64], claims: &[Claim]) -> Result<[f64; 4], Failure> {
-    let (mut sum, mut squares, mut least, mut most) = (0.0, 0.0, f64::MAX, 0.0_f64);
+    let mut sum = 0.0;
+    let mut squares = 0.0;
+    let mut least = f64::MAX;
+    let mut most = 0.0_f64;
     for (own, claim) in used.iter().zip(claims) {
         let group = claims.iter().zip(used).filter(|(other, _)| other.group == claim.group);
         let together: u64 = group.map(|(_, used)| used).sum();
@@ -170,7 +194,10 @@ mod tests {
     #[test]
     fn shares_follow_weights_on_a_cpu_and_over_several() {
         let shares = |levels: &[i32], placed: Option<&[usize]>, cpus| -> Vec<f64> {
-            claims(levels, placed, cpus).iter().map(|it| (it.share * 1000.0).round()).collect()
+            claims(levels, placed, cpus)
+                .iter()
+                .map(|claim| (claim.share * 1000.0).round())
+                .collect()
         };
         assert_eq!(shares(&[0, 5], Some(&[1, 1]), 2), [753.0, 247.0]);
         assert_eq!(shares(&[0, 0, 5], Some(&[1, 0, 1]), 2), [753.0, 1000.0, 247.0]);

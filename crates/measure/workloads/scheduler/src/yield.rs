@@ -22,7 +22,7 @@ use plumb_workload_kit::threads::{Member, Team};
 
 use crate::counters::{self, TaskCounters};
 
-/// The workload.
+/// The workload `scheduler.yield`: its parameters and metrics, and how it starts.
 pub(crate) struct Yield;
 
 /// Names of what every sample reports, in the order of the metrics.

@@ -16,7 +16,7 @@ fn point(id: &str, settings: &[(&str, &str)]) -> TestPoint<'static> {
 
 /// All values of a distribution, each as often as it came, in nanoseconds.
 fn counted(samples: &Samples, name: &str) -> Vec<(u64, u64)> {
-    samples.histograms[name].iter().flat_map(|it| it.counts().unwrap()).collect()
+    samples.histograms[name].iter().flat_map(|histogram| histogram.counts().unwrap()).collect()
 }
 
 #[test]
@@ -28,13 +28,13 @@ fn twice_the_wake_ups_and_sleeps_take_twice_the_time() {
         let mut wakeups = point("scheduler.wakeup", &settings).started();
         assert_doubles("wake-ups", &mut wakeups, 20);
         let taken = samples(&mut wakeups, &[30, 50]);
-        assert_eq!(counted(&taken, "latency").iter().map(|it| it.1).sum::<u64>(), 80);
-        assert!(taken.values["latency_p50"].iter().all(|it| *it > 0.0 && *it < 1.0));
+        assert_eq!(counted(&taken, "latency").iter().map(|(_, count)| count).sum::<u64>(), 80);
+        assert!(taken.values["latency_p50"].iter().all(|p50| *p50 > 0.0 && *p50 < 1.0));
     }
     let mut timers = point("scheduler.timer", &[("interval", "500us"), ("threads", "2")]).started();
     assert_doubles("sleeps", &mut timers, 20);
     let taken = samples(&mut timers, &[30, 50]);
-    assert_eq!(counted(&taken, "latency").iter().map(|it| it.1).sum::<u64>(), 160);
+    assert_eq!(counted(&taken, "latency").iter().map(|(_, count)| count).sum::<u64>(), 160);
     assert!(
         taken.values["latency_max"]
             .iter()

@@ -133,7 +133,8 @@ fn a_tree_is_built_anew_each_time_and_one_that_does_not_build_says_so() {
         Err(StartError::Failed(why)) => panic!("{why}"),
     };
     let taken = samples(&mut build, &[1, 1]);
-    let (first, second) = (taken.values["cpu"][0], taken.values["cpu"][1]);
+    let first = taken.values["cpu"][0];
+    let second = taken.values["cpu"][1];
     assert!(second > 0.5 * first, "the second copy was built, too: {first} s, then {second} s");
     let versions = build.ready.versions;
     let other = point(&[("files", "5")]).started().ready.versions;

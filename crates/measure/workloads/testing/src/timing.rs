@@ -9,7 +9,7 @@ use plumb_protocol::Started;
 use crate::taking::samples;
 
 /// Times a ratio is measured before it counts as wrong.
-const CHANCES: u32 = 20;
+const MAX_ATTEMPTS: u32 = 20;
 
 /// Held by tests that time something or that make the process large: two at once would time each other.
 pub fn alone() -> MutexGuard<'static, ()> {
@@ -29,7 +29,7 @@ pub fn fastest_ns(started: &mut Started, k: u64) -> f64 {
 /// Measures a ratio until it lies where it should; other work on the machine gets a few chances to pass by.
 pub fn assert_ratio(what: &str, range: Range<f64>, mut ratio: impl FnMut() -> f64) {
     let mut seen = Vec::new();
-    for chance in 0..CHANCES {
+    for chance in 0..MAX_ATTEMPTS {
         let ratio = ratio();
         if range.contains(&ratio) {
             return;

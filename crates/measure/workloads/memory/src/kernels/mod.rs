@@ -27,7 +27,7 @@ use x86_64::{fence, of};
 
 /// The four loops of STREAM, on doubles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stream {
+pub(super) enum StreamOperation {
     /// a = b + 3c
     Triad,
     /// a = b
@@ -38,7 +38,7 @@ pub(super) enum Stream {
     Add,
 }
 
-impl Stream {
+impl StreamOperation {
     /// As the parameter `kernel` says.
     pub(super) fn of(start: &Start) -> Self {
         match start.text("kernel") {
@@ -78,7 +78,7 @@ pub(super) enum Stores {
 }
 
 impl Stores {
-    /// The parameter.
+    /// The parameter `stores`, the same for all workloads that write arrays.
     pub(super) fn parameter() -> Parameter {
         declare::choice(
             "stores",
@@ -124,13 +124,13 @@ pub(super) struct StreamKernel(StreamLoop, Stores);
 
 impl StreamKernel {
     /// The loop for a width that is here ([`Width::of`]).
-    pub(super) fn new(stream: Stream, stores: Stores, width: Width) -> Self {
+    pub(super) fn new(stream: StreamOperation, stores: Stores, width: Width) -> Self {
         let loops = of(width);
         let of_stores = match stream {
-            Stream::Triad => loops.triad,
-            Stream::Copy => loops.copy,
-            Stream::Scale => loops.scale,
-            Stream::Add => loops.add,
+            StreamOperation::Triad => loops.triad,
+            StreamOperation::Copy => loops.copy,
+            StreamOperation::Scale => loops.scale,
+            StreamOperation::Add => loops.add,
         };
         Self(of_stores[stores as usize], stores)
     }
@@ -139,10 +139,9 @@ impl StreamKernel {
     pub(super) fn run(self, to: &mut [u64], b: &[u64], c: &[u64]) {
         let lines = to.len().min(b.len()).min(c.len()) / LINE_WORDS;
         assert!(is_aligned(to) && is_aligned(b) && is_aligned(c), "arrays begin on cache lines");
-        let (to, b, c) = (to.as_mut_ptr().cast(), b.as_ptr().cast(), c.as_ptr().cast());
         // SAFETY: each slice holds `lines` cache lines and begins on one, every word is a double, `to` overlaps no
         // source (the borrow), and the CPU has the width that the loop was chosen for.
-        unsafe { (self.0)(to, b, c, lines) };
+        unsafe { (self.0)(to.as_mut_ptr().cast(), b.as_ptr().cast(), c.as_ptr().cast(), lines) };
         self.1.done();
     }
 }
@@ -190,7 +189,7 @@ fn is_aligned(words: &[u64]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{FillKernel, Stores, Stream, StreamKernel, SumKernel};
+    use super::{FillKernel, Stores, StreamKernel, StreamOperation, SumKernel};
     use crate::methods::HAS_NON_TEMPORAL;
     use plumb_workload_kit::mapping::{Mapping, Pages};
     use plumb_workload_kit::vector::Width;
@@ -221,7 +220,12 @@ mod tests {
         let b = array(|i| (i as f64 + 7.0).to_bits());
         let c = array(|i| (5.0 * i as f64).to_bits());
         all(|width, stores| {
-            for stream in [Stream::Triad, Stream::Copy, Stream::Scale, Stream::Add] {
+            for stream in [
+                StreamOperation::Triad,
+                StreamOperation::Copy,
+                StreamOperation::Scale,
+                StreamOperation::Add,
+            ] {
                 let mut to = array(|_| 0);
                 StreamKernel::new(stream, stores, width).run(to.words_mut(), b.words(), c.words());
                 for (i, &word) in (0_u32..).zip(to.words()) {

@@ -28,7 +28,9 @@ macro_rules! stream_loop {
         #[target_feature(enable = $features)]
         unsafe fn $name(to: *mut f64, b: *const f64, c: *const f64, lines: usize) {
             const A_LINE: usize = 64 / size_of::<$doubles>();
-            let (to, b, c) = (to.cast::<$doubles>(), b.cast::<$doubles>(), c.cast::<$doubles>());
+            let to = to.cast::<$doubles>();
+            let b = b.cast::<$doubles>();
+            let c = c.cast::<$doubles>();
             for line in 0..lines {
                 for part in 0..A_LINE {
                     let at = line * A_LINE + part;
@@ -49,7 +51,8 @@ macro_rules! fill_loop {
         #[target_feature(enable = $features)]
         unsafe fn $name(to: *mut u64, word: u64, lines: usize) {
             const A_LINE: usize = 64 / size_of::<$words>();
-            let (to, word) = (to.cast::<$words>(), $set(word.cast_signed()));
+            let to = to.cast::<$words>();
+            let word = $set(word.cast_signed());
             for line in 0..lines {
                 for part in 0..A_LINE {
                     // SAFETY: the caller has checked that there are so many lines, the first at `to`.
