@@ -71,7 +71,8 @@ fn options(given: &[String]) -> Result<Vec<Given>, String> {
 
 fn bonnie(given: &[String]) -> Result<Arguments, String> {
     let mut asked = Arguments::default();
-    let (mut size, mut ram) = (None, None);
+    let mut size = None;
+    let mut ram = None;
     for (letter, value) in options(given)? {
         let text = value.clone().unwrap_or_default();
         let wrong = || format!("-{letter} {text}: this is no value of it");

@@ -303,7 +303,8 @@ fn cells(
     pair: usize,
     latency: usize,
 ) -> Result<Cells, Error> {
-    let (rate, cpu) = (fields[first + 2 * pair], fields[first + 2 * pair + 1]);
+    let rate = fields[first + 2 * pair];
+    let cpu = fields[first + 2 * pair + 1];
     let wrong = |text: &str| Error::damaged(Format::Bonnie, format!("`{text}` is no figure"));
     let latency = layout.latencies.map_or("", |from| fields[from + latency]);
     let latency_s = match latency {

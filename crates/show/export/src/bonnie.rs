@@ -98,7 +98,9 @@ fn line(
     let chunk = number("chunk");
     let chunk = if chunk == CHUNK { String::new() } else { size(chunk) };
     let version = env!("CARGO_PKG_VERSION");
-    let (length, seeks, seekers) = (size(file_size), number("seeks"), number("seekers"));
+    let length = size(file_size);
+    let seeks = number("seeks");
+    let seekers = number("seekers");
     let name = name.replace(',', "_");
     let _ = write!(text, "1.98,plumb{version},{name},1,{seed},{length},{chunk},{seeks},{seekers}");
     for (phase, in_bytes) in FILE {
@@ -107,7 +109,8 @@ fn line(
     }
     text.push_str(&files(point));
     for phase in METADATA {
-        let (rate, cpu) = (value(phase.to_owned()), value(format!("{phase}_cpu")));
+        let rate = value(phase.to_owned());
+        let cpu = value(format!("{phase}_cpu"));
         let _ = write!(text, ",{},{}", rate_text(rate), percent(cpu));
     }
     for phase in FILE.iter().map(|it| it.0).chain(METADATA) {
@@ -132,7 +135,8 @@ fn files(point: &PlannedPoint) -> String {
         Some("symbolic") => "-2".to_owned(),
         _ => unless(number("largest"), 0),
     };
-    let (smallest, folders) = (unless(number("smallest"), 0), unless(number("folders"), 1));
+    let smallest = unless(number("smallest"), 0);
+    let folders = unless(number("folders"), 1);
     format!(",{files},{largest},{smallest},{folders},")
 }
 

@@ -134,7 +134,8 @@ fn request_metrics() -> Vec<Metric> {
 /// What the link did in so much time, for so many iterations.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
 pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 8] {
-    let (elapsed, iterations) = (elapsed_ns.max(1) as f64, iterations.max(1) as f64);
+    let elapsed = elapsed_ns.max(1) as f64;
+    let iterations = iterations.max(1) as f64;
     [
         counts.up as f64 / iterations,
         counts.down as f64 / iterations,

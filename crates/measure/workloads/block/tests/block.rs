@@ -52,7 +52,8 @@ fn every_request_is_answered_and_what_was_written_is_read() {
             let taken = samples(&mut started, &[40, 100]);
             let counts = taken.histograms["latency"][1].counts().unwrap();
             assert_eq!(counts.iter().map(|it| it.1).sum::<u64>(), 100, "{settings:?}");
-            let (up, down) = (taken.values["up_bytes"][1], taken.values["down_bytes"][1]);
+            let up = taken.values["up_bytes"][1];
+            let down = taken.values["down_bytes"][1];
             let data = |is: &str| if operation == is { 4096.0 } else { 0.0 };
             // At the borders of samples requests may be on their way.
             assert!((up - data("write") - 28.0).abs() < 600.0, "{settings:?}: {up}");

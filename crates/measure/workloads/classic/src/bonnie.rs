@@ -39,7 +39,9 @@ impl Tool for Bonnie {
                 const { &value_names("create_sequential") },
             ),
         };
-        let (program, package, format) = ("bonnie++", "bonnie++", Some(Format::Bonnie));
+        let program = "bonnie++";
+        let package = "bonnie++";
+        let format = Some(Format::Bonnie);
         Named { id, summary, manual, program, package, format, prints, values }
     }
 

@@ -32,7 +32,8 @@ impl Runs {
         let text = self.output.take()?;
         let name = self.named.program;
         if !ended.status.success() {
-            let (how, last) = (describe_end(ended.status), last_line(&text));
+            let how = describe_end(ended.status);
+            let last = last_line(&text);
             return Err(Failure(format!("{name} failed: {how}; its last line: {last}")));
         }
         let (figure, flags) = self.figure(&text)?;

@@ -83,7 +83,8 @@ fn stream_is_built_from_the_source_of_the_user() {
             format!("#include <stdio.h>\n#include <stdlib.h>\nint main(void) {{ {text} }}"),
         )
         .unwrap();
-        let (source, threads) = (source.display().to_string(), ("threads", "2"));
+        let source = source.display().to_string();
+        let threads = ("threads", "2");
         let settings = [("source", source.as_str()), ("kernel", "add"), ("size", "1MiB"), threads];
         TestPoint::new(ALL, "classic.stream", &settings).in_folder(folder.path())
     };

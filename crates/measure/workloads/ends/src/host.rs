@@ -27,7 +27,10 @@ pub fn address() -> Parameter {
 /// No more than `most` of `what`, as the parameter `bound` says, to a host of somebody else.
 #[must_use]
 pub fn restricted(host: &str, bound: &str, most: u64, what: &str) -> Box<Restricted> {
-    let (host, address, bound, what) = (host.into(), ADDRESS.into(), bound.into(), what.into());
+    let host = host.into();
+    let address = ADDRESS.into();
+    let bound = bound.into();
+    let what = what.into();
     Box::new(Restricted { host, address, bound, most, harmless: Vec::new(), what })
 }
 

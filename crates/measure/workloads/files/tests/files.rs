@@ -113,7 +113,8 @@ fn syncing_makes_files_slower() {
         samples(&mut started, &[40; 5]).elapsed_ns.into_iter().min().unwrap()
     };
     if !plumb_workload_kit::filesystem::is_in_memory(dir.path()) {
-        let (none, file) = (fastest("none"), fastest("fsync"));
+        let none = fastest("none");
+        let file = fastest("fsync");
         assert!(file > none, "{file} ns with fsync, {none} without");
         assert!(fastest("fsync+folder") > none);
     }

@@ -21,7 +21,8 @@ pub fn raise_open_files() {
 pub fn room_for_files(files: u64) -> Result<(), StartError> {
     raise_open_files();
     let open = fs::read_dir("/proc/self/fd").map_or(0, |folder| folder.count() as u64);
-    let (needed, limit) = (files + open, getrlimit(Resource::Nofile).current);
+    let needed = files + open;
+    let limit = getrlimit(Resource::Nofile).current;
     if limit.is_none_or(|limit| needed <= limit) {
         return Ok(());
     }

@@ -367,7 +367,8 @@ impl<E: Exchange> Requests<E> {
     /// A new request for each answer.
     fn closed(&mut self, answers: u64) -> Result<(), Failure> {
         let mut now = now_ns();
-        let (mut left, mut answered_ns) = (answers, now);
+        let mut left = answers;
+        let mut answered_ns = now;
         while left > 0 {
             while self.under_way < self.depth {
                 self.send(now)?;

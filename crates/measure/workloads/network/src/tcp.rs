@@ -82,7 +82,8 @@ impl Workload for Tcp {
         let token = token::fresh()?;
         let mut block = vec![0; settings.block];
         SplitMix64::new(start.seed).fill(&mut block);
-        let (congestion, cork) = (settings.congestion.to_owned(), settings.cork);
+        let congestion = settings.congestion.to_owned();
+        let cork = settings.cork;
         let server = Server::start(address, move |stream| {
             set_congestion(stream, &congestion)?;
             serve(stream, &token, &block, cork)
@@ -112,8 +113,10 @@ impl Workload for Tcp {
             .flat_map(|_| settings.ways)
             .zip(cpus.each)
             .map(|(way, cpus)| {
-                let (way, block) = (*way, Arc::clone(&block));
-                let (cork, buffer) = (settings.cork, settings.buffer);
+                let way = *way;
+                let block = Arc::clone(&block);
+                let cork = settings.cork;
+                let buffer = settings.buffer;
                 let payload = Payload { way, block, cork, buffer };
                 let opened = Connection::open(address, &token, payload, balance.as_ref(), cpus)?;
                 let set = set_congestion(opened.stream(), settings.congestion);
@@ -223,7 +226,8 @@ struct StreamSettings<'s> {
 
 impl<'s> StreamSettings<'s> {
     fn read(start: &'s Start) -> Result<Self, StartError> {
-        let (streams, block) = (start.integer("streams"), start.size("block"));
+        let streams = start.integer("streams");
+        let block = start.size("block");
         if !(1..=MOST_STREAMS).contains(&streams) {
             return Err(StartError::Failed(format!(
                 "`streams` must be 1 to {MOST_STREAMS}, not {streams}"
@@ -240,7 +244,8 @@ impl<'s> StreamSettings<'s> {
         let congestion = start.text("congestion");
         check_congestion(congestion)?;
         let at_once = start.text("direction") == "both";
-        let (cork, buffer) = (start.is_on("cork"), within(start, "buffer", 0, 1 << 30)?);
+        let cork = start.is_on("cork");
+        let buffer = within(start, "buffer", 0, 1 << 30)?;
         Ok(Self { streams, congestion, block, ways, at_once, cork, buffer })
     }
 }
@@ -300,10 +305,8 @@ fn notes_on(witness: &Witness, address: SocketAddr, buffer: usize) -> Vec<String
         ),
         if buffer > 0 {
             let has = |of: rustix::io::Result<usize>| kib(of.ok().map(|bytes| bytes as u64));
-            let (sending, receiving) = (
-                has(socket_send_buffer_size(witness.stream())),
-                has(socket_recv_buffer_size(witness.stream())),
-            );
+            let sending = has(socket_send_buffer_size(witness.stream()));
+            let receiving = has(socket_recv_buffer_size(witness.stream()));
             format!("socket buffers: {sending} KiB sending and {receiving} KiB receiving")
         } else {
             format!(
@@ -336,7 +339,8 @@ impl Seen {
     fn of(witnesses: &[Witness]) -> Self {
         let mut seen = Self { near_cpu_ns: cpu_time_ns(), ..Self::default() };
         for witness in witnesses {
-            let (told, sender) = (witness.told(), witness.sender());
+            let told = witness.told();
+            let sender = witness.sender();
             seen.bytes += told.bytes;
             seen.far_cpu_ns = seen.far_cpu_ns.max(told.cpu_ns);
             let mut sums = seen.senders.words();
@@ -352,9 +356,11 @@ impl Seen {
     fn values(&self, before: &Self, streams: usize) -> [f64; VALUES.len()] {
         let ratio =
             |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-        let (now, then) = (self.senders, before.senders);
+        let now = self.senders;
+        let then = before.senders;
         let since = |of: fn(&Info) -> u64| of(&now).saturating_sub(of(&then));
-        let (sent, busy) = (since(|it| it.sent), since(|it| it.busy_us));
+        let sent = since(|it| it.sent);
+        let busy = since(|it| it.busy_us);
         [
             ratio(self.near_cpu_ns.saturating_sub(before.near_cpu_ns), self.bytes) / 1e9,
             ratio(self.far_cpu_ns.saturating_sub(before.far_cpu_ns), self.bytes) / 1e9,

@@ -108,7 +108,8 @@ impl Workload for Udp {
         let rate = start.params.get("rate").and_then(Value::integer).map(|rate| rate as f64);
         let senders = within(start, "senders", 1, MOST_SENDERS)?;
         let shared = Arc::new(Shared::default());
-        let (of_all, template) = (Arc::clone(&shared), datagram(length, &token));
+        let of_all = Arc::clone(&shared);
+        let template = datagram(length, &token);
         let build = move |index: usize| {
             // Timers of this thread would else be up to 50 µs late.
             let _ = set_current_timer_slack(NonZeroU64::new(1));
@@ -377,7 +378,8 @@ struct Datagrams {
 impl Datagrams {
     /// Begins a batch or a trial.
     fn begin(&mut self, counts: &[u64], rate: Option<f64>) -> Result<(), Failure> {
-        let (first, senders) = (self.next, self.senders);
+        let first = self.next;
+        let senders = self.senders;
         self.control.ask(&Said::Begin { first, counts: counts.to_vec(), senders })?;
         self.order(rate, u64::MAX);
         Ok(())

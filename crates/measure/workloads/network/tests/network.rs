@@ -141,7 +141,8 @@ fn both_directions_at_once_have_their_own_bandwidths() {
     assert_ratio("what was carried both ways", 0.8..1.05, || {
         let taken = samples(&mut started, &[60, 120, 120, 120]);
         let of = |name: &str, bits: f64| median(values(&taken, name)) / frames(bits);
-        let (up, down) = (of("up_throughput", 10e6), of("down_throughput", 30e6));
+        let up = of("up_throughput", 10e6);
+        let down = of("down_throughput", 30e6);
         assert!(up.max(down) < 1.1, "{up} and {down} of the bandwidths");
         up.min(down).min(median(rates(&started, &taken)) / frames(40e6))
     });

@@ -268,7 +268,8 @@ fn server(
 ) -> Result<(Sshd, Vec<(String, String)>), StartError> {
     let tools = Tools::find()?;
     let user = Account::current()?;
-    let (ciphers, macs) = (tools.known("cipher")?, tools.known("mac")?);
+    let ciphers = tools.known("cipher")?;
+    let macs = tools.known("mac")?;
     let (openssh, openssl) = tools.versions()?;
     let serves = Serves::Commands { ciphers: &ciphers, macs: &macs };
     let sshd = Sshd::start(Path::new(&start.scratch), &tools, &user, (serves, listening))?;

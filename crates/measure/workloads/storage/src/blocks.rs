@@ -29,7 +29,8 @@ pub fn prepare(start: &Start, name: &str) -> Result<(Ready, Box<dyn Held>), Star
     if size == 0 {
         return Err(StartError::Failed(format!("`size` must be at least {SECTOR} bytes")));
     }
-    let (dir, data) = (Path::new(&start.dir), data(start));
+    let dir = Path::new(&start.dir);
+    let data = data(start);
     let of_user = file_of_user(start)?;
     let in_memory = is_in_memory_on_purpose(start);
     let file = match of_user {

@@ -88,7 +88,8 @@ mod tests {
 
     #[test]
     fn fixed_starts_of_all_workers_together_are_equally_far_apart() {
-        let (rate, begin_ns) = (3000.0, 1_000_000_000);
+        let rate = 3000.0;
+        let begin_ns = 1_000_000_000;
         let mut starts = Vec::new();
         for number in 0..3 {
             let share = Share::of_worker(number, 3);

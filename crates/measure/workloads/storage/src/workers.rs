@@ -179,8 +179,10 @@ impl Workers {
         let step = Mutex::new(Step::Begin { flows: false });
         let newest = AtomicU64::new(stamp::LAID_OUT);
         let shared = Arc::new(Shared { step, newest });
-        let (of_all, all) = (Arc::clone(&shared), settings.clone());
-        let (file, wanted) = (path.to_owned(), method.notes.first().cloned());
+        let of_all = Arc::clone(&shared);
+        let all = settings.clone();
+        let file = path.to_owned();
+        let wanted = method.notes.first().cloned();
         let build = move |number: usize| {
             let share = Share::of_worker(number, all.workers);
             let (mut lane, method) = Lane::open(&file, &all, share)?;
@@ -272,7 +274,9 @@ impl Workers {
     /// What became of the blocks of all workers since the batch began.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn moved(&mut self) -> Moved {
-        let (mut blocks, mut in_time, mut newest) = (0, 0.0, 0);
+        let mut blocks = 0;
+        let mut in_time = 0.0;
+        let mut newest = 0;
         self.team.each(|Worker { lane, .. }| {
             blocks += lane.arrived();
             in_time += lane.share_in_time() * lane.arrived() as f64;

@@ -294,7 +294,8 @@ fn a_tenth_of_mixed_blocks_is_written() {
     };
     let before = (count("read_bytes:"), count("write_bytes:"));
     running.sample(&[4000]);
-    let (read, written) = (count("read_bytes:") - before.0, count("write_bytes:") - before.1);
+    let read = count("read_bytes:") - before.0;
+    let written = count("write_bytes:") - before.1;
     let direct = running.started.ready.notes[0].contains("O_DIRECT");
     if direct && !has_flag(&running.started.ready.flags, &FlagKind::Tmpfs) && read > 0 {
         #[expect(clippy::cast_precision_loss, reason = "a few MiB")]

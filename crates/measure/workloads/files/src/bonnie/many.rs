@@ -209,7 +209,8 @@ impl Many {
             return Ok(());
         }
         let file = openat(dir, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        let (mut all, size) = (0, usize::try_from(stat.st_size).unwrap_or(usize::MAX));
+        let mut all = 0;
+        let size = usize::try_from(stat.st_size).unwrap_or(usize::MAX);
         while all < size {
             match read(&file, &mut *buffer)? {
                 0 => return Err(Errno::IO),
@@ -249,7 +250,8 @@ impl Many {
         longest: &mut Longest,
         mut work: impl FnMut(BorrowedFd<'_>, &CStr) -> Result<(), Errno>,
     ) -> Result<(), Failure> {
-        let (mut found, mut listing) = (0, Vec::with_capacity(LISTING));
+        let mut found = 0;
+        let mut listing = Vec::with_capacity(LISTING);
         for folder in &self.folders {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let listed = openat(folder, c".", flags, Mode::empty());

@@ -97,7 +97,8 @@ impl Workload for Bonnie {
             .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
         let mut ready = Ready::default();
         let size = size(start, filesystem, &mut ready)?;
-        let (one, many) = (one(start, size)?, many(start)?);
+        let one = one(start, size)?;
+        let many = many(start)?;
         let bytes = size.max(one.bytes).max(many.bytes());
         let what = format!("a file of {} and {} files", show(size), many.files);
         filesystem.check_room(dir, &what, bytes, many.files as u64 + 1)?;

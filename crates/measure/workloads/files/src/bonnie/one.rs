@@ -250,7 +250,9 @@ struct Sought {
 
 impl Seeker {
     fn run(mut self) -> io::Result<Sought> {
-        let (begun_ns, mut longest, mut seeks) = (now_ns(), Longest::begin(), 0);
+        let begun_ns = now_ns();
+        let mut longest = Longest::begin();
+        let mut seeks = 0;
         let mut ticket = [0; TICKET];
         // A read of a pipe is whole: tickets are written whole, and shorter than a page.
         while self.tickets.read(&mut ticket)? == TICKET {

@@ -122,7 +122,8 @@ pub fn timed(
     work: u64,
     phase: impl FnOnce(&mut Longest) -> Result<(), Failure>,
 ) -> Result<PhaseResult, Failure> {
-    let (cpu, begun) = (cpu_ns(), now_ns());
+    let cpu = cpu_ns();
+    let begun = now_ns();
     let mut longest = Longest::begin();
     phase(&mut longest)?;
     let elapsed_ns = now_ns() - begun;
@@ -132,6 +133,7 @@ pub fn timed(
 /// CPU time of all threads of this process so far, in nanoseconds.
 pub fn cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
-    let (seconds, ns) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
+    let seconds = u64::try_from(time.tv_sec);
+    let ns = u64::try_from(time.tv_nsec);
     seconds.unwrap_or(0) * 1_000_000_000 + ns.unwrap_or(0)
 }
