@@ -103,7 +103,7 @@ impl Request {
         let mut bytes = [0; REQUEST_BYTES];
         from.read_exact(&mut bytes)?;
         let number = u16::from_be_bytes([bytes[6], bytes[7]]);
-        let place = Kind::NUMBERS.iter().position(|it| *it == number);
+        let place = Kind::NUMBERS.iter().position(|known| *known == number);
         match place {
             Some(place) if u32_at(&bytes, 0) == REQUEST => Ok(Self {
                 kind: Kind::ALL[place],

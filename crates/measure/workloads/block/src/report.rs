@@ -108,7 +108,8 @@ const fn after_requests(of_link: [&'static str; 8]) -> [&'static str; 12] {
 /// The metrics of a remote disk that is a device; what says whether the bandwidth binds has a row.
 pub fn device_metrics() -> Vec<Metric> {
     let of_link = link_metrics().into_iter();
-    let of_link = of_link.map(|it| if it.name == BINDS { headline(it) } else { it });
+    let of_link =
+        of_link.map(|metric| if metric.name == BINDS { headline(metric) } else { metric });
     request_metrics().into_iter().chain(of_link).collect()
 }
 

@@ -185,7 +185,7 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
             is_asked,
             times: self.0.times(start),
             before,
-            _folder: call.built.map(|it| it.folder),
+            _folder: call.built.map(|built| built.folder),
         };
         if let Some(cpu) = call.cpu {
             CpuSet::only(cpu).apply()?;

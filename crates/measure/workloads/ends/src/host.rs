@@ -41,7 +41,7 @@ pub fn restricted(host: &str, bound: &str, most: u64, what: &str) -> Box<Restric
 pub fn address_of(host: &str, start: &Start) -> Result<IpAddr, StartError> {
     let meant = start.text(ADDRESS);
     let name = if meant.is_empty() { host } else { meant };
-    let found = (name, 0).to_socket_addrs().map(|mut all| all.next().map(|it| it.ip()));
+    let found = (name, 0).to_socket_addrs().map(|mut all| all.next().map(|address| address.ip()));
     let why = match found {
         Ok(Some(address)) => return Ok(address),
         Ok(None) => "it has none".to_owned(),

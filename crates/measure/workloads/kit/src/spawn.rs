@@ -148,7 +148,7 @@ impl Program {
     pub fn without(mut self, names: &[&str]) -> Self {
         let is_named = |variable: &CString| {
             let name = variable.as_bytes().split(|byte| *byte == b'=').next();
-            names.iter().any(|it| Some(it.as_bytes()) == name)
+            names.iter().any(|known| Some(known.as_bytes()) == name)
         };
         let mut kept = std::mem::take(&mut self.environment.strings);
         kept.retain(|variable| !is_named(variable));

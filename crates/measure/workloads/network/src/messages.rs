@@ -105,7 +105,7 @@ impl DatagramServer {
             while !shared.load(Ordering::Acquire) {
                 let came = recvfrom(&*socket, &mut request[..], RecvFlags::empty());
                 let Ok((bytes, _, Some(client))) = came else { continue };
-                let address = SocketAddr::try_from(client.clone()).map(|it| it.ip()).ok();
+                let address = SocketAddr::try_from(client.clone()).map(|address| address.ip()).ok();
                 let is_known = proven.is_none() || proven == address;
                 if bytes == request.len() && request[..TOKEN] == token[..] && is_known {
                     proven = address;

@@ -330,8 +330,9 @@ impl<E: Exchange> Requests<E> {
 
     /// Takes in the answers that are under way, which belong to no sample, and gives up what has none.
     pub(crate) fn drain(&mut self) -> Result<(), Failure> {
-        let is_waiting =
-            |it: &Self| (it.oldest..it.next).any(|number| it.due_ns[it.slot(number)] != 0);
+        let is_waiting = |window: &Self| {
+            (window.oldest..window.next).any(|number| window.due_ns[window.slot(number)] != 0)
+        };
         while is_waiting(self) && self.wait(self.patience.quiet_ns)? {
             while self.receive()?.is_some() {}
         }

@@ -364,7 +364,8 @@ impl Carry for Connection {
     }
 
     fn carry(&mut self, blocks: u64) -> Result<(), Failure> {
-        let blocks = self.balance.as_ref().map_or(blocks, |it| it.blocks(self.way, blocks));
+        let blocks =
+            self.balance.as_ref().map_or(blocks, |balance| balance.blocks(self.way, blocks));
         let length = blocks * self.block.len() as u64;
         let begun_ns = now_ns();
         let (length, counted, mut report) = self

@@ -278,7 +278,7 @@ fn cpus(start: &Start, settings: &StreamSettings<'_>) -> Result<Cpus, StartError
 /// Whether the kernel has this congestion control.
 fn check_congestion(name: &str) -> Result<(), StartError> {
     let known = fs::read_to_string(KNOWN).unwrap_or_default();
-    if name.is_empty() || known.split_whitespace().any(|it| it == name) {
+    if name.is_empty() || known.split_whitespace().any(|word| word == name) {
         return Ok(());
     }
     Err(StartError::unsupported(
@@ -359,16 +359,16 @@ impl Seen {
         let now = self.senders;
         let then = before.senders;
         let since = |of: fn(&Info) -> u64| of(&now).saturating_sub(of(&then));
-        let sent = since(|it| it.sent);
-        let busy = since(|it| it.busy_us);
+        let sent = since(|info| info.sent);
+        let busy = since(|info| info.busy_us);
         [
             ratio(self.near_cpu_ns.saturating_sub(before.near_cpu_ns), self.bytes) / 1e9,
             ratio(self.far_cpu_ns.saturating_sub(before.far_cpu_ns), self.bytes) / 1e9,
-            ratio(since(|it| it.sent_again), sent),
+            ratio(since(|info| info.sent_again), sent),
             ratio(now.rtt_us, streams as u64) / 1e6,
             now.window as f64,
-            ratio(since(|it| it.receiver_limited_us), busy),
-            ratio(since(|it| it.buffer_limited_us), busy),
+            ratio(since(|info| info.receiver_limited_us), busy),
+            ratio(since(|info| info.buffer_limited_us), busy),
             self.rates[0],
             self.rates[1],
             if self.rates[0] > 0.0 { self.rates[1] / self.rates[0] } else { 0.0 },
@@ -379,15 +379,15 @@ impl Seen {
 /// Bytes a second of one direction in the last sample, from its begin until the last of its streams ended.
 #[expect(clippy::cast_precision_loss, reason = "times and sizes stay below 2^53")]
 fn rate_of(witnesses: &[Witness], way: Way) -> f64 {
-    let of_way = witnesses.iter().filter(|it| it.way() == way).map(Witness::told);
+    let of_way = witnesses.iter().filter(|witness| witness.way() == way).map(Witness::told);
     let (bytes, took_ns) =
-        of_way.fold((0, 0), |(bytes, took), it| (bytes + it.bytes, it.took_ns.max(took)));
+        of_way.fold((0, 0), |(bytes, took), told| (bytes + told.bytes, told.took_ns.max(took)));
     if took_ns == 0 { 0.0 } else { bytes as f64 * 1e9 / took_ns as f64 }
 }
 
 /// Those that send up, and those that send down.
 fn by_way(connections: Vec<Connection>) -> [Vec<Connection>; 2] {
-    let (up, down) = connections.into_iter().partition(|it| it.way() == Way::Up);
+    let (up, down) = connections.into_iter().partition(|connection| connection.way() == Way::Up);
     [up, down]
 }
 

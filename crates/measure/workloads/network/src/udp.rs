@@ -99,7 +99,7 @@ impl Workload for Udp {
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let length = within(start, "bytes", HEAD, LONGEST)?;
         let (control, token) = token::told(start)?;
-        let datagrams = start.endpoints.get("datagrams").and_then(|it| it.parse().ok());
+        let datagrams = start.endpoints.get("datagrams").and_then(|text| text.parse().ok());
         let datagrams: SocketAddr = datagrams
             .ok_or_else(|| StartError::Failed("the receiver named no address".to_owned()))?;
         let datagrams = token::at_far_end(start, datagrams);
@@ -355,7 +355,7 @@ struct Near {
 impl Near {
     /// What the relay dropped on the way up since `before`, on purpose and for lack of room.
     fn path_drops_since(&self, before: &Self) -> u64 {
-        let [now, then] = [self.relay, before.relay].map(|it| it.unwrap_or_default()[0]);
+        let [now, then] = [self.relay, before.relay].map(|counts| counts.unwrap_or_default()[0]);
         let up = now.since(&then);
         up.lost + up.dropped
     }

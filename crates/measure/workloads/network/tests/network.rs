@@ -79,7 +79,7 @@ fn both_ends_run_where_the_placement_says() {
         let _ = samples(&mut started, &[3]);
         let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
         let of_tasks =
-            tasks.filter_map(|it| std::fs::read_to_string(it.path().join("status")).ok());
+            tasks.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok());
         let far = format!("Cpus_allowed_list:\t{far}\n");
         assert_eq!(of_tasks.filter(|status| status.contains(&far)).count(), 1, "the server's");
     }
@@ -204,7 +204,7 @@ fn a_router_passes_on_packets_and_a_relay_before_it_delays_them() {
     point.clean();
     let mut point = rr(&[("path", "routed"), ("rtt", "10ms"), ("up", "100Mbit/s")]);
     let mut started = point.started();
-    assert!(started.ready.notes.iter().any(|it| it.contains("a relay and a router")));
+    assert!(started.ready.notes.iter().any(|note| note.contains("a relay and a router")));
     assert_ratio("a round trip in ms", 10.0..11.0, || {
         let taken = samples(&mut started, &[1; 10]);
         median(taken.elapsed_ns.iter().map(|ns| *ns as f64 / 1e6).collect())

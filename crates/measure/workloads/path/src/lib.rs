@@ -450,7 +450,7 @@ impl Standing {
         if self.relay.is_some() {
             words.insert(COUNTS.to_owned(), place(&self.counts));
         }
-        words.extend(self.router.as_ref().map(|it| (ROUTER.to_owned(), place(it))));
+        words.extend(self.router.as_ref().map(|router| (ROUTER.to_owned(), place(router))));
         if self.has_user {
             words.insert(USER.to_owned(), format!("/proc/{process}/ns/user"));
         }

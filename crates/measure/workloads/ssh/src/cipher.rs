@@ -288,8 +288,9 @@ fn server(
 fn settings(start: &Start) -> Result<SessionSettings, StartError> {
     let is_far = is_far(start);
     let ends: &[&str] = if is_far { &["", FAR] } else { &[""] };
-    for (end, (name, known)) in
-        ends.iter().flat_map(|end| [("cipher", "ciphers"), ("mac", "macs")].map(|it| (end, it)))
+    for (end, (name, known)) in ends
+        .iter()
+        .flat_map(|end| [("cipher", "ciphers"), ("mac", "macs")].map(|words| (end, words)))
     {
         let wanted = start.text(name);
         if !endpoint(start, &format!("{end}{known}"))?.split(',').any(|known| known == wanted) {

@@ -95,7 +95,7 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
         // It only showed what works here: each worker has a queue of its own.
         drop(lane);
         let workers = Workers::start(&start.facts, path, &settings, &method, sync)?;
-        let more = workers.registrations().into_iter().filter(|it| !notes.contains(it));
+        let more = workers.registrations().into_iter().filter(|note| !notes.contains(note));
         notes.extend(more.collect::<Vec<_>>());
         Box::new(workers)
     };

@@ -117,7 +117,7 @@ impl<J: Job<N>, const N: usize> TimedThreads<J, N> {
         self.team.each(|worker| {
             for one in &worker.done {
                 latency.record(one[0]);
-                sums.iter_mut().zip(one).for_each(|(sum, it)| *sum += *it as f64);
+                sums.iter_mut().zip(one).for_each(|(sum, value)| *sum += *value as f64);
                 count += 1.0;
             }
         });
