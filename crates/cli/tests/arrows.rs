@@ -49,7 +49,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("show/crosscheck", &["analysis", "report", "text"]),
     ("show/doctor", &["analysis", "text"]),
     ("show/menus", &["keeper", "monitors", "suite", "text"]),
-    ("show/export", &["analysis", "report", "text"]),
+    ("show/export", &["analysis", "classics", "report", "text"]),
     ("show/site", &["analysis", "chart", "live", "report", "text"]),
     ("show/serve", &["analysis", "live", "query", "report", "site", "store", "text"]),
 ];

@@ -8,7 +8,7 @@
 //! [`arguments`] reads a tool's command line. [`COUNTING`] is the whole list of what is, and is not, the same as one of plumb's workloads.
 
 mod arguments;
-mod bonnie;
+pub mod bonnie;
 mod cloudwatch;
 mod counting;
 mod cyclictest;
@@ -33,12 +33,14 @@ mod run;
 mod sockperf;
 mod stream;
 mod stress_ng;
+mod suites;
 mod sysbench;
 
-pub use arguments::{Arguments, SUITES, arguments};
+pub use arguments::Arguments;
 pub use counting::{COUNTING, Counting, Rule};
 pub use error::Error;
 pub use format::Format;
 pub use import::{Import, Invocation, Ours, Series};
 pub use read::read;
 pub use run::{Describe, Said, events};
+pub use suites::{SUITES, arguments};

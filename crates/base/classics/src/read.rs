@@ -43,7 +43,7 @@ fn fits(format: Format, text: &str) -> bool {
         Format::Sysbench => line("sysbench "),
         Format::Mbw => has("\tMethod: ") && has("\tElapsed: "),
         Format::Openssl => line("+H:") || line("+F:") || line("+F2:"),
-        Format::Bonnie => text.lines().any(bonnie::fits),
+        Format::Bonnie => text.lines().any(bonnie::read::fits),
         Format::Hackbench => {
             line("Each sender will pass ") || (line("Running in ") && line("Time: "))
         }
@@ -62,7 +62,7 @@ fn fits(format: Format, text: &str) -> bool {
 
 fn parse(format: Format, text: &str, version: Option<&str>) -> Result<Vec<Import>, Error> {
     match format {
-        Format::Bonnie => bonnie::parse(text),
+        Format::Bonnie => bonnie::read::parse(text),
         Format::Fio => fio::parse(text),
         Format::Iperf3 => iperf3::parse(text),
         Format::Hyperfine => hyperfine::parse(text),

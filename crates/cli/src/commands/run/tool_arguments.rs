@@ -1,7 +1,8 @@
-//! What stands behind `--`: the arguments of the classic tool after which a suite is called.
+//! The arguments behind `--`: those of the classic tool that a suite is named after.
 
 use std::path::Path;
 
+use plumb_classics::bonnie::{NAME_LABEL, parameter};
 use plumb_classics::{Arguments, SUITES, arguments};
 use plumb_model::{Goal, Plan, StoppingRules};
 use plumb_workload_kit::users::ids;
@@ -9,11 +10,11 @@ use plumb_workload_kit::users::ids;
 use crate::error::{CommandError, Result};
 use crate::planning::arguments::GoalArgs;
 
-/// What they ask for.
+/// What the tool's arguments ask for.
 #[derive(Debug, Default)]
 pub struct Asked(Arguments);
 
-/// Reads them; nothing is asked for where there are none.
+/// Reads the arguments; without any, nothing is asked for.
 ///
 /// # Errors
 /// When no suite takes them, or plumb does not do what one asks for.
@@ -32,14 +33,20 @@ pub fn read(names: &[String], given: &[String]) -> Result<Asked> {
         return Err(CommandError::usage(why).hint("plumb run bonnie -- -s 2048 -d /srv"));
     };
     let name = &names[0];
-    let read = read.and_then(|asked| {
-        let mut users = asked.settings.iter().filter(|(name, _)| *name == "user");
-        users.try_for_each(|(_, user)| check_user(user)).map(|()| asked)
-    });
-    read.map(Asked).map_err(|why| {
+    read.and_then(with_known_users).map(Asked).map_err(|why| {
         CommandError::usage(why)
             .hint(format!("what the suite can do instead: plumb run {name} -p NAME=VALUE"))
     })
+}
+
+/// Checks users here, so that a run that cannot change its user ends before it begins.
+fn with_known_users(asked: Arguments) -> std::result::Result<Arguments, String> {
+    for (name, value) in &asked.settings {
+        if *name == parameter::USER {
+            check_user(value)?;
+        }
+    }
+    Ok(asked)
 }
 
 /// Whether plumb may work as this user.
@@ -53,7 +60,7 @@ fn check_user(user: &str) -> std::result::Result<(), String> {
 }
 
 impl Asked {
-    /// Parameters as they are typed: these, then those that are given.
+    /// Parameters as users type them: those of the tool, then those of `-p`.
     pub fn params(&self, given: &[String]) -> Vec<String> {
         let asked = self.0.settings.iter().map(|(name, value)| format!("{name}={value}"));
         asked.chain(given.iter().cloned()).collect()
@@ -64,8 +71,8 @@ impl Asked {
         self.0.dir.as_deref().map(Path::new)
     }
 
-    /// The seed, the number of processes and the name go into the plan; whoever asks for a number gets it, whatever the
-    /// suite's budget is.
+    /// Puts the seed, the number of processes and the name into the plan. A user who asks for a number of processes gets
+    /// it, whatever the suite's budget is.
     pub fn into_plan(self, plan: &mut Plan, goal: &GoalArgs) {
         if let Some(seed) = self.0.seed {
             plan.seed = seed.into();
@@ -77,6 +84,6 @@ impl Asked {
             }
             plan.goal = Goal::Rules(StoppingRules { max_invocations: Some(processes), ..rules });
         }
-        plan.labels.extend(self.0.name.map(|name| ("name".to_owned(), name)));
+        plan.labels.extend(self.0.name.map(|name| (NAME_LABEL.to_owned(), name)));
     }
 }

@@ -56,7 +56,8 @@ impl Client {
         let request = Request { kind: Kind::Flush, cookie: 0, offset: 0, length: 0 };
         let slots = vec![Slot { request, sent_ns: 0 }; depth];
         let free = (0..depth).collect();
-        let (out, data) = (vec![0; REQUEST_BYTES + block], vec![0; block]);
+        let out = vec![0; REQUEST_BYTES + block];
+        let data = vec![0; block];
         Ok(Self { to, from, size, takes_flushes, slots, free, out, data })
     }
 

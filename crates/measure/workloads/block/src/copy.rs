@@ -222,7 +222,8 @@ impl Copying {
     /// One copy: when it began, what it took, and the values.
     fn once(&mut self) -> Result<(u64, u64, Counts), Failure> {
         self.target.server().link(true);
-        let (before, begun) = (self.target.server().counts(), now_ns());
+        let before = self.target.server().counts();
+        let begun = now_ns();
         self.target.copy(&self.data)?;
         let took = now_ns() - begun;
         let counts = self.target.server().counts().since(&before);

@@ -94,7 +94,8 @@ impl Filesystem {
             mkfs.env("UNIX_IO_NOZEROOUT", "1");
         }
         disk.server.link(true);
-        let (before, begun) = (disk.server.counts(), now_ns());
+        let before = disk.server.counts();
+        let begun = now_ns();
         run(&mut mkfs, &[])?;
         disk.sync()?;
         let took = now_ns() - begun;

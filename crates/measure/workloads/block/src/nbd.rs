@@ -103,7 +103,7 @@ impl Request {
         let mut bytes = [0; REQUEST_BYTES];
         from.read_exact(&mut bytes)?;
         let number = u16::from_be_bytes([bytes[6], bytes[7]]);
-        let place = Kind::NUMBERS.iter().position(|it| *it == number);
+        let place = Kind::NUMBERS.iter().position(|known| *known == number);
         match place {
             Some(place) if u32_at(&bytes, 0) == REQUEST => Ok(Self {
                 kind: Kind::ALL[place],
@@ -168,7 +168,8 @@ pub fn welcome(
     loop {
         let mut head = [0; 16];
         stream.read_exact(&mut head)?;
-        let (option, length) = (u32_at(&head, 8), u32_at(&head, 12));
+        let option = u32_at(&head, 8);
+        let length = u32_at(&head, 12);
         if u64_at(&head, 0) != OPTION || length > LONGEST_OPTION {
             return Err(garbage("an option"));
         }
@@ -241,7 +242,8 @@ pub fn greet(stream: &mut (impl Read + Write), name: &str) -> io::Result<Greeted
     loop {
         let mut head = [0; 20];
         stream.read_exact(&mut head)?;
-        let (kind, length) = (u32_at(&head, 12), u32_at(&head, 16));
+        let kind = u32_at(&head, 12);
+        let length = u32_at(&head, 16);
         if u64_at(&head, 0) != OPTION_REPLY || length > LONGEST_OPTION {
             return Err(garbage("a reply to an option"));
         }

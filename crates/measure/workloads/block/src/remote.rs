@@ -60,8 +60,8 @@ impl Workload for Remote {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (block, depth) =
-            (within(start, "block", SECTOR, LARGEST)?, within(start, "depth", 1, DEEPEST)?);
+        let block = within(start, "block", SECTOR, LARGEST)?;
+        let depth = within(start, "depth", 1, DEEPEST)?;
         if !block.is_multiple_of(SECTOR) {
             let why = format!("`block` is {block}; it must be a multiple of {SECTOR}");
             return Err(StartError::Failed(why));

@@ -108,7 +108,8 @@ const fn after_requests(of_link: [&'static str; 8]) -> [&'static str; 12] {
 /// The metrics of a remote disk that is a device; what says whether the bandwidth binds has a row.
 pub fn device_metrics() -> Vec<Metric> {
     let of_link = link_metrics().into_iter();
-    let of_link = of_link.map(|it| if it.name == BINDS { headline(it) } else { it });
+    let of_link =
+        of_link.map(|metric| if metric.name == BINDS { headline(metric) } else { metric });
     request_metrics().into_iter().chain(of_link).collect()
 }
 
@@ -134,7 +135,8 @@ fn request_metrics() -> Vec<Metric> {
 /// What the link did in so much time, for so many iterations.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
 pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 8] {
-    let (elapsed, iterations) = (elapsed_ns.max(1) as f64, iterations.max(1) as f64);
+    let elapsed = elapsed_ns.max(1) as f64;
+    let iterations = iterations.max(1) as f64;
     [
         counts.up as f64 / iterations,
         counts.down as f64 / iterations,

@@ -212,7 +212,8 @@ impl Shared {
         if !welcome(&mut client, disk.len() as u64, self.access.takes_discards)? {
             return Ok(());
         }
-        let (queue, from) = (Queue::default(), client.try_clone()?);
+        let queue = Queue::default();
+        let from = client.try_clone()?;
         thread::scope(|scope| {
             scope.spawn(|| {
                 let before = self.reader_cpu_ns.load(Ordering::Acquire);
@@ -317,7 +318,8 @@ impl<'s> Answers<'s> {
         let mut counts = lock(&self.shared.counts);
         counts.requests[request.kind.index()] += 1;
         let answer = if error == 0 { request.answer() } else { 0 };
-        let (up, down) = (REQUEST_BYTES + request.payload(), REPLY_BYTES + answer);
+        let up = REQUEST_BYTES + request.payload();
+        let down = REPLY_BYTES + answer;
         counts.up += up as u64;
         counts.down += down as u64;
         counts.up_packets += packets(up);

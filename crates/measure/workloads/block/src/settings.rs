@@ -116,7 +116,8 @@ pub fn access(
     ready: &mut Ready,
 ) -> Result<Access, StartError> {
     let depth = within(start, "depth", 1, DEEPEST)?;
-    let (link, tunnel) = (Link::read(start, ready)?, TunnelKind::read(start));
+    let link = Link::read(start, ready)?;
+    let tunnel = TunnelKind::read(start);
     if tunnel != TunnelKind::None && depth != DEVICE_DEPTH {
         let why = "through ssh the kernel alone decides how many requests are under way";
         return Err(StartError::unsupported(why, "leave `depth` out"));
@@ -133,7 +134,8 @@ pub fn check_memory(start: &Start, bytes: u64) -> Result<(), StartError> {
     if memory == 0 || bytes <= memory / 2 {
         return Ok(());
     }
-    let (bytes, memory) = (show(bytes), show(memory));
+    let bytes = show(bytes);
+    let memory = show(memory);
     let why = format!("{bytes} in memory would take more than half of the {memory} that there are");
     Err(StartError::unsupported(why, "a smaller size"))
 }

@@ -47,7 +47,8 @@ impl Tunnel {
         access: Access,
         is_compressed: bool,
     ) -> Result<Self, StartError> {
-        let (tools, account) = (Tools::find()?, Account::current()?);
+        let tools = Tools::find()?;
+        let account = Account::current()?;
         let serves = (Serves::Forwarding, &Listening::default());
         let sshd = Sshd::start(Path::new(&start.scratch), &tools, &account, serves)?;
         let relay = Relay::start(sshd.address().port(), access.link, access.seed)

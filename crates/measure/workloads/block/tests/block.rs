@@ -30,13 +30,16 @@ fn last(started: &mut Started, iterations: &[u64]) -> (f64, impl Fn(&str) -> f64
 
 #[test]
 fn a_link_goes_by_names_of_parameters_and_metrics() {
-    for description in ALL.iter().map(|it| it.describe()) {
+    for description in ALL.iter().map(|workload| workload.describe()) {
         let terms = description.link.as_ref().unwrap();
         let mut parameters = terms.parameters().chain(terms.scale.as_deref());
-        assert!(parameters.all(|it| description.parameter(it).is_some()), "{terms:?}");
-        let bytes = terms.directions.iter().map(|it| &it.bytes);
+        assert!(
+            parameters.all(|parameter| description.parameter(parameter).is_some()),
+            "{terms:?}"
+        );
+        let bytes = terms.directions.iter().map(|direction| &direction.bytes);
         let mut metrics = bytes.chain(&terms.operations);
-        assert!(metrics.all(|it| description.metric(it).is_some()), "{terms:?}");
+        assert!(metrics.all(|metric| description.metric(metric).is_some()), "{terms:?}");
     }
 }
 
@@ -51,8 +54,9 @@ fn every_request_is_answered_and_what_was_written_is_read() {
             assert_eq!(started.instance.least_iterations(), 4 * depth.parse::<u64>().unwrap());
             let taken = samples(&mut started, &[40, 100]);
             let counts = taken.histograms["latency"][1].counts().unwrap();
-            assert_eq!(counts.iter().map(|it| it.1).sum::<u64>(), 100, "{settings:?}");
-            let (up, down) = (taken.values["up_bytes"][1], taken.values["down_bytes"][1]);
+            assert_eq!(counts.iter().map(|entry| entry.1).sum::<u64>(), 100, "{settings:?}");
+            let up = taken.values["up_bytes"][1];
+            let down = taken.values["down_bytes"][1];
             let data = |is: &str| if operation == is { 4096.0 } else { 0.0 };
             // At the borders of samples requests may be on their way.
             assert!((up - data("write") - 28.0).abs() < 600.0, "{settings:?}: {up}");
@@ -99,7 +103,7 @@ fn the_bandwidth_binds_many_requests_whatever_the_round_trip() {
     let settings = [("up", "8Mbit/s"), ("scale", "10"), ("rtt", "20ms"), ("operation", "write")];
     assert_ratio("time over that of the scaled link", 0.95..1.2, || {
         let mut started = remote(dir.path(), &settings);
-        assert!(started.ready.notes.iter().any(|it| it.contains("scaled: 10 times")));
+        assert!(started.ready.notes.iter().any(|note| note.contains("scaled: 10 times")));
         let (seconds, _) = last(&mut started, &[50]);
         seconds / (0.002 + (4096.0 + 28.0) / 1e7)
     });
@@ -284,7 +288,7 @@ fn has_devices(dir: &Path) -> bool {
     match try_point(dir, "block.mkfs", &[("size", "16MiB")]) {
         Ok(_) => true,
         Err(StartError::Unsupported { why, .. }) => {
-            assert!(["root", "installed", "has no", "mount"].iter().any(|it| why.contains(it)));
+            assert!(["root", "installed", "has no", "mount"].iter().any(|word| why.contains(word)));
             assert!(!rustix_is_root() || !why.contains("root"), "{why}");
             false
         }

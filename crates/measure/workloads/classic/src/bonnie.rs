@@ -2,6 +2,10 @@
 
 use std::path::Path;
 
+use plumb_classics::bonnie::parameter::{FILES, SIZE};
+use plumb_classics::bonnie::{
+    CREATE_SEQUENTIAL, IMPORTED_PASS, PHASES, Phase, WRITE_BLOCK, imported_phase,
+};
 use plumb_classics::{Format, Series};
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
@@ -11,6 +15,15 @@ use plumb_workload_kit::declare::{bytes, integer, reported, within};
 use crate::named::{Named, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
+
+/// The program, and the Debian package that has it.
+const PROGRAM: &str = "bonnie++";
+
+/// The phase that `classic.bonnie` runs.
+const WRITE: &Phase = &PHASES[WRITE_BLOCK];
+
+/// The phase that `classic.bonniefiles` runs.
+const CREATE: &Phase = &PHASES[CREATE_SEQUENTIAL];
 
 /// Which of its phases is the figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,41 +36,41 @@ pub(crate) enum Bonnie {
 
 impl Tool for Bonnie {
     fn named(&self) -> Named {
-        let (id, summary, manual, prints, values) = match self {
-            Self::Blocks => (
-                "classic.bonnie",
-                "bonnie++: writes a file block by block, fsync included",
-                include_str!("bonnie.md"),
-                "write_block",
-                const { &value_names("write_block") },
-            ),
-            Self::Files => (
-                "classic.bonniefiles",
-                "bonnie++: creates files in order, sync(2) included",
-                include_str!("bonniefiles.md"),
-                "rate",
-                const { &value_names("create_sequential") },
-            ),
-        };
-        let (program, package, format) = ("bonnie++", "bonnie++", Some(Format::Bonnie));
-        Named { id, summary, manual, program, package, format, prints, values }
+        match self {
+            Self::Blocks => Named {
+                id: "classic.bonnie",
+                summary: "bonnie++: writes a file block by block, fsync included",
+                manual: include_str!("bonnie.md"),
+                program: PROGRAM,
+                package: PROGRAM,
+                format: Some(Format::Bonnie),
+                prints: WRITE.name,
+                values: const { &value_names(WRITE.name) },
+            },
+            Self::Files => Named {
+                id: "classic.bonniefiles",
+                summary: "bonnie++: creates files in order, sync(2) included",
+                manual: include_str!("bonniefiles.md"),
+                program: PROGRAM,
+                package: PROGRAM,
+                format: Some(Format::Bonnie),
+                prints: "rate",
+                values: const { &value_names(CREATE.name) },
+            },
+        }
     }
 
     fn metric(&self) -> Metric {
         match self {
-            Self::Blocks => {
-                reported("write_block", "B/s", Better::Higher, "bytes written a second")
-            }
-            Self::Files => {
-                reported("create_sequential", "ops/s", Better::Higher, "files created a second")
-            }
+            Self::Blocks => reported(WRITE.name, "B/s", Better::Higher, "bytes written a second"),
+            Self::Files => reported(CREATE.name, "ops/s", Better::Higher, "files created a second"),
         }
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         match self {
-            Self::Blocks => vec![bytes("size", 2 << 30, "size of the file (-s)")],
-            Self::Files => vec![integer("files", "files", 65_536, "files (-n, in 1024)")],
+            Self::Blocks => vec![bytes(SIZE, 2 << 30, "size of the file (-s)")],
+            Self::Files => vec![integer(FILES, "files", 65_536, "files (-n, in 1024)")],
         }
     }
 
@@ -67,11 +80,14 @@ impl Tool for Bonnie {
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         let mut words = ["-q", "-r", "0", "-d", &start.dir].map(str::to_owned).to_vec();
-        let (size, files) = match self {
-            Self::Blocks => (within(start, "size", 1 << 20, usize::MAX)? >> 20, 0),
-            Self::Files => (0, within(start, "files", 1024, 1 << 18)? >> 10),
-        };
-        words.extend(["-f".to_owned(), "-s".to_owned(), size.to_string()]);
+        // Zero leaves the phases of the other kind out.
+        let mut size_mib = 0;
+        let mut files = 0;
+        match self {
+            Self::Blocks => size_mib = within(start, SIZE, 1 << 20, usize::MAX)? >> 20,
+            Self::Files => files = within(start, FILES, 1 << 10, 1 << 18)? >> 10,
+        }
+        words.extend(["-f".to_owned(), "-s".to_owned(), size_mib.to_string()]);
         words.extend(["-n".to_owned(), files.to_string()]);
         if rustix::process::geteuid().is_root() {
             // It refuses to work as root unless it is told so.
@@ -82,8 +98,8 @@ impl Tool for Bonnie {
 
     fn is_asked(&self, _start: &Start, series: &Series) -> bool {
         match self {
-            Self::Blocks => series.workload == "bonnie.pass",
-            Self::Files => series.workload == "bonnie.create_sequential",
+            Self::Blocks => series.workload == IMPORTED_PASS,
+            Self::Files => series.workload == imported_phase(CREATE.name),
         }
     }
 }

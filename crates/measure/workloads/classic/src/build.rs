@@ -18,7 +18,8 @@ use crate::tool::Built;
 pub(crate) fn built(start: &Start, source: &str, options: &[&str]) -> Result<Built, StartError> {
     let folder = if start.scratch.is_empty() { &start.dir } else { &start.scratch };
     let folder = Folder::create(Path::new(folder), "c")?;
-    let (text, path) = (folder.path().join("program.c"), folder.path().join("program"));
+    let text = folder.path().join("program.c");
+    let path = folder.path().join("program");
     fs::write(&text, source).map_err(|e| Failure::io(format!("writing {}", text.display()), &e))?;
     let words = [OsStr::new("-pthread"), OsStr::new("-o"), path.as_os_str()];
     let output = Command::new("cc")

@@ -59,7 +59,9 @@ impl Tool for CLoop {
             Self::Wakeup => ("latency_p50", const { &value_names("latency_p50") }),
             Self::Triad => ("bandwidth", const { &value_names("bandwidth") }),
         };
-        let (program, package, format) = ("cc", "gcc", None);
+        let program = "cc";
+        let package = "gcc";
+        let format = None;
         Named { id, summary, manual, program, package, format, prints, values }
     }
 

@@ -57,13 +57,15 @@ impl Tool for Dd {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let (file, block) = (laid_out::path(start)?, within(start, "block", 512, 1 << 30)?);
+        let file = laid_out::path(start)?;
+        let block = within(start, "block", 512, 1 << 30)?;
         let size = within(start, "size", 1 << 20, usize::MAX)?;
         if !size.is_multiple_of(block) {
             let why = format!("`size` ({size}) must be a multiple of `block` ({block})");
             return Err(Failure(why).into());
         }
-        let (direct, sync) = (start.text("direct") == "yes", start.text("sync") == "sample");
+        let direct = start.text("direct") == "yes";
+        let sync = start.text("sync") == "sample";
         let mut words = vec![format!("bs={block}"), format!("count={}", size / block)];
         if start.text("operation") == "write" {
             let conversions = if sync { "notrunc,fdatasync" } else { "notrunc" };

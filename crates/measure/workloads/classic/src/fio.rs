@@ -59,7 +59,9 @@ impl Tool for Fio {
             Self::Sequential => ("bandwidth", const { &value_names("bandwidth") }),
             _ => ("rate", const { &value_names("rate") }),
         };
-        let (program, package, format) = ("fio", "fio", Some(Format::Fio));
+        let program = "fio";
+        let package = "fio";
+        let format = Some(Format::Fio);
         Named { id, summary, manual, program, package, format, prints, values }
     }
 
@@ -184,7 +186,8 @@ impl Fio {
         };
         let mut words = job(Path::new(path), within(start, "size", 1 << 20, usize::MAX)?, rw);
         let block = within(start, "block", 512, 1 << 30)?;
-        let (depth, engine) = (within(start, "depth", 1, 4096)?, start.text("engine"));
+        let depth = within(start, "depth", 1, 4096)?;
+        let engine = start.text("engine");
         let options = [
             format!("--bs={block}"),
             format!("--iodepth={depth}"),

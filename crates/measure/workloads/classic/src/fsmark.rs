@@ -52,7 +52,8 @@ impl Tool for FsMark {
     fn version(&self, path: &Path) -> Result<String, StartError> {
         let folder =
             Folder::create(&std::env::temp_dir(), &format!("plumb-fsmark-{}", std::process::id()))?;
-        let (into, program) = (format!("--chdir={}", folder.word()), path.display().to_string());
+        let into = format!("--chdir={}", folder.word());
+        let program = path.display().to_string();
         let words = [&into, &program, "-d", ".", "-l", "log", "-n", "1", "-s", "0"];
         version::after(&find_program("env")?, &words, "Version ")
     }
@@ -60,7 +61,8 @@ impl Tool for FsMark {
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         let number = |name, least, most| within(start, name, least, most).map(|n| n.to_string());
         let sync = if start.text("sync") == "fsync" { "1" } else { "0" };
-        let (files, size) = (number("files", 1, 1 << 18)?, number("size", 0, 1 << 20)?);
+        let files = number("files", 1, 1 << 18)?;
+        let size = number("size", 0, 1 << 20)?;
         let threads = number("threads", 1, 64)?;
         // Names as long as plumb's.
         let names = ["-p", "16", "-r", "10"];

@@ -56,7 +56,8 @@ impl Tool for Ioping {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let (file, count) = (laid_out::path(start)?, within(start, "count", 100, 1 << 30)?);
+        let file = laid_out::path(start)?;
+        let count = within(start, "count", 100, 1 << 30)?;
         let block = within(start, "block", 512, 1 << 30)?;
         let mut words = ["-D", "-B", "-i", "0"].map(str::to_owned).to_vec();
         words.extend(["-c".to_owned(), count.to_string(), "-s".to_owned(), block.to_string()]);

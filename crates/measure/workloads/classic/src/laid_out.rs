@@ -35,8 +35,10 @@ impl LaidOut {
     }
 
     fn fill(&self, size: usize, seed: u64) -> std::io::Result<()> {
-        let (mut file, mut random) = (File::create(&self.0)?, SplitMix64::new(seed));
-        let (mut piece, mut left) = (vec![0; PIECE], size);
+        let mut file = File::create(&self.0)?;
+        let mut random = SplitMix64::new(seed);
+        let mut piece = vec![0; PIECE];
+        let mut left = size;
         while left > 0 {
             let length = left.min(PIECE);
             random.fill(&mut piece[..length]);

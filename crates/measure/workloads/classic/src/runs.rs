@@ -32,7 +32,8 @@ impl Runs {
         let text = self.output.take()?;
         let name = self.named.program;
         if !ended.status.success() {
-            let (how, last) = (describe_end(ended.status), last_line(&text));
+            let how = describe_end(ended.status);
+            let last = last_line(&text);
             return Err(Failure(format!("{name} failed: {how}; its last line: {last}")));
         }
         let (figure, flags) = self.figure(&text)?;
@@ -47,7 +48,9 @@ impl Runs {
     /// The median of the tool's passes, where it has several; and reasons to distrust it.
     fn figure(&self, text: &str) -> Result<(f64, Vec<Flag>), Failure> {
         let name = self.named.program;
-        let Some(format) = self.named.format else { return alone(text).map(|it| (it, Vec::new())) };
+        let Some(format) = self.named.format else {
+            return alone(text).map(|figure| (figure, Vec::new()));
+        };
         let imports =
             plumb_classics::read(text, Some(format), Some(&self.version)).map_err(|error| {
                 Failure(format!(
@@ -57,14 +60,17 @@ impl Runs {
             })?;
         let metric = self.named.prints;
         let series = imports.iter().flat_map(|import| &import.series);
-        let invocation =
-            series.filter(|it| (self.is_asked)(it)).find_map(|it| it.invocations.last());
-        let failed = invocation.and_then(|it| it.failed.as_ref());
+        let invocation = series
+            .filter(|series| (self.is_asked)(series))
+            .find_map(|series| series.invocations.last());
+        let failed = invocation.and_then(|invocation| invocation.failed.as_ref());
         if let Some(why) = failed {
             return Err(Failure(format!("{name}: {why}")));
         }
         invocation
-            .and_then(|it| Some((median(it.values.get(metric)?)?, it.flags.clone())))
+            .and_then(|invocation| {
+                Some((median(invocation.values.get(metric)?)?, invocation.flags.clone()))
+            })
             .ok_or_else(|| {
                 Failure(format!("{name} printed no {metric} of the test that was asked for"))
             })
@@ -74,7 +80,7 @@ impl Runs {
 /// The number that is all of the output, its line ended.
 fn alone(text: &str) -> Result<f64, Failure> {
     let number = text.strip_suffix('\n').and_then(|line| line.parse().ok());
-    number.filter(|it: &f64| it.is_finite() && *it > 0.0).ok_or_else(|| {
+    number.filter(|figure: &f64| figure.is_finite() && *figure > 0.0).ok_or_else(|| {
         Failure(format!("no number was printed; the last line: {}", last_line(text)))
     })
 }

@@ -59,8 +59,8 @@ pub(crate) fn start(
 /// A port of the loopback that nobody uses.
 fn free_port(listens: Listens) -> Result<u16, Failure> {
     let address = match listens {
-        Listens::Tcp => TcpListener::bind((HOST, 0)).and_then(|it| it.local_addr()),
-        Listens::Udp => UdpSocket::bind((HOST, 0)).and_then(|it| it.local_addr()),
+        Listens::Tcp => TcpListener::bind((HOST, 0)).and_then(|listener| listener.local_addr()),
+        Listens::Udp => UdpSocket::bind((HOST, 0)).and_then(|socket| socket.local_addr()),
     };
     let address = address.map_err(|error| Failure::io("looking for a free port", &error))?;
     Ok(address.port())
@@ -91,7 +91,9 @@ impl Server {
         let sockets = std::fs::read_dir(format!("/proc/{}/fd", self.0.id()));
         let mut links = sockets.into_iter().flatten().flatten();
         let wanted = format!("socket:[{inode}]");
-        links.any(|link| std::fs::read_link(link.path()).is_ok_and(|it| it.as_os_str() == &*wanted))
+        links.any(|link| {
+            std::fs::read_link(link.path()).is_ok_and(|target| target.as_os_str() == &*wanted)
+        })
     }
 }
 

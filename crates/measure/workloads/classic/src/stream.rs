@@ -59,8 +59,8 @@ impl Tool for Stream {
             let fix = "download stream.c from https://www.cs.virginia.edu/stream/FTP/Code and name it: source=/…/stream.c";
             return Err(StartError::unsupported("no source of STREAM is named", fix));
         }
-        let (size, threads) =
-            (within(start, "size", 1 << 16, 1 << 30)?, within(start, "threads", 1, 1024)?);
+        let size = within(start, "size", 1 << 16, 1 << 30)?;
+        let threads = within(start, "threads", 1, 1024)?;
         let elements = format!("-DSTREAM_ARRAY_SIZE={}", size / 8 * threads);
         // Its arrays are static: of more than 2 GiB they need another model of code.
         let fixed = ["-fopenmp", "-mcmodel=medium", "-DNTIMES=10", &elements];

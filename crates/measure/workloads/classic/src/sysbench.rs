@@ -49,8 +49,8 @@ impl Tool for Sysbench {
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         let limit = within(start, "limit", 4, 1_000_000)?;
-        let (threads, seconds) =
-            (within(start, "threads", 1, 1024)?, within(start, "seconds", 1, 60)?);
+        let threads = within(start, "threads", 1, 1024)?;
+        let seconds = within(start, "seconds", 1, 60)?;
         let options =
             format!("cpu --cpu-max-prime={limit} --threads={threads} --time={seconds} run");
         let note = format!("an event is {} divisions", divisions(limit as u64));

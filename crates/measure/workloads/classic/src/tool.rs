@@ -155,7 +155,8 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
     }
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let (named, path) = (self.0.named(), self.path()?);
+        let named = self.0.named();
+        let path = self.path()?;
         let version = self.0.version(&path)?;
         let call = self.0.call(start, &version)?;
         let output = OutputPipe::new()?;
@@ -173,7 +174,8 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
         ready.notes.push(format!("program {}", started.display()));
         ready.notes.push(memory_floor::note(program.rehearse()));
         ready.versions.insert(named.program.into(), version.clone());
-        let (tool, asked) = (self.0.clone(), start.clone());
+        let tool = self.0.clone();
+        let asked = start.clone();
         let is_asked = Box::new(move |series: &Series| tool.is_asked(&asked, series));
         let runs = Runs {
             program,
@@ -183,7 +185,7 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
             is_asked,
             times: self.0.times(start),
             before,
-            _folder: call.built.map(|it| it.folder),
+            _folder: call.built.map(|built| built.folder),
         };
         if let Some(cpu) = call.cpu {
             CpuSet::only(cpu).apply()?;

@@ -83,7 +83,8 @@ fn stream_is_built_from_the_source_of_the_user() {
             format!("#include <stdio.h>\n#include <stdlib.h>\nint main(void) {{ {text} }}"),
         )
         .unwrap();
-        let (source, threads) = (source.display().to_string(), ("threads", "2"));
+        let source = source.display().to_string();
+        let threads = ("threads", "2");
         let settings = [("source", source.as_str()), ("kernel", "add"), ("size", "1MiB"), threads];
         TestPoint::new(ALL, "classic.stream", &settings).in_folder(folder.path())
     };
@@ -152,8 +153,13 @@ fn datagrams_and_requests_of_iperf3_and_sockperf_come_back() {
     for (transport, floods) in [("tcp", Some(0)), ("udp", None)] {
         let elsewhere = [("transport", transport), ("host", "192.0.2.1")];
         let point = TestPoint::new(ALL, "classic.iperf3", &elsewhere);
-        let iperf3 = ALL.iter().map(|it| it.describe()).find(|it| it.id == "classic.iperf3");
-        let rule = iperf3.and_then(|it| it.restricted).unwrap_or_else(|| panic!("no rule"));
+        let iperf3 = ALL
+            .iter()
+            .map(|workload| workload.describe())
+            .find(|description| description.id == "classic.iperf3");
+        let rule = iperf3
+            .and_then(|description| description.restricted)
+            .unwrap_or_else(|| panic!("no rule"));
         assert_eq!(rule.sent(&point.start.params), Some(("192.0.2.1", floods)));
     }
     for transport in ["tcp", "udp"] {

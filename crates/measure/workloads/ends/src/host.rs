@@ -27,7 +27,10 @@ pub fn address() -> Parameter {
 /// No more than `most` of `what`, as the parameter `bound` says, to a host of somebody else.
 #[must_use]
 pub fn restricted(host: &str, bound: &str, most: u64, what: &str) -> Box<Restricted> {
-    let (host, address, bound, what) = (host.into(), ADDRESS.into(), bound.into(), what.into());
+    let host = host.into();
+    let address = ADDRESS.into();
+    let bound = bound.into();
+    let what = what.into();
     Box::new(Restricted { host, address, bound, most, harmless: Vec::new(), what })
 }
 
@@ -38,7 +41,7 @@ pub fn restricted(host: &str, bound: &str, most: u64, what: &str) -> Box<Restric
 pub fn address_of(host: &str, start: &Start) -> Result<IpAddr, StartError> {
     let meant = start.text(ADDRESS);
     let name = if meant.is_empty() { host } else { meant };
-    let found = (name, 0).to_socket_addrs().map(|mut all| all.next().map(|it| it.ip()));
+    let found = (name, 0).to_socket_addrs().map(|mut all| all.next().map(|address| address.ip()));
     let why = match found {
         Ok(Some(address)) => return Ok(address),
         Ok(None) => "it has none".to_owned(),

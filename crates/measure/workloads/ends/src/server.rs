@@ -95,9 +95,11 @@ fn listen(listener: &TcpListener, state: &Arc<State>) {
         }
         let stream = Arc::new(stream);
         state.connections().push(Arc::clone(&stream));
-        let (serving, of_it) = (Arc::clone(state), Arc::clone(&stream));
+        let serving = Arc::clone(state);
+        let of_it = Arc::clone(&stream);
         let begun = thread::Builder::new().spawn(move || {
-            let (state, stream) = (serving, of_it);
+            let state = serving;
+            let stream = of_it;
             // A connection that broke shows at the client, who gets no answer.
             let _ = (state.serve)(&stream);
             // With nobody left who has it open, a client that still sends is told so.

@@ -17,7 +17,8 @@ pub fn names(first: usize, count: usize, random: bool, seed: u64) -> (Vec<CStrin
     let mut numbers = SplitMix64::new(seed ^ first as u64);
     let mut both: Vec<(CString, CString)> = (first..first + count)
         .map(|number| {
-            let (digits, letters) = (format!("{number:010x}"), letters(&mut numbers));
+            let digits = format!("{number:010x}");
+            let letters = letters(&mut numbers);
             let name = if random { letters + &digits } else { digits + &letters };
             // A letter that the alphabet lacks: no first name is a second one, too.
             (text(name.clone()), text(format!("{name}-")))

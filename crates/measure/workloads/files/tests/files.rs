@@ -32,8 +32,11 @@ fn every_operation_is_done_to_every_file_and_nothing_is_left() {
                 assert_eq!(started.instance.least_iterations(), 40);
                 // Whole passes, one that ends midway, and the next after that.
                 let taken = samples(&mut started, &[40, 100, 7, 40]);
-                let times = taken.histograms.get("latency").map(|it| it[1].counts().unwrap());
-                let counted = times.map(|counts| counts.iter().map(|it| it.1).sum::<u64>());
+                let times = taken
+                    .histograms
+                    .get("latency")
+                    .map(|histograms| histograms[1].counts().unwrap());
+                let counted = times.map(|counts| counts.iter().map(|bucket| bucket.1).sum::<u64>());
                 let expected = 100 * threads.parse::<u64>().unwrap();
                 assert_eq!(counted, (operation != "readdir").then_some(expected), "{settings:?}");
                 started.instance.finish().unwrap();
@@ -113,7 +116,8 @@ fn syncing_makes_files_slower() {
         samples(&mut started, &[40; 5]).elapsed_ns.into_iter().min().unwrap()
     };
     if !plumb_workload_kit::filesystem::is_in_memory(dir.path()) {
-        let (none, file) = (fastest("none"), fastest("fsync"));
+        let none = fastest("none");
+        let file = fastest("fsync");
         assert!(file > none, "{file} ns with fsync, {none} without");
         assert!(fastest("fsync+folder") > none);
     }
@@ -143,7 +147,7 @@ fn a_pass_of_bonnie_reports_every_phase_that_it_has() {
     let all = pass(&[]);
     assert_eq!(all.len(), 38);
     assert!(all["device_share"][0] < 0.5, "4 MiB are read from memory: {all:?}");
-    assert!(all.values().all(|it| it[0] >= 0.0), "{all:?}");
+    assert!(all.values().all(|values| values[0] >= 0.0), "{all:?}");
     assert!(all["write_block"][0] > all["write_byte"][0], "blocks are faster than bytes: {all:?}");
     let many = [("folders", "3"), ("largest", "9000"), ("smallest", "1"), ("sync", "each")];
     assert_eq!(pass(&many).len(), 38);

@@ -77,7 +77,7 @@ pub fn free_bytes(dir: &Path) -> io::Result<u64> {
 /// Whether this is a device, whose file alone lies in memory.
 #[must_use]
 pub fn is_device(path: &Path) -> bool {
-    path.metadata().is_ok_and(|it| it.file_type().is_block_device())
+    path.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device())
 }
 
 /// Whether a file or folder lies in memory: tmpfs or ramfs.

@@ -21,7 +21,8 @@ pub fn raise_open_files() {
 pub fn room_for_files(files: u64) -> Result<(), StartError> {
     raise_open_files();
     let open = fs::read_dir("/proc/self/fd").map_or(0, |folder| folder.count() as u64);
-    let (needed, limit) = (files + open, getrlimit(Resource::Nofile).current);
+    let needed = files + open;
+    let limit = getrlimit(Resource::Nofile).current;
     if limit.is_none_or(|limit| needed <= limit) {
         return Ok(());
     }
@@ -55,8 +56,10 @@ fn tasks_of_user() -> u64 {
         return 0;
     }
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let own = processes.filter(|it| it.metadata().is_ok_and(|it| it.uid() == user.as_raw()));
-    own.filter_map(|it| Some(fs::read_dir(it.path().join("task")).ok()?.count() as u64)).sum()
+    let own = processes
+        .filter(|process| process.metadata().is_ok_and(|metadata| metadata.uid() == user.as_raw()));
+    own.filter_map(|process| Some(fs::read_dir(process.path().join("task")).ok()?.count() as u64))
+        .sum()
 }
 
 /// Of a cgroup: how many tasks it may have, and has.
@@ -83,7 +86,9 @@ fn pids_folders(cgroups: &str) -> Vec<PathBuf> {
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
         let top = match controllers {
             "" => Path::new("/sys/fs/cgroup"),
-            other if other.split(',').any(|it| it == "pids") => Path::new("/sys/fs/cgroup/pids"),
+            other if other.split(',').any(|controller| controller == "pids") => {
+                Path::new("/sys/fs/cgroup/pids")
+            }
             _ => continue,
         };
         let inner = Path::new(path.trim_start_matches('/'));
@@ -97,7 +102,9 @@ fn check_tasks(
     of_user: Option<UserLimit>,
     mut of_groups: impl Iterator<Item = PidsLimit>,
 ) -> Result<(), StartError> {
-    if let Some(UserLimit { most, taken }) = of_user.filter(|it| it.taken + tasks > it.most) {
+    if let Some(UserLimit { most, taken }) =
+        of_user.filter(|limit| limit.taken + tasks > limit.most)
+    {
         return Err(StartError::unsupported(
             format!("needs {tasks} tasks, and `ulimit -u` allows {most}, of which {taken} exist"),
             format!("ulimit -u {}, or fewer tasks", (taken + tasks) * 2),
@@ -126,9 +133,9 @@ mod tests {
     #[test]
     fn cgroups_of_both_versions_are_found_with_those_around_them() {
         let folders = pids_folders("8:cpu,pids:/a/b\n7:memory:/x\n0::/c\n");
-        let shown: Vec<_> = folders.iter().map(|it| it.display().to_string()).collect();
+        let shown: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
         let wanted = ["pids/a/b", "pids/a", "pids/", "c", ""];
-        assert_eq!(shown, wanted.map(|it| format!("/sys/fs/cgroup/{it}")));
+        assert_eq!(shown, wanted.map(|folder| format!("/sys/fs/cgroup/{folder}")));
     }
 
     #[test]

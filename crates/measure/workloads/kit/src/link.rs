@@ -121,7 +121,7 @@ mod tests {
         let mut link = Direction::new(settings, 3);
         let alone = |link: &mut Direction, at: u64| link.arrival(at * 100 * MS, 1) - at * 100 * MS;
         let delays: Vec<u64> = (1..2000).map(|at| alone(&mut link, at)).collect();
-        assert!(delays.iter().all(|it| (6 * MS..=14 * MS).contains(it)));
+        assert!(delays.iter().all(|delay| (6 * MS..=14 * MS).contains(delay)));
         let mean = delays.iter().sum::<u64>() / delays.len() as u64;
         assert!(mean.abs_diff(10 * MS) < MS / 4, "{mean}");
         let mut link = Direction::new(settings, 4);

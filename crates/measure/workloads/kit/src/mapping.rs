@@ -44,13 +44,14 @@ impl Mapping {
     /// # Errors
     /// When there is no memory, or no such pages.
     pub fn new(bytes: usize, pages: Pages) -> Result<Self, StartError> {
-        let (align, mut used) = (if pages == Pages::Huge { HUGE_BYTES } else { 1 }, bytes);
+        let align = if pages == Pages::Huge { HUGE_BYTES } else { 1 };
+        let mut used = bytes;
         if pages == Pages::Huge {
             used = bytes.next_multiple_of(HUGE_BYTES);
         }
         let whole_len = used + align - 1;
-        let (read_write, private) =
-            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let read_write = libc::PROT_READ | libc::PROT_WRITE;
+        let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new anonymous mapping at an address of the kernel's choice.
         let address =
             unsafe { libc::mmap(std::ptr::null_mut(), whole_len, read_write, private, -1, 0) };

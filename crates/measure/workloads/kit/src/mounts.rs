@@ -18,7 +18,8 @@ pub fn enter_own() -> Result<(), StartError> {
 }
 
 fn unshared() -> io::Result<()> {
-    let (none, root) = (std::ptr::null(), c"/".as_ptr());
+    let none = std::ptr::null();
+    let root = c"/".as_ptr();
     // SAFETY: no memory is shared; the strings are static.
     unsafe {
         if libc::unshare(libc::CLONE_NEWNS) < 0 {

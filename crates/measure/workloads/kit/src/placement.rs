@@ -265,7 +265,8 @@ mod tests {
     fn tasks_start_where_their_maker_is() {
         let before = CpuSet::current().unwrap();
         let here = || std::thread::spawn(|| CpuSet::current().unwrap().cpus()).join().unwrap();
-        let (first, last) = (before.cpus()[0], *before.cpus().last().unwrap());
+        let first = before.cpus()[0];
+        let last = *before.cpus().last().unwrap();
         let mut tasks = TasksInTurn::new(&[first, last]).unwrap();
         for cpu in [first, last, first] {
             tasks.go_to_next().unwrap();

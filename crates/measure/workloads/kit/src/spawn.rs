@@ -148,7 +148,7 @@ impl Program {
     pub fn without(mut self, names: &[&str]) -> Self {
         let is_named = |variable: &CString| {
             let name = variable.as_bytes().split(|byte| *byte == b'=').next();
-            names.iter().any(|it| Some(it.as_bytes()) == name)
+            names.iter().any(|known| Some(known.as_bytes()) == name)
         };
         let mut kept = std::mem::take(&mut self.environment.strings);
         kept.retain(|variable| !is_named(variable));
@@ -256,7 +256,8 @@ impl EndedProcess {
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn values(&self) -> [f64; 9] {
         let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 * 1e-6;
-        let (user, system) = (seconds(self.usage.ru_utime), seconds(self.usage.ru_stime));
+        let user = seconds(self.usage.ru_utime);
+        let system = seconds(self.usage.ru_stime);
         [
             user,
             system,

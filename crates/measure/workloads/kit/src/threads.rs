@@ -111,7 +111,8 @@ impl<M: Member> Team<M> {
     where
         B: Fn(usize) -> Result<M, StartError> + Send + Sync + 'static,
     {
-        let (threads, before) = (cpus.len(), CpuSet::current()?);
+        let threads = cpus.len();
+        let before = CpuSet::current()?;
         let facts = Facts { cpus: distinct(&cpus), ..Facts::default() };
         let pinned = move |index: usize| {
             CpuSet::only(cpus[index]).apply()?;

@@ -37,7 +37,8 @@ impl Receiving {
             message.msg_hdr.msg_iov = part;
             message.msg_hdr.msg_iovlen = 1;
         }
-        let (socket, none) = (socket.as_raw_fd(), std::ptr::null_mut());
+        let socket = socket.as_raw_fd();
+        let none = std::ptr::null_mut();
         let flags = libc::MSG_WAITFORONE;
         let room = BATCH as libc::c_uint;
         // SAFETY: each message has one part, room of its own, which lives beyond the call.
@@ -115,7 +116,8 @@ mod tests {
         }
         assert_eq!(sending.send(&sender, BATCH).unwrap(), BATCH);
         assert_eq!(sending.send(&sender, 1).unwrap(), 1);
-        let (mut receiving, mut all) = (Receiving::new(), Vec::new());
+        let mut receiving = Receiving::new();
+        let mut all = Vec::new();
         while all.len() <= BATCH {
             let came = receiving.wait(&receiver).unwrap();
             all.extend(receiving.datagrams(came).map(|datagram| (datagram[0], datagram.len())));

@@ -81,7 +81,8 @@ impl EchoSocket {
     fn with(host: IpAddr, fd: OwnedFd, kind: SocketKind) -> io::Result<Self> {
         connect(&fd, &SocketAddr::new(host, 0))?;
         set_socket_timeout(&fd, Timeout::Recv, Some(Duration::from_secs(1)))?;
-        let (identifier, is_v6) = (own_identifier(), host.is_ipv6());
+        let identifier = own_identifier();
+        let is_v6 = host.is_ipv6();
         if kind == SocketKind::Raw {
             let [_, reply] = if is_v6 { ECHO_V6 } else { ECHO };
             if is_v6 {
@@ -134,7 +135,8 @@ impl EchoSocket {
             let sum = checksum(&self.packet).to_be_bytes();
             self.packet[2..4].copy_from_slice(&sum);
         }
-        let (address, length) = (self.packet.as_ptr(), self.packet.len());
+        let address = self.packet.as_ptr();
+        let length = self.packet.len();
         // SAFETY: the packet is valid for its length.
         let sent = unsafe { libc::send(self.fd.as_raw_fd(), address.cast(), length, 0) };
         match usize::try_from(sent) {

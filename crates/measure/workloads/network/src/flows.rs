@@ -132,7 +132,9 @@ impl<E: Exchange + Send + 'static> Instance for Flows<E> {
             latency.end_sample();
         }
         self.all(DRAIN, 1)?;
-        let (mut requests, mut lost, mut are_even) = (0, 0, true);
+        let mut requests = 0;
+        let mut lost = 0;
+        let mut are_even = true;
         self.team.each(|flow| {
             let (sent, unanswered, how) = flow.requests.losses();
             requests += sent;

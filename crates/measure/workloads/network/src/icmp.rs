@@ -351,7 +351,8 @@ impl Echoes {
         let mut random = SplitMix64::new(seed);
         let mut request = vec![0; payload];
         random.fill(&mut request);
-        let (secret, reply) = (random.next_u64(), vec![0; payload + 64]);
+        let secret = random.next_u64();
+        let reply = vec![0; payload + 64];
         Ok(Self { socket, secret, newest: 0, request, reply })
     }
 }

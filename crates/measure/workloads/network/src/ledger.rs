@@ -60,7 +60,8 @@ fn drops_of_queues(told: &[u8]) -> Option<u64> {
 pub(crate) fn socket_drops(socket: &UdpSocket) -> u64 {
     let mut numbers = [0_u32; MEMINFO];
     let mut length = size_of_val(&numbers) as libc::socklen_t;
-    let (socket, into) = (socket.as_raw_fd(), numbers.as_mut_ptr().cast());
+    let socket = socket.as_raw_fd();
+    let into = numbers.as_mut_ptr().cast();
     // SAFETY: the kernel writes no more than `length` bytes.
     let told = unsafe {
         libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_MEMINFO, into, &raw mut length)

@@ -119,11 +119,11 @@ mod tests {
 
     #[test]
     fn few_losses_tell_nothing_and_bursts_are_no_limit() {
-        assert_eq!(Losses::of(7, 5000, &lost(5000, |it| it % 100 == 0)), Losses::Unclear);
+        assert_eq!(Losses::of(7, 5000, &lost(5000, |number| number % 100 == 0)), Losses::Unclear);
         assert_eq!(Losses::of(7, 100, &lost(100, |_| true)), Losses::Unclear);
-        let bursts = lost(5000, |it| it % 1000 < 100);
+        let bursts = lost(5000, |number| number % 1000 < 100);
         assert_eq!(Losses::of(7, 5000, &bursts), Losses::InBursts);
-        let at_first = lost(5000, |it| it < 70);
+        let at_first = lost(5000, |number| number < 70);
         assert_eq!(Losses::of(7, 5000, &at_first), Losses::InBursts);
     }
 

@@ -54,7 +54,8 @@ pub(crate) fn serve_connection(
     token: &Token,
     [request, answer]: [usize; 2],
 ) -> io::Result<()> {
-    let (mut request, mut answer) = (vec![0; request], vec![0; answer]);
+    let mut request = vec![0; request];
+    let mut answer = vec![0; answer];
     let connection = stream;
     let mut exchange = || {
         stream.read_exact(&mut request)?;
@@ -93,16 +94,18 @@ impl DatagramServer {
         let socket = Arc::new(UdpSocket::bind((address, 0))?);
         let address = socket.local_addr()?;
         let ended = Arc::new(AtomicBool::new(false));
-        let (shared, of_thread) = (Arc::clone(&ended), Arc::clone(&socket));
+        let shared = Arc::clone(&ended);
+        let of_thread = Arc::clone(&socket);
         let answering = thread::spawn(move || {
-            let (mut request, mut answer) = (vec![0; request], vec![0; answer]);
+            let mut request = vec![0; request];
+            let mut answer = vec![0; answer];
             let socket = of_thread;
             // Who has shown the token first; nobody else is answered, even with it.
             let mut proven: Option<std::net::IpAddr> = None;
             while !shared.load(Ordering::Acquire) {
                 let came = recvfrom(&*socket, &mut request[..], RecvFlags::empty());
                 let Ok((bytes, _, Some(client))) = came else { continue };
-                let address = SocketAddr::try_from(client.clone()).map(|it| it.ip()).ok();
+                let address = SocketAddr::try_from(client.clone()).map(|address| address.ip()).ok();
                 let is_known = proven.is_none() || proven == address;
                 if bytes == request.len() && request[..TOKEN] == token[..] && is_known {
                     proven = address;

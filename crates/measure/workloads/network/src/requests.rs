@@ -330,8 +330,9 @@ impl<E: Exchange> Requests<E> {
 
     /// Takes in the answers that are under way, which belong to no sample, and gives up what has none.
     pub(crate) fn drain(&mut self) -> Result<(), Failure> {
-        let is_waiting =
-            |it: &Self| (it.oldest..it.next).any(|number| it.due_ns[it.slot(number)] != 0);
+        let is_waiting = |window: &Self| {
+            (window.oldest..window.next).any(|number| window.due_ns[window.slot(number)] != 0)
+        };
         while is_waiting(self) && self.wait(self.patience.quiet_ns)? {
             while self.receive()?.is_some() {}
         }
@@ -367,7 +368,8 @@ impl<E: Exchange> Requests<E> {
     /// A new request for each answer.
     fn closed(&mut self, answers: u64) -> Result<(), Failure> {
         let mut now = now_ns();
-        let (mut left, mut answered_ns) = (answers, now);
+        let mut left = answers;
+        let mut answered_ns = now;
         while left > 0 {
             while self.under_way < self.depth {
                 self.send(now)?;

@@ -60,7 +60,8 @@ impl Workload for Rr {
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
         let settings = Settings::read(start)?;
         let address = path::enter(start, End::Far)?;
-        let (token, sizes) = (token::fresh()?, settings.sizes);
+        let token = token::fresh()?;
+        let sizes = settings.sizes;
         let failed = |error| Failure::io(format!("listening on {address}"), &error);
         let (address, held): (_, Box<dyn Held>) = match settings.transport {
             Transport::Tcp => {

@@ -83,7 +83,8 @@ impl Report {
             .chunks_exact(8)
             .map(|word| word.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
         let mut next = || words.next().unwrap_or(0);
-        let (bytes, cpu_ns) = (next(), next());
+        let bytes = next();
+        let cpu_ns = next();
         let info = Info::of_words(std::array::from_fn(|_| next()));
         Ok(Self { bytes, cpu_ns, info, took_ns: 0 })
     }
@@ -279,7 +280,8 @@ impl Connection {
         let stream = open()
             .map_err(|error: io::Error| Failure::io(format!("connecting to {address}"), &error))?;
         let buffer = vec![0; if way == Way::Down { block.len() } else { 0 }];
-        let (balance, told) = (balance.cloned(), Arc::default());
+        let balance = balance.cloned();
+        let told = Arc::default();
         Ok(Self {
             stream,
             way,
@@ -362,7 +364,8 @@ impl Carry for Connection {
     }
 
     fn carry(&mut self, blocks: u64) -> Result<(), Failure> {
-        let blocks = self.balance.as_ref().map_or(blocks, |it| it.blocks(self.way, blocks));
+        let blocks =
+            self.balance.as_ref().map_or(blocks, |balance| balance.blocks(self.way, blocks));
         let length = blocks * self.block.len() as u64;
         let begun_ns = now_ns();
         let (length, counted, mut report) = self

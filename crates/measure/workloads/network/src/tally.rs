@@ -64,7 +64,8 @@ impl Tally {
         let sample = self.ends.partition_point(|end| *end <= at);
         let Some(arrived) = self.samples.get_mut(sample) else { return };
         self.came += 1;
-        let (word, bit) = ((at / 64) as usize, 1 << (at % 64));
+        let word = (at / 64) as usize;
+        let bit = 1 << (at % 64);
         if self.seen[word] & bit != 0 {
             arrived.duplicates += 1;
             return;

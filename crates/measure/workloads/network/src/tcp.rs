@@ -82,7 +82,8 @@ impl Workload for Tcp {
         let token = token::fresh()?;
         let mut block = vec![0; settings.block];
         SplitMix64::new(start.seed).fill(&mut block);
-        let (congestion, cork) = (settings.congestion.to_owned(), settings.cork);
+        let congestion = settings.congestion.to_owned();
+        let cork = settings.cork;
         let server = Server::start(address, move |stream| {
             set_congestion(stream, &congestion)?;
             serve(stream, &token, &block, cork)
@@ -112,8 +113,10 @@ impl Workload for Tcp {
             .flat_map(|_| settings.ways)
             .zip(cpus.each)
             .map(|(way, cpus)| {
-                let (way, block) = (*way, Arc::clone(&block));
-                let (cork, buffer) = (settings.cork, settings.buffer);
+                let way = *way;
+                let block = Arc::clone(&block);
+                let cork = settings.cork;
+                let buffer = settings.buffer;
                 let payload = Payload { way, block, cork, buffer };
                 let opened = Connection::open(address, &token, payload, balance.as_ref(), cpus)?;
                 let set = set_congestion(opened.stream(), settings.congestion);
@@ -223,7 +226,8 @@ struct StreamSettings<'s> {
 
 impl<'s> StreamSettings<'s> {
     fn read(start: &'s Start) -> Result<Self, StartError> {
-        let (streams, block) = (start.integer("streams"), start.size("block"));
+        let streams = start.integer("streams");
+        let block = start.size("block");
         if !(1..=MOST_STREAMS).contains(&streams) {
             return Err(StartError::Failed(format!(
                 "`streams` must be 1 to {MOST_STREAMS}, not {streams}"
@@ -240,7 +244,8 @@ impl<'s> StreamSettings<'s> {
         let congestion = start.text("congestion");
         check_congestion(congestion)?;
         let at_once = start.text("direction") == "both";
-        let (cork, buffer) = (start.is_on("cork"), within(start, "buffer", 0, 1 << 30)?);
+        let cork = start.is_on("cork");
+        let buffer = within(start, "buffer", 0, 1 << 30)?;
         Ok(Self { streams, congestion, block, ways, at_once, cork, buffer })
     }
 }
@@ -273,7 +278,7 @@ fn cpus(start: &Start, settings: &StreamSettings<'_>) -> Result<Cpus, StartError
 /// Whether the kernel has this congestion control.
 fn check_congestion(name: &str) -> Result<(), StartError> {
     let known = fs::read_to_string(KNOWN).unwrap_or_default();
-    if name.is_empty() || known.split_whitespace().any(|it| it == name) {
+    if name.is_empty() || known.split_whitespace().any(|word| word == name) {
         return Ok(());
     }
     Err(StartError::unsupported(
@@ -300,10 +305,8 @@ fn notes_on(witness: &Witness, address: SocketAddr, buffer: usize) -> Vec<String
         ),
         if buffer > 0 {
             let has = |of: rustix::io::Result<usize>| kib(of.ok().map(|bytes| bytes as u64));
-            let (sending, receiving) = (
-                has(socket_send_buffer_size(witness.stream())),
-                has(socket_recv_buffer_size(witness.stream())),
-            );
+            let sending = has(socket_send_buffer_size(witness.stream()));
+            let receiving = has(socket_recv_buffer_size(witness.stream()));
             format!("socket buffers: {sending} KiB sending and {receiving} KiB receiving")
         } else {
             format!(
@@ -336,7 +339,8 @@ impl Seen {
     fn of(witnesses: &[Witness]) -> Self {
         let mut seen = Self { near_cpu_ns: cpu_time_ns(), ..Self::default() };
         for witness in witnesses {
-            let (told, sender) = (witness.told(), witness.sender());
+            let told = witness.told();
+            let sender = witness.sender();
             seen.bytes += told.bytes;
             seen.far_cpu_ns = seen.far_cpu_ns.max(told.cpu_ns);
             let mut sums = seen.senders.words();
@@ -352,17 +356,19 @@ impl Seen {
     fn values(&self, before: &Self, streams: usize) -> [f64; VALUES.len()] {
         let ratio =
             |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-        let (now, then) = (self.senders, before.senders);
+        let now = self.senders;
+        let then = before.senders;
         let since = |of: fn(&Info) -> u64| of(&now).saturating_sub(of(&then));
-        let (sent, busy) = (since(|it| it.sent), since(|it| it.busy_us));
+        let sent = since(|info| info.sent);
+        let busy = since(|info| info.busy_us);
         [
             ratio(self.near_cpu_ns.saturating_sub(before.near_cpu_ns), self.bytes) / 1e9,
             ratio(self.far_cpu_ns.saturating_sub(before.far_cpu_ns), self.bytes) / 1e9,
-            ratio(since(|it| it.sent_again), sent),
+            ratio(since(|info| info.sent_again), sent),
             ratio(now.rtt_us, streams as u64) / 1e6,
             now.window as f64,
-            ratio(since(|it| it.receiver_limited_us), busy),
-            ratio(since(|it| it.buffer_limited_us), busy),
+            ratio(since(|info| info.receiver_limited_us), busy),
+            ratio(since(|info| info.buffer_limited_us), busy),
             self.rates[0],
             self.rates[1],
             if self.rates[0] > 0.0 { self.rates[1] / self.rates[0] } else { 0.0 },
@@ -373,15 +379,15 @@ impl Seen {
 /// Bytes a second of one direction in the last sample, from its begin until the last of its streams ended.
 #[expect(clippy::cast_precision_loss, reason = "times and sizes stay below 2^53")]
 fn rate_of(witnesses: &[Witness], way: Way) -> f64 {
-    let of_way = witnesses.iter().filter(|it| it.way() == way).map(Witness::told);
+    let of_way = witnesses.iter().filter(|witness| witness.way() == way).map(Witness::told);
     let (bytes, took_ns) =
-        of_way.fold((0, 0), |(bytes, took), it| (bytes + it.bytes, it.took_ns.max(took)));
+        of_way.fold((0, 0), |(bytes, took), told| (bytes + told.bytes, told.took_ns.max(took)));
     if took_ns == 0 { 0.0 } else { bytes as f64 * 1e9 / took_ns as f64 }
 }
 
 /// Those that send up, and those that send down.
 fn by_way(connections: Vec<Connection>) -> [Vec<Connection>; 2] {
-    let (up, down) = connections.into_iter().partition(|it| it.way() == Way::Up);
+    let (up, down) = connections.into_iter().partition(|connection| connection.way() == Way::Up);
     [up, down]
 }
 

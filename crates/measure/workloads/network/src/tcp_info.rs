@@ -43,7 +43,8 @@ impl Info {
     pub(crate) fn of(stream: &TcpStream) -> Self {
         let mut bytes = [0_u8; LONGEST];
         let mut length = LONGEST as libc::socklen_t;
-        let (socket, into) = (stream.as_raw_fd(), bytes.as_mut_ptr().cast());
+        let socket = stream.as_raw_fd();
+        let into = bytes.as_mut_ptr().cast();
         // SAFETY: the kernel writes no more than `length` bytes.
         let told = unsafe {
             libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, into, &raw mut length)

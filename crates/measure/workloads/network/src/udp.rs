@@ -99,7 +99,7 @@ impl Workload for Udp {
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let length = within(start, "bytes", HEAD, LONGEST)?;
         let (control, token) = token::told(start)?;
-        let datagrams = start.endpoints.get("datagrams").and_then(|it| it.parse().ok());
+        let datagrams = start.endpoints.get("datagrams").and_then(|text| text.parse().ok());
         let datagrams: SocketAddr = datagrams
             .ok_or_else(|| StartError::Failed("the receiver named no address".to_owned()))?;
         let datagrams = token::at_far_end(start, datagrams);
@@ -108,7 +108,8 @@ impl Workload for Udp {
         let rate = start.params.get("rate").and_then(Value::integer).map(|rate| rate as f64);
         let senders = within(start, "senders", 1, MOST_SENDERS)?;
         let shared = Arc::new(Shared::default());
-        let (of_all, template) = (Arc::clone(&shared), datagram(length, &token));
+        let of_all = Arc::clone(&shared);
+        let template = datagram(length, &token);
         let build = move |index: usize| {
             // Timers of this thread would else be up to 50 µs late.
             let _ = set_current_timer_slack(NonZeroU64::new(1));
@@ -354,7 +355,7 @@ struct Near {
 impl Near {
     /// What the relay dropped on the way up since `before`, on purpose and for lack of room.
     fn path_drops_since(&self, before: &Self) -> u64 {
-        let [now, then] = [self.relay, before.relay].map(|it| it.unwrap_or_default()[0]);
+        let [now, then] = [self.relay, before.relay].map(|counts| counts.unwrap_or_default()[0]);
         let up = now.since(&then);
         up.lost + up.dropped
     }
@@ -377,7 +378,8 @@ struct Datagrams {
 impl Datagrams {
     /// Begins a batch or a trial.
     fn begin(&mut self, counts: &[u64], rate: Option<f64>) -> Result<(), Failure> {
-        let (first, senders) = (self.next, self.senders);
+        let first = self.next;
+        let senders = self.senders;
         self.control.ask(&Said::Begin { first, counts: counts.to_vec(), senders })?;
         self.order(rate, u64::MAX);
         Ok(())

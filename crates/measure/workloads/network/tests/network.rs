@@ -79,7 +79,7 @@ fn both_ends_run_where_the_placement_says() {
         let _ = samples(&mut started, &[3]);
         let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
         let of_tasks =
-            tasks.filter_map(|it| std::fs::read_to_string(it.path().join("status")).ok());
+            tasks.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok());
         let far = format!("Cpus_allowed_list:\t{far}\n");
         assert_eq!(of_tasks.filter(|status| status.contains(&far)).count(), 1, "the server's");
     }
@@ -141,7 +141,8 @@ fn both_directions_at_once_have_their_own_bandwidths() {
     assert_ratio("what was carried both ways", 0.8..1.05, || {
         let taken = samples(&mut started, &[60, 120, 120, 120]);
         let of = |name: &str, bits: f64| median(values(&taken, name)) / frames(bits);
-        let (up, down) = (of("up_throughput", 10e6), of("down_throughput", 30e6));
+        let up = of("up_throughput", 10e6);
+        let down = of("down_throughput", 30e6);
         assert!(up.max(down) < 1.1, "{up} and {down} of the bandwidths");
         up.min(down).min(median(rates(&started, &taken)) / frames(40e6))
     });
@@ -203,7 +204,7 @@ fn a_router_passes_on_packets_and_a_relay_before_it_delays_them() {
     point.clean();
     let mut point = rr(&[("path", "routed"), ("rtt", "10ms"), ("up", "100Mbit/s")]);
     let mut started = point.started();
-    assert!(started.ready.notes.iter().any(|it| it.contains("a relay and a router")));
+    assert!(started.ready.notes.iter().any(|note| note.contains("a relay and a router")));
     assert_ratio("a round trip in ms", 10.0..11.0, || {
         let taken = samples(&mut started, &[1; 10]);
         median(taken.elapsed_ns.iter().map(|ns| *ns as f64 / 1e6).collect())

@@ -43,7 +43,8 @@ pub(crate) fn ip(lines: &[String]) -> Result<(), Failure> {
 
 /// That a pair of devices is made whose other end lies in the network namespace that this process has open.
 pub(crate) fn pair(here: &str, there: &str, network: &File) -> String {
-    let (process, file) = (std::process::id(), network.as_raw_fd());
+    let process = std::process::id();
+    let file = network.as_raw_fd();
     format!("link add {here} type veth peer name {there} netns /proc/{process}/fd/{file}")
 }
 

@@ -123,14 +123,16 @@ impl Device {
         address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
         address.sll_ifindex = index.cast_signed();
         let length = size_of_val(&address) as libc::socklen_t;
-        let (socket, address) = (self.socket.as_raw_fd(), (&raw const address).cast());
+        let socket = self.socket.as_raw_fd();
+        let address = (&raw const address).cast();
         // SAFETY: the address lives beyond the call and is as long as stated.
         checked(unsafe { libc::bind(socket, address, length) }).map(drop)
     }
 
     fn set(&self, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
         let length = size_of_val(&value) as libc::socklen_t;
-        let (socket, value) = (self.socket.as_raw_fd(), (&raw const value).cast());
+        let socket = self.socket.as_raw_fd();
+        let value = (&raw const value).cast();
         // SAFETY: the value lives beyond the call and is as long as stated.
         checked(unsafe { libc::setsockopt(socket, level, name, value, length) }).map(drop)
     }
@@ -161,7 +163,8 @@ impl Device {
             message.msg_hdr.msg_control = (&raw mut *beside).cast();
             message.msg_hdr.msg_controllen = size_of::<TimestampMessage>();
         }
-        let (socket, none) = (self.socket.as_raw_fd(), std::ptr::null_mut());
+        let socket = self.socket.as_raw_fd();
+        let none = std::ptr::null_mut();
         let flags = libc::MSG_DONTWAIT;
         // SAFETY: each message has one part, which is room of the pool that no other frame has, and room for a time beside it; both
         // live beyond the call.
@@ -206,7 +209,8 @@ impl Device {
     pub(crate) fn dropped(&self) -> u64 {
         let mut of_kernel = [0_u32; 2];
         let mut length = size_of_val(&of_kernel) as libc::socklen_t;
-        let (socket, into) = (self.socket.as_raw_fd(), of_kernel.as_mut_ptr().cast());
+        let socket = self.socket.as_raw_fd();
+        let into = of_kernel.as_mut_ptr().cast();
         // SAFETY: the kernel writes two numbers at most.
         let asked = unsafe {
             libc::getsockopt(socket, libc::SOL_PACKET, PACKET_STATISTICS, into, &raw mut length)

@@ -144,7 +144,8 @@ impl PathSettings {
             loss: start.integer("loss"),
             reorder: start.integer("reorder"),
         };
-        let (up, down) = (bandwidth("up"), bandwidth("down"));
+        let up = bandwidth("up");
+        let down = bandwidth("down");
         let settings = Self { kind, up, down, queue_ns: start.integer("queue"), line };
         settings.checked()
     }
@@ -228,7 +229,8 @@ pub fn enter(start: &Start, end: End) -> Result<IpAddr, StartError> {
 /// # Errors
 /// As for [`enter`].
 pub fn enter_as_user(start: &Start, end: End) -> Result<IpAddr, StartError> {
-    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    let user = rustix::process::geteuid();
+    let group = rustix::process::getegid();
     let address = enter(start, end)?;
     if start.endpoints.contains_key(USER) {
         namespaces::become_user(user.as_raw(), group.as_raw())
@@ -359,7 +361,8 @@ impl PathSettings {
             let burst = |rate: Option<u64>| {
                 rate.map_or("-".to_owned(), |rate| plumb_units::show_bytes(devices::burst(rate)))
             };
-            let (up, down) = (burst(self.up), burst(self.down));
+            let up = burst(self.up);
+            let down = burst(self.down);
             notes.push(format!("bandwidth: tc tbf, with bursts of {up} up and {down} down"));
         }
         notes
@@ -390,7 +393,8 @@ impl Standing {
         let [to_near, to_far] = BETWEEN;
         // Where the way from the near end has come to, and the device there that is to be connected.
         let mut way = (near.try_clone().map_err(failed)?, "near");
-        let (mut relaying, mut router) = (None, None);
+        let mut relaying = None;
+        let mut router = None;
         if settings.has_relay() {
             let here = namespaces::another().map_err(failed)?;
             connect(to_near, &way)?;
@@ -446,7 +450,7 @@ impl Standing {
         if self.relay.is_some() {
             words.insert(COUNTS.to_owned(), place(&self.counts));
         }
-        words.extend(self.router.as_ref().map(|it| (ROUTER.to_owned(), place(it))));
+        words.extend(self.router.as_ref().map(|router| (ROUTER.to_owned(), place(router))));
         if self.has_user {
             words.insert(USER.to_owned(), format!("/proc/{process}/ns/user"));
         }

@@ -62,7 +62,8 @@ pub(crate) fn become_root_in(user: &Path) -> io::Result<()> {
 /// # Errors
 /// When the kernel refuses.
 pub(crate) fn become_user(user: u32, group: u32) -> io::Result<()> {
-    let (from_user, from_group) = (rustix::process::geteuid(), rustix::process::getegid());
+    let from_user = rustix::process::geteuid();
+    let from_group = rustix::process::getegid();
     unshare(UnshareFlags::NEWUSER)?;
     // The workers of this user open what lies below /proc of this process.
     set_dumpable_behavior(DumpableBehavior::Dumpable)?;

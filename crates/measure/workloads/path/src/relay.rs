@@ -49,7 +49,8 @@ impl Relay {
     ) -> io::Result<Self> {
         let mut relay = Self { ended: Arc::default(), threads: Vec::new() };
         for number in 0..2_usize {
-            let (from, to) = (devices[number], devices[1 - number]);
+            let from = devices[number];
+            let to = devices[1 - number];
             let mut direction = OneWay {
                 from: Device::open(from)?,
                 to: Device::open(to)?,
@@ -61,7 +62,8 @@ impl Relay {
                 lateness_ns: 0,
                 is_awake: false,
             };
-            let (ended, counts) = (Arc::clone(&relay.ended), counts.try_clone()?);
+            let ended = Arc::clone(&relay.ended);
+            let counts = counts.try_clone()?;
             counts::write(&counts, number, &direction.carried)?;
             let thread = thread::Builder::new().spawn(move || {
                 // A device that is gone ends it: then an end is gone, too.

@@ -268,7 +268,8 @@ fn server(
 ) -> Result<(Sshd, Vec<(String, String)>), StartError> {
     let tools = Tools::find()?;
     let user = Account::current()?;
-    let (ciphers, macs) = (tools.known("cipher")?, tools.known("mac")?);
+    let ciphers = tools.known("cipher")?;
+    let macs = tools.known("mac")?;
     let (openssh, openssl) = tools.versions()?;
     let serves = Serves::Commands { ciphers: &ciphers, macs: &macs };
     let sshd = Sshd::start(Path::new(&start.scratch), &tools, &user, (serves, listening))?;
@@ -287,8 +288,9 @@ fn server(
 fn settings(start: &Start) -> Result<SessionSettings, StartError> {
     let is_far = is_far(start);
     let ends: &[&str] = if is_far { &["", FAR] } else { &[""] };
-    for (end, (name, known)) in
-        ends.iter().flat_map(|end| [("cipher", "ciphers"), ("mac", "macs")].map(|it| (end, it)))
+    for (end, (name, known)) in ends
+        .iter()
+        .flat_map(|end| [("cipher", "ciphers"), ("mac", "macs")].map(|words| (end, words)))
     {
         let wanted = start.text(name);
         if !endpoint(start, &format!("{end}{known}"))?.split(',').any(|known| known == wanted) {

@@ -123,7 +123,8 @@ fn a_session_over_a_path_has_its_bandwidth_and_its_own_server() {
     let told = |what: &str| started.ready.notes.iter().any(|note| note.contains(what));
     assert!(told("network namespaces") && told("CPU time covers both ends"), "{:?}", started.ready);
     // 1,448 bytes of payload in a frame of 1,514; ssh adds a header and an authentication code to each 32 KiB.
-    let (bytes, carried) = (30.0 * 65_536.0, 100e6 / 8.0 * 1448.0 / 1514.0);
+    let bytes = 30.0 * 65_536.0;
+    let carried = 100e6 / 8.0 * 1448.0 / 1514.0;
     assert_ratio("the bandwidth of the path", 0.9..1.02, || {
         bytes / carried / (fastest_ns(&mut started, 30) / 1e9)
     });

@@ -170,7 +170,9 @@ impl Account {
 }
 
 fn cached(device: u64, moved: u64, mix: Mix) -> Flag {
-    let (device, moved, done) = (show(device), show(moved), mix.done());
+    let device = show(device);
+    let moved = show(moved);
+    let done = mix.done();
     let why = format!("the device moved {device} of {moved} that were {done}");
     Flag::new(FlagKind::Cached, why)
 }

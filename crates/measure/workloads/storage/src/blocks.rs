@@ -29,7 +29,8 @@ pub fn prepare(start: &Start, name: &str) -> Result<(Ready, Box<dyn Held>), Star
     if size == 0 {
         return Err(StartError::Failed(format!("`size` must be at least {SECTOR} bytes")));
     }
-    let (dir, data) = (Path::new(&start.dir), data(start));
+    let dir = Path::new(&start.dir);
+    let data = data(start);
     let of_user = file_of_user(start)?;
     let in_memory = is_in_memory_on_purpose(start);
     let file = match of_user {
@@ -94,7 +95,7 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
         // It only showed what works here: each worker has a queue of its own.
         drop(lane);
         let workers = Workers::start(&start.facts, path, &settings, &method, sync)?;
-        let more = workers.registrations().into_iter().filter(|it| !notes.contains(it));
+        let more = workers.registrations().into_iter().filter(|note| !notes.contains(note));
         notes.extend(more.collect::<Vec<_>>());
         Box::new(workers)
     };

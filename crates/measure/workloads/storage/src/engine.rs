@@ -263,7 +263,9 @@ macro_rules! request {
 }
 
 fn push(it: &mut Ring, file: &File, pool: &Pool, transfer: Transfer) -> io::Result<()> {
-    let (address, length, has_pool) = (pool.address(transfer.slot), length(pool), it.has_pool);
+    let address = pool.address(transfer.slot);
+    let length = length(pool);
+    let has_pool = it.has_pool;
     let entry = if it.has_file {
         request!(types::Fixed(0), has_pool, address, length, transfer)
     } else {
@@ -295,7 +297,8 @@ fn reap(ring: &mut IoUring) -> io::Result<(usize, io::Result<usize>)> {
 }
 
 fn plain(file: &File, pool: &Pool, transfer: Transfer) -> io::Result<usize> {
-    let (fd, address) = (file.as_raw_fd(), pool.address(transfer.slot));
+    let fd = file.as_raw_fd();
+    let address = pool.address(transfer.slot);
     let offset = i64::try_from(transfer.offset).map_err(io::Error::other)?;
     // SAFETY: the slot is inside the pool, and the call ends before anything else touches it.
     let moved = unsafe {

@@ -99,7 +99,9 @@ impl Layout {
 
     /// As the filesystem lists its extents.
     fn by_list(file: &File, size: u64) -> io::Result<Self> {
-        let (mut layout, mut mapped, mut count) = (Self::default(), 0, 0);
+        let mut layout = Self::default();
+        let mut mapped = 0;
+        let mut count = 0;
         while layout.seen < size && count < MOST {
             let list = List::of(file, layout.seen, size - layout.seen)?;
             let Some(last) = list.extents().last() else {
@@ -133,7 +135,8 @@ impl Layout {
 
     /// As the filesystem finds holes, to which it may count what is reserved and was never written.
     fn by_seeking(file: &File, size: u64) -> io::Result<Self> {
-        let (mut layout, mut data) = (Self::default(), 0);
+        let mut layout = Self::default();
+        let mut data = 0;
         for _ in 0..MOST {
             let begin = match seek(file, SeekFrom::Data(layout.seen)) {
                 Ok(begin) if begin < size => begin,
@@ -249,7 +252,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = File::create_new(folder.path().join("pieces")).unwrap();
         // More pieces than one call has room for.
-        let (pieces, apart) = (600, 64 << 10);
+        let pieces = 600;
+        let apart = 64 << 10;
         for piece in 0..pieces {
             file.write_all_at(&[7; 4096], piece * apart).unwrap();
         }

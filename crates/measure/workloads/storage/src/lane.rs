@@ -67,7 +67,9 @@ impl Trials {
             return Err(Failure("only `rate=search` is answered by trials".into()));
         };
         self.seed = self.seed.wrapping_add(1);
-        let (arrivals, seed, begin_ns) = (self.arrivals, self.seed, now_ns());
+        let arrivals = self.arrivals;
+        let seed = self.seed;
+        let begin_ns = now_ns();
         let blocks = (load * duration_ns as f64 * 1e-9).round().max(1.0) as u64;
         Ok(Trial { arrivals, seed, load, blocks, begin_ns, duration_ns, bound_ns })
     }
@@ -111,7 +113,9 @@ impl Lane {
         settings: &BlockSettings,
         share: Share,
     ) -> Result<(Self, ChosenMethod), StartError> {
-        let (size, block, seed) = (settings.size, settings.block, settings.seed);
+        let size = settings.size;
+        let block = settings.block;
+        let seed = settings.seed;
         let mut offsets = Offsets::new(settings.pattern, size, block, seed, share);
         let (mut queue, method) = find(path, &settings.request, offsets.draw())?;
         fill_buffers(&mut queue, settings, share);
@@ -353,8 +357,10 @@ impl Lane {
     /// Sends its share of a trial's blocks when they are due and counts those that arrive within the bound from then. It is
     /// over early when the time is, and the next block is already too late.
     fn offer(&mut self, schedule: &mut Schedule, trial: &Trial) -> Result<u64, Failure> {
-        let (blocks, bound_ns) = (self.share.of(trial.blocks), trial.bound_ns);
-        let (mut sent, mut good) = (0, 0);
+        let blocks = self.share.of(trial.blocks);
+        let bound_ns = trial.bound_ns;
+        let mut sent = 0;
+        let mut good = 0;
         loop {
             let now = now_ns();
             let is_late = now > schedule.due_ns() + bound_ns;

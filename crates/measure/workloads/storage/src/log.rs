@@ -83,7 +83,8 @@ impl Workload for Log {
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let record = within(start, "record", 1, LARGEST)?;
         let records = within(start, "records", 1, MOST)?;
-        let (dir, size) = (Path::new(&start.dir), start.integer("size"));
+        let dir = Path::new(&start.dir);
+        let size = start.integer("size");
         let commit = (record * records) as u64;
         if size < commit {
             return Err(StartError::Failed(format!(

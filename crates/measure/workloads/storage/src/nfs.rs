@@ -104,7 +104,7 @@ fn requests(mountstats: &str, path: &str, operation: Operation) -> Option<u64> {
         let (name, rest) = line.trim().split_once(": ")?;
         names.contains(&name).then(|| rest.split(' ').next()?.parse().ok())?
     };
-    lines.filter_map(count).fold(None, |sum, it| Some(sum.unwrap_or(0) + it))
+    lines.filter_map(count).fold(None, |sum, operations| Some(sum.unwrap_or(0) + operations))
 }
 
 /// Of a table with two lines of titles, then `NAME: NUMBER…` with eight columns received and eight sent.
@@ -112,8 +112,9 @@ fn traffic(interfaces: &str) -> Traffic {
     let mut all = Traffic::default();
     for line in interfaces.lines().skip(2) {
         let Some((name, rest)) = line.rsplit_once(':') else { continue };
-        let column =
-            |at: usize| rest.split_whitespace().nth(at).and_then(|it| it.parse().ok()).unwrap_or(0);
+        let column = |at: usize| {
+            rest.split_whitespace().nth(at).and_then(|number| number.parse().ok()).unwrap_or(0)
+        };
         let received = if name.trim() == "lo" { (0, 0) } else { (column(0), column(1)) };
         all.bytes += received.0 + column(8);
         all.packets += received.1 + column(9);

@@ -344,9 +344,13 @@ impl Workers {
         task: Task,
         nfs: Option<NfsMount>,
     ) -> Result<Self, StartError> {
-        let (shared, files) = (Arc::new(Shared::default()), Arc::new(files));
-        let (operation, direct, workers) = (task.operation, task.direct, files.len());
-        let (of_all, all) = (Arc::clone(&shared), Arc::clone(&files));
+        let shared = Arc::new(Shared::default());
+        let files = Arc::new(files);
+        let operation = task.operation;
+        let direct = task.direct;
+        let workers = files.len();
+        let of_all = Arc::clone(&shared);
+        let all = Arc::clone(&files);
         let build = move |number: usize| {
             let path = all[number].path();
             Worker::new(path, number as u64, task.clone(), Arc::clone(&of_all))
@@ -373,7 +377,9 @@ impl Workers {
     /// The shares of the slowest and the quickest worker, and the operations under way, of the sample just taken.
     #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
     fn shares(&mut self, operations: u64, elapsed_ns: u64) -> [f64; 3] {
-        let (mut fewest, mut most, mut sum) = (usize::MAX, 0, 0);
+        let mut fewest = usize::MAX;
+        let mut most = 0;
+        let mut sum = 0;
         let latency = &mut self.latency[0];
         self.team.each(|worker| {
             fewest = fewest.min(worker.times.len());

@@ -57,7 +57,8 @@ impl BlockSettings {
     /// # Errors
     /// A number that makes no sense, or settings that contradict each other.
     pub fn read(start: &Start, pattern: AccessPattern) -> Result<Self, StartError> {
-        let (size, block) = (start.integer("size"), start.size("block"));
+        let size = start.integer("size");
+        let block = start.size("block");
         if block == 0 || !block.is_multiple_of(SECTOR) {
             return Err(StartError::Failed(format!(
                 "`block` must be a multiple of {SECTOR} bytes, not {block}"
@@ -152,7 +153,8 @@ impl BlockSettings {
 
 /// How the blocks are to be moved.
 fn request(start: &Start, mix: Mix, stamped: bool) -> Result<MethodRequest, StartError> {
-    let (block, depth) = (start.size("block"), start.integer("depth"));
+    let block = start.size("block");
+    let depth = start.integer("depth");
     let Some(depth) = u32::try_from(depth).ok().filter(|d| (1..=DEEPEST).contains(&u64::from(*d)))
     else {
         return Err(StartError::Failed(format!("`depth` must be 1 to {DEEPEST}, not {depth}")));

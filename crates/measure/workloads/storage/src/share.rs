@@ -78,7 +78,8 @@ mod tests {
     #[test]
     fn parts_make_the_whole() {
         for blocks in [0, 1, 7, 12, 1000] {
-            let parts: Vec<u64> = (0..5).map(|it| Share::of_worker(it, 5).of(blocks)).collect();
+            let parts: Vec<u64> =
+                (0..5).map(|worker| Share::of_worker(worker, 5).of(blocks)).collect();
             assert_eq!(parts.iter().sum::<u64>(), blocks, "{parts:?}");
             assert!(parts.iter().max().unwrap() - parts.iter().min().unwrap() <= 1, "{parts:?}");
         }
@@ -88,7 +89,8 @@ mod tests {
 
     #[test]
     fn fixed_starts_of_all_workers_together_are_equally_far_apart() {
-        let (rate, begin_ns) = (3000.0, 1_000_000_000);
+        let rate = 3000.0;
+        let begin_ns = 1_000_000_000;
         let mut starts = Vec::new();
         for number in 0..3 {
             let share = Share::of_worker(number, 3);

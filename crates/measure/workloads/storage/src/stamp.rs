@@ -40,7 +40,8 @@ pub fn ends_match(block: &[u8], offset: u64) -> bool {
 /// The offset in the file of the first sector that is not where it belongs.
 pub fn read(block: &[u8], offset: u64) -> Result<(u64, u64), u64> {
     let first = offset / SECTOR as u64;
-    let (mut low, mut high) = (u64::MAX, 0);
+    let mut low = u64::MAX;
+    let mut high = 0;
     for (sector, number) in block.chunks_exact(SECTOR).zip(first..) {
         if word(sector, 0) != place(number) {
             return Err(number * SECTOR as u64);

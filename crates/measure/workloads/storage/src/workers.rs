@@ -179,8 +179,10 @@ impl Workers {
         let step = Mutex::new(Step::Begin { flows: false });
         let newest = AtomicU64::new(stamp::LAID_OUT);
         let shared = Arc::new(Shared { step, newest });
-        let (of_all, all) = (Arc::clone(&shared), settings.clone());
-        let (file, wanted) = (path.to_owned(), method.notes.first().cloned());
+        let of_all = Arc::clone(&shared);
+        let all = settings.clone();
+        let file = path.to_owned();
+        let wanted = method.notes.first().cloned();
         let build = move |number: usize| {
             let share = Share::of_worker(number, all.workers);
             let (mut lane, method) = Lane::open(&file, &all, share)?;
@@ -208,7 +210,10 @@ impl Workers {
     pub fn registrations(&self) -> Vec<String> {
         let mut told: Vec<String> = Vec::new();
         self.team.each(|worker| {
-            let new = worker.lane.registration().filter(|it| told.iter().all(|known| known != it));
+            let new = worker
+                .lane
+                .registration()
+                .filter(|registration| told.iter().all(|known| known != registration));
             told.extend(new.map(str::to_owned));
         });
         told
@@ -272,7 +277,9 @@ impl Workers {
     /// What became of the blocks of all workers since the batch began.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     fn moved(&mut self) -> Moved {
-        let (mut blocks, mut in_time, mut newest) = (0, 0.0, 0);
+        let mut blocks = 0;
+        let mut in_time = 0.0;
+        let mut newest = 0;
         self.team.each(|Worker { lane, .. }| {
             blocks += lane.arrived();
             in_time += lane.share_in_time() * lane.arrived() as f64;
@@ -360,7 +367,10 @@ mod tests {
         let mut generations = Vec::new();
         for _ in 0..2 {
             let mut batch = Batch::with_room(1, workers.value_names());
-            workers.distributions().iter_mut().for_each(|it| it.make_room(1, 3000));
+            workers
+                .distributions()
+                .iter_mut()
+                .for_each(|distribution| distribution.make_room(1, 3000));
             workers.batch(&[3000], &mut batch).unwrap();
             workers.verify().unwrap();
             let mut arrived = Vec::new();
@@ -369,12 +379,12 @@ mod tests {
                 generations.push(worker.lane.generation());
             });
             // A fair part is a thousand. Each has one block more than is wanted at most, and those in flight.
-            assert!(arrived.iter().all(|it| *it > 30), "{arrived:?}");
+            assert!(arrived.iter().all(|count| *count > 30), "{arrived:?}");
             assert!((3000..=3000 + 3 * 3).contains(&arrived.iter().sum::<u64>()), "{arrived:?}");
         }
         let (first, second) = generations.split_at(3);
         assert!(first.iter().max() < second.iter().min(), "{generations:?}");
-        let own = first.iter().map(|it| it % 3).collect::<std::collections::BTreeSet<_>>();
+        let own = first.iter().map(|number| number % 3).collect::<std::collections::BTreeSet<_>>();
         assert_eq!(own.len(), 3, "{generations:?}");
     }
 
@@ -383,9 +393,10 @@ mod tests {
         let tally = Tally::new(&[2, 3], true);
         let more: Vec<bool> = (1..=6).map(|time_ns| tally.count(time_ns)).collect();
         assert_eq!(more, [true, true, true, true, false, false]);
-        let ends: Vec<u64> = tally.borders.iter().map(|it| it.0.load(Ordering::Relaxed)).collect();
+        let ends: Vec<u64> =
+            tally.borders.iter().map(|border| border.0.load(Ordering::Relaxed)).collect();
         assert!(1 < ends[0] && ends[0] <= ends[1], "{ends:?}");
-        let times = tally.times_ns.iter().map(|it| it.load(Ordering::Relaxed));
+        let times = tally.times_ns.iter().map(|time_ns| time_ns.load(Ordering::Relaxed));
         assert_eq!(times.collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     }
 

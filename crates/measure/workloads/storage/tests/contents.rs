@@ -24,7 +24,8 @@ fn prepared(
 
 /// Why a point on a file of the user's is refused.
 fn refused(folder: &Path, settings: &[(&str, &str)]) -> String {
-    let tried = prepared("storage.random", folder, settings).and_then(|it| it.try_start());
+    let tried =
+        prepared("storage.random", folder, settings).and_then(|prepared| prepared.try_start());
     refusal(&format!("{settings:?}"), tried)
 }
 
@@ -53,8 +54,9 @@ fn zeros_lie_behind_the_stamps_of_what_was_laid_out_and_written() {
             let after = fs::read(file).unwrap();
             assert_ne!(before, after, "{id}: nothing was written");
             for bytes in [before, after] {
-                let mut zeros = bytes.chunks_exact(512).map(|it| it[16..].iter().all(|b| *b == 0));
-                assert!(zeros.all(|it| it == is_zero), "{id} {settings:?}");
+                let mut zeros =
+                    bytes.chunks_exact(512).map(|sector| sector[16..].iter().all(|b| *b == 0));
+                assert!(zeros.all(|all_zero| all_zero == is_zero), "{id} {settings:?}");
             }
         }
     }
@@ -86,13 +88,13 @@ fn a_file_of_the_user_is_read_and_left_as_it_was() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("own");
-    let bytes: Vec<u8> = (0..4_u32 << 20).map(|it| (it >> 9).to_le_bytes()[0]).collect();
+    let bytes: Vec<u8> = (0..4_u32 << 20).map(|offset| (offset >> 9).to_le_bytes()[0]).collect();
     fs::write(&path, &bytes).unwrap();
     for id in BOTH {
         for workers in ["1", "2"] {
             let started = read_own(id, &path, workers);
             assert!(!has_flag(&started.ready.flags, &FlagKind::Sparse), "{:?}", started.ready);
-            let said = started.ready.notes.iter().any(|it| it.contains("is not checked"));
+            let said = started.ready.notes.iter().any(|note| note.contains("is not checked"));
             assert!(said, "{:?}", started.ready.notes);
         }
     }
@@ -109,7 +111,7 @@ fn a_file_of_the_user_with_holes_is_flagged_with_what_is_not_there() {
     fs::File::options().write(true).open(&path).unwrap().set_len(4 << 20).unwrap();
     for id in BOTH {
         let started = read_own(id, &path, "1");
-        let flag = started.ready.flags.iter().find(|it| it.flag == FlagKind::Sparse).unwrap();
+        let flag = started.ready.flags.iter().find(|flag| flag.flag == FlagKind::Sparse).unwrap();
         assert!(flag.why.starts_with("3 MiB of the first 4 MiB"), "{flag:?}");
     }
 }

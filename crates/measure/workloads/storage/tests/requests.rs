@@ -23,7 +23,7 @@ fn workers_share_the_operations() {
             let mut started = try_block(dir.path(), &settings).unwrap();
             let taken = samples(&mut started, &[64, 400]);
             let counts = taken.histograms["latency"][1].counts().unwrap();
-            assert_eq!(counts.iter().map(|it| it.1).sum::<u64>(), 400);
+            assert_eq!(counts.iter().map(|bucket| bucket.1).sum::<u64>(), 400);
             let value = |name: &str| taken.values[name][1];
             assert!(value("share_min") <= 1.0 && value("share_max") >= 1.0, "{taken:?}");
             // Little's law: never more than there are workers.
@@ -89,7 +89,7 @@ fn a_log_holds_what_was_committed_and_begins_anew() {
             // 64 KiB are 31 commits.
             let taken = samples(&mut started, &[30, 1, 40]);
             let counts = taken.histograms["latency"][2].counts().unwrap();
-            assert_eq!(counts.iter().map(|it| it.1).sum::<u64>(), 40);
+            assert_eq!(counts.iter().map(|bucket| bucket.1).sum::<u64>(), 40);
             started.instance.finish().unwrap();
         }
     }

@@ -102,7 +102,7 @@ fn buffers_lie_in_huge_pages_or_it_is_said_why_not() {
         let point = point(id, dir.path(), &settings);
         match point.try_start() {
             Ok(mut started) => {
-                assert!(started.ready.notes.iter().any(|it| it == "buffers in huge pages"));
+                assert!(started.ready.notes.iter().any(|note| note == "buffers in huge pages"));
                 take(started.instance.as_mut(), &[3, 20]).unwrap();
             }
             refused => {
@@ -200,7 +200,7 @@ fn only_who_reads_minds_what_another_wrote_over_the_file() {
                 take(started.instance.as_mut(), &[50]).unwrap();
             }
             (Err(StartError::Failed(why)), true) => assert!(why.contains("foreign bytes"), "{why}"),
-            (started, _) => panic!("{operation}: {:?}", started.map(|it| it.ready)),
+            (started, _) => panic!("{operation}: {:?}", started.map(|started| started.ready)),
         }
     }
 }
@@ -294,7 +294,8 @@ fn a_tenth_of_mixed_blocks_is_written() {
     };
     let before = (count("read_bytes:"), count("write_bytes:"));
     running.sample(&[4000]);
-    let (read, written) = (count("read_bytes:") - before.0, count("write_bytes:") - before.1);
+    let read = count("read_bytes:") - before.0;
+    let written = count("write_bytes:") - before.1;
     let direct = running.started.ready.notes[0].contains("O_DIRECT");
     if direct && !has_flag(&running.started.ready.flags, &FlagKind::Tmpfs) && read > 0 {
         #[expect(clippy::cast_precision_loss, reason = "a few MiB")]

@@ -23,8 +23,8 @@ fn started(id: &str, folder: &Path, settings: &[(&str, &str)]) -> (TestPoint<'st
 
 /// Blocks whose times are known, of each sample.
 fn timed(samples: &Samples) -> Vec<u64> {
-    let counts = samples.histograms["latency"].iter().map(|it| it.counts().unwrap());
-    counts.map(|it| it.iter().map(|(_, count)| count).sum()).collect()
+    let counts = samples.histograms["latency"].iter().map(|histogram| histogram.counts().unwrap());
+    counts.map(|buckets| buckets.iter().map(|(_, count)| count).sum()).collect()
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn workers_read_and_write_what_was_laid_out() {
                     assert_eq!(taken.iterations, [3, 1, 40, 300], "{id} {settings:?}");
                     if id == "storage.random" {
                         assert_eq!(timed(&taken), [3, 1, 40, 300], "{settings:?}");
-                        assert!(taken.values["latency_max"].iter().all(|it| *it > 0.0));
+                        assert!(taken.values["latency_max"].iter().all(|latency| *latency > 0.0));
                     }
                     // A second batch goes on where the first ended.
                     assert_eq!(samples(&mut started, &[50]).len(), 1);
@@ -76,7 +76,7 @@ fn samples_of_workers_follow_each_other_without_a_gap() {
         let ends: Vec<u64> = ends.collect();
         assert_eq!(ends[..4], taken.start_ns[1..], "depth {depth}");
         let words = "2 workers, each with a queue of its own";
-        assert!(started.ready.notes.iter().any(|it| it == words), "{:?}", started.ready.notes);
+        assert!(started.ready.notes.iter().any(|note| note == words), "{:?}", started.ready.notes);
     }
 }
 
@@ -106,7 +106,11 @@ fn a_write_of_workers_that_is_lost_is_found() {
     let file = &point.fixture.endpoints["file"];
     let laid_out = std::fs::read(file).unwrap();
     let mut batch = Batch::with_room(1, started.instance.value_names());
-    started.instance.distributions().iter_mut().for_each(|it| it.make_room(1, 20));
+    started
+        .instance
+        .distributions()
+        .iter_mut()
+        .for_each(|distribution| distribution.make_room(1, 20));
     started.instance.batch(&[20], &mut batch).unwrap();
     let written = OpenOptions::new().write(true).open(file).unwrap();
     written.write_all_at(&laid_out, 0).unwrap();
@@ -129,7 +133,7 @@ fn an_open_loop_of_any_number_of_workers_keeps_its_rate() {
                 ("depth", "16"),
             ];
             let (_point, mut started) = started(id, folder.path(), &settings);
-            let said = started.ready.notes.iter().any(|it| it.contains("2000 blocks a second"));
+            let said = started.ready.notes.iter().any(|note| note.contains("2000 blocks a second"));
             assert!(said, "{id}: {:?}", started.ready.notes);
             // 600 blocks are due in 300 ms.
             assert_ratio(&format!("{id} {workers} {arrivals}"), 0.7..1.4, || {
@@ -151,7 +155,7 @@ fn blocks_in_order_that_can_not_be_sent_in_time_are_flagged() {
         let (_point, mut started) = started("storage.sequential", folder.path(), &settings);
         let (taken, flags) = take(started.instance.as_mut(), &[500]).unwrap();
         assert!(taken.values["in_time"][0] < 0.9, "{:?}", taken.values);
-        assert!(flags.iter().any(|it| it.flag == FlagKind::ClientBound), "{flags:?}");
+        assert!(flags.iter().any(|flag| flag.flag == FlagKind::ClientBound), "{flags:?}");
     }
 }
 

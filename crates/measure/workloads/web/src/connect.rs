@@ -146,7 +146,8 @@ impl Acceptor {
         let listener = Arc::new(TcpListener::bind((address, 0))?);
         let address = listener.local_addr()?;
         let ended = Arc::new(AtomicBool::new(false));
-        let (acceptor, is_over) = (Arc::clone(&listener), Arc::clone(&ended));
+        let acceptor = Arc::clone(&listener);
+        let is_over = Arc::clone(&ended);
         let listening = thread::spawn(move || {
             for opened in acceptor.incoming() {
                 if is_over.load(Ordering::Acquire) {

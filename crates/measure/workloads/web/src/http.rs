@@ -104,8 +104,10 @@ impl Workload for Http {
         if !start.text(URL).is_empty() {
             return Ok((Ready::default(), Box::new(())));
         }
-        let (address, token) = (path::enter(start, End::Far)?, token::fresh()?);
-        let (size, seed) = (start.integer("size"), start.seed);
+        let address = path::enter(start, End::Far)?;
+        let token = token::fresh()?;
+        let size = start.integer("size");
+        let seed = start.seed;
         let mut block = vec![0; BLOCK];
         SplitMix64::new(seed).fill(&mut block);
         let server = Server::start(address, move |stream| serve(stream, &token, size, &block));
@@ -312,7 +314,8 @@ impl Fetcher {
         if self.spoken.is_none() {
             self.spoken = stream.spoken();
         }
-        let (answered, tls) = (first - secured, secured - connected);
+        let answered = first - secured;
+        let tls = secured - connected;
         let parts = [named - begun, connected - named, answered, ended - first, tls];
         let [name, connect, answered, body, tls] = parts;
         Ok([ended - begun, name, connect, answered, body, tls, bytes])

@@ -111,12 +111,13 @@ impl<J: Job<N>, const N: usize> TimedThreads<J, N> {
     /// The sums of all numbers of the last sample, and how many there are of each; the whole goes into the latency.
     #[expect(clippy::cast_precision_loss, reason = "times and amounts stay far below 2^53")]
     fn gather(&mut self) -> ([f64; N], f64) {
-        let (mut sums, mut count) = ([0.0; N], 0.0);
+        let mut sums = [0.0; N];
+        let mut count = 0.0;
         let latency = &mut self.latency[0];
         self.team.each(|worker| {
             for one in &worker.done {
                 latency.record(one[0]);
-                sums.iter_mut().zip(one).for_each(|(sum, it)| *sum += *it as f64);
+                sums.iter_mut().zip(one).for_each(|(sum, value)| *sum += *value as f64);
                 count += 1.0;
             }
         });

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use plumb_classics::bonnie::parameter::Links;
 use plumb_protocol::{Failure, SplitMix64};
 use rustix::fs::{
     AtFlags, Mode, OFlags, RawDir, fsync, linkat, open, openat, statat, symlinkat, sync, unlinkat,
@@ -20,21 +21,10 @@ const TARGET: &CStr = c"../00000/target";
 /// Bytes of names that are read at a time, as glibc's readdir does.
 const LISTING: usize = 32 << 10;
 
-/// What is made in place of files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Link {
-    /// Nothing: files.
-    None,
-    /// Names of the first file.
-    Hard,
-    /// Symbolic links to it.
-    Symbolic,
-}
-
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct ManySettings {
-    /// How many.
+    /// How many files a phase creates, looks at or deletes.
     pub files: usize,
     /// Folders that they are spread over.
     pub folders: usize,
@@ -42,11 +32,11 @@ pub struct ManySettings {
     pub smallest: usize,
     /// Bytes of the largest.
     pub largest: usize,
-    /// Whether they are links.
-    pub link: Link,
+    /// What is created in their place.
+    pub links: Links,
     /// Whether each file and its folder are synced.
     pub sync: bool,
-    /// Of names, sizes and orders.
+    /// Seed of names, sizes and orders.
     pub seed: u64,
 }
 
@@ -66,6 +56,14 @@ pub struct Many {
     contents: Vec<u8>,
 }
 
+fn new_folder(path: &Path) -> Result<OwnedFd, Failure> {
+    fs::create_dir(path)
+        .map_err(|error| Failure::io(format!("creating {}", path.display()), &error))?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    open(path, flags, Mode::empty())
+        .map_err(|error| Failure::io(format!("opening {}", path.display()), &error.into()))
+}
+
 /// A file: its folder, name and size.
 struct Entry {
     folder: usize,
@@ -81,14 +79,7 @@ impl Many {
     pub fn new(root: &Path, settings: ManySettings) -> Result<Self, Failure> {
         let paths: Vec<PathBuf> =
             (0..settings.folders).map(|number| root.join(format!("{number:05}"))).collect();
-        let folder = |path: &PathBuf| {
-            fs::create_dir(path)
-                .map_err(|error| Failure::io(format!("creating {}", path.display()), &error))?;
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            open(path, flags, Mode::empty())
-                .map_err(|error| Failure::io(format!("opening {}", path.display()), &error.into()))
-        };
-        let folders = paths.iter().map(folder).collect::<Result<_, _>>()?;
+        let folders = paths.iter().map(|path| new_folder(path)).collect::<Result<_, _>>()?;
         let contents = vec![0; settings.largest];
         Ok(Self { settings, folders, paths, contents })
     }
@@ -136,17 +127,20 @@ impl Many {
         let mut sizes = SplitMix64::new(seed.wrapping_add(u64::from(random)));
         let (names, _) = names(0, files, random, seed);
         let range = (largest - smallest) as u64 + 1;
-        let entry = |(number, name): (usize, CString)| Entry {
-            folder: number * folders / files,
-            name,
-            size: smallest + usize::try_from(sizes.below(range)).unwrap_or(0),
-        };
-        names.into_iter().enumerate().map(entry).collect()
+        let mut entries = Vec::with_capacity(files);
+        for (number, name) in names.into_iter().enumerate() {
+            entries.push(Entry {
+                folder: number * folders / files,
+                name,
+                size: smallest + usize::try_from(sizes.below(range)).unwrap_or(0),
+            });
+        }
+        entries
     }
 
     /// The file that links are made to; made untimed.
     fn target(&self) -> Result<Option<CString>, Failure> {
-        if self.settings.link == Link::None {
+        if self.settings.links == Links::None {
             return Ok(None);
         }
         let target = c"target".to_owned();
@@ -166,12 +160,12 @@ impl Many {
     ) -> Result<(), Failure> {
         for Entry { folder, name, size } in entries {
             let dir = self.folders[*folder].as_fd();
-            let made = match (target, self.settings.link) {
-                (Some(target), Link::Hard) => {
+            let made = match (target, self.settings.links) {
+                (Some(target), Links::Hard) => {
                     linkat(&self.folders[0], target, dir, name, AtFlags::empty())
                         .and_then(|()| self.synced(dir))
                 }
-                (Some(_), Link::Symbolic) => {
+                (Some(_), Links::Symbolic) => {
                     symlinkat(TARGET, dir, name).and_then(|()| self.synced(dir))
                 }
                 _ => self.write(dir, name, &self.contents[..*size]),
@@ -209,7 +203,8 @@ impl Many {
             return Ok(());
         }
         let file = openat(dir, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        let (mut all, size) = (0, usize::try_from(stat.st_size).unwrap_or(usize::MAX));
+        let mut all = 0;
+        let size = usize::try_from(stat.st_size).unwrap_or(usize::MAX);
         while all < size {
             match read(&file, &mut *buffer)? {
                 0 => return Err(Errno::IO),
@@ -249,11 +244,12 @@ impl Many {
         longest: &mut Longest,
         mut work: impl FnMut(BorrowedFd<'_>, &CStr) -> Result<(), Errno>,
     ) -> Result<(), Failure> {
-        let (mut found, mut listing) = (0, Vec::with_capacity(LISTING));
+        let mut found = 0;
+        let mut listing = Vec::with_capacity(LISTING);
         for folder in &self.folders {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let listed = openat(folder, c".", flags, Mode::empty());
-            let listed = listed.map_err(|error| Failure::io("listing a folder", &error.into()))?;
+            let listed = openat(folder, c".", flags, Mode::empty())
+                .map_err(|error| Failure::io("listing a folder", &error.into()))?;
             let mut entries = RawDir::new(listed, listing.spare_capacity_mut());
             while let Some(entry) = entries.next() {
                 let entry = entry.map_err(|e| Failure::io("listing a folder", &e.into()))?;

@@ -3,6 +3,10 @@
 
 use std::path::Path;
 
+use plumb_classics::bonnie::parameter::{self, Links, Sync};
+use plumb_classics::bonnie::{
+    DEVICE_SHARE, FILE_SIZE, PHASES, Phase, Requires, WORKLOAD, WRITE_BLOCK,
+};
 use plumb_model::{AuditClass, Better, Description, Flag, FlagKind, Metric, Ready, Role, SampleIs};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 use plumb_workload_kit::declare::{
@@ -16,7 +20,7 @@ use plumb_workload_kit::limits;
 
 use self::many::{Many, ManySettings};
 use self::one::{One, OneSettings};
-use self::phase::{PHASES, PhaseResult};
+use self::phase::PhaseResult;
 
 mod many;
 mod one;
@@ -29,7 +33,7 @@ const TIMEOUT_S: u64 = 24 * LONG_TIMEOUT_S;
 /// Most files, as for `storage.files`.
 const MOST_FILES: usize = 256 << 10;
 
-/// Bytes of the largest of them.
+/// Upper limit of the size of a small file, in bytes.
 const LARGEST: usize = 1 << 30;
 
 /// Names of one file that every usual filesystem takes.
@@ -38,52 +42,68 @@ const MOST_LINKS: usize = 60_000;
 /// Without a size: so many times the memory that plumb may use.
 const MEMORIES: u64 = 2;
 
-/// The workload.
+/// The workload `storage.bonnie`.
 pub struct Bonnie;
 
 impl Workload for Bonnie {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                bytes("size", 0, "size of the file; 0: twice the memory that plumb may use"),
-                bytes("chunk", 8192, "bytes of a block"),
                 bytes(
-                    "byte_size",
-                    3 << 20,
+                    parameter::SIZE,
+                    0,
+                    "size of the file; 0: twice the memory that plumb may use",
+                ),
+                bytes(parameter::CHUNK, parameter::DEFAULT_CHUNK, "bytes of a block"),
+                bytes(
+                    parameter::BYTE_SIZE,
+                    parameter::DEFAULT_BYTE_SIZE,
                     "bytes written and read one by one; 0 leaves these phases out",
                 ),
-                integer("seeks", "seeks", 8192, "random reads; 0 leaves the phase out"),
-                integer("seekers", "threads", 5, "threads that seek"),
                 integer(
+                    parameter::SEEKS,
+                    "seeks",
+                    parameter::DEFAULT_SEEKS,
+                    "random reads; 0 leaves the phase out",
+                ),
+                integer(
+                    parameter::SEEKERS,
+                    "threads",
+                    parameter::DEFAULT_SEEKERS,
+                    "threads that seek",
+                ),
+                integer(
+                    parameter::FILES,
                     "files",
-                    "files",
-                    16 << 10,
+                    parameter::DEFAULT_FILES,
                     "files created, looked at and deleted; 0 leaves these phases out",
                 ),
-                bytes("largest", 0, "bytes of the largest file"),
-                bytes("smallest", 0, "bytes of the smallest"),
-                integer("folders", "folders", 1, "folders that the files are spread over"),
+                bytes(parameter::LARGEST, 0, "bytes of the largest file"),
+                bytes(parameter::SMALLEST, 0, "bytes of the smallest"),
+                integer(
+                    parameter::FOLDERS,
+                    "folders",
+                    parameter::DEFAULT_FOLDERS,
+                    "folders that the files are spread over",
+                ),
                 choice(
-                    "links",
-                    &["none", "hard", "symbolic"],
+                    parameter::LINKS,
+                    &Links::ALL.map(Links::word),
                     "whether links are made in place of files",
                 ),
                 choice(
-                    "sync",
-                    &["none", "each"],
+                    parameter::SYNC,
+                    &Sync::ALL.map(Sync::word),
                     "whether each change of many files, and each block that a seek changes, is synced (-b)",
                 ),
-                text("user", "", "who does it, where plumb is root (-u)"),
+                text(parameter::USER, "", "who does it, where plumb is root (-u)"),
             ],
             metrics: metrics(),
             roles: vec![Role::Workload],
             sample_is: SampleIs::Process,
             audit_class: Some(AuditClass::Scheduler),
             timeout_s: Some(TIMEOUT_S),
-            ..workload(
-                "storage.bonnie",
-                "a pass of bonnie++: a large file, random reads, many files",
-            )
+            ..workload(WORKLOAD, "a pass of bonnie++: a large file, random reads, many files")
         }
     }
 
@@ -97,7 +117,8 @@ impl Workload for Bonnie {
             .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
         let mut ready = Ready::default();
         let size = size(start, filesystem, &mut ready)?;
-        let (one, many) = (one(start, size)?, many(start)?);
+        let one = one(start, size)?;
+        let many = many(start)?;
         let bytes = size.max(one.bytes).max(many.bytes());
         let what = format!("a file of {} and {} files", show(size), many.files);
         filesystem.check_room(dir, &what, bytes, many.files as u64 + 1)?;
@@ -110,7 +131,7 @@ impl Workload for Bonnie {
         }
         let folder = Folder::create(dir, "bonnie")?;
         limits::raise_open_files();
-        user::become_user(start.text("user"), folder.path())?;
+        user::become_user(start.text(parameter::USER), folder.path())?;
         let (names, without) = names(&one, &many);
         ready.without = without;
         Ok(Started {
@@ -120,38 +141,35 @@ impl Workload for Bonnie {
     }
 }
 
-/// The metric that says how large the file is.
-const SIZE: &str = "file_size";
-/// The metric that says what read the file: a device or memory.
-const DEVICE_SHARE: &str = "device_share";
-
 /// A rate, the CPU share and the longest operation of each phase.
 fn metrics() -> Vec<Metric> {
-    let of_phase = |phase: &phase::Phase| {
-        let unit = if phase.counts_bytes { "B/s" } else { "ops/s" };
-        let rate = reported(phase.names[0], unit, Better::Higher, phase.summary);
-        let share = "share of one CPU, user and system, meanwhile";
-        [
-            headline(rate),
-            reported(phase.names[1], "", Better::Neither, share),
-            reported_time(phase.names[2], "the longest operation meanwhile"),
-        ]
-    };
-    // The first is one that every pass has.
-    let (always, others): (Vec<_>, Vec<_>) =
-        PHASES.iter().partition(|phase| phase.names[0] == "write_block");
-    let mut metrics: Vec<Metric> = always.into_iter().chain(others).flat_map(of_phase).collect();
+    let mut phases: Vec<&Phase> = PHASES.iter().collect();
+    // The first metric is what a workload is about, so it must be one that every pass has.
+    let always = phases.remove(WRITE_BLOCK);
+    phases.insert(0, always);
+    let mut metrics: Vec<Metric> = phases.into_iter().flat_map(metrics_of_phase).collect();
     let size = "bytes of the file, which depends on memory and room where no size is asked for";
-    metrics.push(reported(SIZE, "B", Better::Neither, size));
+    metrics.push(reported(FILE_SIZE, "B", Better::Neither, size));
     let share = "share of what read_block read that came from devices; the rest came from memory";
     metrics.push(reported(DEVICE_SHARE, "", Better::Neither, share));
     metrics
 }
 
+fn metrics_of_phase(phase: &Phase) -> [Metric; 3] {
+    let unit = if phase.counts_bytes { "B/s" } else { "ops/s" };
+    let rate = reported(phase.name, unit, Better::Higher, phase.summary);
+    let share = "share of one CPU, user and system, meanwhile";
+    [
+        headline(rate),
+        reported(phase.cpu, "", Better::Neither, share),
+        reported_time(phase.latency, "the longest operation meanwhile"),
+    ]
+}
+
 /// The size of the file, in bytes: as asked for, or twice the memory, as far as there is room.
 fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64, StartError> {
-    let chunk = within(start, "chunk", 256, 1 << 20)? as u64;
-    let asked = start.integer("size");
+    let chunk = within(start, parameter::CHUNK, 256, 1 << 20)? as u64;
+    let asked = start.integer(parameter::SIZE);
     if asked > 0 {
         return Ok(asked / chunk * chunk);
     }
@@ -174,7 +192,7 @@ fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64,
 }
 
 fn one(start: &Start, size: u64) -> Result<OneSettings, StartError> {
-    let chunk = within(start, "chunk", 256, 1 << 20)?;
+    let chunk = within(start, parameter::CHUNK, 256, 1 << 20)?;
     if size < 2 * chunk as u64 {
         let why = format!("`size` is {size} bytes; it must be two chunks of {chunk} at least");
         return Err(StartError::Failed(why));
@@ -182,57 +200,64 @@ fn one(start: &Start, size: u64) -> Result<OneSettings, StartError> {
     Ok(OneSettings {
         size,
         chunk,
-        bytes: start.integer("byte_size"),
-        seeks: start.integer("seeks"),
-        seekers: within(start, "seekers", 1, 64)?,
-        sync: start.text("sync") == "each",
+        bytes: start.integer(parameter::BYTE_SIZE),
+        seeks: start.integer(parameter::SEEKS),
+        seekers: within(start, parameter::SEEKERS, 1, 64)?,
+        sync: Sync::of_word(start.text(parameter::SYNC)) == Sync::Each,
         seed: start.seed,
     })
 }
 
 fn many(start: &Start) -> Result<ManySettings, StartError> {
-    let files = within(start, "files", 0, MOST_FILES)?;
-    let folders = within(start, "folders", 1, files.max(1))?;
-    let largest = within(start, "largest", 0, LARGEST)?;
-    let smallest = start.size("smallest");
+    let files = within(start, parameter::FILES, 0, MOST_FILES)?;
+    let folders = within(start, parameter::FOLDERS, 1, files.max(1))?;
+    let largest = within(start, parameter::LARGEST, 0, LARGEST)?;
+    let smallest = start.size(parameter::SMALLEST);
     if smallest > largest {
         let why = format!("`smallest` ({smallest} bytes) is more than `largest` ({largest} bytes)");
         return Err(StartError::Failed(why));
     }
-    let link = match start.text("links") {
-        "hard" => many::Link::Hard,
-        "symbolic" => many::Link::Symbolic,
-        _ => many::Link::None,
-    };
-    if link == many::Link::Hard && files > MOST_LINKS {
+    let links = Links::of_word(start.text(parameter::LINKS));
+    if links == Links::Hard && files > MOST_LINKS {
         let why = format!("{files} hard links to one file are more than filesystems take");
         return Err(StartError::unsupported(why, format!("`files` of {MOST_LINKS} at most")));
     }
-    let sync = start.text("sync") == "each";
-    Ok(ManySettings { files, folders, smallest, largest, link, sync, seed: start.seed })
+    Ok(ManySettings {
+        files,
+        folders,
+        smallest,
+        largest,
+        links,
+        sync: Sync::of_word(start.text(parameter::SYNC)) == Sync::Each,
+        seed: start.seed,
+    })
 }
 
 /// The names of the values that a pass reports: of the phases that it has; and those that it lacks.
 fn names(one: &OneSettings, many: &ManySettings) -> (&'static [&'static str], Vec<String>) {
-    let is_run = |phase: &&phase::Phase| match phase.needs {
-        phase::Needs::File => true,
-        phase::Needs::Bytes => one.bytes > 0,
-        phase::Needs::Seeks => one.seeks > 0,
-        phase::Needs::Files => many.files > 0,
-    };
-    let (run, left_out): (Vec<_>, Vec<_>) = PHASES.iter().partition(is_run);
-    let of = |phases: Vec<&'static phase::Phase>| -> Vec<&'static str> {
-        phases.into_iter().flat_map(|phase| phase.names).collect()
-    };
-    let mut without: Vec<String> = of(left_out).into_iter().map(str::to_owned).collect();
-    // Once a process.
-    let mut names = of(run);
-    names.push(SIZE);
+    let mut names: Vec<&'static str> = Vec::new();
+    let mut without: Vec<String> = Vec::new();
+    for phase in &PHASES {
+        let is_run = match phase.requires {
+            Requires::File => true,
+            Requires::Bytes => one.bytes > 0,
+            Requires::Seeks => one.seeks > 0,
+            Requires::Files => many.files > 0,
+        };
+        let of_phase = [phase.name, phase.cpu, phase.latency];
+        if is_run {
+            names.extend(of_phase);
+        } else {
+            without.extend(of_phase.map(str::to_owned));
+        }
+    }
+    names.push(FILE_SIZE);
     if is_counted() {
         names.push(DEVICE_SHARE);
     } else {
         without.push(DEVICE_SHARE.to_owned());
     }
+    // The names of values are static; a process leaks this list once.
     (names.leak(), without)
 }
 
@@ -268,7 +293,9 @@ impl Instance for Pass {
 
     /// Each phase checked its own work; all phases have reported.
     fn verify(&mut self) -> Result<(), Failure> {
-        if self.values.len() == self.names.len() && self.values.iter().all(|it| it.is_finite()) {
+        if self.values.len() == self.names.len()
+            && self.values.iter().all(|value| value.is_finite())
+        {
             return Ok(());
         }
         Err(Failure(format!("{} values of {}", self.values.len(), self.names.len())))

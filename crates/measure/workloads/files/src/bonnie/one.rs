@@ -27,13 +27,13 @@ pub struct OneSettings {
     pub chunk: usize,
     /// Bytes that are moved one by one.
     pub bytes: u64,
-    /// Random reads.
+    /// Number of random reads, over all threads.
     pub seeks: u64,
     /// Threads that seek.
     pub seekers: usize,
     /// Whether blocks that a seek changes are synced.
     pub sync: bool,
-    /// Of the seeks.
+    /// Seed of the seeks.
     pub seed: u64,
 }
 
@@ -88,9 +88,13 @@ impl One {
     }
 
     fn create(&self) -> Result<File, Failure> {
-        let mut options = OpenOptions::new();
-        let options = options.read(true).write(true).create(true).truncate(true);
-        options.open(&self.path).map_err(|error| self.failed("creating", &error))
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&self.path)
+            .map_err(|error| self.failed("creating", &error))
     }
 
     fn open(&self) -> Result<File, Failure> {
@@ -180,8 +184,8 @@ impl One {
         let ready = Arc::new(Barrier::new(self.settings.seekers + 1));
         let seekers: Vec<_> = (0..self.settings.seekers)
             .map(|number| {
-                let tickets = reader.try_clone();
-                let tickets = tickets.map_err(|error| self.failed("a pipe for", &error))?;
+                let tickets =
+                    reader.try_clone().map_err(|error| self.failed("a pipe for", &error))?;
                 let seeker = Seeker {
                     file: self.open()?,
                     tickets,
@@ -191,19 +195,21 @@ impl One {
                     random: SplitMix64::new(self.settings.seed.wrapping_add(1 + number as u64)),
                 };
                 let ready = Arc::clone(&ready);
-                let run = move || {
-                    ready.wait();
-                    seeker.run()
-                };
                 thread::Builder::new()
-                    .spawn(run)
+                    .spawn(move || {
+                        ready.wait();
+                        seeker.run()
+                    })
                     .map_err(|error| self.failed("a thread that seeks in", &error))
             })
             .collect::<Result<_, _>>()?;
         drop(reader);
         let mut random = SplitMix64::new(self.settings.seed);
-        let ticket = |_| u32::try_from(random.below(1 << 31)).unwrap_or(0).to_le_bytes();
-        let all: Vec<u8> = (0..self.settings.seeks).flat_map(ticket).collect();
+        let mut all = Vec::new();
+        for _ in 0..self.settings.seeks {
+            let ticket = u32::try_from(random.below(1 << 31)).unwrap_or(0);
+            all.extend(ticket.to_le_bytes());
+        }
         ready.wait();
         let cpu = cpu_ns();
         let mut tickets = File::from(writer);
@@ -215,9 +221,9 @@ impl One {
                 seeker.join().map_err(|_| Failure("a thread that seeks panicked".into()))?;
             ended.push(joined.map_err(|error| self.failed("seeking in", &error))?);
         }
-        let begun_ns = ended.iter().map(|it| it.begun_ns).min().unwrap_or(0);
-        let ended_ns = ended.iter().map(|it| it.ended_ns).max().unwrap_or(0);
-        let done: u64 = ended.iter().map(|it| it.seeks).sum();
+        let begun_ns = ended.iter().map(|seeker| seeker.begun_ns).min().unwrap_or(0);
+        let ended_ns = ended.iter().map(|seeker| seeker.ended_ns).max().unwrap_or(0);
+        let done: u64 = ended.iter().map(|seeker| seeker.seeks).sum();
         if done != self.settings.seeks {
             return Err(Failure(format!("{done} of {} seeks were done", self.settings.seeks)));
         }
@@ -225,7 +231,7 @@ impl One {
             work: done,
             elapsed_ns: ended_ns.saturating_sub(begun_ns),
             cpu_ns: cpu_ns() - cpu,
-            longest_ns: ended.iter().map(|it| it.longest_ns).max().unwrap_or(0),
+            longest_ns: ended.iter().map(|seeker| seeker.longest_ns).max().unwrap_or(0),
         })
     }
 }
@@ -250,7 +256,9 @@ struct Sought {
 
 impl Seeker {
     fn run(mut self) -> io::Result<Sought> {
-        let (begun_ns, mut longest, mut seeks) = (now_ns(), Longest::begin(), 0);
+        let begun_ns = now_ns();
+        let mut longest = Longest::begin();
+        let mut seeks = 0;
         let mut ticket = [0; TICKET];
         // A read of a pipe is whole: tickets are written whole, and shorter than a page.
         while self.tickets.read(&mut ticket)? == TICKET {

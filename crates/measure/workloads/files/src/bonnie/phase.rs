@@ -1,71 +1,18 @@
-//! The twelve phases, and what each leaves: rate, CPU share, longest operation.
+//! What each phase leaves: rate, CPU share, longest operation.
 
 use plumb_protocol::{Failure, now_ns};
 use rustix::time::{ClockId, clock_gettime};
 
-/// What a phase needs to be run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
-    /// The large file, which every pass has.
-    File,
-    /// Bytes to move one by one.
-    Bytes,
-    /// Seeks.
-    Seeks,
-    /// Many files.
-    Files,
-}
-
-/// A phase, as its three metrics are called.
-#[derive(Debug)]
-pub struct Phase {
-    /// Of rate, CPU share and longest operation.
-    pub names: [&'static str; 3],
-    /// What it does.
-    pub summary: &'static str,
-    /// Whether its rate counts bytes, or operations.
-    pub counts_bytes: bool,
-    /// Whether it is run.
-    pub needs: Needs,
-}
-
-macro_rules! phase {
-    ($name:literal, $needs:ident, $bytes:literal, $summary:literal) => {
-        Phase {
-            names: [$name, concat!($name, "_cpu"), concat!($name, "_latency")],
-            summary: $summary,
-            counts_bytes: $bytes,
-            needs: Needs::$needs,
-        }
-    };
-}
-
-/// In the order in which a pass has them; with the names of imported results.
-pub const PHASES: [Phase; 12] = [
-    phase!("write_byte", Bytes, true, "writes byte by byte, each with a call of write"),
-    phase!("write_block", File, true, "writes the file in blocks, fsync included"),
-    phase!("rewrite", File, true, "reads, changes and writes each block; the size counts once"),
-    phase!("read_byte", Bytes, true, "reads byte by byte, each with a call of read"),
-    phase!("read_block", File, true, "reads the file in blocks, through the page cache"),
-    phase!("seek", Seeks, false, "reads random blocks, and writes every tenth back"),
-    phase!("create_sequential", Files, false, "creates files in order, sync(2) included"),
-    phase!("stat_sequential", Files, false, "looks at files in the folder's order"),
-    phase!("delete_sequential", Files, false, "deletes files in that order, sync(2) included"),
-    phase!("create_random", Files, false, "creates files in random order, sync(2) included"),
-    phase!("stat_random", Files, false, "looks at files in random order"),
-    phase!("delete_random", Files, false, "deletes files in random order, sync(2) included"),
-];
-
 /// What a phase leaves.
 #[derive(Debug, Clone, Copy)]
 pub struct PhaseResult {
-    /// Bytes or operations.
+    /// Bytes or operations that it did.
     pub work: u64,
     /// From the first operation to the last, in nanoseconds.
     pub elapsed_ns: u64,
     /// User and system time of the process, in nanoseconds.
     pub cpu_ns: u64,
-    /// Of the longest operation.
+    /// The longest operation, in nanoseconds.
     pub longest_ns: u64,
 }
 
@@ -108,7 +55,7 @@ impl Longest {
         self.last_ns = now;
     }
 
-    /// In nanoseconds.
+    /// The longest operation so far, in nanoseconds.
     pub fn ns(&self) -> u64 {
         self.longest_ns
     }
@@ -122,7 +69,8 @@ pub fn timed(
     work: u64,
     phase: impl FnOnce(&mut Longest) -> Result<(), Failure>,
 ) -> Result<PhaseResult, Failure> {
-    let (cpu, begun) = (cpu_ns(), now_ns());
+    let cpu = cpu_ns();
+    let begun = now_ns();
     let mut longest = Longest::begin();
     phase(&mut longest)?;
     let elapsed_ns = now_ns() - begun;
@@ -132,6 +80,7 @@ pub fn timed(
 /// CPU time of all threads of this process so far, in nanoseconds.
 pub fn cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
-    let (seconds, ns) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
+    let seconds = u64::try_from(time.tv_sec);
+    let ns = u64::try_from(time.tv_nsec);
     seconds.unwrap_or(0) * 1_000_000_000 + ns.unwrap_or(0)
 }

@@ -29,7 +29,8 @@ pub fn become_user(name: &str, folder: &Path) -> Result<(), StartError> {
         StartError::Failed(format!("becoming user `{name}`: {what}: {error}"))
     };
     chown(folder, Some(uid), Some(gid)).map_err(|error| failed("giving the folder away", error))?;
-    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    let uid = Uid::from_raw(uid);
+    let gid = Gid::from_raw(gid);
     set_thread_groups(&[gid])
         .and_then(|()| set_thread_res_gid(gid, gid, gid))
         .and_then(|()| set_thread_res_uid(uid, uid, uid))

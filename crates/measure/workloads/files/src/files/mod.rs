@@ -147,9 +147,8 @@ fn task(start: &Start) -> Result<Task, StartError> {
         _ => Sync::None,
     };
     let is_change = !COLD.contains(&operation);
-    let (word, refused) = (start.text("operation"), |why: String, fix: &str| {
-        Err(StartError::unsupported(why, fix.to_owned()))
-    });
+    let word = start.text("operation");
+    let refused = |why: String, fix: &str| Err(StartError::unsupported(why, fix.to_owned()));
     match sync {
         Sync::None => {}
         _ if !is_change => return refused(format!("{word} changes nothing to sync"), "sync=none"),
@@ -215,10 +214,12 @@ struct Passes {
 
 impl Passes {
     fn new(start: &Start, task: Task, threads: usize, cold: bool) -> Result<Self, StartError> {
-        let (operation, files) = (task.operation, task.files as u64);
+        let operation = task.operation;
+        let files = task.files as u64;
         let folder = Folder::create(Path::new(&start.dir), "files")?;
         let undo = Arc::new(AtomicBool::new(false));
-        let (root, flag) = (folder.path().to_owned(), Arc::clone(&undo));
+        let root = folder.path().to_owned();
+        let flag = Arc::clone(&undo);
         let private = start.text("folder") == "private";
         let random = start.text("order") == "random";
         let build = move |thread: usize| {
@@ -258,7 +259,8 @@ impl Passes {
 
     /// Does so many files by each thread, pass after pass; the time that the passes took.
     fn sample(&mut self, files: u64) -> Result<u64, Failure> {
-        let (mut left, mut elapsed_ns) = (files, 0);
+        let mut left = files;
+        let mut elapsed_ns = 0;
         while left > 0 {
             let pass = left.min(self.files);
             self.get_ready()?;

@@ -124,7 +124,8 @@ impl Worker {
     }
 
     fn create_all(&self, count: usize) -> Result<(), Failure> {
-        let (dir, contents) = (self.folder.as_fd(), &self.task.contents);
+        let dir = self.folder.as_fd();
+        let contents = &self.task.contents;
         self.each(count, &self.names, "creating", |name| create(dir, name, contents, Sync::None))
     }
 
@@ -144,7 +145,8 @@ impl Worker {
 
     /// Puts the files of the last pass back as they were before it.
     fn undo(&mut self) -> Result<(), Failure> {
-        let (dir, done) = (self.folder.as_fd(), std::mem::take(&mut self.done));
+        let dir = self.folder.as_fd();
+        let done = std::mem::take(&mut self.done);
         let remove = |name: &CString| unlinkat(dir, name, AtFlags::empty());
         match self.task.operation {
             Operation::Create => self.each(done, &self.names, "removing", remove),
@@ -219,7 +221,8 @@ impl Member for Worker {
         }
         let files = usize::try_from(iterations).unwrap_or(usize::MAX);
         let size = self.task.contents.len() as u64;
-        let (operation, sync) = (self.task.operation, self.task.sync);
+        let operation = self.task.operation;
+        let sync = self.task.sync;
         (self.done, _) = (0, self.times.clear());
         match operation {
             Operation::Create => {

@@ -27,7 +27,8 @@ pub fn known_host(host_key: &str) -> Option<String> {
 /// A public key as a line of its own has it, without the comment; None where it is anything else, or more than that.
 fn public_key(text: &str) -> Option<String> {
     let mut words = text.trim().split(' ');
-    let (kind, key) = (words.next()?, words.next()?);
+    let kind = words.next()?;
+    let key = words.next()?;
     let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     let is_key = kind == "ssh-ed25519" && !key.is_empty() && key.chars().all(is_base64);
     let is_one_line = !text.trim().contains(char::is_control);
@@ -272,7 +273,9 @@ fn free_port(address: IpAddr) -> Result<SocketAddr, Failure> {
 }
 
 fn configuration(folder: &Path, address: SocketAddr, user: &Account, serves: Serves<'_>) -> String {
-    let (folder, ip, port) = (folder.display(), address.ip(), address.port());
+    let folder = folder.display();
+    let ip = address.ip();
+    let port = address.port();
     let forwards = yes_or_no(matches!(serves, Serves::Forwarding));
     // Where that of TCP is not allowed, sshd forwards to no socket either.
     let tcp = if matches!(serves, Serves::Forwarding) { "local" } else { "no" };

@@ -1,0 +1,378 @@
+//! Reads the CSV of bonnie++.
+//!
+//! `+++++` stands for a phase of less than half a second, which bonnie++ does not rate: it is no figure, and never 0.
+//! The header that `-x` prints has the names of the older form and is skipped.
+
+use std::collections::BTreeMap;
+
+use plumb_model::Better::{Higher, Lower};
+
+use super::csv::{FILES_SETTINGS, KIB, Layout, V27, V48, V50};
+use super::parameter::{
+    BYTE_SIZE, CHUNK, DEFAULT_BYTE_SIZE, DEFAULT_SEEKS, FILES, FILES_UNIT, FOLDERS, LARGEST, LINKS,
+    Links, SEEKERS, SEEKS, SIZE, SMALLEST,
+};
+use super::pass::{
+    FILE_SIZE, IMPORTED_PASS, ON_FILE, PHASES, Phase, Requires, WORKLOAD, WRITE_BLOCK,
+    imported_phase,
+};
+use crate::import::BY_RATE;
+use crate::numbers::{positive, size, version};
+use crate::{Error, Format, Import, Invocation, Ours, Series};
+
+const MIB: f64 = KIB * KIB;
+
+/// What the notes of a pass say about what its line leaves open.
+const PASS_NOTE: &str = "the file has rates and no lengths: a pass lasts as long as its phases by their rates; it does not tell \
+    -b, which is taken as not given, nor how many bytes were moved one by one, which is taken as 3 MiB";
+
+/// Whether a line looks like one of the three forms, or like what is left of one.
+pub(crate) fn fits(line: &str) -> bool {
+    layout(line).is_some() || looks_cut(line)
+}
+
+fn layout(line: &str) -> Option<&'static Layout> {
+    let fields: Vec<&str> = line.split(',').collect();
+    let newer = fields[0].starts_with("1.").then(|| version(fields[0]));
+    match (fields.len(), newer.as_deref()) {
+        (27, _) if size(first_part(fields[1])).is_some() && is_rate_or_empty(fields[2]) => {
+            Some(&V27)
+        }
+        (48, Some([1, 96 | 97])) => Some(&V48),
+        (50, Some([1, 98])) => Some(&V50),
+        _ => None,
+    }
+}
+
+/// The size before `:chunk`.
+fn first_part(size: &str) -> &str {
+    size.split(':').next().unwrap_or(size)
+}
+
+fn is_rate_or_empty(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || is_too_fast(text) || text.parse::<f64>().is_ok()
+}
+
+/// Whether a field is the `+++++` of what took less than half a second.
+fn is_too_fast(text: &str) -> bool {
+    text.chars().all(|c| c == '+')
+}
+
+/// The lines, with an import per machine; lines with the same settings are processes of one test.
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+    let mut machines: BTreeMap<(String, String), Import> = BTreeMap::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let Some(layout) = layout(line) else {
+            if looks_cut(line) {
+                let head: String = line.chars().take(24).collect();
+                let why = format!("`{head}…` does not have all fields");
+                return Err(Error::damaged(Format::Bonnie, why));
+            }
+            continue;
+        };
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let (name, version) = match layout.latencies {
+            Some(_) => (fields[2], fields[1]),
+            None => (fields[0], "1.03"),
+        };
+        let key = (name.to_owned(), version.to_owned());
+        let import = machines.entry(key).or_insert_with(|| empty_import(name, version));
+        read_line(import, &Line { layout, fields })?;
+    }
+    if machines.is_empty() {
+        let why = "no line has 27, 48 or 50 fields (the table for people is not read)";
+        return Err(Error::damaged(Format::Bonnie, why));
+    }
+    Ok(machines.into_values().collect())
+}
+
+fn empty_import(name: &str, version: &str) -> Import {
+    let mut import = Import::new(Format::Bonnie);
+    import.version = Some(version.to_owned());
+    if !name.is_empty() {
+        import.machine.insert("name".to_owned(), name.to_owned());
+    }
+    import
+}
+
+/// Whether a line begins like a result of 1.96 or later and lacks fields; a header does not.
+fn looks_cut(line: &str) -> bool {
+    line.starts_with("1.9") && line.matches(',').count() > 5
+}
+
+fn read_line(import: &mut Import, line: &Line) -> Result<(), Error> {
+    debug_assert_eq!(line.fields.len(), line.layout.fields, "the layout was chosen by it");
+    let mut printed = Vec::new();
+    for index in 0..PHASES.len() {
+        printed.push(line.phase(index)?);
+    }
+    if let Some(series) = whole_pass(line, &printed) {
+        add_series(import, series);
+        return Ok(());
+    }
+    for (index, printed) in printed.into_iter().enumerate() {
+        add_phase(import, line.series(index), &printed);
+    }
+    Ok(())
+}
+
+/// A line of 2.00a as the whole pass that plumb measures, too. None for older forms, and if the pass lacks the figure
+/// that it is mainly about.
+fn whole_pass(line: &Line, printed: &[Printed]) -> Option<Series> {
+    if line.layout.fields != V50.fields
+        || !matches!(printed[WRITE_BLOCK].rate, Some(Rate::Figure(_)))
+    {
+        return None;
+    }
+    let mut series = Series::new(IMPORTED_PASS, "a pass of bonnie++, with all of its phases");
+    line.set_file_settings(&mut series);
+    line.set_files_settings(&mut series);
+    let settings = settings(&line.fields, printed);
+    // The first metric is what a series is about.
+    let mut ordered: Vec<&Printed> = printed.iter().collect();
+    ordered.swap(0, WRITE_BLOCK);
+    let seconds = ordered.iter().map(|printed| phase_seconds(&settings, printed)).sum();
+    series.invocations.push(Invocation::lasting(seconds, 1));
+    for printed in ordered {
+        measured(&mut series, printed);
+    }
+    let file_size = size(line.fields[5]);
+    series.measured((FILE_SIZE, "B", Higher), "bytes of the file", file_size);
+    series.notes.push(PASS_NOTE.to_owned());
+    series.ours = Some(Ours { workload: WORKLOAD, settings });
+    Some(series)
+}
+
+/// Adds the metrics of a phase to a pass, with the names of plumb's workload.
+fn measured(series: &mut Series, printed: &Printed) {
+    let phase = printed.phase;
+    match printed.rate {
+        Some(Rate::Figure(rate)) if phase.counts_bytes => {
+            series.measured((phase.name, "B/s", Higher), "work a second", [rate * KIB]);
+        }
+        Some(Rate::Figure(rate)) => {
+            series.measured((phase.name, "ops/s", Higher), "work a second", [rate]);
+        }
+        Some(Rate::TooFast) => series.notes.push(format!(
+            "{}: bonnie++ printed +++++, which stands for less than half a second",
+            phase.name
+        )),
+        None => return,
+    }
+    series.measured((phase.cpu, "", Lower), "CPU time over wall time", printed.cpu);
+    let slowest = "the slowest operation";
+    series.measured((phase.latency, "s", Lower), slowest, printed.latency_s);
+}
+
+/// The settings of plumb's workload that a line tells. A phase that was not run is a setting of 0.
+fn settings(fields: &[&str], printed: &[Printed]) -> Vec<(&'static str, String)> {
+    // The field has a number even if the phase was not run.
+    let seeks = if was_run(printed, Requires::Seeks) { fields[7] } else { "" };
+    let first = V50.files;
+    let numbers = [
+        (SIZE, fields[5], 1),
+        (CHUNK, fields[6], 1),
+        (SEEKERS, fields[8], 1),
+        (SEEKS, seeks, 1),
+        (FILES, fields[first], FILES_UNIT),
+        (LARGEST, fields[first + 1], 1),
+        (SMALLEST, fields[first + 2], 1),
+        (FOLDERS, fields[first + 3], 1),
+    ];
+    let mut settings = Vec::new();
+    for (name, field, unit) in numbers {
+        if let Some(number) = size(field) {
+            settings.push((name, format!("{:.0}", number * as_number(unit))));
+        }
+    }
+    let left_out_by =
+        [(BYTE_SIZE, Requires::Bytes), (SEEKS, Requires::Seeks), (FILES, Requires::Files)];
+    for (name, requirement) in left_out_by {
+        if !was_run(printed, requirement) {
+            settings.push((name, "0".to_owned()));
+        }
+    }
+    if let Some(links) = Links::of_size(fields[first + 1]) {
+        settings.push((LINKS, links.word().to_owned()));
+    }
+    settings
+}
+
+/// Whether the first phase with this requirement was run: all phases of one requirement are, or none.
+fn was_run(printed: &[Printed], requirement: Requires) -> bool {
+    let first = printed.iter().find(|printed| printed.phase.requires == requirement);
+    first.is_some_and(|printed| printed.rate.is_some())
+}
+
+/// How long a phase took by its rate, in seconds; 0 if it has none.
+fn phase_seconds(settings: &[(&str, String)], printed: &Printed) -> f64 {
+    let Some(Rate::Figure(rate)) = printed.rate else { return 0.0 };
+    let work = match printed.phase.requires {
+        Requires::Bytes => as_number(DEFAULT_BYTE_SIZE) / KIB,
+        Requires::Seeks => number_of(settings, SEEKS).unwrap_or(as_number(DEFAULT_SEEKS)),
+        Requires::File => number_of(settings, SIZE).unwrap_or(0.0) / KIB,
+        Requires::Files => number_of(settings, FILES).unwrap_or(0.0),
+    };
+    work / rate
+}
+
+fn number_of(settings: &[(&str, String)], name: &str) -> Option<f64> {
+    let (_, value) = settings.iter().find(|(known, _)| *known == name)?;
+    value.parse().ok()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "defaults of bonnie++ are far below 2^53")]
+fn as_number(default: u64) -> f64 {
+    default as f64
+}
+
+/// A line with the form that it has.
+struct Line<'a> {
+    layout: &'static Layout,
+    fields: Vec<&'a str>,
+}
+
+impl Line<'_> {
+    /// What a phase printed.
+    fn phase(&self, index: usize) -> Result<Printed, Error> {
+        let latency = self.layout.latency(index).map_or("", |field| self.fields[field]);
+        let latency_s = if latency.is_empty() || is_too_fast(latency) {
+            None
+        } else {
+            Some(seconds(latency).ok_or_else(|| no_figure(latency))?)
+        };
+        let cpu_percent = positive(self.fields[self.layout.cpu(index)]);
+        Ok(Printed {
+            phase: &PHASES[index],
+            rate: rate(self.fields[self.layout.rate(index)])?,
+            cpu: cpu_percent.map(|percent| percent / 100.0),
+            latency_s,
+        })
+    }
+
+    /// A phase as a test of its own, without figures yet.
+    fn series(&self, index: usize) -> Series {
+        let phase = &PHASES[index];
+        // 1.03 goes through stdio, which later versions do not: another test.
+        let is_stdio = self.layout.latencies.is_none() && phase.requires == Requires::Bytes;
+        let name =
+            if is_stdio { phase.name.replace("_byte", "_stdio") } else { phase.name.to_owned() };
+        let mut series = Series::new(imported_phase(&name), phase.imported);
+        if index < ON_FILE {
+            self.set_file_settings(&mut series);
+        } else {
+            self.set_files_settings(&mut series);
+        }
+        series
+    }
+
+    /// The settings of phases on the large file.
+    fn set_file_settings(&self, series: &mut Series) {
+        for (name, field) in self.layout.settings {
+            series.set(name, self.fields[*field]);
+        }
+    }
+
+    /// The settings of phases on many files.
+    fn set_files_settings(&self, series: &mut Series) {
+        let fields = &self.fields[self.layout.files..self.layout.on_many_files];
+        for (name, field) in FILES_SETTINGS.iter().zip(fields) {
+            series.set(name, *field);
+        }
+    }
+}
+
+/// What a phase printed.
+struct Printed {
+    phase: &'static Phase,
+    /// None when it was not run.
+    rate: Option<Rate>,
+    /// Share of one CPU, user and system.
+    cpu: Option<f64>,
+    latency_s: Option<f64>,
+}
+
+enum Rate {
+    /// KiB or operations per second.
+    Figure(f64),
+    /// `+++++`: bonnie++ does not rate less than half a second.
+    TooFast,
+}
+
+fn rate(text: &str) -> Result<Option<Rate>, Error> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    if is_too_fast(text) {
+        return Ok(Some(Rate::TooFast));
+    }
+    match (positive(text), text.parse::<f64>()) {
+        (Some(rate), _) => Ok(Some(Rate::Figure(rate))),
+        // 1.03 prints 0 for what was not run.
+        (None, Ok(0.0)) => Ok(None),
+        _ => Err(no_figure(text)),
+    }
+}
+
+fn no_figure(text: &str) -> Error {
+    Error::damaged(Format::Bonnie, format!("`{text}` is no figure"))
+}
+
+/// `2630us`, `14ms`, `2s` in seconds.
+fn seconds(text: &str) -> Option<f64> {
+    // `s` ends all three, so it is tried last.
+    let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    let (number, unit) =
+        units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    number.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0).map(|n| n * unit)
+}
+
+/// Adds a phase as a test of its own, or says why it has no figure.
+fn add_phase(import: &mut Import, mut series: Series, printed: &Printed) {
+    let rate = match printed.rate {
+        None => return,
+        Some(Rate::Figure(rate)) => rate,
+        Some(Rate::TooFast) => return add_missing(import, series),
+    };
+    if printed.phase.counts_bytes {
+        series.invocations.push(Invocation::by_rate(rate * KIB / MIB, 1.0));
+        series.measured(("bandwidth", "B/s", Higher), "bytes of the file a second", [rate * KIB]);
+    } else {
+        series.invocations.push(Invocation::by_rate(rate, 1000.0));
+        series.measured(("rate", "ops/s", Higher), "operations a second", [rate]);
+    }
+    series.measured(("cpu", "", Lower), "CPU time over wall time, user and system", printed.cpu);
+    let slowest = "the slowest operation";
+    series.measured(("latency_max", "s", Lower), slowest, printed.latency_s);
+    series.notes.push(BY_RATE.to_owned());
+    add_series(import, series);
+}
+
+/// Notes once that a test has no figure, however many lines lack it.
+fn add_missing(import: &mut Import, series: Series) {
+    if !import.missing.iter().any(|(missing, ..)| is_same_test(missing, &series)) {
+        let why = "bonnie++ printed +++++: the phase took less than half a second";
+        let fix = "measure more: a larger -s, or more files with -n";
+        import.missing.push((series, why.to_owned(), fix.to_owned()));
+    }
+}
+
+/// Adds a test; one with the same settings gets another process.
+fn add_series(import: &mut Import, series: Series) {
+    let Some(known) = import.series.iter_mut().find(|known| is_same_test(known, &series)) else {
+        import.series.push(series);
+        return;
+    };
+    // A phase that bonnie++ did not rate in an earlier line may have its first figure here.
+    for metric in series.metrics {
+        if known.metrics.iter().all(|other| other.name != metric.name) {
+            known.metrics.push(metric);
+        }
+    }
+    known.invocations.extend(series.invocations);
+}
+
+fn is_same_test(one: &Series, other: &Series) -> bool {
+    one.workload == other.workload && one.settings == other.settings
+}
