@@ -90,11 +90,8 @@ fn charts_are_drawn_on_the_terminal_too() {
     let drawn = place.run("report --chart process.command/boxes").unwrap().exits(0);
     let drawn = drawn.shows(&["steady samples of every point", "true", "sleep 0.01"]);
     assert!(drawn.stdout.contains('\u{2503}') || drawn.stdout.contains('|'), "{}", drawn.stdout);
-    let plots = place.run("show --plots").unwrap().exits(0);
-    assert_eq!(plots.stdout, drawn.stdout);
     let document = parsed(&place.run("report --chart process.command/boxes --json").unwrap());
     assert_eq!(document["schema"], "plumb.chart/1");
-    place.run("show --plots --in-words").unwrap().exits(2);
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub(crate) enum Symbol {
     Times,
 }
 
+// Every one keeps a contrast of 4.5 : 1 on white: thin lines and small symbols must be as readable as text.
 const COLOURS: [Colour; 8] = [
     [0x1f, 0x66, 0xb0],
     [0xb8, 0x51, 0x0d],
@@ -61,23 +62,27 @@ const DASHES: [&[f32]; 8] = [
 /// The appearance of every group; those of equal rank take the next one.
 pub(crate) fn appearances(chart: &Chart) -> Vec<Appearance> {
     let mut rank = 0;
-    let of = |tone: Tone| {
-        if tone != Tone::Plain {
-            return of_tone(tone);
-        }
-        let place = rank % COLOURS.len();
-        // A colour that comes again comes with another dash.
-        let dash = DASHES[(place + rank / COLOURS.len()) % DASHES.len()];
-        rank += 1;
-        Appearance {
-            colour: COLOURS[place],
-            symbol: SYMBOLS[place],
-            hollow: rank > COLOURS.len(),
-            dash,
-            hatch: place,
-        }
-    };
-    chart.groups.iter().map(|group| group.tone).map(of).collect()
+    chart
+        .groups
+        .iter()
+        .map(|group| group.tone)
+        .map(|tone| {
+            if tone != Tone::Plain {
+                return of_tone(tone);
+            }
+            let place = rank % COLOURS.len();
+            // A colour that comes again comes with another dash.
+            let dash = DASHES[(place + rank / COLOURS.len()) % DASHES.len()];
+            rank += 1;
+            Appearance {
+                colour: COLOURS[place],
+                symbol: SYMBOLS[place],
+                hollow: rank > COLOURS.len(),
+                dash,
+                hatch: place,
+            }
+        })
+        .collect()
 }
 
 /// Marks of no group.
@@ -89,9 +94,18 @@ pub(crate) const NONE: Appearance = Appearance {
     hatch: 0,
 };
 
+const fn with(
+    colour: Colour,
+    symbol: Symbol,
+    hollow: bool,
+    dash: &'static [f32],
+    hatch: usize,
+) -> Appearance {
+    Appearance { colour, symbol, hollow, dash, hatch }
+}
+
+// A tone means the same on every chart, so its look is fixed and does not depend on the other groups.
 fn of_tone(tone: Tone) -> Appearance {
-    let with =
-        |colour, symbol, hollow, dash, hatch| Appearance { colour, symbol, hollow, dash, hatch };
     match tone {
         Tone::Plain => NONE,
         Tone::Steady => with([0x1f, 0x66, 0xb0], Symbol::Circle, false, &[], 0),

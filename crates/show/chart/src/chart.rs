@@ -9,11 +9,11 @@ use serde::Serialize;
 /// Name of the form of a chart.
 pub const CHART_SCHEMA: &str = "plumb.chart/1";
 
-/// A chart.
+/// A chart with its axes, groups, marks and notes (`plumb.chart/1`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(title = "plumb.chart/1"))]
 pub struct Chart {
-    /// `plumb.chart/1`.
+    /// The name of this form, always `plumb.chart/1`.
     #[cfg_attr(feature = "schema", schemars(extend("const" = CHART_SCHEMA)))]
     pub schema: &'static str,
     /// What tells it from the other charts of a run, and what people type: `memory.copy/boxes`.
@@ -39,7 +39,7 @@ pub struct Chart {
     pub instead_of: Option<String>,
 }
 
-/// An axis.
+/// The scale, ends and unit of one axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Axis {
@@ -66,9 +66,9 @@ pub struct Axis {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// Evenly.
+    /// Equal differences take equal lengths.
     Linear,
-    /// By their logarithm.
+    /// Equal ratios take equal lengths; all values are above 0.
     Log,
     /// Seconds since 1970 (UTC), shown as dates.
     Date,
@@ -93,19 +93,19 @@ pub struct Group {
 pub enum Tone {
     /// One of several of equal rank: each takes the next colour.
     Plain,
-    /// Steady samples.
+    /// Samples of the steady state, which results use.
     Steady,
     /// Samples left out as warm-up.
     Warmup,
     /// Samples that do not count, because something else disturbed them.
     Excluded,
-    /// Verdict.
+    /// The verdict *faster*.
     Faster,
-    /// Verdict.
+    /// The verdict *slower*.
     Slower,
     /// Verdict, or a margin inside which nothing matters.
     Equivalent,
-    /// Verdict, or none.
+    /// The verdict *inconclusive*, or a comparison without a verdict.
     Inconclusive,
     /// What should be: a baseline, an expectation, a ceiling.
     Baseline,
@@ -119,7 +119,7 @@ pub enum Tone {
 pub struct Layer {
     /// Index of their group; null where they belong to none.
     pub group: Option<usize>,
-    /// The marks.
+    /// The marks, with their kind under `mark`.
     #[serde(flatten)]
     pub mark: Mark,
 }
@@ -137,16 +137,16 @@ pub enum Mark {
         at: Vec<f64>,
         /// Ends of the lower whiskers.
         low: Vec<f64>,
-        /// First quartiles.
+        /// First quartiles, the lower ends of the boxes.
         q1: Vec<f64>,
-        /// Medians.
+        /// Medians, drawn as a line across the box.
         median: Vec<f64>,
-        /// Third quartiles.
+        /// Third quartiles, the upper ends of the boxes.
         q3: Vec<f64>,
         /// Ends of the upper whiskers.
         high: Vec<f64>,
     },
-    /// Points.
+    /// Single values, each a symbol.
     Dots {
         /// Places on the horizontal axis.
         x: Vec<f64>,
@@ -161,11 +161,11 @@ pub enum Mark {
         along: Along,
         /// Places on the other axis.
         at: Vec<f64>,
-        /// Lower ends.
+        /// Lower ends of the intervals.
         low: Vec<Option<f64>>,
-        /// Estimates.
+        /// Estimates inside the intervals.
         estimate: Vec<f64>,
-        /// Upper ends.
+        /// Upper ends of the intervals.
         high: Vec<Option<f64>>,
         /// The figure as it is written everywhere else: `12.41 [12.35, 12.47] GB/s`.
         tips: Vec<String>,
@@ -205,14 +205,14 @@ pub enum Mark {
         x: Vec<f64>,
         /// Places on the vertical axis.
         y: Vec<f64>,
-        /// Their values.
+        /// The values that the colours stand for, in the base unit of the chart's `colour` axis.
         value: Vec<f64>,
     },
     /// Lines across the whole chart.
     Rules {
         /// The axis on which they stand.
         along: Along,
-        /// Where.
+        /// Places on that axis.
         at: Vec<f64>,
         /// What each is.
         tips: Vec<String>,

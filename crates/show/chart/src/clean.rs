@@ -5,14 +5,15 @@ use plumb_text::clean;
 use crate::chart::{Axis, Chart, Mark};
 
 impl Chart {
+    /// The chart with every text that people read cleaned.
     #[must_use]
-    /// With all that people read cleaned.
     pub fn cleaned(mut self) -> Self {
         all([&mut self.title, &mut self.says]);
         all(&mut self.notes);
         all(self.groups.iter_mut().map(|group| &mut group.name));
         [&mut self.x, &mut self.y].into_iter().chain(&mut self.colour).for_each(of_axis);
         for layer in &mut self.layers {
+            // Every kind is named: a new kind of mark with text must not slip through uncleaned.
             match &mut layer.mark {
                 Mark::Dots { tips, .. }
                 | Mark::Intervals { tips, .. }

@@ -13,7 +13,8 @@ impl Chart {
     /// 1,000 on the vertical one; on a logarithmic axis to six and five digits.
     #[must_use]
     pub fn coarse(mut self) -> Self {
-        let (x, y) = (Grid::of(&self.x, ACROSS), Grid::of(&self.y, UP));
+        let x = Grid::of(&self.x, ACROSS);
+        let y = Grid::of(&self.y, UP);
         for layer in &mut self.layers {
             for (along, column) in long_columns(&mut layer.mark) {
                 let grid = if along == Along::X { x } else { y };

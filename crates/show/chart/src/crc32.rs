@@ -12,8 +12,10 @@ pub(crate) fn crc32(bytes: &[u8]) -> u32 {
 const fn table() -> [u32; 256] {
     let mut table = [0; 256];
     let mut byte: u32 = 0;
+    // `for` is not allowed in a const fn.
     while byte < 256 {
-        let (mut crc, mut bit) = (byte, 0);
+        let mut crc = byte;
+        let mut bit = 0;
         while bit < 8 {
             crc = if crc & 1 == 1 { (crc >> 1) ^ 0xEDB8_8320 } else { crc >> 1 };
             bit += 1;

@@ -38,17 +38,30 @@ impl Chart {
     pub fn csv(&self) -> String {
         let mut out = line(COLUMNS.iter().map(|column| text(column)));
         for layer in &self.layers {
-            let group = layer.group.and_then(|group| self.groups.get(group));
-            let group = group.map_or("", |group| group.name.as_str());
+            let group = layer
+                .group
+                .and_then(|group| self.groups.get(group))
+                .map_or("", |group| group.name.as_str());
             for row in 0..layer.mark.len() {
-                let it = fields(&layer.mark, row);
-                let name = [(&self.x, it.x), (&self.y, it.y)].into_iter().find_map(name);
-                let optional = |value: Option<f64>| value.map_or_else(String::new, number);
+                let row_fields = fields(&layer.mark, row);
+                let name =
+                    [(&self.x, row_fields.x), (&self.y, row_fields.y)].into_iter().find_map(name);
                 let mut row = vec![text(group), layer.mark.word().to_owned()];
                 row.push(text(name.unwrap_or_default()));
-                row.extend([it.x, it.y, it.low, it.q1, it.value, it.q3, it.high].map(optional));
-                row.push(if it.steps { "yes".to_owned() } else { String::new() });
-                row.push(text(it.text));
+                row.extend(
+                    [
+                        row_fields.x,
+                        row_fields.y,
+                        row_fields.low,
+                        row_fields.q1,
+                        row_fields.value,
+                        row_fields.q3,
+                        row_fields.high,
+                    ]
+                    .map(|value| value.map_or_else(String::new, number)),
+                );
+                row.push(if row_fields.steps { "yes".to_owned() } else { String::new() });
+                row.push(text(row_fields.text));
                 out.push_str(&line(row));
             }
         }
@@ -59,11 +72,16 @@ impl Chart {
 /// The category nearest to a place.
 fn name((axis, place): (&Axis, Option<f64>)) -> Option<&str> {
     let place = place.filter(|_| axis.scale == Scale::Band)?;
-    let near = |(a, _): &(usize, &String), (b, _): &(usize, &String)| {
-        let away = |index: usize| (crate::place::place(index) - place).abs();
-        away(*a).total_cmp(&away(*b))
-    };
-    axis.categories.iter().enumerate().min_by(near).map(|(_, name)| name.as_str())
+    axis.categories
+        .iter()
+        .enumerate()
+        .min_by(|(a, _), (b, _)| distance(*a, place).total_cmp(&distance(*b, place)))
+        .map(|(_, name)| name.as_str())
+}
+
+// Marks may lie a little off the place of their name: an interval is drawn below its box.
+fn distance(index: usize, place: f64) -> f64 {
+    (crate::place::place(index) - place).abs()
 }
 
 fn fields(mark: &Mark, row: usize) -> Fields<'_> {
@@ -99,11 +117,14 @@ fn fields(mark: &Mark, row: usize) -> Fields<'_> {
             Fields { low: Some(from[row]), high: Some(to[row]), ..Fields::across(*along, at[row]) }
         }
         Mark::Cells { x, y, value } => {
-            let (x, y, value) = (Some(x[row]), Some(y[row]), Some(value[row]));
+            let x = Some(x[row]);
+            let y = Some(y[row]);
+            let value = Some(value[row]);
             Fields { x, y, value, ..Fields::default() }
         }
         Mark::Rules { along, at, tips } => {
-            let (here, text) = (Some(at[row]), tips[row].as_str());
+            let here = Some(at[row]);
+            let text = tips[row].as_str();
             match along {
                 Along::X => Fields { x: here, text, ..Fields::default() },
                 Along::Y => Fields { y: here, text, ..Fields::default() },

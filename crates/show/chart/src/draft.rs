@@ -22,14 +22,23 @@ impl Draft {
     /// A chart with nothing on it: its name, what stands above it, how to read it, and its axes.
     #[must_use]
     pub fn new(id: String, title: String, says: String, x: AxisSpec, y: AxisSpec) -> Self {
-        let (groups, layers, notes) = (Vec::new(), Vec::new(), Vec::new());
-        Self { id, title, says, x, y, colour: None, groups, layers, notes }
+        Self {
+            colour: None,
+            id,
+            title,
+            says,
+            x,
+            y,
+            groups: Vec::new(),
+            layers: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 
     /// Another group; gives back its index.
     pub fn group(&mut self, name: &str, tone: Tone) -> usize {
         let group = Group { name: name.to_owned(), tone };
-        if let Some(known) = self.groups.iter().position(|it| *it == group) {
+        if let Some(known) = self.groups.iter().position(|known| *known == group) {
             return known;
         }
         self.groups.push(group);
@@ -64,23 +73,21 @@ impl Draft {
             self.note(format!("{lost} values are not finite numbers and are not shown"));
         }
         self.layers.retain(|layer| !layer.mark.is_empty());
-        let is_data =
-            |layer: &Layer| !matches!(layer.mark, Mark::Rules { .. } | Mark::Spans { .. });
+        // Rules and spans are context. A chart of nothing else would show no measurement.
         if !self.layers.iter().any(is_data) {
             return None;
         }
         self.drop_unused_groups();
-        let axis = |spec: AxisSpec, along| {
-            let places = self.layers.iter().flat_map(|layer| layer.mark.places(along));
-            spec.axis(Extent::of(places))
-        };
-        let (x, y) = (axis(self.x, Along::X), axis(self.y, Along::Y));
+        let x = self.x.axis(extent(&self.layers, Along::X));
+        let y = self.y.axis(extent(&self.layers, Along::Y));
         let colour = self.colour.map(|(label, unit)| {
             let values = self.layers.iter().flat_map(|layer| layer.mark.colours());
             let extent = Extent::of(values);
             let mut axis = AxisSpec::Values { label, unit, fit: Fit::Free }.axis(extent);
+            // Shades run exactly from the least to the greatest value: free room at the ends would waste them.
             if extent.low < extent.high {
-                (axis.low, axis.high) = (extent.low, extent.high);
+                axis.low = extent.low;
+                axis.high = extent.high;
             }
             axis
         });
@@ -100,16 +107,29 @@ impl Draft {
         Some(chart.cleaned())
     }
 
+    // A group whose marks were all left out would stand in the legend without a mark.
     fn drop_unused_groups(&mut self) {
-        let used = |index: usize| self.layers.iter().any(|layer| layer.group == Some(index));
-        let kept: Vec<usize> = (0..self.groups.len()).filter(|&index| used(index)).collect();
+        let kept: Vec<usize> = (0..self.groups.len())
+            .filter(|&index| self.layers.iter().any(|layer| layer.group == Some(index)))
+            .collect();
         for layer in &mut self.layers {
             layer.group = layer.group.and_then(|old| kept.iter().position(|&index| index == old));
         }
-        let groups = std::mem::take(&mut self.groups);
-        let keeps = groups.into_iter().enumerate().filter(|(index, _)| kept.contains(index));
-        self.groups = keeps.map(|(_, group)| group).collect();
+        self.groups = std::mem::take(&mut self.groups)
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| kept.contains(index))
+            .map(|(_, group)| group)
+            .collect();
     }
+}
+
+fn is_data(layer: &Layer) -> bool {
+    !matches!(layer.mark, Mark::Rules { .. } | Mark::Spans { .. })
+}
+
+fn extent(layers: &[Layer], along: Along) -> Extent {
+    Extent::of(layers.iter().flat_map(|layer| layer.mark.places(along)))
 }
 
 #[cfg(test)]
@@ -133,7 +153,8 @@ mod tests {
     #[test]
     fn what_is_no_number_is_left_out_and_that_is_said() {
         let mut draft = draft(Fit::Free);
-        let (unused, used) = (draft.group("unused", Tone::Plain), draft.group("used", Tone::Plain));
+        let unused = draft.group("unused", Tone::Plain);
+        let used = draft.group("used", Tone::Plain);
         draft.layer(Some(unused), dots(vec![f64::NAN, f64::INFINITY, 1e305]));
         draft.layer(Some(used), dots(vec![2.0, f64::NAN, 3.0]));
         let chart = draft.finish().unwrap();
@@ -147,7 +168,9 @@ mod tests {
     /// Lines across, and nothing to compare with them.
     fn draft_of_rules() -> Draft {
         let mut draft = draft(Fit::Free);
-        let (along, at, tips) = (Along::Y, vec![1.0], vec!["equal".to_owned()]);
+        let along = Along::Y;
+        let at = vec![1.0];
+        let tips = vec!["equal".to_owned()];
         draft.layer(None, Mark::Rules { along, at, tips });
         draft
     }
@@ -187,7 +210,7 @@ mod tests {
             draft.layer(None, dots(y));
             if let Some(chart) = draft.finish() {
                 let places = chart.layers[0].mark.places(Along::Y);
-                assert!(places.iter().all(|it| (chart.y.low..=chart.y.high).contains(it)), "{chart:?}");
+                assert!(places.iter().all(|at| (chart.y.low..=chart.y.high).contains(at)), "{chart:?}");
                 let svg = chart.svg();
                 assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
                 assert!(!crate::drawing(&chart, &plumb_text::Terminal::plain(80)).is_empty());

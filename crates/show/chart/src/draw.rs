@@ -34,8 +34,9 @@ pub(crate) fn picture(chart: &Chart) -> Picture {
     }
     y = texts(&mut picture, &font, y, &footnotes);
     y = texts(&mut picture, &font, y, &chart.notes);
-    picture.height = (y - SMALL + EDGE).max(frame.bottom + 3.0 * EDGE).ceil();
-    let (width, height) = (picture.width, picture.height);
+    // The height is known only now, and the paper must lie below all other shapes: it begins a second picture.
+    let width = picture.width;
+    let height = (y - SMALL + EDGE).max(frame.bottom + 3.0 * EDGE).ceil();
     let mut all = Picture { width, height, shapes: Vec::new() };
     all.rectangle([0.0, 0.0, width, height], paint(PAPER, 1.0), None, "");
     all.shapes.append(&mut picture.shapes);
@@ -55,7 +56,7 @@ fn texts(picture: &mut Picture, font: &Font, mut y: f64, texts: &[String]) -> f6
 
 fn frame<'c>(chart: &'c Chart, font: &Font, below: f64) -> Frame<'c> {
     let names = ticks(&chart.y, 6);
-    let widest = names.iter().map(|it| font.width(&it.text, TEXT)).fold(0.0, f64::max);
+    let widest = names.iter().map(|name| font.width(&name.text, TEXT)).fold(0.0, f64::max);
     let own_title = if title(&chart.y).is_empty() { 0.0 } else { TEXT * LEADING };
     let left = EDGE + widest.min(LONGEST_NAME) + 8.0 + own_title;
     let top = below + 4.0;
@@ -68,15 +69,19 @@ fn height(chart: &Chart) -> f64 {
     if chart.y.scale != Scale::Band {
         return USUAL;
     }
-    let has = |is: fn(&Mark) -> bool| chart.layers.iter().any(|it| is(&it.mark));
-    let each = if has(|it| matches!(it, Mark::Boxes { .. })) {
+    // A box has its interval below it; a cell has its value written in it; a bar or an interval stands alone.
+    let each = if has_mark(chart, |mark| matches!(mark, Mark::Boxes { .. })) {
         46.0
-    } else if has(|it| matches!(it, Mark::Cells { .. })) {
+    } else if has_mark(chart, |mark| matches!(mark, Mark::Cells { .. })) {
         36.0
     } else {
         26.0
     };
     (each * crate::place::place(chart.y.categories.len())).max(60.0)
+}
+
+fn has_mark(chart: &Chart, is_wanted: fn(&Mark) -> bool) -> bool {
+    chart.layers.iter().any(|layer| is_wanted(&layer.mark))
 }
 
 fn axes(picture: &mut Picture, font: &Font, frame: &Frame) {
@@ -104,21 +109,21 @@ fn axes(picture: &mut Picture, font: &Font, frame: &Frame) {
 
 /// The ticks of the horizontal axis, as many as their texts leave room for.
 fn along(frame: &Frame, font: &Font) -> Vec<Tick> {
-    let room = frame.right - frame.left;
-    let fits = |ticks: &[Tick]| {
-        let widest = ticks.iter().map(|it| font.width(&it.text, TEXT)).fold(0.0, f64::max);
-        let (first, last) =
-            (ticks.first().map_or(0.0, |it| it.at), ticks.last().map_or(0.0, |it| it.at));
-        let apart = frame.at(Along::X, last) - frame.at(Along::X, first);
-        let gaps = crate::place::place(ticks.len().saturating_sub(1).max(1));
-        ticks.len() < 2 || (apart / gaps >= widest + 12.0 && room > widest)
-    };
+    // Fewer and fewer ticks until their texts keep apart. If not even two do, two overlapping ones are shown.
     let tried = [10, 8, 6, 5, 4, 3, 2].map(|most| ticks(&frame.chart.x, most));
     let last = tried[tried.len() - 1].clone();
-    let mut found = tried.into_iter().find(|it| fits(it)).unwrap_or(last);
+    let mut found = tried.into_iter().find(|ticks| fits(ticks, frame, font)).unwrap_or(last);
     if frame.chart.x.scale == Scale::Band {
         let slot = frame.slot(Along::X, 1) - 6.0;
-        found.iter_mut().for_each(|it| it.text = font.clip(&it.text, TEXT, slot));
+        found.iter_mut().for_each(|tick| tick.text = font.clip(&tick.text, TEXT, slot));
     }
     found
+}
+
+fn fits(ticks: &[Tick], frame: &Frame, font: &Font) -> bool {
+    let [Tick { at: first, .. }, .., Tick { at: last, .. }] = ticks else { return true };
+    let widest = ticks.iter().map(|tick| font.width(&tick.text, TEXT)).fold(0.0, f64::max);
+    let apart = frame.at(Along::X, *last) - frame.at(Along::X, *first);
+    let gaps = crate::place::place(ticks.len() - 1);
+    apart / gaps >= widest + 12.0 && frame.right - frame.left > widest
 }

@@ -22,7 +22,7 @@ pub(crate) enum Stroke {
     Close,
 }
 
-/// A letter.
+/// A letter's outline, with the room that it takes on a line.
 #[derive(Debug, Clone, PartialEq)]
 struct Letter {
     character: char,
@@ -50,11 +50,10 @@ impl Font {
 
     /// How far the next letter stands from this one.
     pub(crate) fn advance(&self, c: char, size: f64) -> f64 {
-        let known = self.letter(c).map(|letter| f64::from(letter.width) / self.units());
-        known.unwrap_or(0.6) * size
+        self.letter(c).map(|letter| f64::from(letter.width) / self.units()).unwrap_or(0.6) * size
     }
 
-    /// A letter's outline.
+    /// The outline of a character's letter; of the box if the font has none for it.
     pub(crate) fn outline(&self, c: char) -> &[Stroke] {
         self.letter(c).map_or(&[], |letter| &letter.outline)
     }
@@ -65,8 +64,11 @@ impl Font {
     }
 
     fn letter(&self, c: char) -> Option<&Letter> {
-        let place = |c: char| self.letters.binary_search_by_key(&c, |letter| letter.character);
-        self.letters.get(place(c).or_else(|_| place(BOX)).ok()?)
+        self.index_of(c).or_else(|| self.index_of(BOX)).map(|index| &self.letters[index])
+    }
+
+    fn index_of(&self, c: char) -> Option<usize> {
+        self.letters.binary_search_by_key(&c, |letter| letter.character).ok()
     }
 
     /// Breaks a text into lines of at most this width, at spaces.
@@ -93,11 +95,13 @@ impl Font {
             return text.to_owned();
         }
         let mut room = width - self.width("…", size);
-        let fits = |c: &char| {
-            room -= self.advance(*c, size);
-            room >= 0.0
-        };
-        let mut cut: String = text.chars().take_while(fits).collect();
+        let mut cut: String = text
+            .chars()
+            .take_while(|c| {
+                room -= self.advance(*c, size);
+                room >= 0.0
+            })
+            .collect();
         cut.push('…');
         cut
     }
@@ -105,15 +109,18 @@ impl Font {
 
 /// The letters of a file.
 fn read(mut bytes: &[u8]) -> Option<Font> {
-    let (units, count) = (short(&mut bytes)?, short(&mut bytes)?);
+    let units = short(&mut bytes)?;
+    let count = short(&mut bytes)?;
     let letters = (0..count).map(|_| letter(&mut bytes)).collect::<Option<Vec<Letter>>>()?;
     bytes.is_empty().then_some(Font { units, letters })
 }
 
 fn letter(bytes: &mut &[u8]) -> Option<Letter> {
-    let (high, low) = (short(bytes)?, short(bytes)?);
+    let high = short(bytes)?;
+    let low = short(bytes)?;
     let character = char::from_u32(u32::from(high) << 16 | u32::from(low))?;
-    let (width, steps) = (short(bytes)?, short(bytes)?);
+    let width = short(bytes)?;
+    let steps = short(bytes)?;
     let outline = (0..steps).map(|_| stroke(bytes)).collect::<Option<Vec<Stroke>>>()?;
     Some(Letter { character, width, outline })
 }
@@ -121,14 +128,23 @@ fn letter(bytes: &mut &[u8]) -> Option<Letter> {
 fn stroke(bytes: &mut &[u8]) -> Option<Stroke> {
     let (kind, rest) = bytes.split_first()?;
     *bytes = rest;
-    let mut half = || Some(f32::from(short(bytes)?.cast_signed()) / 2.0);
     match kind {
-        0 => Some(Stroke::Move(half()?, half()?)),
-        1 => Some(Stroke::Line(half()?, half()?)),
-        2 => Some(Stroke::Curve(half()?, half()?, half()?, half()?)),
+        0 => Some(Stroke::Move(half_units(bytes)?, half_units(bytes)?)),
+        1 => Some(Stroke::Line(half_units(bytes)?, half_units(bytes)?)),
+        2 => Some(Stroke::Curve(
+            half_units(bytes)?,
+            half_units(bytes)?,
+            half_units(bytes)?,
+            half_units(bytes)?,
+        )),
         3 => Some(Stroke::Close),
         _ => None,
     }
+}
+
+// TrueType puts implied points halfway between two units, so places are stored as whole numbers of halves.
+fn half_units(bytes: &mut &[u8]) -> Option<f32> {
+    Some(f32::from(short(bytes)?.cast_signed()) / 2.0)
 }
 
 fn short(bytes: &mut &[u8]) -> Option<u16> {
@@ -187,7 +203,8 @@ mod tests {
     }
 
     fn letter(font: &FontRef, character: char, glyph: GlyphId) -> Vec<u8> {
-        let (size, location) = (Size::unscaled(), LocationRef::default());
+        let size = Size::unscaled();
+        let location = LocationRef::default();
         let mut pen = Pen::default();
         if let Some(outline) = font.outline_glyphs().get(glyph) {
             outline.draw(DrawSettings::unhinted(size, location), &mut pen).unwrap();
@@ -206,8 +223,11 @@ mod tests {
         let bytes = std::fs::read(folder.join("DejaVuSans-subset.ttf")).unwrap();
         let font = FontRef::new(&bytes).unwrap();
         let units = font.metrics(Size::unscaled(), LocationRef::default()).units_per_em;
-        let of = |(code, glyph)| (char::from_u32(code).unwrap(), glyph);
-        let mut letters: Vec<(char, GlyphId)> = font.charmap().mappings().map(of).collect();
+        let mut letters: Vec<(char, GlyphId)> = font
+            .charmap()
+            .mappings()
+            .map(|(code, glyph)| (char::from_u32(code).unwrap(), glyph))
+            .collect();
         letters.push((BOX, GlyphId::NOTDEF));
         letters.sort_by_key(|(character, _)| *character);
         letters.dedup_by_key(|(character, _)| *character);

@@ -5,8 +5,21 @@ use crate::chart::{Along, Mark};
 /// Larger numbers can't be laid off.
 pub(crate) const LARGEST: f64 = 1e300;
 
+// A NaN compares false, so this refuses it, too.
 fn sound(value: f64) -> bool {
     value.abs() <= LARGEST
+}
+
+/// A mark's places on `axis`: its values if they lie along that axis, else where it stands across.
+fn places_on(axis: Along, along: Along, at: &[f64], values: &[&[f64]]) -> Vec<f64> {
+    if along == axis { values.concat() } else { at.to_vec() }
+}
+
+/// Makes numbers that can't be laid off missing.
+fn drop_unsound_entries(column: &mut [Option<f64>]) {
+    for entry in column {
+        *entry = entry.filter(|value| sound(*value));
+    }
 }
 
 /// Keeps the rows of a column whose number is in the mask.
@@ -32,7 +45,7 @@ impl Mark {
         }
     }
 
-    /// Number of marks.
+    /// How many marks its columns hold.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -57,22 +70,23 @@ impl Mark {
     /// Every place on an axis that a mark takes.
     #[must_use]
     pub fn places(&self, axis: Along) -> Vec<f64> {
-        let spread = |along: Along, at: &[f64], values: &[&[f64]]| {
-            if along == axis { values.concat() } else { at.to_vec() }
-        };
-        let flat = |x: &[f64], y: &[&[f64]]| if axis == Along::X { x.to_vec() } else { y.concat() };
         match self {
             Self::Boxes { along, at, low, q1, median, q3, high } => {
-                spread(*along, at, &[low, q1, median, q3, high])
+                places_on(axis, *along, at, &[low, q1, median, q3, high])
             }
             Self::Intervals { along, at, low, estimate, high, .. } => {
                 let ends: Vec<f64> = low.iter().chain(high).copied().flatten().collect();
-                spread(*along, at, &[estimate, &ends])
+                places_on(axis, *along, at, &[estimate, &ends])
             }
-            Self::Bars { along, at, from, to } => spread(*along, at, &[from, to]),
-            Self::Dots { x, y, .. } | Self::Cells { x, y, .. } => flat(x, &[y]),
-            Self::Line { x, y, .. } => flat(x, &[&y.iter().copied().flatten().collect::<Vec<_>>()]),
-            Self::Band { x, low, high } => flat(x, &[low, high]),
+            Self::Bars { along, at, from, to } => places_on(axis, *along, at, &[from, to]),
+            Self::Dots { x, y, .. } | Self::Cells { x, y, .. } => {
+                places_on(axis, Along::Y, x, &[y])
+            }
+            Self::Line { x, y, .. } => {
+                let values: Vec<f64> = y.iter().copied().flatten().collect();
+                places_on(axis, Along::Y, x, &[&values])
+            }
+            Self::Band { x, low, high } => places_on(axis, Along::Y, x, &[low, high]),
             Self::Rules { along, at, .. } => {
                 if *along == axis {
                     at.clone()
@@ -100,11 +114,13 @@ impl Mark {
     /// Leaves out rows with a number that can't be laid off; gives back how many.
     pub(crate) fn drop_unsound(&mut self) -> usize {
         let before = self.len();
+        // First: a row that only lacks an end keeps its estimate.
         self.drop_missing();
         let rows = {
             let columns = self.numbers();
-            let is_sound = |row: usize| columns.iter().all(|column| sound(column[row]));
-            (0..before).map(is_sound).collect::<Vec<bool>>()
+            (0..before)
+                .map(|row| columns.iter().all(|column| sound(column[row])))
+                .collect::<Vec<bool>>()
         };
         if rows.iter().all(|row| *row) {
             return 0;
@@ -115,12 +131,12 @@ impl Mark {
 
     /// Ends and values that may be missing are missing where they are no numbers.
     fn drop_missing(&mut self) {
-        let clean = |column: &mut Vec<Option<f64>>| {
-            column.iter_mut().for_each(|it| *it = it.filter(|value| sound(*value)));
-        };
         match self {
-            Self::Intervals { low, high, .. } => [low, high].into_iter().for_each(clean),
-            Self::Line { y, .. } => clean(y),
+            Self::Intervals { low, high, .. } => {
+                drop_unsound_entries(low);
+                drop_unsound_entries(high);
+            }
+            Self::Line { y, .. } => drop_unsound_entries(y),
             _ => {}
         }
     }

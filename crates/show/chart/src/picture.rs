@@ -109,27 +109,42 @@ impl Picture {
         anchor: Anchor,
         colour: Colour,
     ) {
-        let (text, bold, upright) = (text.to_owned(), false, false);
-        self.shapes.push(Shape::Words { x, y, text, size, anchor, colour, bold, upright });
-    }
-
-    pub(crate) fn heading(&mut self, x: f64, y: f64, text: &str) {
-        let (text, anchor, bold, upright) = (text.to_owned(), Anchor::Start, true, false);
         self.shapes.push(Shape::Words {
             x,
             y,
-            text,
-            size: 16.0,
+            text: text.to_owned(),
+            size,
             anchor,
+            colour,
+            bold: false,
+            upright: false,
+        });
+    }
+
+    pub(crate) fn heading(&mut self, x: f64, y: f64, text: &str) {
+        self.shapes.push(Shape::Words {
+            x,
+            y,
+            text: text.to_owned(),
+            size: 16.0,
+            anchor: Anchor::Start,
             colour: INK,
-            bold,
-            upright,
+            bold: true,
+            upright: false,
         });
     }
 
     /// Words from below upwards, around their middle.
     pub(crate) fn upright(&mut self, x: f64, y: f64, text: &str, size: f64, colour: Colour) {
-        let (text, anchor, bold, upright) = (text.to_owned(), Anchor::Middle, false, true);
-        self.shapes.push(Shape::Words { x, y, text, size, anchor, colour, bold, upright });
+        self.shapes.push(Shape::Words {
+            x,
+            y,
+            text: text.to_owned(),
+            size,
+            anchor: Anchor::Middle,
+            colour,
+            bold: false,
+            upright: true,
+        });
     }
 }

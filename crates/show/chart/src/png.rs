@@ -28,12 +28,14 @@ impl Chart {
         let pixels = (picture.height <= TALLEST).then(|| drawn(&picture)).flatten()?;
         let mut rows = Vec::with_capacity(pixels.data().len());
         for row in pixels.data().chunks_exact(pixels.width() as usize * 4) {
-            // The background is opaque, so that what is drawn is.
+            // A row begins with its filter: none, as flat colours pack well without one.
             rows.push(0);
+            // The background is opaque, so the fourth byte, transparency, says nothing.
             rows.extend(row.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]));
         }
         let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
         let size = [pixels.width().to_be_bytes(), pixels.height().to_be_bytes()].concat();
+        // 8 bits, colour type 2 (RGB), then the only methods of compression and filters, not interlaced.
         chunk(&mut out, *b"IHDR", &[size.as_slice(), &[8, 2, 0, 0, 0]].concat());
         chunk(&mut out, *b"IDAT", &compress_to_vec_zlib(&rows, LEVEL));
         chunk(&mut out, *b"IEND", &[]);
@@ -49,10 +51,7 @@ fn chunk(out: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) {
 }
 
 fn drawn(picture: &Picture) -> Option<Pixmap> {
-    let scaled = |length: f64| single(length.ceil()) * SCALE;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded sizes")]
-    let (width, height) = (scaled(picture.width) as u32, scaled(picture.height) as u32);
-    let mut pixels = Pixmap::new(width, height)?;
+    let mut pixels = Pixmap::new(scaled(picture.width), scaled(picture.height))?;
     pixels.fill(Color::WHITE);
     let font = Font::new();
     for shape in &picture.shapes {
@@ -66,6 +65,11 @@ fn drawn(picture: &Picture) -> Option<Pixmap> {
         }
     }
     Some(pixels)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded sizes")]
+fn scaled(length: f64) -> u32 {
+    (single(length.ceil()) * SCALE) as u32
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "places in a picture")]
@@ -143,6 +147,7 @@ fn words(pixels: &mut Pixmap, font: &Font, shape: &Shape) {
         .pre_translate(single(*x), single(*y))
         .pre_concat(Transform::from_rotate(turn));
     pixels.fill_path(&path, &brush(*colour, 1.0), FillRule::Winding, place, None);
+    // The font has one weight: a bold letter is filled, and drawn along its outline with a pen.
     if *bold {
         let pen = Pen { width: single(*size) * 0.06, ..Pen::default() };
         pixels.stroke_path(&path, &brush(*colour, 1.0), &pen, place, None);
@@ -172,7 +177,8 @@ impl Letters {
                 self.builder.line_to(x, y);
             }
             font::Stroke::Curve(x1, y1, x, y) => {
-                let ((x1, y1), (x, y)) = (self.at(x1, y1), self.at(x, y));
+                let (x1, y1) = self.at(x1, y1);
+                let (x, y) = self.at(x, y);
                 self.builder.quad_to(x1, y1, x, y);
             }
             font::Stroke::Close => self.builder.close(),

@@ -35,9 +35,9 @@ pub enum AxisSpec {
 pub enum Fit {
     /// By the logarithm where they are far apart, else evenly.
     Free,
-    /// Evenly.
+    /// Evenly, whatever the values are.
     Even,
-    /// Evenly, from 0.
+    /// Evenly, with 0 on the axis: lengths of bars are compared.
     FromZero,
     /// By the logarithm where that is possible.
     Log,
@@ -75,10 +75,16 @@ impl AxisSpec {
             Self::Names(categories) => {
                 #[expect(clippy::cast_precision_loss, reason = "a number of categories")]
                 let last = categories.len() as f64 - 1.0;
-                let (low, high) = (extent.low.min(0.0) - 0.5, extent.high.max(last) + 0.5);
-                let (low, high) = (low.max(-0.5), high.min(last + 0.5));
-                let (label, unit) = (String::new(), String::new());
-                Axis { label, unit, per: 1.0, scale: Scale::Band, categories, low, high }
+                // Every name has its slot, half a place on either side, whatever the marks reach.
+                Axis {
+                    label: String::new(),
+                    unit: String::new(),
+                    per: 1.0,
+                    scale: Scale::Band,
+                    categories,
+                    low: (extent.low.min(0.0) - 0.5).max(-0.5),
+                    high: (extent.high.max(last) + 0.5).min(last + 0.5),
+                }
             }
             Self::Values { label, unit, fit } => {
                 let scale = fit.scale(extent);
@@ -102,6 +108,7 @@ fn unit_of(unit: &str, scale: Scale, Extent { low, high }: Extent) -> (String, f
 
 impl Fit {
     fn scale(self, Extent { low, high }: Extent) -> Scale {
+        // Nothing at or below 0 has a logarithm, and a ratio beyond the largest number has no length.
         let possible = low >= LARGEST.recip() && high / low <= LARGEST;
         let by_log = possible && (self == Self::Log || high / low > FAR_APART);
         match self {
@@ -118,12 +125,14 @@ impl Fit {
         }
         let (low, high) =
             if self == Self::FromZero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
+        // A single value still needs an axis with an extent.
         let alone = match self {
             Self::Date => DAY.max(low.abs() * f64::EPSILON * 4.0),
             _ if low == 0.0 => 1.0,
             _ => low.abs() * MARGIN,
         };
         let free = if high > low { (high - low) * MARGIN } else { alone };
+        // Bars stand on the axis: there is no room between it and 0.
         let from_zero = self == Self::FromZero;
         let below = if from_zero && low == 0.0 { 0.0 } else { free };
         let above = if from_zero && high == 0.0 && low < 0.0 { 0.0 } else { free };

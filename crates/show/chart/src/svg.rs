@@ -13,7 +13,8 @@ impl Chart {
     #[must_use]
     pub fn svg(&self) -> String {
         let picture = picture(self);
-        let (width, height) = (picture.width, picture.height);
+        let width = picture.width;
+        let height = picture.height;
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"title says\" \
@@ -50,13 +51,15 @@ fn element(shape: &Shape) -> String {
                 Anchor::End => " text-anchor=\"end\"",
             };
             let bold = if *bold { " font-weight=\"bold\"" } else { "" };
-            let (x, y) = (number(*x), number(*y));
+            let x = number(*x);
+            let y = number(*y);
             let turned = if *upright {
                 format!(" transform=\"rotate(-90 {x} {y})\"")
             } else {
                 String::new()
             };
-            let (colour, text) = (hex(*colour), xml(text));
+            let colour = hex(*colour);
+            let text = xml(text);
             format!(
                 "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{colour}\"{anchor}{bold}{turned}>{text}</text>"
             )
@@ -71,8 +74,12 @@ fn path(steps: &[Step]) -> String {
             Step::Move(x, y) => write!(out, "M{} {}", number(x), number(y)),
             Step::Line(x, y) => write!(out, "L{} {}", number(x), number(y)),
             Step::Circle(x, y, r) => {
-                let (x, y, r, d) = (number(x - r), number(y), number(r), number(2.0 * r));
-                write!(out, "M{x} {y}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0-{d} 0")
+                // SVG paths have no circle: two half arcs, from the left end and back.
+                let left = number(x - r);
+                let y = number(y);
+                let diameter = number(2.0 * r);
+                let r = number(r);
+                write!(out, "M{left} {y}a{r} {r} 0 1 0 {diameter} 0a{r} {r} 0 1 0-{diameter} 0")
             }
             Step::Close => write!(out, "Z"),
         };
@@ -110,7 +117,8 @@ fn hex([r, g, b]: Colour) -> String {
 
 /// A hundredth of a pixel is fine enough.
 fn number(value: f64) -> String {
-    let text = format!("{value:.2}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
+    let digits = format!("{value:.2}");
+    let text = digits.trim_end_matches('0').trim_end_matches('.');
+    // A value that rounds to 0 from below would else carry its sign.
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }

@@ -2,7 +2,7 @@
 
 /// So many dots a chart hides nothing that an eye could see.
 pub const MOST_DOTS: usize = 450;
-/// Knots of a line.
+/// More knots than these do not change how a line looks at the width of a page.
 pub const MOST_KNOTS: usize = 100;
 
 /// One of so many marks goes to the least values, and one to the greatest.
@@ -36,10 +36,11 @@ pub fn spikes(values: &[f64], most: usize) -> Vec<usize> {
     let stretches = (most / 2).max(1);
     let mut kept = Vec::with_capacity(2 * stretches);
     for stretch in 0..stretches {
-        let (from, to) =
-            (stretch * values.len() / stretches, (stretch + 1) * values.len() / stretches);
-        let by = |a: &usize, b: &usize| values[*a].total_cmp(&values[*b]);
-        let (low, high) = ((from..to).min_by(by), (from..to).max_by(by));
+        let from = stretch * values.len() / stretches;
+        let to = (stretch + 1) * values.len() / stretches;
+        let low = (from..to).min_by(|a, b| values[*a].total_cmp(&values[*b]));
+        let high = (from..to).max_by(|a, b| values[*a].total_cmp(&values[*b]));
+        // In order of place, and once if all values of the stretch are equal.
         let mut two: Vec<usize> = low.into_iter().chain(high).collect();
         two.sort_unstable();
         two.dedup();
@@ -52,7 +53,7 @@ pub fn spikes(values: &[f64], most: usize) -> Vec<usize> {
 pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let parts: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|it| str::from_utf8(it).ok()).collect();
+        digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
     parts.join(",")
 }
 

@@ -58,12 +58,12 @@ fn log_ratio(high: f64, low: f64) -> f64 {
 /// At most about so many ticks, at numbers that people like.
 pub(crate) fn ticks(axis: &Axis, most: usize) -> Vec<Tick> {
     match axis.scale {
-        Scale::Band => {
-            let names = axis.categories.iter().enumerate();
-            names
-                .map(|(index, name)| Tick { at: crate::place::place(index), text: name.clone() })
-                .collect()
-        }
+        Scale::Band => axis
+            .categories
+            .iter()
+            .enumerate()
+            .map(|(index, name)| Tick { at: crate::place::place(index), text: name.clone() })
+            .collect(),
         Scale::Date => dates(axis, most),
         Scale::Log if is_of_bytes(axis) || is_of_doubles(axis) => doubles(axis, most),
         Scale::Log if axis.high / axis.low > DECADE => decades(axis, most),
@@ -112,32 +112,41 @@ fn is_wide(axis: &Axis) -> bool {
 }
 
 fn multiples(axis: &Axis, most: usize) -> Vec<Tick> {
-    let (low, high) = (axis.low / axis.per, axis.high / axis.per);
+    let low = axis.low / axis.per;
+    let high = axis.high / axis.per;
     // One or two more are better than half as many.
     let step = nice(0.8 * (high - low) / crate::place::place(most.max(1)));
     let first = (low / step).ceil();
-    let values = (0..=4 * most).map(|i| (first + crate::place::place(i)) * step);
-    let values = values.take_while(|value| *value <= high * (1.0 + 1e-12) || *value <= high);
     let decimals = decimals(step);
-    let tick = |value: f64| {
-        let text = format!("{value:.decimals$}");
-        let text = if text.trim_start_matches('-').chars().all(|c| "0.".contains(c)) {
-            "0".to_owned()
-        } else if value.abs() >= 1e7 {
-            format!("{value:e}")
-        } else {
-            text
-        };
-        Tick { at: value * axis.per, text }
-    };
-    values.filter(|value| value.is_finite()).map(tick).collect()
+    (0..=4 * most)
+        .map(|i| (first + crate::place::place(i)) * step)
+        // The last multiple may lie a rounding error above the end. Below 0 the tolerance points the other way.
+        .take_while(|value| *value <= high * (1.0 + 1e-12) || *value <= high)
+        .filter(|value| value.is_finite())
+        .map(|value| Tick { at: value * axis.per, text: multiple_text(value, decimals) })
+        .collect()
+}
+
+fn multiple_text(value: f64, decimals: usize) -> String {
+    let fixed = format!("{value:.decimals$}");
+    // `-0.0` and `0.00` are 0.
+    if fixed.trim_start_matches('-').chars().all(|c| "0.".contains(c)) {
+        "0".to_owned()
+    } else if value.abs() >= 1e7 {
+        format!("{value:e}")
+    } else {
+        fixed
+    }
 }
 
 /// 1, 2 or 5 times a power of ten, no less than this.
 fn nice(least: f64) -> f64 {
     let power = 10_f64.powf(least.abs().max(f64::MIN_POSITIVE).log10().floor());
-    let fits = [1.0, 2.0, 5.0, 10.0].into_iter().find(|it| it * power >= least * (1.0 - 1e-9));
-    fits.unwrap_or(10.0) * power
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|factor| factor * power >= least * (1.0 - 1e-9))
+        .unwrap_or(10.0)
+        * power
 }
 
 #[expect(
@@ -150,11 +159,12 @@ fn decimals(step: f64) -> usize {
 }
 
 fn decades(axis: &Axis, most: usize) -> Vec<Tick> {
-    let (low, high) = (axis.low / axis.per, axis.high / axis.per);
-    let (low, high) = if is_wide(axis) { (axis.low, axis.high) } else { (low, high) };
-    let factor = if is_wide(axis) { 1.0 } else { axis.per };
-    #[expect(clippy::cast_possible_truncation, reason = "exponents of numbers")]
-    let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    // On a wide axis each tick has a prefix of its own, so decades are those of the base unit.
+    let per = if is_wide(axis) { 1.0 } else { axis.per };
+    let low = axis.low / per;
+    let high = axis.high / per;
+    let from = exponent(low.log10().floor());
+    let to = exponent(high.log10().ceil());
     let count = usize::try_from(to - from).unwrap_or(1).max(1);
     let within: &[f64] = match most / count {
         0..=1 => &[1.0],
@@ -163,9 +173,16 @@ fn decades(axis: &Axis, most: usize) -> Vec<Tick> {
     };
     let every = i32::try_from(count.div_ceil(most.max(1))).unwrap_or(1).max(1);
     let powers = (from..=to).filter(|power| power.rem_euclid(every) == 0);
-    let values = powers.flat_map(|power| within.iter().map(move |it| it * 10_f64.powi(power)));
-    let values = values.filter(|value| (low..=high).contains(value));
-    values.map(|value| Tick { at: value * factor, text: written(axis, value * factor) }).collect()
+    powers
+        .flat_map(|power| within.iter().map(move |factor| factor * 10_f64.powi(power)))
+        .filter(|value| (low..=high).contains(value))
+        .map(|value| Tick { at: value * per, text: written(axis, value * per) })
+        .collect()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the exponent of an f64")]
+fn exponent(log10: f64) -> i32 {
+    log10 as i32
 }
 
 fn doubles(axis: &Axis, most: usize) -> Vec<Tick> {
@@ -173,23 +190,28 @@ fn doubles(axis: &Axis, most: usize) -> Vec<Tick> {
     let every = (span / crate::place::place(most.max(1))).ceil().max(1.0);
     let first = (axis.low.log2() / every).ceil();
     let values = (0..=most).map(|i| ((first + crate::place::place(i)) * every).exp2());
-    let values = values.filter(|value| *value <= axis.high);
-    values.map(|at| Tick { at, text: written(axis, at) }).collect()
+    values
+        .filter(|value| *value <= axis.high)
+        .map(|at| Tick { at, text: written(axis, at) })
+        .collect()
 }
 
 fn dates(axis: &Axis, most: usize) -> Vec<Tick> {
     let least = (axis.high - axis.low) / crate::place::place(most.max(1));
-    let known = STEPS_OF_TIME.into_iter().find(|step| *step >= least);
-    let step = known.unwrap_or_else(|| nice(least / DAY) * DAY);
+    let step = STEPS_OF_TIME
+        .into_iter()
+        .find(|step| *step >= least)
+        .unwrap_or_else(|| nice(least / DAY) * DAY);
     let first = (axis.low / step).ceil();
     let values = (0..=2 * most).map(|i| (first + crate::place::place(i)) * step);
     values
         .take_while(|at| *at <= axis.high)
         .map(|at| {
             #[expect(clippy::cast_possible_truncation, reason = "a date")]
-            let text = date((at * 1e9) as i64);
-            let text = text.trim_end_matches(" UTC");
-            let text = if step < DAY { text.get(5..) } else { text.get(..10) };
+            let written = date((at * 1e9) as i64);
+            // `2026-11-23 10:35`: steps of hours need no year, steps of days no time.
+            let full = written.trim_end_matches(" UTC");
+            let text = if step < DAY { full.get(5..) } else { full.get(..10) };
             Tick { at, text: text.unwrap_or_default().to_owned() }
         })
         .collect()
@@ -197,6 +219,7 @@ fn dates(axis: &Axis, most: usize) -> Vec<Tick> {
 
 /// A number with its own prefix: `64 KiB`, `10 µs`.
 fn prefixed(value: f64, unit: &str) -> String {
+    // 999.9999999 kB is meant to be 1 MB: ticks are exact numbers that rounding moved.
     let (unit, per) = scale_of(value * (1.0 + 1e-9), unit);
     format!("{} {unit}", plain(value / per))
 }
@@ -217,12 +240,14 @@ mod tests {
     use crate::chart::{Axis, Scale};
 
     fn axis(scale: Scale, low: f64, high: f64, unit: &str, per: f64) -> Axis {
-        let (label, unit, categories) = ("what".to_owned(), unit.to_owned(), Vec::new());
+        let label = "what".to_owned();
+        let unit = unit.to_owned();
+        let categories = Vec::new();
         Axis { label, unit, per, scale, categories, low, high }
     }
 
     fn texts(axis: &Axis) -> Vec<String> {
-        ticks(axis, 5).into_iter().map(|it| it.text).collect()
+        ticks(axis, 5).into_iter().map(|tick| tick.text).collect()
     }
 
     #[test]
@@ -263,6 +288,6 @@ mod tests {
             "{found:?}"
         );
         let found = texts(&axis(Scale::Date, 1.8e9, 1.8e9 + day / 2.0, "", 1.0));
-        assert!(found.iter().all(|it| it.len() == 11 && it.ends_with(":00")), "{found:?}");
+        assert!(found.iter().all(|text| text.len() == 11 && text.ends_with(":00")), "{found:?}");
     }
 }

@@ -18,9 +18,9 @@ pub enum Outcome {
     Inconclusive(String),
     /// One of the two can't run here: why, and what would mend it.
     Unsupported {
-        /// Why.
+        /// What is missing on this machine.
         why: String,
-        /// What to do.
+        /// What to install or change.
         fix: String,
     },
     /// One of the two failed.
@@ -55,13 +55,13 @@ impl Outcome {
 /// A row that was measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crosschecked {
-    /// The row.
+    /// The row of the table that was measured.
     pub row: Row,
     /// The run that measured it.
     pub run: Id,
     /// The classic's figure, and ours.
     pub figures: [Option<Estimate>; 2],
-    /// Their unit.
+    /// The unit of both figures; empty if neither was measured.
     pub unit: String,
     /// Our cost over the classic's: over 1, plumb reads it slower.
     pub ratio: Option<Estimate>,
@@ -77,23 +77,28 @@ impl Crosschecked {
     /// Judges the run of a row: its first point is the classic's, its second ours.
     #[must_use]
     pub fn of(row: &Row, found: &RunFinding) -> Self {
-        let results = |index: usize| {
-            let of = move |it: &&plumb_analysis::Finding| {
-                it.point.index == index && it.metric == row.metric
-            };
-            found.results.iter().find(of)
-        };
+        // Each point has several metrics; the row compares the one that both tools print.
+        let [classic, ours] = [0, 1].map(|index: usize| {
+            found
+                .results
+                .iter()
+                .find(|result| result.point.index == index && result.metric == row.metric)
+        });
         let compared = found.against_first.first();
-        let estimate = |index| results(index).map(|it| it.estimate.clone());
-        let versions = results(0).map(|it| it.versions.iter());
-        let versions = versions.into_iter().flatten().map(|(name, of)| format!("{name} {of}"));
+        let versions = classic
+            .map(|result| result.versions.iter())
+            .into_iter()
+            .flatten()
+            .map(|(name, version)| format!("{name} {version}"));
         Self {
             row: *row,
             run: found.run.id,
-            figures: [estimate(0), estimate(1)],
-            unit: results(0).or(results(1)).map_or_else(String::new, |it| it.unit.clone()),
-            ratio: compared.and_then(|it| it.found.ratio.clone()),
-            pairs: compared.and_then(|it| it.found.by_pairs()).map_or(0, |pairs| pairs.pairs),
+            figures: [classic, ours].map(|result| result.map(|result| result.estimate.clone())),
+            unit: classic.or(ours).map_or_else(String::new, |result| result.unit.clone()),
+            ratio: compared.and_then(|comparison| comparison.found.ratio.clone()),
+            pairs: compared
+                .and_then(|comparison| comparison.found.by_pairs())
+                .map_or(0, |pairs| pairs.pairs),
             tool: versions.collect::<Vec<_>>().join(", "),
             outcome: outcome(row, found, compared),
         }
@@ -101,11 +106,11 @@ impl Crosschecked {
 }
 
 fn outcome(row: &Row, found: &RunFinding, compared: Option<&PointComparison>) -> Outcome {
-    if let Some(it) = found.unsupported.first() {
-        return Outcome::Unsupported { why: it.why.clone(), fix: it.fix.clone() };
+    if let Some(unsupported) = found.unsupported.first() {
+        return Outcome::Unsupported { why: unsupported.why.clone(), fix: unsupported.fix.clone() };
     }
-    if let Some(it) = found.failed.first() {
-        return Outcome::Failed(format!("{}: {}", it.point.name, it.why));
+    if let Some(failure) = found.failed.first() {
+        return Outcome::Failed(format!("{}: {}", failure.point.name, failure.why));
     }
     let Some(compared) = compared else {
         return Outcome::Inconclusive("the time was over before both were measured".to_owned());
@@ -113,6 +118,7 @@ fn outcome(row: &Row, found: &RunFinding, compared: Option<&PointComparison>) ->
     if row.band.is_none() {
         return Outcome::Shown;
     }
+    // A verdict says which side of 1 the interval lies on. Disagreement needs all of it outside the band.
     let beyond = compared.found.remarks.contains(&Remark::BeyondMargin);
     match &compared.found.verdict {
         Ok(Verdict::Equivalent) => Outcome::Agrees,

@@ -12,7 +12,7 @@ pub const CROSSCHECK_SCHEMA: &str = "plumb.crosscheck/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.crosscheck/1"))]
 pub struct CrosscheckDocument {
-    /// `plumb.crosscheck/1`.
+    /// The name of this form, always `plumb.crosscheck/1`.
     #[cfg_attr(test, schemars(extend("const" = CROSSCHECK_SCHEMA)))]
     pub schema: &'static str,
     /// Every pair of points.
@@ -27,7 +27,7 @@ pub struct RowPart {
     pub family: &'static str,
     /// The classic's point.
     pub classic: &'static str,
-    /// Our point.
+    /// The point of plumb that should read the same.
     pub ours: &'static str,
     /// The metric that is compared.
     pub metric: &'static str,
@@ -65,11 +65,11 @@ pub struct RowPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FigurePart {
-    /// The estimate.
+    /// The median over processes, in the row's unit.
     pub estimate: f64,
-    /// Lower end.
+    /// Lower end; null without an interval.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end; null without an interval.
     pub high: Option<f64>,
 }
 

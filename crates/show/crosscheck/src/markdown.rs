@@ -25,8 +25,11 @@ pub fn crosscheck_page(all: &[Crosschecked], found: &[RunFinding]) -> String {
          | :-- | :-- | --: | --: | :-- | --: | :-- |\n"
     );
     for checked in all {
-        let word = checked.outcome.word();
-        let word = if word == "disagrees" { format!("**{word}**") } else { word.to_owned() };
+        let word = match checked.outcome.word() {
+            // The one outcome that asks for work.
+            "disagrees" => "**disagrees**",
+            word => word,
+        };
         let _ = writeln!(
             out,
             "| `{}` | `{}` | {} | {} | {} | {} | {word} |",
@@ -44,8 +47,11 @@ pub fn crosscheck_page(all: &[Crosschecked], found: &[RunFinding]) -> String {
             let _ = writeln!(out, "- `{}`: {remark}.", checked.row.ours);
         }
     }
-    let mut tools: Vec<&str> =
-        all.iter().filter(|it| is_measured(it)).map(|it| it.tool.as_str()).collect();
+    let mut tools: Vec<&str> = all
+        .iter()
+        .filter(|checked| is_measured(checked))
+        .map(|checked| checked.tool.as_str())
+        .collect();
     tools.sort_unstable();
     tools.dedup();
     let _ = writeln!(out, "\nTools: {}.", tools.join(", "));

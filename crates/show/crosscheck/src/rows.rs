@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Row {
     /// The classic's point; its parameters are matched to those of ours.
     pub classic: &'static str,
-    /// Our point.
+    /// The point of plumb that should read the same.
     pub ours: &'static str,
     /// The metric that both have, in the same unit.
     pub metric: &'static str,
@@ -51,11 +51,14 @@ impl Row {
     /// itself.
     #[must_use]
     pub fn share(&self, left: Duration, later: &[Self]) -> Duration {
-        let least = |row: &Self| Duration::from_secs(row.least_s);
         let rows = u32::try_from(later.len()).unwrap_or(u32::MAX);
         let share = (left * 2) / rows.saturating_add(2);
-        let free = left.saturating_sub(later.iter().map(least).sum());
-        if free < least(self) { share } else { share.clamp(least(self), free) }
+        let free = left.saturating_sub(later.iter().map(Self::least).sum());
+        if free < self.least() { share } else { share.clamp(self.least(), free) }
+    }
+
+    fn least(&self) -> Duration {
+        Duration::from_secs(self.least_s)
     }
 
     const fn on(self, knob: &'static str) -> Self {

@@ -10,14 +10,17 @@ use crate::finding::{Crosschecked, Outcome};
 
 /// A figure with its unit; `-` where nothing was measured.
 pub(crate) fn side(checked: &Crosschecked, index: usize) -> String {
-    let shown = checked.figures[index].as_ref().map(|it| figure(it, &checked.unit));
+    let shown = checked.figures[index].as_ref().map(|estimate| figure(estimate, &checked.unit));
     shown.map_or_else(|| "-".to_owned(), |shown| format!("{} {}", shown.estimate, shown.unit))
 }
 
 /// The ratio with its interval; `-` without one.
 pub(crate) fn ratio(checked: &Crosschecked) -> String {
-    let ratio = checked.ratio.as_ref().filter(|it| it.interval.is_ok());
-    let shown = ratio.map(|it| figure(it, ""));
+    let shown = checked
+        .ratio
+        .as_ref()
+        .filter(|ratio| ratio.interval.is_ok())
+        .map(|ratio| figure(ratio, ""));
     shown.map_or_else(|| "-".to_owned(), |shown| format!("{} {}", shown.estimate, shown.brackets()))
 }
 
@@ -30,37 +33,56 @@ pub(crate) fn band(checked: &Crosschecked) -> String {
 pub(crate) fn remarks(checked: &Crosschecked) -> Vec<String> {
     let known = checked.row.known;
     let word = if checked.row.band.is_some() { "known difference" } else { "why they differ" };
-    let known = (is_measured(checked) && !known.is_empty()).then(|| format!("{word}: {known}"));
-    [checked.outcome.reason()].into_iter().filter(|it| !it.is_empty()).chain(known).collect()
+    // Why two figures differ is of no use if there are no figures.
+    let difference =
+        (is_measured(checked) && !known.is_empty()).then(|| format!("{word}: {known}"));
+    [checked.outcome.reason()]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .chain(difference)
+        .collect()
 }
 
 /// The last line: how many of each.
 pub(crate) fn closing(all: &[Crosschecked]) -> String {
-    let count = |word: &str| all.iter().filter(|it| it.outcome.word() == word).count();
-    let words = ["agrees", "disagrees", "shown", "inconclusive", "unsupported", "failed"];
-    let told = ["agree", "disagree", "only shown", "inconclusive", "unsupported", "failed"];
-    let parts = words.into_iter().zip(told).filter(|(word, _)| count(word) > 0);
-    let parts: Vec<String> = parts.map(|(word, told)| format!("{} {told}", count(word))).collect();
+    let words = [
+        ("agrees", "agree"),
+        ("disagrees", "disagree"),
+        ("shown", "only shown"),
+        ("inconclusive", "inconclusive"),
+        ("unsupported", "unsupported"),
+        ("failed", "failed"),
+    ];
+    let parts: Vec<String> = words
+        .into_iter()
+        .map(|(word, in_plural)| {
+            (all.iter().filter(|checked| checked.outcome.word() == word).count(), in_plural)
+        })
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, in_plural)| format!("{count} {in_plural}"))
+        .collect();
     format!("{}: {}", counted(all.len(), "pair", "pairs"), parts.join(", "))
 }
 
 /// When and on what a run was measured.
 pub(crate) fn place(found: &RunFinding) -> String {
-    let target = found.targets.first();
-    let fact = |name: &str| {
-        let facts = target.map(|it| [&it.machine.facts, &it.environment.facts]);
-        let value = facts.and_then(|all| all.into_iter().find_map(|facts| facts.get(name)));
-        value.map_or("unknown", String::as_str).to_owned()
-    };
     format!(
         "{}, plumb {}, {} × {}, {}, Linux {}",
         date(found.run.started_unix_ns),
         found.run.plumb,
-        fact("cpus"),
-        fact("cpu"),
-        fact("memory"),
-        fact("kernel"),
+        fact(found, "cpus"),
+        fact(found, "cpu"),
+        fact(found, "memory"),
+        fact(found, "kernel"),
     )
+}
+
+/// A fact of the machine or of its environment by name; `unknown` if it was not read.
+fn fact<'f>(found: &'f RunFinding, name: &str) -> &'f str {
+    let target = found.targets.first();
+    target
+        .and_then(|target| target.machine.facts.get(name).or(target.environment.facts.get(name)))
+        .map_or("unknown", String::as_str)
 }
 
 /// Whether anything was compared at all.

@@ -41,11 +41,11 @@ pub fn bmf(view: &View) -> serde_json::Result<String> {
     let mut benchmarks: BTreeMap<String, BTreeMap<String, Measure>> = BTreeMap::new();
     for row in view.rows.iter().filter(|row| row.finding.estimate.value.is_finite()) {
         let estimate = &row.finding.estimate;
-        let finite = |end: Option<f64>| end.filter(|end| end.is_finite());
+        // JSON has no infinity: an open end is left out.
         let measure = Measure {
             value: estimate.value,
-            lower_value: finite(estimate.low()),
-            upper_value: finite(estimate.high()),
+            lower_value: estimate.low().filter(|low| low.is_finite()),
+            upper_value: estimate.high().filter(|high| high.is_finite()),
         };
         let benchmark = format!("{}{}", row.finding.point.name, row.on_target());
         benchmarks.entry(benchmark).or_default().insert(slug(row), measure);
@@ -56,7 +56,10 @@ pub fn bmf(view: &View) -> serde_json::Result<String> {
 /// The measure's name: letters, digits and single hyphens.
 fn slug(row: &Row) -> String {
     let text = format!("{} {}", row.finding.metric, row.finding.unit);
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let slug = words.collect::<Vec<_>>().join("-");
+    let slug = text
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("-");
     if slug.is_empty() { "metric".to_owned() } else { slug }
 }

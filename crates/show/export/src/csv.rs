@@ -29,12 +29,17 @@ pub(super) const SAMPLES_CSV: Export = Export {
 };
 
 fn samples(runs: &Runs) -> Result<Vec<u8>, ExportError> {
-    let table = |record: &RunRecord| {
-        let mut out = Vec::new();
-        samples_csv(record, &mut out).map_err(|error| ExportError::Broken(error.to_string()))?;
-        Ok(out)
-    };
-    Ok(joined(runs.records.iter().map(table).collect::<Result<Vec<_>, _>>()?))
+    Ok(joined(
+        runs.records
+            .iter()
+            .map(|record| {
+                let mut out = Vec::new();
+                samples_csv(record, &mut out)
+                    .map_err(|error| ExportError::Broken(error.to_string()))?;
+                Ok(out)
+            })
+            .collect::<Result<Vec<_>, _>>()?,
+    ))
 }
 
 /// A row a result, with a header.
@@ -73,6 +78,7 @@ fn field(cell: &Cell) -> String {
 fn joined(tables: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
     let mut out = Vec::new();
     for table in tables {
+        // Every table has the same header: only the first keeps it.
         let skip = if out.is_empty() { 0 } else { first_line(&table) };
         out.extend_from_slice(&table[skip..]);
     }

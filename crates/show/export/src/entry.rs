@@ -25,7 +25,7 @@ pub struct Export {
 /// What a file consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
-    /// Text in UTF-8.
+    /// Text in UTF-8, which a terminal can show.
     Text,
     /// Bytes that are no text.
     Binary,
@@ -34,9 +34,9 @@ pub enum Content {
 /// How many runs a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
-    /// One.
+    /// Exactly one: the format has no field that tells runs apart.
     OneRun,
-    /// One or more.
+    /// One or more, each with its id.
     Runs,
 }
 
@@ -54,7 +54,7 @@ pub enum ExportError {
     TooLarge(String),
     /// Nothing of the runs belongs into it.
     Nothing(String),
-    /// A bug.
+    /// The library that writes the format refused it, which is a bug of plumb.
     Broken(String),
 }
 

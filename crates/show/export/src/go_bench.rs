@@ -36,18 +36,24 @@ pub fn go_bench(views: &[View]) -> String {
         if let Some(cpu) = cpu {
             let _ = writeln!(out, "cpu: {}", clean(cpu));
         }
-        let point = |row: &Row| (row.finding.point.index, row.finding.target);
-        for rows in view.rows.chunk_by(|a, b| point(a) == point(b)) {
+        // All metrics of a process belong on one line.
+        for rows in view.rows.chunk_by(|a, b| point_of(a) == point_of(b)) {
             lines(rows, &mut out);
         }
     }
     out
 }
 
+fn point_of(row: &Row) -> (usize, usize) {
+    (row.finding.point.index, row.finding.target)
+}
+
 /// Says of every unit which direction is good.
 fn units(views: &[View]) -> String {
-    let rows = views.iter().flat_map(|view| &view.rows);
-    let known = rows.filter(|row| row.finding.better != Better::Neither);
+    let known = views
+        .iter()
+        .flat_map(|view| &view.rows)
+        .filter(|row| row.finding.better != Better::Neither);
     let units: BTreeMap<String, &str> =
         known.map(|row| (unit(row), row.finding.better.word())).collect();
     units.iter().fold(String::new(), |mut out, (unit, better)| {
@@ -62,11 +68,13 @@ fn lines(rows: &[Row], out: &mut String) {
     let name = name(&format!("{}{}", first.finding.point.name, first.on_target()));
     let most = rows.iter().map(|row| row.finding.process_medians.len()).max().unwrap_or(0);
     for process in 0..most {
-        let values = rows.iter().filter_map(|row| {
-            let value = row.finding.process_medians.get(process).filter(|v| v.is_finite())?;
-            Some(format!("{} {}", number(*value), unit(row)))
-        });
-        let values: Vec<String> = values.collect();
+        let values: Vec<String> = rows
+            .iter()
+            .filter_map(|row| {
+                let value = row.finding.process_medians.get(process).filter(|v| v.is_finite())?;
+                Some(format!("{} {}", number(*value), unit(row)))
+            })
+            .collect();
         if !values.is_empty() {
             let _ = writeln!(out, "Benchmark{name} 1 {}", values.join(" "));
         }
@@ -80,6 +88,7 @@ fn name(point: &str) -> String {
     let (head, rest) = word.split_once(':').map_or((word.as_str(), None), |(h, r)| (h, Some(r)));
     let mut letters = head.chars();
     let mut name: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    // Some lower-case letters have no upper-case form.
     if name.starts_with(char::is_lowercase) {
         name.insert(0, '_');
     }
@@ -93,7 +102,8 @@ fn name(point: &str) -> String {
 
 /// Go's unit: what precision is about has the plain one, other metrics their name before it.
 fn unit(row: &Row) -> String {
-    let (finding, seconds) = (row.finding, row.finding.unit == "s");
+    let finding = row.finding;
+    let seconds = row.finding.unit == "s";
     match (finding.primary, finding.unit.as_str()) {
         (_, "") => word(&finding.metric),
         (true, _) if seconds => "sec/op".to_owned(),

@@ -53,19 +53,20 @@ struct Command {
 /// Should JSON not take it, which would be a bug.
 pub fn hyperfine(records: &[RunRecord]) -> serde_json::Result<String> {
     let runs = records.iter().flat_map(|record| {
-        let of = move |times: ProcessTimes| command(times, record, records.len() > 1);
-        process_times(record).into_iter().map(of)
+        process_times(record)
+            .into_iter()
+            .map(move |times| command(times, record, records.len() > 1))
     });
     serde_json::to_string_pretty(&Document { results: runs.collect() })
 }
 
 fn command(found: ProcessTimes, record: &RunRecord, name_run: bool) -> Command {
-    let share = |of: f64| of * found.mean;
     let settings = &found.point.settings;
     let is_process = found.sample_is == SampleIs::Process;
     // Only processes that ended with 0 count, unless that was not asked for.
     let any_status = settings.get("ignore_failure") == Some(&Value::Switch(true));
     let status = (!any_status).then_some(0);
+    // A command is known by its line; the points of another workload by their parameters.
     let mut parameters: BTreeMap<String, String> = BTreeMap::new();
     if !is_process {
         parameters = settings.iter().map(|(k, v)| (k.clone(), v.to_string())).collect();
@@ -77,8 +78,9 @@ fn command(found: ProcessTimes, record: &RunRecord, name_run: bool) -> Command {
         mean: found.mean,
         stddev: found.deviation,
         median: found.median,
-        user: found.cpu.map_or(0.0, |cpu| share(cpu.user)),
-        system: found.cpu.map_or(0.0, |cpu| share(cpu.system)),
+        // hyperfine has seconds here; plumb keeps shares of the wall time.
+        user: found.cpu.map_or(0.0, |cpu| cpu.user * found.mean),
+        system: found.cpu.map_or(0.0, |cpu| cpu.system * found.mean),
         min: found.times_s.iter().copied().fold(f64::INFINITY, f64::min),
         max: found.times_s.iter().copied().fold(0.0, f64::max),
         memory_usage_byte: memory(&found, record),
@@ -93,17 +95,20 @@ fn command(found: ProcessTimes, record: &RunRecord, name_run: bool) -> Command {
 fn memory(found: &ProcessTimes, record: &RunRecord) -> Option<Vec<u64>> {
     const METRIC: &str = "peak_memory";
     let good = record.good_invocations(found.point.index);
-    let here = good.filter(|invocation| invocation.target as usize == found.target);
-    let values = here.map(|invocation| {
-        let column = invocation.samples.values.get(METRIC)?;
-        column.get(invocation.steady_start()..)
-    });
-    let values: Vec<f64> = values.collect::<Option<Vec<_>>>()?.concat();
+    let values: Vec<f64> = good
+        .filter(|invocation| invocation.target as usize == found.target)
+        .map(|invocation| {
+            let column = invocation.samples.values.get(METRIC)?;
+            column.get(invocation.steady_start()..)
+        })
+        .collect::<Option<Vec<_>>>()?
+        .concat();
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "bytes; the cast saturates"
     )]
     let bytes: Vec<u64> = values.iter().map(|&value| value as u64).collect();
+    // The columns of the document belong together row by row: a column with a gap is left out.
     (bytes.len() == found.times_s.len()).then_some(bytes)
 }

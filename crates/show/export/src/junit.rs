@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use plumb_analysis::{CheckFinding, CheckedSeries, PointFacts};
 use plumb_text::time::rfc3339;
+use plumb_units::quantity;
 use plumb_text::xml;
 
 use crate::entry::{Content, Export, Holds};
@@ -35,7 +36,9 @@ struct Cases {
 impl Cases {
     fn add(&mut self, name: &str, class: &str, inside: &str) {
         self.all += 1;
-        let (name, class) = (xml(name), xml(class));
+        let name = xml(name);
+        let class = xml(class);
+        // The schema requires a time. A result has many, so it is 0 and the figures stand in `system-out`.
         let start = format!("    <testcase name=\"{name}\" classname=\"{class}\" time=\"0\"");
         let _ = match inside {
             "" => writeln!(self.text, "{start}/>"),
@@ -80,10 +83,13 @@ pub fn check_junit(finding: &CheckFinding) -> String {
         cases.add(&lost.series, "not measured", &inside);
     }
     let Cases { all, errors, skipped, text } = &cases;
-    let started = finding.runs.first().map_or(0, |run| run.started_unix_ns);
-    let started = rfc3339(started);
-    let lines = finding.vetoes.iter().map(|why| format!("alerts do not count: {why}\n"));
-    let said: String = lines.chain(finding.series.iter().map(|it| checked(it) + "\n")).collect();
+    let started = rfc3339(finding.runs.first().map_or(0, |run| run.started_unix_ns));
+    let said: String = finding
+        .vetoes
+        .iter()
+        .map(|why| format!("alerts do not count: {why}\n"))
+        .chain(finding.series.iter().map(|series| checked(series) + "\n"))
+        .collect();
     let failures = regressions.len();
     let name = xml(&format!("check against {}", finding.baseline));
     format!(
@@ -100,27 +106,26 @@ pub fn check_junit(finding: &CheckFinding) -> String {
 /// `cpu.sieve/rate: 1.19 [1.17, 1.22] of the baseline's cost, 500 ops/s before, 420 ops/s now`.
 fn checked(series: &CheckedSeries) -> String {
     let ratio = plumb_report::figure(&series.ratio, "");
-    let quantity = |value| plumb_units::quantity(value, &series.unit);
     format!(
         "{}: {} {} of the baseline's cost, {} before, {} now",
         series.series,
         ratio.estimate,
         ratio.brackets(),
-        quantity(series.baseline),
-        quantity(series.now)
+        quantity(series.baseline, &series.unit),
+        quantity(series.now, &series.unit)
     )
 }
 
 /// The runs as one document.
 #[must_use]
 pub fn junit(views: &[View]) -> String {
-    let suites = views.iter().enumerate().map(|(id, view)| suite(id, view));
-    let suites = suites.collect::<String>();
+    let suites = views.iter().enumerate().map(|(id, view)| suite(id, view)).collect::<String>();
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n{suites}</testsuites>\n")
 }
 
 fn suite(id: usize, view: &View) -> String {
-    let (finding, run) = (view.finding, &view.finding.run);
+    let finding = view.finding;
+    let run = &view.finding.run;
     let cases = cases(view);
     let Cases { all, errors, skipped, text } = &cases;
     let started = rfc3339(run.started_unix_ns);
@@ -143,6 +148,7 @@ fn suite(id: usize, view: &View) -> String {
          \x20   <system-err/>\n  </testsuite>\n",
         xml(title),
         &started[..started.len().min(SECONDS_END)],
+        // The schema requires a host name.
         if host.is_empty() || host == "local" { "localhost".to_owned() } else { xml(host) },
     )
 }

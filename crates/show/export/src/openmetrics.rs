@@ -49,6 +49,7 @@ pub fn openmetrics(views: &[View]) -> String {
 }
 
 fn family(unit: &str, rows: &[(&View, &Row)], (gauge, help, value): Gauge, out: &mut String) {
+    // OpenMetrics requires that the name ends with the unit.
     let name = format!("plumb_{gauge}_{unit}");
     let _ = writeln!(out, "# TYPE {name} gauge\n# UNIT {name} {unit}\n# HELP {name} {help}.");
     for (view, row) in rows {
@@ -59,7 +60,8 @@ fn family(unit: &str, rows: &[(&View, &Row)], (gauge, help, value): Gauge, out: 
 }
 
 fn labels(view: &View, row: &Row) -> String {
-    let (finding, target) = (row.finding, view.finding.targets.get(row.finding.target));
+    let finding = row.finding;
+    let target = view.finding.targets.get(row.finding.target);
     let labels = [
         ("run", view.finding.run.id.to_string()),
         ("position", finding.point.index.to_string()),
@@ -79,15 +81,18 @@ fn escaped(value: &str) -> String {
 
 /// The unit in OpenMetrics's words: `s` is `seconds`, `B/s` is `bytes_per_second`.
 fn unit(unit: &str) -> String {
-    let words = unit.split('/').map(|part| match part.trim() {
-        "s" => "seconds".to_owned(),
-        "B" => "bytes".to_owned(),
-        "J" => "joules".to_owned(),
-        "ops" => "operations".to_owned(),
-        "" => "ratio".to_owned(),
-        other => other.chars().map(word_character).collect(),
-    });
-    let words: Vec<String> = words.collect();
+    let words: Vec<String> = unit
+        .split('/')
+        .map(|part| match part.trim() {
+            "s" => "seconds".to_owned(),
+            "B" => "bytes".to_owned(),
+            "J" => "joules".to_owned(),
+            "ops" => "operations".to_owned(),
+            "" => "ratio".to_owned(),
+            other => other.chars().map(word_character).collect(),
+        })
+        .collect();
+    // Only the first word of a unit is in the plural: `bytes_per_second`.
     words.join("_per_").replace("per_seconds", "per_second")
 }
 

@@ -28,9 +28,9 @@ pub fn otava(views: &[View]) -> String {
     views.sort_by_key(|view| view.finding.run.started_unix_ns);
     let labels = columns(&views, |view| view.finding.run.labels.keys().cloned().collect());
     let series = columns(&views, |view| view.rows.iter().map(column).collect());
-    let fixed = ["time", "run", "plumb", "machine", "environment"].map(str::to_owned);
-    let header = fixed.iter().chain(&labels).chain(&series);
-    let mut out = line(header.map(|name| text(name)));
+    let mut header = ["time", "run", "plumb", "machine", "environment"].map(str::to_owned).to_vec();
+    header.extend(labels.iter().chain(&series).cloned());
+    let mut out = line(header.iter().map(|name| text(name)));
     for view in views {
         out.push_str(&line(fields(view, &labels, &series)));
     }
@@ -54,16 +54,18 @@ fn column(row: &Row) -> String {
 }
 
 fn fields(view: &View, labels: &[String], series: &[String]) -> Vec<String> {
-    let (run, target) = (&view.finding.run, view.finding.targets.first());
-    let fingerprint = |of: Option<&String>| text(of.map_or("", String::as_str));
+    let run = &view.finding.run;
+    let target = view.finding.targets.first();
+    let machine = target.map_or("", |target| target.machine.fingerprint.as_str());
+    let environment = target.map_or("", |target| target.environment.fingerprint.as_str());
     let estimates: BTreeMap<String, f64> =
         view.rows.iter().map(|row| (column(row), row.finding.estimate.value)).collect();
     let mut fields = vec![
         text(&rfc3339(run.started_unix_ns)),
         text(&run.id.to_string()),
         text(&run.plumb),
-        fingerprint(target.map(|target| &target.machine.fingerprint)),
-        fingerprint(target.map(|target| &target.environment.fingerprint)),
+        text(machine),
+        text(environment),
     ];
     fields.extend(labels.iter().map(|name| text(run.labels.get(name).map_or("", String::as_str))));
     fields.extend(series.iter().map(|name| match estimates.get(name) {

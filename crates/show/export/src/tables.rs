@@ -67,7 +67,7 @@ pub(crate) enum Cell<'a> {
     Whole(i128),
     /// A number; one that is no number is an empty field.
     Number(f64),
-    /// Nothing.
+    /// An empty field: the value does not exist.
     Empty,
 }
 
@@ -89,7 +89,7 @@ impl From<f64> for Cell<'_> {
     }
 }
 
-/// A count.
+/// A count as a whole number; counts beyond the type's range, which do not occur, become its largest number.
 fn whole(value: usize) -> Cell<'static> {
     Cell::Whole(i128::try_from(value).unwrap_or(i128::MAX))
 }
@@ -104,12 +104,16 @@ pub(crate) fn result_rows<'a>(view: &'a View) -> impl Iterator<Item = Vec<Cell<'
 }
 
 fn result<'a>(view: &'a View, row: &'a Row) -> Vec<Cell<'a>> {
-    let (run, finding) = (&view.finding.run, row.finding);
-    let host = view.finding.targets.get(finding.target).and_then(|it| it.host.known());
-    let labels = run.labels.iter().chain(&finding.point.labels);
-    let labels: Vec<String> = labels.map(|(name, value)| format!("{name}={value}")).collect();
+    let run = &view.finding.run;
+    let finding = row.finding;
+    let host = view.finding.targets.get(finding.target).and_then(|target| target.host.known());
+    let labels: Vec<String> = run
+        .labels
+        .iter()
+        .chain(&finding.point.labels)
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     let words: Vec<&str> = finding.flags.iter().map(|flag| flag.flag.word()).collect();
-    let share = |of: fn(plumb_analysis::CpuShares) -> f64| optional(finding.cpu.map(of));
     vec![
         run.id.to_string().into(),
         finding.series.as_str().into(),
@@ -134,9 +138,9 @@ fn result<'a>(view: &'a View, row: &'a Row) -> Vec<Cell<'a>> {
         optional(finding.reached),
         optional(finding.wanted),
         whole(finding.target),
-        share(|cpu| cpu.user),
-        share(|cpu| cpu.system),
-        share(|cpu| cpu.iowait),
+        optional(finding.cpu.map(|cpu| cpu.user)),
+        optional(finding.cpu.map(|cpu| cpu.system)),
+        optional(finding.cpu.map(|cpu| cpu.iowait)),
         finding.peak_memory_bytes.map_or(Cell::Empty, |bytes| Cell::Whole(bytes.into())),
         words.join(" ").into(),
         host.unwrap_or_default().into(),
@@ -171,10 +175,12 @@ fn metric_rows<E>(
     invocation: &InvocationRecord,
     take: &mut dyn FnMut(&[Cell]) -> Result<(), E>,
 ) -> Result<(), E> {
+    // Without declared work an iteration counts as one unit.
     let work = invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
     let samples = &invocation.samples;
     let Some(values) = samples.metric(metric, work) else { return Ok(()) };
-    let (series, id) = (planned.point.series(&metric.name), invocation.invocation.to_string());
+    let series = planned.point.series(&metric.name);
+    let id = invocation.invocation.to_string();
     for (i, value) in values.into_iter().enumerate() {
         take(&[
             run.into(),

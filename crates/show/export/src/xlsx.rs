@@ -31,6 +31,7 @@ pub fn xlsx(views: &[View], records: &[RunRecord]) -> Result<Vec<u8>, ExportErro
     for row in views.iter().flat_map(|view| result_rows(view)) {
         results.row(&row)?;
     }
+    // One sheet of samples for all runs, as the CSV file has: a pivot table needs one range.
     let mut samples = Sheet::new("samples", SAMPLE_COLUMNS)?;
     for record in records {
         sample_rows(record, &mut |row| samples.row(row))?;
@@ -61,9 +62,9 @@ struct Sheet {
 
 impl Sheet {
     fn new(name: &str, columns: &[&str]) -> Result<Self, ExportError> {
-        let mut sheet = Worksheet::new();
-        sheet.set_name(name).map_err(refused)?;
-        let mut sheet = Self { sheet, rows: 0 };
+        let mut worksheet = Worksheet::new();
+        worksheet.set_name(name).map_err(refused)?;
+        let mut sheet = Self { sheet: worksheet, rows: 0 };
         sheet.row(&columns.iter().map(|&column| column.into()).collect::<Vec<Cell>>())?;
         Ok(sheet)
     }
@@ -81,7 +82,8 @@ impl Sheet {
     }
 
     fn cell(&mut self, column: u16, cell: &Cell) -> Result<(), XlsxError> {
-        let (sheet, row) = (&mut self.sheet, self.rows);
+        let sheet = &mut self.sheet;
+        let row = self.rows;
         match cell {
             Cell::Text(text) if text.is_empty() => Ok(()),
             Cell::Text(text) => sheet.write_string(row, column, shown(text)).map(drop),
@@ -98,6 +100,7 @@ impl Sheet {
 /// Text with nothing in it that XML has no form for.
 fn shown(text: &str) -> String {
     let text = clean(text);
+    // XML 1.0 has no form for these two, not even as a reference: Excel would call the file damaged.
     if !text.contains(['\u{fffe}', '\u{ffff}']) {
         return text;
     }

@@ -23,7 +23,7 @@ const MOST_SPANS: usize = 100;
 /// Nothing wider is drawn.
 const WIDEST: f64 = 1.0;
 
-/// A chart without marks.
+/// A chart without marks, at `live/ID`.
 fn chart(id: &str, title: &str, says: &str, x: Axis, y: Axis) -> Chart {
     Chart {
         schema: CHART_SCHEMA,
@@ -41,8 +41,15 @@ fn chart(id: &str, title: &str, says: &str, x: Axis, y: Axis) -> Chart {
 }
 
 fn axis(label: &str, unit: &str, per: f64, (low, high): (f64, f64)) -> Axis {
-    let (label, unit, categories) = (label.into(), unit.into(), Vec::new());
-    Axis { label, unit, per, scale: Scale::Linear, categories, low, high }
+    Axis {
+        label: label.into(),
+        unit: unit.into(),
+        per,
+        scale: Scale::Linear,
+        categories: Vec::new(),
+        low,
+        high,
+    }
 }
 
 fn group(name: &str, tone: Tone) -> Group {
@@ -59,6 +66,7 @@ pub(super) fn precision(view: &ProgressView) -> Option<Chart> {
         return None;
     }
     let wanted = rows.iter().filter_map(|row| row.wanted).reduce(f64::max);
+    // What is wanted takes at most half of the width, so that it stays visible how far a point still has to go.
     let reach = (widest * 1.1).max(wanted.unwrap_or(0.0) * 2.0).min(WIDEST);
     let (title, label, says) = if compared { COMPARED } else { KNOWN };
     let categories: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
@@ -100,6 +108,7 @@ const COMPARED: (&str, &str, &str) = (
 /// The points in the plan's order; where there are too many, open ones first.
 fn shown(view: &ProgressView) -> impl Iterator<Item = &ProgressPoint> {
     let mut order: Vec<usize> = (0..view.points.len()).collect();
+    // Open ones survive the cut; then the plan's order again, so that rows keep their places while points end.
     order.sort_by_key(|&index| (view.points[index].state != ProgressState::Open, index));
     order.truncate(MOST_POINTS);
     order.sort_unstable();
@@ -121,12 +130,14 @@ impl Row {
         let tip = format!("{name}: {}", crate::terminal::standing(point));
         if compared {
             let ProgressRatio { ratio, ends, margin, .. } = point.compared?;
-            let ends = ends.map(|(low, high)| (low - 1.0, high - 1.0));
-            let ends = ends.filter(|(low, high)| low.is_finite() && high.is_finite());
-            let centre = Some(ratio - 1.0).filter(|it| it.is_finite())?;
+            let ends = ends
+                .map(|(low, high)| (low - 1.0, high - 1.0))
+                .filter(|(low, high)| low.is_finite() && high.is_finite());
+            let centre = Some(ratio - 1.0).filter(|change| change.is_finite())?;
             return Some(Self { name, centre, ends, wanted: Some(margin), tip });
         }
-        let reached = point.reached.filter(|it| it.is_finite());
+        // Where only precision counts, every interval is drawn around 0: estimates have different units.
+        let reached = point.reached.filter(|precision| precision.is_finite());
         let ends = reached.map(|reached| (-reached, reached));
         Some(Self { name, centre: 0.0, ends, wanted: point.wanted, tip })
     }
@@ -141,14 +152,16 @@ impl Row {
 /// The intervals of those that have one.
 #[expect(clippy::cast_precision_loss, reason = "a few points")]
 fn intervals(rows: &[Row]) -> Mark {
-    let known = || rows.iter().enumerate().filter(|(_, row)| row.ends.is_some());
+    // A row without an interval keeps its name and its place.
+    let known: Vec<(usize, &Row)> =
+        rows.iter().enumerate().filter(|(_, row)| row.ends.is_some()).collect();
     Mark::Intervals {
         along: Along::X,
-        at: known().map(|(index, _)| index as f64).collect(),
-        low: known().map(|(_, row)| row.ends.map(|ends| ends.0)).collect(),
-        estimate: known().map(|(_, row)| row.centre).collect(),
-        high: known().map(|(_, row)| row.ends.map(|ends| ends.1)).collect(),
-        tips: known().map(|(_, row)| row.tip.clone()).collect(),
+        at: known.iter().map(|(index, _)| *index as f64).collect(),
+        low: known.iter().map(|(_, row)| row.ends.map(|ends| ends.0)).collect(),
+        estimate: known.iter().map(|(_, row)| row.centre).collect(),
+        high: known.iter().map(|(_, row)| row.ends.map(|ends| ends.1)).collect(),
+        tips: known.iter().map(|(_, row)| row.tip.clone()).collect(),
     }
 }
 
@@ -170,12 +183,15 @@ impl PrecisionOverTime {
     }
 
     pub(super) fn take(&mut self, at_ns: u64, decision: &Decision) {
-        let reached = decision.look.and_then(|look| look.relative_half_width());
-        let reached = reached.filter(|it| it.is_finite() && *it > 0.0);
+        let reached = decision
+            .look
+            .and_then(|look| look.relative_half_width())
+            .filter(|precision| precision.is_finite() && *precision > 0.0);
         let (Some(looks), Some(reached)) = (self.points.get_mut(decision.point), reached) else {
             return;
         };
         looks.push((seconds(at_ns), reached));
+        // Every other look goes, the oldest among them: the line keeps its length in time, at half the detail.
         if looks.len() > MOST_LOOKS {
             let mut keep = false;
             looks.retain(|_| {
@@ -187,22 +203,25 @@ impl PrecisionOverTime {
 
     /// A line a point, of those that are widest now. None before there is one.
     pub(super) fn chart(&self, view: &ProgressView) -> Option<Chart> {
-        let looked = (0..self.points.len()).filter(|&index| self.points[index].len() > 1);
-        let mut drawn: Vec<usize> = looked.collect();
-        let last = |index: &usize| self.points[*index].last().map_or(0.0, |look| look.1);
-        drawn.sort_by(|a, b| last(b).total_cmp(&last(a)));
+        // One look is a dot and not a line.
+        let mut drawn: Vec<usize> =
+            (0..self.points.len()).filter(|&index| self.points[index].len() > 1).collect();
+        // The widest now are those that decide how long the run takes.
+        drawn.sort_by(|a, b| self.last_half_width(*b).total_cmp(&self.last_half_width(*a)));
         let left_out = drawn.len().saturating_sub(MOST_GROUPS);
         drawn.truncate(MOST_GROUPS);
         drawn.sort_unstable();
-        let all = || drawn.iter().flat_map(|&index| &self.points[index]);
-        let low = all().map(|look| look.1).chain(self.wanted).reduce(f64::min)?;
-        let high = all().map(|look| look.1).chain(self.wanted).reduce(f64::max)?;
-        let time = (0.0, all().map(|look| look.0).fold(1.0, f64::max));
-        let y = axis("half-width of the interval", "%", 0.01, (low * 0.8, high * 1.25));
+        let looks: Vec<(f64, f64)> =
+            drawn.iter().flat_map(|&index| &self.points[index]).copied().collect();
+        let low = looks.iter().map(|look| look.1).chain(self.wanted).reduce(f64::min)?;
+        let high = looks.iter().map(|look| look.1).chain(self.wanted).reduce(f64::max)?;
+        let time = (0.0, looks.iter().map(|look| look.0).fold(1.0, f64::max));
+        let half_widths = axis("half-width of the interval", "%", 0.01, (low * 0.8, high * 1.25));
         let x = axis("since the start", "s", 1.0, time);
         let says = "The relative half-width of each point's interval at every look. It shrinks with the \
                     square root of the number of invocations; the rule marks the target.";
-        let y = Axis { scale: Scale::Log, ..y };
+        // On a logarithmic axis, a fall with the root of the number of invocations looks the same at every precision.
+        let y = Axis { scale: Scale::Log, ..half_widths };
         let mut chart = chart("narrowing", "How the intervals narrow", says, x, y);
         for &index in &drawn {
             chart.groups.push(group(&view.points.get(index)?.name, Tone::Plain));
@@ -219,6 +238,10 @@ impl PrecisionOverTime {
             chart.notes.push(format!("{left_out} more precise than these and not drawn"));
         }
         Some(chart)
+    }
+
+    fn last_half_width(&self, index: usize) -> f64 {
+        self.points[index].last().map_or(0.0, |look| look.1)
     }
 }
 
@@ -295,7 +318,8 @@ const PANELS: [Panel; 3] = [
 
 impl MonitorReadings {
     pub(super) fn take(&mut self, ended: &EndedInvocation) {
-        let (from, to) = (seconds(ended.began_ns), seconds(ended.at_ns));
+        let from = seconds(ended.began_ns);
+        let to = seconds(ended.at_ns);
         for Interference { rule, evidence, .. } in &ended.interference {
             self.spans.push_back((from, to, clean(&format!("{rule}: {evidence}"))));
         }
@@ -316,21 +340,28 @@ impl MonitorReadings {
 
     /// A line a counter that was ever read. None without any.
     fn chart(&self, index: usize, panel: &Panel) -> Option<Chart> {
-        let (first, last) = (self.readings.front()?, self.readings.back()?);
-        let all = self.readings.iter().flat_map(|it| it.values[index].iter().flatten());
-        let high = all.copied().reduce(f64::max)?.max(panel.per * 0.01);
+        let first = self.readings.front()?;
+        let last = self.readings.back()?;
+        let high = self
+            .readings
+            .iter()
+            .flat_map(|reading| reading.values[index].iter().flatten())
+            .copied()
+            .reduce(f64::max)?
+            .max(panel.per * 0.01);
         let x = axis("since the start", "s", 1.0, (first.from, last.to.max(first.from + 1.0)));
         let y = axis("", panel.unit, panel.per, (0.0, high * 1.05));
         let mut chart = chart(panel.id, panel.title, panel.says, x, y);
         self.shade(first.from, &mut chart);
         for (line, (_, name)) in panel.lines.iter().enumerate() {
-            let value = |it: &Reading| it.values[index][line];
-            if self.readings.iter().all(|it| value(it).is_none_or(|value| value == 0.0)) {
+            let y: Vec<Option<f64>> =
+                self.readings.iter().map(|reading| reading.values[index][line]).collect();
+            // A counter that never moved, as steal on a physical machine, only takes a colour.
+            if y.iter().all(|value| value.is_none_or(|value| value == 0.0)) {
                 continue;
             }
             chart.groups.push(group(name, Tone::Plain));
-            let x = self.readings.iter().map(|it| it.from.midpoint(it.to)).collect();
-            let y = self.readings.iter().map(value).collect();
+            let x = self.readings.iter().map(|reading| reading.from.midpoint(reading.to)).collect();
             let mark = Mark::Line { x, y, steps: false };
             chart.layers.push(Layer { group: Some(chart.groups.len() - 1), mark });
         }
@@ -350,10 +381,10 @@ impl MonitorReadings {
         chart.groups.push(group("interference", Tone::Interference));
         let mark = Mark::Spans {
             along: Along::X,
-            from: spans.iter().map(|it| it.0.max(since)).collect(),
-            to: spans.iter().map(|it| it.1).collect(),
+            from: spans.iter().map(|span| span.0.max(since)).collect(),
+            to: spans.iter().map(|span| span.1).collect(),
             share: vec![1.0; spans.len()],
-            tips: spans.iter().map(|it| it.2.clone()).collect(),
+            tips: spans.iter().map(|span| span.2.clone()).collect(),
         };
         chart.layers.push(Layer { group: Some(0), mark });
     }
@@ -362,17 +393,27 @@ impl MonitorReadings {
 /// What the counters of a panel came to a second. A counter that did not move is not stored: 0, where
 /// another of its monitor was read.
 fn values(panel: &Panel, ended: &EndedInvocation) -> Vec<Option<f64>> {
-    let monitor = |name: &str| name.split('.').next().map(str::to_owned);
-    let rate = |(name, _): &(&str, &str)| {
-        let found = ended.amounts.iter().find(|it| it.counter.name == *name);
-        let read = || ended.amounts.iter().any(|it| monitor(&it.counter.name) == monitor(name));
-        match found {
-            Some(amount) if amount.counter.kind == CounterKind::Counter => amount.rate(),
-            Some(_) => None,
-            None => read().then_some(0.0),
-        }
-    };
-    panel.lines.iter().map(rate).collect()
+    panel
+        .lines
+        .iter()
+        .map(|(name, _)| {
+            match ended.amounts.iter().find(|amount| amount.counter.name == *name) {
+                Some(amount) if amount.counter.kind == CounterKind::Counter => amount.rate(),
+                Some(_) => None,
+                // Not stored is not unread: a monitor that stored another counter also read this one.
+                None => was_read(monitor_of(name), ended).then_some(0.0),
+            }
+        })
+        .collect()
+}
+
+fn was_read(monitor: &str, ended: &EndedInvocation) -> bool {
+    ended.amounts.iter().any(|amount| monitor_of(&amount.counter.name) == monitor)
+}
+
+/// The monitor of a counter: `psi` of `psi.cpu.some`.
+fn monitor_of(counter: &str) -> &str {
+    counter.split('.').next().unwrap_or(counter)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53")]

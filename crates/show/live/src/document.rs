@@ -20,7 +20,7 @@ pub const LIVE_SCHEMA: &str = "plumb.live/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.live/1"))]
 pub struct LiveDocument {
-    /// `plumb.live/1`.
+    /// The name of this form, always `plumb.live/1`.
     #[cfg_attr(test, schemars(extend("const" = LIVE_SCHEMA)))]
     pub schema: &'static str,
     /// The run's UUIDv7.
@@ -74,7 +74,7 @@ pub struct LivePoint {
     pub estimate: Option<f64>,
     /// Lower end of its interval; null when there is none.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of its interval; null when there is none.
     pub high: Option<f64>,
     /// Unit of the metric, without prefix.
     pub unit: String,
@@ -117,7 +117,7 @@ pub struct LiveCompared {
     pub ratio: f64,
     /// Lower end; null when there is no interval yet.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end; null when there is no interval yet.
     pub high: Option<f64>,
     /// Smallest relative change that matters.
     pub margin: f64,
@@ -131,7 +131,7 @@ pub struct LiveCompared {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LiveFlag {
-    /// Its word.
+    /// The flag's word: `noisy`.
     pub flag: String,
     /// What it means; empty for a plug-in's own word.
     pub meaning: &'static str,
@@ -145,7 +145,7 @@ pub struct LiveFlag {
 pub struct LiveLine {
     /// Seconds since the run's start.
     pub at: f64,
-    /// The line.
+    /// The line's text, without its time.
     pub text: String,
 }
 
@@ -153,10 +153,13 @@ impl Live {
     /// What changed after the message with this number; everything after 0.
     #[must_use]
     pub fn since(&self, seen: u64) -> LiveDocument {
-        let changed = self.points.iter().enumerate().filter(|(_, point)| point.number > seen);
-        let points = changed.filter_map(|(index, Versioned { it, .. })| {
-            Some(point(index, it, self.progress.points.get(index)?))
-        });
+        // Each piece knows when it last changed, so a reader who missed ten messages gets each change once.
+        let points =
+            self.points.iter().enumerate().filter(|(_, point)| point.number > seen).filter_map(
+                |(index, Versioned { value, .. })| {
+                    Some(point(index, value, self.progress.points.get(index)?))
+                },
+            );
         let charts = self.charts.iter().filter(|chart| chart.number > seen);
         let log = self.log.iter().filter(|line| line.number > seen);
         LiveDocument {
@@ -169,14 +172,14 @@ impl Live {
             is_running: self.status == RunStatus::Running,
             says: self.says(),
             elapsed: self.progress.elapsed.as_secs_f64(),
-            remaining: self.progress.remaining.map(|it| it.as_secs_f64()),
-            budget: self.progress.budget.map(|it| it.as_secs_f64()),
+            remaining: self.progress.remaining.map(|time| time.as_secs_f64()),
+            budget: self.progress.budget.map(|time| time.as_secs_f64()),
             current: self.progress.current,
             points_planned: self.points.len(),
             points_open: self.open(),
             points: points.collect(),
-            charts: charts.map(|chart| chart.it.clone()).collect(),
-            log: log.map(|Versioned { it: (at_ns, text), .. }| line(*at_ns, text)).collect(),
+            charts: charts.map(|chart| chart.value.clone()).collect(),
+            log: log.map(|Versioned { value: (at_ns, text), .. }| line(*at_ns, text)).collect(),
         }
     }
 
@@ -185,7 +188,8 @@ impl Live {
         if !self.is_over() {
             return progress_line(&self.progress);
         }
-        let (planned, open) = (self.points.len(), self.open());
+        let planned = self.points.len();
+        let open = self.open();
         let took = length(self.progress.elapsed.as_secs_f64());
         let status = self.status.word();
         format!("{status} after {took}: {} of {planned} points finished", planned - open)
@@ -208,11 +212,12 @@ fn point(index: usize, known: &LivePointState, progress: &ProgressPoint) -> Live
         high,
         unit: clean(&known.unit),
         figure: known.estimate.map_or_else(String::new, |value| written(value, known)),
-        reached: progress.reached.filter(|it| it.is_finite()),
+        reached: progress.reached.filter(|precision| precision.is_finite()),
         wanted: progress.wanted,
         share: progress.share(),
+        // Without the state's word, which stands in a column of its own on the page.
         precision: standing(&ProgressPoint { state: Default::default(), ..progress.clone() }),
-        compared: progress.compared.map(|it| compared(&it, known)),
+        compared: progress.compared.map(|ratio| compared(&ratio, known)),
         invocations: known.invocations,
         samples: known.samples,
         excluded: known.excluded,
@@ -226,23 +231,24 @@ fn point(index: usize, known: &LivePointState, progress: &ProgressPoint) -> Live
 fn written(value: f64, known: &LivePointState) -> String {
     let interval = known.ends.map(|(low, high)| Ends { low, high }).ok_or_else(String::new);
     let shown = figure(&Estimate { value, interval }, &known.unit);
-    let alone = || format!("{} (no interval yet)", shown.quantity());
-    clean(&known.ends.map_or_else(alone, |_| shown.to_string()))
+    match known.ends {
+        Some(_) => clean(&shown.to_string()),
+        None => clean(&format!("{} (no interval yet)", shown.quantity())),
+    }
 }
 
-fn compared(it: &ProgressRatio, known: &LivePointState) -> LiveCompared {
-    let finite = |value: f64| value.is_finite().then_some(value);
+fn compared(ratio: &ProgressRatio, known: &LivePointState) -> LiveCompared {
+    // JSON has no infinity: an open end is null.
     LiveCompared {
-        ratio: it.ratio,
-        low: it.ends.and_then(|(low, _)| finite(low)),
-        high: it.ends.and_then(|(_, high)| finite(high)),
-        margin: it.margin,
-        pairs: it.pairs,
-        verdict: known.verdict.map(|it| it.word().to_owned()),
+        ratio: ratio.ratio,
+        low: ratio.ends.map(|(low, _)| low).filter(|low| low.is_finite()),
+        high: ratio.ends.map(|(_, high)| high).filter(|high| high.is_finite()),
+        margin: ratio.margin,
+        pairs: ratio.pairs,
+        verdict: known.verdict.map(|verdict| verdict.word().to_owned()),
     }
 }
 
 fn flag(flag: &Flag) -> LiveFlag {
-    let (why, word) = (clean(&flag.why), clean(flag.flag.word()));
-    LiveFlag { flag: word, meaning: flag.flag.meaning(), why }
+    LiveFlag { flag: clean(flag.flag.word()), meaning: flag.flag.meaning(), why: clean(&flag.why) }
 }

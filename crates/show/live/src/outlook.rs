@@ -32,23 +32,29 @@ fn slow(remaining_ns: u64) -> String {
 fn takes(outlook: &Outlook, margin: f64) -> String {
     let differ = percent(outlook.scale.exp_m1());
     let [twice, once] = outlook.to_tell;
-    let time = |pairs: Option<usize>| {
-        let takes = pairs.map(|pairs| format!("about {}", about(outlook.pair_ns, pairs)));
-        takes.unwrap_or_else(|| "more pairs than a comparison has".to_owned())
-    };
-    let (twice, once) = (time(twice), time(once));
-    let (large, small) = (percent(2.0 * margin), percent(margin));
+    let twice = time_of_pairs(outlook.pair_ns, twice);
+    let once = time_of_pairs(outlook.pair_ns, once);
+    let large = percent(2.0 * margin);
+    let small = percent(margin);
     format!("pairs differ by {differ} here: to tell {large} apart takes {twice}, {small} {once}")
+}
+
+fn time_of_pairs(pair_ns: u64, pairs: Option<usize>) -> String {
+    pairs.map_or_else(
+        || "more pairs than a comparison has".to_owned(),
+        |pairs| format!("about {}", about(pair_ns, pairs)),
+    )
 }
 
 /// So many times so long, as exactly as it can be foreseen.
 #[expect(clippy::cast_precision_loss, reason = "a time in words")]
 fn about(each_ns: u64, times: usize) -> String {
     let seconds = each_ns as f64 * 1e-9 * times as f64;
+    // A forecast is good for about two digits; more would promise too much.
     let step = match seconds {
-        it if it < 10.0 => 0.1,
-        it if it < 60.0 => 1.0,
-        it if it < 600.0 => 10.0,
+        seconds if seconds < 10.0 => 0.1,
+        seconds if seconds < 60.0 => 1.0,
+        seconds if seconds < 600.0 => 10.0,
         _ => 60.0,
     };
     length((seconds / step).round() * step)

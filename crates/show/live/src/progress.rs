@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plumb_model::{Decision, Goal, Plan, PlannedPoint, StopReason};
+use plumb_model::{Decision, Goal, Plan, StopReason};
 
 /// A run under way.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -42,12 +42,15 @@ impl ProgressView {
     /// A plan before its first invocation.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
-        let point = |planned: &PlannedPoint| ProgressPoint {
-            name: planned.name(),
-            wanted: plan.rules_of(planned).and_then(|rules| rules.precision),
-            ..ProgressPoint::default()
-        };
-        let mut points: Vec<_> = plan.points.iter().map(point).collect();
+        let mut points: Vec<_> = plan
+            .points
+            .iter()
+            .map(|planned| ProgressPoint {
+                name: planned.name(),
+                wanted: plan.rules_of(planned).and_then(|rules| rules.precision),
+                ..ProgressPoint::default()
+            })
+            .collect();
         if let (Goal::Verdict(_), Some(first)) = (&plan.goal, points.first_mut()) {
             // It takes part as long as another point is open; their predictions count it.
             first.remaining_ns = Some(0);
@@ -78,8 +81,12 @@ impl ProgressView {
 
     /// The sum over open points where each has a prediction; never more than the budget leaves.
     fn predicted(&self) -> Option<Duration> {
-        let open = self.points.iter().filter(|point| point.state == ProgressState::Open);
-        let sum = open.map(|point| point.remaining_ns).sum::<Option<u64>>();
+        let sum = self
+            .points
+            .iter()
+            .filter(|point| point.state == ProgressState::Open)
+            .map(|point| point.remaining_ns)
+            .sum::<Option<u64>>();
         let left = self.budget.map(|budget| budget.saturating_sub(self.elapsed));
         match (sum.map(Duration::from_nanos), left) {
             (Some(sum), Some(left)) => Some(sum.min(left)),
@@ -95,10 +102,12 @@ impl ProgressPoint {
         self.remaining_ns = decision.remaining_ns;
         match (&decision.compared, decision.look, decision.wanted) {
             (Some(compared), Some(look), Some(margin)) => {
-                let (pairs, ratio) = (compared.pairs, look.estimate);
+                let pairs = compared.pairs;
+                let ratio = look.estimate;
                 let ends = look.low.zip(look.high);
                 self.compared = Some(ProgressRatio { pairs, ratio, ends, margin });
             }
+            // A look without an interval does not take back the precision that an earlier one had.
             (_, Some(look), _) => self.reached = look.relative_half_width().or(self.reached),
             _ => {}
         }
@@ -154,7 +163,8 @@ impl ProgressPoint {
         if self.state == ProgressState::Done {
             return Some(1.0);
         }
-        let (reached, wanted) = (self.reached?, self.wanted?);
+        let reached = self.reached?;
+        let wanted = self.wanted?;
         let share = (wanted / reached).powi(2).min(1.0);
         if reached <= wanted { Some(1.0) } else { share.is_finite().then_some(share) }
     }

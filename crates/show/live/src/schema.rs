@@ -10,8 +10,8 @@ use crate::LiveDocument;
 /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
 #[test]
 fn the_committed_schema_is_that_of_the_document() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let file = file.join("../../../docs/schemas/plumb.live-1.json");
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/schemas/plumb.live-1.json");
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let schema = settings.into_generator().into_root_schema_for::<LiveDocument>().to_value();
     if std::env::var_os("UPDATE_SCHEMAS").is_some() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Event, Id, Kind, Metric, Plan, Role, Sampling};
+use plumb_model::{Event, Id, Kind, Plan, Role, Sampling};
 use plumb_units::quantity;
 
 /// The most metrics in a line.
@@ -27,7 +27,7 @@ struct Current {
 }
 
 impl SecondLines {
-    /// Of this plan.
+    /// No line yet, for the streams of this plan.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         Self { plan: plan.clone(), current: None }
@@ -38,39 +38,59 @@ impl SecondLines {
         match event {
             Event::InvocationStarted { invocation, point, role: Role::Workload, ready, .. } => {
                 let planned = self.plan.points.get(*point);
-                let streams =
-                    planned.is_some_and(|it| matches!(it.sampling, Some(Sampling::Stream { .. })));
-                let (point, work) = (*point, ready.work.clone());
-                let invocation = *invocation;
-                self.current =
-                    streams.then_some(Current { invocation, point, work, begun_ns: None });
+                let is_stream = planned
+                    .is_some_and(|point| matches!(point.sampling, Some(Sampling::Stream { .. })));
+                self.current = is_stream.then(|| Current {
+                    invocation: *invocation,
+                    point: *point,
+                    work: ready.work.clone(),
+                    begun_ns: None,
+                });
                 Vec::new()
             }
             Event::Batch { invocation, samples, .. } => {
-                // Loads beside have batches, too.
-                let current = self.current.as_mut().filter(|it| it.invocation == *invocation);
-                let Some(current) = current else { return Vec::new() };
+                // Background loads have batches, too.
+                let Some(current) =
+                    self.current.as_mut().filter(|current| current.invocation == *invocation)
+                else {
+                    return Vec::new();
+                };
                 let Some(planned) = self.plan.points.get(current.point) else { return Vec::new() };
-                let metrics = planned.description.metrics.iter();
-                let metrics = metrics.filter(|it| it.kind != Kind::Histogram);
-                let of = |metric: &Metric| {
-                    let work = current.work.get(&metric.name).copied().unwrap_or(1.0);
-                    let values = samples.metric(metric, work)?;
-                    Some((metric.name.clone(), metric.unit.clone(), values))
-                };
-                let columns: Vec<_> = metrics.filter_map(of).take(MOST).collect();
-                let line = |(index, (start_ns, elapsed_ns)): (usize, (&u64, &u64))| {
-                    let begun_ns = *current.begun_ns.get_or_insert(*start_ns);
-                    let ends_ns = start_ns.saturating_add(*elapsed_ns);
-                    #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
-                    let at_s = ends_ns.saturating_sub(begun_ns) as f64 * 1e-9;
-                    let shown = columns.iter().filter_map(|(name, unit, values)| {
-                        Some(format!("{name} {}", quantity(*values.get(index)?, unit)))
-                    });
-                    let shown: Vec<String> = shown.collect();
-                    format!("{at_s:5.1} s  {}", shown.join("  "))
-                };
-                samples.start_ns.iter().zip(&samples.elapsed_ns).enumerate().map(line).collect()
+                let columns: Vec<_> = planned
+                    .description
+                    .metrics
+                    .iter()
+                    .filter(|metric| metric.kind != Kind::Histogram)
+                    .filter_map(|metric| {
+                        let work = current.work.get(&metric.name).copied().unwrap_or(1.0);
+                        let values = samples.metric(metric, work)?;
+                        Some((metric.name.clone(), metric.unit.clone(), values))
+                    })
+                    .take(MOST)
+                    .collect();
+                samples
+                    .start_ns
+                    .iter()
+                    .zip(&samples.elapsed_ns)
+                    .enumerate()
+                    .map(|(index, (start_ns, elapsed_ns))| {
+                        // Time counts from the first sample: what came before was set-up.
+                        let begun_ns = *current.begun_ns.get_or_insert(*start_ns);
+                        let ends_ns = start_ns.saturating_add(*elapsed_ns);
+                        #[expect(
+                            clippy::cast_precision_loss,
+                            reason = "times stay far below 2^53 ns"
+                        )]
+                        let at_s = ends_ns.saturating_sub(begun_ns) as f64 * 1e-9;
+                        let shown: Vec<String> = columns
+                            .iter()
+                            .filter_map(|(name, unit, values)| {
+                                Some(format!("{name} {}", quantity(*values.get(index)?, unit)))
+                            })
+                            .collect();
+                        format!("{at_s:5.1} s  {}", shown.join("  "))
+                    })
+                    .collect()
             }
             _ => Vec::new(),
         }
@@ -90,13 +110,14 @@ mod tests {
         let all = events(&record, false);
         let lines = |plan: &plumb_model::Plan| -> Vec<String> {
             let mut lines = SecondLines::of(plan);
-            all.iter().flat_map(|it| lines.take(&it.event)).collect()
+            all.iter().flat_map(|stored| lines.take(&stored.event)).collect()
         };
         assert!(lines(&record.plan).is_empty());
         let mut plan = record.plan.clone();
         plan.points[0].sampling = Some(Sampling::Stream { length_ns: 10_000_000_000 });
         let told = lines(&plan);
-        let samples: usize = record.good_invocations(0).map(|it| it.samples.len()).sum();
+        let samples: usize =
+            record.good_invocations(0).map(|invocation| invocation.samples.len()).sum();
         assert!(told.len() == samples && samples > 0, "{} {samples}", told.len());
         assert!(
             told[0].contains(" s  ")

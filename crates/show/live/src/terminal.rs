@@ -11,10 +11,11 @@ use plumb_units::percent;
 
 use crate::progress::{ProgressPoint, ProgressRatio, ProgressState, ProgressView};
 
-/// Columns of a line besides the point's name; with an interval that is drawn.
-const USUAL: usize = 46;
+/// Columns of a line other than the point's name, if precision is wanted.
+const COLUMNS_OF_PRECISION: usize = 46;
 
-const COMPARED: usize = 62;
+/// The same if sides are compared, whose interval is drawn.
+const COLUMNS_OF_COMPARISON: usize = 62;
 
 /// Cells of a bar.
 const BAR: usize = 10;
@@ -28,32 +29,44 @@ const HALF: i32 = 7;
 impl ProgressRatio {
     /// `1.012 [0.994, 1.031]`.
     fn text(&self) -> String {
-        let end = |end: f64| if end.is_finite() { format!("{end:.3}") } else { "∞".to_owned() };
-        let ends = |(low, high)| format!(" [{}, {}]", end(low), end(high));
-        let ends = self.ends.map_or(String::new(), ends);
-        format!("{:.3}{ends}", self.ratio)
+        match self.ends {
+            None => format!("{:.3}", self.ratio),
+            Some((low, high)) => {
+                format!("{:.3} [{}, {}]", self.ratio, end_text(low), end_text(high))
+            }
+        }
     }
 
     /// The interval around the margin: `╌╌┊╌━●━╌┊╌╌`, as wide as [`SPAN`] margins on either side.
-    #[expect(clippy::cast_possible_truncation, reason = "clamped to a few cells")]
     fn drawn(&self, unicode: bool) -> String {
-        let cell = |ratio: f64| {
-            let margins = (ratio.ln() / self.margin.ln_1p()).clamp(-SPAN, SPAN);
-            (margins * f64::from(HALF) / SPAN).round() as i32
-        };
         let (low, high) = self.ends.unwrap_or((0.0, f64::INFINITY));
-        let (low, centre, high) = (cell(low), cell(self.ratio), cell(high));
+        let low = self.cell(low);
+        let centre = self.cell(self.ratio);
+        let high = self.cell(high);
         let (edge, bar, dot, rest) =
             if unicode { ('┊', '━', '●', '╌') } else { ('|', '=', 'o', '.') };
-        let margin = cell(1.0 + self.margin);
-        let sign = |at: i32| match at {
-            at if at == centre => dot,
-            at if (low..=high).contains(&at) => bar,
-            at if at.abs() == margin => edge,
-            _ => rest,
-        };
-        (-HALF..=HALF).map(sign).collect()
+        let margin = self.cell(1.0 + self.margin);
+        (-HALF..=HALF)
+            .map(|at| match at {
+                at if at == centre => dot,
+                at if (low..=high).contains(&at) => bar,
+                at if at.abs() == margin => edge,
+                _ => rest,
+            })
+            .collect()
     }
+
+    // In logarithms, so that twice as fast and twice as slow are equally far from the centre.
+    #[expect(clippy::cast_possible_truncation, reason = "clamped to a few cells")]
+    fn cell(&self, ratio: f64) -> i32 {
+        let margins = (ratio.ln() / self.margin.ln_1p()).clamp(-SPAN, SPAN);
+        (margins * f64::from(HALF) / SPAN).round() as i32
+    }
+}
+
+/// One end of an interval of ratios; an open one is infinite.
+fn end_text(end: f64) -> String {
+    if end.is_finite() { format!("{end:.3}") } else { "∞".to_owned() }
 }
 
 impl ProgressState {
@@ -86,11 +99,12 @@ impl ProgressState {
 /// The run in one line, for a log: `3 of 20 points finished · memory.copy · 35 s · time left unknown`.
 #[must_use]
 pub fn progress_line(view: &ProgressView) -> String {
+    // A pair alternates between both sides: the side that is compared says more than the one that runs right now.
     let compared = view.points.iter().rev().find(|point| point.compared.is_some());
     let current = compared.or(current(view)).map(|point| match (point.reached, point.wanted) {
         _ if let Some(compared) = point.compared => {
-            let (margin, pairs) =
-                (percent(compared.margin), counted(compared.pairs, "pair", "pairs"));
+            let margin = percent(compared.margin);
+            let pairs = counted(compared.pairs, "pair", "pairs");
             format!("{} {} at {pairs}, margin {margin}", point.name, standing(point))
         }
         (Some(reached), Some(wanted)) => {
@@ -109,8 +123,9 @@ pub fn progress_line(view: &ProgressView) -> String {
 #[must_use]
 pub fn progress_lines(view: &ProgressView, terminal: &Terminal, lines: usize) -> String {
     let summary = [finished(view), length(view.elapsed.as_secs_f64()), left(view)].join(" · ");
-    let summary = clip(&summary, terminal.width);
-    let mut out = Line::new(Style::Title, &summary).render(terminal.colour);
+    // No line may wrap: the lines are drawn over each other, and a wrapped one would leave its rest behind.
+    let fitting = clip(&summary, terminal.width);
+    let mut out = Line::new(Style::Title, &fitting).render(terminal.colour);
     out.push('\n');
     let shown = shown(view, lines.saturating_sub(2));
     let mut table = Table::new(vec![
@@ -145,22 +160,25 @@ fn finished(view: &ProgressView) -> String {
 /// Time left as the caller predicts it; the budget bounds what nobody predicts.
 pub(crate) fn left(view: &ProgressView) -> String {
     let within = view.budget.map(|budget| budget.saturating_sub(view.elapsed));
-    let at_most = |limit: Duration| length(limit.as_secs_f64().ceil());
     match (view.remaining, within) {
-        (Some(remaining), _) => format!("about {} left", length(remaining.as_secs_f64().ceil())),
-        (None, Some(limit)) => format!("time left unknown, at most about {}", at_most(limit)),
+        (Some(remaining), _) => format!("about {} left", whole_seconds(remaining)),
+        (None, Some(limit)) => format!("time left unknown, at most about {}", whole_seconds(limit)),
         (None, None) => "time left unknown".to_owned(),
     }
 }
 
+// Rounded up: "0 s left" while something still runs would be wrong.
+fn whole_seconds(time: Duration) -> String {
+    length(time.as_secs_f64().ceil())
+}
+
 /// The points that fit, in the plan's order: the current one, open ones, then those that are over.
 fn shown(view: &ProgressView, room: usize) -> Vec<usize> {
-    let rank = |index: &usize| {
+    let mut order: Vec<usize> = (0..view.points.len()).collect();
+    order.sort_by_key(|index| {
         let open = view.points[*index].state == ProgressState::Open;
         (view.current != Some(*index), !open, *index)
-    };
-    let mut order: Vec<usize> = (0..view.points.len()).collect();
-    order.sort_by_key(rank);
+    });
     order.truncate(room);
     order.sort_unstable();
     order
@@ -174,7 +192,11 @@ fn cells(view: &ProgressView, index: usize, terminal: &Terminal) -> Vec<Line> {
         (true, false) => ">",
         (false, _) => " ",
     };
-    let others = if view.points.iter().any(|it| it.compared.is_some()) { COMPARED } else { USUAL };
+    let others = if view.points.iter().any(|point| point.compared.is_some()) {
+        COLUMNS_OF_COMPARISON
+    } else {
+        COLUMNS_OF_PRECISION
+    };
     let room = terminal.width.saturating_sub(others).clamp(12, 60);
     let name = clip(&clean(&point.name), room);
     let rounds = if point.rounds > 0 { format!("{}×", point.rounds) } else { String::new() };
@@ -190,7 +212,7 @@ fn cells(view: &ProgressView, index: usize, terminal: &Terminal) -> Vec<Line> {
 /// Precision or ratio, and where the point stands.
 pub(crate) fn standing(point: &ProgressPoint) -> String {
     let precision = match (point.reached, point.wanted) {
-        _ if point.compared.is_some() => point.compared.map_or(String::new(), |it| it.text()),
+        _ if point.compared.is_some() => point.compared.map_or(String::new(), |ratio| ratio.text()),
         (Some(reached), Some(wanted)) => format!("±{} of ±{}", percent(reached), percent(wanted)),
         (Some(reached), None) => format!("±{}", percent(reached)),
         (None, _) => String::new(),

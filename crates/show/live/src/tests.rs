@@ -27,7 +27,8 @@ fn nothing() -> RunUpdate {
 }
 
 fn decision(point: usize, invocations: usize, half: f64, stop: Option<StopReason>) -> Decision {
-    let (low, high) = (Some(100.0 * (1.0 - half)), Some(100.0 * (1.0 + half)));
+    let low = Some(100.0 * (1.0 - half));
+    let high = Some(100.0 * (1.0 + half));
     Decision {
         point,
         invocations,
@@ -103,7 +104,7 @@ fn a_document_is_whole_or_what_changed() {
     assert_eq!(whole.points[2].state, "not supported here");
     assert_eq!(ids(&live, 0), ["live/precision", "live/cpu", "live/switches", "live/narrowing"]);
     let part = live.since(2);
-    assert_eq!(part.points.iter().map(|it| it.index).collect::<Vec<_>>(), [0]);
+    assert_eq!(part.points.iter().map(|point| point.index).collect::<Vec<_>>(), [0]);
     assert_eq!(ids(&live, 2), ["live/precision", "live/narrowing"], "a second look, no readings");
     assert!(part.log.is_empty() && !part.whole);
     let seen = live.since(3);
@@ -176,7 +177,7 @@ fn what_is_kept_is_bounded_and_points_that_are_not_there_change_nothing() {
     let length = serde_json::to_string(&whole).unwrap().len();
     assert!(length < 150_000, "{length}");
     let note = "before these not drawn";
-    assert!(whole.charts.iter().any(|chart| chart.notes.iter().any(|it| it.contains(note))));
+    assert!(whole.charts.iter().any(|chart| chart.notes.iter().any(|text| text.contains(note))));
 }
 
 /// With `UPDATE_SCHEMAS` set, the example is written anew instead.

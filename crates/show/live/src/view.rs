@@ -39,7 +39,7 @@ pub struct Live {
 #[derive(Debug, Clone)]
 pub(super) struct Versioned<T> {
     pub(super) number: u64,
-    pub(super) it: T,
+    pub(super) value: T,
 }
 
 /// What is known of a point, besides its progress.
@@ -68,11 +68,13 @@ impl LivePointState {
     }
 
     fn decided(&mut self, decision: &Decision) {
-        (self.invocations, self.samples) = (decision.invocations, decision.samples);
+        self.invocations = decision.invocations;
+        self.samples = decision.samples;
         self.stop = decision.stop.map(|stop| stop.word().to_owned());
         match &decision.compared {
             Some(compared) => self.verdict = compared.verdict,
             None => {
+                // What an earlier look found stays until a later one finds something.
                 let look = decision.look.filter(|look| look.estimate.is_finite());
                 self.estimate = look.map(|look| look.estimate).or(self.estimate);
                 self.ends = look.and_then(|look| look.low.zip(look.high)).or(self.ends);
@@ -81,7 +83,7 @@ impl LivePointState {
     }
 
     fn flag(&mut self, flag: &Flag) {
-        let known = self.flags.iter().any(|it| it.flag == flag.flag);
+        let known = self.flags.iter().any(|other| other.flag == flag.flag);
         if !known && self.flags.len() < MOST_FLAGS {
             self.flags.push(flag.clone());
         }
@@ -92,13 +94,17 @@ impl Live {
     /// A run of which nothing is known but what it is going to do.
     #[must_use]
     pub fn new(run: Id, started_unix_ns: i64, plan: &Plan) -> Self {
-        let first = |it| Versioned { number: 1, it };
         let mut live = Self {
             run,
             started_unix_ns,
             status: RunStatus::Running,
             progress: ProgressView::of(plan),
-            points: plan.points.iter().map(LivePointState::of).map(first).collect(),
+            points: plan
+                .points
+                .iter()
+                .map(LivePointState::of)
+                .map(|point| Versioned { number: 1, value: point })
+                .collect(),
             charts: Vec::new(),
             log: VecDeque::new(),
             precision_over_time: PrecisionOverTime::of(plan),
@@ -117,6 +123,7 @@ impl Live {
             && update.excluded.is_empty()
             && update.unsupported.is_empty()
             && update.log.is_empty();
+        // Only time went on: no message, which every open page would have to draw.
         if nothing && update.status == self.status && update.current == self.progress.current {
             self.progress.at(elapsed);
             return false;
@@ -158,7 +165,7 @@ impl Live {
     /// Changes what is known of a point; a number that is no point's changes nothing.
     fn change(&mut self, point: usize, how: impl FnOnce(&mut LivePointState)) {
         if let Some(point) = self.points.get_mut(point) {
-            how(&mut point.it);
+            how(&mut point.value);
             point.number = self.number;
         }
     }
@@ -176,21 +183,25 @@ impl Live {
 
     fn log(&mut self, lines: &[(u64, String)]) {
         let number = self.number;
-        self.log.extend(lines.iter().map(|line| Versioned { number, it: line.clone() }));
+        self.log.extend(lines.iter().map(|line| Versioned { number, value: line.clone() }));
         let surplus = self.log.len().saturating_sub(MOST_LINES);
         self.log.drain(..surplus);
     }
 
     /// Draws the charts anew; those that come out the same have not changed.
     fn draw(&mut self) {
-        let drawn = [precision(&self.progress), self.precision_over_time.chart(&self.progress)];
-        let drawn = drawn.into_iter().flatten().chain(self.readings.charts());
-        for chart in drawn.collect::<Vec<_>>() {
+        let drawn: Vec<Chart> =
+            [precision(&self.progress), self.precision_over_time.chart(&self.progress)]
+                .into_iter()
+                .flatten()
+                .chain(self.readings.charts())
+                .collect();
+        for chart in drawn {
             let number = self.number;
-            match self.charts.iter_mut().find(|it| it.it.id == chart.id) {
-                Some(before) if before.it == chart => {}
-                Some(before) => *before = Versioned { number, it: chart },
-                None => self.charts.push(Versioned { number, it: chart }),
+            match self.charts.iter_mut().find(|known| known.value.id == chart.id) {
+                Some(before) if before.value == chart => {}
+                Some(before) => *before = Versioned { number, value: chart },
+                None => self.charts.push(Versioned { number, value: chart }),
             }
         }
     }

@@ -17,8 +17,7 @@ fn is_committed<T: schemars::JsonSchema>(name: &str) {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         std::fs::write(&file, text).unwrap();
     }
-    let committed = std::fs::read_to_string(&file).unwrap();
-    let committed: Value = serde_json::from_str(&committed).unwrap();
+    let committed: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(committed == schema, "run this with UPDATE_SCHEMAS=1 and look at what changed");
 }
 

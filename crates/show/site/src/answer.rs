@@ -22,11 +22,16 @@ const MOST_LISTED: usize = 5;
 
 /// The section that answers.
 pub(crate) fn answer(view: &View, links: &Links) -> Html {
+    // What was asked for comes first: sides, then expectations; the last run is what plumb adds by itself.
     let mut out = unfinished(view);
     let sides = sides(view);
-    let (expected, ceilings) = (shares(view, true), shares(view, false));
-    let since =
-        view.finding.since_last.as_ref().map_or_else(Html::default, |it| since(view, it, links));
+    let expected = shares(view, true);
+    let ceilings = shares(view, false);
+    let since = view
+        .finding
+        .since_last
+        .as_ref()
+        .map_or_else(Html::default, |previous| since(view, previous, links));
     let alone = sides.is_empty() && expected.is_empty() && since.is_empty();
     for part in [sides, expected, since] {
         out.push(part);
@@ -57,54 +62,52 @@ fn unfinished(view: &View) -> Html {
 
 /// What the sides of a comparison came to.
 fn sides(view: &View) -> Html {
-    let line = |it: &plumb_analysis::PointComparison| {
-        let names = format!(" {} against {}: ", it.point.name, it.first.name);
-        let levels = levels_text(&it.found).map_or_else(String::new, |text| format!("; {text}"));
-        let text = comparison_text(it) + &levels;
-        Html::all([verdict(&it.found.verdict), names.into(), text.into()])
-    };
-    list(view.comparisons().iter().map(line))
+    list(view.comparisons().iter().map(|comparison| {
+        let names = format!(" {} against {}: ", comparison.point.name, comparison.first.name);
+        let levels =
+            levels_text(&comparison.found).map_or_else(String::new, |text| format!("; {text}"));
+        let text = comparison_text(comparison) + &levels;
+        Html::all([verdict(&comparison.found.verdict), names.into(), text.into()])
+    }))
 }
 
 /// Results beside what they should be, the worst first: what people expect, or what the machine gives.
 fn shares(view: &View, expected: bool) -> Html {
-    let source = |row: &&Row| {
-        let of = row.finding.of_baseline.as_ref();
-        of.is_some_and(|of| matches!(of.source, BaselineSource::Expectation) == expected)
-    };
-    let mut rows: Vec<&Row> =
-        view.rows.iter().filter(|row| row.finding.primary).filter(source).collect();
-    let share = |row: &&Row| row.finding.of_baseline.as_ref().map_or(1.0, |of| of.share.value);
-    rows.sort_by(|one, other| share(one).total_cmp(&share(other)));
-    let line = |row: &&Row| {
+    let mut rows: Vec<&Row> = view
+        .rows
+        .iter()
+        .filter(|row| row.finding.primary)
+        .filter(|row| {
+            let of = row.finding.of_baseline.as_ref();
+            of.is_some_and(|of| matches!(of.source, BaselineSource::Expectation) == expected)
+        })
+        .collect();
+    rows.sort_by(|one, other| share_of_baseline(one).total_cmp(&share_of_baseline(other)));
+    // Of ceilings only the lowest share: most results lie far below a ceiling, and that is no news.
+    let most = if expected { MOST_LISTED } else { 1 };
+    list(rows.iter().take(most).map(|row| {
         let text = baseline_text(row.finding).unwrap_or_default();
         let name = link(&format!("#{}", anchors::of_result(row)), row.finding.point.name.as_str());
         wrap("span", Html::all([name.into(), Html::text(" gives "), text.into()]))
-    };
-    let most = if expected { MOST_LISTED } else { 1 };
-    list(rows.iter().take(most).map(line))
+    }))
+}
+
+fn share_of_baseline(row: &Row) -> f64 {
+    row.finding.of_baseline.as_ref().map_or(1.0, |of| of.share.value)
 }
 
 /// What changed since the last comparable run.
 fn since(view: &View, previous: &SinceLast, links: &Links) -> Html {
-    let rows = || view.rows.iter().zip(&previous.against).filter(|(row, _)| row.finding.primary);
-    let judged: Vec<(&Row, &Comparison)> =
-        rows().filter_map(|(row, against)| Some((row, against.as_ref()?))).collect();
+    let judged: Vec<(&Row, &Comparison)> = view
+        .rows
+        .iter()
+        .zip(&previous.against)
+        .filter(|(row, _)| row.finding.primary)
+        .filter_map(|(row, against)| Some((row, against.as_ref()?)))
+        .collect();
     if judged.is_empty() {
         return Html::default();
     }
-    let of =
-        |wanted: &dyn Fn(&Comparison) -> bool| judged.iter().filter(|(_, it)| wanted(it)).count();
-    let is = |verdict: Verdict| move |it: &Comparison| it.verdict == Ok(verdict);
-    let counts = [
-        (of(&is(Verdict::Slower)), "slower"),
-        (of(&is(Verdict::Faster)), "faster"),
-        (of(&is(Verdict::Equivalent)), "equivalent"),
-        (of(&is(Verdict::Inconclusive)), "inconclusive"),
-        (of(&|it: &Comparison| it.verdict.is_err()), "without a verdict"),
-    ];
-    let counts = counts.iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
     let when = date(previous.started_unix_ns);
     let before = match links.run(previous.run) {
         true => link(&format!("{}.html", names::run_page(previous.run)), when).into(),
@@ -112,39 +115,72 @@ fn since(view: &View, previous: &SinceLast, links: &Links) -> Html {
     };
     let pair = [previous.run, view.finding.run.id];
     let compare = format!("{}.html", names::compare_page(&pair));
-    let more = Html::text("; ").and(link(&compare, "what differs and what else changed"));
-    let more = if links.comparison(&pair) { more } else { Html::default() };
+    let more = if links.comparison(&pair) {
+        Html::text("; ").and(link(&compare, "what differs and what else changed"))
+    } else {
+        Html::default()
+    };
     let of_all = counted(judged.len(), "point", "points");
-    let counts = Html::from(wrap("strong", counts.join(", "))).and(format!(" of {of_all}"));
+    let counts = verdict_counts(judged.iter().map(|(_, comparison)| *comparison));
+    let counted_verdicts = Html::from(wrap("strong", counts)).and(format!(" of {of_all}"));
     let line = Html::text("Compared with the last comparable run, ").and(before).and(": ");
     let mut stands_out = since_last_text(view.finding).into_iter();
     let Some(usual) = stands_out.next() else {
-        return paragraph(line.and(counts).and(more).and(".")).and(worst(judged));
+        return paragraph(line.and(counted_verdicts).and(more).and(".")).and(worst(judged));
     };
     let mut out = paragraph(line.and(wrap("strong", usual)).and(more).and("."));
     out.push(list(stands_out));
-    if judged.iter().any(|(_, it)| it.verdict.is_ok()) {
-        out.push(paragraph(counts.and(".")));
+    if judged.iter().any(|(_, comparison)| comparison.verdict.is_ok()) {
+        out.push(paragraph(counted_verdicts.and(".")));
     }
     out.and(worst(judged))
 }
 
+/// How many comparisons came to which verdict, those that none came to left out: `2 slower, 3 equivalent`.
+pub(crate) fn verdict_counts<'c>(all: impl Iterator<Item = &'c Comparison> + Clone) -> String {
+    let kinds = [
+        (Some(Verdict::Slower), "slower"),
+        (Some(Verdict::Faster), "faster"),
+        (Some(Verdict::Equivalent), "equivalent"),
+        (Some(Verdict::Inconclusive), "inconclusive"),
+        (None, "without a verdict"),
+    ];
+    let counts: Vec<String> = kinds
+        .into_iter()
+        .map(|(wanted, word)| {
+            (all.clone().filter(|comparison| comparison.verdict.ok() == wanted).count(), word)
+        })
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    counts.join(", ")
+}
+
 /// The changes that matter, slower ones first, the largest first.
 fn worst(mut judged: Vec<(&Row, &Comparison)>) -> Html {
-    judged.retain(|(_, it)| matches!(it.verdict, Ok(Verdict::Slower | Verdict::Faster)));
-    let rank = |it: &Comparison| it.ratio.as_ref().map_or(1.0, |ratio| ratio.value);
-    judged.sort_by(|(_, one), (_, other)| {
-        rank(other).partial_cmp(&rank(one)).unwrap_or(Ordering::Equal)
+    judged.retain(|(_, comparison)| {
+        matches!(comparison.verdict, Ok(Verdict::Slower | Verdict::Faster))
     });
-    let line = |(row, it): &(&Row, &Comparison)| {
-        let name = link(&format!("#{}", anchors::of_result(row)), row.finding.point.name.as_str());
-        let ratio = it.ratio.as_ref().map(|ratio| figure(ratio, ""));
-        let ratio = ratio.map_or_else(String::new, |it| {
-            format!(": {}× {} the cost", it.estimate, it.brackets())
-        });
-        verdict(&it.verdict).and(" ").and(name).and(ratio)
-    };
-    let mut lines: Vec<Html> = judged.iter().take(MOST_LISTED).map(line).collect();
+    // Costs: the largest ratio is the worst news, and all slower ones come before the faster ones.
+    judged.sort_by(|(_, one), (_, other)| {
+        cost(other).partial_cmp(&cost(one)).unwrap_or(Ordering::Equal)
+    });
+    let mut lines: Vec<Html> = judged
+        .iter()
+        .take(MOST_LISTED)
+        .map(|(row, comparison)| {
+            let name =
+                link(&format!("#{}", anchors::of_result(row)), row.finding.point.name.as_str());
+            let ratio = comparison
+                .ratio
+                .as_ref()
+                .map(|ratio| figure(ratio, ""))
+                .map_or_else(String::new, |ratio| {
+                    format!(": {}× {} the cost", ratio.estimate, ratio.brackets())
+                });
+            verdict(&comparison.verdict).and(" ").and(name).and(ratio)
+        })
+        .collect();
     let more = judged.len().saturating_sub(MOST_LISTED);
     if more > 0 {
         lines.push(format!("and {more} more in the table below").into());
@@ -152,7 +188,11 @@ fn worst(mut judged: Vec<(&Row, &Comparison)>) -> Html {
     list(lines)
 }
 
-/// What to type where a run stands alone.
+fn cost(comparison: &Comparison) -> f64 {
+    comparison.ratio.as_ref().map_or(1.0, |ratio| ratio.value)
+}
+
+/// What to type if there is no run to compare with.
 fn nothing_to_compare(view: &View) -> Html {
     if view.rows.is_empty() {
         return paragraph("Nothing was measured.");
@@ -182,18 +222,19 @@ fn distrust(view: &View) -> Html {
     if flags.is_empty() {
         return paragraph("plumb found no reason to distrust these numbers.");
     }
-    let one = |note: &FlagNote| {
-        let mut names: Vec<String> = note.evidence.iter().map(|(point, _)| point.clone()).collect();
-        names.dedup();
-        let on = if note.everywhere { "everywhere".to_owned() } else { some(&names, MOST_NAMED) };
-        flag(&note.flag).and(format!(" {on}"))
-    };
-    // The first page has the answer of a run, too.
+    // The first page has the answer of a run, too, but not its list of reasons: the link needs the page's name.
     let to = format!("{}.html#distrust", names::run_page(view.finding.run.id));
     let head = link(&to, "Reasons to distrust").into();
     let mut line = Html::all([head, Html::text(": ")]);
     for (index, note) in flags.iter().enumerate() {
-        line = line.and(if index > 0 { "; " } else { "" }).and(one(note));
+        line = line.and(if index > 0 { "; " } else { "" }).and(flag_with_names(note));
     }
     tag("p").class("distrust").add(line).add(".").into()
+}
+
+fn flag_with_names(note: &FlagNote) -> Html {
+    let mut names: Vec<String> = note.evidence.iter().map(|(point, _)| point.clone()).collect();
+    names.dedup();
+    let on = if note.everywhere { "everywhere".to_owned() } else { some(&names, MOST_NAMED) };
+    flag(&note.flag).and(format!(" {on}"))
 }

@@ -2,5 +2,5 @@
 
 /// The script, a classic one.
 pub const SCRIPT: &[u8] = include_bytes!("../../../../web/dist/plumb.js");
-/// The style.
+/// The style sheet, for light and dark.
 pub const STYLE: &[u8] = include_bytes!("../../../../web/dist/plumb.css");

@@ -8,6 +8,7 @@ use plumb_report::comparison::{closing, for_price, heading as lines, remarks, se
 use plumb_report::{charts, figure};
 use plumb_text::counted;
 
+use crate::answer::verdict_counts;
 use crate::frame::{Kind, Page};
 use crate::html::{Html, Tag, link, tag, wrap};
 use crate::names::{self, Links};
@@ -71,50 +72,56 @@ fn answer(finding: &ComparisonFinding) -> Html {
 }
 
 fn of_arm(finding: &ComparisonFinding, arm: usize, name: &str) -> Html {
-    let all =
-        finding.results.iter().filter_map(|it| Some((it, it.against_first.get(arm)?.as_ref()?)));
-    let all: Vec<(&SeriesComparison, &Comparison)> = all.collect();
+    let all: Vec<(&SeriesComparison, &Comparison)> = finding
+        .results
+        .iter()
+        .filter_map(|result| Some((result, result.against_first.get(arm)?.as_ref()?)))
+        .collect();
     if all.is_empty() {
         return Html::default();
     }
-    let of = |wanted: Verdict| all.iter().filter(|(_, it)| it.verdict == Ok(wanted)).count();
-    let open = all.iter().filter(|(_, it)| it.verdict.is_err()).count();
-    let counts = [
-        (of(Verdict::Slower), "slower"),
-        (of(Verdict::Faster), "faster"),
-        (of(Verdict::Equivalent), "equivalent"),
-        (of(Verdict::Inconclusive), "inconclusive"),
-        (open, "without a verdict"),
-    ];
-    let counts: Vec<String> = counts
-        .iter()
-        .filter(|it| it.0 > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
+    let counts = verdict_counts(all.iter().map(|(_, comparison)| *comparison));
     let of_all = format!(" of {}.", counted(all.len(), "series", "series"));
-    let line = Html::text(name).and(": ").and(wrap("strong", counts.join(", "))).and(of_all);
+    let line = Html::text(name).and(": ").and(wrap("strong", counts)).and(of_all);
     paragraph(line).and(largest(&all))
 }
 
 /// The changes that matter, the largest first.
 fn largest(all: &[(&SeriesComparison, &Comparison)]) -> Html {
-    let size = |it: &Comparison| it.ratio.as_ref().map_or(0.0, |ratio| ratio.value.ln().abs());
-    let changed =
-        all.iter().filter(|(_, it)| matches!(it.verdict, Ok(Verdict::Slower | Verdict::Faster)));
-    let mut changed: Vec<_> = changed.collect();
+    let mut changed: Vec<&(&SeriesComparison, &Comparison)> = all
+        .iter()
+        .filter(|(_, comparison)| {
+            matches!(comparison.verdict, Ok(Verdict::Slower | Verdict::Faster))
+        })
+        .collect();
     changed.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
-    let line = |(result, it): &&(&SeriesComparison, &Comparison)| {
-        let ratio = it.ratio.as_ref().map(|ratio| figure(ratio, ""));
-        let ratio = ratio
-            .map_or_else(String::new, |it| format!(" {}× {} the cost", it.estimate, it.brackets()));
-        verdict(&it.verdict).and(" ").and(series(result)).and(ratio)
-    };
-    let more = changed.len().saturating_sub(MOST_LISTED);
-    let more = (more > 0).then(|| Html::text(&format!("and {more} more in the table below")));
-    list(changed.iter().take(MOST_LISTED).map(line).chain(more))
+    let left_out = changed.len().saturating_sub(MOST_LISTED);
+    let more =
+        (left_out > 0).then(|| Html::text(&format!("and {left_out} more in the table below")));
+    list(
+        changed
+            .iter()
+            .take(MOST_LISTED)
+            .map(|(result, comparison)| {
+                let ratio = comparison
+                    .ratio
+                    .as_ref()
+                    .map(|ratio| figure(ratio, ""))
+                    .map_or_else(String::new, |shown| {
+                        format!(" {}× {} the cost", shown.estimate, shown.brackets())
+                    });
+                verdict(&comparison.verdict).and(" ").and(series(result)).and(ratio)
+            })
+            .chain(more),
+    )
 }
 
-/// The runs.
+// In logarithms: half the cost is as large a change as twice the cost.
+fn size(comparison: &Comparison) -> f64 {
+    comparison.ratio.as_ref().map_or(0.0, |ratio| ratio.value.ln().abs())
+}
+
+/// The table of the runs, each with its labels.
 fn arms(finding: &ComparisonFinding, links: &Links) -> Html {
     let mut table = DataTable::new(["Run", "Started", "Suite or command", "Labels", "plumb"]);
     for run in &finding.runs {
@@ -161,6 +168,7 @@ fn arm_row(result: &SeriesComparison, index: usize, label: &str) -> Vec<Tag> {
     let mut cells = vec![shown, cell(label)];
     let Some(arm) = result.arms.get(index).and_then(Option::as_ref) else {
         cells.push(cell("not measured"));
+        // Every row has the same number of cells, or columns would shift when the table is sorted.
         cells.extend((0..6).map(|_| nothing()));
         return cells;
     };
@@ -168,17 +176,21 @@ fn arm_row(result: &SeriesComparison, index: usize, label: &str) -> Vec<Tag> {
     cells.push(count(arm.processes));
     let against = index.checked_sub(1).and_then(|at| result.against_first.get(at)?.as_ref());
     cells.push(ratio(against));
-    cells.push(against.map_or_else(nothing, |it| cell(verdict(&it.verdict))));
+    cells.push(against.map_or_else(nothing, |comparison| cell(verdict(&comparison.verdict))));
     let mut notes: Vec<String> =
-        against.map(remarks).into_iter().filter(|it| !it.is_empty()).collect();
+        against.map(remarks).into_iter().filter(|text| !text.is_empty()).collect();
     notes.extend(arm.for_price.map(|value| for_price(result, value)));
     cells.push(cell(notes.join(", ")));
-    cells.push(cell(against.and_then(|it| covariates_text(&it.covariates)).unwrap_or_default()));
+    cells.push(cell(
+        against.and_then(|comparison| covariates_text(&comparison.covariates)).unwrap_or_default(),
+    ));
     cells
 }
 
 fn ratio(against: Option<&Comparison>) -> Tag {
-    let Some(ratio) = against.and_then(|it| it.ratio.as_ref()) else { return nothing() };
+    let Some(ratio) = against.and_then(|comparison| comparison.ratio.as_ref()) else {
+        return nothing();
+    };
     let shown = figure(ratio, "");
     crate::parts::number(ratio.value, "", &format!("{} {}", shown.estimate, shown.brackets()))
 }
@@ -193,12 +205,15 @@ fn differences(finding: &ComparisonFinding) -> Html {
     }
     let titles = ["Field".to_owned(), "Impact".to_owned(), "What it can affect".to_owned()];
     let mut table = DataTable::new(titles.into_iter().chain(finding.arms.iter().cloned()));
-    for it in &finding.differences {
-        let why = FactKind::named(&it.field).map_or("", |fact| fact.why);
-        let impact =
-            tag("span").class(&format!("impact {}", it.impact.word())).add(it.impact.word());
-        let values = it.values.iter().map(|value| cell(value.as_str()));
-        table.row([name(it.field.as_str()), cell(impact), cell(why)].into_iter().chain(values));
+    for difference in &finding.differences {
+        let why = FactKind::named(&difference.field).map_or("", |fact| fact.why);
+        let impact = tag("span")
+            .class(&format!("impact {}", difference.impact.word()))
+            .add(difference.impact.word());
+        let values = difference.values.iter().map(|value| cell(value.as_str()));
+        table.row(
+            [name(difference.field.as_str()), cell(impact), cell(why)].into_iter().chain(values),
+        );
     }
     head.and(table.build())
 }

@@ -10,7 +10,9 @@ use crate::parts::{DataTable, cell, heading, list, name};
 pub(crate) fn curves(view: &View, workload: Option<&str>) -> Html {
     let mut table = DataTable::new(["Curve", "What it says"]);
     let mut any = false;
-    for text in view.curves.iter().filter(|it| workload.is_none_or(|only| it.workload == only)) {
+    for text in
+        view.curves.iter().filter(|curve| workload.is_none_or(|only| curve.workload == only))
+    {
         let page = names::workload_page(view.finding.run.id, &text.workload);
         let named = match workload {
             Some(_) => Html::text(&text.name),

@@ -7,11 +7,11 @@ use crate::html::{Html, tag};
 
 /// The places of charts. Those that show the same as another one share its place: there the reader switches.
 pub(crate) fn places(charts: &[Chart]) -> impl Iterator<Item = Html> {
-    let shares = |it: &&Chart| {
-        let other = |other: &Chart| it.instead_of.as_ref() == Some(&other.id);
-        charts.iter().any(other)
-    };
-    charts.iter().filter(move |it| !shares(it)).map(figure)
+    // Only if that other chart is on this page, too.
+    charts
+        .iter()
+        .filter(|chart| !charts.iter().any(|other| chart.instead_of.as_ref() == Some(&other.id)))
+        .map(figure)
 }
 
 /// The place of a chart.
@@ -22,6 +22,10 @@ fn figure(chart: &Chart) -> Html {
 
 /// The address of a chart in its page.
 fn local(id: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' };
-    format!("chart-{}", id.chars().map(safe).collect::<String>())
+    format!(
+        "chart-{}",
+        id.chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' })
+            .collect::<String>()
+    )
 }

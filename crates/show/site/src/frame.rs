@@ -20,9 +20,9 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/sv
 /// What a page is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// All runs.
+    /// All runs, the newest with its results.
     Index,
-    /// A run.
+    /// A run with all its results.
     Run,
     /// A workload in a run.
     Workload,
@@ -32,7 +32,7 @@ pub enum Kind {
     Compare,
     /// Series over their runs.
     History,
-    /// A machine.
+    /// A machine, its facts and what changed on it.
     Machine,
     /// What words mean.
     Method,
@@ -72,7 +72,7 @@ pub struct Page {
     pub title: String,
     pub(crate) here: Vec<(String, String)>,
     pub(crate) content: Html,
-    /// Its charts.
+    /// The charts that the page's script draws, in the order of their places.
     pub charts: Vec<Chart>,
     /// Where messages about it come from.
     pub(crate) live: Option<String>,
@@ -85,7 +85,7 @@ pub struct Page {
 /// A page as files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// `NAME.html`.
+    /// The text of `NAME.html`.
     pub html: String,
     /// `data/NAME.js`: the charts, handed to the page's script.
     pub charts: String,
@@ -93,9 +93,17 @@ pub struct Rendered {
 
 impl Page {
     pub(crate) fn new(name: String, kind: Kind, title: impl Into<String>) -> Self {
-        let (here, content) = (Vec::new(), Html::default());
-        let (live, anew, leads_to, title) = (None, None, None, title.into());
-        Self { name, kind, title, here, content, charts: Vec::new(), live, anew, leads_to }
+        Self {
+            name,
+            kind,
+            title: title.into(),
+            here: Vec::new(),
+            content: Html::default(),
+            charts: Vec::new(),
+            live: None,
+            anew: None,
+            leads_to: None,
+        }
     }
 
     /// With links to a run, to its monitors and its machine, and to the part of it that this page is.
@@ -150,6 +158,7 @@ impl Page {
         let head = tag("head")
             .add(tag("meta").with("charset", "utf-8"))
             .add(meta("viewport", "width=device-width, initial-scale=1"))
+            // The policy holds only for what comes after it.
             .add(tag("meta").with("http-equiv", "Content-Security-Policy").with("content", POLICY))
             .add(meta("referrer", "no-referrer"))
             .add(wrap("title", title))
@@ -158,11 +167,10 @@ impl Page {
             .add(tag("script").set("defer").with("src", "plumb.js"))
             .add_all(self.anew.map(|after| wrap("noscript", refresh(after))))
             .add_all(self.leads_to.as_ref().map(|to| refresh(&format!("0;url={to}"))));
-        let main = wrap("main", self.content.clone()).with("id", "main");
-        let main = match &self.live {
-            Some(events) => main.with("data-live", events),
-            None => main,
-        };
+        let mut main = wrap("main", self.content.clone()).with("id", "main");
+        if let Some(events) = &self.live {
+            main = main.with("data-live", events);
+        }
         let body = tag("body")
             .add(link("#main", "Skip to content").class("skip"))
             .add(self.top())
@@ -176,20 +184,26 @@ impl Page {
     }
 
     fn top(&self) -> Html {
-        let item = |page: &str, text: &str| {
-            let to = link(&format!("{page}.html"), text);
-            if page == self.name { to.with("aria-current", "page") } else { to }
-        };
-        let near = self.here.iter().map(|(page, text)| item(page, text));
-        let nav = tag("nav").with("aria-label", "Pages").add(item(INDEX, "Runs")).add_all(near);
-        let nav = nav.add(item(HISTORY, "History")).add(item(METHOD, "Method"));
+        let near = self.here.iter().map(|(page, text)| self.nav_item(page, text));
+        let nav = tag("nav")
+            .with("aria-label", "Pages")
+            .add(self.nav_item(INDEX, "Runs"))
+            .add_all(near)
+            .add(self.nav_item(HISTORY, "History"))
+            .add(self.nav_item(METHOD, "Method"));
         let brand = link("index.html", "plumb").class("brand");
         let tools = tag("div").class("tools").set("hidden");
+        // The script fills the tools (search, colours); without it they would be dead, so they begin hidden.
         wrap("header", brand).class("top").add(nav).add(tools).into()
+    }
+
+    fn nav_item(&self, page: &str, text: &str) -> Tag {
+        let to = link(&format!("{page}.html"), text);
+        if page == self.name { to.with("aria-current", "page") } else { to }
     }
 }
 
-/// What makes a browser ask for a page.
+/// The element that makes a browser load a page, now or after some seconds.
 fn refresh(content: &str) -> Tag {
     tag("meta").with("http-equiv", "refresh").with("content", content)
 }

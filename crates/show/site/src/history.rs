@@ -17,11 +17,7 @@ use crate::parts::{
 #[must_use]
 pub fn history_page(finding: &HistoryFinding, links: &Links) -> Page {
     let machine = finding.machines.first().map_or("", String::as_str);
-    // A person's name for a point is the same for all its metrics.
-    let metric = finding.series.rsplit('/').next().unwrap_or_default();
-    let shown = finding.title.as_ref().map(|title| format!("{title}, {metric}"));
-    let shown = shown.as_ref().unwrap_or(&finding.series).as_str();
-    let title = format!("{shown} over time");
+    let title = format!("{} over time", shown_name(finding));
     let own = names::history_page(&finding.series, machine, &finding.host);
     let mut page = Page::new(own.clone(), Kind::History, title.as_str()).near(&own, "This series");
     page = page.near(&names::machine_page(machine, &finding.host), "Machine");
@@ -47,8 +43,8 @@ fn answer(finding: &HistoryFinding) -> Html {
     });
     let last = finding.steps.iter().flatten().next_back().map(|step| {
         let when = finding.runs.get(step.at).map_or(0, |run| run.started_unix_ns);
-        let told = plumb_report::history::step(step, finding.better).text;
-        format!("Last step, {}: {told}.", date(when))
+        let text = plumb_report::history::step(step, finding.better).text;
+        format!("Last step, {}: {text}.", date(when))
     });
     let out = list(newest.into_iter().chain(last).chain(closing(finding)));
     wrap("section", out).class("answer").into()
@@ -67,6 +63,7 @@ fn runs(finding: &HistoryFinding, links: &Links) -> Html {
         term("Samples", "sample"),
     ];
     let mut table = DataTable::new(titles);
+    // Newest first, but a change belongs below the run that came after it.
     for (index, run) in finding.runs.iter().enumerate().rev() {
         let to = format!("{}.html", names::run_page(run.run));
         let id = short(run);
@@ -113,16 +110,24 @@ pub fn histories_page(findings: &[HistoryFinding], note: Option<&str>) -> Page {
 }
 
 fn summary(findings: &[HistoryFinding], note: Option<&str>) -> Html {
-    let steps = |it: &&HistoryFinding| certain(it).is_some();
-    let changed = findings.iter().filter(steps).count();
+    let changed = findings.iter().filter(|history| certain(history).is_some()).count();
     let of_all = counted(findings.len(), "series", "series");
-    let told = if findings.is_empty() {
+    let text = if findings.is_empty() {
         "No run has measured anything yet. Start with plumb run.".to_owned()
     } else {
         format!("{changed} of {of_all} have a certain step.")
     };
-    let told = paragraph(told).and(note.map_or_else(Html::default, paragraph));
-    wrap("section", told).class("answer").into()
+    let answer = paragraph(text).and(note.map_or_else(Html::default, paragraph));
+    wrap("section", answer).class("answer").into()
+}
+
+fn shown_name(finding: &HistoryFinding) -> String {
+    // A person's name for a point is the same for all its metrics.
+    let metric = finding.series.rsplit('/').next().unwrap_or_default();
+    match &finding.title {
+        Some(title) => format!("{title}, {metric}"),
+        None => finding.series.clone(),
+    }
 }
 
 /// The last step that is certain.
@@ -133,11 +138,8 @@ fn certain(finding: &HistoryFinding) -> Option<&HistoryStep> {
 fn line(finding: &HistoryFinding) -> Vec<crate::html::Tag> {
     let machine = finding.machines.first().map_or("", String::as_str);
     let page = names::history_page(&finding.series, machine, &finding.host);
-    // A person's name for a point is the same for all its metrics.
-    let metric = finding.series.rsplit('/').next().unwrap_or_default();
-    let shown = finding.title.as_ref().map(|title| format!("{title}, {metric}"));
-    let shown = shown.as_ref().unwrap_or(&finding.series).as_str();
-    let mut cells = vec![name(link(&format!("{page}.html"), shown)), count(finding.runs.len())];
+    let mut cells =
+        vec![name(link(&format!("{page}.html"), shown_name(finding))), count(finding.runs.len())];
     match finding.runs.last() {
         Some(run) => {
             cells.extend(estimated(&run.estimate, &finding.unit));

@@ -14,7 +14,7 @@ const VOID: [&str; 5] = ["meta", "link", "br", "hr", "input"];
 pub(crate) struct Html(String);
 
 impl Html {
-    /// Text.
+    /// Text as markup, cleaned and escaped.
     pub(crate) fn text(text: &str) -> Self {
         Self(escaped(text))
     }
@@ -26,7 +26,7 @@ impl Html {
         out
     }
 
-    /// Adds a piece.
+    /// Adds a piece at the end.
     pub(crate) fn push(&mut self, piece: impl Into<Self>) {
         let Self(piece) = piece.into();
         if self.0.is_empty() { self.0 = piece } else { self.0.push_str(&piece) }

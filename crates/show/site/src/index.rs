@@ -18,7 +18,7 @@ use crate::results::results;
 /// A run in the list of runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLine {
-    /// The run.
+    /// The run's identity, which names its page.
     pub run: Id,
     /// Its wall-clock start, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: i64,
@@ -28,7 +28,7 @@ pub struct RunLine {
     pub status: RunStatus,
     /// The suite's name, or the command line.
     pub what: String,
-    /// Its labels.
+    /// The run's labels, by name.
     pub labels: BTreeMap<String, String>,
     /// Number of planned points.
     pub points: usize,
@@ -41,11 +41,11 @@ pub struct RunLine {
 /// How many points came to which verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct VerdictCounts {
-    /// Slower.
+    /// Points with the verdict *slower*.
     pub slower: usize,
-    /// Faster.
+    /// Points with the verdict *faster*.
     pub faster: usize,
-    /// Equivalent.
+    /// Points with the verdict *equivalent*.
     pub equivalent: usize,
     /// Inconclusive, or without a verdict.
     pub open: usize,
@@ -56,23 +56,27 @@ pub struct VerdictCounts {
 impl VerdictCounts {
     /// `▼ 2 slower, ▲ 1 faster`, else what else there is to say.
     fn text(self) -> String {
-        let told = [(self.slower, "▼", "slower"), (self.faster, "▲", "faster")];
-        let rest = [(self.equivalent, "=", "equivalent"), (self.open, "?", "undecided")];
-        let some = |all: [(usize, &str, &str); 2]| {
-            let some = all.into_iter().filter(|(count, ..)| *count > 0);
-            some.map(|(count, sign, word)| format!("{sign} {count} {word}")).collect::<Vec<_>>()
-        };
-        let mut told = some(told);
-        told.extend(self.stand_out.filter(|count| *count > 0).map(|count| match count {
+        let mut news = some([(self.slower, "▼", "slower"), (self.faster, "▲", "faster")]);
+        news.extend(self.stand_out.filter(|count| *count > 0).map(|count| match count {
             1 => "! 1 stands out".to_owned(),
             count => format!("! {count} stand out"),
         }));
         match self.stand_out {
-            _ if !told.is_empty() => told.join(", "),
+            _ if !news.is_empty() => news.join(", "),
             Some(_) => "none stands out".to_owned(),
-            None => some(rest).join(", "),
+            None => some([(self.equivalent, "=", "equivalent"), (self.open, "?", "undecided")])
+                .join(", "),
         }
     }
+}
+
+/// Each count that is not 0, with its sign and word.
+fn some(counts: [(usize, &str, &str); 2]) -> Vec<String> {
+    counts
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, sign, word)| format!("{sign} {count} {word}"))
+        .collect()
 }
 
 /// The page of all runs, which stand in `lines` newest first; `newest` is the newest of them.
@@ -86,7 +90,10 @@ pub fn index_page(newest: Option<&View>, lines: &[RunLine], links: &Links) -> Pa
             page.add(wrap("h1", title));
             page.add(answer(view, links));
             page.draw(
-                charts::of_run(view).into_iter().filter(|it| it.id == charts::OVERVIEW).collect(),
+                charts::of_run(view)
+                    .into_iter()
+                    .filter(|of_run| of_run.id == charts::OVERVIEW)
+                    .collect(),
             );
             let run =
                 link(&format!("{}.html", names::run_page(view.finding.run.id)), "The newest run");
@@ -118,12 +125,13 @@ fn groups(lines: &[RunLine], links: &Links) -> Html {
     for (key, value) in lines.iter().flat_map(|line| &line.labels) {
         values.entry(key).or_default().insert(value);
     }
+    // A label with one value in all runs compares nothing.
     let differ = values.iter().filter(|(_, values)| values.len() > 1).map(|(key, _)| *key);
     let pages = links.groups(&differ.collect());
-    let compared = pages
+    let compared: Vec<Html> = pages
         .iter()
-        .map(|(page, by)| Html::from(link(&format!("{page}.html"), format!("by {by}"))));
-    let compared: Vec<Html> = compared.collect();
+        .map(|(page, by)| Html::from(link(&format!("{page}.html"), format!("by {by}"))))
+        .collect();
     if compared.is_empty() {
         return Html::default();
     }

@@ -23,6 +23,7 @@ pub fn live_page(live: &LiveDocument) -> Page {
     let of_run = format!("run-{}", live.run);
     let mut page = Page::new(format!("live-{}", live.run), Kind::Live, "Run in progress");
     page = page.near(&of_run, "This run");
+    // A run that is over changes no more: its page needs neither messages nor reloading.
     if live.is_running {
         page.live = Some(format!("events?run={}", live.run));
         page.anew = Some(ANEW);

@@ -14,7 +14,7 @@ use crate::parts::{DataTable, cell, facts, heading, name, paragraph, term, when}
 /// A machine as a run found it.
 #[derive(Debug, Clone)]
 pub struct MachineAtRun {
-    /// The run.
+    /// The run that found the machine so.
     pub run: Id,
     /// Its wall-clock start, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: i64,
@@ -57,13 +57,15 @@ fn about(newest: &MachineAtRun, environments: usize) -> Html {
 
 /// A table for each theme.
 fn themes(newest: &MachineAtRun) -> Vec<Html> {
-    let (stable, changing) = (&newest.target.machine.facts, &newest.target.environment.facts);
+    let stable = &newest.target.machine.facts;
+    let changing = &newest.target.environment.facts;
     let mut tables: Vec<(&str, DataTable)> = Vec::new();
     for fact in FACTS {
         let unread = FOR_ROOT.contains(&fact.name).then_some("not read (needs root and DMI)");
         let value = stable.get(fact.name).or_else(|| changing.get(fact.name)).map(String::as_str);
         let Some(value) = value.or(unread) else { continue };
         let theme = fact.theme.word();
+        // Facts are listed theme by theme, so another theme begins another table.
         if tables.last().is_none_or(|(last, _)| *last != theme) {
             let titles = [
                 Html::text("Fact"),
@@ -82,10 +84,9 @@ fn themes(newest: &MachineAtRun) -> Vec<Html> {
             cell(fact.why),
         ]);
     }
-    let place = |theme: &str| theme.replace(' ', "-");
     tables
         .into_iter()
-        .map(|(theme, table)| heading(&place(theme), theme).and(table.build()))
+        .map(|(theme, table)| heading(&theme.replace(' ', "-"), theme).and(table.build()))
         .collect()
 }
 
@@ -107,24 +108,25 @@ fn changes(found: &[MachineAtRun], links: &Links) -> Html {
         let id: String = after.run.simple().to_string().chars().take(12).collect();
         let to = format!("{}.html", names::run_page(after.run));
         let run = if links.run(after.run) { link(&to, id).into() } else { Html::text(&id) };
-        for it in target_diff(&[&before.target, &after.target]) {
-            let impact =
-                tag("span").class(&format!("impact {}", it.impact.word())).add(it.impact.word());
-            let values = it.values.iter().map(|value| cell(value.as_str()));
+        for difference in target_diff(&[&before.target, &after.target]) {
+            let impact = tag("span")
+                .class(&format!("impact {}", difference.impact.word()))
+                .add(difference.impact.word());
+            let values = difference.values.iter().map(|value| cell(value.as_str()));
             let lead = [
                 name(run.clone()),
                 when(after.started_unix_ns),
-                cell(shown(&it.field)),
+                cell(shown(&difference.field)),
                 cell(impact),
             ];
             table.row(lead.into_iter().chain(values));
         }
     }
-    let rest = found.len().saturating_sub(MOST_CHANGES + 1);
-    let rest = if rest > 0 {
-        format!("; {} left out", counted(rest, "earlier change", "earlier changes"))
-    } else {
-        String::new()
+    let rest = match found.len().saturating_sub(MOST_CHANGES + 1) {
+        0 => String::new(),
+        left_out => {
+            format!("; {} left out", counted(left_out, "earlier change", "earlier changes"))
+        }
     };
     head.and(paragraph(format!("Newest first{rest}."))).and(table.build())
 }

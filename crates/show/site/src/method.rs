@@ -148,6 +148,7 @@ fn flags() -> Html {
 fn words() -> Html {
     let mut table = DataTable::new(["Word", "What it means"]);
     for (words, meaning) in glossary() {
+        // Each word of a row has an address of its own, for the links of terms.
         let mut shown = Html::default();
         for (index, word) in words.split(", ").enumerate() {
             shown.push(if index > 0 { ", " } else { "" });
@@ -167,9 +168,11 @@ pub(super) fn places() -> Vec<(&'static str, String, &'static str)> {
 
 /// The rows of the glossary's table.
 fn glossary() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = GLOSSARY.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
-    let pairs = rows.filter_map(|row| row.split_once(" | "));
-    pairs.filter(|(word, _)| *word != "word" && !word.starts_with("---"))
+    GLOSSARY
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"))
+        .filter_map(|row| row.split_once(" | "))
+        .filter(|(word, _)| *word != "word" && !word.starts_with("---"))
 }
 
 /// Text with code between backticks.

@@ -31,9 +31,11 @@ pub fn monitors_page(view: &View, rates: &[PointRates], charts: Vec<Chart>) -> P
     if rates.is_empty() {
         page.add(paragraph("No monitor ran during this run."));
     }
-    let typed = command(&format!("plumb show {} --monitors --all", view.header.run));
-    let typed = typed.and(" shows every counter with its lowest and highest rate; this page has those that matter most often, where they moved.");
-    page.add(heading("next", "On a terminal").and(paragraph(typed)));
+    let next = command(&format!("plumb show {} --monitors --all", view.header.run)).and(
+        " shows every counter with its lowest and highest rate; this page has those that matter most often, where \
+         they moved.",
+    );
+    page.add(heading("next", "On a terminal").and(paragraph(next)));
     page
 }
 
@@ -46,7 +48,7 @@ fn answer(view: &View) -> Html {
     } else {
         #[expect(clippy::cast_precision_loss, reason = "a share of a count")]
         let share = found.disturbed as f64 / found.invocations.max(1) as f64;
-        let told = format!(
+        let disturbed = format!(
             "Other activity disturbed {} of {of_all} ({}). ",
             found.disturbed,
             percent(share)
@@ -57,8 +59,9 @@ fn answer(view: &View) -> Html {
                 format!("{} of them are excluded and were measured again.", found.excluded)
             }
         };
-        paragraph(Html::text(&told).and(done))
+        paragraph(Html::text(&disturbed).and(done))
     };
+    // Rules speak even if no invocation is excluded: `keep` counts them all.
     if !found.rules.is_empty() {
         let mut table = DataTable::new([term("Rule", "interference"), "Invocations".into()]);
         for (rule, times) in &found.rules {
@@ -69,7 +72,7 @@ fn answer(view: &View) -> Html {
     wrap("section", out).class("answer").into()
 }
 
-/// The counters of a workload's points, one beside the other.
+/// The counters of a workload's points, a column each.
 fn of_workload(view: &View, points: &[PointRates]) -> Html {
     let Some(first) = points.first() else { return Html::default() };
     let workload = first.point.workload.as_str();
@@ -77,28 +80,31 @@ fn of_workload(view: &View, points: &[PointRates]) -> Html {
     let has = view.rows.iter().any(|row| row.finding.point.workload == workload);
     let title =
         if has { link(&format!("{page}.html"), workload).into() } else { Html::text(workload) };
-    let column = |it: &PointRates| {
-        let of = counted(it.invocations, "invocation", "invocations");
-        let name =
-            wrap("span", it.point.name.as_str()).with("id", &anchors::of_point(it.point.index));
+    let titles = std::iter::once(term("Counter", "counter")).chain(points.iter().map(|point| {
+        let of = counted(point.invocations, "invocation", "invocations");
+        let name = wrap("span", point.point.name.as_str())
+            .with("id", &anchors::of_point(point.point.index));
         Html::from(name).and(format!(", median of {of}"))
-    };
-    let titles = std::iter::once(term("Counter", "counter")).chain(points.iter().map(column));
+    }));
     let mut table = DataTable::new(titles);
     let mut shown: Vec<&CounterRate> = Vec::new();
-    for it in points.iter().flat_map(|it| &it.rates).filter(|it| matters(it) && moved(it)) {
-        if !shown.iter().any(|known| known.counter == it.counter) {
-            shown.push(it);
+    for rate in
+        points.iter().flat_map(|point| &point.rates).filter(|rate| matters(rate) && moved(rate))
+    {
+        // One row per counter, even if it moved at only one of the points.
+        if !shown.iter().any(|known| known.counter == rate.counter) {
+            shown.push(rate);
         }
     }
-    shown.sort_by_key(|it| place(it));
-    for it in shown {
-        let unit = it.counter.rate_unit();
-        let median = |of: &PointRates| {
-            let rate = of.rates.iter().find(|rate| rate.counter == it.counter);
-            rate.map_or_else(nothing, |rate| cell(quantity(rate.median, &unit)).class("num"))
-        };
-        table.row([name(it.counter.name.as_str())].into_iter().chain(points.iter().map(median)));
+    shown.sort_by_key(|rate| place(rate));
+    for rate in shown {
+        let unit = rate.counter.rate_unit();
+        table.row([name(rate.counter.name.as_str())].into_iter().chain(points.iter().map(
+            |point| {
+                let own = point.rates.iter().find(|own| own.counter == rate.counter);
+                own.map_or_else(nothing, |own| cell(quantity(own.median, &unit)).class("num"))
+            },
+        )));
     }
     let id = format!("counters-{}", first.point.index);
     heading(&id, title).and(table.build())

@@ -82,7 +82,7 @@ pub enum Links {
     All,
     /// Those of these runs, and these comparisons; everything else that these runs have a part in.
     Of {
-        /// The runs.
+        /// The runs that have pages.
         runs: BTreeSet<Id>,
         /// Names of the pages of comparisons.
         comparisons: BTreeSet<String>,
@@ -111,17 +111,19 @@ impl Links {
     /// The pages that compare all these runs, each with what they are compared by; of `labels`, the keys by which
     /// runs differ, where every page can be made.
     pub(crate) fn groups(&self, labels: &BTreeSet<&str>) -> Vec<(String, String)> {
-        let of_page = |page: &String| {
-            let by = page.strip_prefix("compare-by-");
-            by.map(|by| (page.clone(), by.to_owned()))
-        };
         match self {
             Self::All => labels
                 .iter()
                 .filter(|label| kept(label) == **label)
                 .map(|label| (groups_page(label), (*label).to_owned()))
                 .collect(),
-            Self::Of { comparisons, .. } => comparisons.iter().filter_map(of_page).collect(),
+            Self::Of { comparisons, .. } => comparisons
+                .iter()
+                .filter_map(|page| {
+                    let by = page.strip_prefix("compare-by-");
+                    by.map(|by| (page.clone(), by.to_owned()))
+                })
+                .collect(),
         }
     }
 }
@@ -136,15 +138,23 @@ fn slug(name: &str) -> String {
 }
 
 fn kept(name: &str) -> String {
-    let safe = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
-    let kept: String = name.chars().take(LONGEST).map(|c| if safe(c) { c } else { '_' }).collect();
+    let kept: String =
+        name.chars().take(LONGEST).map(|c| if is_safe(c) { c } else { '_' }).collect();
+    // A leading dot would hide the file.
     kept.trim_start_matches('.').to_owned()
+}
+
+// Capitals are not kept: on some filesystems two names that differ in nothing else are one file.
+fn is_safe(c: char) -> bool {
+    c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c)
 }
 
 /// FNV-1a over 64 bits, of which 48 are shown.
 fn hash(text: &str) -> String {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    // 48 bits: among a million names the chance of a collision is 1 in 560.
     format!("{:012x}", hash >> 16)
 }
 

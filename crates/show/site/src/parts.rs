@@ -22,8 +22,13 @@ pub(crate) struct DataTable {
 impl DataTable {
     /// A table with these titles of its columns.
     pub(crate) fn new<T: Into<Html>>(titles: impl IntoIterator<Item = T>) -> Self {
-        let cell = |title: T| Html::from(wrap("th", title).with("scope", "col"));
-        Self { head: titles.into_iter().map(cell).collect(), rows: Vec::new() }
+        Self {
+            head: titles
+                .into_iter()
+                .map(|title| Html::from(wrap("th", title).with("scope", "col")))
+                .collect(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row of cells, each made by [`name`], [`cell`] or [`number`].
@@ -43,8 +48,9 @@ impl DataTable {
 
     /// Adds a row that heads those below it.
     pub(crate) fn group(&mut self, id: &str, text: &str) {
-        let cell = wrap("th", text).with("scope", "rowgroup");
-        let cell = cell.with("colspan", &self.head.len().to_string());
+        let cell = wrap("th", text)
+            .with("scope", "rowgroup")
+            .with("colspan", &self.head.len().to_string());
         self.rows.push(tag("tr").class("group").with("id", id).add(cell).into());
     }
 
@@ -58,16 +64,19 @@ impl DataTable {
     pub(crate) fn titled(self, caption: impl Into<Html>) -> Html {
         let head = wrap("thead", tag("tr").add_all(self.head));
         let caption = caption.into();
-        let table = tag("table").class("data").set("data-sort");
-        let many = self.rows.len() > FEWEST_FILTERED;
-        let table = if many { table.set("data-filter") } else { table };
-        let table = if caption.is_empty() { table } else { table.add(wrap("caption", caption)) };
-        let table = table.add(head).add(tag("tbody").add_all(self.rows));
+        let mut table = tag("table").class("data").set("data-sort");
+        if self.rows.len() > FEWEST_FILTERED {
+            table = table.set("data-filter");
+        }
+        if !caption.is_empty() {
+            table = table.add(wrap("caption", caption));
+        }
+        table = table.add(head).add(tag("tbody").add_all(self.rows));
         // A table that is wider than the page scrolls, also by keyboard.
         wrap("div", table).class("scroll").with("tabindex", "0").into()
     }
 
-    /// The table.
+    /// The table without a caption.
     pub(crate) fn build(self) -> Html {
         self.titled("")
     }
@@ -86,9 +95,9 @@ pub(crate) fn cell(text: impl Into<Html>) -> Tag {
 /// A cell with a number as people read it; its title, shown on hover and sorted by, has more digits of it.
 pub(crate) fn number(value: f64, unit: &str, text: &str) -> Tag {
     let cell = wrap("td", text).class("num");
-    let title = format!("{} {unit}", nine_digits(value));
-    let title = title.trim_end();
-    if value.is_finite() && title != text { cell.with("title", title) } else { cell }
+    let title = format!("{} {unit}", nine_digits(value)).trim_end().to_owned();
+    // A title that repeats the text would pop up and say nothing new.
+    if value.is_finite() && title != text { cell.with("title", &title) } else { cell }
 }
 
 /// Nine significant digits: more than any clock here has of a sample.
@@ -101,6 +110,7 @@ pub(crate) fn nine_digits(value: f64) -> String {
 
 /// A cell with a moment, in nanoseconds since 1970 (UTC).
 pub(crate) fn when(unix_ns: i64) -> Tag {
+    // Sorted by the moment, not by its text.
     cell(date(unix_ns)).class("when").with("data-value", &unix_ns.to_string())
 }
 
@@ -163,11 +173,11 @@ pub(crate) fn flag(flag: &FlagKind) -> Html {
 /// Flags one after another.
 pub(crate) fn flags<'f>(all: impl IntoIterator<Item = &'f FlagKind>) -> Html {
     let mut out = Html::default();
-    for it in all {
+    for kind in all {
         if !out.is_empty() {
             out.push(" ");
         }
-        out.push(flag(it));
+        out.push(flag(kind));
     }
     out
 }
@@ -187,7 +197,7 @@ pub(crate) fn command(text: &str) -> Html {
     wrap("code", text).into()
 }
 
-/// A paragraph.
+/// A paragraph of text or markup.
 pub(crate) fn paragraph(text: impl Into<Html>) -> Html {
     wrap("p", text).into()
 }
@@ -205,9 +215,10 @@ pub(crate) fn list<T: Into<Html>>(items: impl IntoIterator<Item = T>) -> Html {
 
 /// Pairs of what and how much, as a list of definitions.
 pub(crate) fn facts<T: Into<Html>>(pairs: impl IntoIterator<Item = (T, Html)>) -> Html {
-    let pair =
-        |(what, value): (T, Html)| wrap("div", Html::all([wrap("dt", what), wrap("dd", value)]));
-    tag("dl").class("facts").add_all(pairs.into_iter().map(pair)).into()
+    let pairs = pairs
+        .into_iter()
+        .map(|(what, value)| wrap("div", Html::all([wrap("dt", what), wrap("dd", value)])));
+    tag("dl").class("facts").add_all(pairs).into()
 }
 
 /// Up to so many names in a sentence: `a, b and 3 more`.

@@ -81,9 +81,18 @@ pub(crate) fn result(row: &Row) -> [Tag; 2] {
     };
     let values = wrap("td", levels.both(Figure::quantity)).class("num");
     let value = row.finding.estimate.value.to_string();
+    // Two levels have no median of their own to sort by; the estimate lies between them.
     let values = values.with("title", &levels.shares()).with("data-value", &value);
-    let ends = |it: &Figure| if it.interval.is_ok() { it.brackets() } else { "none".to_owned() };
-    [values, wrap("td", levels.both(ends)).class("interval")]
+    [
+        values,
+        wrap(
+            "td",
+            levels.both(|figure| {
+                if figure.interval.is_ok() { figure.brackets() } else { "none".to_owned() }
+            }),
+        )
+        .class("interval"),
+    ]
 }
 
 /// The label of a point, which leads to its workload's page.
@@ -92,28 +101,36 @@ fn point_link(view: &View, row: &Row) -> Html {
     let page = names::workload_page(view.finding.run.id, &point.workload);
     let to = format!("{page}.html#{}", anchors::of_point(point.index));
     let made = link(&to, row.label.as_str()).with("title", &point.name);
-    let metric = plumb_report::run::metric(row.finding);
-    let metric = if metric.is_empty() { metric } else { format!(" {metric}") };
+    let metric = match plumb_report::run::metric(row.finding).as_str() {
+        "" => String::new(),
+        metric => format!(" {metric}"),
+    };
     Html::from(made).and(metric).and(row.on_target())
 }
 
 pub(crate) fn reached(row: &Row) -> Tag {
     if let Some(levels) = &row.finding.levels {
-        let halves = [&levels.lower, &levels.upper].map(|it| it.estimate.relative_half_width());
+        let halves =
+            [&levels.lower, &levels.upper].map(|level| level.estimate.relative_half_width());
         let widest = halves.iter().copied().flatten().reduce(f64::max);
         let shown = halves.map(|half| half.map_or_else(|| "none".to_owned(), percent));
         return widest.map_or_else(nothing, |widest| number(widest, "", &shown.join(" or ")));
     }
-    let Some(reached) = row.finding.reached else { return nothing() };
-    let Some(shown) = row.finding.shown().relative_half_width() else { return nothing() };
+    let (Some(reached), Some(shown)) =
+        (row.finding.reached, row.finding.shown().relative_half_width())
+    else {
+        return nothing();
+    };
     let missed = row.finding.wanted.is_some_and(|wanted| reached > wanted);
     let made = number(shown, "", &percent(shown));
     if missed { made.add(tag("small").add(" above target").class("note")) } else { made }
 }
 
 fn cpu(row: &Row) -> Tag {
-    let total = row.finding.cpu.map(|cpu| cpu.total());
-    total.map_or_else(nothing, |share| number(share, "", &whole_percent(share)))
+    row.finding
+        .cpu
+        .map(|cpu| cpu.total())
+        .map_or_else(nothing, |share| number(share, "", &whole_percent(share)))
 }
 
 fn of_baseline(row: &Row) -> Tag {
@@ -128,7 +145,7 @@ pub(crate) fn own_flags(row: &Row) -> Html {
     flags(all)
 }
 
-/// Bytes of memory.
+/// A cell with the peak of a worker's resident memory.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub(crate) fn memory(row: &Row) -> Tag {
     row.finding.peak_memory_bytes.map_or_else(nothing, |bytes| amount(bytes as f64, "B"))

@@ -32,6 +32,7 @@ pub fn run_page(view: &View, sides: Vec<Chart>, links: &Links) -> Page {
     let mut page = Page::new(names::run_page(run), Kind::Run, title).at_run(view, None);
     page.add(wrap("h1", view.header.title.as_str()).add(" ").add(status(view)));
     page.add(answer(view, links));
+    // Only the chart of the whole run stands above the table, which answers more than the others do.
     let (whole, rest): (Vec<_>, Vec<_>) =
         charts::of_run(view).into_iter().partition(|chart| chart.id == charts::OVERVIEW);
     page.draw(whole.into_iter().chain(sides).collect());
@@ -53,7 +54,8 @@ fn status(view: &View) -> Html {
 
 /// Where, when and how it was measured.
 fn about(view: &View) -> Html {
-    let (header, run) = (&view.header, &view.finding.run);
+    let header = &view.header;
+    let run = &view.finding.run;
     let mut pairs: Vec<(Html, Html)> = Vec::new();
     for (place, target) in header.places.iter().zip(&view.finding.targets) {
         let page = names::machine_page(&target.machine.fingerprint, &target.host);
@@ -71,6 +73,7 @@ fn about(view: &View) -> Html {
     pairs.push((term("Prepared", "preparation"), prepared.into()));
     pairs.push(("Command".into(), command(&run.command.join(" "))));
     pairs.push((term("Run", "run"), command(&run.id.to_string())));
+    // Most runs have no load and no preparation, and results of other tools have no command.
     pairs.retain(|(_, value)| !value.is_empty());
     facts(pairs)
 }
@@ -103,31 +106,33 @@ fn sides(all: &[PointComparison], above: bool) -> Html {
         "Also changed",
     ];
     let mut table = DataTable::new(titles.into_iter().filter(|title| !title.is_empty()));
-    for it in all {
-        table.row(side(it, above));
+    for comparison in all {
+        table.row(side(comparison, above));
     }
     table.build()
 }
 
-fn side(it: &PointComparison, above: bool) -> Vec<Tag> {
-    let mut cells = vec![name(it.point.name.as_str())];
-    cells.extend(above.then(|| cell(it.first.name.as_str())));
-    cells.push(cell(verdict(&it.found.verdict)));
-    for (estimate, unit) in [(&it.found.ratio, ""), (&it.difference, it.unit.as_str())] {
+fn side(comparison: &PointComparison, above: bool) -> Vec<Tag> {
+    let mut cells = vec![name(comparison.point.name.as_str())];
+    cells.extend(above.then(|| cell(comparison.first.name.as_str())));
+    cells.push(cell(verdict(&comparison.found.verdict)));
+    for (estimate, unit) in
+        [(&comparison.found.ratio, ""), (&comparison.difference, comparison.unit.as_str())]
+    {
         match estimate {
             Some(estimate) => cells.extend(estimated(estimate, unit)),
             None => cells.extend([nothing(), nothing()]),
         }
     }
-    let pairs = it.found.by_pairs().map_or(0, |it| it.pairs);
+    let pairs = comparison.found.by_pairs().map_or(0, |pairs| pairs.pairs);
     cells.push(crate::parts::count(pairs));
-    cells.push(cell(looks_text(&it.found).unwrap_or_default()));
-    let remarks: Vec<&str> = it.found.remarks.iter().map(|it| it.words()).collect();
+    cells.push(cell(looks_text(&comparison.found).unwrap_or_default()));
+    let remarks: Vec<&str> = comparison.found.remarks.iter().map(|remark| remark.words()).collect();
     let rest = [
         Some(remarks.join(", ")).filter(|remarks| !remarks.is_empty()),
-        spread_text(it),
-        encryption_text(it),
-        covariates_text(&it.found.covariates),
+        spread_text(comparison),
+        encryption_text(comparison),
+        covariates_text(&comparison.found.covariates),
     ];
     cells.push(cell(list(rest.into_iter().flatten())));
     cells
@@ -155,8 +160,12 @@ fn unsupported(view: &View) -> Html {
         return Html::default();
     }
     let mut table = DataTable::new(["Point", "What is missing", "How to fix it"]);
-    for it in &view.finding.unsupported {
-        table.row([name(it.point.name.as_str()), cell(it.why.as_str()), cell(it.fix.as_str())]);
+    for unsupported in &view.finding.unsupported {
+        table.row([
+            name(unsupported.point.name.as_str()),
+            cell(unsupported.why.as_str()),
+            cell(unsupported.fix.as_str()),
+        ]);
     }
     heading("unsupported", "Not supported here").and(table.build())
 }
@@ -166,21 +175,20 @@ fn failed(view: &View) -> Html {
         return Html::default();
     }
     let mut table = DataTable::new(["Point", "What went wrong", "Invocations", "Last message"]);
-    for it in &view.finding.failed {
-        table.row(failure(it));
+    for failed in &view.finding.failed {
+        table.row(failure(failed));
     }
     heading("failed", "Failed").and(table.build())
 }
 
-fn failure(it: &Failure) -> [Tag; 4] {
-    let last = it.log.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let times = format!("{} of {}", it.times, it.of);
-    [name(it.point.name.as_str()), cell(it.why.as_str()), cell(times), cell(last)]
+fn failure(failed: &Failure) -> [Tag; 4] {
+    let last = failed.log.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let times = format!("{} of {}", failed.times, failed.of);
+    [name(failed.point.name.as_str()), cell(failed.why.as_str()), cell(times), cell(last)]
 }
 
 fn not_reached(view: &View) -> Html {
-    let names = view.finding.not_reached.iter().map(|point| point.name.as_str());
-    let names = list(names);
+    let names = list(view.finding.not_reached.iter().map(|point| point.name.as_str()));
     if names.is_empty() { names } else { heading("not-reached", "Not reached").and(names) }
 }
 
@@ -192,6 +200,6 @@ fn next(view: &View) -> Html {
         (format!("plumb export {run} --format samples-csv"), "writes every sample"),
         (format!("plumb compare OTHER {run}"), "compares it with another run"),
     ];
-    let line = |(typed, does): &(String, &str)| command(typed).and(" ").and(*does);
-    heading("next", "On a terminal").and(list(lines.iter().map(line)))
+    heading("next", "On a terminal")
+        .and(list(lines.iter().map(|(typed, does)| command(typed).and(" ").and(*does))))
 }

@@ -13,6 +13,7 @@ pub struct Search(Vec<[String; 3]>);
 impl Search {
     /// Adds a page by its title and what it is about.
     pub fn add(&mut self, title: &str, page: &str, kind: &str) {
+        // Titles hold labels and commands, which may hold anything.
         self.0.push([clean(title), format!("{page}.html"), kind.to_owned()]);
     }
 
@@ -24,7 +25,7 @@ impl Search {
         }
     }
 
-    /// `data/search.js`.
+    /// The text of `data/search.js`.
     #[must_use]
     pub fn render(&self) -> String {
         call("search", &[&in_script(&self.0)])

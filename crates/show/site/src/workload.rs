@@ -57,20 +57,28 @@ fn points<'r>(rows: &[&'r Row]) -> Vec<&'r PointFacts> {
 
 /// What each point gave, in sentences.
 fn answer(view: &View, rows: &[&Row]) -> Html {
-    let line = |row: &&&Row| {
-        let name = link(&format!("#{}", anchors::of_result(row)), row.label.as_str());
-        let change = since(view, row);
-        let verdict = change.map(|it| {
-            Html::text("; ")
-                .and(crate::parts::verdict(&it.verdict))
-                .and(" since the last comparable run")
-        });
-        let flags = own_flags(row);
-        let flags = if flags.is_empty() { flags } else { Html::text("; ").and(flags) };
-        Html::from(name).and(": ").and(row.result()).and(verdict.unwrap_or_default()).and(flags)
-    };
     let primary: Vec<&&Row> = rows.iter().filter(|row| row.finding.primary).collect();
-    wrap("section", list(primary.iter().map(line))).class("answer").into()
+    wrap(
+        "section",
+        list(primary.iter().map(|row| {
+            let name = link(&format!("#{}", anchors::of_result(row)), row.label.as_str());
+            let change = since(view, row);
+            let verdict = change.map(|comparison| {
+                Html::text("; ")
+                    .and(crate::parts::verdict(&comparison.verdict))
+                    .and(" since the last comparable run")
+            });
+            let mut line =
+                Html::from(name).and(": ").and(row.result()).and(verdict.unwrap_or_default());
+            let flags = own_flags(row);
+            if !flags.is_empty() {
+                line = line.and("; ").and(flags);
+            }
+            line
+        })),
+    )
+    .class("answer")
+    .into()
 }
 
 fn results(view: &View, rows: &[&Row]) -> Html {
@@ -92,6 +100,7 @@ fn results(view: &View, rows: &[&Row]) -> Html {
         "History".into(),
     ];
     if view.finding.since_last.is_some() {
+        // Before the flags, as its cell is.
         titles.insert(5, term("Since the last run", "verdict"));
     }
     let mut table = DataTable::new(titles);
@@ -110,17 +119,10 @@ fn results(view: &View, rows: &[&Row]) -> Html {
         }
         cells.push(cell(own_flags(row)));
         cells.extend([count(finding.invocations), count(finding.samples), left_out(row)]);
-        let share = |of: fn(&plumb_analysis::CpuShares) -> f64| {
-            finding
-                .cpu
-                .as_ref()
-                .map(of)
-                .map_or_else(nothing, |share| number(share, "", &whole_percent(share)))
-        };
         cells.extend([
-            share(|cpu| cpu.user),
-            share(|cpu| cpu.system),
-            share(|cpu| cpu.iowait),
+            share(finding.cpu.map(|cpu| cpu.user)),
+            share(finding.cpu.map(|cpu| cpu.system)),
+            share(finding.cpu.map(|cpu| cpu.iowait)),
             memory(row),
         ]);
         cells.push(cell(finding.stop.map_or("", StopReason::word)));
@@ -130,8 +132,14 @@ fn results(view: &View, rows: &[&Row]) -> Html {
     heading("results", "Results").and(table.build())
 }
 
+/// A share of wall time; an empty cell if it was not measured.
+fn share(of_time: Option<f64>) -> Tag {
+    of_time.map_or_else(nothing, |share| number(share, "", &whole_percent(share)))
+}
+
 fn left_out(row: &Row) -> Tag {
-    let (discarded, class) = (row.finding.discarded, &row.finding.warmup);
+    let discarded = row.finding.discarded;
+    let class = &row.finding.warmup;
     let text =
         if class.is_empty() { discarded.to_string() } else { format!("{discarded} ({class})") };
     #[expect(clippy::cast_precision_loss, reason = "a count to be sorted by")]
@@ -141,6 +149,7 @@ fn left_out(row: &Row) -> Tag {
 /// Where a metric's series is shown over its runs; quantiles of distributions have none.
 fn history(view: &View, row: &Row) -> Html {
     let target = view.finding.targets.get(row.finding.target);
+    // A quantile is named with a blank (`latency p99`), and only its distribution is a series.
     let (Some(target), false) = (target, row.finding.metric.contains(' ')) else {
         return Html::default();
     };
@@ -150,13 +159,16 @@ fn history(view: &View, row: &Row) -> Html {
 
 fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
     let of_point = rows.iter().find(|row| row.finding.point.index == point.index);
-    let settings = point.parameters.iter().map(|it| {
-        let by_default = if it.default { " (default)" } else { "" };
-        (Html::text(&it.name), Html::text(&format!("{}{by_default}", it.value)))
-    });
-    let mut pairs: Vec<(Html, Html)> = settings.collect();
-    let labels = point.labels.iter().map(|(name, value)| format!("{name}={value}"));
-    let labels: Vec<String> = labels.collect();
+    let mut pairs: Vec<(Html, Html)> = point
+        .parameters
+        .iter()
+        .map(|parameter| {
+            let by_default = if parameter.default { " (default)" } else { "" };
+            (Html::text(&parameter.name), Html::text(&format!("{}{by_default}", parameter.value)))
+        })
+        .collect();
+    let labels: Vec<String> =
+        point.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
     if !labels.is_empty() {
         pairs.push(("Labels".into(), labels.join(" ").into()));
     }
@@ -182,12 +194,15 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
             baseline.map(|text| (term("Of the expected value", "expectation"), text.into())),
         );
     }
-    let all = view.finding.results.iter().filter(|it| it.point.index == point.index);
-    let flags: Vec<String> = all
-        .flat_map(|it| &it.flags)
+    let mut flags: Vec<String> = view
+        .finding
+        .results
+        .iter()
+        .filter(|result| result.point.index == point.index)
+        .flat_map(|result| &result.flags)
         .map(|flag| format!("{}: {}", flag.flag.word(), flag.why))
         .collect();
-    let mut flags = flags;
+    // Each metric of the point carries the flags that concern all of it.
     flags.sort();
     flags.dedup();
     heading(&anchors::of_point(point.index), point.name.as_str()).and(facts(pairs)).and(list(flags))
@@ -196,14 +211,16 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
 /// The invocations that failed, do not count, or had something else run beside.
 fn odd(record: &RunRecord, rows: &[&Row]) -> Html {
     let points = points(rows);
-    let of = |it: &&InvocationRecord| {
-        it.role == Role::Workload && points.iter().any(|point| point.index == it.point)
-    };
-    let all: Vec<&InvocationRecord> = record.invocations.iter().filter(of).collect();
+    let all: Vec<&InvocationRecord> = record
+        .invocations
+        .iter()
+        .filter(|invocation| invocation.role == Role::Workload)
+        .filter(|invocation| points.iter().any(|point| point.index == invocation.point))
+        .collect();
     let what: Vec<(usize, &InvocationRecord, String)> = all
         .iter()
         .enumerate()
-        .filter_map(|(n, it)| Some((n, *it, out_of_the_ordinary(it)?)))
+        .filter_map(|(n, invocation)| Some((n, *invocation, out_of_the_ordinary(invocation)?)))
         .collect();
     let of_all = counted(all.len(), "invocation", "invocations");
     let head = heading("invocations", "Unusual invocations");
@@ -213,11 +230,11 @@ fn odd(record: &RunRecord, rows: &[&Row]) -> Html {
         )));
     }
     let mut table = DataTable::new(["Invocation", "Point", "Round", "Samples", "What happened"]);
-    for (n, it, why) in what.iter().take(MOST_ODD) {
+    for (n, invocation, why) in what.iter().take(MOST_ODD) {
         let point = record
             .plan
             .points
-            .get(it.point)
+            .get(invocation.point)
             .map(plumb_model::PlannedPoint::name)
             .unwrap_or_default();
         #[expect(clippy::cast_precision_loss, reason = "a count to be sorted by")]
@@ -225,26 +242,29 @@ fn odd(record: &RunRecord, rows: &[&Row]) -> Html {
         table.row([
             number,
             cell(point),
-            count(it.round as usize),
-            count(it.samples.len()),
+            count(invocation.round as usize),
+            count(invocation.samples.len()),
             cell(why.as_str()),
         ]);
     }
-    let rest = what.len().saturating_sub(MOST_ODD);
-    let rest =
-        if rest > 0 { format!(" The table lists the first {MOST_ODD}.") } else { String::new() };
+    let rest = if what.len() > MOST_ODD {
+        format!(" The table lists the first {MOST_ODD}.")
+    } else {
+        String::new()
+    };
     head.and(paragraph(format!("{} of {of_all}.{rest}", what.len()))).and(table.build())
 }
 
-fn out_of_the_ordinary(it: &InvocationRecord) -> Option<String> {
-    let ended = match it.end.as_ref().map(|end| &end.outcome) {
+fn out_of_the_ordinary(invocation: &InvocationRecord) -> Option<String> {
+    let ended = match invocation.end.as_ref().map(|end| &end.outcome) {
         Some(Outcome::Done) => None,
         Some(Outcome::Failed(why)) => Some(format!("failed: {why}")),
         Some(Outcome::Unsupported { why, .. }) => Some(format!("unsupported: {why}")),
         None => Some("interrupted".to_owned()),
     };
-    let excluded = it.excluded_by.as_ref().map(|rule| format!("excluded: {rule}"));
-    let beside = it.interference.iter().map(|found| format!("{}: {}", found.rule, found.evidence));
+    let excluded = invocation.excluded_by.as_ref().map(|rule| format!("excluded: {rule}"));
+    let beside =
+        invocation.interference.iter().map(|found| format!("{}: {}", found.rule, found.evidence));
     let all: Vec<String> = ended.into_iter().chain(excluded).chain(beside).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
@@ -254,14 +274,15 @@ fn closing(view: &View, workload: &str) -> Html {
     let line = command(&format!("plumb explain {workload}"))
         .and(" shows how it measures and how it can mislead.");
     let all = workloads(view);
-    let place = all.iter().position(|it| *it == workload).unwrap_or(0);
-    let beside = [(place.checked_sub(1), "Before: "), (place.checked_add(1), "After: ")];
-    let beside = beside.into_iter().filter_map(|(place, word)| {
-        let other = *all.get(place?)?;
-        let page = format!("{}.html", names::workload_page(run, other));
-        Some(Html::text(word).and(link(&page, other)))
-    });
-    paragraph(line).and(list(beside))
+    let place = all.iter().position(|other| *other == workload).unwrap_or(0);
+    let neighbours = [(place.checked_sub(1), "Before: "), (place.checked_add(1), "After: ")]
+        .into_iter()
+        .filter_map(|(place, word)| {
+            let other = *all.get(place?)?;
+            let page = format!("{}.html", names::workload_page(run, other));
+            Some(Html::text(word).and(link(&page, other)))
+        });
+    paragraph(line).and(list(neighbours))
 }
 
 /// The workloads that a run has results of, each once.

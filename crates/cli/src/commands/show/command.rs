@@ -3,14 +3,12 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_report::charts::charts_of_run;
 use plumb_report::{View, in_words, json, markdown, scorecard};
 use plumb_text::Terminal;
 
 use crate::commands::show::list::list;
 use crate::commands::show::machine::machine;
 use crate::commands::show::monitors::counted;
-use crate::commands::show::plots::plots;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::reading::closing::closing;
@@ -23,7 +21,6 @@ use crate::ui::Ui;
 #[command(after_help = "Examples:
   plumb show                          the scorecard of the last run
   plumb show last~1 --in-words        describe the run before it in sentences
-  plumb show --plots                  the points of the last run as box plots, side by side
   plumb show --machine                this machine now: its parts and its settings
   plumb show --machine last           the machine as the last run found it
   plumb show --machine last~1 last    what changed on the machine between two runs
@@ -39,9 +36,6 @@ pub struct ShowArgs {
     /// Show what monitors counted per second instead of results; --all shows every counter
     #[arg(long, conflicts_with_all = ["in_words", "runs", "format", "machine"])]
     monitors: bool,
-    /// Show box plots of every point instead of results; `plumb report --chart` draws all other charts
-    #[arg(long, conflicts_with_all = ["in_words", "runs", "format", "machine", "monitors"])]
-    plots: bool,
     /// Describe the run in sentences
     #[arg(long, conflicts_with = "format")]
     in_words: bool,
@@ -84,10 +78,6 @@ fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     let mut finding = plumb_query::of_run(&store, &record)?;
-    if args.plots {
-        ui.out(&plots(&charts_of_run(&finding, &record), args.all, ui)?);
-        return Ok(Exit::Fine);
-    }
     finding.since_last = plumb_query::since_last(&store, &record, &finding)?;
     let view = View::new(&finding);
     let format = if ui.wants_json() { OutputFormat::Json } else { args.format };

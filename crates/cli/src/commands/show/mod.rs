@@ -4,6 +4,5 @@ mod command;
 mod list;
 mod machine;
 mod monitors;
-mod plots;
 
 pub use command::ShowArgs;

@@ -46,7 +46,12 @@ impl Frame<'_> {
         }
     }
 
-    /// How far it is from one category to the next; where there are none, so that so many fit side by side.
+    /// A point in the picture from its values on both axes.
+    pub(super) fn point(&self, x: f64, y: f64) -> (f64, f64) {
+        (self.at(Along::X, x), self.at(Along::Y, y))
+    }
+
+    /// How far it is from one category to the next; without categories, the width at which so many marks fit.
     pub(super) fn slot(&self, along: Along, marks: usize) -> f64 {
         let axis = self.axis(along);
         let length = match along {

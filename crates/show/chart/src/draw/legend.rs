@@ -26,12 +26,14 @@ pub(super) fn legend(
     if chart.groups.is_empty() {
         return y;
     }
-    let (mut x, mut y) = (EDGE, y + 6.0);
+    let mut x = EDGE;
+    let mut y = y + 6.0;
     for (index, (group, appearance)) in chart.groups.iter().zip(appearances).enumerate() {
         let name = font.clip(&group.name, TEXT, WIDTH - 2.0 * EDGE - SWATCH);
         let width = SWATCH + font.width(&name, TEXT) + GAP;
         if x > EDGE && x + width - GAP > WIDTH - EDGE {
-            (x, y) = (EDGE, y + TEXT * LEADING);
+            x = EDGE;
+            y += TEXT * LEADING;
         }
         swatch(picture, chart, index, appearance, [x, y - 4.0]);
         picture.words(x + SWATCH, y, &name, TEXT, Anchor::Start, INK);
@@ -47,17 +49,22 @@ fn swatch(
     appearance: &Appearance,
     [x, y]: [f64; 2],
 ) {
-    let marks = || chart.layers.iter().filter(|it| it.group == Some(group)).map(|it| &it.mark);
-    let is_area = |it: &Mark| {
+    let marks: Vec<&Mark> = chart
+        .layers
+        .iter()
+        .filter(|layer| layer.group == Some(group))
+        .map(|layer| &layer.mark)
+        .collect();
+    // A group may have several kinds of marks; the swatch lays them over each other as the chart does.
+    let area = [x, y - 5.0, x + 20.0, y + 5.0];
+    if marks.iter().any(|mark| matches!(mark, Mark::Bars { .. })) {
+        filled(picture, area, appearance, 0.85, "");
+    } else if marks.iter().any(|mark| {
         matches!(
-            it,
+            mark,
             Mark::Bars { .. } | Mark::Band { .. } | Mark::Spans { .. } | Mark::Boxes { .. }
         )
-    };
-    let area = [x, y - 5.0, x + 20.0, y + 5.0];
-    if marks().any(|it| matches!(it, Mark::Bars { .. })) {
-        filled(picture, area, appearance, 0.85, "");
-    } else if marks().any(is_area) {
+    }) {
         picture.rectangle(
             area,
             paint(appearance.colour, 0.2),
@@ -65,12 +72,13 @@ fn swatch(
             "",
         );
     }
-    let is_line =
-        |it: &Mark| matches!(it, Mark::Line { .. } | Mark::Rules { .. } | Mark::Intervals { .. });
-    if marks().any(is_line) {
+    if marks
+        .iter()
+        .any(|mark| matches!(mark, Mark::Line { .. } | Mark::Rules { .. } | Mark::Intervals { .. }))
+    {
         picture.line([x, y, x + 20.0, y], stroke(appearance.colour, 1.6, appearance.dash));
     }
-    if marks().any(|it| matches!(it, Mark::Dots { .. } | Mark::Intervals { .. })) {
+    if marks.iter().any(|mark| matches!(mark, Mark::Dots { .. } | Mark::Intervals { .. })) {
         symbol(picture, x + 10.0, y, 4.0, appearance, "");
     }
 }
@@ -88,6 +96,7 @@ pub(super) fn bar(picture: &mut Picture, font: &Font, chart: &Chart, [x, top, bo
     for step in 0..steps {
         let share = 1.0 - (f64::from(step) + 0.5) / f64::from(steps);
         let y = top + f64::from(step) * each;
+        // Half a unit of overlap: anti-aliasing would show a seam between two steps.
         picture.rectangle([x, y, x + 14.0, y + each + 0.5], paint(shade(share), 1.0), None, "");
     }
     for (y, value) in [(top + TEXT, axis.high), (bottom, axis.low)] {

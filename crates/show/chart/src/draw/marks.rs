@@ -3,14 +3,15 @@
 use super::frame::{Frame, SMALL, TEXT};
 use super::symbol::{drawn, filled, outline, shade, symbol};
 use crate::appearance::{Appearance, NONE};
-use crate::chart::{Along, Layer, Mark, Scale};
+use crate::chart::{Along, Mark, Scale};
 use crate::font::Font;
 use crate::picture::{Anchor, INK, PAPER, Picture, Shape, Step, paint, stroke};
 use crate::ticks::brief;
 
-/// More lines across than this are numbered, and told below.
-const TOLD_BELOW: usize = 1;
-/// Draws all layers; gives back what is told below them.
+/// More vertical rules than this are numbered, with their texts below the chart: next to the rules they would overlap.
+const MOST_UNNUMBERED: usize = 1;
+
+/// Draws all layers; gives back the texts of numbered rules, which stand below the chart.
 pub(super) fn marks(
     picture: &mut Picture,
     font: &Font,
@@ -18,19 +19,23 @@ pub(super) fn marks(
     appearances: &[Appearance],
 ) -> Vec<String> {
     let mut footnotes: Vec<String> = Vec::new();
-    let rules = |layer: &&Layer| matches!(layer.mark, Mark::Rules { along: Along::X, .. });
-    let across: usize = frame.chart.layers.iter().filter(rules).map(|it| it.mark.len()).sum();
+    let vertical_rules: usize = frame
+        .chart
+        .layers
+        .iter()
+        .filter(|layer| matches!(layer.mark, Mark::Rules { along: Along::X, .. }))
+        .map(|layer| layer.mark.len())
+        .sum();
     for layer in &frame.chart.layers {
         let appearance = layer.group.and_then(|group| appearances.get(group)).unwrap_or(&NONE);
         match &layer.mark {
             Mark::Rules { along, at, tips } => {
-                let numbered = across > TOLD_BELOW && *along == Along::X;
-                let told = numbered.then_some(&mut footnotes);
-                rules_across(picture, frame, appearance, *along, at, tips, told);
+                let is_numbered = vertical_rules > MOST_UNNUMBERED && *along == Along::X;
+                let texts = is_numbered.then_some(&mut footnotes);
+                rules_across(picture, frame, appearance, *along, at, tips, texts);
             }
             Mark::Spans { along, from, to, share, tips } => {
-                let rows = from.iter().zip(to).zip(share).zip(tips);
-                rows.for_each(|(((from, to), share), tip)| {
+                from.iter().zip(to).zip(share).zip(tips).for_each(|(((from, to), share), tip)| {
                     span(picture, frame, appearance, *along, (*from, *to, *share), tip);
                 });
             }
@@ -82,7 +87,8 @@ fn turned(along: Along, value: f64, place: f64) -> (f64, f64) {
 
 /// A line from one point to another, both given along and across.
 fn stretch(along: Along, from: (f64, f64), to: (f64, f64)) -> [f64; 4] {
-    let ((x0, y0), (x1, y1)) = (turned(along, from.0, from.1), turned(along, to.0, to.1));
+    let (x0, y0) = turned(along, from.0, from.1);
+    let (x1, y1) = turned(along, to.0, to.1);
     [x0, y0, x1, y1]
 }
 
@@ -92,9 +98,8 @@ fn boxes(picture: &mut Picture, frame: &Frame, appearance: &Appearance, mark: &M
     let thin = stroke(appearance.colour, 1.0, &[]);
     for row in 0..at.len() {
         let middle = frame.at(across(*along), at[row]);
-        let value = |value: f64| frame.at(*along, value);
         let [low, q1, median, q3, high] =
-            [low, q1, median, q3, high].map(|column| value(column[row]));
+            [low, q1, median, q3, high].map(|column| frame.at(*along, column[row]));
         for (from, to) in [(low, q1), (q3, high)] {
             picture.line(stretch(*along, (from, middle), (to, middle)), thin);
         }
@@ -119,16 +124,15 @@ fn dots(
     tips: &[String],
 ) {
     let radius = if x.len() > 600 { 1.6 } else { 2.4 };
-    let place = |(x, y): (&f64, &f64)| (frame.at(Along::X, *x), frame.at(Along::Y, *y));
-    let told = |tip: &&String| !tip.is_empty();
-    if tips.iter().any(|tip| told(&tip)) {
-        for ((x, y), tip) in x.iter().zip(y).map(place).zip(tips) {
+    let points = x.iter().zip(y).map(|(x, y)| frame.point(*x, *y));
+    if tips.iter().any(|tip| !tip.is_empty()) {
+        for ((x, y), tip) in points.zip(tips) {
             symbol(picture, x, y, radius, appearance, tip);
         }
         return;
     }
-    let steps: Vec<Step> =
-        x.iter().zip(y).map(place).flat_map(|(x, y)| outline(x, y, radius, appearance)).collect();
+    // Dots without tips share one outline: an element each would make the file several times as long.
+    let steps: Vec<Step> = points.flat_map(|(x, y)| outline(x, y, radius, appearance)).collect();
     let (fill, stroke) = drawn(appearance, 0.45);
     picture.shapes.push(Shape::Outline { steps, fill, stroke, tip: String::new() });
 }
@@ -144,8 +148,9 @@ fn interval(
 ) {
     let middle = frame.at(across(along), at);
     let pen = stroke(appearance.colour, 1.8, &[]);
-    let value = |end: Option<f64>| end.map(|end| frame.at(along, end));
-    let (low, estimate, high) = (value(low), value(estimate), value(high));
+    let [low, estimate, high] =
+        [low, estimate, high].map(|value| value.map(|value| frame.at(along, value)));
+    // A missing end is open: the line stops at the estimate and has no cap there.
     if let Some((from, to)) = low.or(estimate).zip(high.or(estimate)) {
         picture.line(stretch(along, (from, middle), (to, middle)), pen);
     }
@@ -172,6 +177,7 @@ fn line(
         let x = frame.at(Along::X, *x);
         let y = y.map(|y| frame.at(Along::Y, y));
         match (before, y) {
+            // A step keeps the old value until the new place.
             (Some(held), Some(y)) => {
                 drawn.extend(steps.then_some(Step::Line(x, held)));
                 drawn.push(Step::Line(x, y));
@@ -192,9 +198,14 @@ fn band(
     low: &[f64],
     high: &[f64],
 ) {
-    let at = |x: &f64, y: &f64| Step::Line(frame.at(Along::X, *x), frame.at(Along::Y, *y));
-    let mut steps: Vec<Step> = x.iter().zip(high).map(|(x, y)| at(x, y)).collect();
-    steps.extend(x.iter().zip(low).rev().map(|(x, y)| at(x, y)));
+    // One outline: along the upper line, and back along the lower one.
+    let upper = x.iter().zip(high);
+    let lower = x.iter().zip(low).rev();
+    let mut steps: Vec<Step> = upper
+        .chain(lower)
+        .map(|(x, y)| frame.point(*x, *y))
+        .map(|(x, y)| Step::Line(x, y))
+        .collect();
     if let Some(Step::Line(x, y)) = steps.first().copied() {
         steps[0] = Step::Move(x, y);
         steps.push(Step::Close);
@@ -212,7 +223,8 @@ fn bar(
     half: f64,
 ) {
     let middle = frame.at(across(along), at);
-    let (from, to) = (frame.at(along, from), frame.at(along, to));
+    let from = frame.at(along, from);
+    let to = frame.at(along, to);
     let [x0, y0, x1, y1] = stretch(along, (from, middle - half), (to, middle + half));
     let area = [x0.min(x1), y0.min(y1), x0.max(x1), y0.max(y1)];
     filled(picture, area, appearance, 0.85, "");
@@ -222,7 +234,8 @@ fn cells(picture: &mut Picture, font: &Font, frame: &Frame, x: &[f64], y: &[f64]
     let Some(axis) = &frame.chart.colour else { return };
     let half = [frame.slot(Along::X, 1) / 2.0 - 1.0, frame.slot(Along::Y, 1) / 2.0 - 1.0];
     for ((x, y), value) in x.iter().zip(y).zip(value) {
-        let (x, y) = (frame.at(Along::X, *x), frame.at(Along::Y, *y));
+        let x = frame.at(Along::X, *x);
+        let y = frame.at(Along::Y, *y);
         let share = axis.share(*value);
         let area = [x - half[0], y - half[1], x + half[0], y + half[1]];
         picture.rectangle(area, paint(shade(share), 1.0), None, "");
@@ -239,7 +252,7 @@ fn rules_across(
     along: Along,
     at: &[f64],
     tips: &[String],
-    mut told: Option<&mut Vec<String>>,
+    mut footnotes: Option<&mut Vec<String>>,
 ) {
     for (at, tip) in at.iter().zip(tips) {
         let place = frame.at(along, *at);
@@ -248,9 +261,9 @@ fn rules_across(
             Along::Y => [frame.left, place, frame.right, place],
         };
         picture.line(ends, stroke(appearance.colour, 1.4, appearance.dash));
-        if let Some(told) = &mut told {
-            let number = told.len() + 1;
-            told.push(format!("{number}: {tip}"));
+        if let Some(footnotes) = &mut footnotes {
+            let number = footnotes.len() + 1;
+            footnotes.push(format!("{number}: {tip}"));
             picture.words(
                 place,
                 frame.top - 2.0,
@@ -272,16 +285,17 @@ fn span(
     tip: &str,
 ) {
     let axis = frame.axis(along);
-    let end = |value: f64| match axis.scale {
+    // A span may reach beyond what is drawn, as interference before the first sample does.
+    let [from, to] = [from, to].map(|value| match axis.scale {
         Scale::Band => frame.at(along, value),
         _ => frame.at(along, value.clamp(axis.low, axis.high)),
-    };
-    let (from, to, share) = (end(from), end(to), share.clamp(0.0, 1.0));
+    });
+    let share = share.clamp(0.0, 1.0);
     let area = match along {
         Along::X => [from, frame.bottom - share * (frame.bottom - frame.top), to, frame.bottom],
         Along::Y => [frame.left, to, frame.left + share * (frame.right - frame.left), from],
     };
-    let (fill, edge) =
-        (paint(appearance.colour, 0.12), stroke(appearance.colour, 0.8, &[2.0, 3.0]));
+    let fill = paint(appearance.colour, 0.12);
+    let edge = stroke(appearance.colour, 0.8, &[2.0, 3.0]);
     picture.rectangle(area, fill, edge, tip);
 }

@@ -10,6 +10,7 @@ const SHADES: [[f64; 3]; 2] = [[241.0, 246.0, 252.0], [13.0, 63.0, 122.0]];
 pub(super) fn drawn(appearance: &Appearance, opacity: f64) -> (Option<Paint>, Option<Stroke>) {
     let is_open =
         matches!(appearance.symbol, Symbol::Plus | Symbol::Times | Symbol::Star | Symbol::Wye);
+    // An open symbol has no area to fill: it is all stroke.
     if is_open {
         return (None, stroke(appearance.colour, 1.6, &[]));
     }
@@ -18,7 +19,7 @@ pub(super) fn drawn(appearance: &Appearance, opacity: f64) -> (Option<Paint>, Op
     (fill, appearance.hollow.then(|| stroke(appearance.colour, 1.4, &[])).flatten())
 }
 
-/// One symbol.
+/// Draws one symbol around a point, with what is shown when it is pointed at.
 pub(super) fn symbol(
     picture: &mut Picture,
     x: f64,
@@ -33,31 +34,38 @@ pub(super) fn symbol(
 }
 
 pub(super) fn outline(x: f64, y: f64, r: f64, appearance: &Appearance) -> Vec<Step> {
-    let polygon = |points: &[(f64, f64)]| {
-        let mut steps: Vec<Step> =
-            points.iter().map(|(dx, dy)| Step::Line(x + r * dx, y + r * dy)).collect();
-        if let Some(Step::Line(x, y)) = steps.first().copied() {
-            steps[0] = Step::Move(x, y);
-        }
-        steps.push(Step::Close);
-        steps
-    };
-    let rays = |ends: &[(f64, f64)]| {
-        let ray = |(dx, dy): &(f64, f64)| [Step::Move(x, y), Step::Line(x + r * dx, y + r * dy)];
-        ends.iter().flat_map(ray).collect()
-    };
+    // The corners reach between 0.9 and 1.3 radii, so that symbols of one radius look equally large.
+    let centre = (x, y);
     match appearance.symbol {
         Symbol::Circle => vec![Step::Circle(x, y, r)],
-        Symbol::Square => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
-        Symbol::Triangle => polygon(&[(0.0, -1.15), (1.1, 0.85), (-1.1, 0.85)]),
-        Symbol::Diamond => polygon(&[(0.0, -1.3), (1.0, 0.0), (0.0, 1.3), (-1.0, 0.0)]),
-        Symbol::Plus => rays(&[(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)]),
-        Symbol::Times => rays(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
+        Symbol::Square => polygon(centre, r, &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
+        Symbol::Triangle => polygon(centre, r, &[(0.0, -1.15), (1.1, 0.85), (-1.1, 0.85)]),
+        Symbol::Diamond => polygon(centre, r, &[(0.0, -1.3), (1.0, 0.0), (0.0, 1.3), (-1.0, 0.0)]),
+        Symbol::Plus => rays(centre, r, &[(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)]),
+        Symbol::Times => rays(centre, r, &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
         Symbol::Star => {
-            rays(&[(0.0, -1.3), (1.2, -0.4), (0.75, 1.05), (-0.75, 1.05), (-1.2, -0.4)])
+            rays(centre, r, &[(0.0, -1.3), (1.2, -0.4), (0.75, 1.05), (-0.75, 1.05), (-1.2, -0.4)])
         }
-        Symbol::Wye => rays(&[(0.0, 1.3), (1.1, -0.7), (-1.1, -0.7)]),
+        Symbol::Wye => rays(centre, r, &[(0.0, 1.3), (1.1, -0.7), (-1.1, -0.7)]),
     }
+}
+
+/// A closed outline through points that are given in radii from a centre.
+fn polygon((x, y): (f64, f64), r: f64, corners: &[(f64, f64)]) -> Vec<Step> {
+    let mut steps: Vec<Step> =
+        corners.iter().map(|(dx, dy)| Step::Line(x + r * dx, y + r * dy)).collect();
+    if let Some(Step::Line(x, y)) = steps.first().copied() {
+        steps[0] = Step::Move(x, y);
+    }
+    steps.push(Step::Close);
+    steps
+}
+
+/// Lines from a centre to points that are given in radii from it.
+fn rays((x, y): (f64, f64), r: f64, ends: &[(f64, f64)]) -> Vec<Step> {
+    ends.iter()
+        .flat_map(|(dx, dy)| [Step::Move(x, y), Step::Line(x + r * dx, y + r * dy)])
+        .collect()
 }
 
 /// A rectangle with its group's hatching.
@@ -75,7 +83,8 @@ pub(super) fn filled(
         tip,
     );
     let [x0, y0, x1, y1] = area;
-    let (width, height) = (x1 - x0, y1 - y0);
+    let width = x1 - x0;
+    let height = y1 - y0;
     // Lines from the lower to the upper edge, or the other way round, cut at the sides.
     let rising = match appearance.hatch % 3 {
         0 => return,
@@ -85,12 +94,16 @@ pub(super) fn filled(
     let mut steps: Vec<Step> = Vec::new();
     let mut begin = -height;
     while begin < width {
-        let cut = |along: f64| (along - begin).clamp(0.0, height);
-        let (from, to) = (begin.max(0.0), (begin + height).min(width));
-        let y = |along: f64| if rising { y1 - cut(along) } else { y0 + cut(along) };
+        let from = begin.max(0.0);
+        let to = (begin + height).min(width);
+        // At 45°, a line that is so far along has come as far up or down.
+        let [(x_from, y_from), (x_to, y_to)] = [from, to].map(|along| {
+            let cut = (along - begin).clamp(0.0, height);
+            (x0 + along, if rising { y1 - cut } else { y0 + cut })
+        });
         if to > from {
-            steps.push(Step::Move(x0 + from, y(from)));
-            steps.push(Step::Line(x0 + to, y(to)));
+            steps.push(Step::Move(x_from, y_from));
+            steps.push(Step::Line(x_to, y_to));
         }
         begin += 7.0;
     }
@@ -100,7 +113,7 @@ pub(super) fn filled(
 /// From light to dark.
 pub(super) fn shade(share: f64) -> Colour {
     let [light, dark] = SHADES;
-    let part = |index: usize| {
+    [0, 1, 2].map(|index: usize| {
         let value = light[index] + (dark[index] - light[index]) * share.clamp(0.0, 1.0);
         #[expect(
             clippy::cast_possible_truncation,
@@ -109,6 +122,5 @@ pub(super) fn shade(share: f64) -> Colour {
         )]
         let value = value.round() as u8;
         value
-    };
-    [part(0), part(1), part(2)]
+    })
 }

@@ -20,7 +20,8 @@ impl Canvas {
 
     /// Where nothing stands yet.
     pub(super) fn put_behind(&mut self, x: usize, y: usize, sign: char, style: Style) {
-        let is_free = self.cells.get(y).and_then(|row| row.get(x)).is_some_and(|it| it.0 == ' ');
+        let is_free =
+            self.cells.get(y).and_then(|row| row.get(x)).is_some_and(|cell| cell.0 == ' ');
         if is_free {
             self.put(x, y, sign, style);
         }
@@ -29,11 +30,16 @@ impl Canvas {
     /// A row after what stands before it.
     pub(super) fn row(&self, y: usize, before: Line, terminal: &Terminal) -> String {
         let cells = self.cells.get(y).map_or(&[][..], Vec::as_slice);
-        let used = cells.iter().rposition(|it| it.0 != ' ').map_or(0, |last| last + 1);
+        let used = cells.iter().rposition(|cell| cell.0 != ' ').map_or(0, |last| last + 1);
+        // Neighbours of one style share one escape sequence: a row of single cells would be ten times as long.
         let parts = cells[..used].chunk_by(|a, b| a.1 == b.1);
-        let line = parts.fold(before, |line, part| {
-            line.and(part[0].1, &part.iter().map(|it| it.0).collect::<String>())
-        });
-        line.render(terminal.colour).trim_end().to_owned() + "\n"
+        parts
+            .fold(before, |line, part| {
+                line.and(part[0].1, &part.iter().map(|cell| cell.0).collect::<String>())
+            })
+            .render(terminal.colour)
+            .trim_end()
+            .to_owned()
+            + "\n"
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn sign(chart: &Chart, layer: &Layer) -> char {
 
 pub(super) fn sign_of(chart: &Chart, group: usize) -> char {
     const PLAIN: [char; 8] = ['●', '■', '◆', '○', '□', '◇', '✚', '✖'];
-    let plain = chart.groups.iter().take(group).filter(|it| it.tone == Tone::Plain).count();
+    let plain = chart.groups.iter().take(group).filter(|group| group.tone == Tone::Plain).count();
     match chart.groups[group].tone {
         Tone::Plain => PLAIN[plain % PLAIN.len()],
         Tone::Steady => '•',
@@ -59,8 +59,11 @@ pub(super) fn column(axis: &Axis, room: usize, value: f64) -> usize {
 
 /// A line with ticks and one with what they say, in so many columns; the texts never touch.
 pub(super) fn axis_below(axis: &Axis, before: usize, room: usize, terminal: &Terminal) -> String {
-    let found = [room / TICK, room / TICK / 2, 2].map(|most| ticks(axis, most.max(2)));
-    let fitting = found.iter().find_map(|ticks| texts(axis, room, ticks));
+    // Fewer ticks until their texts keep apart; a bare line if not even two fit.
+    let fitting = [room / TICK, room / TICK / 2, 2]
+        .map(|most| ticks(axis, most.max(2)))
+        .iter()
+        .find_map(|ticks| texts(axis, room, ticks));
     let (line, texts) = fitting.unwrap_or_else(|| ("─".repeat(room), String::new()));
     let line = Line::new(Style::Muted, &format!("{:before$}{line}", ""));
     let texts = Line::new(Style::Muted, format!("{:before$}{texts}", "").trim_end());

@@ -15,7 +15,7 @@ const HEIGHT: usize = 12;
 /// A chart of numbers over numbers.
 pub(super) fn drawing(chart: &Chart, width: usize, terminal: &Terminal) -> String {
     let marked = ticks(&chart.y, 4);
-    let widest = marked.iter().map(|it| clean(&it.text).width()).max().unwrap_or(0);
+    let widest = marked.iter().map(|tick| clean(&tick.text).width()).max().unwrap_or(0);
     let before = INDENT + widest + 2;
     let room = width.saturating_sub(before).max(10);
     let mut canvas = Canvas::new(room, HEIGHT);
@@ -25,8 +25,8 @@ pub(super) fn drawing(chart: &Chart, width: usize, terminal: &Terminal) -> Strin
     }
     let mut out = String::new();
     for y in 0..HEIGHT {
-        let tick = marked.iter().find(|it| area.row(it.at) == y);
-        let text = tick.map_or_else(String::new, |it| clean(&it.text));
+        let tick = marked.iter().find(|tick| area.row(tick.at) == y);
+        let text = tick.map_or_else(String::new, |tick| clean(&tick.text));
         let edge = if tick.is_some() { '┤' } else { '│' };
         let blanks = widest - text.width();
         let lead = format!("{:INDENT$}{:blanks$}{text} {edge}", "", "");
@@ -51,7 +51,8 @@ impl Area<'_> {
     }
 
     fn draw(&self, canvas: &mut Canvas, layer: &Layer) {
-        let (sign, style) = (sign(self.chart, layer), style(self.chart, layer));
+        let sign = sign(self.chart, layer);
+        let style = style(self.chart, layer);
         match &layer.mark {
             Mark::Dots { x, y, .. } => {
                 for (x, y) in x.iter().zip(y) {
@@ -124,7 +125,8 @@ impl Area<'_> {
         let points: Vec<(f64, Option<f64>)> = x.iter().copied().zip(y.iter().copied()).collect();
         for two in points.windows(2) {
             let [(x0, Some(y0)), (x1, Some(y1))] = *two else { continue };
-            let (from, to) = (self.column(x0), self.column(x1));
+            let from = self.column(x0);
+            let to = self.column(x1);
             for column in from..=to {
                 let share = place(column - from.min(column)) / place((to - from).max(1));
                 let y = if steps { y0 } else { y0 + (y1 - y0) * share };

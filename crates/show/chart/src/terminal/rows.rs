@@ -13,21 +13,29 @@ const BELOW: f64 = 0.25;
 /// What fills the bars of a group.
 pub(super) fn filling(chart: &Chart, group: usize) -> char {
     const FILLINGS: [char; 3] = ['█', '▒', '░'];
-    let before = chart.layers.iter().filter(|it| matches!(it.mark, Mark::Bars { .. }));
-    let place = before.take_while(|it| it.group != Some(group)).count();
+    let place = chart
+        .layers
+        .iter()
+        .filter(|layer| matches!(layer.mark, Mark::Bars { .. }))
+        .take_while(|layer| layer.group != Some(group))
+        .count();
     FILLINGS[place % FILLINGS.len()]
 }
 
 /// Every name with its marks on one scale.
 pub(super) fn drawing(chart: &Chart, width: usize, terminal: &Terminal) -> String {
     let names = &chart.y.categories;
-    let widest = names.iter().map(|it| clean(it).width()).max().unwrap_or(0);
-    let names_width = widest.min(width * 2 / 5);
+    let names_width =
+        names.iter().map(|name| clean(name).width()).max().unwrap_or(0).min(width * 2 / 5);
     let before = INDENT + names_width + 2;
     let room = width.saturating_sub(before).max(10);
-    let is_below = |layer: &Layer| layer.mark.places(Along::Y).iter().any(|at| offset(*at) > BELOW);
-    let has_boxes = chart.layers.iter().any(|it| matches!(it.mark, Mark::Boxes { .. }));
-    let each = if has_boxes && chart.layers.iter().any(is_below) { 2 } else { 1 };
+    let has_boxes = chart.layers.iter().any(|layer| matches!(layer.mark, Mark::Boxes { .. }));
+    // On a picture intervals are drawn a little below their boxes. Here that takes a second row.
+    let has_intervals_below = chart
+        .layers
+        .iter()
+        .any(|layer| layer.mark.places(Along::Y).iter().any(|at| offset(*at) > BELOW));
+    let each = if has_boxes && has_intervals_below { 2 } else { 1 };
     let mut canvas = Canvas::new(room, names.len() * each);
     let area = Area { chart, room, each };
     for layer in &chart.layers {
@@ -69,7 +77,8 @@ impl Area<'_> {
     }
 
     fn draw(&self, canvas: &mut Canvas, layer: &Layer) {
-        let (sign, style) = (sign(self.chart, layer), style(self.chart, layer));
+        let sign = sign(self.chart, layer);
+        let style = style(self.chart, layer);
         match &layer.mark {
             Mark::Boxes { at, low, q1, median, q3, high, .. } => {
                 for row in 0..at.len() {
@@ -77,12 +86,12 @@ impl Area<'_> {
                     self.one_box(
                         canvas,
                         self.row(at[row]),
-                        values.map(|it| self.column(it)),
+                        values.map(|value| self.column(value)),
                         style,
                     );
                 }
             }
-            // Those inside the whiskers are told by the box.
+            // The box already shows those inside its whiskers: only outliers are put, where no sign stands.
             Mark::Dots { x, y, .. } => {
                 for (x, y) in x.iter().zip(y) {
                     canvas.put_behind(self.column(*x), self.row(y.round()), sign, style);
@@ -98,7 +107,8 @@ impl Area<'_> {
             Mark::Bars { at, from, to, .. } => {
                 let filling = layer.group.map_or('█', |group| filling(self.chart, group));
                 for row in 0..at.len() {
-                    let (from, to) = (self.column(from[row]), self.column(to[row]));
+                    let from = self.column(from[row]);
+                    let to = self.column(to[row]);
                     (from..to).for_each(|x| canvas.put(x, self.row(at[row]), filling, style));
                 }
             }
@@ -130,7 +140,7 @@ impl Area<'_> {
         }
     }
 
-    /// `├───░░░┃░░───┤`
+    /// Draws a box with its whiskers: `├───░░░┃░░───┤`.
     fn one_box(
         &self,
         canvas: &mut Canvas,
@@ -146,7 +156,7 @@ impl Area<'_> {
     }
 }
 
-/// `├──●─┤`
+/// Draws an estimate with its interval: `├──●─┤`; without an end there is no cap.
 fn interval(
     canvas: &mut Canvas,
     y: usize,
@@ -154,7 +164,8 @@ fn interval(
     sign: char,
     style: Style,
 ) {
-    let (from, to) = (low.unwrap_or(estimate), high.unwrap_or(estimate));
+    let from = low.unwrap_or(estimate);
+    let to = high.unwrap_or(estimate);
     (from..=to).for_each(|x| canvas.put(x, y, '─', style));
     if low.is_some() {
         canvas.put(from, y, '├', style);

@@ -10,7 +10,7 @@ fn boxes() -> Chart {
     let x = AxisSpec::values("bandwidth", "B/s", Fit::Free);
     let mut draft =
         Draft::new("a".into(), "memory.copy".into(), "says".into(), x, AxisSpec::Names(names));
-    let giga = |values: [f64; 2]| values.map(|it| it * 1e9).to_vec();
+    let giga = |values: [f64; 2]| values.map(|value| value * 1e9).to_vec();
     let mark = Mark::Boxes {
         along: Along::X,
         at: vec![0.0, 1.0],
@@ -22,7 +22,9 @@ fn boxes() -> Chart {
     };
     draft.layer(None, mark);
     let samples = draft.group("samples", Tone::Steady);
-    let (x, y, tips) = (giga([9.0, 13.2]), vec![0.1, 0.9], vec![String::new(); 2]);
+    let x = giga([9.0, 13.2]);
+    let y = vec![0.1, 0.9];
+    let tips = vec![String::new(); 2];
     draft.layer(Some(samples), Mark::Dots { x, y, tips });
     let estimate = draft.group("median, 95 % interval", Tone::Plain);
     let mark = Mark::Intervals {

@@ -10,7 +10,7 @@ pub const AUDIT_SCHEMA: &str = "plumb.audit/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.audit/1"))]
 pub struct AuditDocument {
-    /// `plumb.audit/1`.
+    /// The name of this form, always `plumb.audit/1`.
     #[cfg_attr(test, schemars(extend("const" = AUDIT_SCHEMA)))]
     pub schema: &'static str,
     /// The machine's fingerprint.
@@ -21,7 +21,7 @@ pub struct AuditDocument {
     pub classes: Vec<ClassPart>,
     /// Slow-downs that were put in.
     pub injected: Vec<InjectedPart>,
-    /// The clock.
+    /// Resolution, cost and drift of the clock.
     pub clock: AuditClock,
 }
 
@@ -43,11 +43,11 @@ pub struct AuditClock {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClassPart {
-    /// The kind.
+    /// The kind of work: `cpu`, `memory` and so on.
     pub class: String,
     /// The point that was compared with itself.
     pub point: String,
-    /// Comparisons.
+    /// How often the point was compared with itself.
     pub comparisons: usize,
     /// Those that called it faster or slower than itself.
     pub wrong: usize,

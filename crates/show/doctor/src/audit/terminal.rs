@@ -9,15 +9,21 @@ use crate::audit::json::AuditClock;
 /// The line about the clock.
 fn clock_line(clock: AuditClock) -> String {
     let AuditClock { resolution_ns, overhead_ns, .. } = clock;
-    let tenths = |ppm: f64| (ppm * 10.0).round() / 10.0 + 0.0;
-    let said = |what: &str, ppm: Option<f64>| {
-        ppm.map_or_else(String::new, |ppm| format!(", {what} {:+.1} ppm", tenths(ppm)))
-    };
-    let slewed = said("slewed by", clock.slew_ppm);
-    let drifted = said("the CPU's counter drifted by", clock.counter_ppm);
+    let slewed = ppm_text("slewed by", clock.slew_ppm);
+    let drifted = ppm_text("the CPU's counter drifted by", clock.counter_ppm);
     format!(
         "clock: steps of {resolution_ns:.0} ns, {overhead_ns:.0} ns per read{slewed}{drifted}\n"
     )
+}
+
+fn ppm_text(what: &str, ppm: Option<f64>) -> String {
+    // Adding 0 turns -0.0 into 0.0, which would be printed with its sign.
+    ppm.map(|ppm| (ppm * 10.0).round() / 10.0 + 0.0)
+        .map_or_else(String::new, |tenths| format!(", {what} {tenths:+.1} ppm"))
+}
+
+fn share(value: Option<f64>) -> String {
+    value.map_or_else(|| "?".to_owned(), percent)
 }
 
 /// The audit in lines of a terminal's width.
@@ -45,12 +51,12 @@ pub fn audit_card(
             .enumerate()
             .map(|(i, title)| match i {
                 0 => Column::left(title),
+                // Eight titles in one line would be wider than a terminal.
                 _ => Column::right(title).wrapping(),
             })
             .collect(),
     );
     for audit in classes {
-        let share = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), percent);
         let wrong = format!("{} of {}", audit.wrong, audit.comparisons);
         let cells = [
             audit.class.clone(),
@@ -68,9 +74,11 @@ pub fn audit_card(
         table.row(cells.iter().map(|text| Line::new(Style::Plain, text)).collect());
     }
     let mut out = terminal.table(&table);
-    for it in injected {
-        let (share, verdict) = (percent(it.share), it.verdict.map_or("no verdict", |it| it.word()));
-        let ratio = it.ratio.map_or_else(String::new, |ratio| format!(", measured as {ratio:.3}×"));
+    for effect in injected {
+        let share = percent(effect.share);
+        let verdict = effect.verdict.map_or("no verdict", |verdict| verdict.word());
+        let ratio =
+            effect.ratio.map_or_else(String::new, |ratio| format!(", measured as {ratio:.3}×"));
         out.push_str(&format!("slowed down on purpose by {share}: {verdict}{ratio}\n"));
     }
     out.push_str(&clock_line(clock));

@@ -13,7 +13,7 @@ pub const DOCTOR_SCHEMA: &str = "plumb.doctor/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.doctor/1"))]
 pub struct DoctorDocument {
-    /// `plumb.doctor/1`.
+    /// The name of this form, always `plumb.doctor/1`.
     #[cfg_attr(test, schemars(extend("const" = DOCTOR_SCHEMA)))]
     pub schema: &'static str,
     /// The machine's fingerprint.
@@ -34,7 +34,7 @@ pub struct DoctorDocument {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SymptomPart {
-    /// Its name.
+    /// The symptom's word: `governor`.
     pub name: &'static str,
     /// How bad it is here.
     #[cfg_attr(test, schemars(extend("enum" = ["note", "minor", "major", "grave"])))]
@@ -88,24 +88,24 @@ pub fn doctor_document(
     }
 }
 
-fn symptom(it: &Symptom) -> SymptomPart {
+fn symptom(symptom: &Symptom) -> SymptomPart {
     SymptomPart {
-        name: it.name,
-        effect: it.severity.word(),
-        evidence: it.evidence.clone(),
-        why: it.why,
-        disturbs: it.disturbs.to_vec(),
-        fix: it.fix.clone(),
+        name: symptom.name,
+        effect: symptom.severity.word(),
+        evidence: symptom.evidence.clone(),
+        why: symptom.why,
+        disturbs: symptom.disturbs.to_vec(),
+        fix: symptom.fix.clone(),
     }
 }
 
 fn last_audit(audit: &LastAudit) -> LastAuditPart {
-    let floor = |(class, floor): &(String, f64)| NoiseFloorPart {
-        class: class.clone(),
-        noise_floor: *floor,
-    };
     LastAuditPart {
         at: rfc3339(audit.at_unix_ns),
-        noise_floors: audit.floors.iter().map(floor).collect(),
+        noise_floors: audit
+            .floors
+            .iter()
+            .map(|(class, floor)| NoiseFloorPart { class: class.clone(), noise_floor: *floor })
+            .collect(),
     }
 }

@@ -37,28 +37,32 @@ pub fn doctor_card(
 const INDENT: usize = 7;
 
 pub(crate) fn symptoms(diagnosis: &Diagnosis, terminal: &Terminal) -> String {
-    diagnosis.symptoms.iter().map(|it| lines(it, terminal)).collect()
+    diagnosis.symptoms.iter().map(|symptom| lines(symptom, terminal)).collect()
 }
 
-fn lines(it: &Symptom, terminal: &Terminal) -> String {
-    let style = match it.severity {
+fn lines(symptom: &Symptom, terminal: &Terminal) -> String {
+    let style = match symptom.severity {
         Severity::Note => Style::Muted,
         Severity::Minor => Style::Flag,
         Severity::Major | Severity::Grave => Style::Bad,
     };
-    let word = Line::new(style, &format!("{:INDENT$}", it.severity.word()));
-    let seen = Line::new(Style::Heading, it.name).and(Style::Plain, &format!(": {}", it.evidence));
+    let word = Line::new(style, &format!("{:INDENT$}", symptom.severity.word()));
+    let seen = Line::new(Style::Heading, symptom.name)
+        .and(Style::Plain, &format!(": {}", symptom.evidence));
     let arrow = Line::new(Style::Command, "→ ");
-    let line = |indent, lead: &Line, text: &Line| terminal.hanging(indent, lead, text);
-    line(0, &word, &seen)
-        + &line(INDENT, &Line::default(), &Line::new(Style::Muted, it.why))
-        + &line(INDENT, &arrow, &Line::new(Style::Command, &it.fix))
+    let why = Line::new(Style::Muted, symptom.why);
+    let fix = Line::new(Style::Command, &symptom.fix);
+    // What was seen, why it matters, what to type: the order in which a reader asks.
+    terminal.hanging(0, &word, &seen)
+        + &terminal.hanging(INDENT, &Line::default(), &why)
+        + &terminal.hanging(INDENT, &arrow, &fix)
 }
 
 /// How small a change each kind of work shows, and which symptoms may be why.
 pub(crate) fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Terminal) -> String {
     let title = Line::new(Style::Heading, &format!("audit of {}", date(audit.at_unix_ns)));
     let mut out = terminal.lines(0, &title);
+    // An audit that was cut short has no floor.
     if audit.floors.is_empty() {
         let few = Line::new(
             Style::Plain,
@@ -69,10 +73,14 @@ pub(crate) fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Termin
     let columns = vec![Column::left(""), Column::left(""), Column::left("").wrapping()];
     let mut table = Table::new(columns).indented(2);
     for (class, floor) in &audit.floors {
-        let disturbs =
-            |it: &&Symptom| it.severity > Severity::Note && it.disturbs.contains(&class.as_str());
-        let symptoms: Vec<&str> =
-            diagnosis.symptoms.iter().filter(disturbs).map(|it| it.name).collect();
+        // A note does no harm here, so it can't be why.
+        let symptoms: Vec<&str> = diagnosis
+            .symptoms
+            .iter()
+            .filter(|symptom| symptom.severity > Severity::Note)
+            .filter(|symptom| symptom.disturbs.contains(&class.as_str()))
+            .map(|symptom| symptom.name)
+            .collect();
         let with = if symptoms.is_empty() {
             String::new()
         } else {

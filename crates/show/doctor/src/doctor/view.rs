@@ -14,15 +14,19 @@ pub struct LastAudit {
 
 /// `for measuring: 1 major, 3 minor symptoms and 2 notes; 6 points of 12 that make F`.
 pub(crate) fn summary(diagnosis: &Diagnosis) -> String {
-    let count = |severity: Severity| {
-        let count = diagnosis.symptoms.iter().filter(|it| it.severity == severity).count();
-        (count > 0).then(|| match severity {
-            Severity::Note => counted(count, "note", "notes"),
-            _ => format!("{count} {}", severity.word()),
+    let counts: Vec<String> = Severity::ALL
+        .into_iter()
+        .filter_map(|severity| {
+            let count =
+                diagnosis.symptoms.iter().filter(|symptom| symptom.severity == severity).count();
+            (count > 0).then(|| match severity {
+                Severity::Note => counted(count, "note", "notes"),
+                _ => format!("{count} {}", severity.word()),
+            })
         })
-    };
-    let counts: Vec<String> = Severity::ALL.into_iter().filter_map(count).collect();
+        .collect();
     match (counts.as_slice(), diagnosis.points()) {
+        // Notes alone cost no points and are no problem.
         ([], _) => "for measuring: no problems found".to_owned(),
         (_, 0) => format!("for measuring: no problems found ({})", counts.join(", ")),
         (_, 1) => format!("for measuring: {}: 1 point", counts.join(", ")),

@@ -1,6 +1,6 @@
 //! Charts of a comparison: ratios of costs around the margin, and the arms of each series.
 
-use plumb_analysis::{Arm, Comparison, ComparisonFinding, Estimate, NoVerdict, SeriesComparison};
+use plumb_analysis::{Arm, ComparisonFinding, Estimate, NoVerdict, SeriesComparison};
 use plumb_chart::{
     Along, AxisSpec, Chart, Draft, Fit, MOST_DOTS, Mark, Tone, place, ranks_and_extremes,
 };
@@ -22,16 +22,26 @@ pub(super) struct Ratio {
     pub(super) verdict: Result<Verdict, NoVerdict>,
 }
 
-/// The ratios of each family, where there are several.
+impl Ratio {
+    fn tip(&self) -> String {
+        let word = self.verdict.as_ref().map_or("no verdict", |verdict| verdict.word());
+        format!("{}× the cost: {word}", figure(&self.ratio, ""))
+    }
+}
+
+/// The ratios of each family, if there are several families.
 pub(super) fn ratios_of_families(finding: &ComparisonFinding) -> Vec<Chart> {
     let mut families: Vec<&str> = Vec::new();
-    for name in finding.results.iter().map(|it| family(&it.point.workload)) {
+    for name in finding.results.iter().map(|result| family(&result.point.workload)) {
         if !families.contains(&name) {
             families.push(name);
         }
     }
-    let families = families.iter().filter(|_| families.len() > 1);
-    families.filter_map(|it| ratios_of(finding, Some(it))).collect()
+    families
+        .iter()
+        .filter(|_| families.len() > 1)
+        .filter_map(|family| ratios_of(finding, Some(family)))
+        .collect()
 }
 
 /// What every arm gives, a chart for every series.
@@ -42,9 +52,12 @@ pub(super) fn arms_of_series(finding: &ComparisonFinding) -> Vec<Chart> {
 /// The ratios of all series, or of those of one family.
 pub(crate) fn ratios_of(finding: &ComparisonFinding, of: Option<&str>) -> Option<Chart> {
     let first = finding.arms.first().map_or("", String::as_str);
-    let results = finding.results.iter();
-    let wanted = results.filter(|it| of.is_none_or(|of| family(&it.point.workload) == of));
-    let all: Vec<Ratio> = wanted.flat_map(|result| of_series(result, finding)).collect();
+    let all: Vec<Ratio> = finding
+        .results
+        .iter()
+        .filter(|result| of.is_none_or(|of| family(&result.point.workload) == of))
+        .flat_map(|result| of_series(result, finding))
+        .collect();
     let (id, what) = match of {
         None => ("comparison/ratios".to_owned(), "All series"),
         Some(family) => (format!("comparison/ratios/{family}"), family),
@@ -54,14 +67,19 @@ pub(crate) fn ratios_of(finding: &ComparisonFinding, of: Option<&str>) -> Option
 
 fn of_series(result: &SeriesComparison, finding: &ComparisonFinding) -> Vec<Ratio> {
     let several = finding.arms.len() > 2;
-    let later = finding.arms.iter().skip(1).zip(&result.against_first);
-    let ratio = |(arm, against): (&String, &Option<Comparison>)| {
-        let against = against.as_ref()?;
-        let series = series(result);
-        let name = if several { format!("{series} · {arm}") } else { series };
-        Some(Ratio { name, ratio: against.ratio.clone()?, verdict: against.verdict })
-    };
-    later.filter_map(ratio).collect()
+    finding
+        .arms
+        .iter()
+        .skip(1)
+        .zip(&result.against_first)
+        .filter_map(|(arm, against)| {
+            let against = against.as_ref()?;
+            let series = series(result);
+            // With two arms the title names the only ratio.
+            let name = if several { format!("{series} · {arm}") } else { series };
+            Some(Ratio { name, ratio: against.ratio.clone()?, verdict: against.verdict })
+        })
+        .collect()
 }
 
 fn series(result: &SeriesComparison) -> String {
@@ -83,16 +101,23 @@ pub(super) fn ratios(id: String, title: String, all: &[Ratio], margin: f64) -> D
             percent(margin)
         ),
         AxisSpec::values("× the cost of the first", "", Fit::Log),
-        AxisSpec::Names(all.iter().map(|it| it.name.clone()).collect()),
+        AxisSpec::Names(all.iter().map(|row| row.name.clone()).collect()),
     );
-    let (along, from, to) = (Along::X, vec![1.0 / (1.0 + margin)], vec![1.0 + margin]);
-    let tips = vec![format!("margin of {}", percent(margin))];
+    // The margin is symmetric for ratios: 1/1.02 to 1.02, so that swapping the sides changes no verdict.
     let inside = draft.group("margin", Tone::Equivalent);
-    let share = vec![1.0];
-    draft.layer(Some(inside), Mark::Spans { along, from, to, share, tips });
-    let tips = vec!["equal".to_owned()];
+    draft.layer(
+        Some(inside),
+        Mark::Spans {
+            along: Along::X,
+            from: vec![1.0 / (1.0 + margin)],
+            to: vec![1.0 + margin],
+            share: vec![1.0],
+            tips: vec![format!("margin of {}", percent(margin))],
+        },
+    );
     let equal = draft.group("equal", Tone::Baseline);
-    draft.layer(Some(equal), Mark::Rules { along, at: vec![1.0], tips });
+    let rule = Mark::Rules { along: Along::X, at: vec![1.0], tips: vec!["equal".to_owned()] };
+    draft.layer(Some(equal), rule);
     let kinds = [
         (Tone::Slower, "slower"),
         (Tone::Faster, "faster"),
@@ -100,26 +125,23 @@ pub(super) fn ratios(id: String, title: String, all: &[Ratio], margin: f64) -> D
         (Tone::Inconclusive, "inconclusive, or no verdict"),
     ];
     for (tone, name) in kinds {
-        let of = || all.iter().enumerate().filter(|(_, it)| self::tone(&it.verdict) == tone);
+        let own: Vec<(usize, &Ratio)> =
+            all.iter().enumerate().filter(|(_, row)| self::tone(&row.verdict) == tone).collect();
         let group = draft.group(name, tone);
-        let tip = |it: &Ratio| {
-            let word = it.verdict.as_ref().map_or("no verdict", |verdict| verdict.word());
-            format!("{}× the cost: {word}", figure(&it.ratio, ""))
-        };
         draft.layer(
             Some(group),
             Mark::Intervals {
                 along: Along::X,
-                at: of().map(|(index, _)| place(index)).collect(),
-                low: of().map(|(_, it)| it.ratio.low()).collect(),
-                estimate: of().map(|(_, it)| it.ratio.value).collect(),
-                high: of().map(|(_, it)| it.ratio.high()).collect(),
-                tips: of().map(|(_, it)| tip(it)).collect(),
+                at: own.iter().map(|(index, _)| place(*index)).collect(),
+                low: own.iter().map(|(_, row)| row.ratio.low()).collect(),
+                estimate: own.iter().map(|(_, row)| row.ratio.value).collect(),
+                high: own.iter().map(|(_, row)| row.ratio.high()).collect(),
+                tips: own.iter().map(|(_, row)| row.tip()).collect(),
             },
         );
     }
-    for it in all {
-        if let Err(why) = &it.verdict {
+    for row in all {
+        if let Err(why) = &row.verdict {
             draft.note(format!("no verdict: {why}"));
         }
     }
@@ -135,11 +157,14 @@ pub(super) fn tone(verdict: &Result<Verdict, NoVerdict>) -> Tone {
     }
 }
 
-/// What every arm gives of a series: its samples, their box, and its estimate beside.
+/// The samples of every arm of a series, their box, and the arm's estimate next to it.
 fn arms(result: &SeriesComparison, finding: &ComparisonFinding) -> Option<Chart> {
-    let arms = finding.arms.iter().zip(&result.arms);
-    let arms: Vec<(&String, &Arm)> =
-        arms.filter_map(|(name, arm)| Some((name, arm.as_ref()?))).collect();
+    let arms: Vec<(&String, &Arm)> = finding
+        .arms
+        .iter()
+        .zip(&result.arms)
+        .filter_map(|(name, arm)| Some((name, arm.as_ref()?)))
+        .collect();
     let mut draft = Draft::new(
         format!("{}/arms", result.series),
         series(result),
@@ -151,27 +176,31 @@ fn arms(result: &SeriesComparison, finding: &ComparisonFinding) -> Option<Chart>
         AxisSpec::values(&result.metric, &result.unit, Fit::Free),
         AxisSpec::Names(arms.iter().map(|(name, _)| (*name).clone()).collect()),
     );
-    let boxes = arms.iter().enumerate();
-    let boxes = boxes.filter_map(|(index, (_, arm))| Some((place(index), arm.box_plot?)));
+    let boxes =
+        arms.iter().enumerate().filter_map(|(index, (_, arm))| Some((place(index), arm.box_plot?)));
     draft.layer(None, boxes_at(Along::X, &boxes.collect::<Vec<_>>()));
     let samples = draft.group("steady samples", Tone::Steady);
+    // Dots are shared out among the arms, so that a chart of ten is no heavier than one of two.
     let most = (MOST_DOTS / arms.len().max(1)).max(FEWEST_DOTS);
-    let (mut shown, mut all) = (0, 0);
+    let mut shown = 0;
+    let mut all = 0;
     for (index, (_, arm)) in arms.iter().enumerate() {
         let ranks = ranks_and_extremes(arm.samples.len(), most);
         let drawn: Vec<f64> = ranks.into_iter().map(|rank| arm.samples[rank]).collect();
-        (shown, all) = (shown + drawn.len(), all + arm.samples.len());
+        shown += drawn.len();
+        all += arm.samples.len();
         draft.layer(Some(samples), scattered(index, &drawn));
     }
     without_interval(&mut draft, arms.iter().map(|(name, arm)| ((*name).clone(), &arm.estimate)));
     not_all(shown, all, "arm").into_iter().for_each(|note| draft.note(note));
     for (index, (_, arm)) in arms.iter().enumerate() {
-        let verdict = index.checked_sub(1).and_then(|it| result.against_first.get(it)?.as_ref());
+        let verdict =
+            index.checked_sub(1).and_then(|before| result.against_first.get(before)?.as_ref());
         let (group, tone) = match verdict {
             None => ("the first", Tone::Baseline),
             Some(against) => match tone(&against.verdict) {
                 Tone::Inconclusive => ("inconclusive, or no verdict", Tone::Inconclusive),
-                tone => (against.verdict.as_ref().map_or("", |it| it.word()), tone),
+                tone => (against.verdict.as_ref().map_or("", |verdict| verdict.word()), tone),
             },
         };
         let group = draft.group(group, tone);

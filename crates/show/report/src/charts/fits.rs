@@ -18,6 +18,7 @@ pub(super) fn mark(draft: &mut Draft, curve: &Curve, alone: bool) {
     let Some((first, last)) = ends.map(|(first, last)| (laid(first.at), laid(last.at))) else {
         return;
     };
+    // With several curves on one chart, edges and knees across all of it would not say whose they are.
     match found {
         CurveFound::Plateaus(all) => plateaus(draft, all, alone),
         CurveFound::Knee { at, level } => {
@@ -25,7 +26,8 @@ pub(super) fn mark(draft: &mut Draft, curve: &Curve, alone: bool) {
             let y = vec![Some(level.value); 2];
             draft.layer(Some(group), Mark::Line { x: vec![at.value, last], y, steps: false });
             if alone {
-                let (low, high) = (at.low().unwrap_or(at.value), at.high().unwrap_or(at.value));
+                let low = at.low().unwrap_or(at.value);
+                let high = at.high().unwrap_or(at.value);
                 across(draft, low, high, &text.lines[0]);
             }
         }
@@ -48,9 +50,12 @@ fn laid(value: u64) -> f64 {
 
 fn plateaus(draft: &mut Draft, all: &[Plateau], alone: bool) {
     let group = draft.group("plateaus", Tone::Baseline);
-    let x = all.iter().flat_map(|it| [it.from, it.to, it.to]).collect();
-    let height = |it: &Plateau| [Some(it.height.value), Some(it.height.value), None];
-    let y = all.iter().flat_map(height).collect();
+    // The third point of each has no height: it breaks the line before the next plateau.
+    let x = all.iter().flat_map(|plateau| [plateau.from, plateau.to, plateau.to]).collect();
+    let y = all
+        .iter()
+        .flat_map(|plateau| [Some(plateau.height.value), Some(plateau.height.value), None])
+        .collect();
     draft.layer(Some(group), Mark::Line { x, y, steps: false });
     for pair in all.windows(2).filter(|_| alone) {
         across(draft, pair[0].to, pair[1].from, "the edge lies in here");
@@ -59,9 +64,14 @@ fn plateaus(draft: &mut Draft, all: &[Plateau], alone: bool) {
 
 /// A stretch of the horizontal axis, shaded from below to above.
 fn across(draft: &mut Draft, from: f64, to: f64, tip: &str) {
-    let (from, to, tips) = (vec![from], vec![to], vec![tip.to_owned()]);
-    let share = vec![1.0; from.len()];
-    draft.layer_below(None, Mark::Spans { along: Along::X, from, to, share, tips });
+    let mark = Mark::Spans {
+        along: Along::X,
+        from: vec![from],
+        to: vec![to],
+        share: vec![1.0],
+        tips: vec![tip.to_owned()],
+    };
+    draft.layer_below(None, mark);
 }
 
 /// A function as a line with many points, by equal ratios where the axis may be logarithmic.
@@ -71,11 +81,12 @@ fn bent(
     (first, last): (f64, f64),
     of: impl Fn(f64) -> Option<f64>,
 ) {
-    let place = |index: u32| {
-        let share = f64::from(index) / f64::from(FINE);
-        if first > 0.0 { first * (last / first).powf(share) } else { last * share }
-    };
-    let x: Vec<f64> = (0..=FINE).map(place).collect();
+    let x: Vec<f64> = (0..=FINE)
+        .map(|index| {
+            let share = f64::from(index) / f64::from(FINE);
+            if first > 0.0 { first * (last / first).powf(share) } else { last * share }
+        })
+        .collect();
     let y = x.iter().map(|at| of(*at)).collect();
     draft.layer(Some(group), Mark::Line { x, y, steps: false });
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_analysis::{Arm, ComparisonFinding, CpuShares, SeriesComparison, ShownParameter};
+use plumb_analysis::{Arm, ComparisonFinding, Estimate, SeriesComparison, ShownParameter};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_model::ParameterType;
 
@@ -34,15 +34,16 @@ struct Given<'f> {
 impl<'f> Workload<'f> {
     fn all(finding: &'f ComparisonFinding) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
-        for it in &finding.results {
-            match all.iter_mut().find(|known| known.name == it.point.workload) {
-                Some(known) if known.series[0].metric == it.metric => known.series.push(it),
+        for result in &finding.results {
+            // Only the first metric of each workload: others have units of their own.
+            match all.iter_mut().find(|known| known.name == result.point.workload) {
+                Some(known) if known.series[0].metric == result.metric => known.series.push(result),
                 Some(_) => {}
                 None => all.push(Self {
-                    name: &it.point.workload,
+                    name: &result.point.workload,
                     of_points: finding.paired,
                     arms: &finding.arms,
-                    series: vec![it],
+                    series: vec![result],
                 }),
             }
         }
@@ -63,13 +64,17 @@ impl<'f> Workload<'f> {
 
     /// Whether another point has another value of a parameter.
     fn differs(&self, parameter: &ShownParameter) -> bool {
-        let all = self.series.iter().flat_map(|it| &it.point.parameters);
-        all.filter(|it| it.name == parameter.name).any(|it| it.value != parameter.value)
+        self.series
+            .iter()
+            .flat_map(|series| &series.point.parameters)
+            .filter(|other| other.name == parameter.name)
+            .any(|other| other.value != parameter.value)
     }
 
     /// The point where its workload is known.
     fn point(&self, series: &SeriesComparison) -> String {
         match series.point.key.as_str() {
+            // Where the arms are points, the arm already says which one it is.
             _ if self.of_points => String::new(),
             _ if series.point.titled => series.point.name.clone(),
             "" if self.series.len() > 1 => "default".to_owned(),
@@ -79,18 +84,20 @@ impl<'f> Workload<'f> {
 
     /// Every arm at every point, point by point.
     fn given(&self) -> Vec<Given<'f>> {
-        let of = |series: &&'f SeriesComparison| {
-            let point = self.point(series);
-            let arms = series.arms.iter().enumerate();
-            let given = arms.filter_map(|(arm, given)| Some((arm, given.as_ref()?)));
-            given.map(|(arm, given)| Given { point: point.clone(), arm, given }).collect::<Vec<_>>()
-        };
-        self.series.iter().flat_map(of).collect()
+        self.series
+            .iter()
+            .flat_map(|series| {
+                let point = self.point(series);
+                series.arms.iter().enumerate().filter_map(move |(arm, given)| {
+                    Some(Given { point: point.clone(), arm, given: given.as_ref()? })
+                })
+            })
+            .collect()
     }
 
     /// A name for each of these: point and arm.
     fn names(&self, all: &[Given]) -> AxisSpec {
-        AxisSpec::Names(all.iter().map(|it| self.name(it)).collect())
+        AxisSpec::Names(all.iter().map(|row| self.name(row)).collect())
     }
 
     fn name(&self, of: &Given) -> String {
@@ -104,22 +111,33 @@ impl<'f> Workload<'f> {
 /// A line an arm over every parameter that takes several numbers.
 pub(super) fn curves(finding: &ComparisonFinding) -> Vec<Chart> {
     let workloads = Workload::all(finding);
-    let of = |it| numbers(it).into_iter().filter_map(move |by| curve(it, &by));
-    workloads.iter().flat_map(of).collect()
+    workloads
+        .iter()
+        .flat_map(|workload| {
+            numbers(workload).into_iter().filter_map(move |by| curve(workload, &by))
+        })
+        .collect()
 }
 
 /// The parameters whose points have different numbers.
 fn numbers(of: &Workload) -> Vec<(String, ParameterType)> {
-    let parameters = of.series[0].point.parameters.iter();
-    let differs = |name: &str| {
-        let values = of.series.iter().filter_map(|it| it.point.number(name));
-        values.collect::<BTreeSet<u64>>().len() > 1
-    };
-    let numeric = |kind| {
-        matches!(kind, ParameterType::Integer | ParameterType::Bytes | ParameterType::Threads)
-    };
-    let found = parameters.filter(|it| numeric(it.kind) && differs(&it.name));
-    found.map(|it| (it.name.clone(), it.kind)).collect()
+    of.series[0]
+        .point
+        .parameters
+        .iter()
+        .filter(|parameter| is_numeric(parameter.kind) && takes_several(of, &parameter.name))
+        .map(|parameter| (parameter.name.clone(), parameter.kind))
+        .collect()
+}
+
+fn is_numeric(kind: ParameterType) -> bool {
+    matches!(kind, ParameterType::Integer | ParameterType::Bytes | ParameterType::Threads)
+}
+
+fn takes_several(of: &Workload, parameter: &str) -> bool {
+    let numbers: BTreeSet<u64> =
+        of.series.iter().filter_map(|series| series.point.number(parameter)).collect();
+    numbers.len() > 1
 }
 
 fn curve(of: &Workload, (parameter, kind): &(String, ParameterType)) -> Option<Chart> {
@@ -139,9 +157,13 @@ fn curve(of: &Workload, (parameter, kind): &(String, ParameterType)) -> Option<C
     let mut lines: BTreeMap<(String, usize), Vec<CurvePoint>> = BTreeMap::new();
     for series in &of.series {
         let Some(at) = series.point.number(parameter) else { continue };
-        let others = series.point.parameters.iter();
-        let others = others.filter(|it| it.name != *parameter && of.differs(it));
-        let others: Vec<String> = others.map(|it| format!(" {}={}", it.name, it.value)).collect();
+        let others: Vec<String> = series
+            .point
+            .parameters
+            .iter()
+            .filter(|other| other.name != *parameter && of.differs(other))
+            .map(|other| format!(" {}={}", other.name, other.value))
+            .collect();
         for (arm, given) in series.arms.iter().enumerate() {
             let Some(given) = given else { continue };
             let tip = format!("{}: {}", of.arms[arm], figure(&given.estimate, &series.unit));
@@ -149,6 +171,7 @@ fn curve(of: &Workload, (parameter, kind): &(String, ParameterType)) -> Option<C
             lines.entry((others.concat(), arm)).or_default().push(point);
         }
     }
+    // A line needs two points; single ones are in the bars.
     lines.retain(|_, line| line.len() > 1);
     let left_out = lines.len().saturating_sub(MOST_LINES);
     for ((others, arm), mut line) in lines.into_iter().take(MOST_LINES) {
@@ -156,7 +179,7 @@ fn curve(of: &Workload, (parameter, kind): &(String, ParameterType)) -> Option<C
         let group = draft.group(&format!("{}{others}", of.arms[arm]), Tone::Plain);
         line_with_band(&mut draft, group, &line);
     }
-    without_interval(&mut draft, of.given().iter().map(|it| (of.name(it), &it.given.estimate)));
+    without_interval(&mut draft, of.given().iter().map(|row| (of.name(row), &row.given.estimate)));
     if left_out > 0 {
         draft.note(format!("{left_out} more lines are not shown"));
     }
@@ -170,7 +193,8 @@ pub(super) fn bars(finding: &ComparisonFinding) -> Vec<Chart> {
 
 fn bar(of: &Workload) -> Option<Chart> {
     let all = of.given();
-    let fits = all.len() <= MOST_BARS && all.iter().all(|it| it.given.estimate.value >= 0.0);
+    // A bar from 0 has no meaning for a value below it.
+    let fits = all.len() <= MOST_BARS && all.iter().all(|row| row.given.estimate.value >= 0.0);
     if !fits {
         return None;
     }
@@ -182,68 +206,78 @@ fn bar(of: &Workload) -> Option<Chart> {
         of.names(&all),
     );
     for (arm, name) in of.arms.iter().enumerate() {
-        let own = || all.iter().enumerate().filter(|(_, it)| it.arm == arm);
+        let own: Vec<(usize, &Given)> =
+            all.iter().enumerate().filter(|(_, row)| row.arm == arm).collect();
         let group = draft.group(name, Tone::Plain);
-        let at: Vec<f64> = own().map(|(index, _)| place(index)).collect();
-        let to = own().map(|(_, it)| it.given.estimate.value).collect();
+        let at: Vec<f64> = own.iter().map(|(index, _)| place(*index)).collect();
+        let to = own.iter().map(|(_, row)| row.given.estimate.value).collect();
         draft.layer(Some(group), Mark::Bars { along: Along::X, from: vec![0.0; at.len()], at, to });
     }
-    let estimates = || all.iter().map(|it| &it.given.estimate);
+    let estimates: Vec<&Estimate> = all.iter().map(|row| &row.given.estimate).collect();
     let mark = Mark::Intervals {
         along: Along::X,
         at: (0..all.len()).map(place).collect(),
-        low: estimates().map(plumb_analysis::Estimate::low).collect(),
-        estimate: estimates().map(|it| it.value).collect(),
-        high: estimates().map(plumb_analysis::Estimate::high).collect(),
-        tips: estimates().map(|it| figure(it, &of.series[0].unit).to_string()).collect(),
+        low: estimates.iter().map(|estimate| estimate.low()).collect(),
+        estimate: estimates.iter().map(|estimate| estimate.value).collect(),
+        high: estimates.iter().map(|estimate| estimate.high()).collect(),
+        tips: estimates
+            .iter()
+            .map(|estimate| figure(estimate, &of.series[0].unit).to_string())
+            .collect(),
     };
     draft.layer(None, mark);
-    without_interval(&mut draft, all.iter().map(|it| (of.name(it), &it.given.estimate)));
+    without_interval(&mut draft, all.iter().map(|row| (of.name(row), &row.given.estimate)));
     draft.finish()
 }
 
 /// Stacked shares of wall time in user mode, in kernel mode and waiting.
 pub(super) fn shares(finding: &ComparisonFinding) -> Vec<Chart> {
-    let parts = |cpu: &CpuShares| {
-        [("user", cpu.user), ("system", cpu.system), ("iowait", cpu.iowait)]
-            .map(|(name, share)| (name.to_owned(), share))
-            .to_vec()
-    };
-    let chart = |of: &Workload| {
-        let draft = Draft::new(
-            format!("comparison/cpu/{}", of.name),
-            format!("{}: CPU and I/O time", of.name),
-            "CPU time in user mode and in kernel mode, and time that CPUs were idle waiting for I/O, as shares of the \
-             time of all batches, including warm-up. Several threads add up to more than 100 %."
-                .to_owned(),
-            AxisSpec::values("share of wall time", "%", Fit::FromZero),
-            of.names(&with(of, |it| it.cpu.is_some())),
-        );
-        stacked(draft, &with(of, |it| it.cpu.is_some()), |it| it.cpu.as_ref().map_or(vec![], parts))
-    };
-    Workload::all(finding).iter().filter_map(chart).collect()
+    Workload::all(finding).iter().filter_map(cpu).collect()
+}
+
+fn cpu(of: &Workload) -> Option<Chart> {
+    let all = with(of, |arm| arm.cpu.is_some());
+    let draft = Draft::new(
+        format!("comparison/cpu/{}", of.name),
+        format!("{}: CPU and I/O time", of.name),
+        "CPU time in user mode and in kernel mode, and time that CPUs were idle waiting for I/O, as shares of the \
+         time of all batches, including warm-up. Several threads add up to more than 100 %."
+            .to_owned(),
+        AxisSpec::values("share of wall time", "%", Fit::FromZero),
+        of.names(&all),
+    );
+    stacked(draft, &all, cpu_parts)
+}
+
+fn cpu_parts(arm: &Arm) -> Vec<(String, f64)> {
+    let Some(cpu) = &arm.cpu else { return Vec::new() };
+    [("user", cpu.user), ("system", cpu.system), ("iowait", cpu.iowait)]
+        .map(|(name, share)| (name.to_owned(), share))
+        .to_vec()
 }
 
 /// A metric that is made of others, as a time of its phases: these, stacked.
 pub(super) fn parts(finding: &ComparisonFinding) -> Vec<Chart> {
-    let chart = |of: &Workload| {
-        let all = with(of, |it| it.parts.len() > 1);
-        let draft = Draft::new(
-            format!("comparison/parts/{}", of.name),
-            format!("{}: what {} is made of", of.name, of.metric()),
-            format!("The median of each part, stacked. {}", of.better()),
-            of.values(Fit::FromZero),
-            of.names(&all),
-        );
-        stacked(draft, &all, |it| it.parts.clone())
-    };
-    Workload::all(finding).iter().filter_map(chart).collect()
+    Workload::all(finding)
+        .iter()
+        .filter_map(|of| {
+            let all = with(of, |arm| arm.parts.len() > 1);
+            let draft = Draft::new(
+                format!("comparison/parts/{}", of.name),
+                format!("{}: what {} is made of", of.name, of.metric()),
+                format!("The median of each part, stacked. {}", of.better()),
+                of.values(Fit::FromZero),
+                of.names(&all),
+            );
+            stacked(draft, &all, |arm| arm.parts.clone())
+        })
+        .collect()
 }
 
 /// What arms give that have something.
 fn with<'f>(of: &Workload<'f>, has: fn(&Arm) -> bool) -> Vec<Given<'f>> {
     let mut all = of.given();
-    all.retain(|it| has(it.given));
+    all.retain(|row| has(row.given));
     all.truncate(MOST_BARS);
     all
 }
@@ -253,12 +287,17 @@ fn stacked(
     all: &[Given],
     parts: impl Fn(&Arm) -> Vec<(String, f64)>,
 ) -> Option<Chart> {
-    let all: Vec<Vec<(String, f64)>> = all.iter().map(|it| parts(it.given)).collect();
+    let all: Vec<Vec<(String, f64)>> = all.iter().map(|row| parts(row.given)).collect();
     let mut from = vec![0.0; all.len()];
     for (name, _) in all.first()? {
-        let of =
-            |own: &Vec<(String, f64)>| own.iter().find(|it| it.0 == *name).map_or(0.0, |it| it.1);
-        let to: Vec<f64> = from.iter().zip(&all).map(|(from, own)| from + of(own)).collect();
+        // Parts are matched by name: an arm of another version may lack one or have them in another order.
+        let to: Vec<f64> = from
+            .iter()
+            .zip(&all)
+            .map(|(from, own)| {
+                from + own.iter().find(|part| part.0 == *name).map_or(0.0, |part| part.1)
+            })
+            .collect();
         let group = draft.group(name, Tone::Plain);
         let at = (0..all.len()).map(place).collect();
         draft.layer(Some(group), Mark::Bars { along: Along::X, at, from, to: to.clone() });
@@ -284,10 +323,12 @@ fn map(of: &Workload) -> Option<Chart> {
             of.better()
         ),
         AxisSpec::Names(of.arms.to_vec()),
-        AxisSpec::Names(of.series.iter().map(|it| of.point(it)).collect()),
+        AxisSpec::Names(of.series.iter().map(|series| of.point(series)).collect()),
     );
     draft.colour = Some((of.metric(), of.series[0].unit.clone()));
-    let (mut x, mut y, mut value) = (Vec::new(), Vec::new(), Vec::new());
+    let mut x = Vec::new();
+    let mut y = Vec::new();
+    let mut value = Vec::new();
     for (row, series) in of.series.iter().enumerate() {
         for (arm, given) in series.arms.iter().enumerate() {
             let Some(given) = given else { continue };

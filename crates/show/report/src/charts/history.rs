@@ -1,6 +1,6 @@
 //! The chart of a series over its runs.
 
-use plumb_analysis::HistoryFinding;
+use plumb_analysis::{HistoryFinding, HistoryRun};
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone};
 use plumb_text::Style;
 use plumb_text::time::date;
@@ -22,15 +22,12 @@ pub(super) fn runs(finding: &HistoryFinding, label: Option<&str>) -> Option<Char
         AxisSpec::values("started (UTC)", "", Fit::Date),
         AxisSpec::values("median", &finding.unit, Fit::Free),
     );
-    let dated = || finding.runs.iter().enumerate().filter(|(_, run)| run.started_unix_ns != 0);
-    #[expect(clippy::cast_precision_loss, reason = "a moment to the microsecond")]
-    let seconds = |unix_ns: i64| unix_ns as f64 * 1e-9;
-    let started = |index: usize| {
-        let known = finding.runs.get(index).filter(|run| run.started_unix_ns != 0);
-        known.map(|run| seconds(run.started_unix_ns))
-    };
+    // Imported results may have no date: they have a place in the order, but none on an axis of time.
+    let dated: Vec<&HistoryRun> =
+        finding.runs.iter().filter(|run| started_s(run).is_some()).collect();
     for after in 1..finding.runs.len() {
-        let Some((from, to)) = started(after - 1).zip(started(after)) else { continue };
+        let ends = started_s(&finding.runs[after - 1]).zip(started_s(&finding.runs[after]));
+        let Some((from, to)) = ends else { continue };
         for event in events_before(finding, after) {
             let (name, tone) = match event.style {
                 Style::Bad => ("slower from here", Tone::Slower),
@@ -38,35 +35,49 @@ pub(super) fn runs(finding: &HistoryFinding, label: Option<&str>) -> Option<Char
                 _ => ("something changed", Tone::Baseline),
             };
             let group = draft.group(name, tone);
-            let (along, at, tips) = (Along::X, vec![f64::midpoint(from, to)], vec![event.text]);
-            draft.layer(Some(group), Mark::Rules { along, at, tips });
+            // It happened somewhere between the two runs.
+            let mark = Mark::Rules {
+                along: Along::X,
+                at: vec![f64::midpoint(from, to)],
+                tips: vec![event.text],
+            };
+            draft.layer(Some(group), mark);
         }
     }
-    let x: Vec<f64> = dated().map(|(_, run)| seconds(run.started_unix_ns)).collect();
-    let y = dated().map(|(_, run)| Some(run.estimate.value)).collect();
+    let x: Vec<f64> = dated.iter().filter_map(|run| started_s(run)).collect();
+    let y = dated.iter().map(|run| Some(run.estimate.value)).collect();
     draft.layer(None, Mark::Line { x: x.clone(), y, steps: false });
     let runs = draft.group("median, 95 % interval", Tone::Plain);
     let keys = label_keys(finding, label);
-    let tip = |index: usize| {
-        let run = &finding.runs[index];
-        let figure = figure(&run.estimate, &finding.unit);
-        let name = [short(run), date(run.started_unix_ns), label_of(run, &keys)];
-        let name: Vec<&str> = name.iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
-        format!("{}: {figure}", name.join(" · "))
-    };
     let estimates = Mark::Intervals {
         along: Along::Y,
         at: x,
-        low: dated().map(|(_, run)| run.estimate.low()).collect(),
-        estimate: dated().map(|(_, run)| run.estimate.value).collect(),
-        high: dated().map(|(_, run)| run.estimate.high()).collect(),
-        tips: dated().map(|(index, _)| tip(index)).collect(),
+        low: dated.iter().map(|run| run.estimate.low()).collect(),
+        estimate: dated.iter().map(|run| run.estimate.value).collect(),
+        high: dated.iter().map(|run| run.estimate.high()).collect(),
+        tips: dated
+            .iter()
+            .map(|run| {
+                let name = [short(run), date(run.started_unix_ns), label_of(run, &keys)]
+                    .into_iter()
+                    .filter(|text| !text.is_empty())
+                    .collect::<Vec<String>>()
+                    .join(" · ");
+                format!("{name}: {}", figure(&run.estimate, &finding.unit))
+            })
+            .collect(),
     };
     draft.layer(Some(runs), estimates);
     closing(finding).into_iter().for_each(|line| draft.note(line));
-    let undated = finding.runs.len() - dated().count();
+    let undated = finding.runs.len() - dated.len();
     if undated > 0 {
         draft.note(format!("{undated} runs without a date are not shown"));
     }
     draft.finish()
+}
+
+/// When a run started, in seconds since 1970; None without a date.
+#[expect(clippy::cast_precision_loss, reason = "a moment to the microsecond")]
+fn started_s(run: &HistoryRun) -> Option<f64> {
+    (run.started_unix_ns != 0).then_some(run.started_unix_ns as f64 * 1e-9)
 }

@@ -73,7 +73,8 @@ pub struct Monitored {
 /// A chart of each counter that matters, or of every one.
 pub(super) fn counters(workload: &str, runs: &[Monitored], every: bool) -> Vec<Chart> {
     let mut counters: Vec<&Counter> =
-        points(runs).flat_map(|(_, it)| &it.counters).map(|it| &it.0).collect();
+        points(runs).flat_map(|(_, point)| &point.counters).map(|counter| &counter.0).collect();
+    // By importance, and equal counters of several points next to each other, as `dedup` needs it.
     counters.sort_by_key(|counter| (place(counter), *counter));
     counters.dedup();
     counters.retain(|counter| every || place(counter) < FIRST.len());
@@ -139,8 +140,7 @@ fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<C
         (CounterKind::Counter, "%") => "The counted time as a share of wall time.",
         (CounterKind::Counter, _) => "The counter's rate per second.",
     };
-    let series = |it: &'_ PointTimeSeries| it.counters.iter().position(|it| it.0 == *counter);
-    let of = points(runs).find_map(|(_, it)| Some(it.counters[series(it)?].1.of))?;
+    let of = points(runs).find_map(|(_, point)| Some(series_of(point, counter)?.of))?;
     let mut draft = Draft::new(
         format!("{workload}/monitor/{}", counter.name),
         format!("{workload}: {} over time", counter.name),
@@ -148,66 +148,87 @@ fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<C
         time_axis(of),
         AxisSpec::values(&counter.name, &unit, Fit::FromZero),
     );
-    let all = points(runs).filter_map(|(run, point)| {
-        Some((name(runs, run, point), &point.counters[series(point)?].1))
-    });
+    let all = points(runs)
+        .filter_map(|(run, point)| Some((name(runs, run, point), series_of(point, counter)?)));
     lines(&mut draft, &all.collect::<Vec<_>>(), of, factor);
     interference(&mut draft, runs, of);
     draft.finish()
 }
 
+fn series_of<'s>(point: &'s PointTimeSeries, counter: &Counter) -> Option<&'s TimeSeries> {
+    point.counters.iter().find(|known| known.0 == *counter).map(|known| &known.1)
+}
+
 fn lines(draft: &mut Draft, all: &[(String, &TimeSeries)], of: TimeOf, factor: f64) {
     // One value is no time series, and two kinds of time have no axis in common.
-    let is_line = |it: &&(String, &TimeSeries)| it.1.of == of && it.1.at.len() > 1;
-    let seldom = all.len() - all.iter().filter(is_line).count();
+    let drawn: Vec<&(String, &TimeSeries)> =
+        all.iter().filter(|(_, series)| series.of == of && series.at.len() > 1).collect();
+    let seldom = all.len() - drawn.len();
     if seldom > 0 {
         draft
             .note(format!("{seldom} of {} series have too few readings to draw a line", all.len()));
     }
-    let all: Vec<&(String, &TimeSeries)> = all.iter().filter(is_line).collect();
-    let times = |values: &[f64]| values.iter().map(|value| value * factor).collect::<Vec<f64>>();
-    for (name, series) in &all {
+    // All bands before all lines: a band drawn later would cover the line of another series.
+    for (name, series) in &drawn {
         let group = draft.group(name, Tone::Plain);
-        if all.len() <= MOST_BANDS && !series.low.is_empty() {
-            let (x, low, high) = (series.at.clone(), times(&series.low), times(&series.high));
+        if drawn.len() <= MOST_BANDS && !series.low.is_empty() {
+            let x = series.at.clone();
+            let low = scaled(&series.low, factor);
+            let high = scaled(&series.high, factor);
             draft.layer(Some(group), Mark::Band { x, low, high });
         }
     }
-    for (name, series) in &all {
+    for (name, series) in &drawn {
         let group = draft.group(name, Tone::Plain);
-        let (x, y) = (series.at.clone(), times(&series.median));
+        let x = series.at.clone();
+        let medians = scaled(&series.median, factor);
         if of == TimeOf::Run {
             let tips = vec![String::new(); x.len()];
-            draft.layer(Some(group), Mark::Dots { x: x.clone(), y: y.clone(), tips });
+            draft.layer(Some(group), Mark::Dots { x: x.clone(), y: medians.clone(), tips });
         }
-        let y = y.into_iter().map(Some).collect();
+        let y = medians.into_iter().map(Some).collect();
         draft.layer(Some(group), Mark::Line { x, y, steps: false });
     }
-    if all.len() > MOST_BANDS && of == TimeOf::Invocation {
-        draft.note(format!("quartiles are not shown: {} bands would overlap", all.len()));
+    if drawn.len() > MOST_BANDS && of == TimeOf::Invocation {
+        draft.note(format!("quartiles are not shown: {} bands would overlap", drawn.len()));
     }
+}
+
+fn scaled(values: &[f64], factor: f64) -> Vec<f64> {
+    values.iter().map(|value| value * factor).collect()
 }
 
 /// When something else ran, beside how many of a point's invocations.
 fn interference(draft: &mut Draft, runs: &[Monitored], of: TimeOf) {
-    let (mut from, mut to, mut share, mut tips) = (vec![], vec![], vec![], vec![]);
+    let mut from = vec![];
+    let mut to = vec![];
+    let mut share = vec![];
+    let mut tips = vec![];
     for (run, point) in points(runs) {
         let found: &[Disturbed] = match of {
             TimeOf::Invocation => &point.disturbed,
             TimeOf::Run => &point.disturbed_in_run,
         };
-        for it in found {
+        for disturbed in found {
             let name = name(runs, run, point);
             let beside = match of {
-                TimeOf::Invocation => format!("{} of {} invocations", it.invocations, it.of),
+                TimeOf::Invocation => {
+                    format!("{} of {} invocations", disturbed.invocations, disturbed.of)
+                }
                 TimeOf::Run => "an invocation".to_owned(),
             };
-            from.push(it.from);
-            to.push(it.to);
-            share.push(plumb_chart::place(it.invocations) / plumb_chart::place(it.of.max(1)));
-            tips.push(format!("{} during {beside} of {name}: {}", it.rule, it.evidence));
+            from.push(disturbed.from);
+            to.push(disturbed.to);
+            share.push(
+                plumb_chart::place(disturbed.invocations) / plumb_chart::place(disturbed.of.max(1)),
+            );
+            tips.push(format!(
+                "{} during {beside} of {name}: {}",
+                disturbed.rule, disturbed.evidence
+            ));
         }
     }
+    // Below the lines: what was measured must stay readable where something disturbed it.
     let group = draft.group("interference", Tone::Interference);
     draft.layer_below(Some(group), Mark::Spans { along: Along::X, from, to, share, tips });
 }
@@ -218,13 +239,18 @@ pub(super) fn on_one_axis(charts: &mut [Chart]) {
     labels.sort();
     labels.dedup();
     for label in labels {
-        let of = |chart: &&Chart| chart.x.label == label;
-        let low = charts.iter().filter(of).map(|it| it.x.low).fold(f64::INFINITY, f64::min);
-        let high = charts.iter().filter(of).map(|it| it.x.high).fold(f64::NEG_INFINITY, f64::max);
+        let mut low = f64::INFINITY;
+        let mut high = f64::NEG_INFINITY;
+        for chart in charts.iter().filter(|chart| chart.x.label == label) {
+            low = low.min(chart.x.low);
+            high = high.max(chart.x.high);
+        }
         let (unit, per) = plumb_units::scale_of(low.abs().max(high.abs()), "s");
         for chart in charts.iter_mut().filter(|chart| chart.x.label == label) {
-            (chart.x.low, chart.x.high) = (low, high);
-            (chart.x.unit, chart.x.per) = (unit.clone(), per);
+            chart.x.low = low;
+            chart.x.high = high;
+            chart.x.unit.clone_from(&unit);
+            chart.x.per = per;
         }
     }
 }

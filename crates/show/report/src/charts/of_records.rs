@@ -13,9 +13,13 @@ use crate::run::view::View;
 #[must_use]
 pub fn charts_of_run(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
     let view = View::new(finding);
-    let own = of_run(&view).into_iter().chain(charts_of_sides(finding, record));
-    let of = |workload| of_workload(&view, record, workload);
-    own.chain(workloads(record).into_iter().flat_map(of)).collect()
+    of_run(&view)
+        .into_iter()
+        .chain(charts_of_sides(finding, record))
+        .chain(
+            workloads(record).into_iter().flat_map(|workload| of_workload(&view, record, workload)),
+        )
+        .collect()
 }
 
 /// The charts of the sides of a run; none where it has no sides.
@@ -31,17 +35,23 @@ pub fn charts_of_sides(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
 /// counters that matter, or every one. `traces` are those of the records, in the same order.
 #[must_use]
 pub fn charts_of_monitors(records: &[RunRecord], traces: &[Traces], every: bool) -> Vec<Chart> {
-    let of_workload = |workload: &str| {
-        let run = |(record, traces): (&RunRecord, &Traces)| Monitored {
-            run: run_name(record),
-            time_series: time_series(record, traces, workload),
-        };
-        let runs: Vec<Monitored> = records.iter().zip(traces).map(run).collect();
-        of_monitors(workload, &runs, every)
-    };
-    let mut shared = records.first().map_or_else(Vec::new, workloads);
-    shared.retain(|workload| records.iter().all(|record| workloads(record).contains(workload)));
-    shared.into_iter().flat_map(of_workload).collect()
+    // A chart compares runs, so a workload that one of them lacks has none.
+    let mut in_all = records.first().map_or_else(Vec::new, workloads);
+    in_all.retain(|workload| records.iter().all(|record| workloads(record).contains(workload)));
+    in_all
+        .into_iter()
+        .flat_map(|workload| {
+            let runs: Vec<Monitored> = records
+                .iter()
+                .zip(traces)
+                .map(|(record, traces)| Monitored {
+                    run: run_name(record),
+                    time_series: time_series(record, traces, workload),
+                })
+                .collect();
+            of_monitors(workload, &runs, every)
+        })
+        .collect()
 }
 
 /// The workloads of a run, each once, in the plan's order.
@@ -59,5 +69,6 @@ fn workloads(record: &RunRecord) -> Vec<&str> {
 fn run_name(record: &RunRecord) -> String {
     let labels: Vec<String> =
         record.plan.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    // Labels say what runs are compared for; ids only tell them apart.
     if labels.is_empty() { short_id(record.run) } else { labels.join(" ") }
 }

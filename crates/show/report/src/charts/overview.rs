@@ -9,7 +9,7 @@ use super::parts::full_name;
 use crate::figure::figure;
 use crate::run::view::{Row, View, baseline_text};
 
-/// Its name.
+/// The name of the chart, which the first page shows.
 pub const OVERVIEW: &str = "run/overview";
 
 /// One point: how much it costs relative to something, and what that is.
@@ -25,11 +25,15 @@ struct Seen<'v> {
 /// Every headline metric of every point against the last comparable run, where that has it; else against what is
 /// expected of it or its ceiling; else its own interval.
 pub(super) fn overview(view: &View) -> Option<Chart> {
-    let against = view.finding.since_last.as_ref().map_or(&[][..], |it| it.against.as_slice());
-    let rows = view.rows.iter().enumerate().filter(|(_, row)| row.finding.headline);
-    let all =
-        rows.filter_map(|(index, row)| seen(row, against.get(index).and_then(Option::as_ref)));
-    let all: Vec<Seen> = all.collect();
+    let against =
+        view.finding.since_last.as_ref().map_or(&[][..], |since| since.against.as_slice());
+    let all: Vec<Seen> = view
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| row.finding.headline)
+        .filter_map(|(index, row)| seen(row, against.get(index).and_then(Option::as_ref)))
+        .collect();
     let mut draft = Draft::new(
         OVERVIEW.to_owned(),
         "The whole run".to_owned(),
@@ -38,21 +42,22 @@ pub(super) fn overview(view: &View) -> Option<Chart> {
          slower, left of 1 faster, whatever the metric's direction."
             .to_owned(),
         AxisSpec::values("× the cost", "", Fit::Log),
-        AxisSpec::Names(all.iter().map(|it| full_name(it.row)).collect()),
+        AxisSpec::Names(all.iter().map(|entry| full_name(entry.row)).collect()),
     );
     let tips = vec!["equal".to_owned()];
+    // The rule at 1 belongs to no group: it is the axis on which all are compared.
     draft.layer(None, Mark::Rules { along: Along::X, at: vec![1.0], tips });
-    for (index, it) in all.into_iter().enumerate() {
-        let group = draft.group(it.of.0, it.of.1);
+    for (index, entry) in all.into_iter().enumerate() {
+        let group = draft.group(entry.of.0, entry.of.1);
         draft.layer(
             Some(group),
             Mark::Intervals {
                 along: Along::X,
                 at: vec![place(index)],
-                low: vec![it.low],
-                estimate: vec![it.cost],
-                high: vec![it.high],
-                tips: vec![it.tip],
+                low: vec![entry.low],
+                estimate: vec![entry.cost],
+                high: vec![entry.high],
+                tips: vec![entry.tip],
             },
         );
     }
@@ -60,8 +65,9 @@ pub(super) fn overview(view: &View) -> Option<Chart> {
 }
 
 fn seen<'v>(row: &'v Row<'v>, against: Option<&Comparison>) -> Option<Seen<'v>> {
-    let beside = against.and_then(|it| Some((it, it.ratio.as_ref()?)));
-    if let Some((against, ratio)) = beside {
+    if let Some(against) = against
+        && let Some(ratio) = &against.ratio
+    {
         let tone = tone(&against.verdict);
         let name = match tone {
             Tone::Slower => "slower than in the last run",
@@ -70,22 +76,42 @@ fn seen<'v>(row: &'v Row<'v>, against: Option<&Comparison>) -> Option<Seen<'v>> 
             _ => "inconclusive, or no verdict",
         };
         let tip = format!("{}× the cost in the last comparable run", figure(ratio, ""));
-        let (low, cost, high) = (ratio.low(), ratio.value, ratio.high());
-        return Some(Seen { row, of: (name, tone), low, cost, high, tip });
+        return Some(Seen {
+            row,
+            of: (name, tone),
+            low: ratio.low(),
+            cost: ratio.value,
+            high: ratio.high(),
+            tip,
+        });
     }
     if let Some(of) = row.finding.of_baseline.as_ref().filter(|of| of.share.value > 0.0) {
-        let cost = |share: f64| (share > 0.0).then(|| share.recip());
-        let tip = baseline_text(row.finding).unwrap_or_default();
-        let (low, high) = (of.share.high().and_then(cost), of.share.low().and_then(cost));
-        let of_what = ("against an expectation or a ceiling", Tone::Baseline);
-        return Some(Seen { row, of: of_what, low, cost: of.share.value.recip(), high, tip });
+        // A share of what should be reached is the inverse of a cost: its upper end is the cost's lower one.
+        return Some(Seen {
+            row,
+            of: ("against an expectation or a ceiling", Tone::Baseline),
+            low: of.share.high().and_then(inverse),
+            cost: of.share.value.recip(),
+            high: of.share.low().and_then(inverse),
+            tip: baseline_text(row.finding).unwrap_or_default(),
+        });
     }
-    let it = row.finding.shown();
-    let share = |end: f64| Some(end / it.value).filter(|share| *share > 0.0);
-    let half =
-        it.relative_half_width().map_or_else(String::new, |it| format!(" ± {}", percent(it)));
-    let tip = format!("{}{half}", figure(&it, &row.finding.unit));
-    let (low, high) = (it.low().and_then(share), it.high().and_then(share));
-    let of = ("its own 95 % interval", Tone::Plain);
-    (it.value > 0.0).then_some(Seen { row, of, low, cost: 1.0, high, tip })
+    let shown = row.finding.shown();
+    let half = shown
+        .relative_half_width()
+        .map_or_else(String::new, |half_width| format!(" ± {}", percent(half_width)));
+    let tip = format!("{}{half}", figure(&shown, &row.finding.unit));
+    // The axis is logarithmic: an interval that reaches to 0 has no lower end on it.
+    (shown.value > 0.0).then_some(Seen {
+        row,
+        of: ("its own 95 % interval", Tone::Plain),
+        low: shown.low().map(|low| low / shown.value).filter(|share| *share > 0.0),
+        cost: 1.0,
+        high: shown.high().map(|high| high / shown.value).filter(|share| *share > 0.0),
+        tip,
+    })
+}
+
+fn inverse(share: f64) -> Option<f64> {
+    (share > 0.0).then(|| share.recip())
 }

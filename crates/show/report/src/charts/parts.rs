@@ -28,9 +28,10 @@ pub(super) fn name(row: &Row) -> String {
 /// A row's name with its family.
 pub(super) fn full_name(row: &Row) -> String {
     let family = crate::run::labels::family(&row.finding.point.workload);
-    let metric = crate::run::labels::metric(row.finding);
-    let metric = if metric.is_empty() { metric } else { format!(" {metric}") };
-    let own = format!("{}{metric}", name(row));
+    let own = match crate::run::labels::metric(row.finding).as_str() {
+        "" => name(row),
+        metric => format!("{} {metric}", name(row)),
+    };
     if row.finding.point.titled { own } else { format!("{family}: {own}") }
 }
 
@@ -67,10 +68,13 @@ pub(super) fn without_interval<'e>(
             reasons.entry(why).or_default().push(name);
         }
     }
+    // Grouped by reason: twenty points of one short run share theirs.
     for (why, names) in reasons {
-        let more = names.len().saturating_sub(MOST_NAMES);
         let first = names.iter().take(MOST_NAMES).cloned().collect::<Vec<_>>().join(", ");
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        draft.note(format!("no interval for {first}{more}: {why}"));
+        let rest = match names.len().saturating_sub(MOST_NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        draft.note(format!("no interval for {first}{rest}: {why}"));
     }
 }

@@ -104,25 +104,32 @@ pub fn of_run(view: &View) -> Vec<Chart> {
 pub fn of_workload(view: &View, record: &RunRecord, workload: &str) -> Vec<Chart> {
     let samples = samples(record, workload);
     let mut metrics: Vec<&str> = Vec::new();
-    for it in &samples {
-        if !metrics.contains(&it.metric.name.as_str()) {
-            metrics.push(&it.metric.name);
+    for point in &samples {
+        if !metrics.contains(&point.metric.name.as_str()) {
+            metrics.push(&point.metric.name);
         }
     }
     let mut charts: Vec<Chart> = Vec::new();
     for (index, metric) in metrics.iter().enumerate() {
-        let points = samples.iter().filter(|it| it.metric.name == *metric);
-        let points: Vec<Point> = points.map(|samples| Point::new(view, samples)).collect();
-        let subject = |index| Subject {
+        let points: Vec<Point> = samples
+            .iter()
+            .filter(|point| point.metric.name == *metric)
+            .map(|samples| Point::new(view, samples))
+            .collect();
+        let subject = Subject {
             workload,
-            metric: metrics[index],
+            metric,
             primary: index == 0,
             points: &points,
             finding: view.finding,
         };
-        let mut own = of_metric(&subject(index));
-        if let Some(first) = (0..index).find(|&it| is_computed(&samples, metrics[it], metric)) {
-            instead(&mut own, &charts, &subject(index), &subject(first));
+        let mut own = of_metric(&subject);
+        // A rate that is the inverse of a time has the same charts, mirrored: a page shows one of the two.
+        if let Some(first) =
+            (0..index).find(|&earlier| is_computed(&samples, metrics[earlier], metric))
+        {
+            let shown = Subject { metric: metrics[first], primary: first == 0, ..subject };
+            instead(&mut own, &charts, &subject, &shown);
         }
         charts.extend(own);
     }
@@ -130,6 +137,7 @@ pub fn of_workload(view: &View, record: &RunRecord, workload: &str) -> Vec<Chart
         Of::Workload(make) => make(record, workload),
         _ => Vec::new(),
     }));
+    // A plug-in may name a metric like a kind of chart.
     distinct(&mut charts);
     charts
 }
@@ -137,10 +145,10 @@ pub fn of_workload(view: &View, record: &RunRecord, workload: &str) -> Vec<Chart
 /// Marks the charts of a metric that show the same as one of another metric.
 fn instead(charts: &mut [Chart], earlier: &[Chart], of: &Subject, first: &Subject) {
     for chart in charts {
-        let kind = chart.id.strip_prefix(of.workload).and_then(|it| it.strip_suffix(of.metric));
-        let Some(kind) = kind.map(|it| it.trim_matches('/')) else { continue };
+        let kind = chart.id.strip_prefix(of.workload).and_then(|rest| rest.strip_suffix(of.metric));
+        let Some(kind) = kind.map(|kind| kind.trim_matches('/')) else { continue };
         let id = first.id(kind);
-        chart.instead_of = earlier.iter().any(|it| it.id == id).then_some(id);
+        chart.instead_of = earlier.iter().any(|other| other.id == id).then_some(id);
     }
 }
 
@@ -186,11 +194,15 @@ pub fn of_history(finding: &HistoryFinding, label: Option<&str>) -> Vec<Chart> {
 fn distinct(charts: &mut [Chart]) {
     for index in 1..charts.len() {
         let (before, rest) = charts.split_at_mut(index);
-        let alike = |id: &str| before.iter().any(|it| it.id == id);
-        if alike(&rest[0].id) {
-            let numbered = |number: &usize| !alike(&format!("{}#{number}", rest[0].id));
-            let number = (2..).find(numbered).unwrap_or(index);
+        if is_taken(before, &rest[0].id) {
+            let number = (2..)
+                .find(|number| !is_taken(before, &format!("{}#{number}", rest[0].id)))
+                .unwrap_or(index);
             rest[0].id = format!("{}#{number}", rest[0].id);
         }
     }
+}
+
+fn is_taken(charts: &[Chart], id: &str) -> bool {
+    charts.iter().any(|chart| chart.id == id)
 }

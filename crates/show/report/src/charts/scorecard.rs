@@ -1,6 +1,6 @@
 //! Charts of a run: its results beside each other, and beside what they should be.
 
-use plumb_analysis::{BaselineSource, PointComparison};
+use plumb_analysis::BaselineSource;
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
 use plumb_units::percent;
 
@@ -14,6 +14,7 @@ pub(super) fn medians(view: &View) -> Vec<Chart> {
     let mut charts: Vec<Chart> = Vec::new();
     for family in &view.families {
         let rows = view.shown(family, false);
+        // Different units can not share an axis, and different metrics should not.
         let mut kinds: Vec<(&str, &str)> = Vec::new();
         for row in &rows {
             let kind = (row.finding.metric.as_str(), row.finding.unit.as_str());
@@ -22,10 +23,13 @@ pub(super) fn medians(view: &View) -> Vec<Chart> {
             }
         }
         for (metric, unit) in kinds {
-            let of = |row: &&&Row| {
-                (row.finding.metric.as_str(), row.finding.unit.as_str()) == (metric, unit)
-            };
-            let rows: Vec<&Row> = rows.iter().filter(of).copied().collect();
+            let rows: Vec<&Row> = rows
+                .iter()
+                .filter(|row| {
+                    (row.finding.metric.as_str(), row.finding.unit.as_str()) == (metric, unit)
+                })
+                .copied()
+                .collect();
             charts.extend(family_medians(&family.name, metric, &rows));
         }
     }
@@ -56,8 +60,8 @@ fn family_medians(family: &str, metric: &str, rows: &[&Row]) -> Option<Chart> {
 
 /// Results as shares of what they should be.
 pub(super) fn of_baseline(view: &View) -> Option<Chart> {
-    let with = |row: &Row| row.finding.of_baseline.clone();
-    let rows: Vec<_> = view.rows.iter().filter_map(|row| Some((row, with(row)?))).collect();
+    let rows: Vec<_> =
+        view.rows.iter().filter_map(|row| Some((row, row.finding.of_baseline.as_ref()?))).collect();
     let names =
         rows.iter().map(|(row, _)| format!("{} {}", name(row), row.finding.metric)).collect();
     let mut draft = Draft::new(
@@ -70,8 +74,8 @@ pub(super) fn of_baseline(view: &View) -> Option<Chart> {
         AxisSpec::Names(names),
     );
     let should = draft.group("baseline", Tone::Baseline);
-    let (along, at, tips) = (Along::X, vec![1.0], vec!["100 %".to_owned()]);
-    draft.layer(Some(should), Mark::Rules { along, at, tips });
+    let rule = Mark::Rules { along: Along::X, at: vec![1.0], tips: vec!["100 %".to_owned()] };
+    draft.layer(Some(should), rule);
     for (index, (row, of)) in rows.iter().enumerate() {
         let source = match of.source {
             BaselineSource::Expectation => "relative to an expectation",
@@ -97,28 +101,25 @@ pub(super) fn of_baseline(view: &View) -> Option<Chart> {
 /// Later points against the first, where the run was made for that.
 pub(super) fn against_first(view: &View) -> Option<Chart> {
     let first = view.comparisons().first()?;
-    let ratio = |it: &PointComparison| {
-        Some(Ratio {
-            name: it.point.name.clone(),
-            ratio: it.found.ratio.clone()?,
-            verdict: it.found.verdict,
+    let all: Vec<Ratio> = view
+        .comparisons()
+        .iter()
+        .filter_map(|comparison| {
+            Some(Ratio {
+                name: comparison.point.name.clone(),
+                ratio: comparison.found.ratio.clone()?,
+                verdict: comparison.found.verdict,
+            })
         })
-    };
-    let all: Vec<Ratio> = view.comparisons().iter().filter_map(ratio).collect();
+        .collect();
     let title = format!("Cost relative to {}", first.first.name);
     ratios("run/against-first".to_owned(), title, &all, first.margin).finish()
 }
 
 /// How far the interval of each result reaches to either side.
 pub(super) fn precision(view: &View) -> Option<Chart> {
-    let relative = |row: &Row| {
-        let it = row.finding.shown();
-        let low = it.low().map(|low| low / it.value - 1.0);
-        let high = it.high().map(|high| high / it.value - 1.0);
-        (row.finding.primary && low.is_some() && it.value != 0.0).then_some((low, high))
-    };
-    let rows: Vec<(&Row, _)> =
-        view.rows.iter().filter_map(|row| Some((row, relative(row)?))).collect();
+    let rows: Vec<(&Row, RelativeEnds)> =
+        view.rows.iter().filter_map(|row| Some((row, relative_ends(row)?))).collect();
     let mut draft = Draft::new(
         "run/precision".to_owned(),
         "How precise the results are".to_owned(),
@@ -128,21 +129,14 @@ pub(super) fn precision(view: &View) -> Option<Chart> {
         AxisSpec::values("distance from the median", "%", Fit::Even),
         AxisSpec::Names(rows.iter().map(|(row, _)| full_name(row)).collect()),
     );
-    for reached in [true, false] {
-        let name =
-            if reached { "target precision reached" } else { "target precision not reached" };
-        let is =
-            |row: &Row| row.finding.wanted.zip(row.finding.reached).is_none_or(|(w, r)| r <= w);
-        let group = draft.group(name, if reached { Tone::Plain } else { Tone::Inconclusive });
-        let of = rows.iter().enumerate().filter(|(_, (row, _))| is(row) == reached);
-        let of: Vec<_> = of.collect();
-        let tip = |row: &Row| {
-            let shown = row.finding.shown();
-            let half = shown
-                .relative_half_width()
-                .map_or_else(String::new, |it| format!(" ± {}", percent(it)));
-            format!("{}{half}", figure(&shown, &row.finding.unit))
-        };
+    let kinds = [
+        (true, "target precision reached", Tone::Plain),
+        (false, "target precision not reached", Tone::Inconclusive),
+    ];
+    for (reached, name, tone) in kinds {
+        let group = draft.group(name, tone);
+        let of: Vec<_> =
+            rows.iter().enumerate().filter(|(_, (row, _))| has_reached(row) == reached).collect();
         draft.layer(
             Some(group),
             Mark::Intervals {
@@ -151,9 +145,33 @@ pub(super) fn precision(view: &View) -> Option<Chart> {
                 low: of.iter().map(|(_, (_, ends))| ends.0).collect(),
                 estimate: vec![0.0; of.len()],
                 high: of.iter().map(|(_, (_, ends))| ends.1).collect(),
-                tips: of.iter().map(|(_, (row, _))| tip(row)).collect(),
+                tips: of.iter().map(|(_, (row, _))| figure_with_half_width(row)).collect(),
             },
         );
     }
     draft.finish()
+}
+
+/// The ends of an interval as distances from the median, in shares of it.
+type RelativeEnds = (Option<f64>, Option<f64>);
+
+fn relative_ends(row: &Row) -> Option<RelativeEnds> {
+    let shown = row.finding.shown();
+    let low = shown.low().map(|low| low / shown.value - 1.0);
+    let high = shown.high().map(|high| high / shown.value - 1.0);
+    (row.finding.primary && low.is_some() && shown.value != 0.0).then_some((low, high))
+}
+
+fn has_reached(row: &Row) -> bool {
+    // A run for a fixed time has no target, so it can't miss one.
+    row.finding.wanted.zip(row.finding.reached).is_none_or(|(wanted, reached)| reached <= wanted)
+}
+
+fn figure_with_half_width(row: &Row) -> String {
+    let shown = row.finding.shown();
+    let figure = figure(&shown, &row.finding.unit);
+    match shown.relative_half_width() {
+        Some(half_width) => format!("{figure} ± {}", percent(half_width)),
+        None => figure.to_string(),
+    }
 }

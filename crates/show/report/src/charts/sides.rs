@@ -34,6 +34,7 @@ fn of_sides(charts: Vec<Chart>, kind: &str, what: &str) -> Option<Chart> {
         "cpu" => what.to_owned(),
         _ => format!("{metric}: {what}"),
     };
+    // The groups of stored runs are arms, those of one run are sides.
     let says = chart.says.replace(" of each arm", " of each side");
     Some(Chart { id: format!("sides/{kind}"), title, says, ..chart })
 }

@@ -1,12 +1,11 @@
 //! Charts of distributions: box plots, cumulative distributions, quantiles against the first point.
 
-use plumb_analysis::{BoxPlot, Estimate, Level, PointTail, quantile_ratios, tails};
+use plumb_analysis::{BoxPlot, Estimate, PointTail, quantile_ratios, tails};
 use plumb_chart::{
     Along, AxisSpec, Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, grouped, place, ranks,
     ranks_and_extremes,
 };
 use plumb_model::{RunRecord, SampleIs};
-use plumb_units::Figure;
 
 use super::parts::{estimates, name, without_interval};
 use super::subject::{Point, Subject};
@@ -27,26 +26,29 @@ const MOST_BOXES: usize = 150;
 
 /// Box plots in columns.
 pub(super) fn boxes_at(along: Along, boxes: &[(f64, BoxPlot)]) -> Mark {
-    let column = |value: fn(&BoxPlot) -> f64| boxes.iter().map(|(_, it)| value(it)).collect();
     Mark::Boxes {
         along,
         at: boxes.iter().map(|(at, _)| *at).collect(),
-        low: column(|it| it.low),
-        q1: column(|it| it.q1),
-        median: column(|it| it.median),
-        q3: column(|it| it.q3),
-        high: column(|it| it.high),
+        low: boxes.iter().map(|(_, plot)| plot.low).collect(),
+        q1: boxes.iter().map(|(_, plot)| plot.q1).collect(),
+        median: boxes.iter().map(|(_, plot)| plot.median).collect(),
+        q3: boxes.iter().map(|(_, plot)| plot.q3).collect(),
+        high: boxes.iter().map(|(_, plot)| plot.high).collect(),
     }
 }
 
 /// Sorted values at a place, scattered so that they can be told apart.
 pub(super) fn scattered(index: usize, values: &[f64]) -> Mark {
-    let aside = |number| place(number * NEXT_COLUMN % COLUMNS) / place(COLUMNS - 1) * 2.0 - 1.0;
     Mark::Dots {
         x: values.to_vec(),
         y: (0..values.len()).map(|number| place(index) + SCATTER * aside(number)).collect(),
         tips: vec![String::new(); values.len()],
     }
+}
+
+// Not random: the same run gives the same picture.
+fn aside(number: usize) -> f64 {
+    place(number * NEXT_COLUMN % COLUMNS) / place(COLUMNS - 1) * 2.0 - 1.0
 }
 
 /// Every point as a box plot with its steady samples on top and its estimate beside.
@@ -64,11 +66,14 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
         of.names(),
     );
     let most = MOST_DOTS / of.points.len().max(1);
-    let (mut boxes, mut dots, mut all, mut shown) = (Vec::new(), Vec::new(), 0, 0);
+    let mut boxes = Vec::new();
+    let mut dots = Vec::new();
+    let mut all = 0;
+    let mut shown = 0;
     for (index, point) in of.points.iter().enumerate() {
         let mut values = point.samples.steady();
         values.retain(|value| value.is_finite());
-        boxes.extend(point.samples.box_plot().map(|it| (place(index), it)));
+        boxes.extend(point.samples.box_plot().map(|plot| (place(index), plot)));
         values.sort_unstable_by(f64::total_cmp);
         all += values.len();
         let drawn: Vec<f64> = ranks_and_extremes(values.len(), most.max(2))
@@ -78,6 +83,7 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
         shown += drawn.len();
         dots.push(scattered(index, &drawn));
     }
+    // All boxes before all dots, or a box would cover the dots of the one before.
     draft.layer(None, boxes_at(Along::X, &boxes));
     let samples = draft.group("steady samples", Tone::Steady);
     dots.into_iter().for_each(|dots| draft.layer(Some(samples), dots));
@@ -94,30 +100,31 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
 
 /// The levels of rows that have two, at their places.
 fn of_levels(rows: &[(usize, &Row)], beside: f64) -> Mark {
-    let both = |(index, row): &(usize, &Row)| {
-        let (found, text) = (row.finding.levels.as_ref()?, row.levels.as_ref()?);
+    let mut all: Vec<(f64, Estimate, String)> = Vec::new();
+    for (index, row) in rows {
+        let (Some(found), Some(text)) = (&row.finding.levels, &row.levels) else { continue };
         let at = place(*index) + beside;
-        let of = |level: &Level, figure: &Figure| {
+        for (level, figure) in [(&found.lower, &text.lower), (&found.upper, &text.upper)] {
             let share = share_text(&level.share);
-            (at, level.estimate.clone(), format!("{figure} in {share} of the {}", found.unit()))
-        };
-        Some([of(&found.lower, &text.lower), of(&found.upper, &text.upper)])
-    };
-    let all: Vec<(f64, Estimate, String)> = rows.iter().filter_map(both).flatten().collect();
+            let tip = format!("{figure} in {share} of the {}", found.unit());
+            all.push((at, level.estimate.clone(), tip));
+        }
+    }
     Mark::Intervals {
         along: Along::X,
-        at: all.iter().map(|it| it.0).collect(),
-        low: all.iter().map(|it| it.1.low()).collect(),
-        estimate: all.iter().map(|it| it.1.value).collect(),
-        high: all.iter().map(|it| it.1.high()).collect(),
-        tips: all.into_iter().map(|it| it.2).collect(),
+        at: all.iter().map(|row| row.0).collect(),
+        low: all.iter().map(|row| row.1.low()).collect(),
+        estimate: all.iter().map(|row| row.1.value).collect(),
+        high: all.iter().map(|row| row.1.high()).collect(),
+        tips: all.into_iter().map(|row| row.2).collect(),
     }
 }
 
 /// Rules across a chart at both levels of a point.
 fn rules(point: &Point) -> Option<Mark> {
     let row = point.row?;
-    let (found, text) = (row.finding.levels.as_ref()?, row.levels.as_ref()?);
+    let found = row.finding.levels.as_ref()?;
+    let text = row.levels.as_ref()?;
     let at = vec![found.lower.estimate.value, found.upper.estimate.value];
     let tips = vec![text.lower.to_string(), text.upper.to_string()];
     Some(Mark::Rules { along: Along::Y, at, tips })
@@ -126,7 +133,8 @@ fn rules(point: &Point) -> Option<Mark> {
 /// Says that dots were thinned.
 pub(super) fn not_all(shown: usize, all: usize, of: &str) -> Option<String> {
     (shown < all).then(|| {
-        let (shown, all) = (grouped(shown), grouped(all));
+        let shown = grouped(shown);
+        let all = grouped(all);
         format!(
             "shows {shown} of {all} samples: the smallest and the largest of each {of}, and evenly spaced ranks \
              between; boxes and intervals use all samples"
@@ -137,6 +145,7 @@ pub(super) fn not_all(shown: usize, all: usize, of: &str) -> Option<String> {
 /// Every invocation of a point as a box plot, in the order in which they ran.
 pub(super) fn invocations(point: &Point) -> Option<Chart> {
     let samples = point.samples;
+    // A box of one sample is a line: where a sample is a process, `boxes` shows the same.
     if samples.sample_is == SampleIs::Process || samples.invocations.len() < 2 {
         return None;
     }
@@ -154,10 +163,10 @@ pub(super) fn invocations(point: &Point) -> Option<Chart> {
     let kept = ranks(all, MOST_BOXES);
     for (tone, name) in [(Tone::Steady, "counts"), (Tone::Excluded, "excluded")] {
         let of = kept.iter().filter_map(|&index| {
-            let it = &samples.invocations[index];
-            let excluded = it.excluded_by.is_some();
+            let invocation = &samples.invocations[index];
+            let excluded = invocation.excluded_by.is_some();
             let wanted = excluded == (tone == Tone::Excluded);
-            it.box_plot().filter(|_| wanted).map(|it| (place(index + 1), it))
+            invocation.box_plot().filter(|_| wanted).map(|plot| (place(index + 1), plot))
         });
         let group = draft.group(name, tone);
         draft.layer(Some(group), boxes_at(Along::Y, &of.collect::<Vec<_>>()));
@@ -181,6 +190,7 @@ pub(super) fn cumulative(of: &Subject) -> Option<Chart> {
             "The share of steady samples that are no greater than each value (empirical cumulative \
              distribution). A line further to the {} is better; a flat stretch between \
              two steep ones means that there are two modes.",
+            // A distribution of small values rises early, on the left.
             if of.better().starts_with("Less") { "left" } else { "right" }
         ),
         of.values(Fit::Free),
@@ -198,8 +208,7 @@ pub(super) fn cumulative(of: &Subject) -> Option<Chart> {
             ));
         }
         let x = kept.iter().map(|&rank| values[rank]).collect();
-        let share = |rank: &usize| Some(place(rank + 1) / place(values.len()));
-        let y = kept.iter().map(share).collect();
+        let y = kept.iter().map(|rank| Some(place(rank + 1) / place(values.len()))).collect();
         let group = draft.group(&point.label, Tone::Plain);
         draft.layer(Some(group), Mark::Line { x, y, steps: true });
     }
@@ -230,18 +239,23 @@ pub(super) fn quantiles(of: &Subject) -> Option<Chart> {
     for point in later {
         let found = quantile_ratios(first.samples, point.samples);
         let group = draft.group(&point.label, Tone::Plain);
-        let ends =
-            found.iter().filter_map(|it| Some((it.quantile, it.ratio.low()?, it.ratio.high()?)));
-        let ends: Vec<_> = ends.collect();
-        let column = |value: fn(&(f64, f64, f64)) -> f64| ends.iter().map(value).collect();
         if later.len() <= MOST_BANDS {
-            let (x, low, high) = (column(|it| it.0), column(|it| it.1), column(|it| it.2));
+            let mut x = Vec::new();
+            let mut low = Vec::new();
+            let mut high = Vec::new();
+            for entry in &found {
+                if let Some((low_end, high_end)) = entry.ratio.low().zip(entry.ratio.high()) {
+                    x.push(entry.quantile);
+                    low.push(low_end);
+                    high.push(high_end);
+                }
+            }
             draft.layer(Some(group), Mark::Band { x, low, high });
         }
-        let x = found.iter().map(|it| it.quantile).collect();
-        let y = found.iter().map(|it| Some(it.ratio.value)).collect();
+        let x = found.iter().map(|entry| entry.quantile).collect();
+        let y = found.iter().map(|entry| Some(entry.ratio.value)).collect();
         draft.layer(Some(group), Mark::Line { x, y, steps: false });
-        if let Some(Err(why)) = found.first().map(|it| &it.ratio.interval) {
+        if let Some(Err(why)) = found.first().map(|entry| &entry.ratio.interval) {
             draft.note(format!("{} has no band: {why}", point.label));
         }
     }
@@ -255,13 +269,17 @@ pub(super) fn quantiles(of: &Subject) -> Option<Chart> {
 pub(super) fn reported(record: &RunRecord, workload: &str) -> Vec<Chart> {
     let all = tails(record, workload);
     let mut metrics: Vec<&str> = Vec::new();
-    for it in &all {
-        if !metrics.contains(&it.metric.name.as_str()) {
-            metrics.push(&it.metric.name);
+    for point_tail in &all {
+        if !metrics.contains(&point_tail.metric.name.as_str()) {
+            metrics.push(&point_tail.metric.name);
         }
     }
-    let of = |metric: &&str| tail(workload, all.iter().filter(|it| it.metric.name == *metric));
-    metrics.iter().filter_map(of).collect()
+    metrics
+        .iter()
+        .filter_map(|metric| {
+            tail(workload, all.iter().filter(|point_tail| point_tail.metric.name == *metric))
+        })
+        .collect()
 }
 
 fn tail<'t>(workload: &str, all: impl Iterator<Item = &'t PointTail> + Clone) -> Option<Chart> {
@@ -276,10 +294,10 @@ fn tail<'t>(workload: &str, all: impl Iterator<Item = &'t PointTail> + Clone) ->
         AxisSpec::values("N (one in N is larger)", "", Fit::Log),
         AxisSpec::values(&words, &metric.unit, Fit::Free),
     );
-    for it in all {
-        let group = draft.group(&it.point.name, Tone::Plain);
-        let x = it.exceeded.iter().map(|(one_in, _)| *one_in).collect();
-        let y = it.exceeded.iter().map(|(_, value)| Some(*value)).collect();
+    for point_tail in all {
+        let group = draft.group(&point_tail.point.name, Tone::Plain);
+        let x = point_tail.exceeded.iter().map(|(one_in, _)| *one_in).collect();
+        let y = point_tail.exceeded.iter().map(|(_, value)| Some(*value)).collect();
         draft.layer(Some(group), Mark::Line { x, y, steps: false });
     }
     draft.finish()

@@ -15,13 +15,12 @@ pub(super) struct Point<'a> {
 
 impl<'a> Point<'a> {
     pub(super) fn new(view: &'a View<'a>, samples: &'a PointSamples) -> Self {
-        let is_of = |row: &&Row| {
-            let it = row.finding;
-            it.point.index == samples.point.index
-                && it.target == samples.target
-                && it.metric == samples.metric.name
-        };
-        let row = view.rows.iter().find(is_of);
+        let row = view.rows.iter().find(|row| {
+            let finding = row.finding;
+            finding.point.index == samples.point.index
+                && finding.target == samples.target
+                && finding.metric == samples.metric.name
+        });
         let label = row.map_or_else(|| samples.point.name.clone(), name);
         Self { samples, row, label }
     }
@@ -57,29 +56,36 @@ impl Subject<'_> {
     }
 
     pub(super) fn names(&self) -> AxisSpec {
-        AxisSpec::Names(self.points.iter().map(|it| it.label.clone()).collect())
+        AxisSpec::Names(self.points.iter().map(|point| point.label.clone()).collect())
     }
 
     pub(super) fn better(&self) -> &'static str {
-        self.points.first().map_or("", |it| better(it.samples.metric.better))
+        self.points.first().map_or("", |point| better(point.samples.metric.better))
     }
 
     /// The curve over a parameter of which a row is a point.
     pub(super) fn fitted(&self, row: &Row, parameter: &str) -> Option<&Curve> {
-        let is_row = |it: &&PointOfCurve| {
-            let result = self.finding.results.get(it.result);
-            result.is_some_and(|result| {
-                let found = (result.point.index, result.target, &result.metric);
-                found == (row.finding.point.index, row.finding.target, &row.finding.metric)
-            })
-        };
-        let curves = self.finding.curves.iter().filter(|it| it.parameter.name == parameter);
-        curves.into_iter().find(|it| it.points.iter().any(|point| is_row(&point)))
+        self.finding
+            .curves
+            .iter()
+            .filter(|curve| curve.parameter.name == parameter)
+            .find(|curve| curve.points.iter().any(|point| self.is_of(point, row)))
+    }
+
+    fn is_of(&self, point: &PointOfCurve, row: &Row) -> bool {
+        self.finding.results.get(point.result).is_some_and(|result| {
+            result.point.index == row.finding.point.index
+                && result.target == row.finding.target
+                && result.metric == row.finding.metric
+        })
     }
 
     /// The rows of the points, each with its place.
     pub(super) fn rows(&self) -> Vec<(usize, &Row<'_>)> {
-        let rows = self.points.iter().enumerate();
-        rows.filter_map(|(index, point)| Some((index, point.row?))).collect()
+        self.points
+            .iter()
+            .enumerate()
+            .filter_map(|(index, point)| Some((index, point.row?)))
+            .collect()
     }
 }

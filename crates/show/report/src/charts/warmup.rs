@@ -23,14 +23,14 @@ pub(super) fn series(point: &Point) -> Option<Chart> {
         AxisSpec::values("sample number in the invocation", "", Fit::Even),
         AxisSpec::values(&samples.metric.name.replace('_', " "), point.unit(), Fit::Free),
     );
-    let all: usize = samples.invocations.iter().map(|it| it.values.len()).sum();
+    let all: usize = samples.invocations.iter().map(|invocation| invocation.values.len()).sum();
     let mut shown = 0;
     for (tone, name) in PHASES {
         let dots = phase(samples, tone);
         // The line says most of it; there is such a chart for every point.
         let share = MOST_DOTS / 2 * dots.len() / all.max(1);
         // Sorted by number, so that of every stretch of numbers the extremes are kept.
-        let values: Vec<f64> = dots.iter().map(|it| it.1).collect();
+        let values: Vec<f64> = dots.iter().map(|dot| dot.1).collect();
         let kept = spikes(&values, share.max(20));
         shown += kept.len();
         let x = kept.iter().map(|&index| dots[index].0).collect();
@@ -40,6 +40,7 @@ pub(super) fn series(point: &Point) -> Option<Chart> {
         draft.layer(Some(group), Mark::Dots { x, y, tips });
     }
     let medians = samples.medians_by_number();
+    // The median of one invocation is the invocation itself.
     if samples.invocations.len() > 1 {
         let kept = ranks(medians.len(), MOST_KNOTS);
         let x = kept.iter().map(|&number| place(number + 1)).collect();
@@ -58,17 +59,23 @@ pub(super) fn series(point: &Point) -> Option<Chart> {
 
 /// The samples of a phase with their numbers from 1, by number.
 fn phase(samples: &PointSamples, tone: Tone) -> Vec<(f64, f64)> {
-    let of = |invocation: &InvocationSamples, number: usize| match &invocation.excluded_by {
+    let mut dots: Vec<(f64, f64)> = Vec::new();
+    for invocation in &samples.invocations {
+        let own = invocation.values.iter().enumerate();
+        dots.extend(
+            own.filter(|(number, _)| tone_of(invocation, *number) == tone)
+                .map(|(number, value)| (place(number + 1), *value)),
+        );
+    }
+    dots.sort_by(|a, b| a.0.total_cmp(&b.0));
+    dots
+}
+
+fn tone_of(invocation: &InvocationSamples, number: usize) -> Tone {
+    match &invocation.excluded_by {
+        // All of it, its warm-up included.
         Some(_) => Tone::Excluded,
         None if number < invocation.steady_start => Tone::Warmup,
         None => Tone::Steady,
-    };
-    let all = samples.invocations.iter().flat_map(|it| {
-        let values = it.values.iter().enumerate();
-        values.filter(move |(number, _)| of(it, *number) == tone)
-    });
-    let mut dots: Vec<(f64, f64)> =
-        all.map(|(number, value)| (place(number + 1), *value)).collect();
-    dots.sort_by(|a, b| a.0.total_cmp(&b.0));
-    dots
+    }
 }

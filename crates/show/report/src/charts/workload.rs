@@ -37,9 +37,11 @@ pub(super) fn bars(of: &Subject) -> Option<Chart> {
 
 /// What the time went into: CPU in user and kernel mode, and waiting for devices.
 pub(super) fn shares(of: &Subject) -> Option<Chart> {
-    let rows = of.rows();
-    let rows = rows.iter().filter_map(|(index, row)| Some((place(*index), row.finding.cpu?)));
-    let rows: Vec<_> = rows.collect();
+    let rows: Vec<(f64, CpuShares)> = of
+        .rows()
+        .iter()
+        .filter_map(|(index, row)| Some((place(*index), row.finding.cpu?)))
+        .collect();
     let mut draft = Draft::new(
         of.id("cpu"),
         of.title("CPU and I/O time"),
@@ -49,11 +51,13 @@ pub(super) fn shares(of: &Subject) -> Option<Chart> {
         AxisSpec::values("share of wall time", "%", Fit::FromZero),
         of.names(),
     );
-    let parts = |cpu: &CpuShares| [cpu.user, cpu.system, cpu.iowait];
+    let parts: [(&str, fn(&CpuShares) -> f64); 3] =
+        [("user", |cpu| cpu.user), ("system", |cpu| cpu.system), ("iowait", |cpu| cpu.iowait)];
+    // Stacked: each part begins where the one below ends.
     let mut from = vec![0.0; rows.len()];
-    for (part, name) in ["user", "system", "iowait"].into_iter().enumerate() {
+    for (name, part) in parts {
         let to: Vec<f64> =
-            from.iter().zip(&rows).map(|(from, (_, cpu))| from + parts(cpu)[part]).collect();
+            from.iter().zip(&rows).map(|(from, (_, cpu))| from + part(cpu)).collect();
         let group = draft.group(name, Tone::Plain);
         let at = rows.iter().map(|(at, _)| *at).collect();
         draft.layer(Some(group), Mark::Bars { along: Along::X, at, from, to: to.clone() });

@@ -7,11 +7,11 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EstimatePart {
-    /// The estimate.
+    /// The estimate, in the base unit of what it is of.
     pub estimate: f64,
-    /// Lower end.
+    /// Lower end of the interval; null without one.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the interval; null without one.
     pub high: Option<f64>,
     /// Why there is no interval.
     pub no_interval: Option<String>,

@@ -6,7 +6,7 @@ use plumb_analysis::PointFacts;
 use plumb_model::Value;
 use serde::Serialize;
 
-/// A point.
+/// A workload with a value for each of its parameters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PointPart {
@@ -32,12 +32,15 @@ pub enum ValuePart {
 }
 
 pub(crate) fn settings(point: &PointFacts) -> BTreeMap<String, ValuePart> {
-    let part = |value: &Value| match value {
-        Value::Switch(on) => ValuePart::Switch(*on),
-        Value::Integer(n) => ValuePart::Integer(*n),
-        Value::Text(text) => ValuePart::Text(text.clone()),
-    };
     point.settings.iter().map(|(name, value)| (name.clone(), part(value))).collect()
+}
+
+fn part(value: &Value) -> ValuePart {
+    match value {
+        Value::Switch(on) => ValuePart::Switch(*on),
+        Value::Integer(number) => ValuePart::Integer(*number),
+        Value::Text(text) => ValuePart::Text(text.clone()),
+    }
 }
 
 pub(crate) fn place(point: &PointFacts) -> PointPart {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plumb_model::Target;
 use serde::Serialize;
 
-/// A target.
+/// The machine that a result was measured on, and its state at that time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TargetPart {
@@ -26,7 +26,7 @@ pub struct TargetPart {
 pub struct FactsPart {
     /// Hash over the sorted facts.
     pub fingerprint: String,
-    /// The facts.
+    /// The facts that were read, by name.
     pub facts: BTreeMap<String, String>,
 }
 

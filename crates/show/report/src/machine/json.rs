@@ -13,7 +13,7 @@ pub const MACHINE_SCHEMA: &str = "plumb.machine/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.machine/1"))]
 pub struct MachineDocument {
-    /// `plumb.machine/1`.
+    /// The name of this form, always `plumb.machine/1`.
     #[cfg_attr(test, schemars(extend("const" = MACHINE_SCHEMA)))]
     pub schema: &'static str,
     /// One machine, or the two that are compared.
@@ -40,15 +40,20 @@ pub struct SnapshotPart {
 /// Machines as a document.
 #[must_use]
 pub fn machine_document(snapshots: &[MachineSnapshot]) -> MachineDocument {
-    let part = |snapshot: &MachineSnapshot| {
-        let target = target(&snapshot.target);
-        let run = snapshot.run.clone();
-        let (host, machine, environment) = (target.host, target.machine, target.environment);
-        SnapshotPart { run, host, machine, environment }
-    };
     MachineDocument {
         schema: MACHINE_SCHEMA,
-        targets: snapshots.iter().map(part).collect(),
+        targets: snapshots
+            .iter()
+            .map(|snapshot| {
+                let target = target(&snapshot.target);
+                SnapshotPart {
+                    run: snapshot.run.clone(),
+                    host: target.host,
+                    machine: target.machine,
+                    environment: target.environment,
+                }
+            })
+            .collect(),
         differences: differences(snapshots).iter().map(difference).collect(),
     }
 }

@@ -22,25 +22,29 @@ fn line(style: Style, text: &str, terminal: &Terminal) -> String {
 /// `run 01a… · host web1 · fp1:… · env1:…`.
 pub(crate) fn title(snapshot: &MachineSnapshot) -> String {
     let target = &snapshot.target;
-    let (machine, environment) = (&target.machine.fingerprint, &target.environment.fingerprint);
+    let machine = &target.machine.fingerprint;
+    let environment = &target.environment.fingerprint;
     let when = snapshot.run.as_ref().map_or_else(|| "now".into(), |run| format!("run {run}"));
     let host =
-        target.host.known().map_or_else(|| target.host.to_string(), |it| format!("host {it}"));
+        target.host.known().map_or_else(|| target.host.to_string(), |name| format!("host {name}"));
     format!("{when} · {host} · {machine} · {environment}")
 }
 
 fn facts(snapshot: &MachineSnapshot, terminal: &Terminal) -> String {
     let mut out = line(Style::Title, &title(snapshot), terminal);
-    let (stable, changing) = (&snapshot.target.machine.facts, &snapshot.target.environment.facts);
+    let stable = &snapshot.target.machine.facts;
+    let changing = &snapshot.target.environment.facts;
     let mut table = Table::new(vec![Column::left(""), Column::left("").wrapping()]).indented(2);
     let mut theme = None;
     for fact in FACTS {
+        // To leave it out would look as if the machine had no such thing.
         let unread = FOR_ROOT.contains(&fact.name).then_some("not read (needs root and DMI)");
         let value = stable.get(fact.name).or_else(|| changing.get(fact.name));
         let Some(value) = value.map(String::as_str).or(unread) else { continue };
         if theme.replace(fact.theme) != Some(fact.theme) {
             table.heading(Line::new(Style::Heading, fact.theme.word()));
         }
+        // Facts such as CPU flaws are long lists: a line for each part, with the name at the first.
         for (index, part) in value.split("; ").enumerate() {
             let name = if index == 0 { shown(fact.name) } else { String::new() };
             table.row(vec![Line::new(Style::Muted, &name), Line::new(Style::Plain, part)]);
@@ -51,8 +55,8 @@ fn facts(snapshot: &MachineSnapshot, terminal: &Terminal) -> String {
 }
 
 fn difference_card(snapshots: &[MachineSnapshot], terminal: &Terminal) -> String {
-    let titles = snapshots.iter().map(|it| line(Style::Title, &title(it), terminal));
-    let mut out: String = titles.collect();
+    let mut out: String =
+        snapshots.iter().map(|snapshot| line(Style::Title, &title(snapshot), terminal)).collect();
     out.push('\n');
     let differences = differences(snapshots);
     if differences.is_empty() {
@@ -65,19 +69,20 @@ fn difference_card(snapshots: &[MachineSnapshot], terminal: &Terminal) -> String
     }
     let columns = vec![Column::left(""), Column::left(""), Column::left("").wrapping()];
     let mut table = Table::new(columns).indented(2);
-    for it in &differences {
-        let style = match it.impact {
+    for difference in &differences {
+        let style = match difference.impact {
             Impact::Harmless => Style::Muted,
             Impact::Relevant => Style::Flag,
             Impact::Fatal => Style::Bad,
         };
-        let why = FactKind::named(&it.field).map_or("", |fact| fact.why);
+        // A run of a newer plumb may have facts that this one does not know.
+        let why = FactKind::named(&difference.field).map_or("", |fact| fact.why);
         table.row(vec![
-            Line::new(style, it.impact.word()),
-            Line::new(Style::Name, &shown(&it.field)),
+            Line::new(style, difference.impact.word()),
+            Line::new(Style::Name, &shown(&difference.field)),
             Line::new(Style::Muted, why),
         ]);
-        for value in own_parts(&it.values) {
+        for value in own_parts(&difference.values) {
             let value = Line::new(Style::Plain, &value);
             table.row(vec![Line::default(), Line::default(), value]);
         }
@@ -89,12 +94,17 @@ fn difference_card(snapshots: &[MachineSnapshot], terminal: &Terminal) -> String
 /// Each value without the parts that all have.
 fn own_parts(values: &[String]) -> Vec<String> {
     let parts: Vec<Vec<&str>> = values.iter().map(|value| value.split("; ").collect()).collect();
-    let own = |of: &Vec<&str>| {
-        let alone = of.iter().filter(|part| !parts.iter().all(|it| it.contains(part)));
-        let alone: Vec<&str> = alone.copied().collect();
-        if alone.is_empty() { "nothing else".to_owned() } else { alone.join("; ") }
-    };
-    parts.iter().map(own).collect()
+    parts
+        .iter()
+        .map(|of| {
+            let alone: Vec<&str> = of
+                .iter()
+                .filter(|part| !parts.iter().all(|other| other.contains(part)))
+                .copied()
+                .collect();
+            if alone.is_empty() { "nothing else".to_owned() } else { alone.join("; ") }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -171,7 +181,8 @@ mod tests {
                                  spectre: off
         ");
         let document = machine_document(&two);
-        let fields: Vec<&str> = document.differences.iter().map(|it| it.field.as_str()).collect();
+        let fields: Vec<&str> =
+            document.differences.iter().map(|difference| difference.field.as_str()).collect();
         assert_eq!(fields, ["kernel", "mitigations"]);
         assert_eq!(document.targets[1].run.as_deref(), Some("01b"));
         two[0].target.host = "web1".parse().unwrap();

@@ -13,7 +13,7 @@ pub struct MachineSnapshot {
 }
 
 pub(crate) fn differences(snapshots: &[MachineSnapshot]) -> Vec<Difference> {
-    target_diff(&snapshots.iter().map(|it| &it.target).collect::<Vec<_>>())
+    target_diff(&snapshots.iter().map(|snapshot| &snapshot.target).collect::<Vec<_>>())
 }
 
 /// The name of a fact for people; a sysctl keeps its own.

@@ -1,6 +1,6 @@
 //! `plumb.counters/1` and `plumb.monitors/1`: what monitors counted, and what they cost, for machines.
 
-use plumb_analysis::{CounterRate, PointRates};
+use plumb_analysis::PointRates;
 use plumb_model::CounterKind;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ pub const MONITORS_SCHEMA: &str = "plumb.monitors/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.counters/1"))]
 pub struct CountersDocument {
-    /// `plumb.counters/1`.
+    /// The name of this form, always `plumb.counters/1`.
     #[cfg_attr(test, schemars(extend("const" = COUNTERS_SCHEMA)))]
     pub schema: &'static str,
     /// The run's UUIDv7.
@@ -39,7 +39,7 @@ pub struct CountersPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CounterPart {
-    /// `monitor.name`.
+    /// The counter's name with its monitor: `stat.ctxt`.
     pub counter: String,
     /// Unit of the figures, in SI base units: `s/s`, `events/s`, `B`.
     pub unit: String,
@@ -48,29 +48,34 @@ pub struct CounterPart {
     pub kind: &'static str,
     /// Median over invocations.
     pub median: f64,
-    /// Least.
+    /// The lowest of all invocations.
     pub low: f64,
-    /// Most.
+    /// The highest of all invocations.
     pub high: f64,
 }
 
 /// The counters of a run as a document.
 #[must_use]
 pub fn counters_document(run: &str, points: &[PointRates]) -> CountersDocument {
-    let part = |it: &CounterRate| CounterPart {
-        counter: it.counter.name.clone(),
-        unit: it.counter.rate_unit(),
-        kind: kind(it.counter.kind),
-        median: it.median,
-        low: it.low,
-        high: it.high,
-    };
-    let point = |it: &PointRates| CountersPart {
-        point: it.point.name.clone(),
-        invocations: it.invocations,
-        counters: it.rates.iter().map(part).collect(),
-    };
-    let points = points.iter().map(point).collect();
+    let points = points
+        .iter()
+        .map(|point| CountersPart {
+            point: point.point.name.clone(),
+            invocations: point.invocations,
+            counters: point
+                .rates
+                .iter()
+                .map(|rate| CounterPart {
+                    counter: rate.counter.name.clone(),
+                    unit: rate.counter.rate_unit(),
+                    kind: kind(rate.counter.kind),
+                    median: rate.median,
+                    low: rate.low,
+                    high: rate.high,
+                })
+                .collect(),
+        })
+        .collect();
     CountersDocument { schema: COUNTERS_SCHEMA, run: run.to_owned(), points }
 }
 
@@ -85,10 +90,10 @@ pub(crate) fn kind(kind: CounterKind) -> &'static str {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.monitors/1"))]
 pub struct MonitorsDocument {
-    /// `plumb.monitors/1`.
+    /// The name of this form, always `plumb.monitors/1`.
     #[cfg_attr(test, schemars(extend("const" = MONITORS_SCHEMA)))]
     pub schema: &'static str,
-    /// Every monitor.
+    /// What each monitor costs, also those that this machine does not support.
     pub monitors: Vec<MonitorPart>,
     /// CPU time of all default monitors at their default rates, as a share of one core, wake-ups and all.
     pub cpu_share: f64,
@@ -102,7 +107,7 @@ pub struct MonitorsDocument {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MonitorPart {
-    /// Its name.
+    /// The monitor's name, as `--monitors` takes it.
     pub name: &'static str,
     /// What it reads.
     pub summary: &'static str,
@@ -122,14 +127,14 @@ pub struct MonitorPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EffectPart {
-    /// The workload.
+    /// The point that was measured both ways, as people write it.
     pub workload: String,
     /// Cost with monitors over cost without.
     pub ratio: f64,
     /// Lower end of its interval.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of its interval.
     pub high: Option<f64>,
-    /// Pairs.
+    /// Pairs that were compared.
     pub pairs: usize,
 }

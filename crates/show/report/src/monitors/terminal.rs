@@ -21,15 +21,16 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
     for point in points {
         let of = counted(point.invocations, "invocation", "invocations");
         table.heading(Line::new(Style::Name, &format!("{} · {of}", clean(&point.point.name))));
-        let shown = point.rates.iter().filter(|it| terminal.every_metric || matters(it));
-        let mut shown: Vec<&CounterRate> = shown.collect();
-        shown.sort_by_key(|it| place(it));
-        for it in shown {
-            let unit = it.counter.rate_unit();
-            let cells = [it.median, it.low, it.high].map(|value| quantity(value, &unit));
-            let name = Line::new(Style::Plain, &clean(&it.counter.name));
-            let cells = cells.iter().map(|text| Line::new(Style::Plain, text));
-            table.row(std::iter::once(name).chain(cells).collect());
+        let mut shown: Vec<&CounterRate> =
+            // vmstat and diskstats alone have hundreds of counters.
+            point.rates.iter().filter(|rate| terminal.every_metric || matters(rate)).collect();
+        shown.sort_by_key(|rate| place(rate));
+        for rate in shown {
+            let unit = rate.counter.rate_unit();
+            let name = clean(&rate.counter.name);
+            let figures = [rate.median, rate.low, rate.high].map(|value| quantity(value, &unit));
+            let cells = std::iter::once(&name).chain(&figures);
+            table.row(cells.map(|text| Line::new(Style::Plain, text)).collect());
         }
     }
     terminal.table(&table)
@@ -45,15 +46,15 @@ pub fn monitors_card(document: &MonitorsDocument, terminal: &Terminal) -> String
         Column::right("of one core").gap(2),
         Column::left("").gap(2).wrapping(),
     ]);
-    for it in &document.monitors {
-        let why = it.unsupported.as_ref().map(|why| format!("unsupported: {why}"));
-        let asked = if it.default_hz.is_none() { " (only on request)" } else { "" };
-        let text = why.unwrap_or_else(|| format!("{}{asked}", it.summary));
+    for monitor in &document.monitors {
+        let why = monitor.unsupported.as_ref().map(|why| format!("unsupported: {why}"));
+        let asked = if monitor.default_hz.is_none() { " (only on request)" } else { "" };
+        let text = why.unwrap_or_else(|| format!("{}{asked}", monitor.summary));
         let cells = [
-            it.name.to_owned(),
-            format!("{}", it.hz),
-            it.read_us.map_or_else(|| "–".to_owned(), |us| format!("{us:.0} µs")),
-            it.cpu_share.map_or_else(|| "–".to_owned(), fine),
+            monitor.name.to_owned(),
+            format!("{}", monitor.hz),
+            monitor.read_us.map_or_else(|| "–".to_owned(), |us| format!("{us:.0} µs")),
+            monitor.cpu_share.map_or_else(|| "–".to_owned(), fine),
             clean(&text),
         ];
         table.row(cells.iter().map(|text| Line::new(Style::Plain, text)).collect());
@@ -69,14 +70,18 @@ pub fn monitors_card(document: &MonitorsDocument, terminal: &Terminal) -> String
 
 /// The line about what monitors do to a workload.
 fn effect_line(effect: &EffectPart) -> String {
-    let percent = |ratio: f64| plumb_units::percent_change(ratio - 1.0, 2);
     let interval = effect.low.zip(effect.high).map_or_else(
         || "no interval".to_owned(),
-        |(low, high)| format!("[{}, {}]", percent(low), percent(high)),
+        |(low, high)| format!("[{}, {}]", change(low), change(high)),
     );
     let pairs = counted(effect.pairs, "pair", "pairs");
     let name = clean(&effect.workload);
-    format!("cost of {name} with monitors: {} {interval}, {pairs}\n", percent(effect.ratio))
+    format!("cost of {name} with monitors: {} {interval}, {pairs}\n", change(effect.ratio))
+}
+
+// Two decimals: the effect is a few hundredths of a percent, which fewer would round to 0.
+fn change(ratio: f64) -> String {
+    format!("{:+.2} %", (ratio - 1.0) * 100.0)
 }
 
 fn fine(share: f64) -> String {

@@ -24,6 +24,7 @@ pub(crate) const FIRST: [&str; 15] = [
 /// Where a counter stands among those that are shown first.
 pub fn place(rate: &CounterRate) -> usize {
     let name = &rate.counter.name;
+    // Unknown ones come last, in no order of importance.
     FIRST.iter().position(|first| name.starts_with(first)).unwrap_or(FIRST.len())
 }
 

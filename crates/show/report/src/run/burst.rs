@@ -11,12 +11,17 @@ use crate::json_parts::estimate::{EstimatePart, estimate};
 #[must_use]
 pub fn burst_text(finding: &Finding) -> Option<String> {
     let burst = finding.burst.as_ref()?;
-    let whole =
-        |of: Figure| format!("{} {} {}", of.estimate, of.brackets(), of.unit).replace("  ", " ");
-    let [before, after] = [&burst.before, &burst.after].map(|it| whole(figure(it, &finding.unit)));
+    let [before, after] =
+        [&burst.before, &burst.after].map(|estimate| whole(&figure(estimate, &finding.unit)));
     let work = finding.unit.strip_suffix("/s").unwrap_or_default();
-    let (seconds, volume) = (quantity(burst.seconds, "s"), quantity(burst.volume, work));
+    let seconds = quantity(burst.seconds, "s");
+    let volume = quantity(burst.volume, work);
     Some(format!("{before} for {seconds} ({volume}), then {after}"))
+}
+
+// An estimate without an interval has no brackets: one blank is enough then.
+fn whole(figure: &Figure) -> String {
+    format!("{} {} {}", figure.estimate, figure.brackets(), figure.unit).replace("  ", " ")
 }
 
 /// A burst that ended in a document.

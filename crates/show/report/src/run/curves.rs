@@ -46,8 +46,9 @@ fn lines(curve: &Curve) -> Vec<String> {
     };
     match found {
         CurveFound::Scaling(all) => {
-            all.iter().map(|it| efficiency(curve, it)).chain(law(curve)).collect()
+            all.iter().map(|found| efficiency(curve, found)).chain(law(curve)).collect()
         }
+        // A curve may rise at every step, as with sizes that are far apart.
         CurveFound::Plateaus(all) if all.is_empty() => {
             vec!["no plateau: nowhere two points are at one height".to_owned()]
         }
@@ -58,7 +59,7 @@ fn lines(curve: &Curve) -> Vec<String> {
         }
         CurveFound::Flat => vec!["no knee: it does not grow".to_owned()],
         CurveFound::Unfinished => {
-            let last = curve.points.last().map(|it| it.at).unwrap_or_default();
+            let last = curve.points.last().map(|point| point.at).unwrap_or_default();
             vec![format!("no knee yet: it still grows at {}", place(curve, last))]
         }
         CurveFound::Knee { at, level } => vec![knee(curve, at, level)],
@@ -81,21 +82,21 @@ fn whole(at: f64) -> u64 {
 }
 
 /// `threads=2: 1.94× threads=1, efficiency 97 % [95, 99]`.
-fn efficiency(curve: &Curve, it: &Efficiency) -> String {
-    let share = in_percent(&it.efficiency);
-    let (at, times) = (place(curve, whole(it.at)), figure(&it.speedup, "").estimate);
-    let first = curve.points.first().map(|it| place(curve, it.at)).unwrap_or_default();
+fn efficiency(curve: &Curve, found: &Efficiency) -> String {
+    let share = in_percent(&found.efficiency);
+    let at = place(curve, whole(found.at));
+    let times = figure(&found.speedup, "").estimate;
+    let first = curve.points.first().map(|point| place(curve, point.at)).unwrap_or_default();
     let name = &curve.parameter.name;
     format!("{name}={at}: {times}× {name}={first}, efficiency {share}")
 }
 
-/// `97 % [95, 99]`.
+/// A share with its interval: `97 % [95, 99]`.
 fn in_percent(share: &Estimate) -> String {
-    let percent = |value: f64| value * 100.0;
     let ends = share.interval.clone();
     let in_percent = Estimate {
-        value: percent(share.value),
-        interval: ends.map(|ends| Ends { low: percent(ends.low), high: percent(ends.high) }),
+        value: share.value * 100.0,
+        interval: ends.map(|ends| Ends { low: ends.low * 100.0, high: ends.high * 100.0 }),
     };
     let shown = figure(&in_percent, "");
     let interval = match &shown.interval {
@@ -127,51 +128,50 @@ fn law(curve: &Curve) -> Option<String> {
 
 /// `up to 32KiB: 1.3 [1.2, 1.4] ns`, a line a plateau.
 fn plateaus(curve: &Curve, all: &[Plateau]) -> Vec<String> {
-    let place = |at: f64| place(curve, whole(at));
-    let ends = |it: &PointEnds| match (it.first, it.last) {
-        (true, true) => "everywhere".to_owned(),
-        (true, false) => format!("up to {}", place(it.to)),
-        (false, true) => format!("from {}", place(it.from)),
-        (false, false) => format!("{} to {}", place(it.from), place(it.to)),
-    };
-    let (first, last) = (curve.points.first(), curve.points.last());
-    let at_end = |end: Option<&plumb_analysis::PointOfCurve>, at: f64| {
-        end.is_some_and(|point| point.at == whole(at))
-    };
-    let without = all.iter().find_map(|it| it.height.interval.as_ref().err());
-    let why = without.map_or_else(String::new, |why| format!(" (some without an interval: {why})"));
+    let why = all
+        .iter()
+        .find_map(|plateau| plateau.height.interval.as_ref().err())
+        .map_or_else(String::new, |why| format!(" (some without an interval: {why})"));
     let mut lines = vec![counted(all.len(), "plateau", "plateaus") + &why];
-    lines.extend(all.iter().map(|it| {
-        let (from, to) = (it.from, it.to);
-        let ends =
-            ends(&PointEnds { from, to, first: at_end(first, from), last: at_end(last, to) });
-        let height = figure(&it.height, &curve.unit);
-        let known = height.interval.is_ok();
-        format!("{ends}: {}", if known { height.to_string() } else { height.quantity() })
+    lines.extend(all.iter().map(|plateau| {
+        let height = figure(&plateau.height, &curve.unit);
+        let shown = if height.interval.is_ok() { height.to_string() } else { height.quantity() };
+        format!("{}: {shown}", stretch(curve, plateau))
     }));
     lines
 }
 
+/// Where a plateau lies. One that begins with the curve's first point may have begun before it: `up to 32KiB`.
+fn stretch(curve: &Curve, plateau: &Plateau) -> String {
+    let from = whole(plateau.from);
+    let to = whole(plateau.to);
+    let is_first = curve.points.first().is_some_and(|point| point.at == from);
+    let is_last = curve.points.last().is_some_and(|point| point.at == to);
+    match (is_first, is_last) {
+        (true, true) => "everywhere".to_owned(),
+        (true, false) => format!("up to {}", place(curve, to)),
+        (false, true) => format!("from {}", place(curve, from)),
+        (false, false) => format!("{} to {}", place(curve, from), place(curve, to)),
+    }
+}
+
 /// `L3: 32MiB claimed, 14MiB [11MiB, 16MiB] had`.
 fn cache(level: &CacheLevel) -> String {
-    // Whole MiB, or KiB of what is small.
-    let step = |bytes: f64| if bytes < 8.0 * MIB { KIB } else { MIB };
-    let show =
-        |bytes: f64| plumb_units::show_bytes(whole((bytes / step(bytes)).round() * step(bytes)));
     let had = level.had.as_ref().and_then(|had| {
-        let (value, low, high) = (show(had.value), show(had.low()?), show(had.high()?));
+        let value = rounded_bytes(had.value);
+        let low = rounded_bytes(had.low()?);
+        let high = rounded_bytes(had.high()?);
         Some(format!("{value} [{low}, {high}] had"))
     });
-    let (name, claimed) = (&level.name, plumb_units::show_bytes(level.claimed));
+    let name = &level.name;
+    let claimed = plumb_units::show_bytes(level.claimed);
     format!("{name}: {claimed} claimed, {}", had.unwrap_or_else(|| "no plateau of its own".into()))
 }
 
-/// Where a plateau begins and ends, and whether the curve does there.
-struct PointEnds {
-    from: f64,
-    to: f64,
-    first: bool,
-    last: bool,
+fn rounded_bytes(bytes: f64) -> String {
+    // Whole MiB, or whole KiB of a small size: an edge between two measured sizes is no more exact.
+    let step = if bytes < 8.0 * MIB { KIB } else { MIB };
+    plumb_units::show_bytes(whole((bytes / step).round() * step))
 }
 
 fn knee(curve: &Curve, at: &Estimate, level: &Estimate) -> String {
@@ -182,7 +182,8 @@ fn knee(curve: &Curve, at: &Estimate, level: &Estimate) -> String {
 
 /// `45 [44, 46] ns a call + 80.1 [79.8, 80.4] ps × bytes; points lie up to 2 % off the line`.
 fn line(curve: &Curve, fixed: &Estimate, each: &Estimate, off: f64) -> String {
-    let (fixed, each) = (figure(fixed, "s"), figure(each, "s"));
+    let fixed = figure(fixed, "s");
+    let each = figure(each, "s");
     let off =
         if off < 0.01 { "up to 1 %".to_owned() } else { format!("up to {}", whole_percent(off)) };
     format!("{fixed} a call + {each} × {}; the points lie {off} off the line", curve.parameter.name)

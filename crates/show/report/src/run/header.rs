@@ -78,25 +78,28 @@ impl Header {
 
 /// What was prepared: `thp madvise → always`, each setting once; what was done often with its number.
 fn prepared(records: &[PreparationRecord]) -> Option<String> {
-    let mut told: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut settings: Vec<(&str, Vec<String>)> = Vec::new();
     for PreparationRecord { prepared: Prepared { setting, was, became }, .. } in records {
         let text = if was.is_empty() { became.clone() } else { format!("{was} → {became}") };
-        match told.iter_mut().find(|(known, _)| known == setting) {
+        match settings.iter_mut().find(|(known, _)| known == setting) {
             Some((_, texts)) => texts.push(text),
-            None => told.push((setting, vec![text])),
+            None => settings.push((setting, vec![text])),
         }
     }
-    told.retain(|(setting, texts)| !(*setting == "env-size" && texts[0] == "random"));
-    let line = |(setting, mut texts): (&str, Vec<String>)| {
-        let times = texts.len();
-        texts.sort();
-        texts.dedup();
-        match texts.as_slice() {
-            [] | [_, _, _, ..] => format!("{setting} ×{times}"),
-            few => format!("{setting} {}", few.join(" or ")),
-        }
-    };
-    let lines: Vec<String> = told.into_iter().map(line).collect();
+    // A random size of the environment is the default of every run, and says nothing about this one.
+    settings.retain(|(setting, texts)| !(*setting == "env-size" && texts[0] == "random"));
+    let lines: Vec<String> = settings
+        .into_iter()
+        .map(|(setting, mut texts)| {
+            let times = texts.len();
+            texts.sort();
+            texts.dedup();
+            match texts.as_slice() {
+                [] | [_, _, _, ..] => format!("{setting} ×{times}"),
+                few => format!("{setting} {}", few.join(" or ")),
+            }
+        })
+        .collect();
     (!lines.is_empty()).then(|| lines.join(", "))
 }
 
@@ -113,12 +116,15 @@ fn place(target: &Target, targets: usize, run: &RunFacts) -> TargetLines {
 }
 
 fn machine(target: &Target, targets: usize) -> String {
-    let (stable, changing) = (&target.machine.facts, &target.environment.facts);
+    let stable = &target.machine.facts;
+    let changing = &target.environment.facts;
     let cpus =
         fact(stable, "cpus").map(|n| if n == "1" { "1 CPU".into() } else { format!("{n} CPUs") });
+    // Some kernels name no CPU on ARM, but the product.
     let cpu = fact(stable, "cpu").or(fact(stable, "product")).unwrap_or("unknown CPU");
     let parts = [
         (targets > 1).then(|| target.name.clone()),
+        // CPUs pad their names with blanks.
         Some(cpu.split_whitespace().collect::<Vec<_>>().join(" ")),
         cpus,
         fact(stable, "memory").map(str::to_owned),
@@ -154,11 +160,13 @@ fn system(target: &Target) -> String {
 fn when(run: &RunFacts) -> String {
     let took = between(run.started_unix_ns, run.ended_unix_ns);
     let labels = run.labels.iter().map(|(key, value)| format!("{key}={value}"));
-    let parts = [Some(date(run.started_unix_ns)), took.map(|t| format!("took {}", length(t)))];
-    let segments = (run.segments > 1).then(|| format!("in {} segments", run.segments));
-    let parts = parts.into_iter().chain([segments]).flatten().chain(labels);
+    let parts = [
+        Some(date(run.started_unix_ns)),
+        took.map(|took| format!("took {}", length(took))),
+        (run.segments > 1).then(|| format!("in {} segments", run.segments)),
+    ];
     let plumb = (!run.plumb.is_empty()).then(|| format!("plumb {}", run.plumb));
-    parts.chain(plumb).collect::<Vec<_>>().join(" · ")
+    parts.into_iter().flatten().chain(labels).chain(plumb).collect::<Vec<_>>().join(" · ")
 }
 
 fn goal(finding: &RunFinding) -> String {
@@ -190,33 +198,40 @@ fn verdict(goal: &VerdictGoal) -> String {
         Confidence::NinetyFive => String::new(),
         sure => format!(" at {} %", sure.percent()),
     };
-    // Hardly a comparison has the most pairs of all.
-    let most =
-        (*max_pairs < VerdictGoal::MOST_PAIRS).then(|| format!(" in up to {max_pairs} {units}"));
-    let time = goal.time_ns.map(|ns| format!(" within about {}", length(seconds(ns))));
-    let (most, time) = (most.unwrap_or_default(), time.unwrap_or_default());
+    // The largest limit is the default, which hardly a comparison reaches.
+    let most = if *max_pairs < VerdictGoal::MOST_PAIRS {
+        format!(" in up to {max_pairs} {units}")
+    } else {
+        String::new()
+    };
+    let time = goal
+        .time_ns
+        .map_or_else(String::new, |ns| format!(" within about {}", length(seconds(ns))));
     format!("{what} on {metric} with a margin of {margin}{floor}{sure}{most}{time}")
 }
 
 /// Stopping rules in words: `±1 %, at least 5 invocations and 20 s, at most 1 min per point`.
 #[must_use]
 pub fn rules_text(rules: &StoppingRules) -> String {
-    let both = |invocations: Option<usize>, time_ns: Option<u64>| {
-        let invocations = invocations.map(|n| counted(n, "invocation", "invocations"));
-        let time = time_ns.map(|ns| length(seconds(ns)));
-        [invocations, time].into_iter().flatten().collect::<Vec<_>>()
-    };
-    let least = both(
-        Some(rules.min_invocations).filter(|n| *n > 0),
+    let least = limits(
+        Some(rules.min_invocations).filter(|invocations| *invocations > 0),
         Some(rules.min_time_ns).filter(|ns| *ns > 0),
     );
-    let most = both(rules.max_invocations, rules.max_time_ns);
-    let precision = rules.precision.map(|relative| format!("±{}", percent(relative)));
-    let least = (!least.is_empty()).then(|| format!("at least {}", least.join(" and ")));
-    let most = (!most.is_empty()).then(|| format!("at most {}", most.join(" or ")));
-    let is_precision_only = least.is_none() && most.is_none();
-    let text = [precision, least, most].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let most = limits(rules.max_invocations, rules.max_time_ns);
+    let is_precision_only = least.is_empty() && most.is_empty();
+    let parts = [
+        rules.precision.map(|relative| format!("±{}", percent(relative))),
+        (!least.is_empty()).then(|| format!("at least {}", least.join(" and "))),
+        (!most.is_empty()).then(|| format!("at most {}", most.join(" or "))),
+    ];
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     if is_precision_only { text } else { text + " per point" }
+}
+
+fn limits(invocations: Option<usize>, time_ns: Option<u64>) -> Vec<String> {
+    let invocations = invocations.map(|count| counted(count, "invocation", "invocations"));
+    let time = time_ns.map(|ns| length(seconds(ns)));
+    invocations.into_iter().chain(time).collect()
 }
 
 fn soak(finding: &RunFinding, planned: &str) -> String {
@@ -242,17 +257,17 @@ enum Reached {
 
 /// How far a point came in all its headline metrics.
 fn point_reached(finding: &RunFinding, first: &Finding) -> Reached {
-    let of_point = || finding.results.iter().filter(|it| it.headline && it.point == first.point);
-    let is_done = |it: &Finding| {
-        it.reached.is_some_and(|reached| it.wanted.is_none_or(|wanted| reached <= wanted))
-    };
-    if of_point().any(|it| it.reached.is_none()) {
-        Reached::NoInterval
-    } else if of_point().all(is_done) {
-        Reached::Done
-    } else {
-        Reached::Short(of_point().filter_map(|it| it.reached).fold(0.0, f64::max))
+    let mut widest: f64 = 0.0;
+    let mut is_done = true;
+    for result in &finding.results {
+        if !result.headline || result.point != first.point {
+            continue;
+        }
+        let Some(reached) = result.reached else { return Reached::NoInterval };
+        widest = widest.max(reached);
+        is_done &= result.wanted.is_none_or(|wanted| reached <= wanted);
     }
+    if is_done { Reached::Done } else { Reached::Short(widest) }
 }
 
 /// The narrowest and the widest of half-widths.
@@ -265,10 +280,12 @@ pub(crate) fn from_to(halves: &[f64]) -> String {
 /// How many points reached what was wanted, and how far the others came.
 fn reached(finding: &RunFinding) -> String {
     let primary: Vec<&Finding> = finding.results.iter().filter(|result| result.primary).collect();
-    if primary.iter().all(|it| it.wanted.is_none()) {
+    if primary.iter().all(|primary| primary.wanted.is_none()) {
         return format!("{} measured", counted(primary.len(), "point", "points"));
     }
-    let (mut done, mut without, mut short) = (0, 0, Vec::new());
+    let mut done = 0;
+    let mut without = 0;
+    let mut short = Vec::new();
     for first in &primary {
         match point_reached(finding, first) {
             Reached::Done => done += 1,

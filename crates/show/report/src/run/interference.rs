@@ -13,7 +13,7 @@ pub struct InterferencePart {
     /// What was done with invocations that were disturbed: `keep` or `retry`.
     #[cfg_attr(test, schemars(extend("enum" = ["keep", "retry"])))]
     pub on_interference: &'static str,
-    /// Measured invocations.
+    /// Invocations that were measured, whether or not they count.
     pub invocations: usize,
     /// Those of them that something else disturbed.
     pub disturbed: usize,

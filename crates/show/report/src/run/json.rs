@@ -27,12 +27,12 @@ pub const RUN_SCHEMA: &str = "plumb.run/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.run/1"))]
 pub struct RunDocument {
-    /// `plumb.run/1`.
+    /// The name of this form, always `plumb.run/1`.
     #[cfg_attr(test, schemars(extend("const" = RUN_SCHEMA)))]
     pub schema: &'static str,
     /// Version of the method that found the results.
     pub method: u32,
-    /// The run itself.
+    /// Identity, times, command line and labels of the run.
     pub run: RunPart,
     /// Where it was measured.
     pub targets: Vec<TargetPart>,
@@ -62,9 +62,9 @@ pub struct RunDocument {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunPart {
-    /// UUIDv7.
+    /// The run's identity, a UUIDv7.
     pub id: String,
-    /// RFC 3339, UTC.
+    /// Wall-clock start (RFC 3339, UTC).
     pub started: String,
     /// RFC 3339, UTC; null while it has no end.
     pub ended: Option<String>,
@@ -73,7 +73,7 @@ pub struct RunPart {
     pub status: &'static str,
     /// The suite's name.
     pub suite: Option<String>,
-    /// Labels.
+    /// Labels that were given to the run, by name.
     pub labels: BTreeMap<String, String>,
     /// Seed of every random choice.
     pub seed: u64,
@@ -104,7 +104,7 @@ pub struct ResultPart {
     /// Labels of the point, which the run does not have.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// The metric.
+    /// The metric's name, as the workload declares it.
     pub metric: String,
     /// Whether it is the metric that precision is about.
     pub primary: bool,
@@ -120,7 +120,7 @@ pub struct ResultPart {
     pub better: &'static str,
     /// What the estimate is of the samples.
     pub statistic: String,
-    /// The estimate.
+    /// The estimate, in `unit`.
     pub estimate: f64,
     /// Lower end of the interval.
     pub low: Option<f64>,
@@ -130,9 +130,9 @@ pub struct ResultPart {
     pub no_interval: Option<String>,
     /// Level of the interval.
     pub confidence: f64,
-    /// Independent processes.
+    /// Independent processes that count.
     pub invocations: usize,
-    /// Steady samples.
+    /// Steady samples of all these processes.
     pub samples: usize,
     /// Independent samples that they are worth.
     pub n_eff: Option<f64>,
@@ -228,9 +228,9 @@ pub struct CpuPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FlagPart {
-    /// Its word.
+    /// The flag's word: `noisy`.
     pub flag: String,
-    /// The evidence.
+    /// The evidence: what was seen, with its figures.
     pub why: String,
 }
 
@@ -255,7 +255,7 @@ pub struct BaselinePart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UnsupportedPart {
-    /// The point.
+    /// The point, with its workload and parameters.
     #[serde(flatten)]
     pub place: PointPart,
     /// What is missing.
@@ -285,15 +285,21 @@ pub struct PreparationPart {
 
 fn preparation(record: &PreparationRecord) -> PreparationPart {
     let Prepared { setting, was, became } = record.prepared.clone();
-    let (segment, at_ns, restored_ns) = (record.segment, record.at_ns, record.restored_at_ns);
-    PreparationPart { setting, was, became, segment, at_ns, restored_ns }
+    PreparationPart {
+        setting,
+        was,
+        became,
+        segment: record.segment,
+        at_ns: record.at_ns,
+        restored_ns: record.restored_at_ns,
+    }
 }
 
 /// Invocations that failed for one reason.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FailedPart {
-    /// The point.
+    /// The point, with its workload and parameters.
     #[serde(flatten)]
     pub place: PointPart,
     /// What went wrong.
@@ -316,8 +322,8 @@ pub fn document(view: &View) -> RunDocument {
         run: run(view),
         targets: finding.targets.iter().map(target).collect(),
         results: view.rows.iter().map(result).collect(),
-        curves: finding.curves.iter().map(|it| curve(it, &finding.results)).collect(),
-        links: finding.links.iter().map(|it| link(it, &finding.results)).collect(),
+        curves: finding.curves.iter().map(|found| curve(found, &finding.results)).collect(),
+        links: finding.links.iter().map(|found| link(found, &finding.results)).collect(),
         since_last: since_last_part(view.finding),
         preparations: finding.run.preparations.iter().map(preparation).collect(),
         unsupported: finding.unsupported.iter().map(unsupported).collect(),
@@ -355,6 +361,7 @@ fn run(view: &View) -> RunPart {
 
 fn result(row: &Row) -> ResultPart {
     let Finding { point, estimate, .. } = row.finding;
+    // Cloned once and taken apart: nearly every field goes into the document.
     let finding = row.finding.clone();
     ResultPart {
         series: finding.series,
@@ -396,7 +403,7 @@ fn result(row: &Row) -> ResultPart {
         cpu: finding.cpu.map(|c| CpuPart { user: c.user, system: c.system, iowait: c.iowait }),
         peak_memory_bytes: finding.peak_memory_bytes,
         clock: finding.clock.map(|clock| clock.id),
-        of_baseline: finding.of_baseline.as_ref().map(|it| it.share.value),
+        of_baseline: finding.of_baseline.as_ref().map(|baseline| baseline.share.value),
         baseline: finding.of_baseline.as_ref().map(baseline),
         against_first: row.against_first.into_iter().map(comparison).collect(),
         against_above: row.against_above.into_iter().map(comparison).collect(),

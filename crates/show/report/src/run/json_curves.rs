@@ -13,9 +13,9 @@ pub struct CurvePart {
     pub of: String,
     /// The workload's id.
     pub workload: String,
-    /// The parameter.
+    /// The name of the parameter that the curve is over.
     pub parameter: String,
-    /// The metric.
+    /// The name of the metric that the curve is of.
     pub metric: String,
     /// The metric's unit, an SI base unit.
     pub unit: String,
@@ -101,7 +101,7 @@ pub struct PlateauPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CachePart {
-    /// `L1`.
+    /// The cache's name: `L1`, `L2`, `L3`.
     pub name: String,
     /// Its size as the kernel says, in bytes.
     pub claimed: u64,
@@ -133,11 +133,11 @@ pub struct LinePart {
 
 /// A curve as a part of the document.
 pub(crate) fn curve(curve: &Curve, results: &[Finding]) -> CurvePart {
-    let series = |result: usize| results.get(result).map(|it| it.series.clone());
-    let points = curve
-        .points
-        .iter()
-        .filter_map(|point| Some(CurvePointPart { at: point.at, series: series(point.result)? }));
+    let points = curve.points.iter().filter_map(|point| {
+        let series = results.get(point.result)?.series.clone();
+        Some(CurvePointPart { at: point.at, series })
+    });
+    // All fields are always there, so that a reader need not know which kind has which.
     let empty = CurvePart {
         of: curve.of.clone(),
         workload: curve.workload.clone(),
@@ -149,7 +149,7 @@ pub(crate) fn curve(curve: &Curve, results: &[Finding]) -> CurvePart {
         points: points.collect(),
         no_figures: curve.found.clone().err(),
         efficiencies: Vec::new(),
-        law: curve.law.as_ref().and_then(|it| it.as_ref().ok()).map(law),
+        law: curve.law.as_ref().and_then(|law| law.as_ref().ok()).map(law),
         no_law: curve.law.clone().and_then(Result::err),
         plateaus: Vec::new(),
         caches: curve.caches.iter().map(cache).collect(),
@@ -177,19 +177,19 @@ fn law(law: &ScalabilityLaw) -> LawPart {
 fn with_figures(empty: CurvePart, found: &CurveFound) -> CurvePart {
     match found {
         CurveFound::Scaling(all) => {
-            let efficiencies = all.iter().map(|it| EfficiencyPart {
-                at: it.at,
-                speedup: estimate(&it.speedup),
-                efficiency: estimate(&it.efficiency),
+            let efficiencies = all.iter().map(|efficiency| EfficiencyPart {
+                at: efficiency.at,
+                speedup: estimate(&efficiency.speedup),
+                efficiency: estimate(&efficiency.efficiency),
             });
             CurvePart { efficiencies: efficiencies.collect(), ..empty }
         }
         CurveFound::Plateaus(all) => {
-            let plateaus = all.iter().map(|it| PlateauPart {
-                from: it.from,
-                to: it.to,
-                points: it.points,
-                height: estimate(&it.height),
+            let plateaus = all.iter().map(|plateau| PlateauPart {
+                from: plateau.from,
+                to: plateau.to,
+                points: plateau.points,
+                height: estimate(&plateau.height),
             });
             CurvePart { plateaus: plateaus.collect(), ..empty }
         }
@@ -200,7 +200,8 @@ fn with_figures(empty: CurvePart, found: &CurveFound) -> CurvePart {
             CurvePart { growth: Some("until"), knee, ..empty }
         }
         CurveFound::Line { fixed, each, off } => {
-            let (fixed, each) = (estimate(fixed), estimate(each));
+            let fixed = estimate(fixed);
+            let each = estimate(each);
             CurvePart { line: Some(LinePart { fixed, each, off: *off }), ..empty }
         }
     }

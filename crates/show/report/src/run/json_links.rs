@@ -42,7 +42,7 @@ pub struct LinkPointPart {
     pub series: String,
     /// Bytes over bandwidth, of the direction that takes longer, in seconds.
     pub sending_s: f64,
-    /// Operations.
+    /// Operations of one iteration that wait for a round trip.
     pub operations: f64,
     /// A round trip, in seconds.
     pub round_trip_s: f64,
@@ -58,7 +58,7 @@ pub struct LinkSharesPart {
     pub bandwidth: EstimatePart,
     /// Waiting for round trips.
     pub round_trips: EstimatePart,
-    /// The rest.
+    /// What depends on neither bandwidth nor round trip.
     pub rest: EstimatePart,
     /// Which of them has more than half beyond doubt; `none` where each has less, `open` where the intervals don't tell.
     #[cfg_attr(test, schemars(extend("enum" = ["bandwidth", "round-trips", "rest", "none", "open"])))]
@@ -72,13 +72,13 @@ pub struct LinkSharesPart {
 pub(crate) fn link(fit: &LinkFit, results: &[Finding]) -> LinkPart {
     let found = fit.found.as_ref().ok();
     let depth = found.map(LinkFound::depth);
-    let points = fit.points.iter().enumerate().filter_map(|(index, it)| {
+    let points = fit.points.iter().enumerate().filter_map(|(index, point)| {
         Some(LinkPointPart {
-            series: results.get(it.result)?.series.clone(),
-            sending_s: it.sending_s,
-            operations: it.operations,
-            round_trip_s: it.round_trip_s,
-            shares: found.and_then(|it| it.shares.get(index)).map(shares),
+            series: results.get(point.result)?.series.clone(),
+            sending_s: point.sending_s,
+            operations: point.operations,
+            round_trip_s: point.round_trip_s,
+            shares: found.and_then(|found| found.shares.get(index)).map(shares),
         })
     });
     LinkPart {
@@ -88,11 +88,11 @@ pub(crate) fn link(fit: &LinkFit, results: &[Finding]) -> LinkPart {
         by: fit.by.clone(),
         points: points.collect(),
         no_figures: fit.found.clone().err(),
-        wait: found.map(|it| estimate(&it.wait)),
-        depth: depth.and_then(|it| it.value),
-        depth_low: depth.and_then(|it| it.low),
-        depth_high: depth.and_then(|it| it.high),
-        rest: found.map(|it| estimate(&it.rest)),
+        wait: found.map(|found| estimate(&found.wait)),
+        depth: depth.and_then(|bounds| bounds.value),
+        depth_low: depth.and_then(|bounds| bounds.low),
+        depth_high: depth.and_then(|bounds| bounds.high),
+        rest: found.map(|found| estimate(&found.rest)),
     }
 }
 

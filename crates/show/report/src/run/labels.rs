@@ -19,13 +19,21 @@ pub fn family(workload: &str) -> &str {
 pub(crate) fn labels(results: &[Finding]) -> Vec<String> {
     let differing = differing(results);
     let short: Vec<String> =
-        results.iter().map(|f| label(&f.point, &differing, short_value)).collect();
-    let of_others = |i: usize| {
-        let same_point = |j: usize| results[i].point.index == results[j].point.index;
-        (0..results.len()).any(|j| !same_point(j) && short[i] == short[j])
-    };
-    let full = |i: usize| label(&results[i].point, &differing, full_value);
-    (0..results.len()).map(|i| if of_others(i) { full(i) } else { short[i].clone() }).collect()
+        results.iter().map(|result| label(&result.point, &differing, short_value)).collect();
+    let mut labels = Vec::with_capacity(results.len());
+    for (result, own) in results.iter().zip(&short) {
+        // Two sizes are told apart by their values alone unless two parameters have the same value.
+        let is_ambiguous = results
+            .iter()
+            .zip(&short)
+            .any(|(other, label)| other.point.index != result.point.index && label == own);
+        labels.push(if is_ambiguous {
+            label(&result.point, &differing, full_value)
+        } else {
+            own.clone()
+        });
+    }
+    labels
 }
 
 fn differing(results: &[Finding]) -> Differing<'_> {
@@ -51,12 +59,19 @@ fn label(
         return point.name.clone();
     }
     let differs = differing.get(point.workload.as_str());
-    let wanted = |setting: &&ShownParameter| {
-        !setting.default || differs.is_some_and(|names| names.contains(setting.name.as_str()))
-    };
     let workload = point.workload.split_once('.').map_or(point.workload.as_str(), |(_, name)| name);
     let mut words = vec![workload.to_owned()];
-    words.extend(point.parameters.iter().filter(wanted).map(value));
+    // A default is named, too, if another point of the run has another value.
+    words.extend(
+        point
+            .parameters
+            .iter()
+            .filter(|setting| {
+                !setting.default
+                    || differs.is_some_and(|names| names.contains(setting.name.as_str()))
+            })
+            .map(value),
+    );
     words.join(" ")
 }
 
@@ -72,7 +87,7 @@ fn short_value(setting: &ShownParameter) -> String {
     }
 }
 
-/// `1 thread`, `2 threads`.
+/// A count of threads in words: `1 thread`, `2 threads`.
 pub(crate) fn threads(count: &str) -> String {
     if count == "1" { "1 thread".to_owned() } else { format!("{count} threads") }
 }
@@ -83,11 +98,15 @@ pub fn spoken(point: &PointFacts) -> String {
     if point.titled {
         return point.name.clone();
     }
-    let tells = |setting: &&ShownParameter| {
-        let kind = matches!(setting.kind, ParameterType::Choice | ParameterType::Bytes);
-        !setting.default || kind && !matches!(setting.value.as_str(), "auto" | "none")
-    };
-    let values: Vec<String> = point.parameters.iter().filter(tells).map(spoken_value).collect();
+    let values: Vec<String> = point
+        .parameters
+        .iter()
+        .filter(|setting| {
+            let kind = matches!(setting.kind, ParameterType::Choice | ParameterType::Bytes);
+            !setting.default || kind && !matches!(setting.value.as_str(), "auto" | "none")
+        })
+        .map(spoken_value)
+        .collect();
     if values.is_empty() {
         return point.workload.clone();
     }

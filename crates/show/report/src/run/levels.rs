@@ -50,6 +50,7 @@ impl LevelsText {
     }
 
     fn sentence(&self, lower: &str, upper: &str) -> String {
+        // One switch is a change at a time; many are a lottery from process to process.
         let once = if self.switches == 1 { "; it changed once" } else { "" };
         format!("{lower} in {}, {upper} in the others{once}", self.lower_share)
     }
@@ -57,7 +58,8 @@ impl LevelsText {
     /// `385 or 487`: something of both levels, once where it is the same.
     #[must_use]
     pub fn both(&self, of: impl Fn(&Figure) -> String) -> String {
-        let (lower, upper) = (of(&self.lower), of(&self.upper));
+        let lower = of(&self.lower);
+        let upper = of(&self.upper);
         if lower == upper { lower } else { format!("{lower} or {upper}") }
     }
 }

@@ -12,15 +12,18 @@ pub(super) fn lines(fit: &LinkFit) -> Vec<String> {
         Ok(found) => found,
         Err(why) => return vec![format!("round trips are not told apart: {why}")],
     };
-    let points = fit.points.iter().zip(&found.shares);
-    let shares = points.map(|(point, it)| format!("{}: {}", point.settings, shares(it)));
+    let shares = fit
+        .points
+        .iter()
+        .zip(&found.shares)
+        .map(|(point, found)| format!("{}: {}", point.settings, shares(found)));
     std::iter::once(terms(found)).chain(shares).chain([left_out(&found.shares)]).collect()
 }
 
 /// `time = bytes / bandwidth + operations × round trip / depth + rest: depth 4.0 [3.6, 4.5]; rest 210 [150, 270] ms`.
 fn terms(found: &LinkFound) -> String {
-    let rest = figure(&found.rest, "s");
-    let rest = if found.rest.interval.is_ok() { rest.to_string() } else { rest.quantity() };
+    let shown = figure(&found.rest, "s");
+    let rest = if found.rest.interval.is_ok() { shown.to_string() } else { shown.quantity() };
     let depth = depth(found);
     format!(
         "time = bytes / bandwidth + operations × round trip / depth + rest: {depth}; rest {rest}"
@@ -31,6 +34,7 @@ fn terms(found: &LinkFound) -> String {
 /// beyond doubt.
 fn depth(found: &LinkFound) -> String {
     let depth = found.depth();
+    // Depth is 1 / wait: where the interval of wait reaches to 0, depth has no upper end.
     match (&found.wait.interval, depth.value, (depth.low, depth.high)) {
         (Ok(_), Some(value), (Some(low), Some(high))) => {
             let depth = Estimate { value, interval: Ok(Ends { low, high }) };
@@ -45,20 +49,21 @@ fn depth(found: &LinkFound) -> String {
 
 /// `bandwidth 94 % [92, 97], round trips 2 % [0, 5], rest 4 % [1, 7]: bandwidth binds`.
 fn shares(of: &LinkShares) -> String {
-    let percent = |share: f64| format!("{:.0}", 100.0 * share);
-    let share = |name: &str, it: &Estimate| {
-        let ends = it.interval.as_ref().map_or_else(
-            |_| String::new(),
-            |ends| format!(" [{}, {}]", percent(ends.low), percent(ends.high)),
-        );
-        format!("{name} {} %{ends}", percent(it.value))
-    };
     let terms = [
         share("bandwidth", &of.bandwidth),
         share("round trips", &of.round_trips),
         share("rest", &of.rest),
     ];
     format!("{}: {}", terms.join(", "), binds(of.binds))
+}
+
+/// One term's share of the time: `bandwidth 94 % [92, 97]`.
+fn share(name: &str, estimate: &Estimate) -> String {
+    let ends = estimate.interval.as_ref().map_or_else(
+        |_| String::new(),
+        |ends| format!(" [{:.0}, {:.0}]", 100.0 * ends.low, 100.0 * ends.high),
+    );
+    format!("{name} {:.0} %{ends}", 100.0 * estimate.value)
 }
 
 fn binds(term: Binds) -> &'static str {
@@ -73,9 +78,10 @@ fn binds(term: Binds) -> &'static str {
 
 /// How well each point is predicted from the others.
 fn left_out(all: &[LinkShares]) -> String {
-    let off: Vec<f64> = all.iter().filter_map(|it| it.left_out).collect();
-    let most = off.iter().copied().fold(0.0, f64::max);
-    let most = if most < 0.01 { "1 %".to_owned() } else { whole_percent(most) };
+    let off: Vec<f64> = all.iter().filter_map(|point| point.left_out).collect();
+    let farthest = off.iter().copied().fold(0.0, f64::max);
+    // "Within 0 %" would claim more than a prediction from a few points can.
+    let most = if farthest < 0.01 { "1 %".to_owned() } else { whole_percent(farthest) };
     match off.len() {
         0 => "no point is predicted by the others: it takes two round trips without it".to_owned(),
         some if some == all.len() => format!("the others predict each point to within {most}"),

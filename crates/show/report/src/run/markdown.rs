@@ -22,7 +22,7 @@ pub fn markdown(view: &View) -> String {
         "Curves",
         view.curves
             .iter()
-            .map(|it| format!("{}: {}", code(&it.name), escape(&it.lines.join("; ")))),
+            .map(|curve| format!("{}: {}", code(&curve.name), escape(&curve.lines.join("; ")))),
     ));
     out.push_str(&comparisons(view));
     out.push_str(&list("Reasons to distrust", view.flags.iter().map(flag)));
@@ -38,7 +38,8 @@ pub fn markdown(view: &View) -> String {
     out.push_str(&list(
         "Failed",
         finding.failed.iter().map(|f| {
-            let (name, why) = (code(&f.point.name), escape(&f.why));
+            let name = code(&f.point.name);
+            let why = escape(&f.why);
             format!("{name}: {why} ({} of {} invocations)", f.times, f.of)
         }),
     ));
@@ -63,8 +64,8 @@ fn heading(view: &View) -> String {
 }
 
 fn results(view: &View) -> String {
-    let rows = view.families.iter().flat_map(|family| view.shown(family, true));
-    let rows: Vec<String> = rows.map(result).collect();
+    let rows: Vec<String> =
+        view.families.iter().flat_map(|family| view.shown(family, true)).map(result).collect();
     if rows.is_empty() {
         return "\nNothing was measured.\n".to_owned();
     }
@@ -77,16 +78,9 @@ fn results(view: &View) -> String {
 
 fn result(row: &Row) -> String {
     let finding = row.finding;
-    let interval = |figure: &Figure| match &figure.interval {
-        Ok(_) => figure.brackets(),
-        Err(why) => format!("none: {}", escape(why)),
-    };
-    let shown = |of: &dyn Fn(&Figure) -> String| match &row.levels {
-        Some(levels) => levels.both(of),
-        None => of(&row.figure),
-    };
+    // A Markdown cell has no lines of its own, but may hold a break.
     let levels = row.levels.as_ref().map(|levels| {
-        let beside = levels.beside.as_ref().map_or_else(String::new, |it| format!("; {it}"));
+        let beside = levels.beside.as_ref().map_or_else(String::new, |text| format!("; {text}"));
         format!("<br>{}", escape(&(levels.shares() + &beside)))
     });
     let flags: Vec<String> = finding.flags.iter().map(|f| escape(f.flag.word())).collect();
@@ -101,9 +95,9 @@ fn result(row: &Row) -> String {
             + &baseline.unwrap_or_default()
             + &goal.unwrap_or_default(),
         escape(&finding.metric),
-        shown(&|figure| figure.estimate.clone()),
-        shown(&interval),
-        escape(&shown(&|figure| figure.unit.clone())),
+        shown(row, |figure| figure.estimate.clone()),
+        shown(row, interval),
+        escape(&shown(row, |figure| figure.unit.clone())),
         row.counts.clone(),
         finding.cpu.map_or_else(String::new, |cpu| whole_percent(cpu.total())),
         flags.join(", "),
@@ -111,20 +105,34 @@ fn result(row: &Row) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
+/// A part of a row's figure; of two levels both, if they differ.
+fn shown(row: &Row, of: fn(&Figure) -> String) -> String {
+    row.levels.as_ref().map_or_else(|| of(&row.figure), |levels| levels.both(of))
+}
+
+fn interval(figure: &Figure) -> String {
+    match &figure.interval {
+        Ok(_) => figure.brackets(),
+        Err(why) => format!("none: {}", escape(why)),
+    }
+}
+
 fn comparisons(view: &View) -> String {
     let Some(first) = view.comparisons().first() else { return String::new() };
     let lines = view.comparisons().iter().map(|comparison| {
-        let (name, verdict) = (code(&comparison.point.name), verdict(&comparison.found));
+        let name = code(&comparison.point.name);
+        let verdict = verdict(&comparison.found);
         let also_changed = covariates_text(&comparison.found.covariates)
-            .map_or_else(String::new, |it| format!("; {it}"));
+            .map_or_else(String::new, |text| format!("; {text}"));
         let spread: String = [spread_text(comparison), encryption_text(comparison)]
             .into_iter()
             .flatten()
-            .map(|it| format!("; {it}"))
+            .map(|text| format!("; {text}"))
             .collect();
-        let above = view.above_text(comparison).map_or_else(String::new, |it| format!("; {it}"));
+        let above =
+            view.above_text(comparison).map_or_else(String::new, |text| format!("; {text}"));
         let levels =
-            levels_text(&comparison.found).map_or_else(String::new, |it| format!("; {it}"));
+            levels_text(&comparison.found).map_or_else(String::new, |text| format!("; {text}"));
         let text = comparison_text(comparison) + &levels + &spread + &also_changed + &above;
         format!("{name}: **{verdict}**, {}", escape(&text))
     });

@@ -1,6 +1,6 @@
 //! The results of a scorecard: a row a point, with as many columns as there is room for.
 
-use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Finding, Level};
+use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Estimate, Finding, Level};
 use plumb_model::{FlagKind, StopReason};
 use plumb_text::sparkline::histogram;
 use plumb_text::{Column, IntervalScale, Line, Style, Table, Terminal};
@@ -54,15 +54,17 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
         return terminal.lines(0, &Line::new(Style::Flag, "Nothing was measured."));
     }
     let mut fields = fields(terminal);
-    let expected = |row: &Row| {
-        let of = row.finding.of_baseline.as_ref();
-        of.is_some_and(|of| of.source == BaselineSource::Expectation)
-    };
-    if terminal.width >= ROOMY && view.rows.iter().any(expected) {
+    if terminal.width >= ROOMY
+        && view.rows.iter().any(|row| {
+            let of = row.finding.of_baseline.as_ref();
+            of.is_some_and(|of| of.source == BaselineSource::Expectation)
+        })
+    {
         let column = Column::right("of expected");
         fields.insert(fields.len().min(OF_BASELINE), field(column, |row, _| of_baseline(row)));
     }
     let mut columns: Vec<Column> = fields.iter().map(|field| field.column.clone()).collect();
+    // At the width where every figure gets a column there is no room left for drawings, until it is wider still.
     let [from, until, again] = DRAWN;
     let has_room = (from..until).contains(&terminal.width) || terminal.width >= again;
     let strip = has_room.then_some(AFTER_UNIT + usize::from(terminal.width >= WIDE));
@@ -92,8 +94,11 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
 }
 
 fn fields(terminal: &Terminal) -> Vec<Field> {
-    let or = |_: &Row| Line::new(Style::Muted, "    or");
-    let name = [with_upper(Column::left("").wrapping(), |row, _| name(row), or)];
+    let name = [with_upper(
+        Column::left("").wrapping(),
+        |row, _| name(row),
+        |_| Line::new(Style::Muted, "    or"),
+    )];
     let level = format!("{} interval", percent(CONFIDENCE));
     let figure = [
         with_upper(Column::right("median"), |row, _| median(shown(row)), |row| median(upper(row))),
@@ -193,11 +198,22 @@ fn shape(row: &Row, terminal: &Terminal) -> Line {
 /// The interval on one scale with those that are shown in the same unit, of the same metric; empty where there is
 /// no other.
 fn side_by_side(row: &Row, rows: &[&Row]) -> String {
-    let kind = |row: &Row| (row.figure.unit.clone(), row.finding.metric.clone());
-    let alike = || rows.iter().filter(|it| kind(it) == kind(row)).map(|it| it.finding.shown());
-    let low = alike().map(|it| it.low().unwrap_or(it.value)).fold(f64::INFINITY, f64::min);
-    let high = alike().map(|it| it.high().unwrap_or(it.value)).fold(f64::NEG_INFINITY, f64::max);
-    let is_drawn = alike().count() > 1 && (high - low).is_finite();
+    let alike: Vec<Estimate> = rows
+        .iter()
+        .filter(|other| other.figure.unit == row.figure.unit)
+        .filter(|other| other.finding.metric == row.finding.metric)
+        .map(|other| other.finding.shown())
+        .collect();
+    let low = alike
+        .iter()
+        .map(|estimate| estimate.low().unwrap_or(estimate.value))
+        .fold(f64::INFINITY, f64::min);
+    let high = alike
+        .iter()
+        .map(|estimate| estimate.high().unwrap_or(estimate.value))
+        .fold(f64::NEG_INFINITY, f64::max);
+    // An interval alone on its scale would fill it and say nothing.
+    let is_drawn = alike.len() > 1 && (high - low).is_finite();
     let scale = IntervalScale { low, high, room: STRIP };
     let of = row.finding.shown();
     if is_drawn { scale.draw(of.value, of.low(), of.high()) } else { String::new() }
@@ -213,7 +229,7 @@ fn bytes(bytes: u64) -> String {
 }
 
 fn of_baseline(row: &Row) -> Line {
-    let share = row.finding.of_baseline.as_ref().map(|it| it.share.value);
+    let share = row.finding.of_baseline.as_ref().map(|baseline| baseline.share.value);
     share.map_or_else(Line::default, |share| Line::new(Style::Estimate, &whole_percent(share)))
 }
 
@@ -230,6 +246,7 @@ fn reached(finding: &Finding) -> Line {
     else {
         return Line::default();
     };
+    // The goal is about the session, by which the point stopped; shown is the wider interval of the machine.
     let missed = finding.wanted.is_some_and(|wanted| reached > wanted);
     Line::new(if missed { Style::Flag } else { Style::Good }, &percent(shown))
 }
@@ -242,7 +259,9 @@ fn half_width(level: &Level) -> Line {
 /// session of 1.2 s, which is too short to speak of this machine`.
 #[must_use]
 pub fn both_intervals(finding: &Finding) -> Option<String> {
-    let (session, seconds) = (finding.estimate.relative_half_width()?, finding.session_s?);
+    let session = finding.estimate.relative_half_width()?;
+    let seconds = finding.session_s?;
+    // Told apart only if the session was long enough to speak of the machine.
     let machine = finding.machine.and(finding.shown().relative_half_width());
     let more = match machine {
         Some(machine) => format!("±{} on this machine", percent(machine)),
@@ -257,9 +276,10 @@ pub fn both_intervals(finding: &Finding) -> Option<String> {
 #[must_use]
 pub fn pauses_text(finding: &Finding) -> Option<String> {
     let found = finding.pauses.as_ref()?;
-    let (count, length) = (found.pairs, length(found.length_s));
-    let ratio = figure(&found.ratio, "");
-    let ratio = format!("{} {}", ratio.estimate, ratio.brackets());
+    let count = found.pairs;
+    let length = length(found.length_s);
+    let shown = figure(&found.ratio, "");
+    let ratio = format!("{} {}", shown.estimate, shown.brackets());
     let so = match (found.left_out, found.equivalent) {
         (0, true) => "which is equivalent".to_owned(),
         (0, false) => "which is not known to be equivalent; all count".to_owned(),
@@ -294,8 +314,9 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
     if let Err(why) = &row.figure.interval {
         table.across(BELOW, Line::new(Style::Flag, "no interval: "), Line::new(Style::Plain, why));
     }
-    let in_detail = terminal.every_metric || row.finding.point.titled;
-    let in_detail = in_detail && row.finding.headline && row.levels.is_none();
+    let in_detail = (terminal.every_metric || row.finding.point.titled)
+        && row.finding.headline
+        && row.levels.is_none();
     if let Some(text) = both_intervals(row.finding).filter(|_| in_detail) {
         table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
     }
@@ -309,18 +330,13 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
         table.across(BELOW, nothing(), Line::new(Style::Plain, &text));
     }
     let has_no_column = terminal.width < WIDE && row.finding.primary;
-    // A thread that waits for the kernel's own workers counts as waiting for devices, too; then both
-    // sums exceed the time.
-    let sound = |cpu: &CpuShares| cpu.user + cpu.system + cpu.iowait <= 1.0 + TOLERATED;
-    let worth_saying = |cpu: &CpuShares| cpu.iowait >= WORTH_SAYING && sound(cpu);
-    let waits = row.finding.cpu.filter(|cpu| worth_saying(cpu) && has_no_column);
-    if let Some(cpu) = waits {
+    if let Some(cpu) = row.finding.cpu.filter(|cpu| has_no_column && waits_for_devices(cpu)) {
         let text = format!("waits for I/O {} of the time", whole_percent(cpu.iowait));
         table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
     }
-    let at_a_maximum =
-        |stop: &StopReason| matches!(stop, StopReason::MaxInvocations | StopReason::MaxTime);
-    if let Some(stop) = row.finding.stop.filter(|stop| at_a_maximum(stop) && has_no_column) {
+    if let Some(stop @ (StopReason::MaxInvocations | StopReason::MaxTime)) = row.finding.stop
+        && has_no_column
+    {
         let text = format!("stopped by {}", stop.word());
         table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
     }
@@ -332,6 +348,13 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
         let remarks = remarks(row.finding);
         table.across(BELOW, nothing(), Line::new(Style::Muted, &remarks));
     }
+}
+
+fn waits_for_devices(cpu: &CpuShares) -> bool {
+    // A thread that waits for the kernel's own workers counts as waiting for devices, too; then all shares
+    // together exceed the time, and the share of waiting means nothing.
+    let is_sound = cpu.user + cpu.system + cpu.iowait <= 1.0 + TOLERATED;
+    is_sound && cpu.iowait >= WORTH_SAYING
 }
 
 /// What the workload said of itself, and the versions of what does the work.

@@ -14,18 +14,25 @@ use crate::run::view::{Row, View, baseline_text, comparison_text};
 /// One sentence a point: what it sustained or took, and at what share of the CPU.
 #[must_use]
 pub fn in_words(view: &View) -> Vec<String> {
-    let primary = view.rows.iter().filter(|row| row.finding.primary);
-    let mut lines: Vec<String> = primary.map(|row| clean(&sentence(row))).collect();
+    let mut lines: Vec<String> = view
+        .rows
+        .iter()
+        .filter(|row| row.finding.primary)
+        .map(|row| clean(&sentence(row)))
+        .collect();
     let curves = view.curves.iter();
-    lines.extend(curves.map(|it| clean(&format!("{}: {}", it.name, it.lines.join("; ")))));
+    lines.extend(curves.map(|curve| clean(&format!("{}: {}", curve.name, curve.lines.join("; ")))));
     lines.extend(view.comparisons().iter().chain(view.above()).map(|comparison| {
-        let (name, first) = (&comparison.point.name, &comparison.first.name);
-        let (verdict, figures) = (verdict(&comparison.found), comparison_text(comparison));
+        let name = &comparison.point.name;
+        let first = &comparison.first.name;
+        let verdict = verdict(&comparison.found);
+        let figures = comparison_text(comparison);
         let levels =
-            levels_text(&comparison.found).map_or_else(String::new, |it| format!("; {it}"));
+            levels_text(&comparison.found).map_or_else(String::new, |text| format!("; {text}"));
         clean(&format!("{name} against {first}: {verdict}; {figures}{levels}"))
     }));
     if let Some(title) = since_last::heading(view.finding) {
+        // Every sentence is complete: it may be read alone.
         let all = since_last_text(view.finding);
         lines.extend(all.iter().map(|line| clean(&format!("{title}: {line}"))));
     }
@@ -39,8 +46,10 @@ fn sentence(row: &Row) -> String {
         Ok(_) => format!(" {}", figure.brackets()),
         Err(why) => format!(" (no interval: {why})"),
     };
-    let metric = labels::metric(finding);
-    let metric = if metric.is_empty() { metric } else { format!(" {metric}") };
+    let metric = match labels::metric(finding).as_str() {
+        "" => String::new(),
+        metric => format!(" {metric}"),
+    };
     let cpu = finding
         .cpu
         .map_or_else(String::new, |cpu| format!(" at {} CPU", whole_percent(cpu.total())));
@@ -52,8 +61,11 @@ fn sentence(row: &Row) -> String {
         Some(levels) => levels.whole(),
         None => format!("{}{interval}", figure.quantity()),
     };
-    let beside = row.levels.as_ref().and_then(|it| it.beside.clone());
-    let beside = beside.map_or_else(String::new, |text| format!("; {text}"));
+    let beside = row
+        .levels
+        .as_ref()
+        .and_then(|levels| levels.beside.clone())
+        .map_or_else(String::new, |text| format!("; {text}"));
     let goal = row.goal.as_ref().map_or_else(String::new, |text| format!("; {text}"));
     let baseline = baseline_text(finding).map_or_else(String::new, |text| format!("; {text}"));
     format!("{name}: {verb} {quantity}{metric}{cpu}{beside}{baseline}{goal}{flags}")

@@ -30,12 +30,13 @@ pub struct NextSteps {
 #[must_use]
 pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> String {
     let terminal = Terminal { width: terminal.width.max(NARROWEST), ..*terminal };
-    let results = results(view, &terminal) + &curves(view, &terminal);
-    let mut results = [results, comparisons(view, &terminal)];
+    let mut answers =
+        [results(view, &terminal) + &curves(view, &terminal), comparisons(view, &terminal)];
+    // Who asked for a verdict reads it first.
     if matches!(view.finding.run.goal, Goal::Verdict(_)) {
-        results.reverse();
+        answers.reverse();
     }
-    let [first, second] = results;
+    let [first, second] = answers;
     let chapters = [
         header(view, &terminal),
         first,
@@ -59,6 +60,7 @@ fn header(view: &View, terminal: &Terminal) -> String {
     let style = if is_complete { Style::Muted } else { Style::Flag };
     let run =
         Line::new(style, header.status).and(Style::Muted, " · run ").and(Style::Plain, &header.run);
+    // Title and status share a line if they fit.
     let room = terminal.width.saturating_sub(run.width() + 2);
     let mut out = if title.width() <= room {
         let gap = terminal.width - title.width() - run.width();
@@ -121,6 +123,7 @@ fn curves(view: &View, terminal: &Terminal) -> String {
     let mut table =
         Table::new(vec![Column::left("").wrapping(), Column::left("").wrapping()]).indented(2);
     for curve in &view.curves {
+        // A long name in its own column would squeeze the text next to it.
         if plumb_text::width(&curve.name) > terminal.width / WIDEST_NAME {
             table.across(0, Line::default(), Line::new(Style::Name, &curve.name));
             for line in &curve.lines {
@@ -181,6 +184,7 @@ fn failure(failure: &Failure, terminal: &Terminal) -> String {
     let lead = Line::new(Style::Name, &failure.point.name).and(Style::Plain, "  ");
     let why = format!("{} ({} of {} invocations)", failure.why, failure.times, failure.of);
     let mut out = named(&lead, &Line::new(Style::Bad, &why), terminal);
+    // The last line of a log says most often why a program ended.
     if let Some(last) = failure.log.lines().rev().find(|line| !line.trim().is_empty()) {
         let lead = Line::new(Style::Muted, "last output: ");
         out.push_str(&terminal.hanging(4, &lead, &Line::new(Style::Plain, last)));
@@ -207,10 +211,14 @@ fn not_reached(view: &View, terminal: &Terminal) -> String {
 }
 
 fn since_last(view: &View, terminal: &Terminal) -> String {
-    let lines = since_last_text(view.finding);
-    let title = since_last::heading(view.finding).filter(|_| !lines.is_empty());
-    let lines = lines.iter().map(|line| terminal.lines(2, &Line::new(Style::Plain, line)));
-    title.map_or_else(String::new, |title| heading(&title, terminal) + &lines.collect::<String>())
+    let lines: String = since_last_text(view.finding)
+        .iter()
+        .map(|line| terminal.lines(2, &Line::new(Style::Plain, line)))
+        .collect();
+    match since_last::heading(view.finding) {
+        Some(title) if !lines.is_empty() => heading(&title, terminal) + &lines,
+        _ => String::new(),
+    }
 }
 
 /// Columns of the longest command that has what it does beside it; that of longer ones stands below.
@@ -223,10 +231,16 @@ fn end(closing: &NextSteps, terminal: &Terminal) -> String {
             &terminal.lines(0, &Line::new(Style::Muted, "stored: ").and(Style::Plain, stored)),
         );
     }
-    let beside = closing.next.iter().map(|(command, _)| plumb_text::width(command));
-    let column = beside.filter(|width| *width <= LONGEST_BESIDE).max().unwrap_or(0);
+    let column = closing
+        .next
+        .iter()
+        .map(|(command, _)| plumb_text::width(command))
+        .filter(|width| *width <= LONGEST_BESIDE)
+        .max()
+        .unwrap_or(0);
     for (command, what) in &closing.next {
-        let (lead, what) = (Line::new(Style::Command, command), Line::new(Style::Muted, what));
+        let lead = Line::new(Style::Command, command);
+        let what = Line::new(Style::Muted, what);
         out.push_str(&match column.checked_sub(plumb_text::width(command)) {
             Some(gap) => terminal.hanging(0, &lead.and(Style::Plain, &" ".repeat(gap + 2)), &what),
             None => terminal.hanging(0, &lead, &Line::default()) + &terminal.lines(4, &what),

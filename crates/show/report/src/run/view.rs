@@ -1,9 +1,7 @@
 //! The one view model: everything that any format shows, taken from a finding once.
 
-use plumb_analysis::{
-    BaselineSource, Comparison, Estimate, Finding, LookFound, PointComparison, RunFinding,
-};
-use plumb_model::{Better, Flag, FlagKind};
+use plumb_analysis::{BaselineSource, Comparison, Estimate, Finding, PointComparison, RunFinding};
+use plumb_model::{Better, FlagKind};
 use plumb_text::counted;
 use plumb_units::{Figure, quantity, whole_percent};
 
@@ -34,7 +32,7 @@ pub struct View<'a> {
 /// One point's metric.
 #[derive(Debug, Clone)]
 pub struct Row<'a> {
-    /// The numbers.
+    /// What analysis found: the figures and how they came about.
     pub finding: &'a Finding,
     /// The point where its family is known: `copy libc`.
     pub label: String,
@@ -68,7 +66,7 @@ pub struct Family {
 /// A flag, explained.
 #[derive(Debug, Clone)]
 pub struct FlagNote {
-    /// The flag.
+    /// Which reason to distrust it is.
     pub flag: FlagKind,
     /// What it means.
     pub meaning: &'static str,
@@ -123,14 +121,21 @@ impl<'a> View<'a> {
     pub fn new(finding: &'a RunFinding) -> Self {
         let labels = labels::labels(&finding.results);
         let flags = flag_notes(finding);
-        let all = finding.results.iter().zip(labels);
-        let rows = all.map(|(result, label)| {
-            let label = label_of(result, label, &finding.results);
-            row(result, label, &flags, finding)
-        });
-        let rows: Vec<Row> = rows.collect();
-        let curves = finding.curves.iter().map(CurveText::new);
-        let curves = curves.chain(finding.links.iter().map(CurveText::of_link)).collect();
+        let rows: Vec<Row> = finding
+            .results
+            .iter()
+            .zip(labels)
+            .map(|(result, label)| {
+                let label = label_of(result, label, &finding.results);
+                row(result, label, &flags, finding)
+            })
+            .collect();
+        let curves = finding
+            .curves
+            .iter()
+            .map(CurveText::new)
+            .chain(finding.links.iter().map(CurveText::of_link))
+            .collect();
         Self {
             finding,
             header: Header::new(finding),
@@ -144,12 +149,18 @@ impl<'a> View<'a> {
     /// The rows that scorecards show: one a point, with that of the metric that is compared, or every
     /// metric.
     pub fn shown(&self, family: &Family, every_metric: bool) -> Vec<&Row<'a>> {
-        let compared = self.finding.against_first.first().map(|it| it.metric.as_str());
-        let rows = family.rows.iter().filter_map(|&index| self.rows.get(index));
-        let wanted = |row: &&Row| {
-            row.finding.headline || compared == Some(row.finding.metric.as_str()) || every_metric
-        };
-        rows.filter(wanted).collect()
+        let compared =
+            self.finding.against_first.first().map(|comparison| comparison.metric.as_str());
+        family
+            .rows
+            .iter()
+            .filter_map(|&index| self.rows.get(index))
+            .filter(|row| {
+                row.finding.headline
+                    || compared == Some(row.finding.metric.as_str())
+                    || every_metric
+            })
+            .collect()
     }
 
     /// Comparisons with the first point, whether or not they have a result row.
@@ -167,18 +178,20 @@ impl<'a> View<'a> {
     /// What the comparison with the point above says of the point of another one, in one line.
     #[must_use]
     pub fn above_text(&self, of: &PointComparison) -> Option<String> {
-        let above = self.above().iter().find(|it| it.point.index == of.point.index)?;
-        let (name, verdict) = (&above.first.name, verdict(&above.found));
+        let above = self.above().iter().find(|other| other.point.index == of.point.index)?;
+        let name = &above.first.name;
+        let verdict = verdict(&above.found);
         Some(format!("against {name} above: {verdict}, {}", comparison_text(above)))
     }
 }
 
 /// With its metric, where the point has several rates as headlines: each is one of them.
 fn label_of(result: &Finding, label: String, all: &[Finding]) -> String {
-    let is_other =
-        |it: &&Finding| it.headline && !it.primary && it.point.index == result.point.index;
     let is_rate = result.primary && result.better == Better::Higher;
-    if is_rate && all.iter().any(|it| is_other(&it)) {
+    let has_other_headlines = all
+        .iter()
+        .any(|other| other.headline && !other.primary && other.point.index == result.point.index);
+    if is_rate && has_other_headlines {
         return format!("{label} {}", result.metric);
     }
     label
@@ -190,11 +203,13 @@ fn row<'a>(
     notes: &[FlagNote],
     finding: &'a RunFinding,
 ) -> Row<'a> {
-    let everywhere =
-        |flag: &Flag| notes.iter().any(|note| note.everywhere && note.flag == flag.flag);
     let several = finding.targets.len() > 1;
     let target = finding.targets.get(result.target).filter(|_| several);
-    let own = result.flags.iter().filter(|flag| !everywhere(flag));
+    // A flag that every result has is said once, below: in each row it would hide those that tell rows apart.
+    let own = result
+        .flags
+        .iter()
+        .filter(|flag| !notes.iter().any(|note| note.everywhere && note.flag == flag.flag));
     Row {
         finding: result,
         target: target.map(|target| target.name.clone()),
@@ -210,15 +225,18 @@ fn row<'a>(
 }
 
 fn of_row<'a>(all: &'a [PointComparison], result: &Finding) -> Option<&'a PointComparison> {
-    all.iter().find(|it| it.point.index == result.point.index && it.metric == result.metric)
+    all.iter()
+        .find(|other| other.point.index == result.point.index && other.metric == result.metric)
 }
 
 /// `12×20`: invocations and samples of each; `12×~19` where they differ.
 fn counts(finding: &Finding) -> String {
-    let (invocations, samples) = (finding.invocations, finding.samples);
+    let invocations = finding.invocations;
+    let samples = finding.samples;
     if invocations == 0 {
         return "0".to_owned();
     }
+    // Invocations may differ in their number of samples; the mean is then marked with `~`.
     let about = if samples.is_multiple_of(invocations) { "" } else { "~" };
     format!("{invocations}×{about}{}", (samples + invocations / 2) / invocations)
 }
@@ -241,6 +259,7 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
         for flag in &result.flags {
             let evidence = (result.point.name.clone(), flag.why.clone());
             match notes.iter_mut().find(|note| note.flag == flag.flag) {
+                // All metrics of a point carry its flags: the evidence counts once.
                 Some(note) if note.evidence.contains(&evidence) => {}
                 Some(note) => note.evidence.push(evidence),
                 None => notes.push(FlagNote {
@@ -252,10 +271,14 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
             }
         }
     }
+    // Of a single result, "everywhere" says less than its name.
     let many = finding.results.len() > 1;
     for note in &mut notes {
-        let has = |result: &Finding| result.flags.iter().any(|flag| flag.flag == note.flag);
-        note.everywhere = many && finding.results.iter().all(has);
+        note.everywhere = many
+            && finding
+                .results
+                .iter()
+                .all(|result| result.flags.iter().any(|flag| flag.flag == note.flag));
     }
     if finding.results.is_empty() {
         notes.extend(finding.flags.iter().map(|flag| FlagNote {
@@ -295,7 +318,7 @@ pub fn difference_text(of: &PointComparison) -> Option<String> {
     let shown = figure(difference, &of.unit);
     let brackets = shown.brackets();
     let parts = [format!("{sign}{}", shown.estimate), brackets, shown.unit];
-    Some(parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" "))
+    Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
 }
 
 /// What a comparison with another point says, in one line.
@@ -308,15 +331,19 @@ pub fn comparison_text(of: &PointComparison) -> String {
     };
     let shown = figure(ratio, "");
     let times = format!("{}× the cost {}", shown.estimate, shown.brackets());
+    // "4× as fast" is read at once, "0.25× the cost" is not; near 1 both are equally clear.
     let clearly = ratio.value < 0.9 && ratio.value > 0.0;
     let as_fast = clearly.then(|| format!("{}× as fast", quantity(1.0 / ratio.value, "")));
     let pairs = comparison.by_pairs().map(pairs_text);
     let parts = [Some(times.trim_end().to_owned()), as_fast, difference_text(of), pairs];
-    let parts = parts.into_iter().flatten();
-    let parts = parts.chain(comparison.remarks.iter().map(ToString::to_string));
-    let parts = parts.chain(settling(comparison));
-    let parts = parts.chain(comparison.verdict.err().map(|why| why.to_string()));
-    parts.collect::<Vec<_>>().join(", ")
+    parts
+        .into_iter()
+        .flatten()
+        .chain(comparison.remarks.iter().map(ToString::to_string))
+        .chain(settling(comparison))
+        .chain(comparison.verdict.err().map(|why| why.to_string()))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// So many looks before the last are shown.
@@ -325,16 +352,23 @@ const LOOKS_SHOWN: usize = 4;
 /// What was seen at the looks before the last: `8 pairs 1.02 [0.97, 1.07]`; None where there was none.
 #[must_use]
 pub fn looks_text(comparison: &Comparison) -> Option<String> {
-    let look = |look: &LookFound| {
-        let ratio = figure(&look.ratio, "");
-        format!("{} {} {}", counted(look.pairs, "pair", "pairs"), ratio.estimate, ratio.brackets())
-    };
     let pairs = comparison.by_pairs()?;
     let (_, before) = pairs.looks.split_last()?;
+    // The newest looks show whether the ratio has settled.
     let left_out = before.len().saturating_sub(LOOKS_SHOWN);
     let earlier = (left_out > 0).then(|| "…".to_owned());
-    let looks: Vec<String> =
-        earlier.into_iter().chain(before[left_out..].iter().map(look)).collect();
+    let looks: Vec<String> = earlier
+        .into_iter()
+        .chain(before[left_out..].iter().map(|look| {
+            let ratio = figure(&look.ratio, "");
+            format!(
+                "{} {} {}",
+                counted(look.pairs, "pair", "pairs"),
+                ratio.estimate,
+                ratio.brackets()
+            )
+        }))
+        .collect();
     let path = (!looks.is_empty()).then(|| looks.join(" · "));
     let broken = pairs.rederived == Some(false);
     let warning = "the stored looks do not follow from the stored samples";
@@ -350,7 +384,9 @@ pub fn looks_text(comparison: &Comparison) -> Option<String> {
 #[must_use]
 pub fn encryption_text(compared: &PointComparison) -> Option<String> {
     let shown = figure(compared.encrypted.as_ref()?, "B/s");
-    let (speed, unit, brackets) = (&shown.estimate, &shown.unit, shown.brackets());
+    let speed = &shown.estimate;
+    let unit = &shown.unit;
+    let brackets = shown.brackets();
     let words = format!("encryption is no bottleneck below {speed} {unit} {brackets}");
     Some(words.trim_end().to_owned())
 }
@@ -360,15 +396,16 @@ pub fn encryption_text(compared: &PointComparison) -> Option<String> {
 #[must_use]
 pub fn spread_text(compared: &PointComparison) -> Option<String> {
     let spread = &compared.found.by_pairs().filter(|_| compared.of_knob)?.spread;
-    let times = |what: &str, ratio: &Option<Estimate>| {
-        let ratio = ratio.as_ref()?;
-        let shown = figure(ratio, "");
-        Some(format!("{what} {}× {}", shown.estimate, shown.brackets()).trim_end().to_owned())
-    };
-    let parts = [
-        times("from process to process", &spread.between),
-        times("within a process", &spread.within),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let parts: Vec<String> =
+        [("from process to process", &spread.between), ("within a process", &spread.within)]
+            .into_iter()
+            .filter_map(|(what, ratio)| Some(times(what, ratio.as_ref()?)))
+            .collect();
     (!parts.is_empty()).then(|| format!("spread {}", parts.join(", ")))
+}
+
+/// A ratio in words: `within a process 1.02× [0.98, 1.06]`; without brackets if it has no interval.
+fn times(what: &str, ratio: &Estimate) -> String {
+    let shown = figure(ratio, "");
+    format!("{what} {}× {}", shown.estimate, shown.brackets()).trim_end().to_owned()
 }
