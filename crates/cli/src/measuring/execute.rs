@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use plumb_analysis::RunFinding;
-use plumb_engine::{
-    Ended, Identity, KeeperLauncher, LauncherSettings, RunContext, SlotReport, SystemClock,
-};
+use plumb_engine::{Ended, Identity, RunContext, SystemClock};
+use plumb_launch::{KeeperLauncher, LauncherSettings, SlotReport};
 use plumb_model::{Host, Plan, RunRecord, Target};
 use plumb_store::Store;
 

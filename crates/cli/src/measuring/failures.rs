@@ -1,6 +1,7 @@
 //! Why a run could not begin or go on, as people are told.
 
-use plumb_engine::{EngineError, Refusal};
+use plumb_engine::EngineError;
+use plumb_launch::Refusal;
 
 use crate::error::CommandError;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plumb_engine::{KeeperLauncher, LauncherSettings};
+use plumb_launch::{KeeperLauncher, LauncherSettings};
 use plumb_model::Program;
 use plumb_plugins::check::{Check, Checklist, Numbers, State, TryOut, describe, judge};
 use plumb_plugins::{cache, manifest};
