@@ -10,9 +10,8 @@ use plumb_text::units::quantity;
 use serde::Serialize;
 
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::folders::{Folders, folders};
 use crate::measuring::setup::Setup;
-use crate::measuring::target::Place;
+use crate::measuring::target::{Folders, Place, folders};
 use crate::planning::catalogue;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
