@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
-use plumb_engine::Shape;
+use plumb_launch::Shape;
 use plumb_model::{
     Better, Description, Kind, Metric, MetricSource, Point, SampleIs, Samples, Settings,
 };

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use plumb_engine::Refusal;
 use plumb_keeper::KeeperError;
+use plumb_launch::Refusal;
 use plumb_model::PointError;
 use plumb_store::ErrorKind;
 use plumb_units::QuantityError;

@@ -32,13 +32,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("measure/media", &["machine", "protocol", "workload-kit"]),
     ("measure/keeper", &["machine", "media", "protocol"]),
     ("measure/peer", &["protocol"]),
-    ("measure/plugins", &["engine", "keeper", "protocol", "stats"]),
+    ("measure/plugins", &["keeper", "launch", "protocol", "stats"]),
     ("measure/suite", &[]),
     ("measure/workloads/kit", &["protocol"]),
     ("measure/workloads/ends", &["protocol", "workload-kit"]),
     ("measure/workloads/path", &["protocol", "workload-kit"]),
     ("measure/workloads/testing", &["protocol"]),
-    ("measure/engine", &["keeper", "machine", "media", "monitors", "protocol", "stats"]),
+    ("measure/launch", &["keeper", "machine", "media", "protocol"]),
+    ("measure/engine", &["launch", "machine", "monitors", "protocol", "stats"]),
     ("record/store", &[]),
     ("judge/analysis", &["stats"]),
     ("judge/query", &["analysis", "store"]),
@@ -130,8 +131,8 @@ fn a_family_of_workloads_uses_the_kit_and_the_registry_lists_every_family() {
     let listed = used(&manifest(&format!("{WORKLOADS}/registry")));
     let listed: BTreeSet<String> = listed
         .iter()
-        .filter_map(|it| Some(it.strip_prefix("workload-")?.to_owned()))
-        .filter(|it| it != "testing")
+        .filter_map(|name| Some(name.strip_prefix("workload-")?.to_owned()))
+        .filter(|family| family != "testing")
         .collect();
     assert_eq!(listed, families.into_iter().collect());
 }

@@ -1,5 +1,6 @@
 //! `plumb ab`: is B slower than A?
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Args;
@@ -13,15 +14,16 @@ use plumb_units::percent;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::measuring::fail_on::{FailOn, FailPolicy};
-use crate::measuring::job::Job;
+use crate::measuring::job::{FailOn, FailPolicy, Job};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
-use crate::measuring::target::{Place, TargetArgs};
+use crate::measuring::side_by_side::copy_side_by_side;
+use crate::measuring::target::{Place, TargetArgs, folders};
 use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
-use crate::planning::command::{self, Typed};
-use crate::planning::{catalogue, knobs, plan, points, prepare};
+use crate::planning::command::{self, CommandLine};
+use crate::planning::plan::{PlanRequest, plan};
+use crate::planning::{catalogue, knobs, points, prepare};
 use crate::reading::audits;
 use crate::ui::Ui;
 
@@ -125,12 +127,15 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let points = if of_knob.is_empty() { points } else { at_values(&points, &of_knob) };
     let wanted = margin(&args.margin)?;
     let here = locate::host(args.execution.host.as_ref())?;
-    let class = points.first().and_then(|it| it.description.audit_class);
+    let class = points.first().and_then(|side| side.description.audit_class);
     let noise_floor =
         class.map(|class| audits::noise_floor(store, &here, class)).transpose()?.flatten();
     if let Some(floor) = noise_floor.filter(|floor| *floor > wanted) {
-        let (floor, wanted) = (percent(floor), percent(wanted));
-        ui.say(&format!("margin {floor} instead of {wanted}: the last audit found that this machine can't resolve less"));
+        ui.say(&format!(
+            "margin {} instead of {}: the last audit found that this machine can't resolve less",
+            percent(floor),
+            percent(wanted)
+        ));
     }
     let margin = noise_floor.map_or(wanted, |floor| floor.max(wanted));
     let metric = metric(args.metric.as_deref(), &points)?;
@@ -144,16 +149,22 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         time_ns: (!is_limited).then(|| COMPARISON_NS.saturating_mul(comparisons)),
         ..VerdictGoal::new(&metric, margin, most)
     };
-    let plan = plan::plan_of(points, Goal::Verdict(goal), &args.execution, prepare)?;
-    let commands = plan.points.iter().all(|it| it.point.workload == command::COMMAND);
+    let commands = points.iter().all(|planned| planned.point.workload == command::COMMAND);
     let place = if commands { Place::Scratch } else { args.target.place() };
-    let fail_on = FailPolicy { fail_on: args.fail_on, strict: args.strict };
-    let lock = !args.execution.no_lock;
+    let folders = folders(&mut setup.keeper, &place)?;
     // Values of a knob are compared on one and the same file.
     let copy = !args.no_copy && of_knob.is_empty();
-    let live = args.live.live;
-    let host = args.execution.host.clone();
-    measure(setup, Job { lock, host, copy, fail_on, live, ..Job::new(plan, place, store) }, ui)
+    let points = if copy { copy_side_by_side(points, &folders.scratch)? } else { points };
+    let request = PlanRequest::new(points, Goal::Verdict(goal), prepare);
+    let plan = plan(request, &args.execution, &folders.dir)?;
+    let job = Job {
+        lock: !args.execution.no_lock,
+        host: args.execution.host.clone(),
+        fail_on: FailPolicy { fail_on: args.fail_on, strict: args.strict },
+        live: args.live.live,
+        ..Job::new(plan, folders, store)
+    };
+    measure(setup, job, ui)
 }
 
 /// The values of a knob that are compared, and what else is set: where one side is named, the sets of the
@@ -163,10 +174,11 @@ fn knob_sides(args: &AbArgs) -> Result<(Vec<Preparation>, Vec<String>)> {
     if args.sides.len() > 1 {
         return Ok((Vec::new(), sets.clone()));
     }
-    let name = |text: &String| text.split(['=', '@']).next().unwrap_or(text).to_owned();
-    let times = |text: &&String| sets.iter().filter(|other| name(other) == name(text)).count();
-    let (sides, rest): (Vec<&String>, Vec<&String>) = sets.iter().partition(|it| times(it) > 1);
-    let knobs: std::collections::BTreeSet<String> = sides.iter().map(|it| name(it)).collect();
+    let is_repeated = |text: &&String| {
+        sets.iter().filter(|other| knobs::name(other) == knobs::name(text)).count() > 1
+    };
+    let (sides, rest): (Vec<&String>, Vec<&String>) = sets.iter().partition(is_repeated);
+    let knobs: BTreeSet<&str> = sides.iter().map(|text| knobs::name(text)).collect();
     if knobs.len() != 1 {
         return Err(CommandError::usage(
             "ab compares two sides, or one side at two values of a knob",
@@ -180,12 +192,19 @@ fn knob_sides(args: &AbArgs) -> Result<(Vec<Preparation>, Vec<String>)> {
 
 /// The point once for each value.
 fn at_values(points: &[PlannedPoint], values: &[Preparation]) -> Vec<PlannedPoint> {
-    let side = |point: &PlannedPoint, value: &Preparation| {
-        let title = Preparation { slot: Slot::Run, ..value.clone() }.name();
-        let preparation = vec![value.clone()];
-        PlannedPoint { title: Some(title), preparation, ..point.clone() }
-    };
-    points.iter().flat_map(|point| values.iter().map(|value| side(point, value))).collect()
+    let mut sides = Vec::new();
+    for point in points {
+        for value in values {
+            // That a value is set before each invocation is how sides are compared, and no part of its name.
+            let title = Preparation { slot: Slot::Run, ..value.clone() }.name();
+            sides.push(PlannedPoint {
+                title: Some(title),
+                preparation: vec![value.clone()],
+                ..point.clone()
+            });
+        }
+    }
+    sides
 }
 
 /// The sides: points where every name is one, else commands.
@@ -194,7 +213,7 @@ fn sides(setup: &mut Setup, args: &AbArgs) -> Result<Vec<PlannedPoint>> {
     if points == 0 {
         let point = |text: &String| {
             command::point(
-                &Typed::new(text, args.shell)?,
+                &CommandLine::new(text, args.shell)?,
                 args.shell,
                 [command::ignoring(args.ignore_failure)].into(),
                 &[],
@@ -207,11 +226,10 @@ fn sides(setup: &mut Setup, args: &AbArgs) -> Result<Vec<PlannedPoint>> {
         let known = catalogue::builtin_names();
         let unknown = ids.filter(|id| !known.iter().any(|name| name == id));
         let meant = unknown.filter_map(|id| nearest(id, &known)).next();
-        let error = CommandError::usage("one side is a workload, another is a command");
-        let error = match meant {
-            Some(name) => error.hint(format!("did you mean `{name}`?")),
-            None => error,
-        };
+        let mut error = CommandError::usage("one side is a workload, another is a command");
+        if let Some(name) = meant {
+            error = error.hint(format!("did you mean `{name}`?"));
+        }
         return Err(
             error.hint("plumb ab 'CMD' 'CMD', or plumb ab WORKLOAD:NAME=VALUE WORKLOAD:NAME=VALUE")
         );
@@ -238,12 +256,13 @@ fn metric(named: Option<&str>, points: &[PlannedPoint]) -> Result<String> {
     let Some(metric) = named.or(first.map(|metric| metric.name.as_str())) else {
         return Err(CommandError::usage("the workload has no metric to compare"));
     };
-    let missing = points.iter().find(|it| it.description.metric(metric).is_none());
+    let missing = points.iter().find(|side| side.description.metric(metric).is_none());
     match missing {
         Some(point) if metric != CPU && metric != PEAK_MEMORY => {
             let declared = point.description.metrics.iter().map(|metric| metric.name.as_str());
-            let more = [CPU, PEAK_MEMORY].into_iter();
-            let more = more.filter(|name| point.description.metric(name).is_none());
+            let more = [CPU, PEAK_MEMORY]
+                .into_iter()
+                .filter(|name| point.description.metric(name).is_none());
             let known: Vec<&str> = declared.chain(more).collect();
             let error = CommandError::usage(format!("{} has no metric `{metric}`", point.name()));
             Err(error.hint(format!("it has: {}", known.join(", "))))

@@ -15,9 +15,10 @@ use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::execute;
 use crate::measuring::job::Job;
 use crate::measuring::setup::Setup;
-use crate::measuring::target::TargetArgs;
+use crate::measuring::target::{TargetArgs, folders};
 use crate::planning::arguments::{GoalArgs, by};
-use crate::planning::{plan, points, prepare};
+use crate::planning::plan::{PlanRequest, plan};
+use crate::planning::{points, prepare};
 use crate::reading::baselines::known;
 use crate::reading::runs;
 use crate::ui::Ui;
@@ -207,10 +208,12 @@ fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
     let execution = &args.goal.execution;
     let prepare = prepare::for_named(&mut setup.keeper, &named, &execution.prepare, all)?;
     let companions = points::companions(&mut setup.keeper, &named.with(&[]), all)?;
-    let plan = plan::plan(named, companions, &args.goal, prepare)?;
-    let (lock, place) = (!execution.no_lock, args.target.place());
+    let request = PlanRequest::of_named(named, companions, &args.goal, prepare, None)?;
+    let folders = folders(&mut setup.keeper, &args.target.place())?;
+    let plan = plan(request, execution, &folders.dir)?;
+    let lock = !execution.no_lock;
     let host = execution.host.clone();
-    let job = Job { lock, host, explicit: false, ..Job::new(plan, place, store) };
+    let job = Job { lock, host, explicit: false, ..Job::new(plan, folders, store) };
     let measured = execute(setup, job, ui)?;
     if measured.ended.interrupted {
         return Err(CommandError::interrupted("interrupted; the baseline is unchanged")

@@ -21,7 +21,7 @@ use crate::locate;
 use crate::measuring::execute::{Measured, execute};
 use crate::measuring::job::Job;
 use crate::measuring::setup::Setup;
-use crate::measuring::target::TargetArgs;
+use crate::measuring::target::{TargetArgs, folders};
 use crate::planning::arguments::{PrepareArgs, by, on_interference, presets};
 use crate::planning::prepare::{self, Prepare};
 use crate::planning::{catalogue, plan, points};
@@ -203,15 +203,16 @@ struct Again<'a> {
 impl Again<'_> {
     fn measure(&self, plan: &Plan, what: &str) -> Result<Measured> {
         self.ui.say(what);
-        let setup = Setup::start()?;
+        let mut setup = Setup::start()?;
         let labels = plan::pairs(&self.args.labels)?;
         let seed = plumb_machine::now().monotonic_ns & 0xffff_ffff;
         let on_interference = self.args.on_interference;
-        let plan = Plan { seed, labels, on_interference, dir: String::new(), ..plan.clone() };
+        let folders = folders(&mut setup.keeper, &self.args.target.place())?;
+        let dir = folders.dir.to_string_lossy().into_owned();
+        let plan = Plan { seed, labels, on_interference, dir, ..plan.clone() };
         let lock = !self.args.no_lock;
-        let place = self.args.target.place();
         let host = self.args.host.clone();
-        let job = Job { lock, host, explicit: false, ..Job::new(plan, place, self.store) };
+        let job = Job { lock, host, explicit: false, ..Job::new(plan, folders, self.store) };
         let measured = execute(setup, job, self.ui)?;
         if measured.ended.interrupted {
             return Err(CommandError::interrupted("interrupted; a check needs all its runs"));

@@ -9,7 +9,7 @@ use plumb_crosscheck::{
     Crosschecked, Outcome, ROWS, Row, crosscheck_card, crosscheck_document, crosscheck_page,
     families, rows_of, usual_budget,
 };
-use plumb_model::{Goal, VerdictGoal};
+use plumb_model::{Goal, OnInterference, VerdictGoal};
 use plumb_suite::{nearest, time_ns};
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -17,10 +17,11 @@ use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::execute;
 use crate::measuring::job::Job;
 use crate::measuring::setup::Setup;
-use crate::measuring::target::TargetArgs;
+use crate::measuring::target::{TargetArgs, folders};
 use crate::planning::arguments::ExecutionArgs;
 use crate::planning::knobs::knob;
-use crate::planning::{plan, points, prepare};
+use crate::planning::plan::{PlanRequest, plan};
+use crate::planning::{points, prepare};
 use crate::reading::output::{pretty, write_file};
 use crate::ui::Ui;
 
@@ -126,12 +127,16 @@ fn measure(
     let goal = VerdictGoal::new(row.metric, row.margin(), row.most_pairs());
     let goal = VerdictGoal { beyond: true, ..goal };
     let goal = Goal::Verdict(goal);
-    let mut plan = plan::plan_of(sides, goal, &args.execution, prepare)?;
-    plan.on_interference = args.execution.on_interference.unwrap_or_default();
-    plan.budget_ns = Some(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX));
-    let (place, lock) = (args.target.place(), !args.execution.no_lock);
+    let request = PlanRequest {
+        on_interference: OnInterference::default(),
+        budget_ns: Some(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX)),
+        ..PlanRequest::new(sides, goal, prepare)
+    };
+    let folders = folders(&mut setup.keeper, &args.target.place())?;
+    let plan = plan(request, &args.execution, &folders.dir)?;
+    let lock = !args.execution.no_lock;
     let host = args.execution.host.clone();
-    let measured = execute(setup, Job { lock, host, ..Job::new(plan, place, store) }, ui)?;
+    let measured = execute(setup, Job { lock, host, ..Job::new(plan, folders, store) }, ui)?;
     Ok((measured.finding, measured.ended.interrupted))
 }
 

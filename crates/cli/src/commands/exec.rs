@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use clap::Args;
-use plumb_model::{Goal, Plan, PlannedPoint, Settings, StoppingRules, Value};
+use plumb_model::{Goal, PlannedPoint, Settings, StoppingRules, Value};
 use plumb_suite::time_ns;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -13,11 +13,12 @@ use crate::measuring::job::Job;
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
-use crate::measuring::target::Place;
+use crate::measuring::target::{Place, folders};
 use crate::planning::arguments::GoalArgs;
-use crate::planning::command::{Typed, asks_for, ignoring, parameters, point};
+use crate::planning::command::{CommandLine, asks_for, ignoring, parameters, point};
+use crate::planning::plan::{PlanRequest, plan};
 use crate::planning::points::{Named, parameter_sets, products};
-use crate::planning::{plan, prepare};
+use crate::planning::prepare;
 use crate::ui::Ui;
 
 /// Time commands; plumb interleaves several and compares them with the first
@@ -98,9 +99,10 @@ impl UntimedArgs {
         ];
         for (name, typed) in named {
             if typed.len() > 1 && typed.len() != commands {
-                let (flag, given) = (name.replace('_', "-"), typed.len());
+                let flag = name.replace('_', "-");
                 return Err(CommandError::usage(format!(
-                    "--{flag} is given {given} times for {commands} commands"
+                    "--{flag} is given {} times for {commands} commands",
+                    typed.len()
                 ))
                 .hint(format!("give --{flag} once for all commands, or once for each of them")));
             }
@@ -126,37 +128,40 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let several = named.points.len() > 1;
     let all = setup.all_threads();
     let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;
-    let mut plan = plan::plan(named, Vec::new(), &args.goal, prepare)?;
-    plan.against_first = several;
+    let mut request = PlanRequest::of_named(named, Vec::new(), &args.goal, prepare, None)?;
+    request.against_first = several;
     if let Some(spread) = &args.spread {
-        spread_over(&mut plan, spread, args.goal.execution.budget.is_some())?;
+        request = spread_over(request, spread, args.goal.execution.budget.is_some())?;
     }
     if let Some(runs) = args.runs {
         if runs == 0 {
             return Err(CommandError::usage("--runs 0 measures nothing"));
         }
-        plan.goal = Goal::Rules(StoppingRules::fixed(runs));
-        plan.budget_ns = args.goal.execution.budget.as_deref().map(time_ns).transpose()?;
+        request.goal = Goal::Rules(StoppingRules::fixed(runs));
+        // A number of runs ends by itself: no time is limited but by --budget.
+        request.budget_ns = None;
     }
-    let (lock, host) = (!args.goal.execution.no_lock, args.goal.execution.host.clone());
-    measure(
-        setup,
-        Job { lock, host, live: args.live.live, ..Job::new(plan, Place::Scratch, store) },
-        ui,
-    )
+    let folders = folders(&mut setup.keeper, &Place::Scratch)?;
+    let plan = plan(request, &args.goal.execution, &folders.dir)?;
+    let job = Job {
+        lock: !args.goal.execution.no_lock,
+        host: args.goal.execution.host.clone(),
+        live: args.live.live,
+        ..Job::new(plan, folders, store)
+    };
+    measure(setup, job, ui)
 }
 
-/// Spreads a plan over a time. A budget that nobody stated gives way.
-fn spread_over(plan: &mut Plan, text: &str, has_budget: bool) -> Result<()> {
+/// Spreads the runs over a time. A budget that nobody stated gives way.
+fn spread_over(mut request: PlanRequest, text: &str, has_budget: bool) -> Result<PlanRequest> {
     let spread_ns = time_ns(text)?;
-    let budget_ns = plan.budget_ns.filter(|budget_ns| *budget_ns < spread_ns);
-    if budget_ns.is_some() && has_budget {
+    if has_budget && request.budget_ns.is_some_and(|budget_ns| budget_ns < spread_ns) {
         return Err(CommandError::usage(format!("--spread {text} is longer than the budget"))
             .hint("raise --budget, or spread over less time"));
     }
-    plan.budget_ns = plan.budget_ns.map(|budget_ns| budget_ns.max(spread_ns));
-    plan.spread_ns = Some(spread_ns);
-    Ok(())
+    request.budget_ns = request.budget_ns.map(|budget_ns| budget_ns.max(spread_ns));
+    request.spread_ns = Some(spread_ns);
+    Ok(request)
 }
 
 /// Every command with every combination of the values that it asks for.
@@ -172,18 +177,20 @@ fn points(args: &ExecArgs, all_threads: u64) -> Result<Vec<PlannedPoint>> {
         let asks = |name: &str| {
             asks_for(command.text(), name) || texts.iter().any(|text| asks_for(text, name))
         };
-        let own: BTreeMap<_, _> = sets
+        let own: BTreeMap<String, Vec<Value>> = sets
             .iter()
             .filter(|(name, _)| asks(name))
-            .map(|(a, b)| (a.clone(), b.clone()))
+            .map(|(name, values)| (name.clone(), values.clone()))
             .collect();
         asked.extend(own.keys().cloned());
         let values = products(&Settings::new(), &own, all_threads)?;
-        let in_order = |name: &String| {
-            let of_name = values.iter().filter_map(|it| it.get(name).cloned());
-            (name.clone(), of_name.collect::<Vec<Value>>())
-        };
-        let parameters = parameters(&own.keys().map(in_order).collect());
+        // The values that ranges stand for, in the order in which points have them.
+        let mut expanded: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for name in own.keys() {
+            let of_name = values.iter().filter_map(|settings| settings.get(name).cloned());
+            expanded.insert(name.clone(), of_name.collect());
+        }
+        let parameters = parameters(&expanded);
         for value in values {
             let settings = settings.clone().into_iter().chain(value).collect();
             points.push(point(command, args.shell, settings, &parameters)?);
@@ -197,13 +204,13 @@ fn points(args: &ExecArgs, all_threads: u64) -> Result<Vec<PlannedPoint>> {
     }
 }
 
-fn commands(args: &ExecArgs) -> Result<Vec<Typed>> {
+fn commands(args: &ExecArgs) -> Result<Vec<CommandLine>> {
     let mut typed = Vec::new();
     for text in &args.commands {
-        typed.push(Typed::new(text, args.shell)?);
+        typed.push(CommandLine::new(text, args.shell)?);
     }
     if !args.argv.is_empty() {
-        typed.push(Typed::of_words(&args.argv, args.shell));
+        typed.push(CommandLine::of_words(&args.argv, args.shell));
     }
     Ok(typed)
 }

@@ -1,29 +1,27 @@
 //! From a plan to a stored run.
 
-use std::path::Path;
+use std::sync::Once;
+use std::thread;
+use std::time::Duration;
 
 use plumb_analysis::RunFinding;
-use plumb_engine::{
-    Ended, Identity, KeeperLauncher, LauncherSettings, RunContext, SlotReport, SystemClock,
-};
-use plumb_model::{Host, Plan, RunRecord, Target};
-use plumb_store::Store;
+use plumb_engine::{Ended, EngineError, Identity, RunContext, SystemClock};
+use plumb_keeper::{LockError, MeasuringLock};
+use plumb_launch::{KeeperLauncher, LauncherSettings, Refusal, SlotReport};
+use plumb_model::{Host, Id, RunRecord, RunStatus, Target};
+use plumb_store::{Store, short};
 
-use crate::error::Result;
-use crate::measuring::failures::{ended_early, unprepared};
-use crate::measuring::folders::folders;
-use crate::measuring::host::host;
-use crate::measuring::interrupted::interrupted;
+use crate::error::{CommandError, Result};
 use crate::measuring::job::Job;
-use crate::measuring::listeners::Listeners;
+use crate::measuring::listeners::{Listeners, Progress};
 use crate::measuring::live::LivePage;
-use crate::measuring::lock::take_lock;
-use crate::measuring::progress::Progress;
 use crate::measuring::run_monitors::recorder;
 use crate::measuring::setup::Setup;
-use crate::measuring::side_by_side::copy_side_by_side;
 use crate::ui::Ui;
 use crate::{interrupt, locate};
+
+/// How long to sleep between two tries for the measuring lock.
+const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
 /// A run that was carried out and stored.
 pub struct Measured {
@@ -41,23 +39,17 @@ pub struct Measured {
 ///
 /// # Errors
 /// When it can't be begun or could not go on.
-pub fn execute(mut setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
-    let folders = folders(&mut setup.keeper, &job.place)?;
-    let (scratch, dir) = (&folders.scratch, &folders.dir);
-    job.plan.dir = dir.to_string_lossy().into_owned();
-    if job.copy {
-        copy_side_by_side(&mut job.plan, scratch)?;
-    }
+pub fn execute(setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
     let store = Store::open(locate::store(job.store)?)?;
     let lock = if job.lock { Some(take_lock(ui)?) } else { None };
     // While the lock was waited for, somebody else may have completed the run.
     let before = job.before.as_ref().map(|before| interrupted(&store, before.run));
     job.before = before.transpose()?;
     let host = host(&job, ui)?;
-    let mut launcher = launcher(setup, &job.plan, scratch, dir);
-    let done = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
-    done.notes.iter().for_each(|note| ui.say(note));
-    let identity = identity(&job, host, dir, &launcher, done);
+    let mut launcher = launcher(setup, &job);
+    let prepared = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
+    prepared.notes.iter().for_each(|note| ui.say(note));
+    let identity = identity(&job, host, &launcher, prepared);
     let live = job.live.then(|| LivePage::of(identity.run, store.path())).transpose()?;
     let mut listeners = Listeners {
         store: store.writer()?,
@@ -67,8 +59,11 @@ pub fn execute(mut setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> 
     };
     let mut recorder = recorder(&job.plan)?;
     recorder.only = job.watched;
-    let (clock, interrupted) = (&SystemClock, &interrupt::is_interrupted);
-    let context = RunContext { clock, monitors: &mut recorder, interrupted };
+    let context = RunContext {
+        clock: &SystemClock,
+        monitors: &mut recorder,
+        interrupted: &interrupt::is_interrupted,
+    };
     let ended = plumb_engine::run(
         &job.plan,
         job.before.as_ref(),
@@ -77,8 +72,9 @@ pub fn execute(mut setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> 
         &mut launcher,
         &mut listeners,
     );
+    // The keeper ends with its launcher and removes the folders; if it was killed, this process does both in its place.
     drop(launcher);
-    plumb_keeper::stand_in(&folders.made());
+    plumb_keeper::stand_in(&job.folders.made());
     drop(lock);
     listeners.progress.finish();
     if let Some(page) = live {
@@ -94,16 +90,16 @@ pub fn execute(mut setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> 
     Ok(Measured { store, record, finding, ended })
 }
 
-fn launcher(setup: Setup, plan: &Plan, scratch: &Path, dir: &Path) -> KeeperLauncher {
+fn launcher(setup: Setup, job: &Job<'_>) -> KeeperLauncher {
     let settings = LauncherSettings {
-        dir: dir.to_owned(),
-        scratch: scratch.to_owned(),
+        dir: job.folders.dir.clone(),
+        scratch: job.folders.scratch.clone(),
         facts: setup.facts,
-        companions: plan.companions.clone(),
-        preparation: plan.preparation.clone(),
+        companions: job.plan.companions.clone(),
+        preparation: job.plan.preparation.clone(),
         root: locate::root(),
         interrupted: interrupt::is_interrupted,
-        seed: plan.seed,
+        seed: job.plan.seed,
     };
     KeeperLauncher::new(setup.keeper, settings)
 }
@@ -112,15 +108,14 @@ fn launcher(setup: Setup, plan: &Plan, scratch: &Path, dir: &Path) -> KeeperLaun
 fn identity(
     job: &Job<'_>,
     host: Host,
-    dir: &Path,
     launcher: &KeeperLauncher,
     prepared: SlotReport,
 ) -> Identity {
     let root = locate::root();
-    let target = plumb_machine::target(&root, host, dir);
-    let environment = plumb_machine::with_far_ends(target.environment, launcher.far_ends());
+    let target = plumb_machine::target(&root, host, &job.folders.dir);
+    let with_far_ends = plumb_machine::with_far_ends(target.environment, launcher.far_ends());
     let by_user = job.plan.prepared(None);
-    let environment = plumb_machine::with_fact(&environment, "prepared", by_user);
+    let environment = plumb_machine::with_fact(&with_far_ends, "prepared", by_user);
     Identity {
         run: job.before.as_ref().map_or_else(plumb_machine::fresh_id, |record| record.run),
         plumb: env!("CARGO_PKG_VERSION").into(),
@@ -128,5 +123,106 @@ fn identity(
         owner: plumb_machine::owner(&root),
         target: Target { environment, ..target },
         prepared,
+    }
+}
+
+/// The record of a run that can be completed.
+///
+/// # Errors
+/// When it is complete already, or somebody carries it out.
+pub fn interrupted(store: &Store, run: Id) -> Result<RunRecord> {
+    let record = store.record(run)?;
+    let name = short(run);
+    match record.status {
+        RunStatus::Interrupted => Ok(record),
+        RunStatus::Complete => Err(CommandError::usage(format!("run {name} is complete"))
+            .hint("plumb show --runs lists the runs; plumb run starts a new one")),
+        RunStatus::Running => Err(CommandError::usage(format!("run {name} is still running"))
+            .hint("plumb show --runs lists the runs")),
+    }
+}
+
+/// The host that carries a job out. A run that is completed stays on its host.
+///
+/// # Errors
+/// When it was begun on another one, or its name is none.
+fn host(job: &Job<'_>, ui: &Ui) -> Result<Host> {
+    let here = locate::host(job.host.as_ref())?;
+    let before = job.before.as_ref().and_then(|run| Some((run, &run.targets.first()?.host)));
+    let host = match before {
+        Some((_, before)) if before.is_named() && !here.is_named() => before.clone(),
+        Some((run, before)) if !before.may_be(&here) => {
+            let run = short(run.run);
+            return Err(CommandError::usage(format!(
+                "run {run} was begun on host {before}, and this is {here}"
+            ))
+            .hint(format!("plumb run --resume {run} --host {before}    if it is the same host")));
+        }
+        _ => here,
+    };
+    if host.known().is_none() {
+        say_unknown(ui);
+    }
+    Ok(host)
+}
+
+fn say_unknown(ui: &Ui) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        ui.say(
+            "this host has no machine id, so its runs count as of any host of its kind; --host NAME or \
+             PLUMB_HOST names it",
+        );
+    });
+}
+
+/// Waits for the lock.
+fn take_lock(ui: &Ui) -> Result<MeasuringLock> {
+    let mut is_said = false;
+    loop {
+        match MeasuringLock::try_take("plumb") {
+            Ok(lock) => return Ok(lock),
+            Err(LockError::System(why)) => {
+                return Err(CommandError::nothing(why).hint("--no-lock measures without it"));
+            }
+            Err(held) => {
+                if !is_said {
+                    ui.say(&format!("{held}; waiting until it ends (--no-lock does not wait)"));
+                    is_said = true;
+                }
+                if interrupt::is_interrupted() {
+                    return Err(CommandError::interrupted("interrupted while waiting"));
+                }
+                thread::sleep(LOCK_PAUSE);
+            }
+        }
+    }
+}
+
+/// Why a run could not go on.
+fn ended_early(error: EngineError) -> CommandError {
+    match error {
+        EngineError::Sink(why) => CommandError::file(why)
+            .hint("plumb show last            shows what is stored so far")
+            .hint("plumb run --resume         completes the run once there is room"),
+        EngineError::Fatal(why) => CommandError::bug(why)
+            .hint("plumb show last            shows what is stored so far")
+            .hint("plumb run --resume goes on from there"),
+        EngineError::Companion(why) => CommandError::failed(why),
+        EngineError::Unsupported { why, fix } => {
+            let error = CommandError::nothing(why);
+            if fix.is_empty() { error } else { error.hint(fix) }
+        }
+    }
+}
+
+/// Why the machine can't be prepared as the user wants it.
+fn unprepared(refusal: Refusal) -> CommandError {
+    match refusal {
+        Refusal::Unsupported { why, fix } if fix.is_empty() => CommandError::nothing(why),
+        Refusal::Unsupported { why, fix } => CommandError::nothing(why).hint(fix),
+        Refusal::Failed(why) => CommandError::failed(why),
+        Refusal::Interrupted => CommandError::interrupted("interrupted while preparing"),
+        Refusal::Fatal(why) => CommandError::bug(why),
     }
 }

@@ -1,30 +1,29 @@
-//! What is to be done with a plan.
+//! What is to be done with a plan, and what its verdicts mean for the exit code.
 
 use std::path::Path;
 
-use plumb_model::{Host, Plan, RunRecord};
+use plumb_analysis::PointComparison;
+use plumb_model::{Host, Plan, RunRecord, Verdict};
 
-use crate::measuring::fail_on::FailPolicy;
-use crate::measuring::target::Place;
+use crate::error::Exit;
+use crate::measuring::target::Folders;
 
 /// What is to be done with a plan.
 pub struct Job<'j> {
-    /// The plan; its directory is set here.
+    /// The plan, complete.
     pub plan: Plan,
     /// The record of the interrupted run that is to be completed.
     pub before: Option<RunRecord>,
-    /// Where files go.
-    pub place: Place<'j>,
-    /// The name of this host, where one is given.
+    /// The folders of the run; the plan's target directory is one of them.
+    pub folders: Folders,
+    /// The name of this host, if one is given.
     pub host: Option<Host>,
-    /// The store.
+    /// The file of the store; None: the usual one.
     pub store: Option<&'j Path>,
     /// Whether to wait for other plumbs.
     pub lock: bool,
     /// Whether a point that the user named must be supported.
     pub explicit: bool,
-    /// Whether programs that are compared are copied side by side first.
-    pub copy: bool,
     /// What verdicts mean for the exit code.
     pub fail_on: FailPolicy,
     /// The only point beside which monitors read; None: all.
@@ -35,10 +34,63 @@ pub struct Job<'j> {
 
 impl<'j> Job<'j> {
     /// A new run of what the user named.
-    pub fn new(plan: Plan, place: Place<'j>, store: Option<&'j Path>) -> Self {
-        let (before, host, watched) = (None, None, None);
-        let (copy, fail_on) = (false, FailPolicy::default());
-        let (lock, explicit, live) = (true, true, false);
-        Self { plan, before, place, host, store, lock, explicit, copy, fail_on, watched, live }
+    pub fn new(plan: Plan, folders: Folders, store: Option<&'j Path>) -> Self {
+        Self {
+            plan,
+            before: None,
+            folders,
+            host: None,
+            store,
+            lock: true,
+            explicit: true,
+            fail_on: FailPolicy::default(),
+            watched: None,
+            live: false,
+        }
+    }
+}
+
+/// When `ab` ends with 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum FailOn {
+    /// When the verdict is slower and the ratio is beyond the margin
+    Slower,
+    /// When the whole interval is beyond the margin
+    Certain,
+}
+
+/// What the strategy's verdicts mean for the exit code.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FailPolicy {
+    /// When a side that is slower is a failure.
+    pub fail_on: Option<FailOn>,
+    /// Whether no verdict is one, too.
+    pub strict: bool,
+}
+
+impl FailPolicy {
+    /// The exit codes that these comparisons ask for.
+    pub fn exits(self, comparisons: &[PointComparison]) -> Vec<Exit> {
+        comparisons.iter().map(|comparison| self.exit(comparison)).collect()
+    }
+
+    fn exit(self, comparison: &PointComparison) -> Exit {
+        match comparison.found.verdict {
+            Ok(Verdict::Slower) if self.fails(comparison) => Exit::Regression,
+            Ok(Verdict::Inconclusive) | Err(_) if self.strict => Exit::Inconclusive,
+            _ => Exit::Fine,
+        }
+    }
+
+    fn fails(self, comparison: &PointComparison) -> bool {
+        let most = 1.0 + comparison.margin;
+        let ratio = comparison.found.ratio.as_ref();
+        match self.fail_on {
+            None => false,
+            Some(FailOn::Slower) => ratio.is_some_and(|ratio| ratio.value >= most),
+            Some(FailOn::Certain) => {
+                ratio.and_then(plumb_analysis::Estimate::low).is_some_and(|low| low > most)
+            }
+        }
     }
 }

@@ -1,9 +1,23 @@
-//! Who hears of the events of a run, and in which order.
+//! Who hears of the events of a run: the store, then progress on stderr, redrawn in place on a terminal and plain lines
+//! elsewhere.
+//!
+//! Progress only ever draws when an event arrives, and events arrive between timed batches: nothing is drawn
+//! inside one.
 
-use plumb_model::{Event, EventSink, SinkError, Stamped};
+use std::collections::BTreeSet;
+use std::time::Duration;
 
-use crate::measuring::progress::Progress;
+use plumb_live::{ProgressView, SecondLines, outlook_line, progress_line, progress_lines};
+use plumb_model::{Decision, Event, EventSink, Plan, Role, SinkError, Stamped, StopReason};
+
 use crate::ui::Ui;
+
+/// On a terminal: no more than so many lines.
+const MOST_LINES: usize = 14;
+/// On a terminal: no redrawing sooner than this after the last time.
+const REDRAW: Duration = Duration::from_millis(80);
+/// Elsewhere: a line no sooner than this after the last one, unless a point is finished.
+const NEXT_LINE: Duration = Duration::from_secs(5);
 
 /// The events go to the store first: what progress shows is already safe.
 pub struct Listeners<W> {
@@ -34,5 +48,104 @@ impl<W: EventSink> EventSink for Listeners<W> {
         }
         self.progress.take(event);
         Ok(())
+    }
+}
+
+/// Follows a run.
+pub struct Progress {
+    ui: Ui,
+    plan: Plan,
+    view: ProgressView,
+    seconds: SecondLines,
+    /// What was said of which comparison: how slow it is, and what it can tell.
+    told: BTreeSet<(usize, bool)>,
+    drawn_at: Option<Duration>,
+    drawn_lines: usize,
+}
+
+impl Progress {
+    /// For this plan.
+    pub fn new(plan: &Plan, ui: &Ui) -> Self {
+        Self {
+            ui: ui.clone(),
+            plan: plan.clone(),
+            view: ProgressView::of(plan),
+            seconds: SecondLines::of(plan),
+            told: BTreeSet::new(),
+            drawn_at: None,
+            drawn_lines: 0,
+        }
+    }
+
+    /// Takes one event.
+    pub fn take(&mut self, event: &Stamped) {
+        if self.ui.is_quiet() {
+            return;
+        }
+        for line in self.seconds.take(&event.event) {
+            self.finish();
+            self.ui.say(&line);
+        }
+        let mut finished = false;
+        match &event.event {
+            Event::InvocationStarted { point, role: Role::Workload, .. } => {
+                self.view.current = Some(*point);
+            }
+            Event::Unsupported(missing) => self.view.unsupported(missing.point),
+            Event::Decided(decision) => {
+                self.tell(decision);
+                self.view.decided(decision);
+                // At the end of the time all points end together: one line is enough.
+                let over = [StopReason::Budget, StopReason::Time];
+                finished = decision.stop.is_some_and(|stop| !over.contains(&stop));
+            }
+            _ => return,
+        }
+        self.view.at(Duration::from_nanos(event.at_ns));
+        self.draw(finished);
+    }
+
+    /// Wipes what was drawn: the scorecard comes next.
+    pub fn finish(&mut self) {
+        if self.ui.is_live() && !self.ui.is_quiet() {
+            self.ui.draw(&self.back());
+            self.drawn_lines = 0;
+        }
+    }
+
+    /// Says what to expect of a comparison, once.
+    fn tell(&mut self, decision: &Decision) {
+        let line = outlook_line(&self.plan, decision);
+        if let Some(line) = line
+            && self.told.insert((decision.point, decision.compared.is_some()))
+        {
+            self.finish();
+            self.ui.say(&line);
+        }
+    }
+
+    fn draw(&mut self, finished: bool) {
+        let since = self.drawn_at.map(|at| self.view.elapsed.saturating_sub(at));
+        let pause = if self.ui.is_live() { REDRAW } else { NEXT_LINE };
+        let early = since.is_some_and(|since| since < pause);
+        if early && (self.ui.is_live() || !finished) {
+            return;
+        }
+        self.drawn_at = Some(self.view.elapsed);
+        if self.ui.is_live() {
+            let text = progress_lines(&self.view, &self.ui.talk_terminal(), MOST_LINES);
+            self.ui.draw(&format!("{}{text}", self.back()));
+            self.drawn_lines = text.lines().count();
+        } else {
+            self.ui.say(&progress_line(&self.view));
+        }
+    }
+
+    /// Goes back over what was drawn last and clears it.
+    fn back(&self) -> String {
+        match self.drawn_lines {
+            0 => String::new(),
+            lines => format!("\x1b[{lines}A\x1b[J"),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! From a plan to a stored run and its scorecard.
+//! From a plan to a stored run, its scorecard and its exit code.
 
 use plumb_engine::Ended;
 use plumb_model::{Goal, MissingKind, RunRecord};
@@ -6,8 +6,7 @@ use plumb_report::{View, json, scorecard};
 
 use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::{Measured, execute};
-use crate::measuring::fail_on::FailPolicy;
-use crate::measuring::job::Job;
+use crate::measuring::job::{FailPolicy, Job};
 use crate::measuring::setup::Setup;
 use crate::reading::closing::closing;
 use crate::reading::comparison;
@@ -16,7 +15,8 @@ use crate::ui::Ui;
 
 /// Carries a plan out, stores the run and shows its scorecard.
 pub fn measure(setup: Setup, job: Job<'_>, ui: &Ui) -> Result<Exit> {
-    let (explicit, fail_on) = (job.explicit, job.fail_on);
+    let explicit = job.explicit;
+    let fail_on = job.fail_on;
     let mut measured = execute(setup, job, ui)?;
     let Measured { store, record, finding, .. } = &mut measured;
     finding.since_last = plumb_query::since_last(store, record, finding)?;
@@ -39,7 +39,7 @@ fn report(measured: &Measured, explicit: bool, fail_on: FailPolicy, ui: &Ui) -> 
 }
 
 fn exit(record: &RunRecord, explicit: bool, ended: &Ended) -> Exit {
-    let not_found = record.unsupported.iter().any(|it| it.kind() == MissingKind::Command);
+    let not_found = record.unsupported.iter().any(|missing| missing.kind() == MissingKind::Command);
     let mut exits = vec![Exit::Fine];
     if ended.interrupted {
         exits.push(Exit::Interrupted);

@@ -1,7 +1,7 @@
 //! The monitors that read beside a run.
 
 use plumb_engine::MonitorReader;
-use plumb_model::{Plan, PlannedPoint, Readings};
+use plumb_model::{Plan, Readings};
 use plumb_monitors::Recorder;
 
 use crate::error::{CommandError, Result};
@@ -9,20 +9,22 @@ use crate::locate;
 
 /// The monitors of a plan, opened.
 pub fn recorder(plan: &Plan) -> Result<RunMonitors> {
-    let own = plan.points.iter().map(|point| &point.monitors).filter(|own| !own.is_empty());
+    // Points with the same list share its recorder, whose threads would otherwise read everything twice.
     let mut lists: Vec<&Vec<String>> = vec![&plan.monitors];
-    own.for_each(|own| {
-        if !lists.contains(&own) {
-            lists.push(own)
+    let mut of_points = Vec::new();
+    for own in plan.points.iter().map(|point| &point.monitors) {
+        let known =
+            if own.is_empty() { Some(0) } else { lists.iter().position(|list| *list == own) };
+        of_points.push(known.unwrap_or(lists.len()));
+        if known.is_none() {
+            lists.push(own);
         }
-    });
-    let of_list = |words: &&Vec<String>| {
+    }
+    let mut recorders = Vec::new();
+    for words in lists {
         let wanted = plumb_monitors::wanted(words).map_err(CommandError::usage)?;
-        Ok(Recorder::start(&locate::root(), &wanted))
-    };
-    let recorders = lists.iter().map(of_list).collect::<Result<_>>()?;
-    let of_point = |point: &PlannedPoint| lists.iter().position(|own| **own == point.monitors);
-    let of_points = plan.points.iter().map(|point| of_point(point).unwrap_or(0)).collect();
+        recorders.push(Recorder::start(&locate::root(), &wanted));
+    }
     Ok(RunMonitors { recorders, of_points, only: None, reads: None })
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use plumb_model::{Plan, PlannedPoint, Value};
+use plumb_model::{PlannedPoint, Value};
 
 use crate::error::{CommandError, Result};
 
@@ -14,15 +14,18 @@ const PROGRAM: &str = "program";
 /// Programs here are the system's: they stay where they are.
 const SYSTEM: [&str; 7] = ["/bin", "/sbin", "/usr", "/lib", "/lib64", "/opt", "/snap"];
 
-/// Copies the programs of all sides into one folder under names of one length, so that neither path
-/// nor place on disk differs: only where each is an executable of the user's own.
+/// These points with copies of their programs, which lie in one folder under names of one length, so that neither path
+/// nor place on disk differs. Unless each is an executable of the user's own, all stay where they are.
 ///
 /// # Errors
 /// When one can't be copied.
-pub fn copy_side_by_side(plan: &mut Plan, scratch: &Path) -> Result<()> {
-    let programs: Option<Vec<PathBuf>> = plan.points.iter().map(own_executable).collect();
-    let Some(programs) = programs else { return Ok(()) };
-    for (index, (planned, program)) in plan.points.iter_mut().zip(programs).enumerate() {
+pub fn copy_side_by_side(
+    mut points: Vec<PlannedPoint>,
+    scratch: &Path,
+) -> Result<Vec<PlannedPoint>> {
+    let programs: Option<Vec<PathBuf>> = points.iter().map(own_executable).collect();
+    let Some(programs) = programs else { return Ok(points) };
+    for (index, (planned, program)) in points.iter_mut().zip(programs).enumerate() {
         let copy = scratch.join(format!("side-{index:03}"));
         fs::copy(&program, &copy).map_err(|error| {
             CommandError::file(format!("can't copy {}: {error}", program.display()))
@@ -31,7 +34,7 @@ pub fn copy_side_by_side(plan: &mut Plan, scratch: &Path) -> Result<()> {
         let path = Value::Text(copy.to_string_lossy().into_owned());
         planned.point.settings.insert(PROGRAM.to_owned(), path);
     }
-    Ok(())
+    Ok(points)
 }
 
 /// Whether a copy of its program was measured.

@@ -1,4 +1,5 @@
-//! Where workloads work: a folder below the target directory, or a device whose data may be lost.
+//! Where workloads work: a folder below the target directory, or a device whose data may be lost; and the folder for what
+//! plumb itself needs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -6,8 +7,13 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use plumb_keeper::Keeper;
 
 use crate::error::{CommandError, Result};
+use crate::locate;
+
+/// Of a device: only when nobody else has it so, nor has it mounted (open(2)).
+const O_EXCL: i32 = rustix::fs::OFlags::EXCL.bits().cast_signed();
 
 /// The target of a run, as it is typed.
 #[derive(Debug, Args)]
@@ -50,13 +56,85 @@ pub enum Place<'p> {
     Scratch,
 }
 
+/// Where a run works.
+pub struct Folders {
+    /// For keys, sockets and helpers.
+    pub scratch: PathBuf,
+    /// The target: a folder, or a device.
+    pub dir: PathBuf,
+    /// The device, held so that nobody mounts it meanwhile.
+    pub device: Option<File>,
+}
+
+impl Folders {
+    /// Those that were made, and go with the run.
+    pub fn made(&self) -> Vec<&Path> {
+        let dir = self.device.is_none().then_some(self.dir.as_path());
+        std::iter::once(self.scratch.as_path()).chain(dir).collect()
+    }
+}
+
+/// Makes the two folders, scratch and target; the keeper removes them, whatever happens. A device is a target as it is.
+pub fn folders(keeper: &mut Keeper, place: &Place<'_>) -> Result<Folders> {
+    let name = locate::fresh_name();
+    let temporary = std::env::temp_dir();
+    // If there is no folder for temporary files (an empty chroot), the current one has to do.
+    let parent = if temporary.is_dir() {
+        temporary
+    } else {
+        fs::canonicalize(".").unwrap_or_else(|_| PathBuf::from("/"))
+    };
+    let scratch = parent.join(format!("{name}-scratch"));
+    make(keeper, &scratch, "TMPDIR=FOLDER plumb …")?;
+    let (dir, device) = match place {
+        Place::Scratch => (scratch.clone(), None),
+        Place::Under { parent, destroy } => target(keeper, &name, *parent, *destroy)?,
+    };
+    Ok(Folders { scratch, dir, device })
+}
+
+/// A fresh folder, or the device that was named.
+fn target(
+    keeper: &mut Keeper,
+    name: &str,
+    parent: Option<&Path>,
+    destroy: Option<&Path>,
+) -> Result<(PathBuf, Option<File>)> {
+    let parent = parent.unwrap_or(Path::new("."));
+    let full = fs::canonicalize(parent).map_err(|error| {
+        CommandError::usage(format!("--dir {}: {error}", parent.display()))
+            .hint("name a folder that exists and that you can write to: --dir FOLDER")
+    })?;
+    if let Some(device) = free_device(&full, destroy)? {
+        return Ok((full, Some(device)));
+    }
+    let dir = full.join(name);
+    make(keeper, &dir, "--dir FOLDER")?;
+    Ok((dir, None))
+}
+
+fn make(keeper: &mut Keeper, folder: &Path, hint: &str) -> Result<()> {
+    // The keeper and the workloads get paths in JSON.
+    if folder.to_str().is_none() {
+        return Err(not_made(folder, "its path is not UTF-8", hint));
+    }
+    // The keeper learns of it first: a plumb that is killed in between leaves nothing behind.
+    keeper.own(folder)?;
+    fs::create_dir(folder).map_err(|error| not_made(folder, &error.to_string(), hint))
+}
+
+fn not_made(folder: &Path, why: &str, hint: &str) -> CommandError {
+    CommandError::usage(format!("can't make the folder {}: {why}", folder.display()))
+        .hint(format!("name one that you can write to: {hint}"))
+}
+
 /// The device that this is, which then may be written: the user named it twice, and the kernel uses it for nothing. As
 /// long as it is held so, nobody can mount it.
 ///
 /// # Errors
 /// When it is one and may not be written, or only was to be one.
 pub fn free_device(full: &Path, destroy: Option<&Path>) -> Result<Option<File>> {
-    let is_device = fs::metadata(full).is_ok_and(|it| it.file_type().is_block_device());
+    let is_device = fs::metadata(full).is_ok_and(|metadata| metadata.file_type().is_block_device());
     let named = destroy.and_then(|path| fs::canonicalize(path).ok());
     let shown = full.display();
     match (is_device, destroy) {
@@ -92,6 +170,3 @@ pub fn free_device(full: &Path, destroy: Option<&Path>) -> Result<Option<File>> 
         Err(error) => Err(CommandError::usage(format!("{shown} can't be written: {error}"))),
     }
 }
-
-/// Of a device: only when nobody else has it so, nor has it mounted (open(2)).
-const O_EXCL: i32 = rustix::fs::OFlags::EXCL.bits().cast_signed();

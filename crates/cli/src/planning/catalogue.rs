@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use plumb_engine::{Refusal, describe};
 use plumb_keeper::Keeper;
+use plumb_launch::{Refusal, describe};
 use plumb_model::{Description, Program};
 use plumb_plugins::{cache, manifest, rules};
 use plumb_suite::{self as suite, nearest};

@@ -11,12 +11,12 @@ use crate::planning::catalogue;
 pub const COMMAND: &str = "process.command";
 
 /// A command: what people typed, and its words (one word for a shell).
-pub struct Typed {
+pub struct CommandLine {
     text: String,
     words: Vec<String>,
 }
 
-impl Typed {
+impl CommandLine {
     /// A command in one argument.
     ///
     /// # Errors
@@ -51,18 +51,26 @@ pub fn asks_for(text: &str, name: &str) -> bool {
 
 /// The parameters that a command's own values make; integers where all values are.
 pub fn parameters(sets: &BTreeMap<String, Vec<Value>>) -> Vec<Parameter> {
-    let parameter = |(name, values): (&String, &Vec<Value>)| {
-        let is_integer = |it: &Value| it.to_string().parse::<u64>().is_ok();
-        let (kind, default) = if values.iter().all(is_integer) {
+    let mut parameters = Vec::new();
+    for (name, values) in sets {
+        let are_integers = values.iter().all(|value| value.to_string().parse::<u64>().is_ok());
+        let (kind, default) = if are_integers {
             (ParameterType::Integer, Value::Integer(0))
         } else {
             (ParameterType::Text, Value::Text(String::new()))
         };
-        let summary = format!("stands in the command as {}", placeholder(name));
-        let (name, unit, allowed) = (name.clone(), String::new(), Vec::new());
-        Parameter { name, kind, unit, default, allowed, summary, curve: None, search: None }
-    };
-    sets.iter().map(parameter).collect()
+        parameters.push(Parameter {
+            name: name.clone(),
+            kind,
+            unit: String::new(),
+            default,
+            allowed: Vec::new(),
+            summary: format!("stands in the command as {}", placeholder(name)),
+            curve: None,
+            search: None,
+        });
+    }
+    parameters
 }
 
 fn split(text: &str) -> Result<Vec<String>> {
@@ -85,7 +93,7 @@ pub fn ignoring(failure: bool) -> (String, Value) {
 /// # Errors
 /// When it can't be a parameter, or one has the name of a parameter that there is.
 pub fn point(
-    command: &Typed,
+    command: &CommandLine,
     shell: bool,
     more: Settings,
     own: &[Parameter],
@@ -93,17 +101,18 @@ pub fn point(
     let Some(mut entry) = catalogue::builtin(COMMAND)? else {
         return Err(CommandError::bug("process.command is not built in"));
     };
-    if let Some(taken) = own.iter().find(|it| entry.description.parameter(&it.name).is_some()) {
+    if let Some(taken) = own.iter().find(|own| entry.description.parameter(&own.name).is_some()) {
         let name = &taken.name;
         return Err(CommandError::usage(format!("`{name}` is a parameter of {COMMAND} itself"))
             .hint("give the values of the command another name"));
     }
     entry.description.parameters.extend_from_slice(own);
-    let filled = |text: String, it: &Parameter| match more.get(&it.name) {
-        Some(value) => text.replace(&placeholder(&it.name), &value.to_string()),
-        None => text,
-    };
-    let title = own.iter().fold(command.text.clone(), filled);
+    let mut title = command.text.clone();
+    for parameter in own {
+        if let Some(value) = more.get(&parameter.name) {
+            title = title.replace(&placeholder(&parameter.name), &value.to_string());
+        }
+    }
     let words = if shell {
         command.text.clone()
     } else {

@@ -9,12 +9,16 @@ use crate::error::Result;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::plan;
 use crate::planning::points::Named;
+use crate::planning::several_suites;
 
 /// The points, when each is done, and the time for all.
 ///
 /// # Errors
 /// When a goal is none.
 pub fn dry_run(named: &mut Named, goal: &GoalArgs, soak: Option<&str>) -> Result<String> {
+    // What the run would refuse is refused here, too.
+    several_suites::labels(&named.suites, &goal.execution.labels)?;
+    several_suites::against_first(&named.suites)?;
     let (rules, budget) = match soak {
         Some(length) => (None, Some(time_ns(length)?)),
         None => {
@@ -22,13 +26,18 @@ pub fn dry_run(named: &mut Named, goal: &GoalArgs, soak: Option<&str>) -> Result
             (Some(rules), budget)
         }
     };
-    let own = |point: &PlannedPoint| match point.rules.filter(|_| rules.is_some()) {
-        Some(own) => format!("{}  ({})", point.name(), rules_text(&own)),
-        None => point.name(),
-    };
-    let mut lines: Vec<String> = named.points.iter().map(own).collect();
+    let mut lines: Vec<String> =
+        named.points.iter().map(|point| point_line(point, rules.is_some())).collect();
     lines.push(format!("\n{}", duration(named, rules.as_ref(), budget)));
     Ok(lines.join("\n"))
+}
+
+/// A point by its name, with its own rules if rules say when points are done.
+fn point_line(point: &PlannedPoint, by_rules: bool) -> String {
+    match point.rules.filter(|_| by_rules) {
+        Some(own) => format!("{}  ({})", point.name(), rules_text(&own)),
+        None => point.name(),
+    }
 }
 
 /// The number of points of a suite, when each is done, and the time for all.

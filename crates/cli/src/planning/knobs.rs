@@ -27,21 +27,25 @@ pub fn knob(text: &str) -> Result<Preparation> {
     match resolve(&locate::root(), &preparation) {
         Ok(_) => Ok(preparation),
         Err(Unusable::Usage(why)) => Err(CommandError::usage(format!("--set {text}: {why}"))),
-        Err(Unusable::Unsupported(it)) => {
-            let why = format!("--set {text} is unsupported: {}", it.why);
+        Err(Unusable::Unsupported(lack)) => {
+            let why = format!("--set {text} is unsupported: {}", lack.why);
             let error = CommandError::nothing(why);
-            Err(if it.fix.is_empty() { error } else { error.hint(it.fix) })
+            Err(if lack.fix.is_empty() { error } else { error.hint(lack.fix) })
         }
     }
 }
 
+/// The knob of `KNOB=VALUE@SLOT`.
+pub fn name(text: &str) -> &str {
+    text.split(['=', '@']).next().unwrap_or(text)
+}
+
 fn unknown(text: &str, why: &str) -> CommandError {
-    let error = CommandError::usage(format!("--set {text}: {why}"));
-    let name = text.split(['=', '@']).next().unwrap_or(text);
+    let mut error = CommandError::usage(format!("--set {text}: {why}"));
+    let name = name(text);
     let known: Vec<String> = KNOBS.iter().map(|knob| knob.name.to_owned()).collect();
-    let error = match nearest(name, &known) {
-        Some(near) if near != name => error.hint(format!("did you mean `{near}`?")),
-        _ => error,
-    };
+    if let Some(near) = nearest(name, &known).filter(|near| *near != name) {
+        error = error.hint(format!("did you mean `{near}`?"));
+    }
     error.hint("`plumb tune` lists the knobs")
 }

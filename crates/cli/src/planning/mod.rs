@@ -6,6 +6,8 @@ pub mod command;
 pub mod dry_run;
 pub mod knobs;
 pub mod monitors;
+mod other_machines;
 pub mod plan;
 pub mod points;
 pub mod prepare;
+mod several_suites;

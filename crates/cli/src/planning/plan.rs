@@ -1,41 +1,198 @@
 //! From points, goal and preparations to a plan.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use plumb_model::{Companion, Goal, OnInterference, Plan, PlannedPoint, StoppingRules};
-use plumb_suite::{checked, companion_at, each_address, pair, permitted, time_ns, with_far_end};
+use plumb_model::{
+    Companion, Expectation, Goal, OnInterference, Plan, PlannedPoint, StoppingRules,
+};
+use plumb_suite::{checked, pair, time_ns};
 
 use crate::error::Result;
 use crate::planning::arguments::{ExecutionArgs, GoalArgs};
 use crate::planning::monitors::monitors;
+use crate::planning::other_machines::{companion_at, each_address, refuse_flood, with_far_end};
 use crate::planning::points::Named;
 use crate::planning::prepare::Prepare;
+use crate::planning::several_suites;
 
 /// Precision when neither the user nor a suite states one: the standard.
 const STANDARD: f64 = 0.01;
 /// Time for each point when neither the user nor a suite states a budget, in nanoseconds.
 const POINT_BUDGET_NS: u64 = 60_000_000_000;
 
-/// When points are done and how long the run may take; points with rules of their own get what was typed.
+/// What a command wants measured, besides the options that all commands share that measure. Commands add to it; the plan
+/// that [`plan`] makes of it is complete and does not change.
+#[derive(Debug)]
+pub struct PlanRequest {
+    /// The points, in the order in which results are shown.
+    pub points: Vec<PlannedPoint>,
+    /// When a point is done.
+    pub goal: Goal,
+    /// What is prepared.
+    pub prepare: Prepare,
+    /// What runs in the background; points name theirs by index.
+    pub companions: Vec<Companion>,
+    /// Time for the whole run, in nanoseconds; None: what `--budget` says.
+    pub budget_ns: Option<u64>,
+    /// The least time over which rounds are spread, in nanoseconds.
+    pub spread_ns: Option<u64>,
+    /// The seed of every random choice; None: what `--seed` says, or the clock.
+    pub seed: Option<u64>,
+    /// The name of the suite, if the run is of one.
+    pub suite: Option<String>,
+    /// The labels of suites; those of `--label` win.
+    pub suite_labels: BTreeMap<String, String>,
+    /// Labels that the command itself gives; they win over all others.
+    pub labels: BTreeMap<String, String>,
+    /// The monitors of the suite, if `--monitor` names none.
+    pub monitors: Vec<String>,
+    /// Whether all points are compared with the first.
+    pub against_first: bool,
+    /// The results that suites and the user expect.
+    pub expectations: Vec<Expectation>,
+    /// What is done with disturbed invocations if `--on-interference` does not say.
+    pub on_interference: OnInterference,
+}
+
+impl PlanRequest {
+    /// These points until the goal is reached, on a machine that is prepared so; with nothing else.
+    pub fn new(points: Vec<PlannedPoint>, goal: Goal, prepare: Prepare) -> Self {
+        // An interval that decides a comparison must not contain what a neighbour did to one side.
+        let on_interference = match goal {
+            Goal::Verdict(_) => OnInterference::Retry,
+            Goal::Rules(_) | Goal::Soak => OnInterference::Keep,
+        };
+        Self {
+            points,
+            goal,
+            prepare,
+            companions: Vec::new(),
+            budget_ns: None,
+            spread_ns: None,
+            seed: None,
+            suite: None,
+            suite_labels: BTreeMap::new(),
+            labels: BTreeMap::new(),
+            monitors: Vec::new(),
+            against_first: false,
+            expectations: Vec::new(),
+            on_interference,
+        }
+    }
+
+    /// The points that names stand for, with what their suites say of them; `companions` run beside all of them. A soak
+    /// goes on for `soak_ns`, whatever the rules are.
+    ///
+    /// # Errors
+    /// When rules are none or contradict each other, or suites do not fit into one run.
+    pub fn of_named(
+        mut named: Named,
+        companions: Vec<Companion>,
+        args: &GoalArgs,
+        prepare: Prepare,
+        soak_ns: Option<u64>,
+    ) -> Result<Self> {
+        named.points = each_address(named.points)?;
+        let (goal, budget_ns) = if soak_ns.is_some() {
+            (Goal::Soak, soak_ns)
+        } else {
+            let (rules, budget_ns) = goal(args, &mut named)?;
+            (Goal::Rules(rules), budget_ns)
+        };
+        let suite_labels = several_suites::labels(&named.suites, &args.execution.labels)?;
+        let against_first = several_suites::against_first(&named.suites)?;
+        let run_wide = named.run_wide();
+        let monitors = run_wide.map(|suite| suite.monitors.clone()).unwrap_or_default();
+        // A run of several suites is a run of none of them: it is not compared with earlier runs of the first.
+        let suite = match named.suites.as_slice() {
+            [suite] => Some(suite.name.clone()),
+            _ => None,
+        };
+        Ok(Self {
+            // Points name theirs by their indices, so that these come first.
+            companions: named.beside.into_iter().chain(companions).collect(),
+            budget_ns,
+            suite,
+            suite_labels,
+            monitors,
+            against_first,
+            ..Self::new(named.points, goal, prepare)
+        })
+    }
+}
+
+/// The plan: the request with the options that every measuring command takes, in this target directory.
+///
+/// # Errors
+/// When an option names what is not there, or the plan would send others more than it may.
+pub fn plan(request: PlanRequest, args: &ExecutionArgs, dir: &Path) -> Result<Plan> {
+    let typed_monitors = monitors("--monitor", args.monitors.clone())?;
+    let mut points = match &args.to {
+        Some(far_end) => with_far_end(request.points, far_end)?,
+        None => request.points,
+    };
+    // The monitors that are typed win over those of suites and of their points.
+    let monitors = if typed_monitors.is_empty() {
+        monitors("monitors", request.monitors)?
+    } else {
+        points.iter_mut().for_each(|point| point.monitors.clear());
+        typed_monitors
+    };
+    let companions = request.companions.into_iter().chain(request.prepare.plugins);
+    let companions =
+        companions.map(|companion| companion_at(companion, args.to.as_ref())).collect();
+    let typed_labels = pairs(&args.labels)?;
+    let labels = request.suite_labels.into_iter().chain(typed_labels).chain(request.labels);
+    let budget_ns = match request.budget_ns {
+        Some(budget_ns) => Some(budget_ns),
+        None => args.budget.as_deref().map(time_ns).transpose()?,
+    };
+    let plan = Plan {
+        suite: request.suite,
+        points,
+        companions,
+        goal: request.goal,
+        budget_ns,
+        spread_ns: request.spread_ns,
+        seed: request.seed.unwrap_or_else(|| seed(args)),
+        dir: dir.to_string_lossy().into_owned(),
+        labels: labels.collect(),
+        against_first: request.against_first,
+        expectations: request.expectations,
+        preparation: request.prepare.knobs,
+        monitors,
+        on_interference: args.on_interference.unwrap_or(request.on_interference),
+    };
+    if !args.i_own_this_network {
+        refuse_flood(&plan)?;
+    }
+    Ok(plan)
+}
+
+/// When points are done and how long the run may take, in nanoseconds; points with rules of their own get what was typed.
 ///
 /// # Errors
 /// When rules are none, or contradict each other.
 pub fn goal(args: &GoalArgs, named: &mut Named) -> Result<(StoppingRules, Option<u64>)> {
-    let suite = named.suites.first();
-    let of_suite = suite.map(|suite| suite.rules.clone()).unwrap_or_default();
-    let rules = args.rules.applied_to(of_suite.applied_to(StoppingRules::default())?)?;
-    let mut rules = checked(or_standard(rules))?;
+    let of_suite = named.run_wide().map(|suite| suite.rules.clone()).unwrap_or_default();
+    let stated = args.rules.applied_to(of_suite.applied_to(StoppingRules::default())?)?;
+    let mut rules = checked(or_standard(stated))?;
     for own in named.points.iter_mut().filter_map(|point| point.rules.as_mut()) {
         *own = checked(or_standard(args.rules.applied_to(*own)?))?;
     }
-    let is_planned = args.rules.are_precision_only();
-    let of_suite = suite.and_then(|suite| suite.budget.as_deref()).filter(|_| is_planned);
-    let stated = args.execution.budget.as_deref().or(of_suite).map(time_ns).transpose()?;
-    let own = || named.points.iter().filter_map(|point| point.rules.as_ref());
-    if stated.is_some() || !is_open(&rules) {
-        return Ok((rules, stated));
+    let budget_ns = match &args.execution.budget {
+        Some(budget) => Some(time_ns(budget)?),
+        // A suite plans its budget for its own rules. Whoever types others, but for a precision, gets the time for them.
+        None if args.rules.are_precision_only() => {
+            several_suites::budget(&named.suites)?.map(time_ns).transpose()?
+        }
+        None => None,
+    };
+    if budget_ns.is_some() || !is_open(&rules) {
+        return Ok((rules, budget_ns));
     }
-    if own().all(is_open) {
+    if named.points.iter().filter_map(|point| point.rules.as_ref()).all(is_open) {
         return Ok((rules, Some(POINT_BUDGET_NS.saturating_mul(named.points.len() as u64))));
     }
     // A budget of the whole run would cut off points that are to take longer.
@@ -48,7 +205,7 @@ fn is_open(rules: &StoppingRules) -> bool {
     *rules == StoppingRules { precision: rules.precision, ..StoppingRules::default() }
 }
 
-/// Where nobody says how well or how often, the standard precision.
+/// The standard precision if the rules state neither how well nor how often.
 fn or_standard(rules: StoppingRules) -> StoppingRules {
     let precision = if rules.are_none() { Some(STANDARD) } else { rules.precision };
     StoppingRules { precision, ..rules }
@@ -63,69 +220,6 @@ pub fn pairs(labels: &[String]) -> Result<BTreeMap<String, String>> {
 }
 
 /// The seed: the user's, or from the clock.
-pub fn seed(args: &ExecutionArgs) -> u64 {
+fn seed(args: &ExecutionArgs) -> u64 {
     args.seed.map_or_else(|| plumb_machine::now().monotonic_ns & 0xffff_ffff, u64::from)
-}
-
-/// A plan without its target directory, which is made last.
-pub fn plan(
-    mut named: Named,
-    companions: Vec<Companion>,
-    args: &GoalArgs,
-    prepare: Prepare,
-) -> Result<Plan> {
-    named.points = each_address(named.points)?;
-    let (rules, budget_ns) = goal(args, &mut named)?;
-    let mut plan = plan_of(named.points, Goal::Rules(rules), &args.execution, prepare)?;
-    // What is typed wins.
-    if !plan.monitors.is_empty() {
-        plan.points.iter_mut().for_each(|point| point.monitors.clear());
-    }
-    // Points name theirs by their indices, so that these come first.
-    let companions = named.beside.into_iter().chain(companions).chain(plan.companions);
-    let companions = companions.map(|it| companion_at(it, args.execution.to.as_ref())).collect();
-    let plan = Plan { companions, budget_ns, ..plan };
-    let plan = permitted(plan, args.execution.i_own_this_network)?;
-    let Some(suite) = named.suites.into_iter().next() else { return Ok(plan) };
-    let labels = suite.labels.into_iter().chain(plan.labels).collect();
-    let monitors = match plan.monitors.is_empty() {
-        true => monitors("monitors", suite.monitors)?,
-        false => plan.monitors,
-    };
-    let (suite, against_first) = (Some(suite.name), suite.against_first);
-    Ok(Plan { suite, labels, monitors, against_first, ..plan })
-}
-
-/// A plan of these points, with nothing beside them.
-pub fn plan_of(
-    points: Vec<PlannedPoint>,
-    goal: Goal,
-    args: &ExecutionArgs,
-    prepare: Prepare,
-) -> Result<Plan> {
-    let default = match goal {
-        Goal::Verdict(_) => OnInterference::Retry,
-        Goal::Rules(_) | Goal::Soak => OnInterference::Keep,
-    };
-    let points = match &args.to {
-        Some(far_end) => with_far_end(points, far_end)?,
-        None => points,
-    };
-    let plan = Plan {
-        suite: None,
-        points,
-        companions: prepare.plugins,
-        goal,
-        budget_ns: args.budget.as_deref().map(time_ns).transpose()?,
-        spread_ns: None,
-        seed: seed(args),
-        dir: String::new(),
-        labels: pairs(&args.labels)?,
-        against_first: false,
-        expectations: Vec::new(),
-        preparation: prepare.knobs,
-        monitors: monitors("--monitor", args.monitors.clone())?,
-        on_interference: args.on_interference.unwrap_or(default),
-    };
-    Ok(permitted(plan, args.i_own_this_network)?)
 }

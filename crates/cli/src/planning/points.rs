@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 use plumb_keeper::Keeper;
+use plumb_keeper::preparation::{KNOBS, slotted};
 use plumb_model::{
-    Companion, Description, PlannedPoint, Point, Role, Sampling, SearchEffort, Settings, Slot,
-    StoppingRules, Value,
+    Companion, Description, PlannedPoint, Point, Preparation, Role, Sampling, SearchEffort,
+    Settings, Slot, StoppingRules, Value,
 };
 use plumb_plugins::manifest::{self, MANIFEST};
 use plumb_suite::{
@@ -19,6 +21,7 @@ use crate::locate;
 use crate::planning::catalogue::{self, Entry};
 use crate::planning::knobs;
 use crate::planning::monitors::monitors;
+use crate::planning::several_suites;
 
 /// The suite that runs when nothing is named.
 const DEFAULT_SUITE: &str = "first-look";
@@ -37,9 +40,15 @@ pub struct Named {
 }
 
 impl Named {
-    /// What is to run in the background: what the suite names, then what is typed.
+    /// The suite whose rules, loads, knobs and monitors hold for the whole run: the only thing that is named. Next to
+    /// other names, a suite's settings are settings of its points.
+    pub fn run_wide(&self) -> Option<&Suite> {
+        self.suites.first().filter(|_| self.suites.len() == 1 && !self.explicit)
+    }
+
+    /// What is to run in the background of the whole run: what the suite names, then what is typed.
     pub fn with(&self, typed: &[String]) -> Vec<String> {
-        let of_suite = self.suites.first().map(|suite| suite.with.as_slice()).unwrap_or_default();
+        let of_suite = self.run_wide().map(|suite| suite.with.as_slice()).unwrap_or_default();
         [of_suite, typed].concat()
     }
 }
@@ -55,17 +64,25 @@ pub fn resolve(
     let names = if names.is_empty() { &default[..] } else { names };
     let sets = parameter_sets(params)?;
     let mut named = Named::default();
-    for name in names {
+    let mut suite_of_points = Vec::new();
+    let is_alone = names.iter().all(|name| *name == names[0]);
+    for (index, name) in names.iter().enumerate() {
+        if names[..index].contains(name) {
+            continue;
+        }
         if let Some(text) = suite_text(name)? {
             let suite = parsed(name, &text)?;
-            named.add(keeper, suite, &sets, all_threads)?;
+            named.add(keeper, suite, &sets, all_threads, is_alone)?;
+            suite_of_points.resize(named.points.len(), Some(named.suites.len() - 1));
         } else {
             named.explicit = true;
             named.points.extend(workload_points(keeper, name, &sets, all_threads)?);
+            suite_of_points.resize(named.points.len(), None);
         }
     }
     refuse_unknown(&sets, &named.points)?;
     refuse_namesakes(&named.points)?;
+    refuse_disagreement(&named, &suite_of_points)?;
     drop_repeated(&mut named.points);
     Ok(named)
 }
@@ -81,7 +98,7 @@ pub fn resolve_suite(
     all_threads: u64,
 ) -> Result<Named> {
     let mut named = Named::default();
-    named.add(keeper, parsed(name, text)?, &BTreeMap::new(), all_threads)?;
+    named.add(keeper, parsed(name, text)?, &BTreeMap::new(), all_threads, true)?;
     refuse_namesakes(&named.points)?;
     drop_repeated(&mut named.points);
     Ok(named)
@@ -125,72 +142,180 @@ pub fn is_suite_file(path: &Path) -> bool {
 }
 
 impl Named {
-    /// Adds the points of a suite, with what runs beside each.
+    /// Adds the points of a suite, with what runs beside each. Unless the suite `is_alone` in the run, its settings
+    /// become settings of its points.
     fn add(
         &mut self,
         keeper: &mut Keeper,
         suite: Suite,
         sets: &BTreeMap<String, Vec<Value>>,
         all_threads: u64,
+        is_alone: bool,
     ) -> Result<()> {
+        let of_suite = if is_alone {
+            SharedByPoints::default()
+        } else {
+            SharedByPoints::of(keeper, &suite, all_threads)?
+        };
+        let shared_beside = self.add_beside(of_suite.companions.clone());
         for point in &suite.points {
             let entry = catalogue::find(keeper, &point.workload)?;
-            let beside = self.beside.len();
-            let own = companions(keeper, &point.with, all_threads)?.into_iter();
-            self.beside.extend(own.map(|it| Companion { of_points: true, ..it }));
-            let with_own =
-                |planned| PlannedPoint { beside: (beside..self.beside.len()).collect(), ..planned };
-            let template = suite_point(&suite, point, &self.beside[beside..])?;
-            let known = |name: &String| entry.description.parameter(name).is_some();
-            let sets: BTreeMap<_, _> = sets
+            let own = companions(keeper, &point.with, all_threads)?;
+            let own_beside = self.add_beside(own);
+            let beside: Vec<usize> = shared_beside.clone().chain(own_beside.clone()).collect();
+            let conditions = of_suite
+                .conditions
                 .iter()
-                .filter(|(name, _)| known(name))
-                .map(|(k, v)| (k.clone(), v.clone()))
+                .cloned()
+                .chain(self.beside[own_beside].iter().map(loaded_with))
+                .chain(point.knobs.iter().map(|knob| format!("set={knob}")))
                 .collect();
-            for settings in products(&point.set, &sets, all_threads)? {
+            let template = PointTemplate::of(&suite, point, &of_suite, beside, conditions)?;
+            let known_sets: BTreeMap<String, Vec<Value>> = sets
+                .iter()
+                .filter(|(name, _)| entry.description.parameter(name).is_some())
+                .map(|(name, values)| (name.clone(), values.clone()))
+                .collect();
+            for settings in products(&point.set, &known_sets, all_threads)? {
                 few_enough(self.points.len() + 1)?;
-                self.points.push(with_own(template(planned(&entry, &settings, all_threads)?)));
+                self.points.push(template.applied_to(planned(&entry, &settings, all_threads)?));
             }
         }
         self.suites.push(suite);
         Ok(())
     }
+
+    /// Adds what runs beside points alone; the indices by which they name it.
+    fn add_beside(&mut self, companions: Vec<Companion>) -> Range<usize> {
+        let first = self.beside.len();
+        let of_points = companions.into_iter();
+        self.beside.extend(of_points.map(|companion| Companion { of_points: true, ..companion }));
+        first..self.beside.len()
+    }
+}
+
+/// The condition under which a point is measured next to a companion, which tells it from the same point alone.
+fn loaded_with(companion: &Companion) -> String {
+    format!("with={}", companion.point.name())
+}
+
+/// What a suite states for all its points, if the run has other points, too.
+#[derive(Debug, Default)]
+struct SharedByPoints {
+    /// Loads and preparations of plug-ins beside its points.
+    companions: Vec<Companion>,
+    /// Knobs, set before each invocation and undone after it.
+    knobs: Vec<Preparation>,
+    /// Its rules.
+    rules: TypedRules,
+    /// Its monitors, as typed.
+    monitors: Vec<String>,
+    /// What tells its points from the same points of another suite.
+    conditions: Vec<String>,
+}
+
+impl SharedByPoints {
+    fn of(keeper: &mut Keeper, suite: &Suite, all_threads: u64) -> Result<Self> {
+        let mut shared = Self {
+            companions: companions(keeper, &suite.with, all_threads)?,
+            rules: suite.rules.clone(),
+            monitors: suite.monitors.clone(),
+            ..Self::default()
+        };
+        shared.conditions = shared.companions.iter().map(loaded_with).collect();
+        for text in &suite.knobs {
+            let slot = slotted(text).map_or(Slot::Run, |(_, slot)| slot);
+            if slot == Slot::Round {
+                let name = &suite.name;
+                let error = format!(
+                    "the suite {name} sets {text}, and rounds have points that are not of this suite"
+                );
+                return Err(CommandError::usage(error).hint(format!(
+                    "run it before or after the others, not with them: plumb run {name}"
+                )));
+            }
+            if is_plugin(text) {
+                shared.companions.push(preparing_plugin(keeper, text, all_threads)?);
+            } else {
+                shared.knobs.push(knobs::of_invocations(text)?);
+            }
+            shared.conditions.push(format!("set={text}"));
+        }
+        Ok(shared)
+    }
 }
 
 /// What a suite says of a point besides its parameters.
-fn suite_point(
-    suite: &Suite,
-    point: &SuitePoint,
-    beside: &[Companion],
-) -> Result<impl Fn(PlannedPoint) -> PlannedPoint> {
-    let sample_ns = point.sample.as_deref().map(time_ns).transpose()?;
-    let length_ns = point.invocation_time.as_deref().map(time_ns).transpose()?;
-    let sampling = length_ns.map(|length_ns| Sampling::Batch { length_ns });
-    let knobs = point.knobs.iter().map(|text| knobs::of_invocations(text));
-    let preparation = knobs.collect::<Result<Vec<_>>>()?;
-    let of_suite = || suite.rules.applied_to(StoppingRules::default());
-    let is_stated = point.rules != TypedRules::default();
-    let rules = is_stated.then(|| point.rules.applied_to(of_suite()?)).transpose()?;
-    let own = &point.monitors;
-    let monitors = match own.iter().any(|word| word == "none") || own.is_empty() {
-        true => monitors("monitors", own.clone())?,
-        false => monitors("monitors", [&suite.monitors[..], own].concat())?,
-    };
-    let with = beside.iter().map(|it| format!("with={}", it.point.name()));
-    let set = point.knobs.iter().map(|knob| format!("set={knob}"));
-    let conditions: Vec<String> = with.chain(set).collect();
-    let (capped, labels) = (point.capped.clone(), point.labels.clone());
-    Ok(move |planned: PlannedPoint| PlannedPoint {
-        point: planned.point.clone().under(&conditions),
-        sample_ns,
-        sampling,
-        rules,
-        capped: capped.clone(),
-        preparation: preparation.clone(),
-        monitors: monitors.clone(),
-        labels: labels.clone(),
-        ..planned
-    })
+struct PointTemplate {
+    sample_ns: Option<u64>,
+    sampling: Option<Sampling>,
+    rules: Option<StoppingRules>,
+    preparation: Vec<Preparation>,
+    monitors: Vec<String>,
+    beside: Vec<usize>,
+    conditions: Vec<String>,
+    capped: Option<String>,
+    labels: BTreeMap<String, String>,
+}
+
+impl PointTemplate {
+    fn of(
+        suite: &Suite,
+        point: &SuitePoint,
+        of_suite: &SharedByPoints,
+        beside: Vec<usize>,
+        conditions: Vec<String>,
+    ) -> Result<Self> {
+        let length_ns = point.invocation_time.as_deref().map(time_ns).transpose()?;
+        // Without rules of its own, a point is done when the rules of the run say so.
+        let none = TypedRules::default();
+        let rules = if point.rules == none && of_suite.rules == none {
+            None
+        } else {
+            let rules_of_suite = suite.rules.applied_to(StoppingRules::default())?;
+            Some(point.rules.applied_to(rules_of_suite)?)
+        };
+        // `none` turns off those of the suite, too.
+        let words = if point.monitors.is_empty() {
+            of_suite.monitors.clone()
+        } else if point.monitors.iter().any(|word| word == "none") {
+            point.monitors.clone()
+        } else {
+            [suite.monitors.as_slice(), point.monitors.as_slice()].concat()
+        };
+        let own = point.knobs.iter().map(|text| knobs::of_invocations(text));
+        let own = own.collect::<Result<Vec<_>>>()?;
+        // A point's own knob wins over the same one of its suite.
+        let mut preparation = of_suite.knobs.clone();
+        preparation.retain(|shared| own.iter().all(|knob| knob.knob != shared.knob));
+        preparation.extend(own);
+        Ok(Self {
+            sample_ns: point.sample.as_deref().map(time_ns).transpose()?,
+            sampling: length_ns.map(|length_ns| Sampling::Batch { length_ns }),
+            rules,
+            preparation,
+            monitors: monitors("monitors", words)?,
+            beside,
+            conditions,
+            capped: point.capped.clone(),
+            labels: point.labels.clone(),
+        })
+    }
+
+    fn applied_to(&self, planned: PlannedPoint) -> PlannedPoint {
+        PlannedPoint {
+            point: planned.point.clone().under(&self.conditions),
+            sample_ns: self.sample_ns,
+            sampling: self.sampling,
+            rules: self.rules,
+            capped: self.capped.clone(),
+            preparation: self.preparation.clone(),
+            beside: self.beside.clone(),
+            monitors: self.monitors.clone(),
+            labels: self.labels.clone(),
+            ..planned
+        }
+    }
 }
 
 /// The points of `memory.copy` or `memory.copy:method=nt,size=8MiB`.
@@ -262,8 +387,9 @@ pub fn with_ceilings(points: Vec<PlannedPoint>, all_threads: u64) -> Result<Vec<
         let ceiling = planned.description.ceiling.as_deref();
         let parameter = ceiling.and_then(|name| planned.description.parameter(name));
         let mut twins = vec![planned.clone()];
-        for (parameter, value) in
-            parameter.iter().flat_map(|it| it.allowed.iter().map(move |value| (it, value)))
+        for (parameter, value) in parameter
+            .iter()
+            .flat_map(|parameter| parameter.allowed.iter().map(move |value| (parameter, value)))
         {
             let mut settings = planned.point.settings.clone();
             settings.insert(parameter.name.clone(), value.clone());
@@ -362,11 +488,34 @@ fn refuse_namesakes(points: &[PlannedPoint]) -> Result<()> {
         let id = &planned.point.workload;
         let first = programs.entry(id).or_insert(&planned.program);
         if **first != planned.program {
-            let (one, other) = (first.argv.join(" "), planned.program.argv.join(" "));
+            let one = first.argv.join(" ");
+            let other = planned.program.argv.join(" ");
             let error = CommandError::usage(format!(
                 "two plug-ins call themselves `{id}`: {one} and {other}"
             ));
             return Err(error.hint("measure them in separate runs, or give one of them another id"));
+        }
+    }
+    Ok(())
+}
+
+/// A point that two suites want measured differently: one of them would lose its settings. `suite_of_points` has the
+/// index of each point's suite.
+fn refuse_disagreement(named: &Named, suite_of_points: &[Option<usize>]) -> Result<()> {
+    let mut seen: BTreeMap<(&str, &str), (usize, &PlannedPoint)> = BTreeMap::new();
+    for (planned, suite) in named.points.iter().zip(suite_of_points) {
+        let Some(suite) = *suite else { continue };
+        let key = (planned.point.workload.as_str(), planned.point.key.as_str());
+        let (first, before) = *seen.entry(key).or_insert((suite, planned));
+        let is_alike = planned.rules == before.rules
+            && planned.sample_ns == before.sample_ns
+            && planned.sampling == before.sampling
+            && planned.monitors == before.monitors
+            && planned.labels == before.labels;
+        if first != suite && !is_alike {
+            let pair = [named.suites[first].clone(), named.suites[suite].clone()];
+            let setting = format!("other settings for {}", planned.name());
+            return Err(several_suites::conflict(&pair, &pair[1], &setting));
         }
     }
     Ok(())
@@ -385,7 +534,8 @@ pub fn companions(
     names: &[String],
     all_threads: u64,
 ) -> Result<Vec<Companion>> {
-    let one = |name: &String| {
+    let mut found = Vec::new();
+    for name in names {
         let (id, settings) = split_point(name)?;
         let entry = catalogue::find(keeper, id)?;
         let roles = [Role::Load, Role::Monitor, Role::Preparation];
@@ -393,14 +543,38 @@ pub fn companions(
             return Err(CommandError::usage(format!("`{id}` can't run in the background"))
                 .hint("it needs the role load, monitor or preparation"));
         };
-        Ok(Companion {
+        found.push(Companion {
             role,
             point: planned(&entry, &settings, all_threads)?,
             slot: Slot::Run,
             of_points: false,
-        })
-    };
-    names.iter().map(one).collect()
+        });
+    }
+    Ok(found)
+}
+
+/// Plug-ins have ids with a dot, or paths; so do only a few knobs.
+pub fn is_plugin(text: &str) -> bool {
+    let name = text.split(['=', ':', '@']).next().unwrap_or(text);
+    let head = name.split('.').next().unwrap_or(name);
+    name.contains(['.', '/']) && KNOBS.iter().all(|knob| knob.name != head)
+}
+
+/// A plug-in that prepares: `ID[:NAME=VALUE,…][@SLOT]`.
+///
+/// # Errors
+/// When there is none of this id, or it does not prepare.
+pub fn preparing_plugin(keeper: &mut Keeper, text: &str, all_threads: u64) -> Result<Companion> {
+    let (name, slot) = slotted(text).unwrap_or((text, Slot::Run));
+    let found = companions(keeper, &[name.to_owned()], all_threads)?;
+    match found.into_iter().next() {
+        Some(companion) if companion.point.description.can_be(Role::Preparation) => {
+            Ok(Companion { role: Role::Preparation, slot, ..companion })
+        }
+        _ => Err(CommandError::usage(format!("`{name}` is not a preparation")).hint(
+            "--set takes plug-ins with the role preparation; --with runs loads and monitors",
+        )),
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! From `--prepare` and `--set` to what a plan prepares.
 
 use plumb_keeper::Keeper;
-use plumb_keeper::preparation::{KNOBS, PRESETS, preset, slotted};
-use plumb_model::{Companion, Preparation, Role, Slot};
+use plumb_keeper::preparation::{PRESETS, preset};
+use plumb_model::{Companion, Preparation};
 
 use crate::error::{CommandError, Result};
 use crate::planning::arguments::PrepareArgs;
-use crate::planning::knobs::knob;
-use crate::planning::points::{self, Named};
+use crate::planning::knobs::{self, knob};
+use crate::planning::points::{Named, is_plugin, preparing_plugin};
+use crate::planning::several_suites;
 
 /// The preset when nobody names one.
 const DEFAULT: &str = "gentle";
@@ -39,7 +40,7 @@ pub fn wanted(
         let before = prepare.knobs.len();
         for text in texts {
             match is_plugin(text) {
-                true => prepare.plugins.push(plugin(keeper, text, all_threads)?),
+                true => prepare.plugins.push(preparing_plugin(keeper, text, all_threads)?),
                 false => prepare.knobs.push(knob(text)?),
             }
         }
@@ -51,19 +52,50 @@ pub fn wanted(
     Ok(prepare)
 }
 
-/// What the first suite and the user want prepared.
+/// What suites and the user want prepared for the whole run. Next to other names, a suite's knobs are prepared for its
+/// points alone.
 ///
 /// # Errors
-/// When a name or value is unknown, or this machine can't have what was named.
+/// When a name or value is unknown, this machine can't have what was named, or suites and the user contradict each other.
 pub fn for_named(
     keeper: &mut Keeper,
     named: &Named,
     args: &PrepareArgs,
     all_threads: u64,
 ) -> Result<Prepare> {
-    let of_suite = named.suites.first();
-    let of_suite = of_suite.map(|it| (it.prepare.as_str(), it.knobs.as_slice()));
-    wanted(keeper, args, of_suite, all_threads)
+    let preset = match &args.prepare {
+        Some(typed) => Some(typed.as_str()),
+        None => several_suites::preset(&named.suites)?,
+    };
+    let knobs = match named.run_wide() {
+        Some(suite) => suite.knobs.as_slice(),
+        None => {
+            refuse_suite_knobs(named, &args.set)?;
+            &[]
+        }
+    };
+    wanted(keeper, args, Some((preset.unwrap_or_default(), knobs)), all_threads)
+}
+
+/// A knob that is typed for the run, and set by a suite for its points: the typed one would be undone at each of them.
+fn refuse_suite_knobs(named: &Named, typed: &[String]) -> Result<()> {
+    for suite in &named.suites {
+        for text in typed {
+            if let Some(of_suite) =
+                suite.knobs.iter().find(|other| knobs::name(other) == knobs::name(text))
+            {
+                return Err(CommandError::usage(format!(
+                    "--set {text} and set = [\"{of_suite}\"] of the suite {} contradict each other",
+                    suite.name
+                ))
+                .hint(format!(
+                    "alone, the suite takes it: plumb run {} --set {text}",
+                    suite.name
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What a preset holds.
@@ -78,27 +110,6 @@ pub fn of_preset(name: &str) -> Result<Vec<Preparation>> {
     })
 }
 
-/// Plug-ins have ids with a dot, or paths; so do only a few knobs.
-fn is_plugin(text: &str) -> bool {
-    let name = text.split(['=', ':', '@']).next().unwrap_or(text);
-    let head = name.split('.').next().unwrap_or(name);
-    name.contains(['.', '/']) && KNOBS.iter().all(|knob| knob.name != head)
-}
-
-/// A plug-in that prepares: `ID[:NAME=VALUE,…][@SLOT]`.
-fn plugin(keeper: &mut Keeper, text: &str, all_threads: u64) -> Result<Companion> {
-    let (name, slot) = slotted(text).unwrap_or((text, Slot::Run));
-    let found = points::companions(keeper, &[name.to_owned()], all_threads)?;
-    match found.into_iter().next() {
-        Some(companion) if companion.point.description.can_be(Role::Preparation) => {
-            Ok(Companion { role: Role::Preparation, slot, ..companion })
-        }
-        _ => Err(CommandError::usage(format!("`{name}` is not a preparation")).hint(
-            "--set takes plug-ins with the role preparation; --with runs loads and monitors",
-        )),
-    }
-}
-
 fn refuse_twice(named: &[Preparation]) -> Result<()> {
     for (index, one) in named.iter().enumerate() {
         // Several services, or several slots of an action, are no contradiction.
@@ -106,9 +117,10 @@ fn refuse_twice(named: &[Preparation]) -> Result<()> {
             other.knob == one.knob && other.slot == one.slot && one.knob != "stop-service"
         };
         if let Some(other) = named[..index].iter().find(same) {
-            let (one, other) = (one.name(), other.name());
             return Err(CommandError::usage(format!(
-                "--set {other} and --set {one} contradict each other"
+                "--set {} and --set {} contradict each other",
+                other.name(),
+                one.name()
             ))
             .hint("plumb ab --set A --set B WORKLOAD compares two values of a knob"));
         }

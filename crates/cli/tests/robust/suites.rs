@@ -235,3 +235,92 @@ fn first_look_measures_every_family_in_about_the_time_that_it_plans() {
     let (seconds, planned) = (seconds.parse::<f64>().unwrap(), 100.0 / 16.0);
     assert!(seconds < 6.0 * planned, "{seconds} s for one invocation of each, {planned} s planned");
 }
+
+/// A suite of one quick point, with more lines at its top.
+fn quick_suite(name: &str, limit: u32, more: &str) -> String {
+    format!(
+        "name = '{name}'\n{more}\n[[point]]\nworkload = 'cpu.sieve'\nset = {{ limit = {limit} }}\n"
+    )
+}
+
+#[test]
+fn several_suites_keep_their_settings_to_their_own_points() {
+    let place = place();
+    let first = "precision = '50%'\nmax-invocations = 2\nwith = ['scheduler.yield']\n\
+                 monitors = ['vmstat=2']\nlabels = { purpose = 'one' }";
+    let second =
+        "min-invocations = 3\nmax-invocations = 3\nset = ['nice=1']\nlabels = { owner = 'two' }";
+    place.write("one.toml", &quick_suite("one", 100_000, first)).unwrap();
+    place.write("two.toml", &quick_suite("two", 200_000, second)).unwrap();
+    place.run("run one.toml two.toml --dry-run").unwrap().exits(0).shows(&[
+        "cpu.sieve:limit=100000,with=scheduler.yield  (±50 %, at most 2 invocations",
+        "cpu.sieve:limit=200000,set=nice=1  (at least 3 invocations",
+    ]);
+    let run =
+        "run one.toml two.toml cpu.sieve:limit=300000 --no-lock -q --dir ../work --max-time 300ms";
+    place.run(run).unwrap().exits(0);
+    let shown = place.run("show last --json").unwrap().exits(0);
+    let document: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let results = document["results"].as_array().unwrap();
+    let names: Vec<_> = results.iter().map(|result| result["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "cpu.sieve:limit=100000,with=scheduler.yield",
+            "cpu.sieve:limit=200000,set=nice=1",
+            "cpu.sieve:limit=300000"
+        ]
+    );
+    let loaded: Vec<_> = results
+        .iter()
+        .map(|result| result["flags"].to_string().contains("ran alongside scheduler.yield"))
+        .collect();
+    assert_eq!(loaded, [true, false, false]);
+    let plan = place.run("export last --format json").unwrap();
+    let text = format!("{}{}", shown.stdout, plan.stdout);
+    assert!(text.contains("purpose") && text.contains("owner"), "{text}");
+}
+
+#[test]
+fn several_suites_that_state_what_holds_for_a_whole_run_are_refused() {
+    let place = place();
+    let refused = |first: &str, second: &str, flags: &str| {
+        place.write("one.toml", &quick_suite("one", 100_000, first)).unwrap();
+        place.write("two.toml", &quick_suite("two", 200_000, second)).unwrap();
+        place.run(&format!("run one.toml two.toml --dry-run {flags}")).unwrap()
+    };
+    let both = "the suites one and two can't be measured in one run";
+    let remedy = "run them one after the other: plumb run one; plumb run two";
+    let told = |setting: &str| format!("{both}: {setting}");
+    let budget = told("two states a budget for its whole run (5m)");
+    refused("", "budget = '5m'", "").exits(2).says(&[&budget, remedy, "--budget TIME"]);
+    refused("", "budget = '5m'", "--budget 1m").exits(0);
+    let preset = told("one states prepare = \"none\" for its whole run");
+    refused("prepare = 'none'", "", "").exits(2).says(&[&preset, remedy, "--prepare PRESET"]);
+    refused("prepare = 'none'", "", "--prepare none").exits(0);
+    refused("prepare = 'none'", "prepare = 'none'", "").exits(0);
+    let compare = told("one states compare = \"first\" for its whole run");
+    refused("compare = 'first'", "", "").exits(2).says(&[&compare, remedy]);
+    let label = told("two states the label a = \"2\"");
+    let labels = ["labels = { a = '1' }", "labels = { a = '2' }"];
+    refused(labels[0], labels[1], "").exits(2).says(&[&label, remedy, "--label a=VALUE"]);
+    refused(labels[0], labels[1], "--label a=3").exits(0);
+    refused(labels[0], labels[0], "").exits(0);
+    let knob = "--set nice=2 and set = [\"nice=1\"] of the suite two contradict each other";
+    refused("", "set = ['nice=1']", "--set nice=2").exits(2).says(&[knob, "plumb run two"]);
+    let round = "the suite one sets drop-caches@round";
+    refused("set = ['drop-caches@round']", "", "").exits(2).says(&[round, "plumb run one"]);
+}
+
+#[test]
+fn a_point_of_two_suites_is_measured_once_or_refused() {
+    let place = place();
+    place.write("one.toml", &quick_suite("one", 100_000, "precision = '5%'")).unwrap();
+    place.write("two.toml", &quick_suite("two", 100_000, "precision = '1%'")).unwrap();
+    place.write("alike.toml", &quick_suite("alike", 100_000, "precision = '5%'")).unwrap();
+    let refused = place.run("run one.toml two.toml --dry-run").unwrap().exits(2);
+    refused.says(&["one and two", "two states other settings for cpu.sieve:limit=100000"]);
+    place.run("run one.toml alike.toml --dry-run").unwrap().exits(0).shows(&["1 point, each"]);
+    // The same suite twice is that suite.
+    place.run("run one.toml one.toml --dry-run").unwrap().exits(0).shows(&["1 point, each ±5 %"]);
+}

@@ -5,8 +5,8 @@ use plumb_model::{ClockSource, Goal, Plan, PlannedPoint, Role};
 use plumb_stats::batch::shared_iterations;
 
 use crate::history::PointHistory;
-use crate::launch::{Launcher, Refusal, Session, StartSpec};
 use crate::sampling;
+use plumb_launch::{Launcher, Refusal, Session, StartSpec};
 
 /// Iterations of a sample, and how long it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

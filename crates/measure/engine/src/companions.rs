@@ -6,8 +6,8 @@ use plumb_model::{Id, Outcome, Plan, Ready, Role};
 
 use crate::error::EngineError;
 use crate::invocation::end_of;
-use crate::launch::{Launcher, Refusal};
 use crate::stream::{EventStream, RunPosition, Started};
+use plumb_launch::{Launcher, Refusal};
 
 /// The companions that were started: index in the plan → invocation.
 #[derive(Debug, Default)]

@@ -3,8 +3,8 @@
 use plumb_model::{Id, Owner, Target};
 
 use crate::clock::Clock;
-use crate::launch::SlotReport;
 use crate::monitor_reader::MonitorReader;
+use plumb_launch::SlotReport;
 
 /// Who carries the run out, and where.
 #[derive(Debug, Clone)]

@@ -13,11 +13,11 @@ use crate::draws::Draws;
 use crate::error::EngineError;
 use crate::exclusion::rules;
 use crate::history::{Observation, PointHistory};
-use crate::launch::{Refusal, Session, valid_trial};
 use crate::monitoring::Monitoring;
 use crate::sampling::{self, METHOD, SampleCounts};
 use crate::schedule::Finished;
 use crate::stream::{EventStream, RunPosition, Started};
+use plumb_launch::{Refusal, Session, valid_trial};
 
 /// A stream reports once in this time, in nanoseconds.
 const STREAM_INTERVAL_NS: u64 = 1_000_000_000;

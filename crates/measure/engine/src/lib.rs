@@ -13,7 +13,6 @@ mod error;
 mod exclusion;
 mod history;
 mod invocation;
-mod launch;
 mod monitor_reader;
 mod monitoring;
 mod pacing;
@@ -28,9 +27,5 @@ pub use clock::{Clock, SystemClock};
 pub use context::{Ended, Identity, RunContext};
 pub use error::EngineError;
 pub use history::{History, Observation, PointHistory};
-pub use launch::{
-    Conversation, DEFAULT_TIMEOUT, KeeperLauncher, Launcher, LauncherSettings, Refusal, Session,
-    Shape, SlotReport, StartSpec, Stopped, describe, valid_trial,
-};
 pub use monitor_reader::MonitorReader;
 pub use run::run;

@@ -10,12 +10,12 @@ use crate::context::{Ended, Identity, RunContext};
 use crate::draws::Draws;
 use crate::error::EngineError;
 use crate::invocation::{Invocation, failed_before_ready};
-use crate::launch::{Launcher, Refusal, StartSpec};
 use crate::monitoring::Monitoring;
 use crate::pacing::{AfterPauses, Pacing};
 use crate::schedule::Schedule;
 use crate::slots::{self, Slots};
 use crate::stream::{EventStream, RunPosition, Started};
+use plumb_launch::{Launcher, Refusal, StartSpec};
 
 /// While it pauses, a run looks this often whether it should stop, in nanoseconds.
 const SLICE_NS: u64 = 20_000_000;

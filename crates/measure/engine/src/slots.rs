@@ -3,8 +3,8 @@
 use plumb_model::{Event, Plan, PlannedPoint, Slot, Target};
 
 use crate::error::EngineError;
-use crate::launch::{Launcher, Refusal, SlotReport};
 use crate::stream::EventStream;
+use plumb_launch::{Launcher, Refusal, SlotReport};
 
 /// The fact of an environment that says which knobs were set.
 const PREPARED: &str = "prepared";

@@ -330,7 +330,7 @@ fn link(description: &Description) -> Result<String, String> {
 
 fn timeout(description: &Description) -> Result<String, String> {
     match description.timeout_s {
-        None => Ok(format!("{} s a message, not stated", plumb_engine::DEFAULT_TIMEOUT.as_secs())),
+        None => Ok(format!("{} s a message, not stated", plumb_launch::DEFAULT_TIMEOUT.as_secs())),
         Some(seconds @ 1..=LONGEST_TIMEOUT_S) => Ok(format!("{seconds} s a message")),
         Some(seconds) => {
             Err(format!("timeout_s is {seconds}; it lies between 1 and {LONGEST_TIMEOUT_S}"))

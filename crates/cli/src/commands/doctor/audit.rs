@@ -13,9 +13,10 @@ use crate::locate;
 use crate::measuring::execute::execute;
 use crate::measuring::job::Job;
 use crate::measuring::setup::Setup;
-use crate::measuring::target::Place;
+use crate::measuring::target::{Place, folders};
 use crate::planning::arguments::ExecutionArgs;
-use crate::planning::{plan, points, prepare};
+use crate::planning::plan::{PlanRequest, plan};
+use crate::planning::{points, prepare};
 use crate::ui::Ui;
 
 /// What is compared with itself: a cheap point of every kind of work.
@@ -119,10 +120,11 @@ impl Auditor<'_> {
         };
         // As `ab` measures, whose margin this is to bound.
         let prepare = prepare::wanted(&mut setup.keeper, &execution.prepare, None, all)?;
-        let plan = plan::plan_of(points, goal, &execution, prepare)?;
+        let folders = folders(&mut setup.keeper, &Place::Scratch)?;
+        let plan = plan(PlanRequest::new(points, goal, prepare), &execution, &folders.dir)?;
         let quiet = self.ui.without_progress();
         let (lock, host) = (self.settings.lock, self.settings.host.clone());
-        let job = Job { lock, host, ..Job::new(plan, Place::Scratch, self.store) };
+        let job = Job { lock, host, ..Job::new(plan, folders, self.store) };
         let measured = execute(setup, job, &quiet)?;
         if measured.ended.interrupted {
             return Err(CommandError::interrupted("interrupted; the audit was not stored"));

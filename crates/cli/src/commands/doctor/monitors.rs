@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use plumb_model::{Goal, MARGIN, OnInterference, Plan, VerdictGoal};
+use plumb_model::{Goal, MARGIN, OnInterference, VerdictGoal};
 use plumb_monitors::{Monitor, MonitorCost, PacedMonitor, Recorder};
 use plumb_report::{EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, monitors_card};
 use plumb_suite::time_ns;
@@ -13,10 +13,11 @@ use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::execute;
 use crate::measuring::job::Job;
 use crate::measuring::setup::Setup;
-use crate::measuring::target::Place;
+use crate::measuring::target::{Place, folders};
 use crate::planning::arguments::ExecutionArgs;
+use crate::planning::plan::{PlanRequest, plan};
+use crate::planning::points;
 use crate::planning::prepare::Prepare;
-use crate::planning::{plan, points};
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 use crate::{interrupt, locate};
@@ -117,11 +118,16 @@ fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<O
     let goal = Goal::Verdict(VerdictGoal::new(&metric, MARGIN, 200));
     let labels = vec!["doctor=monitors".to_owned()];
     let execution = ExecutionArgs { labels, ..ExecutionArgs::default() };
-    let plan = plan::plan_of(vec![point.clone(), point], goal, &execution, Prepare::default())?;
-    // Only one side is read beside, so that only one could be excluded.
-    let budget_ns = Some(budget_ns);
-    let plan = Plan { on_interference: OnInterference::Keep, budget_ns, ..plan };
-    let job = Job { lock, watched: Some(1), ..Job::new(plan, Place::Scratch, store) };
+    let sides = vec![point.clone(), point];
+    let request = PlanRequest {
+        budget_ns: Some(budget_ns),
+        // Only one side is read beside, so that only one could be excluded.
+        on_interference: OnInterference::Keep,
+        ..PlanRequest::new(sides, goal, Prepare::default())
+    };
+    let folders = folders(&mut setup.keeper, &Place::Scratch)?;
+    let plan = plan(request, &execution, &folders.dir)?;
+    let job = Job { lock, watched: Some(1), ..Job::new(plan, folders, store) };
     let measured = execute(setup, job, &ui.without_progress())?;
     if measured.ended.interrupted {
         return Err(CommandError::interrupted("interrupted"));

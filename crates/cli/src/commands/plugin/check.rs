@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plumb_engine::{KeeperLauncher, LauncherSettings};
+use plumb_launch::{KeeperLauncher, LauncherSettings};
 use plumb_model::Program;
 use plumb_plugins::check::{Check, Checklist, Numbers, State, TryOut, describe, judge};
 use plumb_plugins::{cache, manifest};
@@ -10,9 +10,8 @@ use plumb_units::quantity;
 use serde::Serialize;
 
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::folders::{Folders, folders};
 use crate::measuring::setup::Setup;
-use crate::measuring::target::Place;
+use crate::measuring::target::{Folders, Place, folders};
 use crate::planning::catalogue;
 use crate::reading::output::pretty;
 use crate::ui::Ui;

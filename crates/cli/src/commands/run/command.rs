@@ -3,22 +3,23 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_model::{Goal, Plan};
+use plumb_model::Plan;
 use plumb_suite::{expectations, state_sampling, time_ns};
 
 use crate::commands::run::{schedule, tool_arguments};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
-use crate::measuring::interrupted::interrupted;
+use crate::measuring::execute::interrupted;
 use crate::measuring::job::Job;
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
-use crate::measuring::side_by_side::is_copied;
-use crate::measuring::target::TargetArgs;
+use crate::measuring::side_by_side::{copy_side_by_side, is_copied};
+use crate::measuring::target::{TargetArgs, folders};
 use crate::planning::arguments::GoalArgs;
 use crate::planning::dry_run::dry_run;
-use crate::planning::{plan, points, prepare};
+use crate::planning::plan::{PlanRequest, plan};
+use crate::planning::{points, prepare};
 use crate::reading::runs;
 use crate::ui::Ui;
 
@@ -127,33 +128,48 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let Some(every) = &args.every {
         return schedule::print(every, &args.names, store, ui);
     }
-    let mut plan = Plan { expectations, ..plan::plan(named, companions, &args.goal, prepare)? };
-    if let Some(length) = &args.soak {
-        (plan.goal, plan.budget_ns) = (Goal::Soak, Some(time_ns(length)?));
-    }
-    let asked_dir = asked.dir().map(Path::to_owned);
-    asked.into_plan(&mut plan, &args.goal);
-    let place = args.target.or(asked_dir.as_deref());
-    let lock = !args.goal.execution.no_lock;
-    let live = args.live.live;
-    let host = args.goal.execution.host.clone();
-    measure(setup, Job { lock, host, explicit, live, ..Job::new(plan, place, store) }, ui)
+    let soak_ns = args.soak.as_deref().map(time_ns).transpose()?;
+    let request = PlanRequest::of_named(named, companions, &args.goal, prepare, soak_ns)?;
+    let request = asked.applied_to(PlanRequest { expectations, ..request }, &args.goal);
+    let folders = folders(&mut setup.keeper, &args.target.or(asked.dir()))?;
+    let plan = plan(request, &args.goal.execution, &folders.dir)?;
+    let job = Job {
+        lock: !args.goal.execution.no_lock,
+        host: args.goal.execution.host.clone(),
+        explicit,
+        live: args.live.live,
+        ..Job::new(plan, folders, store)
+    };
+    measure(setup, job, ui)
 }
 
-fn resume(setup: Setup, args: &RunArgs, name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+/// Completes an interrupted run: by its own plan, in fresh folders.
+fn resume(
+    mut setup: Setup,
+    args: &RunArgs,
+    name: &str,
+    store: Option<&Path>,
+    ui: &Ui,
+) -> Result<Exit> {
     let record = {
         let store = runs::open(store)?;
         interrupted(&store, store.resolve(name)?)?
     };
+    let folders = folders(&mut setup.keeper, &args.target.place())?;
+    let points = record.plan.points.clone();
+    // The copies of the first part went with its folders.
+    let is_copied = points.iter().any(is_copied);
+    let points = if is_copied { copy_side_by_side(points, &folders.scratch)? } else { points };
     // The budget was for the whole run; what is left of it is what it has not spent.
-    let plan = Plan { dir: String::new(), ..record.plan.clone() };
-    let place = args.target.place();
-    let lock = !args.goal.execution.no_lock;
-    let copy = plan.points.iter().any(is_copied);
-    let before = Some(record);
-    let live = args.live.live;
-    let host = args.goal.execution.host.clone();
-    let job =
-        Job { before, lock, host, explicit: false, copy, live, ..Job::new(plan, place, store) };
+    let plan =
+        Plan { points, dir: folders.dir.to_string_lossy().into_owned(), ..record.plan.clone() };
+    let job = Job {
+        before: Some(record),
+        lock: !args.goal.execution.no_lock,
+        host: args.goal.execution.host.clone(),
+        explicit: false,
+        live: args.live.live,
+        ..Job::new(plan, folders, store)
+    };
     measure(setup, job, ui)
 }

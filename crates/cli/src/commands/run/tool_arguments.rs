@@ -4,11 +4,12 @@ use std::path::Path;
 
 use plumb_classics::bonnie::{NAME_LABEL, parameter};
 use plumb_classics::{Arguments, SUITES, arguments};
-use plumb_model::{Goal, Plan, StoppingRules};
+use plumb_model::{Goal, StoppingRules};
 use plumb_workload_kit::users::ids;
 
 use crate::error::{CommandError, Result};
 use crate::planning::arguments::GoalArgs;
+use crate::planning::plan::PlanRequest;
 
 /// What the tool's arguments ask for.
 #[derive(Debug, Default)]
@@ -71,19 +72,18 @@ impl Asked {
         self.0.dir.as_deref().map(Path::new)
     }
 
-    /// Puts the seed, the number of processes and the name into the plan. A user who asks for a number of processes gets
-    /// it, whatever the suite's budget is.
-    pub fn into_plan(self, plan: &mut Plan, goal: &GoalArgs) {
-        if let Some(seed) = self.0.seed {
-            plan.seed = seed.into();
-        }
+    /// The request with the seed, the number of processes and the name. Whoever asks for a number gets it, whatever the
+    /// suite's budget is.
+    pub fn applied_to(&self, mut request: PlanRequest, goal: &GoalArgs) -> PlanRequest {
+        request.seed = self.0.seed.map(u64::from);
         if let Some(processes) = self.0.processes.and_then(|count| usize::try_from(count).ok()) {
             let rules = StoppingRules::fixed(processes);
             if goal.execution.budget.is_none() {
-                plan.budget_ns = None;
+                request.budget_ns = None;
             }
-            plan.goal = Goal::Rules(StoppingRules { max_invocations: Some(processes), ..rules });
+            request.goal = Goal::Rules(StoppingRules { max_invocations: Some(processes), ..rules });
         }
-        plan.labels.extend(self.0.name.map(|name| (NAME_LABEL.to_owned(), name)));
+        request.labels.extend(self.0.name.clone().map(|name| (NAME_LABEL.to_owned(), name)));
+        request
     }
 }

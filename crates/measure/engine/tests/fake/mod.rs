@@ -5,10 +5,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use plumb_engine::{
-    Clock, Ended, EngineError, Identity, Launcher, MonitorReader, Refusal, RunContext, Session,
-    SlotReport, StartSpec, Stopped, run,
-};
+use plumb_engine::{Clock, Ended, EngineError, Identity, MonitorReader, RunContext, run};
+use plumb_launch::{Launcher, Refusal, Session, SlotReport, StartSpec, Stopped};
 use plumb_machine::Moment;
 use plumb_model::{
     Better, Counter, CounterKind, Decision, Description, Environment, Event, EventSink, Goal,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use plumb_engine::{Conversation, Refusal};
 use plumb_keeper::{Keeper, SpawnOptions};
+use plumb_launch::{Conversation, Refusal};
 use plumb_model::{Description, Program};
 use plumb_protocol::{PROTOCOL, Reply, Request};
 

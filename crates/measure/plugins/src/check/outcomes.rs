@@ -1,6 +1,6 @@
 //! What answers and ends of a plug-in's process mean for the checklist.
 
-use plumb_engine::{Refusal, Stopped};
+use plumb_launch::{Refusal, Stopped};
 use plumb_protocol::Reply;
 
 use crate::check::checklist::{Checklist, State};

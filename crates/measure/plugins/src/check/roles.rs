@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use plumb_engine::{Conversation, KeeperLauncher, Launcher, Refusal, Shape, StartSpec};
+use plumb_launch::{Conversation, KeeperLauncher, Launcher, Refusal, Shape, StartSpec};
 use plumb_model::Role;
 use plumb_protocol::{Reply, Request};
 

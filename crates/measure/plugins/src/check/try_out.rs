@@ -1,6 +1,6 @@
 //! A plug-in started at its defaults in every role that it has.
 
-use plumb_engine::{KeeperLauncher, Refusal, StartSpec};
+use plumb_launch::{KeeperLauncher, Refusal, StartSpec};
 use plumb_model::{Description, PlannedPoint, Point, Program, Role, SearchEffort, Settings, Value};
 
 use crate::check::checklist::{Checklist, State};

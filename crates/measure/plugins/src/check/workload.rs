@@ -1,6 +1,6 @@
 //! The checks of a plug-in as a workload: one invocation at its defaults.
 
-use plumb_engine::{KeeperLauncher, Launcher, Refusal, Session, StartSpec, valid_trial};
+use plumb_launch::{KeeperLauncher, Launcher, Refusal, Session, StartSpec, valid_trial};
 use plumb_model::{ClockKind, ClockSource, Description, Kind, Ready, SampleIs, Samples, trials};
 use plumb_protocol::{SampleReply, now_ns};
 use plumb_stats::batch::{self, batch_floor_ns};

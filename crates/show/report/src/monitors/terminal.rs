@@ -81,7 +81,7 @@ fn effect_line(effect: &EffectPart) -> String {
 
 // Two decimals: the effect is a few hundredths of a percent, which fewer would round to 0.
 fn change(ratio: f64) -> String {
-    format!("{:+.2} %", (ratio - 1.0) * 100.0)
+    plumb_units::percent_change(ratio - 1.0, 2)
 }
 
 fn fine(share: f64) -> String {

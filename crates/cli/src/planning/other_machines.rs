@@ -6,25 +6,21 @@ use std::net::{IpAddr, ToSocketAddrs};
 
 use plumb_model::{Companion, FarEnd, Plan, PlannedPoint, Point, Role, Value};
 
-use crate::error::UsageError;
+use crate::error::{CommandError, Result};
 
 /// These points, with the servers of those that have one on another machine.
 ///
 /// # Errors
 /// When none has a server.
-pub fn with_far_end(
-    points: Vec<PlannedPoint>,
-    far_end: &FarEnd,
-) -> Result<Vec<PlannedPoint>, UsageError> {
+pub fn with_far_end(points: Vec<PlannedPoint>, far_end: &FarEnd) -> Result<Vec<PlannedPoint>> {
     if !points.iter().any(has_server) {
-        let error = UsageError::new(format!("--to {far_end}: no workload here has a server"));
+        let error = CommandError::usage(format!("--to {far_end}: no workload here has a server"));
         return Err(error.hint("network.tcp has one, and most others of its family"));
     }
-    Ok(points.into_iter().map(|it| server_at(it, far_end)).collect())
+    Ok(points.into_iter().map(|point| server_at(point, far_end)).collect())
 }
 
 /// This companion, with its server where those of the points are.
-#[must_use]
 pub fn companion_at(companion: Companion, far_end: Option<&FarEnd>) -> Companion {
     let Some(far_end) = far_end else { return companion };
     Companion { point: server_at(companion.point, far_end), ..companion }
@@ -39,18 +35,11 @@ fn has_server(planned: &PlannedPoint) -> bool {
     planned.description.can_be(Role::Server)
 }
 
-/// The plan, where no point and what runs beside it flood a machine of somebody else, or the user owns the network.
+/// Refuses a plan in which a point and what runs beside it flood a machine of somebody else.
 ///
 /// # Errors
-/// When one would.
-pub fn permitted(plan: Plan, owns_network: bool) -> Result<Plan, UsageError> {
-    if !owns_network {
-        keeps_to_limits(&plan)?;
-    }
-    Ok(plan)
-}
-
-fn keeps_to_limits(plan: &Plan) -> Result<(), UsageError> {
+/// When one would; the hint names the flag by which the owner of a network allows it.
+pub fn refuse_flood(plan: &Plan) -> Result<()> {
     plan.points.iter().try_for_each(|point| {
         let beside = plan.beside(Some(point)).map(|companion| &companion.point);
         let at_once: Vec<&PlannedPoint> = iter::once(point).chain(beside).collect();
@@ -59,29 +48,32 @@ fn keeps_to_limits(plan: &Plan) -> Result<(), UsageError> {
 }
 
 /// Whether what a point and others at the same time send to one machine is no flood.
-fn is_within_limits(planned: &PlannedPoint, at_once: &[&PlannedPoint]) -> Result<(), UsageError> {
+fn is_within_limits(planned: &PlannedPoint, at_once: &[&PlannedPoint]) -> Result<()> {
     let Some(rule) = &planned.description.restricted else { return Ok(()) };
     let Some((host, own)) = rule.sent(&planned.point.settings) else { return Ok(()) };
-    let (name, bound, what, most) = (planned.name(), &rule.bound, &rule.what, rule.most);
+    let name = planned.name();
+    let bound = &rule.bound;
+    let what = &rule.what;
+    let most = rule.most;
     let yours = "--i-own-this-network if that machine and all on the way to it are yours to load";
     if own.is_none_or(|much| much > most) {
         return Err(match most {
-            0 => UsageError::new(format!("{name}: this sends {host} {what}")).hint(yours),
-            most => UsageError::new(format!("{name}: this may send {host} over {most} {what}"))
+            0 => CommandError::usage(format!("{name}: this sends {host} {what}")).hint(yours),
+            most => CommandError::usage(format!("{name}: this may send {host} over {most} {what}"))
                 .hint(format!("-p {bound}={most} sends no more; {yours}")),
         });
     }
-    // What has no bound is refused by itself.
-    let much = at_once.iter().filter_map(|it| {
-        let its = it.description.restricted.as_ref().filter(|its| its.what == *what)?;
-        let (to, much) = its.sent(&it.point.settings)?;
+    // Each alone keeps to the limit, but the machine gets them all. What has no bound is refused when its own turn comes.
+    let amounts = at_once.iter().filter_map(|other| {
+        let others = other.description.restricted.as_ref().filter(|others| others.what == *what)?;
+        let (to, much) = others.sent(&other.point.settings)?;
         much.filter(|_| is_same_machine(to, host))
     });
-    let together: u64 = much.fold(0, u64::saturating_add);
+    let together: u64 = amounts.fold(0, u64::saturating_add);
     if together <= most {
         return Ok(());
     }
-    let error = UsageError::new(format!(
+    let error = CommandError::usage(format!(
         "{name} and what runs beside it may send {host} {together} {what}, over {most}"
     ));
     Err(error.hint(format!("a smaller `{bound}` for each; {yours}")))
@@ -96,7 +88,7 @@ fn is_same_machine(one: &str, other: &str) -> bool {
 /// The addresses of a host; none where it has none: why is told where it is measured.
 fn addresses(host: &str) -> Vec<IpAddr> {
     let found = (host, 0).to_socket_addrs().into_iter().flatten();
-    let mut addresses: Vec<IpAddr> = found.map(|it| it.ip()).collect();
+    let mut addresses: Vec<IpAddr> = found.map(|address| address.ip()).collect();
     addresses.sort_unstable();
     addresses.dedup();
     addresses
@@ -106,12 +98,12 @@ fn addresses(host: &str) -> Vec<IpAddr> {
 ///
 /// # Errors
 /// When a point does not take its own settings.
-pub fn each_address(points: Vec<PlannedPoint>) -> Result<Vec<PlannedPoint>, UsageError> {
+pub fn each_address(points: Vec<PlannedPoint>) -> Result<Vec<PlannedPoint>> {
     let of_each = points.into_iter().map(|planned| match several_addresses(&planned) {
         addresses if addresses.is_empty() => Ok(vec![planned]),
         addresses => addresses.into_iter().map(|address| at(&planned, address)).collect(),
     });
-    Ok(of_each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    Ok(of_each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// The addresses of the host that a point names; none where there is one at most, or one is chosen.
@@ -125,12 +117,12 @@ fn several_addresses(planned: &PlannedPoint) -> Vec<IpAddr> {
 }
 
 /// The point at one of the addresses.
-fn at(planned: &PlannedPoint, address: IpAddr) -> Result<PlannedPoint, UsageError> {
+fn at(planned: &PlannedPoint, address: IpAddr) -> Result<PlannedPoint> {
     let mut settings = planned.point.settings.clone();
     let parameter = planned.description.restricted.as_ref().map(|rule| rule.address.clone());
     settings.extend(parameter.map(|name| (name, Value::Text(address.to_string()))));
     let point = Point::new(&planned.description, &settings, 1)
-        .map_err(|error| UsageError::new(error.to_string()))?;
+        .map_err(|error| CommandError::usage(error.to_string()))?;
     Ok(PlannedPoint { point: point.under(&planned.point.conditions), ..planned.clone() })
 }
 
@@ -138,7 +130,7 @@ fn at(planned: &PlannedPoint, address: IpAddr) -> Result<PlannedPoint, UsageErro
 mod tests {
     use plumb_model::{Description, Goal, PlannedPoint, Point, Program, Value};
 
-    use super::{each_address, is_same_machine, keeps_to_limits, with_far_end};
+    use super::{each_address, is_same_machine, refuse_flood, with_far_end};
 
     fn planned(host: &str) -> PlannedPoint {
         let text = |name: &str| serde_json::json!({"name": name, "type": "text", "default": "", "summary": ""});
@@ -175,7 +167,7 @@ mod tests {
         let mut without = planned("");
         without.description.roles.clear();
         let error = with_far_end(vec![without], &far_end).unwrap_err();
-        assert_eq!(error.message, "--to ssh:web1: no workload here has a server");
+        assert_eq!(error.to_string(), "--to ssh:web1: no workload here has a server");
     }
 
     #[test]
@@ -189,13 +181,13 @@ mod tests {
             });
             let plan = serde_json::json!({
                 "suite": null, "points": [points.next()], "goal": Goal::Soak, "budget_ns": null, "seed": 0, "dir": "",
-                "companions": points.map(|it| serde_json::json!({"role": "load", "point": it})).collect::<Vec<_>>(),
+                "companions": points.map(|point| serde_json::json!({"role": "load", "point": point})).collect::<Vec<_>>(),
             });
-            keeps_to_limits(&serde_json::from_value(plan).unwrap())
+            refuse_flood(&serde_json::from_value(plan).unwrap())
         };
-        assert_eq!(sends("127.0.0.1", &[9]), Ok(()));
-        assert_eq!(sends("192.0.2.1", &[8]), Ok(()));
-        assert_eq!(sends("192.0.2.1", &[4, 4]), Ok(()));
+        assert!(sends("127.0.0.1", &[9]).is_ok());
+        assert!(sends("192.0.2.1", &[8]).is_ok());
+        assert!(sends("192.0.2.1", &[4, 4]).is_ok());
         let floods: [(&[u64], &str); 2] = [
             (&[9], "a.b:host=192.0.2.1: this may send 192.0.2.1 over 8 files"),
             (
@@ -205,8 +197,8 @@ mod tests {
         ];
         for (flood, why) in floods {
             let error = sends("192.0.2.1", flood).unwrap_err();
-            assert_eq!(error.message, why);
-            assert!(error.hint.unwrap().contains("--i-own-this-network"));
+            assert_eq!(error.to_string(), why);
+            assert!(error.hints()[0].contains("--i-own-this-network"));
         }
         assert!(
             is_same_machine("192.0.2.1", "192.0.2.1") && is_same_machine("A.invalid", "a.invalid")

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::secrets::Secrets;
+use crate::secrets::Secrets;
 
 /// What is kept, in bytes.
 const KEPT: usize = 8 * 1024;

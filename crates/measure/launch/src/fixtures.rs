@@ -5,9 +5,9 @@ use std::mem::take;
 
 use plumb_model::{PlannedPoint, Preparation};
 
-use super::conversation::Conversation;
-use super::launcher::Endpoints;
-use super::media::medium_of;
+use crate::conversation::Conversation;
+use crate::launcher::Endpoints;
+use crate::media::medium_of;
 
 /// All fixtures of a run.
 #[derive(Debug, Default)]

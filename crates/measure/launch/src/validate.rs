@@ -10,7 +10,7 @@ use plumb_model::{
 };
 use plumb_protocol::SampleReply;
 
-use super::refusal::Refusal;
+use crate::refusal::Refusal;
 
 /// The most that a count of iterations, the times of a batch together, or a counter of resource use may
 /// be: 13 days in nanoseconds. Sums over any number of batches then fit into 64 bits.
@@ -186,7 +186,7 @@ fn failed(why: String) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::{MOST, Shape, calibrated, ready};
-    use crate::Refusal;
+    use crate::refusal::Refusal;
     use plumb_model::{
         Better, Description, Histogram, Kind, Metric, MetricSource, Ready, Role, SampleIs, Samples,
     };

@@ -2,7 +2,7 @@
 
 use plumb_model::{FarEnd, PEER_PORT};
 
-use super::refusal::Refusal;
+use crate::refusal::Refusal;
 
 /// What is started in place of ssh, with its first arguments, where it is set.
 const SSH: &str = "PLUMB_SSH";

@@ -8,8 +8,8 @@ use plumb_keeper::{
 use plumb_machine::Root;
 use plumb_model::{Flag, FlagKind, PlannedPoint, Preparation, Prepared, Role, Slot};
 
-use super::refusal::Refusal;
-use super::slot_report::SlotReport;
+use crate::refusal::Refusal;
+use crate::slot_report::SlotReport;
 
 /// The longest environment that chance adds, in bytes: a page, over which the stack's start moves.
 const MOST_PADDING: u64 = 4096;

@@ -5,7 +5,7 @@ use std::{env, fmt, fs};
 use plumb_model::{ParameterType, PlannedPoint, Settings, Value};
 use serde_json::Value as Json;
 
-use super::refusal::Refusal;
+use crate::refusal::Refusal;
 
 /// What stands in place of a secret.
 const STRUCK: &str = "***";

@@ -6,8 +6,8 @@ use plumb_keeper::{Keeper, SpawnOptions};
 use plumb_model::{Description, Program};
 use plumb_protocol::{Reply, Request};
 
-use super::conversation::{Conversation, unexpected};
-use super::refusal::Refusal;
+use crate::conversation::{Conversation, unexpected};
+use crate::refusal::Refusal;
 
 /// Starts a program just to ask what it is.
 ///

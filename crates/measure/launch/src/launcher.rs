@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use plumb_model::{PlannedPoint, Ready, Role, Slot};
 use plumb_protocol::SampleReply;
 
-use super::refusal::Refusal;
-use super::slot_report::SlotReport;
+use crate::refusal::Refusal;
+use crate::slot_report::SlotReport;
 
 /// What is to be started.
 #[derive(Debug, Clone, Copy)]

@@ -4,9 +4,9 @@ use plumb_keeper::Keeper;
 use plumb_model::{Companion, Ready, Role};
 use plumb_protocol::{Reply, Request, SampleReply};
 
-use super::conversation::{Conversation, MOST_HEARTBEATS, unexpected};
-use super::refusal::Refusal;
-use super::validate::Shape;
+use crate::conversation::{Conversation, MOST_HEARTBEATS, unexpected};
+use crate::refusal::Refusal;
+use crate::validate::Shape;
 
 /// A load and a monitor report once in this time, in nanoseconds.
 const INTERVAL_NS: u64 = 1_000_000_000;

@@ -33,7 +33,7 @@ impl fmt::Display for Refusal {
 
 impl Refusal {
     /// Says which program it was, where the point does not tell.
-    pub(crate) fn of(self, name: &str) -> Self {
+    pub fn of(self, name: &str) -> Self {
         match self {
             Self::Failed(why) => Self::Failed(format!("{name}: {why}")),
             Self::Unsupported { why, fix } => {

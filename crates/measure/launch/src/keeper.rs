@@ -11,17 +11,17 @@ use plumb_model::{
 };
 use plumb_protocol::{FAR_ADDRESS, Reply, Request, SampleReply, Start};
 
-use super::companions::RunningCompanion;
-use super::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
-use super::far_hosts::{FarHost, FarHosts};
-use super::fixtures::Fixtures;
-use super::launcher::{Endpoints, Launcher, Session, StartSpec, Stopped};
-use super::media::{Media, Standing, medium_of};
-use super::preparations::{Preparations, flag_of};
-use super::refusal::Refusal;
-use super::secrets::Secrets;
-use super::slot_report::SlotReport;
-use super::validate::{self, Shape};
+use crate::companions::RunningCompanion;
+use crate::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
+use crate::far_hosts::{FarHost, FarHosts};
+use crate::fixtures::Fixtures;
+use crate::launcher::{Endpoints, Launcher, Session, StartSpec, Stopped};
+use crate::media::{Media, Standing, medium_of};
+use crate::preparations::{Preparations, flag_of};
+use crate::refusal::Refusal;
+use crate::secrets::Secrets;
+use crate::slot_report::SlotReport;
+use crate::validate::{self, Shape};
 
 /// A sample may take this many times as long as it should before it counts as hung.
 const PATIENCE: u64 = 20;

@@ -15,9 +15,9 @@ use plumb_keeper::{Keeper, KeeperError, Pipes, SpawnOptions};
 use plumb_model::{FarEnd, PlannedPoint, Program, Target};
 use plumb_protocol::{FAR_ADDRESS, LineError, LineReader, LineWriter, MAX_LINE, Start};
 
-use super::log::Log;
-use super::refusal::Refusal;
-use super::road::{OWN, Road, binary};
+use crate::log::Log;
+use crate::refusal::Refusal;
+use crate::road::{OWN, Road, binary};
 
 /// The other machine answers in this time.
 const ANSWER: Duration = Duration::from_secs(30);

@@ -9,9 +9,9 @@ use plumb_media::{DIR, INDEX, MEDIUM, Medium, ZRAM};
 use plumb_model::{PlannedPoint, Preparation, Prepared, Settings, Value};
 use plumb_protocol::{Request, Start};
 
-use super::conversation::Conversation;
-use super::refusal::Refusal;
-use super::slot_report::SlotReport;
+use crate::conversation::Conversation;
+use crate::refusal::Refusal;
+use crate::slot_report::SlotReport;
 
 /// Filesystems are made in this time.
 const TIMEOUT: Duration = Duration::from_secs(600);

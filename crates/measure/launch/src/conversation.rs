@@ -10,11 +10,11 @@ use plumb_protocol::{
 };
 use serde::Serialize;
 
-use super::launcher::Stopped;
-use super::log::Log;
-use super::refusal::Refusal;
-use super::secrets::Secrets;
-use super::validate;
+use crate::launcher::Stopped;
+use crate::log::Log;
+use crate::refusal::Refusal;
+use crate::secrets::Secrets;
+use crate::validate;
 
 /// One message may take this long when the workload states nothing.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
