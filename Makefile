@@ -27,7 +27,7 @@ kernels:
 soak:
 	bash scripts/install-test-needs
 	cargo xtask soak --kills 100
-	rm -f target/equals.jsonl && cargo xtask equals
+	sed -n 's/^| `\(.*\)` |.*/--of \1/p' docs/equals.md | xargs "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" doctor --audit
 	bash scripts/guest "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/guest.md
 	bash scripts/knee-storage "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/knee-storage.md
 	bash scripts/limits-network "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/limits-network.md

@@ -10,7 +10,6 @@ use std::process::ExitCode;
 
 mod all_tests;
 mod dependencies;
-mod equals;
 mod headtohead;
 mod host;
 mod kernels;
@@ -32,7 +31,6 @@ fn main() -> ExitCode {
         Some((chore, rest)) if chore == "traces" => traces::run(rest),
         Some((chore, rest)) if chore == "test" => all_tests::run(rest),
         Some((chore, rest)) if chore == "dependencies" => dependencies::run(rest),
-        Some((chore, rest)) if chore == "equals" => equals::run(rest),
         Some((chore, rest)) if chore == "kernels" => kernels::run(rest),
         Some((chore, [])) if chore == "tables" => tables::run(),
         _ => Err(usage::USAGE.to_owned()),

@@ -10,10 +10,6 @@ usage: cargo xtask CHORE
   soak [--kills N] [--from N] [--write FILE]
       kill -9 plumb at many moments of a run (100 unless given) and write docs/soak.md; fails if
       anything that was promised did not hold
-  equals [POINT...] [--times N] [--minutes N] [--continue] [--results FILE] [--write FILE]
-      compare workloads of CPU, memory and scheduler with themselves, those whose point begins so or all, until
-      each came N times (20 unless given) or the minutes are over, and write docs/equals.md; --continue goes on
-      with the results of earlier calls; fails if more are told apart than chance explains
   headtohead [--minutes N] [--continue] [--results FILE] [--write FILE] [--seed N] [--quick]
       plumb against hyperfine and criterion on programs with known differences, for N minutes (50 unless
       given; 0 only counts what there is); --continue goes on with the results of earlier calls

@@ -21,7 +21,8 @@ const OF_EVERYBODY: [&str; 2] = ["model", "units"];
 
 /// stage/crate → the crates that it may use, families and those of [`OF_EVERYBODY`] aside; `cli` joins all.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("base/model", &["stats"]),
+    ("base/hdr", &[]),
+    ("base/model", &["hdr", "stats"]),
     ("base/stats", &[]),
     ("base/units", &[]),
     ("base/simulate", &["stats"]),

@@ -190,35 +190,9 @@ impl OnInterference {
     }
 }
 
-/// With so many invocations excluded, and more than this share of all, something else runs all the time.
-const MOST_EXCLUDED: (usize, f64) = (5, 0.2);
-
-/// The same of pairs. A neighbour that works half of the time spoils half of them, and what the others say is no less
-/// true for it: order and exclusion know nothing of times. This only ends what would never end.
-const MOST_PAIRS_EXCLUDED: (usize, f64) = (40, 0.8);
-
-/// Whether so many of a point's invocations are excluded that the rest says nothing (docs/method.md, *Order*).
-#[must_use]
-pub fn too_disturbed(excluded: usize, counted: usize) -> bool {
-    is_beyond(MOST_EXCLUDED, excluded, counted)
-}
-
-/// Whether so many pairs are excluded that there is no use in going on (docs/method.md, *Order*).
-#[must_use]
-pub fn pairs_too_disturbed(excluded: usize, counted: usize) -> bool {
-    is_beyond(MOST_PAIRS_EXCLUDED, excluded, counted)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "small counts")]
-fn is_beyond((fewest, share): (usize, f64), excluded: usize, counted: usize) -> bool {
-    excluded >= fewest && excluded as f64 > share * (excluded + counted) as f64
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{
-        Counter, CounterAmount, CounterKind, Reading, Trace, pairs_too_disturbed, too_disturbed,
-    };
+    use super::{Counter, CounterAmount, CounterKind, Reading, Trace};
 
     fn trace(kind: CounterKind, values: &[u64]) -> Trace {
         let counter = Counter { name: "stat.user".into(), unit: "tick".into(), kind };
@@ -235,21 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_fifth_and_more_than_a_few_are_too_many() {
-        assert!(!too_disturbed(4, 0) && !too_disturbed(5, 20) && too_disturbed(6, 20));
-        assert!(!pairs_too_disturbed(39, 0) && !pairs_too_disturbed(40, 10));
-        assert!(pairs_too_disturbed(41, 10));
-    }
-
-    #[test]
     fn a_counter_that_was_read_once_has_no_rate() {
-        let of = |kind, duration_ns| {
+        let rate = |kind, duration_ns| {
             let counter = trace(kind, &[1]).counter;
             CounterAmount { counter, amount: 30, duration_ns }.rate()
         };
-        assert_eq!(of(CounterKind::Counter, 500_000_000), Some(0.6), "of a CPU: 60 ticks of 10 ms");
-        assert_eq!(of(CounterKind::Counter, 0), None);
-        assert_eq!(of(CounterKind::Gauge, 0), Some(0.3));
+        assert_eq!(rate(CounterKind::Counter, 500_000_000), Some(0.6), "60 ticks of 10 ms a second");
+        assert_eq!(rate(CounterKind::Counter, 0), None);
+        assert_eq!(rate(CounterKind::Gauge, 0), Some(0.3));
     }
 
     #[test]

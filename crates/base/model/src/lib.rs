@@ -11,7 +11,6 @@ mod event;
 mod fact;
 mod far_end;
 mod flag;
-mod hdr;
 mod host;
 mod id;
 mod link;
@@ -35,7 +34,7 @@ mod workload;
 
 pub use counter::{
     Counter, CounterAmount, CounterKind, Gap, Interference, KernelLine, OnInterference, Reading,
-    Readings, Trace, pairs_too_disturbed, too_disturbed,
+    Readings, Trace,
 };
 pub use decision::{Compared, Decision, Look, Outlook};
 pub use diagnosis::{Diagnosis, Severity, Symptom};

@@ -6,7 +6,6 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::flag::Flag;
-use crate::hdr;
 use crate::search::trials;
 use crate::workload::{ClockSource, Metric, MetricSource};
 
@@ -152,7 +151,7 @@ impl Histogram {
     /// The histogram of these values, in HdrHistogram's encoding of three digits: each is off by less than .1 %.
     #[must_use]
     pub fn of(values: impl IntoIterator<Item = u64>) -> Self {
-        Self::Hdr(hdr::encode(values))
+        Self::Hdr(plumb_hdr::encode(values))
     }
 
     /// Values with their counts; None for what is no histogram.
@@ -160,7 +159,7 @@ impl Histogram {
     pub fn counts(&self) -> Option<Vec<(u64, u64)>> {
         match self {
             Self::Sparse(pairs) => Some(pairs.clone()),
-            Self::Hdr(text) => hdr::decode(text),
+            Self::Hdr(text) => plumb_hdr::decode(text),
         }
     }
 }

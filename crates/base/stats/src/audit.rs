@@ -7,6 +7,8 @@ use crate::{Interval, NoInterval};
 
 /// Standard error of a mean over that of the Hodges-Lehmann estimate, for normal values: sqrt(3 / pi).
 const EFFICIENCY: f64 = 0.977_205_023_805_84;
+/// How rarely chance alone may break a promise.
+const RARE: f64 = 0.01;
 /// The fewest comparisons of a program with itself that give a noise floor.
 pub const FEWEST_COMPARISONS: usize = 5;
 
@@ -48,6 +50,15 @@ pub fn share_interval(hits: u64, trials: u64, level: f64) -> Result<Interval, No
     Ok(Interval { estimate: hits as f64 / trials as f64, low, high })
 }
 
+/// The largest number of wrong verdicts among `trials` that chance explains, if a verdict is wrong with the chance
+/// `promised`: one set of trials in a hundred has more.
+#[must_use]
+pub fn wrong_by_chance(trials: u64, promised: f64) -> u64 {
+    (0..trials)
+        .find(|&wrong| binomial_cdf(wrong, trials, promised) >= 1.0 - RARE)
+        .unwrap_or(trials)
+}
+
 /// The share with P(X <= `hits`) = `probability`, by halving: the probability falls as the share rises.
 fn share_where(hits: u64, trials: u64, probability: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
@@ -60,10 +71,17 @@ fn share_where(hits: u64, trials: u64, probability: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{detectable, noise_floor, share_interval};
+    use super::{detectable, noise_floor, share_interval, wrong_by_chance};
     use crate::NoInterval;
     use crate::pairs::signed_rank_interval;
     use crate::rng::Rng;
+
+    #[test]
+    fn chance_explains_some_wrong_verdicts_and_not_many() {
+        // qbinom(.99, n, .05) of R.
+        assert_eq!([20, 100, 540].map(|trials| wrong_by_chance(trials, 0.05)), [4, 11, 39]);
+        assert_eq!(wrong_by_chance(0, 0.05), 0);
+    }
 
     #[test]
     fn what_is_detectable_is_detected_four_times_in_five() {

@@ -19,6 +19,7 @@ use crate::locate;
   plumb doctor --dir /srv                check /srv as the target directory
   plumb doctor --audit                   how small a change can it show? takes ten minutes
   plumb doctor --audit --comparisons 5   a quick estimate of that
+  plumb doctor --audit --of memory.read  how often is this point called different from itself?
   plumb doctor --monitors                what do the monitors cost here?
 
 Without --audit, plumb looks at the machine for a second and changes nothing; docs/doctor.md explains the \
@@ -42,10 +43,14 @@ pub struct DoctorArgs {
     /// Make this many comparisons for each kind of work
     #[arg(long, value_name = "N", default_value_t = 20, requires = "audit")]
     comparisons: usize,
-    /// Audit these kinds of work: cpu (with added slow-downs), memory, scheduler, process
-    #[arg(long, value_name = "KIND,…", value_delimiter = ',', requires = "audit",
-        default_value = "cpu,memory,scheduler,process",
-        value_parser = ["cpu", "memory", "scheduler", "process"])]
+    /// Audit these kinds of work: cpu (with added slow-downs), memory, scheduler, process; or report how
+    /// often a POINT, such as memory.read, is called different from itself; repeat --of for several points
+    #[arg(
+        long,
+        value_name = "KIND,…",
+        requires = "audit",
+        default_value = "cpu,memory,scheduler,process"
+    )]
     of: Vec<String>,
     /// Name this host, as in `plumb run`
     #[arg(long, value_name = "NAME")]
@@ -57,14 +62,20 @@ pub struct DoctorArgs {
 
 impl Subcommand for DoctorArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
-        let (lock, store, ui) = (!self.no_lock, context.store, context.ui);
+        let lock = !self.no_lock;
+        let store = context.store;
+        let ui = context.ui;
         if self.monitors {
             return monitors::costs(&self.length, lock, store, ui);
         }
         if self.audit {
-            let (classes, comparisons) = (&self.of, self.comparisons);
-            let host = self.host.clone();
-            return audit(&AuditSettings { classes, comparisons, host, lock }, store, ui);
+            let settings = AuditSettings {
+                subjects: &self.of,
+                comparisons: self.comparisons,
+                host: self.host.clone(),
+                lock,
+            };
+            return audit(&settings, store, ui);
         }
         diagnose(self.dir.as_deref(), &locate::host(self.host.as_ref())?, store, ui)
     }

@@ -34,22 +34,21 @@ pub fn costs(length: &str, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<
     let length_ns = time_ns(length)?;
     let length = Duration::from_nanos(length_ns);
     ui.say(&format!("reading all monitors for {} s", length.as_secs()));
-    let asked = |monitor: &&'static Monitor| PacedMonitor {
-        monitor,
-        hz: monitor.default_hz.unwrap_or(1.0),
-    };
-    let every: Vec<PacedMonitor> = plumb_monitors::ALL.iter().map(asked).collect();
+    let every: Vec<PacedMonitor> = plumb_monitors::ALL
+        .iter()
+        .map(|monitor| PacedMonitor { monitor, hz: monitor.default_hz.unwrap_or(1.0) })
+        .collect();
     let (costs, gaps, ..) = alone(&every, length)?;
     let default: Vec<PacedMonitor> =
-        every.into_iter().filter(|it| it.monitor.default_hz.is_some()).collect();
+        every.into_iter().filter(|paced| paced.monitor.default_hz.is_some()).collect();
     ui.say(&format!("reading the default monitors for {} s", length.as_secs()));
     let (_, _, cpu_ns, seconds) = alone(&default, length)?;
-    let part = |monitor: &&'static Monitor| {
-        let cost = costs.iter().find(|it| it.monitor == monitor.name);
-        let why = gaps.iter().find(|it| it.monitor == monitor.name).map(|it| it.why.clone());
-        part(monitor, cost, why, seconds)
-    };
-    let monitors = plumb_monitors::ALL.iter().map(part).collect();
+    let mut monitors = Vec::new();
+    for monitor in plumb_monitors::ALL {
+        let cost = costs.iter().find(|cost| cost.monitor == monitor.name);
+        let gap = gaps.iter().find(|gap| gap.monitor == monitor.name);
+        monitors.push(part(monitor, cost, gap.map(|gap| gap.why.clone()), seconds));
+    }
     let effect = effect(length_ns * COMPARISON, lock, store, ui)?;
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds of some seconds")]
     let cpu_share = cpu_ns as f64 * 1e-9 / seconds;
@@ -68,14 +67,14 @@ fn part(
     unsupported: Option<String>,
     seconds: f64,
 ) -> MonitorPart {
-    let cost = cost.filter(|it| it.reads > 0 && unsupported.is_none());
+    let cost = cost.filter(|cost| cost.reads > 0 && unsupported.is_none());
     MonitorPart {
         name: monitor.name,
         summary: monitor.summary,
         default_hz: monitor.default_hz,
         hz: monitor.default_hz.unwrap_or(1.0),
-        read_us: cost.map(|it| it.cpu_ns as f64 * 1e-3 / it.reads as f64),
-        cpu_share: cost.map(|it| it.cpu_ns as f64 * 1e-9 / seconds),
+        read_us: cost.map(|cost| cost.cpu_ns as f64 * 1e-3 / cost.reads as f64),
+        cpu_share: cost.map(|cost| cost.cpu_ns as f64 * 1e-9 / seconds),
         unsupported,
     }
 }
@@ -88,7 +87,8 @@ fn alone(
 ) -> Result<(Vec<MonitorCost>, Vec<plumb_model::Gap>, u64, f64)> {
     let mut recorder = Recorder::start(&locate::root(), wanted);
     let mut gaps = recorder.unsupported().to_vec();
-    let (began, cpu_began_ns) = (std::time::Instant::now(), process_cpu_ns());
+    let began = std::time::Instant::now();
+    let cpu_began_ns = process_cpu_ns();
     recorder.begin(Some(std::process::id()));
     while began.elapsed() < length {
         if interrupt::is_interrupted() {
@@ -114,7 +114,7 @@ fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<O
     let all = setup.all_threads();
     let point = points::resolve(&mut setup.keeper, &[WORKLOAD.to_owned()], &[], all)?.points;
     let Some(point) = point.into_iter().next() else { return Ok(None) };
-    let metric = point.description.primary().map(|it| it.name.clone()).unwrap_or_default();
+    let metric = point.description.primary().map(|metric| metric.name.clone()).unwrap_or_default();
     let goal = Goal::Verdict(VerdictGoal::new(&metric, MARGIN, 200));
     let labels = vec!["doctor=monitors".to_owned()];
     let execution = ExecutionArgs { labels, ..ExecutionArgs::default() };
@@ -133,10 +133,15 @@ fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<O
         return Err(CommandError::interrupted("interrupted"));
     }
     let found = measured.finding.against_first.into_iter().next();
-    Ok(found.and_then(|it| {
-        let pairs = it.found.by_pairs()?.pairs;
-        let ratio = it.found.ratio?;
-        let (low, high) = (ratio.low(), ratio.high());
-        Some(EffectPart { workload: WORKLOAD.into(), ratio: ratio.value, low, high, pairs })
+    Ok(found.and_then(|compared| {
+        let pairs = compared.found.by_pairs()?.pairs;
+        let ratio = compared.found.ratio?;
+        Some(EffectPart {
+            workload: WORKLOAD.into(),
+            ratio: ratio.value,
+            low: ratio.low(),
+            high: ratio.high(),
+            pairs,
+        })
     }))
 }

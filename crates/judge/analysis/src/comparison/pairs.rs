@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use plumb_model::{
     CPU, ComparisonPlan, Decision, FlagKind, InvocationRecord, Outcome, Preparation, Role,
-    RunRecord, pairs_too_disturbed,
+    RunRecord,
 };
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
@@ -263,7 +263,7 @@ fn remarks(judged: &Judgement) -> Vec<Remark> {
 fn disturbed(record: &RunRecord, from: usize, point: usize, pairs: usize) -> Option<NoVerdict> {
     let excluded = record.excluded(from).max(record.excluded(point));
     let counted = record.good_invocations(point).count();
-    let too_many = pairs_too_disturbed(excluded, counted);
+    let too_many = plumb_stats::exclusion::pairs_too_disturbed(excluded, counted);
     let too_few_left = excluded > pairs && pairs < FEWEST_PAIRS;
     let of = excluded + counted;
     (too_many || too_few_left).then_some(NoVerdict::Disturbed { excluded, of })

@@ -6,7 +6,7 @@
 //! in it come first. Minima and maxima do not look at the values.
 
 use plumb_model::{
-    Decision, Look, Plan, PlannedPoint, SampleIs, StopReason, StoppingRules, too_disturbed,
+    Decision, Look, Plan, PlannedPoint, SampleIs, StopReason, StoppingRules,
 };
 use plumb_stats::precision::{
     FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered, clustered_estimate,
@@ -86,7 +86,7 @@ impl Rules {
 
     /// Decides about a point, if it is time to.
     fn consider(&mut self, history: &History, point: usize) -> Option<Decision> {
-        let forced = common_stop(history, point, self.budget_ns, too_disturbed)
+        let forced = common_stop(history, point, self.budget_ns, plumb_stats::exclusion::too_disturbed)
             .or_else(|| maximum(&self.points[point].rules, &history.points[point]));
         match self.points[point].rules.precision {
             Some(relative) => self.look(history, point, relative, forced),

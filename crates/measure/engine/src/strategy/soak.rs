@@ -3,7 +3,7 @@
 //! A run of hours is looked at while it goes on, and often ended by hand once it looks right. So what it
 //! tells meanwhile is an interval that covers at all times at once, of the processes' log medians.
 
-use plumb_model::{Decision, Look, StopReason, too_disturbed};
+use plumb_model::{Decision, Look, StopReason};
 use plumb_stats::describe::median;
 use plumb_stats::sequence::anytime_interval;
 
@@ -29,7 +29,7 @@ impl Soak {
     }
 
     fn consider(&mut self, history: &History, point: usize) -> Decision {
-        let stop = match common_stop(history, point, Some(self.length_ns), too_disturbed) {
+        let stop = match common_stop(history, point, Some(self.length_ns), plumb_stats::exclusion::too_disturbed) {
             Some(StopReason::Budget) => Some(StopReason::Time),
             other => other,
         };

@@ -6,7 +6,7 @@
 //! rounds. All of them share the time, and the last look of each comes when it is over.
 
 use plumb_model::{
-    Compared, Decision, Look, Outlook, Plan, StopReason, VerdictGoal, pairs_too_disturbed,
+    Compared, Decision, Look, Outlook, Plan, StopReason, VerdictGoal,
 };
 use plumb_stats::order::{latin_square, pair, quad};
 use plumb_stats::outlook::{pair_scale, pairs_to_tell};
@@ -62,7 +62,7 @@ impl Verdict {
     /// Looks at a comparison if it is time to, or if it must end.
     fn consider(&mut self, history: &History, point: usize) -> Option<Decision> {
         let (first, later) = (&history.points[0], &history.points[point]);
-        let ends = |point| common_stop(history, point, self.budget_ns, pairs_too_disturbed);
+        let ends = |point| common_stop(history, point, self.budget_ns, plumb_stats::exclusion::pairs_too_disturbed);
         let forced = first.stopped.or(ends(0)).or(ends(point));
         let at_most = first.costs.len().min(later.costs.len()) / self.a_unit;
         let mut pace = Pace::of(history, point, at_most);

@@ -26,11 +26,11 @@ const DIGITS: u32 = 3;
 /// Indices of a bucket of theirs: a power of two over twice as many as three digits have, halved.
 const HALF_BITS: u32 = 10;
 /// The greatest value that is written as it is, an hour and more in nanoseconds; what is above counts as this.
-pub(crate) const HIGHEST: u64 = (1 << 42) - 1;
+pub const HIGHEST: u64 = (1 << 42) - 1;
 
 /// The histogram of these values, of three digits.
 #[must_use]
-pub(crate) fn encode(values: impl IntoIterator<Item = u64>) -> String {
+pub fn encode(values: impl IntoIterator<Item = u64>) -> String {
     let mut indices: Vec<u32> = values.into_iter().map(index_of).collect();
     indices.sort_unstable();
     let mut payload = Vec::new();
@@ -87,8 +87,9 @@ fn to_base64(bytes: &[u8]) -> String {
     text
 }
 
-/// Values with their counts; None for what is no histogram.
-pub(crate) fn decode(text: &str) -> Option<Vec<(u64, u64)>> {
+/// Values with their counts, from the smallest; None if the text is not a histogram.
+#[must_use]
+pub fn decode(text: &str) -> Option<Vec<(u64, u64)>> {
     let bytes = from_base64(text)?;
     if word(&bytes, 0)? != COMPRESSED {
         return counts(&bytes);
