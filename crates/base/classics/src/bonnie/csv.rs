@@ -124,7 +124,7 @@ pub struct PassLine<'a> {
     pub file_size: u64,
     /// Bytes of a block.
     pub chunk: u64,
-    /// Random reads.
+    /// Random reads, over all threads.
     pub seeks: u64,
     /// Threads that seek.
     pub seekers: u64,

@@ -35,7 +35,7 @@ struct Slot {
 /// A request that was answered.
 #[derive(Debug, Clone, Copy)]
 pub struct Answered {
-    /// The request.
+    /// The request that was answered.
     pub request: Request,
     /// From just before it was sent until its answer was there, in nanoseconds.
     pub took_ns: u64,
@@ -117,10 +117,11 @@ impl Client {
     pub fn receive(&mut self) -> Result<Answered, Failure> {
         let failed = |error: io::Error| Failure::io("an answer of the NBD server", &error);
         let (error, cookie) = read_reply(&mut self.from).map_err(failed)?;
-        let slot = usize::try_from(cookie).ok().filter(|slot| *slot < self.slots.len());
-        let slot = slot.filter(|slot| !self.free.contains(slot));
-        let slot =
-            slot.ok_or_else(|| Failure("the NBD server answers what nobody asked".into()))?;
+        // A cookie that is no slot under way comes from a server that answers twice, or at random.
+        let slot = usize::try_from(cookie)
+            .ok()
+            .filter(|slot| *slot < self.slots.len() && !self.free.contains(slot))
+            .ok_or_else(|| Failure("the NBD server answers what nobody asked".into()))?;
         let Slot { request, sent_ns } = self.slots[slot];
         if error != 0 {
             let Request { kind, offset, length, .. } = request;

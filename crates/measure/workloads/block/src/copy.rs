@@ -92,7 +92,7 @@ impl Workload for Copy {
 
 /// Where bytes go.
 trait Target {
-    /// Its server.
+    /// The server that holds the disk.
     fn server(&self) -> &Server;
 
     /// Copies them, until they have reached the disk.

@@ -12,7 +12,7 @@ const REPLY: u32 = 0x6744_6698;
 /// Flags of the handshake: it is the fixed one; no zeroes after the answer to EXPORT_NAME.
 const FIXED_NEWSTYLE: u16 = 1;
 const NO_ZEROES: u16 = 2;
-/// Options.
+/// Options of the handshake, by the numbers of the NBD protocol.
 const EXPORT_NAME: u32 = 1;
 const ABORT: u32 = 2;
 const INFO: u32 = 6;
@@ -44,11 +44,11 @@ pub const INVALID: u32 = 22;
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Data.
+    /// Bytes of the disk are wanted.
     Read,
     /// Data are kept.
     Write,
-    /// The end.
+    /// The client ends the connection; no reply follows.
     Disconnect,
     /// What was written has reached the disk.
     Flush,
@@ -73,11 +73,11 @@ impl Kind {
 /// A request without its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// What for.
+    /// What is to be done.
     pub kind: Kind,
     /// Tells its reply from others.
     pub cookie: u64,
-    /// Where.
+    /// The first byte of the disk that it is about.
     pub offset: u64,
     /// How many bytes.
     pub length: u32,
@@ -212,7 +212,7 @@ fn option_reply(stream: &mut impl Write, option: u32, kind: u32, data: &[u8]) ->
 /// What a server says of its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Greeted {
-    /// Its bytes.
+    /// The size of the disk, in bytes.
     pub size: u64,
     /// Whether it takes flushes; else none may be sent.
     pub takes_flushes: bool,

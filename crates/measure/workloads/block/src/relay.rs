@@ -25,7 +25,7 @@ const SHORTEST: usize = 1448;
 /// What one direction carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
-    /// Bytes.
+    /// Bytes that were passed on.
     pub bytes: u64,
     /// Packets that these bytes fill.
     pub packets: u64,

@@ -16,7 +16,7 @@ use crate::report::{all_of_link, lacking, link_metrics, link_terms, of_link, of_
 use crate::server::{Counts, Server};
 use crate::settings::{self, Access, DEEPEST, Link, TunnelKind, check_memory};
 
-/// Largest request.
+/// Upper limit of the size of a request, in bytes.
 const LARGEST: usize = 1 << 20;
 /// Blocks are whole sectors.
 const SECTOR: usize = 512;

@@ -1,7 +1,7 @@
 //! What the server and the link tell of a stretch of time, as values of a sample.
 
 use plumb_model::{Better, LinkDirection, LinkTerms, Metric};
-use plumb_workload_kit::declare::{headline, reported};
+use plumb_workload_kit::declare::{headline, neutral, reported};
 
 use crate::nbd::Kind;
 use crate::server::Counts;
@@ -51,25 +51,24 @@ const OF_REQUESTS: [&str; 4] = ["reads", "writes", "flushes", "discards"];
 
 /// The metrics of a link.
 pub fn link_metrics() -> Vec<Metric> {
-    let value = |name, unit, summary| reported(name, unit, Better::Neither, summary);
     vec![
-        value("up_bytes", "B", "bytes from client to server, heads included, an iteration"),
-        value("down_bytes", "B", "bytes from server to client, an iteration"),
-        value(
+        neutral("up_bytes", "B", "bytes from client to server, heads included, an iteration"),
+        neutral("down_bytes", "B", "bytes from server to client, an iteration"),
+        neutral(
             "up_packets",
             "packets",
             "packets of 1,448 bytes that these bytes fill, an iteration",
         ),
-        value("down_packets", "packets", "the same from the server"),
-        value(
+        neutral("down_packets", "packets", "the same from the server"),
+        neutral(
             "up_busy",
             "",
             "share of the time in which the link was sending to the server: 1 says that its bandwidth binds",
         ),
-        value("down_busy", "", "the same from the server"),
-        value("server_cpu", "s", "CPU time of the server, an iteration"),
-        value(UNDER_WAY, "requests", "requests under way in the mean, as the link saw them"),
-        value(SSH_CPU, "s", "CPU time of both ends of ssh, an iteration; with a tunnel"),
+        neutral("down_busy", "", "the same from the server"),
+        neutral("server_cpu", "s", "CPU time of the server, an iteration"),
+        neutral(UNDER_WAY, "requests", "requests under way in the mean, as the link saw them"),
+        neutral(SSH_CPU, "s", "CPU time of both ends of ssh, an iteration; with a tunnel"),
     ]
 }
 
@@ -107,9 +106,9 @@ const fn after_requests(of_link: [&'static str; 8]) -> [&'static str; 12] {
 
 /// The metrics of a remote disk that is a device; what says whether the bandwidth binds has a row.
 pub fn device_metrics() -> Vec<Metric> {
-    let of_link = link_metrics().into_iter();
-    let of_link =
-        of_link.map(|metric| if metric.name == BINDS { headline(metric) } else { metric });
+    let of_link = link_metrics()
+        .into_iter()
+        .map(|metric| if metric.name == BINDS { headline(metric) } else { metric });
     request_metrics().into_iter().chain(of_link).collect()
 }
 

@@ -27,7 +27,7 @@ struct Shared {
     left: AtomicU64,
 }
 
-/// One flood.
+/// One flow of requests, with a socket of its own.
 struct Flow<E> {
     requests: Requests<E>,
     shared: Arc<Shared>,

@@ -222,15 +222,16 @@ impl Control {
     /// # Errors
     /// When nobody listens there.
     pub(crate) fn open(address: SocketAddr, token: &Token) -> Result<Self, Failure> {
-        let open = || {
-            let mut stream = TcpStream::connect(address)?;
-            stream.set_nodelay(true)?;
-            stream.write_all(token)?;
-            Ok((stream.try_clone()?, stream))
-        };
-        let (answers, stream) = open()
-            .map_err(|error: io::Error| Failure::io(format!("connecting to {address}"), &error))?;
-        Ok(Self { stream, answers: BufReader::new(answers) })
+        Self::connect(address, token)
+            .map_err(|error| Failure::io(format!("connecting to {address}"), &error))
+    }
+
+    fn connect(address: SocketAddr, token: &Token) -> io::Result<Self> {
+        let mut stream = TcpStream::connect(address)?;
+        // A request must not wait for more data.
+        stream.set_nodelay(true)?;
+        stream.write_all(token)?;
+        Ok(Self { answers: BufReader::new(stream.try_clone()?), stream })
     }
 
     /// Says something and waits for the answer.
@@ -238,13 +239,14 @@ impl Control {
     /// # Errors
     /// When the receiver is gone.
     pub(crate) fn ask(&mut self, what: &Said) -> Result<Counted, Failure> {
-        let mut ask = || {
-            say(&self.stream, what)?;
-            let mut line = String::new();
-            self.answers.read_line(&mut line)?;
-            Ok(serde_json::from_str(&line)?)
-        };
-        ask().map_err(|error: io::Error| Failure::io("the receiver does not answer", &error))
+        self.exchange(what).map_err(|error| Failure::io("the receiver does not answer", &error))
+    }
+
+    fn exchange(&mut self, what: &Said) -> io::Result<Counted> {
+        say(&self.stream, what)?;
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        Ok(serde_json::from_str(&line)?)
     }
 }
 

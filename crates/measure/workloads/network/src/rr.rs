@@ -65,8 +65,9 @@ impl Workload for Rr {
         let failed = |error| Failure::io(format!("listening on {address}"), &error);
         let (address, held): (_, Box<dyn Held>) = match settings.transport {
             Transport::Tcp => {
-                let serve = move |stream: &_| serve_connection(stream, &token, sizes);
-                let server = Server::start(address, serve).map_err(failed)?;
+                let server =
+                    Server::start(address, move |stream| serve_connection(stream, &token, sizes))
+                        .map_err(failed)?;
                 (server.address(), Box::new(server))
             }
             Transport::Udp => {

@@ -86,9 +86,8 @@ impl Workload for Udp {
         let buffer = within(start, "buffer", 0, 1 << 30)?;
         let address = path::enter(start, End::Far)?;
         let token = token::fresh()?;
-        let receiver = Receiver::start(address, path::device(start, End::Far), token, buffer);
-        let receiver =
-            receiver.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
+        let receiver = Receiver::start(address, path::device(start, End::Far), token, buffer)
+            .map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
         let [control, datagrams] = receiver.addresses();
         let words = token::words(control, token).into_iter();
         let endpoints = words.chain([("datagrams".to_owned(), datagrams.to_string())]).collect();
@@ -99,8 +98,10 @@ impl Workload for Udp {
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let length = within(start, "bytes", HEAD, LONGEST)?;
         let (control, token) = token::told(start)?;
-        let datagrams = start.endpoints.get("datagrams").and_then(|text| text.parse().ok());
-        let datagrams: SocketAddr = datagrams
+        let datagrams: SocketAddr = start
+            .endpoints
+            .get("datagrams")
+            .and_then(|text| text.parse().ok())
             .ok_or_else(|| StartError::Failed("the receiver named no address".to_owned()))?;
         let datagrams = token::at_far_end(start, datagrams);
         path::enter(start, End::Near)?;
@@ -185,7 +186,6 @@ fn buffered(start: &Start) -> Option<Flag> {
 }
 
 fn metrics() -> Vec<Metric> {
-    let share = |name, summary| reported(name, "", Better::Lower, summary);
     vec![
         reported(VALUES[0], "datagrams/s", Better::Higher, "datagrams that arrived, each once"),
         reported(VALUES[1], "B/s", Better::Higher, "payload that arrived"),
@@ -195,14 +195,14 @@ fn metrics() -> Vec<Metric> {
             "datagrams/s",
             "the highest rate at which none is lost (RFC 2544's throughput)",
         ),
-        headline(share(VALUES[2], "share of the datagrams sent that did not arrive")),
-        share(VALUES[3], "share of those that arrived after one that was sent later"),
-        share(VALUES[4], "datagrams that arrived once more, a datagram that arrived"),
+        headline(lost_share(VALUES[2], "share of the datagrams sent that did not arrive")),
+        lost_share(VALUES[3], "share of those that arrived after one that was sent later"),
+        lost_share(VALUES[4], "datagrams that arrived once more, a datagram that arrived"),
         reported_time(VALUES[5], "delay variation at the end of the sample (RFC 3550)"),
-        share(VALUES[6], "share dropped in the queue of the sender's device"),
-        share(VALUES[7], "share dropped by the relay of the path"),
-        share(VALUES[8], "share dropped between the receiver's device and its socket"),
-        share(VALUES[9], "share for which the receiver's socket had no room"),
+        lost_share(VALUES[6], "share dropped in the queue of the sender's device"),
+        lost_share(VALUES[7], "share dropped by the relay of the path"),
+        lost_share(VALUES[8], "share dropped between the receiver's device and its socket"),
+        lost_share(VALUES[9], "share for which the receiver's socket had no room"),
         reported(VALUES[10], "", Better::Neither, "share whose fate nobody knows"),
         reported(VALUES[11], "s", Better::Lower, "CPU time of the sender, a datagram that arrived"),
         reported(
@@ -212,6 +212,11 @@ fn metrics() -> Vec<Metric> {
             "CPU time of the receiver, a datagram that arrived",
         ),
     ]
+}
+
+/// A share of datagrams; less is better.
+fn lost_share(name: &str, summary: &str) -> Metric {
+    reported(name, "", Better::Lower, summary)
 }
 
 fn connected(to: SocketAddr) -> io::Result<UdpSocket> {
@@ -528,10 +533,12 @@ impl Dropped {
     fn shares(&self, sent: u64, counted: &Counted) -> [f64; 5] {
         let received: u64 = counted.samples.iter().map(|sample| sample.received).sum();
         let known = [self.queue, self.path, self.backlog, self.socket];
-        let share = |count: f64| count / sent.max(1) as f64;
-        let [queue, path, backlog, socket] = known.map(|count| share(count as f64));
+        // Without a datagram all shares are 0.
+        let all = sent.max(1) as f64;
+        let [queue, path, backlog, socket] = known.map(|count| count as f64 / all);
         let explained = received + known.iter().sum::<u64>();
-        [queue, path, backlog, socket, share(sent as f64 - explained as f64)]
+        // Below 0 if others use the same devices: their losses are counted there, too.
+        [queue, path, backlog, socket, (sent as f64 - explained as f64) / all]
     }
 }
 

@@ -45,11 +45,14 @@ impl Pool {
     /// # Errors
     /// Unsupported when there is no such memory, or no such pages.
     pub fn new(slots: usize, block: usize, pages: Pages) -> Result<Self, StartError> {
-        let size = slots.checked_mul(block).and_then(|size| size.checked_next_multiple_of(4096));
-        let size = size.filter(|size| *size > 0 && *size <= isize::MAX as usize);
-        let size = size.ok_or_else(|| {
-            StartError::Failed(format!("there is no memory of {slots} times {block} bytes"))
-        })?;
+        let size = slots
+            .checked_mul(block)
+            .and_then(|size| size.checked_next_multiple_of(4096))
+            // No allocation in Rust is larger.
+            .filter(|size| *size > 0 && *size <= isize::MAX as usize)
+            .ok_or_else(|| {
+                StartError::Failed(format!("there is no memory of {slots} times {block} bytes"))
+            })?;
         let mut memory = Mapping::new(size, pages)?;
         if pages == Pages::Huge {
             memory.words_mut().fill(0);
@@ -100,7 +103,7 @@ pub struct Transfer {
     pub operation: Operation,
     /// Where in the file.
     pub offset: u64,
-    /// Which buffer.
+    /// Index of the buffer in the pool.
     pub slot: usize,
 }
 

@@ -19,13 +19,13 @@ use plumb_workload_kit::filesystem::{Filesystem, show};
 use plumb_workload_kit::folder::Folder;
 use rustix::fs::{fdatasync, fsync};
 
-/// Largest record.
+/// Upper limit of the size of a record, in bytes.
 const LARGEST: usize = 1 << 20;
 
 /// Most records a commit.
 const MOST: usize = 1024;
 
-/// The workload.
+/// The workload `storage.log`.
 pub struct Log;
 
 /// How a commit is made safe.
@@ -143,9 +143,12 @@ impl Commits {
             lay_out(&path, size, &mut random)?;
         }
         let flags = if sync == Sync::Open { libc::O_DSYNC } else { 0 };
-        let mut options = OpenOptions::new();
-        let options = options.read(true).write(true).create(true).custom_flags(flags);
-        let file = options.open(&path)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .custom_flags(flags)
+            .open(&path)?;
         let mut data = vec![0; record];
         random.fill(&mut data);
         fsync(&File::open(folder.path())?)?;

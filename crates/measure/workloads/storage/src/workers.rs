@@ -154,7 +154,7 @@ impl Member for Worker {
     }
 }
 
-/// All workers.
+/// All workers, each a thread with a queue of its own.
 pub struct Workers {
     team: Team<Worker>,
     shared: Arc<Shared>,
@@ -187,8 +187,8 @@ impl Workers {
             let share = Share::of_worker(number, all.workers);
             let (mut lane, method) = Lane::open(&file, &all, share)?;
             if method.notes.first() != wanted.as_ref() {
-                let why = method.notes.join("; ");
-                let why = format!("worker {} of {} is another: {why}", number + 1, all.workers);
+                let notes = method.notes.join("; ");
+                let why = format!("worker {} of {} is another: {notes}", number + 1, all.workers);
                 return Err(StartError::unsupported(why, "fewer workers, or a smaller depth"));
             }
             lane.pace(&all, is_synced)?;

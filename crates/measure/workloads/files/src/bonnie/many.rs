@@ -114,6 +114,7 @@ impl Many {
                 self.done(self.remove(self.folders[0].as_fd(), &target))?;
             }
         }
+        // A file that a phase left behind fails the pass here: folders that are not empty stay.
         for path in &self.paths {
             fs::remove_dir(path)
                 .map_err(|error| Failure::io(format!("removing {}", path.display()), &error))?;
@@ -125,6 +126,7 @@ impl Many {
     fn entries(&self, random: bool) -> Vec<Entry> {
         let ManySettings { files, folders, smallest, largest, seed, .. } = self.settings;
         let mut sizes = SplitMix64::new(seed.wrapping_add(u64::from(random)));
+        // The second names are for `storage.files`, which renames and links.
         let (names, _) = names(0, files, random, seed);
         let range = (largest - smallest) as u64 + 1;
         let mut entries = Vec::with_capacity(files);
@@ -143,6 +145,7 @@ impl Many {
         if self.settings.links == Links::None {
             return Ok(None);
         }
+        // No name of a small file is as short, so it cannot be one of them.
         let target = c"target".to_owned();
         let made = self.write(self.folders[0].as_fd(), &target, &[]);
         self.done(made).map(|()| Some(target))

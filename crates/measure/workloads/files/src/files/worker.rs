@@ -35,12 +35,39 @@ pub enum Operation {
     Unlink,
 }
 
+impl Operation {
+    /// All operations, the default first.
+    pub const ALL: [Self; 7] =
+        [Self::Create, Self::Open, Self::Stat, Self::List, Self::Rename, Self::Link, Self::Unlink];
+
+    /// The word that users type for it: the name of the call.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Open => "open",
+            Self::Stat => "stat",
+            Self::List => "readdir",
+            Self::Rename => "rename",
+            Self::Link => "link",
+            Self::Unlink => "unlink",
+        }
+    }
+
+    /// The operation that a word stands for; creation if the word is not known.
+    #[must_use]
+    pub fn of_word(word: &str) -> Self {
+        let known = Self::ALL.into_iter().find(|operation| operation.word() == word);
+        known.unwrap_or(Self::Create)
+    }
+}
+
 /// What is synced with each file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
-    /// Nothing.
+    /// Changes reach the device when the kernel writes them.
     None,
-    /// The file.
+    /// Each file is synced after it was written.
     File,
     /// The file, where it was written, and then its folder.
     Folder,
@@ -49,13 +76,13 @@ pub enum Sync {
 /// What every worker does.
 #[derive(Debug, Clone)]
 pub struct Task {
-    /// To each file.
+    /// What is done to each file.
     pub operation: Operation,
-    /// With each file.
+    /// What is synced with each file.
     pub sync: Sync,
-    /// Of each worker.
+    /// Number of files of each worker.
     pub files: usize,
-    /// Of each file.
+    /// Bytes that each file has.
     pub contents: Arc<[u8]>,
     /// Of names and order.
     pub seed: u64,
@@ -165,8 +192,8 @@ impl Worker {
     /// Reads the names of so many files.
     fn list(&mut self, files: usize) -> Result<(), Failure> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(&self.folder, c".", flags, Mode::empty());
-        let folder = folder.map_err(|error| failed(&error))?;
+        let folder =
+            openat(&self.folder, c".", flags, Mode::empty()).map_err(|error| failed(&error))?;
         let mut entries = RawDir::new(folder, self.listing.spare_capacity_mut());
         while self.done < files {
             let Some(entry) = entries.next() else {
