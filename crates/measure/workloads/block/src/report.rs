@@ -3,8 +3,8 @@
 use plumb_model::{Better, LinkDirection, LinkTerms, Metric};
 use plumb_workload_kit::declare::{headline, neutral, reported};
 
-use crate::nbd::Kind;
-use crate::server::Counts;
+use crate::nbd::RequestKind;
+use crate::server::RequestCounts;
 use crate::settings::TunnelKind;
 
 /// Names of what [`of_link`] gives, in its order, without a tunnel and with one.
@@ -113,7 +113,7 @@ pub fn device_metrics() -> Vec<Metric> {
 }
 
 /// What arrived at the server and what the link did, in so much time.
-pub fn of_device(counts: &Counts, elapsed_ns: u64) -> [f64; 12] {
+pub fn of_device(counts: &RequestCounts, elapsed_ns: u64) -> [f64; 12] {
     let mut values = [0.0; 12];
     values[..4].copy_from_slice(&of_requests(counts));
     values[4..].copy_from_slice(&of_link(counts, elapsed_ns, 1));
@@ -133,7 +133,7 @@ fn request_metrics() -> Vec<Metric> {
 
 /// What the link did in so much time, for so many iterations.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
-pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 8] {
+pub fn of_link(counts: &RequestCounts, elapsed_ns: u64, iterations: u64) -> [f64; 8] {
     let elapsed = elapsed_ns.max(1) as f64;
     let iterations = iterations.max(1) as f64;
     [
@@ -151,8 +151,13 @@ pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 8] {
 
 /// How many requests there were of each kind.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-fn of_requests(counts: &Counts) -> [f64; 4] {
-    let discards = counts.of(Kind::Trim) + counts.of(Kind::WriteZeroes);
-    [counts.of(Kind::Read), counts.of(Kind::Write), counts.of(Kind::Flush), discards]
-        .map(|count| count as f64)
+fn of_requests(counts: &RequestCounts) -> [f64; 4] {
+    let discards = counts.of(RequestKind::Trim) + counts.of(RequestKind::WriteZeroes);
+    [
+        counts.of(RequestKind::Read),
+        counts.of(RequestKind::Write),
+        counts.of(RequestKind::Flush),
+        discards,
+    ]
+    .map(|count| count as f64)
 }

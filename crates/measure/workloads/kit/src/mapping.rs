@@ -131,6 +131,7 @@ impl Mapping {
 
     fn check_huge(&self) -> Result<(), StartError> {
         let mut entry = self.entry();
+        // The kernel may have left small pages at the first touch, when no huge page was free.
         if !entry.as_ref().is_some_and(SmapsEntry::is_all_huge) {
             let used = self.bytes.next_multiple_of(HUGE_BYTES);
             // SAFETY: the range lies within the mapping, and collapsing keeps the contents.

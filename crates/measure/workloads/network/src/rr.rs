@@ -58,7 +58,7 @@ impl Workload for Rr {
     }
 
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        let settings = Settings::read(start)?;
+        let settings = RequestSettings::read(start)?;
         let address = path::enter(start, End::Far)?;
         let token = token::fresh()?;
         let sizes = settings.sizes;
@@ -82,7 +82,7 @@ impl Workload for Rr {
 
     #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let settings = Settings::read(start)?;
+        let settings = RequestSettings::read(start)?;
         let (address, token) = token::told(start)?;
         path::enter(start, End::Near)?;
         let mut messages = Messages::open(settings.transport, address, &token, settings.sizes)
@@ -152,7 +152,7 @@ fn parameters() -> Vec<Parameter> {
     all
 }
 
-struct Settings {
+struct RequestSettings {
     transport: Transport,
     /// Bytes of requests and answers.
     sizes: [usize; 2],
@@ -160,7 +160,7 @@ struct Settings {
     arrivals: Arrivals,
 }
 
-impl Settings {
+impl RequestSettings {
     fn read(start: &Start) -> Result<Self, StartError> {
         let request = within(start, "request", SHORTEST_REQUEST, LONGEST)?;
         let answer = within(start, "answer", SHORTEST_ANSWER, LONGEST)?;

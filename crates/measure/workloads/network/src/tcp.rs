@@ -154,7 +154,7 @@ impl Workload for Tcp {
             Some(FramedStreams::new(first, connections, helpers.clone(), SHORTEST_SAMPLE_NS, ()))
         });
         let streams = streams.collect::<Result<_, Failure>>()?;
-        let seen = Seen::of(&witnesses);
+        let seen = StreamTotals::of(&witnesses);
         let start = start.clone();
         let instance = TcpInstance { streams, witnesses, balance, seen, told, helpers, start };
         Ok(Started { instance: Box::new(instance), ready })
@@ -366,7 +366,7 @@ fn notes_on(witness: &Witness, address: SocketAddr, buffer: usize) -> Vec<String
 
 /// Sums over all streams, as they were seen after a sample.
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct StreamTotals {
     near_cpu_ns: u64,
     far_cpu_ns: u64,
     bytes: u64,
@@ -375,7 +375,7 @@ struct Seen {
     rates: [f64; 2],
 }
 
-impl Seen {
+impl StreamTotals {
     fn of(witnesses: &[Witness]) -> Self {
         let mut seen = Self { near_cpu_ns: cpu_time_ns(), ..Self::default() };
         for witness in witnesses {
@@ -437,7 +437,7 @@ struct TcpInstance {
     witnesses: Vec<Witness>,
     /// Where both directions are sent at the same time.
     balance: Option<Arc<Balance>>,
-    seen: Seen,
+    seen: StreamTotals,
     /// What is reported.
     told: &'static [&'static str],
     helpers: Vec<u32>,
@@ -451,7 +451,7 @@ impl Instance for TcpInstance {
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         let before = path::carried(&self.start)?;
-        self.seen = Seen::of(&self.witnesses);
+        self.seen = StreamTotals::of(&self.witnesses);
         for &k in iterations {
             let start = now_ns();
             self.run(k)?;
@@ -467,7 +467,7 @@ impl Instance for TcpInstance {
     }
 
     fn values(&mut self, out: &mut [f64]) {
-        let seen = Seen::of(&self.witnesses);
+        let seen = StreamTotals::of(&self.witnesses);
         let values = seen.values(&self.seen, self.witnesses.len());
         out.copy_from_slice(&values[..out.len()]);
         if let Some(balance) = &self.balance {

@@ -27,7 +27,9 @@ use rustix::thread::set_current_timer_slack;
 use crate::batches::{BATCH, Sending};
 use crate::ledger::queue_drops;
 use crate::messages::LONGEST;
-use crate::receiver::{Control, Counted, HEAD, HEAD_WITH_TIME, MOST_SENDERS, Receiver, Said};
+use crate::receiver::{
+    Control, ControlMessage, HEAD, HEAD_WITH_TIME, MOST_SENDERS, Receiver, ReceiverCounts,
+};
 use crate::tally::Arrived;
 use plumb_workload_ends::token::{self, Token};
 use plumb_workload_kit::threads::{Member, Team};
@@ -108,7 +110,7 @@ impl Workload for Udp {
         let control = Control::open(control, &token)?;
         let rate = start.params.get("rate").and_then(Value::integer).map(|rate| rate as f64);
         let senders = within(start, "senders", 1, MOST_SENDERS)?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SendersState::default());
         let of_all = Arc::clone(&shared);
         let template = datagram(length, &token);
         let build = move |index: usize| {
@@ -249,13 +251,13 @@ struct Order {
 
 /// What the senders share.
 #[derive(Debug, Default)]
-struct Shared {
+struct SendersState {
     order: Mutex<Order>,
     /// Datagrams of the batch or trial that were sent.
     sent: AtomicU64,
 }
 
-impl Shared {
+impl SendersState {
     fn order(&self) -> MutexGuard<'_, Order> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -268,7 +270,7 @@ struct Sender {
     has_time: bool,
     index: u64,
     senders: u64,
-    shared: Arc<Shared>,
+    shared: Arc<SendersState>,
     /// Of this batch.
     batch: u64,
     schedule: Option<Schedule>,
@@ -369,7 +371,7 @@ impl Near {
 struct Datagrams {
     team: Team<Sender>,
     senders: usize,
-    shared: Arc<Shared>,
+    shared: Arc<SendersState>,
     /// The number of the next datagram.
     next: u64,
     rate: Option<f64>,
@@ -385,7 +387,7 @@ impl Datagrams {
     fn begin(&mut self, counts: &[u64], rate: Option<f64>) -> Result<(), Failure> {
         let first = self.next;
         let senders = self.senders;
-        self.control.ask(&Said::Begin { first, counts: counts.to_vec(), senders })?;
+        self.control.ask(&ControlMessage::Begin { first, counts: counts.to_vec(), senders })?;
         self.order(rate, u64::MAX);
         Ok(())
     }
@@ -446,7 +448,7 @@ impl Instance for Datagrams {
         }
         let near_cpu_ns = cpu_time_ns() - cpu_before_ns;
         let sent = iterations.iter().sum();
-        let counted = self.control.ask(&Said::End { sent, quiet_ns: self.quiet_ns })?;
+        let counted = self.control.ask(&ControlMessage::End { sent, quiet_ns: self.quiet_ns })?;
         let after = self.near()?;
         let dropped = Dropped {
             queue: after.queue_drops.saturating_sub(before.queue_drops),
@@ -483,7 +485,7 @@ impl Instance for Datagrams {
         self.order(Some(load), now_ns() + duration_ns + duration_ns / 100);
         self.run(offered)?;
         let sent = self.shared.sent.load(Ordering::Relaxed);
-        let counted = self.control.ask(&Said::End { sent, quiet_ns: self.quiet_ns })?;
+        let counted = self.control.ask(&ControlMessage::End { sent, quiet_ns: self.quiet_ns })?;
         let good = counted.samples.first().map_or(0, |sample| sample.received);
         // What could not even be sent is no word on the relay.
         let flags = if sent < offered { Vec::new() } else { path::limits(&self.start, before)? };
@@ -514,7 +516,7 @@ impl Instance for Datagrams {
 
 /// So many nanoseconds over the datagrams that arrived, in seconds.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
-fn of_each(ns: u64, counted: &Counted) -> f64 {
+fn of_each(ns: u64, counted: &ReceiverCounts) -> f64 {
     let received: u64 = counted.samples.iter().map(|sample| sample.received).sum();
     ns as f64 / 1e9 / received.max(1) as f64
 }
@@ -530,7 +532,7 @@ struct Dropped {
 impl Dropped {
     /// The ledger of [`VALUES`], as shares of those sent: sent = received + dropped + unexplained.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn shares(&self, sent: u64, counted: &Counted) -> [f64; 5] {
+    fn shares(&self, sent: u64, counted: &ReceiverCounts) -> [f64; 5] {
         let received: u64 = counted.samples.iter().map(|sample| sample.received).sum();
         let known = [self.queue, self.path, self.backlog, self.socket];
         // Without a datagram all shares are 0.
@@ -560,13 +562,13 @@ fn values(arrived: &Arrived, k: u64, took_ns: u64, length: usize) -> [f64; 6] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrived, Counted, Dropped, values};
+    use super::{Arrived, Dropped, ReceiverCounts, values};
 
     #[test]
     fn the_ledger_balances() {
         let dropped = Dropped { queue: 10, path: 20, backlog: 5, socket: 40 };
         let samples = vec![Arrived { received: 60, ..Arrived::default() }; 2];
-        let counted = Counted { samples, ..Counted::default() };
+        let counted = ReceiverCounts { samples, ..ReceiverCounts::default() };
         let shares = dropped.shares(200, &counted);
         assert_eq!(shares, [0.05, 0.1, 0.025, 0.2, 0.025]);
     }

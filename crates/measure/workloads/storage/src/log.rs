@@ -30,7 +30,7 @@ pub struct Log;
 
 /// How a commit is made safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sync {
+enum CommitSync {
     Data,
     All,
     Open,
@@ -110,7 +110,7 @@ impl Workload for Log {
 struct Commits {
     /// None once the log has ended.
     file: Option<File>,
-    sync: Sync,
+    sync: CommitSync,
     /// Whether the file grows.
     appends: bool,
     record: Vec<u8>,
@@ -132,9 +132,9 @@ impl Commits {
         size: u64,
     ) -> io::Result<Self> {
         let sync = match start.text("sync") {
-            "fsync" => Sync::All,
-            "o_dsync" => Sync::Open,
-            _ => Sync::Data,
+            "fsync" => CommitSync::All,
+            "o_dsync" => CommitSync::Open,
+            _ => CommitSync::Data,
         };
         let appends = start.text("file") != "overwrite";
         let path = folder.path().join("log");
@@ -142,7 +142,7 @@ impl Commits {
         if !appends {
             lay_out(&path, size, &mut random)?;
         }
-        let flags = if sync == Sync::Open { libc::O_DSYNC } else { 0 };
+        let flags = if sync == CommitSync::Open { libc::O_DSYNC } else { 0 };
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -185,9 +185,9 @@ impl Commits {
             self.end += self.record.len() as u64;
         }
         match self.sync {
-            Sync::Data => Ok(fdatasync(file.as_fd())?),
-            Sync::All => Ok(fsync(file.as_fd())?),
-            Sync::Open => Ok(()),
+            CommitSync::Data => Ok(fdatasync(file.as_fd())?),
+            CommitSync::All => Ok(fsync(file.as_fd())?),
+            CommitSync::Open => Ok(()),
         }
     }
 }

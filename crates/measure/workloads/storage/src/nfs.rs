@@ -24,7 +24,7 @@ pub struct NfsMount {
 
 /// What was counted up to a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub struct NfsCounts {
     /// Requests of the operation that were answered.
     requests: u64,
     traffic: Traffic,
@@ -55,13 +55,13 @@ impl NfsMount {
     ///
     /// # Errors
     /// When the kernel does not tell (any more).
-    pub fn counts(&self) -> Result<Counts, Failure> {
+    pub fn counts(&self) -> Result<NfsCounts, Failure> {
         let mountstats = read(MOUNTSTATS)?;
         let traffic = traffic(&read(INTERFACES)?);
         let Some(requests) = requests(&mountstats, &self.path, self.operation) else {
             return Err(Failure(format!("{MOUNTSTATS} has no account of {}", self.path)));
         };
-        Ok(Counts { requests, traffic })
+        Ok(NfsCounts { requests, traffic })
     }
 }
 
@@ -69,7 +69,7 @@ fn read(path: &str) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::io(path, &error))
 }
 
-impl Counts {
+impl NfsCounts {
     /// For each of so many operations since `before`: requests, then bytes and packets of interfaces.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
@@ -143,7 +143,7 @@ fn traffic(interfaces: &str) -> Traffic {
 mod tests {
     use std::path::Path;
 
-    use super::{Counts, NfsMount, Traffic, mount_above, requests, traffic};
+    use super::{NfsCounts, NfsMount, Traffic, mount_above, requests, traffic};
     use crate::engine::Operation;
 
     /// Lines of what Linux 6.1 wrote of a mount and of its own server, captured in a guest.
@@ -187,8 +187,8 @@ mod tests {
                           \x20 eth0: 1000 10 0 0 0 0 0 0 200 2 0 0 0 0 0 0\n";
         let after = traffic(interfaces);
         assert_eq!(after, Traffic { bytes: 1900, packets: 19 });
-        let before = Counts { requests: 3, traffic: Traffic::default() };
-        let after = Counts { requests: 13, traffic: after };
+        let before = NfsCounts { requests: 3, traffic: Traffic::default() };
+        let after = NfsCounts { requests: 13, traffic: after };
         assert_eq!(after.per_operation(before, 10), [1.0, 190.0, 1.9]);
     }
 }

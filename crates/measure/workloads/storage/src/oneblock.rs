@@ -28,7 +28,7 @@ use crate::device;
 use crate::engine::{Operation, Pool};
 use crate::file::{Data, DirectRule, TestFile, direct_rule};
 use crate::method::DirectChoice;
-use crate::nfs::{Counts, NfsMount};
+use crate::nfs::{NfsCounts, NfsMount};
 
 /// Upper limit of the number of workers.
 const MOST: usize = 1024;
@@ -153,7 +153,7 @@ impl Workload for OneBlock {
             "read" => Operation::Read,
             _ => Operation::Write,
         };
-        let task = Task { operation, block, places, direct, seed: start.seed };
+        let task = BlockTask { operation, block, places, direct, seed: start.seed };
         let nfs = NfsMount::of(dir, operation);
         if nfs.is_none() {
             ready.without.extend(NAMES[..OF_NFS].iter().map(|&name| name.to_owned()));
@@ -230,7 +230,7 @@ const OF_NFS: usize = 3;
 
 /// How the workers work.
 #[derive(Debug, Clone)]
-struct Task {
+struct BlockTask {
     operation: Operation,
     block: usize,
     /// Blocks of a file, of which each operation takes one.
@@ -241,7 +241,7 @@ struct Task {
 
 /// What the workers share.
 #[derive(Debug, Default)]
-struct Shared {
+struct OneBlockState {
     /// Operations of the sample that were begun, and one more for each worker that found none left.
     begun: AtomicU64,
     /// Whether the workers only make room for the times of their operations.
@@ -252,8 +252,8 @@ struct Shared {
 struct Worker {
     file: File,
     pool: Pool,
-    task: Task,
-    shared: Arc<Shared>,
+    task: BlockTask,
+    shared: Arc<OneBlockState>,
     random: SplitMix64,
     /// Operations so far.
     count: u64,
@@ -264,7 +264,12 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(path: &Path, number: u64, task: Task, shared: Arc<Shared>) -> io::Result<Self> {
+    fn new(
+        path: &Path,
+        number: u64,
+        task: BlockTask,
+        shared: Arc<OneBlockState>,
+    ) -> io::Result<Self> {
         let mut pool = buffer(task.block)?;
         let mut random = SplitMix64::new(task.seed.wrapping_add(number));
         random.fill(pool.block(0));
@@ -331,7 +336,7 @@ impl Member for Worker {
 /// All workers, with what they share.
 struct Workers {
     team: Team<Worker>,
-    shared: Arc<Shared>,
+    shared: Arc<OneBlockState>,
     workers: usize,
     operation: Operation,
     direct: bool,
@@ -344,10 +349,10 @@ impl Workers {
     fn new(
         start: &Start,
         files: Vec<TestFile>,
-        task: Task,
+        task: BlockTask,
         nfs: Option<NfsMount>,
     ) -> Result<Self, StartError> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(OneBlockState::default());
         let files = Arc::new(files);
         let operation = task.operation;
         let direct = task.direct;
@@ -365,7 +370,7 @@ impl Workers {
     }
 
     /// What was counted on the NFS mount so far, where there is one.
-    fn nfs_counts(&self) -> Result<Option<Counts>, Failure> {
+    fn nfs_counts(&self) -> Result<Option<NfsCounts>, Failure> {
         self.nfs.as_ref().map(NfsMount::counts).transpose()
     }
 

@@ -65,7 +65,7 @@ fn new_folder(path: &Path) -> Result<OwnedFd, Failure> {
 }
 
 /// A file: its folder, name and size.
-struct Entry {
+struct SmallFile {
     folder: usize,
     name: CString,
     size: usize,
@@ -123,7 +123,7 @@ impl Many {
     }
 
     /// The files, in the order in which they are created: a folder after the other.
-    fn entries(&self, random: bool) -> Vec<Entry> {
+    fn entries(&self, random: bool) -> Vec<SmallFile> {
         let ManySettings { files, folders, smallest, largest, seed, .. } = self.settings;
         let mut sizes = SplitMix64::new(seed.wrapping_add(u64::from(random)));
         // The second names are for `storage.files`, which renames and links.
@@ -131,7 +131,7 @@ impl Many {
         let range = (largest - smallest) as u64 + 1;
         let mut entries = Vec::with_capacity(files);
         for (number, name) in names.into_iter().enumerate() {
-            entries.push(Entry {
+            entries.push(SmallFile {
                 folder: number * folders / files,
                 name,
                 size: smallest + usize::try_from(sizes.below(range)).unwrap_or(0),
@@ -157,11 +157,11 @@ impl Many {
 
     fn create(
         &self,
-        entries: &[Entry],
+        entries: &[SmallFile],
         target: Option<&CString>,
         longest: &mut Longest,
     ) -> Result<(), Failure> {
-        for Entry { folder, name, size } in entries {
+        for SmallFile { folder, name, size } in entries {
             let dir = self.folders[*folder].as_fd();
             let made = match (target, self.settings.links) {
                 (Some(target), Links::Hard) => {
@@ -223,11 +223,11 @@ impl Many {
 
     fn each(
         &self,
-        entries: &[Entry],
+        entries: &[SmallFile],
         longest: &mut Longest,
         mut work: impl FnMut(BorrowedFd<'_>, &CStr) -> Result<(), Errno>,
     ) -> Result<(), Failure> {
-        for Entry { folder, name, .. } in entries {
+        for SmallFile { folder, name, .. } in entries {
             let dir = self.folders[*folder].as_fd();
             self.done(work(dir, name))?;
             longest.ended();
@@ -235,7 +235,7 @@ impl Many {
         Ok(())
     }
 
-    fn delete(&self, entries: &[Entry], longest: &mut Longest) -> Result<(), Failure> {
+    fn delete(&self, entries: &[SmallFile], longest: &mut Longest) -> Result<(), Failure> {
         self.each(entries, longest, |dir, name| self.remove(dir, name))?;
         sync();
         Ok(())

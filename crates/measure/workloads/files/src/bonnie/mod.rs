@@ -132,6 +132,7 @@ impl Workload for Bonnie {
         }
         // The folder is made before the user changes: the target directory may be root's.
         let folder = Folder::create(dir, "bonnie")?;
+        // Each seeker opens the file, and each folder of small files stays open.
         limits::raise_open_files();
         user::become_user(start.text(parameter::USER), folder.path())?;
         let (names, without) = names(&one, &many);
@@ -181,6 +182,7 @@ fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64,
         let why = "how much memory there is can't be told, and twice as much is the size";
         return Err(StartError::unsupported(why, "-p size=8GiB"));
     }
+    // A file of the size of the memory would be read from the page cache in large part.
     let wanted = memory.saturating_mul(MEMORIES);
     let room = filesystem.free_bytes / 5 * 4;
     if wanted > room {

@@ -251,7 +251,7 @@ struct Seeker {
 }
 
 /// What a seeker leaves.
-struct Sought {
+struct SeekerResult {
     begun_ns: u64,
     ended_ns: u64,
     longest_ns: u64,
@@ -259,7 +259,7 @@ struct Sought {
 }
 
 impl Seeker {
-    fn run(mut self) -> io::Result<Sought> {
+    fn run(mut self) -> io::Result<SeekerResult> {
         let begun_ns = now_ns();
         let mut longest = Longest::begin();
         let mut seeks = 0;
@@ -274,7 +274,7 @@ impl Seeker {
         }
         // As every phase ends.
         self.file.sync_all()?;
-        Ok(Sought { begun_ns, ended_ns: now_ns(), longest_ns: longest.ns(), seeks })
+        Ok(SeekerResult { begun_ns, ended_ns: now_ns(), longest_ns: longest.ns(), seeks })
     }
 
     fn seek(&mut self, changes: bool) -> io::Result<()> {

@@ -20,7 +20,7 @@ use plumb_workload_kit::folder::{Folder, sync_filesystem};
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Team};
 
-use self::worker::{Operation, Sync, Task, Worker};
+use self::worker::{FileSync, FileTask, Operation, Worker};
 
 mod worker;
 
@@ -132,29 +132,29 @@ impl Workload for Files {
 }
 
 /// What is to be done to each file.
-fn task(start: &Start) -> Result<Task, StartError> {
+fn task(start: &Start) -> Result<FileTask, StartError> {
     let operation = Operation::of_word(start.text("operation"));
     let sync = match start.text("sync") {
-        "fsync" => Sync::File,
-        "fsync+folder" => Sync::Folder,
-        _ => Sync::None,
+        "fsync" => FileSync::File,
+        "fsync+folder" => FileSync::Folder,
+        _ => FileSync::None,
     };
     let is_change = !COLD.contains(&operation);
     let word = operation.word();
     match sync {
-        Sync::None => {}
+        FileSync::None => {}
         _ if !is_change => {
             let why = format!("{word} changes nothing to sync");
             return Err(StartError::unsupported(why, "sync=none"));
         }
-        Sync::File if operation != Operation::Create => {
+        FileSync::File if operation != Operation::Create => {
             let why = format!("{word} changes a folder and no file");
             return Err(StartError::unsupported(why, "sync=fsync+folder syncs the folder"));
         }
         _ => {}
     }
     let files = start.size("files");
-    Ok(Task { operation, sync, files, contents: Arc::new([]), seed: start.seed })
+    Ok(FileTask { operation, sync, files, contents: Arc::new([]), seed: start.seed })
 }
 
 /// Incompressible bytes for a file.
@@ -164,7 +164,7 @@ fn contents(start: &Start) -> Vec<u8> {
     contents
 }
 
-fn check_count(task: &Task, threads: usize) -> Result<(), StartError> {
+fn check_count(task: &FileTask, threads: usize) -> Result<(), StartError> {
     if task.files == 0 || task.files.saturating_mul(threads) > MOST {
         return Err(StartError::Failed(format!(
             "`files` is {} for each of {threads} threads; it must be 1 to {MOST} in total",
@@ -206,7 +206,7 @@ struct Passes {
 }
 
 impl Passes {
-    fn new(start: &Start, task: Task, threads: usize, cold: bool) -> Result<Self, StartError> {
+    fn new(start: &Start, task: FileTask, threads: usize, cold: bool) -> Result<Self, StartError> {
         let operation = task.operation;
         let files = task.files as u64;
         let folder = Folder::create(Path::new(&start.dir), "files")?;

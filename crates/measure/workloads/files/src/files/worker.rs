@@ -64,7 +64,7 @@ impl Operation {
 
 /// What is synced with each file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sync {
+pub enum FileSync {
     /// Changes reach the device when the kernel writes them.
     None,
     /// Each file is synced after it was written.
@@ -75,11 +75,11 @@ pub enum Sync {
 
 /// What every worker does.
 #[derive(Debug, Clone)]
-pub struct Task {
+pub struct FileTask {
     /// What is done to each file.
     pub operation: Operation,
     /// What is synced with each file.
-    pub sync: Sync,
+    pub sync: FileSync,
     /// Number of files of each worker.
     pub files: usize,
     /// Bytes that each file has.
@@ -95,7 +95,7 @@ pub struct Worker {
     names: Vec<CString>,
     /// The second name of each.
     others: Vec<CString>,
-    task: Task,
+    task: FileTask,
     /// Whether the next run undoes what was done.
     undo: Arc<AtomicBool>,
     /// Files done in the last pass.
@@ -122,7 +122,7 @@ impl Worker {
         number: usize,
         private: bool,
         random: bool,
-        task: Task,
+        task: FileTask,
         undo: Arc<AtomicBool>,
     ) -> Result<Self, StartError> {
         let path = if private { root.join(number.to_string()) } else { root.to_owned() };
@@ -153,7 +153,9 @@ impl Worker {
     fn create_all(&self, count: usize) -> Result<(), Failure> {
         let dir = self.folder.as_fd();
         let contents = &self.task.contents;
-        self.each(count, &self.names, "creating", |name| create(dir, name, contents, Sync::None))
+        self.each(count, &self.names, "creating", |name| {
+            create(dir, name, contents, FileSync::None)
+        })
     }
 
     /// Does something to the first files, untimed.
@@ -302,14 +304,19 @@ impl Member for Worker {
 }
 
 /// A new file with these bytes, closed.
-fn create(dir: BorrowedFd<'_>, name: &CString, contents: &[u8], sync: Sync) -> Result<(), Errno> {
+fn create(
+    dir: BorrowedFd<'_>,
+    name: &CString,
+    contents: &[u8],
+    sync: FileSync,
+) -> Result<(), Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?;
     let mut left = contents;
     while !left.is_empty() {
         left = &left[write(&file, left)?..];
     }
-    if sync != Sync::None {
+    if sync != FileSync::None {
         fsync(&file)?;
     }
     drop(file);
@@ -317,8 +324,8 @@ fn create(dir: BorrowedFd<'_>, name: &CString, contents: &[u8], sync: Sync) -> R
 }
 
 /// Syncs the folder, where that is asked for.
-fn synced(dir: BorrowedFd<'_>, sync: Sync) -> Result<(), Errno> {
-    if sync == Sync::Folder { fsync(dir) } else { Ok(()) }
+fn synced(dir: BorrowedFd<'_>, sync: FileSync) -> Result<(), Errno> {
+    if sync == FileSync::Folder { fsync(dir) } else { Ok(()) }
 }
 
 fn failed(error: &Errno) -> Failure {
