@@ -124,7 +124,7 @@ pub struct PassLine<'a> {
     pub file_size: u64,
     /// Bytes of a block.
     pub chunk: u64,
-    /// Random reads.
+    /// Random reads, over all threads.
     pub seeks: u64,
     /// Threads that seek.
     pub seekers: u64,
@@ -197,6 +197,7 @@ fn unless_default(value: u64, default: u64) -> String {
 
 /// A size as bonnie++ writes it: `2G`, `256M`, `8k`, or bytes.
 fn size_text(bytes: u64) -> String {
+    // The largest unit that leaves a whole number: a rounded size would be another test.
     let units = [(1 << 30, "G"), (1 << 20, "M"), (1 << 10, "k")];
     let unit = units.iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
     unit.map_or_else(|| bytes.to_string(), |(unit, word)| format!("{}{word}", bytes / unit))

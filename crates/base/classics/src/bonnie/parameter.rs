@@ -25,15 +25,15 @@ pub const SYNC: &str = "sync";
 /// The user that does the work if plumb is root (`-u`).
 pub const USER: &str = "user";
 
-/// Bytes of a block.
+/// Bytes of a block, both of 2.00a and of plumb.
 pub const DEFAULT_CHUNK: u64 = 8192;
 /// Bytes that 2.00a moves one by one.
 pub const DEFAULT_BYTE_SIZE: u64 = 3 << 20;
-/// Random reads.
+/// Random reads, over all threads.
 pub const DEFAULT_SEEKS: u64 = 8192;
 /// Threads that seek.
 pub const DEFAULT_SEEKERS: u64 = 5;
-/// Small files.
+/// Small files that are created.
 pub const DEFAULT_FILES: u64 = 16 * FILES_UNIT;
 /// Folders of the small files.
 pub const DEFAULT_FOLDERS: u64 = 1;
@@ -54,6 +54,7 @@ pub enum Links {
 
 impl Links {
     /// All values, the default first.
+    // The order is that of the help text.
     pub const ALL: [Self; 3] = [Self::None, Self::Hard, Self::Symbolic];
 
     /// The word that users type for [`LINKS`].

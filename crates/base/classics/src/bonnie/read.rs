@@ -76,6 +76,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
             Some(_) => (fields[2], fields[1]),
             None => (fields[0], "1.03"),
         };
+        // Lines of several machines or versions may stand in one file, and are never one series.
         let key = (name.to_owned(), version.to_owned());
         let import = machines.entry(key).or_insert_with(|| empty_import(name, version));
         read_line(import, &Line { layout, fields })?;
@@ -107,6 +108,7 @@ fn read_line(import: &mut Import, line: &Line) -> Result<(), Error> {
     for index in 0..PHASES.len() {
         printed.push(line.phase(index)?);
     }
+    // What plumb measures as one workload is imported as one: phases of a pass are not independent tests.
     if let Some(series) = whole_pass(line, &printed) {
         add_series(import, series);
         return Ok(());

@@ -22,14 +22,14 @@ pub enum Address {
     Tcp {
         /// Host and port.
         host: String,
-        /// The disk.
+        /// The name of the disk that the server exports.
         name: String,
     },
     /// On this machine.
     Unix {
-        /// The socket.
+        /// The path of the Unix socket.
         path: PathBuf,
-        /// The disk.
+        /// The name of the disk that the server exports.
         name: String,
     },
 }
@@ -167,7 +167,7 @@ impl Stream {
         }
     }
 
-    /// Ends it.
+    /// Ends both directions of the connection.
     pub fn shutdown(&self) {
         match self {
             Self::Tcp(stream) => stream.shutdown(Shutdown::Both).ok(),

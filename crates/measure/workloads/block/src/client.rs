@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read, Write};
 use plumb_protocol::{Failure, StartError, now_ns};
 
 use crate::address::{Address, Stream};
-use crate::nbd::{Greeted, Kind, REQUEST_BYTES, Request, greet, read_reply};
+use crate::nbd::{Greeted, REQUEST_BYTES, Request, RequestKind, greet, read_reply};
 
 /// Bytes that are read from the socket at once.
 const BUFFER: usize = 256 << 10;
@@ -35,7 +35,7 @@ struct Slot {
 /// A request that was answered.
 #[derive(Debug, Clone, Copy)]
 pub struct Answered {
-    /// The request.
+    /// The request that was answered.
     pub request: Request,
     /// From just before it was sent until its answer was there, in nanoseconds.
     pub took_ns: u64,
@@ -53,7 +53,7 @@ impl Client {
             greet(&mut to, address.name()).map_err(|error| address.disagreed(&error))?;
         to.wait_for_ever().map_err(refused)?;
         let from = BufReader::with_capacity(BUFFER, to.try_clone().map_err(refused)?);
-        let request = Request { kind: Kind::Flush, cookie: 0, offset: 0, length: 0 };
+        let request = Request { kind: RequestKind::Flush, cookie: 0, offset: 0, length: 0 };
         let slots = vec![Slot { request, sent_ns: 0 }; depth];
         let free = (0..depth).collect();
         let out = vec![0; REQUEST_BYTES + block];
@@ -100,7 +100,7 @@ impl Client {
     ///
     /// # Errors
     /// When the server is gone.
-    pub fn send(&mut self, kind: Kind, offset: u64, length: usize) -> Result<(), Failure> {
+    pub fn send(&mut self, kind: RequestKind, offset: u64, length: usize) -> Result<(), Failure> {
         let slot = self.free.pop().ok_or_else(|| Failure("too many requests under way".into()))?;
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let request = Request { kind, cookie: slot as u64, offset, length };
@@ -117,10 +117,11 @@ impl Client {
     pub fn receive(&mut self) -> Result<Answered, Failure> {
         let failed = |error: io::Error| Failure::io("an answer of the NBD server", &error);
         let (error, cookie) = read_reply(&mut self.from).map_err(failed)?;
-        let slot = usize::try_from(cookie).ok().filter(|slot| *slot < self.slots.len());
-        let slot = slot.filter(|slot| !self.free.contains(slot));
-        let slot =
-            slot.ok_or_else(|| Failure("the NBD server answers what nobody asked".into()))?;
+        // A cookie that is no slot under way comes from a server that answers twice, or at random.
+        let slot = usize::try_from(cookie)
+            .ok()
+            .filter(|slot| *slot < self.slots.len() && !self.free.contains(slot))
+            .ok_or_else(|| Failure("the NBD server answers what nobody asked".into()))?;
         let Slot { request, sent_ns } = self.slots[slot];
         if error != 0 {
             let Request { kind, offset, length, .. } = request;
@@ -136,7 +137,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        let bye = Request { kind: Kind::Disconnect, cookie: 0, offset: 0, length: 0 };
+        let bye = Request { kind: RequestKind::Disconnect, cookie: 0, offset: 0, length: 0 };
         self.to.write_all(&bye.bytes()).ok();
         self.to.shutdown();
     }

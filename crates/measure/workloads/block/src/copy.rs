@@ -17,9 +17,9 @@ use rustix::fs::{Advice, fadvise};
 use crate::address::Address;
 use crate::client::Client;
 use crate::disk::{Disk, prepare_process, unmount, write_through};
-use crate::nbd::Kind;
+use crate::nbd::RequestKind;
 use crate::report::{device_metrics, device_terms, lacking, of_device, of_device_names};
-use crate::server::{Counts, Server};
+use crate::server::{RequestCounts, Server};
 use crate::settings::{self, Access, DEVICE_DEPTH, TunnelKind, check_memory, fresh_path};
 
 /// Bytes of one write of the stream.
@@ -92,7 +92,7 @@ impl Workload for Copy {
 
 /// Where bytes go.
 trait Target {
-    /// Its server.
+    /// The server that holds the disk.
     fn server(&self) -> &Server;
 
     /// Copies them, until they have reached the disk.
@@ -187,25 +187,25 @@ impl Target for RawDisk {
                 self.client.receive()?;
             }
             self.client.payload()[..block.len()].copy_from_slice(block);
-            self.client.send(Kind::Write, offset, block.len())?;
+            self.client.send(RequestKind::Write, offset, block.len())?;
             offset += block.len() as u64;
         }
         while self.client.under_way() > 0 {
             self.client.receive()?;
         }
-        self.client.send(Kind::Flush, 0, 0)?;
+        self.client.send(RequestKind::Flush, 0, 0)?;
         self.client.receive().map(|_| ())
     }
 
     fn put_back(&mut self, data: &[u8]) -> Result<(), Failure> {
         for (number, block) in data.chunks(BLOCK).enumerate() {
             let offset = (number * BLOCK) as u64;
-            self.client.send(Kind::Read, offset, block.len())?;
+            self.client.send(RequestKind::Read, offset, block.len())?;
             self.client.receive()?;
             if self.client.data()[..block.len()] != *block {
                 return Err(Failure(format!("the remote disk holds other bytes at {offset}")));
             }
-            self.client.send(Kind::WriteZeroes, offset, block.len())?;
+            self.client.send(RequestKind::WriteZeroes, offset, block.len())?;
             self.client.receive()?;
         }
         Ok(())
@@ -220,7 +220,7 @@ struct Copying {
 
 impl Copying {
     /// One copy: when it began, what it took, and the values.
-    fn once(&mut self) -> Result<(u64, u64, Counts), Failure> {
+    fn once(&mut self) -> Result<(u64, u64, RequestCounts), Failure> {
         self.target.server().link(true);
         let before = self.target.server().counts();
         let begun = now_ns();

@@ -106,7 +106,7 @@ impl Disk {
         Ok(())
     }
 
-    /// The device.
+    /// The device file under which the kernel has the disk.
     pub fn node(&self) -> &Path {
         &self.node
     }

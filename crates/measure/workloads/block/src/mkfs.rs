@@ -62,7 +62,8 @@ impl Workload for Mkfs {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let mut ready = Ready::default();
-        let access = settings::access(start, start.text("zeroes") == "told", &mut ready)?;
+        let zeroes = Zeroes::read(start);
+        let access = settings::access(start, zeroes == Zeroes::WithoutData, &mut ready)?;
         let size = within(start, "size", SIZES.0, SIZES.1)?;
         // A filesystem writes a small part of its disk.
         check_memory(start, size as u64 / 2)?;
@@ -71,8 +72,29 @@ impl Workload for Mkfs {
         ready.without.push(lacking(access.tunnel).into());
         let lazy = u8::from(start.text("mode") == "lazy");
         let options = format!("nodiscard,lazy_itable_init={lazy},lazy_journal_init={lazy}");
-        let instance = Filesystem { start: start.clone(), size, access, options };
+        let instance = Filesystem { start: start.clone(), size, access, zeroes, options };
         Ok(Started { instance: Box::new(instance), ready })
+    }
+}
+
+/// How zeroes reach the disk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Zeroes {
+    /// As data, in large requests.
+    Written,
+    /// As data of 4 KiB, each after the other.
+    Small,
+    /// Without data, as are trims.
+    WithoutData,
+}
+
+impl Zeroes {
+    fn read(start: &Start) -> Self {
+        match start.text("zeroes") {
+            "written" => Self::Written,
+            "told" => Self::WithoutData,
+            _ => Self::Small,
+        }
     }
 }
 
@@ -80,6 +102,7 @@ struct Filesystem {
     start: Start,
     size: usize,
     access: Access,
+    zeroes: Zeroes,
     options: String,
 }
 
@@ -89,7 +112,7 @@ impl Filesystem {
         let disk = Disk::start(&self.start, self.size, self.access)?;
         let mut mkfs = tool("mkfs.ext4");
         mkfs.args(["-q", "-F", "-E", &self.options]).arg(disk.node());
-        if self.start.text("zeroes") == "written" {
+        if self.zeroes == Zeroes::Written {
             // Else the kernel is asked for them, and nbdfuse writes them for it, 4 KiB at a time.
             mkfs.env("UNIX_IO_NOZEROOUT", "1");
         }
@@ -97,9 +120,11 @@ impl Filesystem {
         let before = disk.server.counts();
         let begun = now_ns();
         run(&mut mkfs, &[])?;
+        // Writes that are still in the page cache belong to the time, too.
         disk.sync()?;
         let took = now_ns() - begun;
         let counts = disk.server.counts().since(&before);
+        // mkfs may end well without a write that arrived: the superblock of ext4 has a magic number.
         let magic = disk.into_server(|disk| disk[MAGIC.0..MAGIC.0 + 2] == MAGIC.1);
         if !magic {
             return Err(Failure("the remote disk holds no ext4 afterwards".into()));

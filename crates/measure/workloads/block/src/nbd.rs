@@ -12,7 +12,7 @@ const REPLY: u32 = 0x6744_6698;
 /// Flags of the handshake: it is the fixed one; no zeroes after the answer to EXPORT_NAME.
 const FIXED_NEWSTYLE: u16 = 1;
 const NO_ZEROES: u16 = 2;
-/// Options.
+/// Options of the handshake, by the numbers of the NBD protocol.
 const EXPORT_NAME: u32 = 1;
 const ABORT: u32 = 2;
 const INFO: u32 = 6;
@@ -43,12 +43,12 @@ pub const INVALID: u32 = 22;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Data.
+pub enum RequestKind {
+    /// Bytes of the disk are wanted.
     Read,
     /// Data are kept.
     Write,
-    /// The end.
+    /// The client ends the connection; no reply follows.
     Disconnect,
     /// What was written has reached the disk.
     Flush,
@@ -58,13 +58,13 @@ pub enum Kind {
     WriteZeroes,
 }
 
-impl Kind {
+impl RequestKind {
     /// All that can be counted, in the order of their numbers; 2 is the end.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::Write, Self::Disconnect, Self::Flush, Self::Trim, Self::WriteZeroes];
     const NUMBERS: [u16; 6] = [0, 1, 2, 3, 4, 6];
 
-    /// Its place in [`Kind::ALL`].
+    /// Its place in [`RequestKind::ALL`].
     pub fn index(self) -> usize {
         Self::ALL.iter().position(|kind| *kind == self).unwrap_or(0)
     }
@@ -73,11 +73,11 @@ impl Kind {
 /// A request without its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// What for.
-    pub kind: Kind,
+    /// What is to be done.
+    pub kind: RequestKind,
     /// Tells its reply from others.
     pub cookie: u64,
-    /// Where.
+    /// The first byte of the disk that it is about.
     pub offset: u64,
     /// How many bytes.
     pub length: u32,
@@ -88,7 +88,7 @@ impl Request {
     pub fn bytes(&self) -> [u8; REQUEST_BYTES] {
         let mut bytes = [0; REQUEST_BYTES];
         bytes[..4].copy_from_slice(&REQUEST.to_be_bytes());
-        bytes[6..8].copy_from_slice(&Kind::NUMBERS[self.kind.index()].to_be_bytes());
+        bytes[6..8].copy_from_slice(&RequestKind::NUMBERS[self.kind.index()].to_be_bytes());
         bytes[8..16].copy_from_slice(&self.cookie.to_be_bytes());
         bytes[16..24].copy_from_slice(&self.offset.to_be_bytes());
         bytes[24..].copy_from_slice(&self.length.to_be_bytes());
@@ -103,10 +103,10 @@ impl Request {
         let mut bytes = [0; REQUEST_BYTES];
         from.read_exact(&mut bytes)?;
         let number = u16::from_be_bytes([bytes[6], bytes[7]]);
-        let place = Kind::NUMBERS.iter().position(|known| *known == number);
+        let place = RequestKind::NUMBERS.iter().position(|known| *known == number);
         match place {
             Some(place) if u32_at(&bytes, 0) == REQUEST => Ok(Self {
-                kind: Kind::ALL[place],
+                kind: RequestKind::ALL[place],
                 cookie: u64_at(&bytes, 8),
                 offset: u64_at(&bytes, 16),
                 length: u32_at(&bytes, 24),
@@ -117,12 +117,12 @@ impl Request {
 
     /// Bytes of data that follow it.
     pub fn payload(&self) -> usize {
-        if self.kind == Kind::Write { self.length as usize } else { 0 }
+        if self.kind == RequestKind::Write { self.length as usize } else { 0 }
     }
 
     /// Bytes of data that follow its reply.
     pub fn answer(&self) -> usize {
-        if self.kind == Kind::Read { self.length as usize } else { 0 }
+        if self.kind == RequestKind::Read { self.length as usize } else { 0 }
     }
 }
 
@@ -212,7 +212,7 @@ fn option_reply(stream: &mut impl Write, option: u32, kind: u32, data: &[u8]) ->
 /// What a server says of its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Greeted {
-    /// Its bytes.
+    /// The size of the disk, in bytes.
     pub size: u64,
     /// Whether it takes flushes; else none may be sent.
     pub takes_flushes: bool,
@@ -287,7 +287,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::thread;
 
-    use super::{Greeted, Kind, Request, greet, read_reply, reply, welcome};
+    use super::{Greeted, Request, RequestKind, greet, read_reply, reply, welcome};
 
     #[test]
     fn a_server_tells_a_client_how_large_the_disk_is() {
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn requests_and_replies_are_read_as_written() {
-        for kind in Kind::ALL {
+        for kind in RequestKind::ALL {
             let request = Request { kind, cookie: 7 << 40, offset: 1 << 33, length: 4096 };
             assert_eq!(Request::read(&mut request.bytes().as_slice()).unwrap(), request);
         }

@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub struct Message<H> {
     /// What is known of it.
     pub head: H,
-    /// Its data.
+    /// The bytes of the message.
     pub data: Vec<u8>,
     /// When its last byte was read, or when it is due, in nanoseconds.
     pub at_ns: u64,

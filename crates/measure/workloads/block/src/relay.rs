@@ -25,7 +25,7 @@ const SHORTEST: usize = 1448;
 /// What one direction carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
-    /// Bytes.
+    /// Bytes that were passed on.
     pub bytes: u64,
     /// Packets that these bytes fill.
     pub packets: u64,
@@ -34,7 +34,7 @@ pub struct Carried {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct RelayState {
     /// Whether the link is there; without it all is passed on at once.
     linked: AtomicBool,
     ended: AtomicBool,
@@ -46,7 +46,7 @@ struct Shared {
 #[derive(Debug)]
 pub struct Relay {
     port: u16,
-    shared: Arc<Shared>,
+    shared: Arc<RelayState>,
     passing: Option<JoinHandle<()>>,
 }
 
@@ -58,7 +58,7 @@ impl Relay {
     pub fn start(to: u16, link: Link, seed: u64) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let port = listener.local_addr()?.port();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(RelayState::default());
         let theirs = Arc::clone(&shared);
         let passing = thread::Builder::new().spawn(move || {
             // Who leaves in the middle shows at the client.
@@ -95,7 +95,7 @@ impl Drop for Relay {
     }
 }
 
-impl Shared {
+impl RelayState {
     fn end(&self) {
         for socket in lock(&self.sockets).drain(..) {
             socket.shutdown(Shutdown::Both).ok();

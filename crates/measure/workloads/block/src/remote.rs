@@ -11,12 +11,12 @@ use plumb_workload_kit::declare::{
 
 use crate::address::Address;
 use crate::client::Client;
-use crate::nbd::Kind;
+use crate::nbd::RequestKind;
 use crate::report::{all_of_link, lacking, link_metrics, link_terms, of_link, of_link_names};
-use crate::server::{Counts, Server};
+use crate::server::{RequestCounts, Server};
 use crate::settings::{self, Access, DEEPEST, Link, TunnelKind, check_memory};
 
-/// Largest request.
+/// Upper limit of the size of a request, in bytes.
 const LARGEST: usize = 1 << 20;
 /// Blocks are whole sectors.
 const SECTOR: usize = 512;
@@ -67,17 +67,17 @@ impl Workload for Remote {
             return Err(StartError::Failed(why));
         }
         let kind = match start.text("operation") {
-            "write" => Kind::Write,
-            "flush" => Kind::Flush,
-            "trim" => Kind::Trim,
-            _ => Kind::Read,
+            "write" => RequestKind::Write,
+            "flush" => RequestKind::Flush,
+            "trim" => RequestKind::Trim,
+            _ => RequestKind::Read,
         };
         let mut ready = Ready::default();
         let link = Link::read(start, &mut ready)?;
         let tunnel = TunnelKind::read(start);
         let (server, address) = server_of(start, link, tunnel, kind)?;
         let client = Client::connect(&address, depth, block)?;
-        if kind == Kind::Flush && !client.takes_flushes() {
+        if kind == RequestKind::Flush && !client.takes_flushes() {
             return Err(StartError::unsupported("this server takes no flushes", "operation=read"));
         }
         let blocks = client.size() / block as u64;
@@ -85,7 +85,7 @@ impl Workload for Remote {
             let why = format!("the disk has {} bytes, less than a block", client.size());
             return Err(StartError::unsupported(why, "a smaller block"));
         }
-        let moves_data = matches!(kind, Kind::Read | Kind::Write);
+        let moves_data = matches!(kind, RequestKind::Read | RequestKind::Write);
         ready.work = work(&[("rate", 1), ("throughput", block as u64)]);
         if !moves_data {
             ready.without.push("throughput".into());
@@ -110,7 +110,7 @@ impl Workload for Remote {
             random: SplitMix64::new(start.seed),
             next: 0,
             last_written: None,
-            before: Counts::default(),
+            before: RequestCounts::default(),
             latency: [Distribution::of("latency")],
             values: [0.0; 8],
             tunnel,
@@ -125,11 +125,11 @@ fn server_of(
     start: &Start,
     link: Link,
     tunnel: TunnelKind,
-    kind: Kind,
+    kind: RequestKind,
 ) -> Result<(Option<Server>, Address), StartError> {
     let named = start.text("address");
     if named != "own" {
-        if matches!(kind, Kind::Write | Kind::Trim) {
+        if matches!(kind, RequestKind::Write | RequestKind::Trim) {
             let why = "writing would destroy what lies on the disk of somebody else's server";
             return Err(StartError::unsupported(why, "operation=read, or leave `address` out"));
         }
@@ -156,7 +156,7 @@ fn server_of(
 struct Requests {
     client: Client,
     server: Option<Server>,
-    kind: Kind,
+    kind: RequestKind,
     block: usize,
     blocks: u64,
     depth: usize,
@@ -165,7 +165,7 @@ struct Requests {
     next: u64,
     last_written: Option<u64>,
     /// What the server had counted before the sample.
-    before: Counts,
+    before: RequestCounts,
     latency: [Distribution; 1],
     values: [f64; 8],
     tunnel: TunnelKind,
@@ -177,10 +177,10 @@ impl Requests {
         self.next = (self.next + 1) % self.blocks;
         let offset = place * self.block as u64;
         let (offset, length) = match self.kind {
-            Kind::Flush => (0, 0),
+            RequestKind::Flush => (0, 0),
             _ => (offset, self.block),
         };
-        if self.kind == Kind::Write {
+        if self.kind == RequestKind::Write {
             self.client.payload()[..8].copy_from_slice(&offset.to_le_bytes());
             self.last_written = Some(offset);
         }
@@ -191,7 +191,7 @@ impl Requests {
     fn receive(&mut self) -> Result<u64, Failure> {
         let answered = self.client.receive()?;
         let offset = answered.request.offset;
-        if self.kind == Kind::Read && self.server.is_some() {
+        if self.kind == RequestKind::Read && self.server.is_some() {
             self.check_stamp(offset)?;
         }
         Ok(answered.took_ns)
@@ -221,7 +221,7 @@ impl Requests {
         Ok(())
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> RequestCounts {
         self.server.as_ref().map(Server::counts).unwrap_or_default()
     }
 }
@@ -260,7 +260,7 @@ impl Instance for Requests {
     /// What was written last is what lies there.
     fn verify(&mut self) -> Result<(), Failure> {
         let Some(offset) = self.last_written else { return Ok(()) };
-        self.client.send(Kind::Read, offset, self.block)?;
+        self.client.send(RequestKind::Read, offset, self.block)?;
         self.client.receive()?;
         let is_there = self.client.data() == self.client.sent();
         is_there.then_some(()).ok_or_else(|| other_bytes(offset))

@@ -1,10 +1,10 @@
 //! What the server and the link tell of a stretch of time, as values of a sample.
 
 use plumb_model::{Better, LinkDirection, LinkTerms, Metric};
-use plumb_workload_kit::declare::{headline, reported};
+use plumb_workload_kit::declare::{headline, neutral, reported};
 
-use crate::nbd::Kind;
-use crate::server::Counts;
+use crate::nbd::RequestKind;
+use crate::server::RequestCounts;
 use crate::settings::TunnelKind;
 
 /// Names of what [`of_link`] gives, in its order, without a tunnel and with one.
@@ -51,25 +51,24 @@ const OF_REQUESTS: [&str; 4] = ["reads", "writes", "flushes", "discards"];
 
 /// The metrics of a link.
 pub fn link_metrics() -> Vec<Metric> {
-    let value = |name, unit, summary| reported(name, unit, Better::Neither, summary);
     vec![
-        value("up_bytes", "B", "bytes from client to server, heads included, an iteration"),
-        value("down_bytes", "B", "bytes from server to client, an iteration"),
-        value(
+        neutral("up_bytes", "B", "bytes from client to server, heads included, an iteration"),
+        neutral("down_bytes", "B", "bytes from server to client, an iteration"),
+        neutral(
             "up_packets",
             "packets",
             "packets of 1,448 bytes that these bytes fill, an iteration",
         ),
-        value("down_packets", "packets", "the same from the server"),
-        value(
+        neutral("down_packets", "packets", "the same from the server"),
+        neutral(
             "up_busy",
             "",
             "share of the time in which the link was sending to the server: 1 says that its bandwidth binds",
         ),
-        value("down_busy", "", "the same from the server"),
-        value("server_cpu", "s", "CPU time of the server, an iteration"),
-        value(UNDER_WAY, "requests", "requests under way in the mean, as the link saw them"),
-        value(SSH_CPU, "s", "CPU time of both ends of ssh, an iteration; with a tunnel"),
+        neutral("down_busy", "", "the same from the server"),
+        neutral("server_cpu", "s", "CPU time of the server, an iteration"),
+        neutral(UNDER_WAY, "requests", "requests under way in the mean, as the link saw them"),
+        neutral(SSH_CPU, "s", "CPU time of both ends of ssh, an iteration; with a tunnel"),
     ]
 }
 
@@ -107,14 +106,14 @@ const fn after_requests(of_link: [&'static str; 8]) -> [&'static str; 12] {
 
 /// The metrics of a remote disk that is a device; what says whether the bandwidth binds has a row.
 pub fn device_metrics() -> Vec<Metric> {
-    let of_link = link_metrics().into_iter();
-    let of_link =
-        of_link.map(|metric| if metric.name == BINDS { headline(metric) } else { metric });
+    let of_link = link_metrics()
+        .into_iter()
+        .map(|metric| if metric.name == BINDS { headline(metric) } else { metric });
     request_metrics().into_iter().chain(of_link).collect()
 }
 
 /// What arrived at the server and what the link did, in so much time.
-pub fn of_device(counts: &Counts, elapsed_ns: u64) -> [f64; 12] {
+pub fn of_device(counts: &RequestCounts, elapsed_ns: u64) -> [f64; 12] {
     let mut values = [0.0; 12];
     values[..4].copy_from_slice(&of_requests(counts));
     values[4..].copy_from_slice(&of_link(counts, elapsed_ns, 1));
@@ -134,7 +133,7 @@ fn request_metrics() -> Vec<Metric> {
 
 /// What the link did in so much time, for so many iterations.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
-pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 8] {
+pub fn of_link(counts: &RequestCounts, elapsed_ns: u64, iterations: u64) -> [f64; 8] {
     let elapsed = elapsed_ns.max(1) as f64;
     let iterations = iterations.max(1) as f64;
     [
@@ -152,8 +151,13 @@ pub fn of_link(counts: &Counts, elapsed_ns: u64, iterations: u64) -> [f64; 8] {
 
 /// How many requests there were of each kind.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-fn of_requests(counts: &Counts) -> [f64; 4] {
-    let discards = counts.of(Kind::Trim) + counts.of(Kind::WriteZeroes);
-    [counts.of(Kind::Read), counts.of(Kind::Write), counts.of(Kind::Flush), discards]
-        .map(|count| count as f64)
+fn of_requests(counts: &RequestCounts) -> [f64; 4] {
+    let discards = counts.of(RequestKind::Trim) + counts.of(RequestKind::WriteZeroes);
+    [
+        counts.of(RequestKind::Read),
+        counts.of(RequestKind::Write),
+        counts.of(RequestKind::Flush),
+        discards,
+    ]
+    .map(|count| count as f64)
 }

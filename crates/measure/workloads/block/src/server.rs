@@ -19,7 +19,9 @@ use plumb_workload_kit::link::Direction;
 use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::nbd::{INVALID, Kind, LONGEST, REPLY_BYTES, REQUEST_BYTES, Request, reply, welcome};
+use crate::nbd::{
+    INVALID, LONGEST, REPLY_BYTES, REQUEST_BYTES, Request, RequestKind, reply, welcome,
+};
 use crate::queue::{Message, Queue};
 use crate::settings::{Access, TunnelKind, fresh_path, packets};
 use crate::tunnel::Tunnel;
@@ -29,8 +31,8 @@ const BUFFER: usize = 256 << 10;
 
 /// What the server counted since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// Requests by their kind, as [`Kind::ALL`] has them.
+pub struct RequestCounts {
+    /// Requests by their kind, as [`RequestKind::ALL`] has them.
     pub requests: [u64; 6],
     /// Bytes that came, heads included.
     pub up: u64,
@@ -52,7 +54,7 @@ pub struct Counts {
     pub ssh_cpu_ns: u64,
 }
 
-impl Counts {
+impl RequestCounts {
     /// What was counted since then.
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -70,17 +72,17 @@ impl Counts {
     }
 
     /// Requests of this kind.
-    pub fn of(&self, kind: Kind) -> u64 {
+    pub fn of(&self, kind: RequestKind) -> u64 {
         self.requests[kind.index()]
     }
 }
 
-struct Shared {
+struct ServerState {
     access: Access,
     ended: AtomicBool,
     /// Whether the link is there; without it requests are answered at once.
     linked: AtomicBool,
-    counts: Mutex<Counts>,
+    counts: Mutex<RequestCounts>,
     /// CPU time of the thread that reads.
     reader_cpu_ns: AtomicU64,
     client: Mutex<Option<UnixStream>>,
@@ -91,7 +93,7 @@ struct Shared {
 pub struct Server {
     path: PathBuf,
     tunnel: Option<Tunnel>,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     serving: Option<JoinHandle<()>>,
 }
 
@@ -114,7 +116,7 @@ impl Server {
 
     fn listen(path: &Path, size: usize, access: Access) -> io::Result<Self> {
         let listener = UnixListener::bind(path)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             access,
             ended: AtomicBool::new(false),
             linked: AtomicBool::new(true),
@@ -157,13 +159,13 @@ impl Server {
     }
 
     /// What it has counted so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> RequestCounts {
         let counts = *lock(&self.shared.counts);
         let cpu_ns = counts.cpu_ns + self.shared.reader_cpu_ns.load(Ordering::Acquire);
-        let counts = Counts { cpu_ns, ..counts };
+        let counts = RequestCounts { cpu_ns, ..counts };
         let Some(tunnel) = &self.tunnel else { return counts };
         let [up, down] = tunnel.carried();
-        Counts {
+        RequestCounts {
             up: up.bytes,
             down: down.bytes,
             up_packets: up.packets,
@@ -195,7 +197,7 @@ impl Drop for Server {
     }
 }
 
-impl Shared {
+impl ServerState {
     fn end_client(&self) {
         if let Some(client) = lock(&self.client).take() {
             client.shutdown(std::net::Shutdown::Both).ok();
@@ -233,7 +235,7 @@ impl Shared {
         loop {
             let request = Request::read(&mut from)?;
             let data = request.payload().max(request.answer());
-            if request.kind == Kind::Disconnect || data > LONGEST as usize {
+            if request.kind == RequestKind::Disconnect || data > LONGEST as usize {
                 return Ok(());
             }
             let mut data = queue.room(request.payload());
@@ -246,18 +248,18 @@ impl Shared {
 
 /// Answers the requests of a client.
 struct Answers<'s> {
-    shared: &'s Shared,
+    shared: &'s ServerState,
     up: Direction,
     down: Direction,
     /// When the replies to the last requests arrived, as many as may be under way, and the oldest.
     arrivals: Vec<u64>,
     oldest: usize,
     /// What was counted before this client.
-    before: Counts,
+    before: RequestCounts,
 }
 
 impl<'s> Answers<'s> {
-    fn new(shared: &'s Shared) -> Self {
+    fn new(shared: &'s ServerState) -> Self {
         let Access { link, depth, seed, .. } = shared.access;
         Self {
             shared,
@@ -345,11 +347,11 @@ fn perform(request: &Request, data: &[u8], disk: &mut [u8], out: &mut Vec<u8>) -
     let end = begin.saturating_add(request.length as usize);
     let Some(range) = disk.get_mut(begin..end) else { return INVALID };
     match request.kind {
-        Kind::Read => out.extend_from_slice(range),
-        Kind::Write => range.copy_from_slice(data),
+        RequestKind::Read => out.extend_from_slice(range),
+        RequestKind::Write => range.copy_from_slice(data),
         // The loop driver trims where the kernel wants zeroes.
-        Kind::WriteZeroes | Kind::Trim => range.fill(0),
-        Kind::Flush | Kind::Disconnect => {}
+        RequestKind::WriteZeroes | RequestKind::Trim => range.fill(0),
+        RequestKind::Flush | RequestKind::Disconnect => {}
     }
     0
 }

@@ -67,7 +67,7 @@ impl TunnelKind {
 /// How a disk of our own is reached.
 #[derive(Debug, Clone, Copy)]
 pub struct Access {
-    /// The link.
+    /// Bandwidth and delay of each direction.
     pub link: Link,
     /// What goes through it.
     pub tunnel: TunnelKind,
@@ -150,26 +150,35 @@ impl Link {
     /// When the scale is none.
     pub fn read(start: &Start, ready: &mut Ready) -> Result<Self, StartError> {
         let scale = within(start, "scale", 1, MOST_SCALE)? as u64;
-        let nanos = |name: &str| start.integer(name) / scale;
-        let bandwidth = |name: &str| match start.params.get(name) {
-            #[expect(clippy::cast_precision_loss, reason = "bandwidths stay far below 2^53")]
-            Some(Value::Integer(rate)) => Some((*rate * scale) as f64),
-            _ => None,
+        let delay_ns = start.integer("rtt") / scale / 2;
+        let wanted_jitter_ns = start.integer("jitter") / scale;
+        let down = LinkSettings {
+            bandwidth: bandwidth(start, "down", scale),
+            burst: start.integer("burst"),
+            delay_ns,
+            // A larger jitter would deliver a message before it is sent.
+            jitter_ns: wanted_jitter_ns.min(delay_ns),
         };
-        let delay_ns = nanos("rtt") / 2;
-        let jitter_ns = nanos("jitter").min(delay_ns);
-        let burst = start.integer("burst");
-        let settings =
-            |name: &str| LinkSettings { bandwidth: bandwidth(name), burst, delay_ns, jitter_ns };
+        let up = LinkSettings { bandwidth: bandwidth(start, "up", scale), ..down };
         if scale > 1 {
             ready.notes.push(format!(
                 "the link is scaled: {scale} times the bandwidth, delays divided by {scale}"
             ));
         }
-        if nanos("jitter") > delay_ns {
+        if wanted_jitter_ns > delay_ns {
             let why = "the jitter is cut to the delay: nothing arrives before it is sent";
             ready.flags.push(Flag::new(FlagKind::Capped, why));
         }
-        Ok(Self { up: settings("up"), down: settings("down") })
+        Ok(Self { up, down })
+    }
+}
+
+/// Bytes per second, times the scale; None without a limit.
+#[expect(clippy::cast_precision_loss, reason = "bandwidths stay far below 2^53")]
+fn bandwidth(start: &Start, name: &str, scale: u64) -> Option<f64> {
+    // Without a limit the parameter is a word.
+    match start.params.get(name) {
+        Some(Value::Integer(rate)) => Some((*rate * scale) as f64),
+        _ => None,
     }
 }

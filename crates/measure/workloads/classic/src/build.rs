@@ -16,8 +16,8 @@ use crate::tool::Built;
 /// # Errors
 /// With what the compiler says.
 pub(crate) fn built(start: &Start, source: &str, options: &[&str]) -> Result<Built, StartError> {
-    let folder = if start.scratch.is_empty() { &start.dir } else { &start.scratch };
-    let folder = Folder::create(Path::new(folder), "c")?;
+    let parent = if start.scratch.is_empty() { &start.dir } else { &start.scratch };
+    let folder = Folder::create(Path::new(parent), "c")?;
     let text = folder.path().join("program.c");
     let path = folder.path().join("program");
     fs::write(&text, source).map_err(|e| Failure::io(format!("writing {}", text.display()), &e))?;

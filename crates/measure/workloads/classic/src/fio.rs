@@ -31,6 +31,14 @@ pub(crate) enum Fio {
     Log,
 }
 
+fn block_size(name: &str, default: u64) -> Parameter {
+    bytes(name, default, "bytes of one read or write (--bs)")
+}
+
+fn operation(words: &[&str]) -> Parameter {
+    choice("operation", words, "what is done to each block (--rw)")
+}
+
 impl Tool for Fio {
     fn named(&self) -> Named {
         let (id, summary, manual) = match self {
@@ -80,13 +88,11 @@ impl Tool for Fio {
 
     fn parameters(&self) -> Vec<Parameter> {
         let time = time_bound("time", 1_000_000_000, "how long one process works (--runtime)");
-        let block = |name, usual| bytes(name, usual, "bytes of one read or write (--bs)");
-        let operation = |words| choice("operation", words, "what is done to each block (--rw)");
         let size = bytes("size", 64 << 20, "size of the file (--size)");
         match self {
             Self::Random | Self::Sequential => vec![
                 size,
-                block("block", if *self == Self::Random { 4096 } else { 1 << 20 }),
+                block_size("block", if *self == Self::Random { 4096 } else { 1 << 20 }),
                 operation(&["read", "write"]),
                 integer(
                     "depth",
@@ -99,12 +105,12 @@ impl Tool for Fio {
                 time,
             ],
             Self::OneBlock => vec![
-                block("block", 4096),
+                block_size("block", 4096),
                 operation(&["write", "read"]),
                 integer("workers", "workers", 1, "jobs, each with a file of its own (--numjobs)"),
                 time,
             ],
-            Self::Log => vec![size, block("record", 4096), time],
+            Self::Log => vec![size, block_size("record", 4096), time],
         }
     }
 

@@ -59,15 +59,15 @@ impl Tool for FsMark {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let number = |name, least, most| within(start, name, least, most).map(|n| n.to_string());
         let sync = if start.text("sync") == "fsync" { "1" } else { "0" };
-        let files = number("files", 1, 1 << 18)?;
-        let size = number("size", 0, 1 << 20)?;
-        let threads = number("threads", 1, 64)?;
+        let files = within(start, "files", 1, 1 << 18)?.to_string();
+        let size = within(start, "size", 0, 1 << 20)?.to_string();
+        let threads = within(start, "threads", 1, 64)?.to_string();
         // Names as long as plumb's.
         let names = ["-p", "16", "-r", "10"];
-        let words = ["-d", ".", "-l", "log", "-n", &files, "-s", &size, "-t", &threads, "-S", sync];
-        let words = words.into_iter().chain(names);
+        let options =
+            ["-d", ".", "-l", "log", "-n", &files, "-s", &size, "-t", &threads, "-S", sync];
+        let words = options.into_iter().chain(names);
         // It takes no path of 40 bytes or more.
         let folder = Some(laid_out::path(start)?.to_owned());
         Ok(Call { folder, ..Call::with(words) })

@@ -118,6 +118,7 @@ impl Tool for Iperf3 {
         path: &Path,
         start: &Start,
     ) -> Result<(Ready, Box<dyn Held>), StartError> {
+        // The user's own server runs already.
         if !start.text("host").is_empty() {
             return Ok((Ready::default(), Box::new(())));
         }

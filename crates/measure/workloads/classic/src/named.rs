@@ -12,7 +12,7 @@ pub(crate) struct Named {
     pub id: &'static str,
     /// One line on what it does.
     pub summary: &'static str,
-    /// Its page.
+    /// The manual page of the workload, in Markdown.
     pub manual: &'static str,
     /// The file that is started.
     pub program: &'static str,

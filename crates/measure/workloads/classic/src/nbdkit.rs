@@ -65,8 +65,9 @@ impl Tool for Nbdkit {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let socket = start.endpoints.get("socket");
-        let socket = socket.ok_or_else(|| StartError::Failed("no server was started".into()))?;
+        let Some(socket) = start.endpoints.get("socket") else {
+            return Err(StartError::Failed("no server was started".into()));
+        };
         let rw = if start.text("operation") == "write" { "randwrite" } else { "randread" };
         let number = |name, most| within(start, name, 1, most);
         Ok(Call::with([

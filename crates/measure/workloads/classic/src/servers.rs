@@ -18,9 +18,9 @@ const TRIES: usize = 3;
 /// How a server is found in the tables of the kernel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Listens {
-    /// For connections.
+    /// The server waits for TCP connections.
     Tcp,
-    /// For datagrams.
+    /// The server waits for UDP datagrams.
     Udp,
 }
 

@@ -51,8 +51,9 @@ impl Tool for Sockperf {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let port = start.endpoints.get("port");
-        let port = port.ok_or_else(|| StartError::Failed("the server named no port".into()))?;
+        let Some(port) = start.endpoints.get("port") else {
+            return Err(StartError::Failed("the server named no port".into()));
+        };
         let bytes = within(start, "request", 14, 65_000)?.to_string();
         let seconds = within(start, "seconds", 1, 20)?.to_string();
         let words =

@@ -17,7 +17,7 @@ use crate::version;
 /// The loops, as memory.stream calls them.
 const KERNELS: [&str; 4] = ["triad", "copy", "scale", "add"];
 
-/// STREAM.
+/// McCalpin's STREAM, built from a source file that the user names.
 #[derive(Clone)]
 pub(crate) struct Stream;
 

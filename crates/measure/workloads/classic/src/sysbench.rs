@@ -71,11 +71,13 @@ impl Tool for Sysbench {
 /// Divisions of an event: of each number from 3 up to the limit by 2, 3 … until one divides it or its root is reached
 /// (`cpu_execute_event` of sysbench 1.0).
 fn divisions(limit: u64) -> u64 {
-    let of = |number: u64| -> u64 {
-        let root = number.isqrt();
-        (2..=root).find(|by| number.is_multiple_of(*by)).map_or(root.max(1) - 1, |by| by - 1)
-    };
-    (3..limit).map(of).sum()
+    (3..limit).map(divisions_of).sum()
+}
+
+/// Divisions of one number: by 2, 3 … until one divides it or its root is reached.
+fn divisions_of(number: u64) -> u64 {
+    let root = number.isqrt();
+    (2..=root).find(|by| number.is_multiple_of(*by)).map_or(root.max(1) - 1, |by| by - 1)
 }
 
 #[cfg(test)]

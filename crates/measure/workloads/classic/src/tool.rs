@@ -87,7 +87,7 @@ pub(crate) trait Tool: Sync {
         1.0
     }
 
-    /// As [`Workload::start_server`].
+    /// Starts the server of the tool, as [`Workload::start_server`] does.
     fn start_server(
         &self,
         _path: &Path,

@@ -129,11 +129,15 @@ impl CpuTimes {
     /// meanwhile.
     #[must_use]
     pub fn of(start: &Start) -> Self {
-        let word = |name: &str| start.endpoints.get(name);
-        let process = word(PROCESS).filter(|_| start.far_address().is_none());
-        let process = process.and_then(|id| id.parse().ok()).and_then(clock_of);
-        let address = word(ADDRESS).and_then(|text| text.parse::<SocketAddr>().ok());
-        let token = word(OPEN_TO).and_then(|text| text.parse::<u128>().ok());
+        let words = &start.endpoints;
+        // The id of a process of another machine means something else here.
+        let process = words
+            .get(PROCESS)
+            .filter(|_| start.far_address().is_none())
+            .and_then(|id| id.parse().ok())
+            .and_then(clock_of);
+        let address = words.get(ADDRESS).and_then(|text| text.parse::<SocketAddr>().ok());
+        let token = words.get(OPEN_TO).and_then(|text| text.parse::<u128>().ok());
         let there = address.zip(token).filter(|_| start.role != Role::Load);
         let mut note = None;
         let far = match (process, there) {

@@ -8,7 +8,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 /// Bytes of a token.
 pub const TOKEN: usize = 16;
 
-/// Random bytes.
+/// Random bytes that a client shows to a server, so that no stranger is served.
 pub type Token = [u8; TOKEN];
 
 /// A new one.
@@ -37,9 +37,9 @@ pub fn words(address: SocketAddr, token: Token) -> [(String, String); 3] {
 /// # Errors
 /// When no server told it.
 pub fn told(start: &Start) -> Result<(SocketAddr, Token), StartError> {
-    let word = |name: &str| start.endpoints.get(name);
-    let address = word("address").and_then(|address| address.parse().ok());
-    let token = word("token").and_then(|token| token.parse::<u128>().ok());
+    let words = &start.endpoints;
+    let address = words.get("address").and_then(|address| address.parse().ok());
+    let token = words.get("token").and_then(|token| token.parse::<u128>().ok());
     address
         .zip(token.map(u128::to_le_bytes))
         .map(|(address, token)| (at_far_end(start, address), token))

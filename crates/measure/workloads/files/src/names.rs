@@ -32,11 +32,12 @@ pub fn names(first: usize, count: usize, random: bool, seed: u64) -> (Vec<CStrin
 
 fn letters(random: &mut SplitMix64) -> String {
     let count = random.below(LONGEST + 1);
-    let letter = |_| {
+    let mut letters = String::new();
+    for _ in 0..count {
         let at = usize::try_from(random.below(LETTERS.len() as u64)).unwrap_or(0);
-        char::from(LETTERS[at])
-    };
-    (0..count).map(letter).collect()
+        letters.push(char::from(LETTERS[at]));
+    }
+    letters
 }
 
 fn text(name: String) -> CString {

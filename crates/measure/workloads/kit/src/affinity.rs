@@ -23,7 +23,7 @@ impl CpuSet {
         Self::of(&[cpu])
     }
 
-    /// These CPUs.
+    /// A set of exactly these CPUs.
     #[must_use]
     pub fn of(cpus: &[usize]) -> Self {
         let mut mask = Mask::new();

@@ -84,7 +84,7 @@ pub fn share(name: &str, summary: &str) -> Parameter {
     parameter(name, ParameterType::Share, Value::Integer(0), summary)
 }
 
-/// Any text.
+/// A parameter that takes any text.
 #[must_use]
 pub fn text(name: &str, default: &str, summary: &str) -> Parameter {
     parameter(name, ParameterType::Text, Value::Text(default.into()), summary)
@@ -139,6 +139,12 @@ pub fn reported(name: &str, unit: &str, better: Better, summary: &str) -> Metric
     metric(name, unit, better, MetricSource::Value, summary)
 }
 
+/// A number that the workload reports with every sample and of which neither more nor less is better.
+#[must_use]
+pub fn neutral(name: &str, unit: &str, summary: &str) -> Metric {
+    reported(name, unit, Better::Neither, summary)
+}
+
 /// Seconds that the workload reports with every sample: less is better.
 #[must_use]
 pub fn reported_time(name: &str, summary: &str) -> Metric {
@@ -186,8 +192,8 @@ fn metric(name: &str, unit: &str, better: Better, source: MetricSource, summary:
 /// That it takes the fixture of another workload, at these words of its parameters.
 #[must_use]
 pub fn shared(workload: &str, at: &[(&str, &str)]) -> FixtureOf {
-    let setting = |(name, word): &(&str, &str)| ((*name).into(), Value::Text((*word).into()));
-    FixtureOf { workload: workload.into(), settings: at.iter().map(setting).collect() }
+    let settings = at.iter().map(|&(name, word)| (name.into(), Value::Text(word.into())));
+    FixtureOf { workload: workload.into(), settings: settings.collect() }
 }
 
 /// The work of one iteration, a number a metric.

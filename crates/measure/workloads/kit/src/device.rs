@@ -35,8 +35,8 @@ pub fn has_volatile_cache(file: &Path) -> Option<bool> {
     let block = format!("/sys/dev/block/{}:{}", major(number), minor(number));
     // A partition has the queue of its disk.
     let queues = [format!("{block}/queue"), format!("{block}/../queue")];
-    let read = |queue: &String| fs::read_to_string(format!("{queue}/write_cache")).ok();
-    let cache = queues.iter().find_map(read)?;
+    let cache =
+        queues.iter().find_map(|queue| fs::read_to_string(format!("{queue}/write_cache")).ok())?;
     Some(cache.trim() == "write back")
 }
 

@@ -141,7 +141,7 @@ struct StreamThreads {
 struct FrameState {
     /// Which frame is to be sent: they are numbered.
     frame: u64,
-    /// Its blocks.
+    /// Number of blocks in the frame.
     blocks: u64,
     /// Threads that have not finished it.
     working: usize,

@@ -72,10 +72,15 @@ struct PidsLimit {
 impl PidsLimit {
     /// None where there is no limit.
     fn read(folder: &Path) -> Option<Self> {
-        let number = |name| fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok();
-        let most = number("pids.max")?;
-        Some(Self { folder: folder.into(), most, taken: number("pids.current").unwrap_or(0) })
+        // Without a limit the file holds `max`, which is no number.
+        let most = number_in(&folder.join("pids.max"))?;
+        let taken = number_in(&folder.join("pids.current")).unwrap_or(0);
+        Some(Self { folder: folder.into(), most, taken })
     }
+}
+
+fn number_in(file: &Path) -> Option<u64> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
 /// The folders of this process's cgroups that may limit tasks, each before those around it; from /proc/self/cgroup.

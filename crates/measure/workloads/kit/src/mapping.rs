@@ -130,16 +130,16 @@ impl Mapping {
     }
 
     fn check_huge(&self) -> Result<(), StartError> {
-        let all = |entry: &SmapsEntry| entry.huge == entry.size;
         let mut entry = self.entry();
-        if !entry.as_ref().is_some_and(all) {
+        // The kernel may have left small pages at the first touch, when no huge page was free.
+        if !entry.as_ref().is_some_and(SmapsEntry::is_all_huge) {
             let used = self.bytes.next_multiple_of(HUGE_BYTES);
             // SAFETY: the range lies within the mapping, and collapsing keeps the contents.
             unsafe { libc::madvise(self.words.as_ptr().cast(), used, MADV_COLLAPSE) };
             entry = self.entry();
         }
         match entry {
-            Some(entry) if all(&entry) => Ok(()),
+            Some(entry) if entry.is_all_huge() => Ok(()),
             Some(entry) => Err(no_huge_pages(&entry)),
             None => Err(StartError::unsupported(
                 "whether memory lies in huge pages can't be known without /proc/self/smaps",
@@ -162,8 +162,8 @@ fn no_huge_pages(entry: &SmapsEntry) -> StartError {
             "start plumb from a program that does not switch them off",
         );
     }
-    let setting = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
-    let setting = setting.unwrap_or_else(|_| "not in this kernel".into());
+    let setting = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
+        .unwrap_or_else(|_| "not in this kernel".into());
     StartError::unsupported(
         format!(
             "{} of {} bytes lie in huge pages (transparent huge pages: {})",
@@ -196,6 +196,12 @@ struct SmapsEntry {
     size: usize,
     /// What of it lies in huge pages, in bytes.
     huge: usize,
+}
+
+impl SmapsEntry {
+    fn is_all_huge(&self) -> bool {
+        self.huge == self.size
+    }
 }
 
 /// The entry of `smaps` that holds `address`.

@@ -146,12 +146,11 @@ impl Program {
     /// Without these variables in its environment.
     #[must_use]
     pub fn without(mut self, names: &[&str]) -> Self {
-        let is_named = |variable: &CString| {
-            let name = variable.as_bytes().split(|byte| *byte == b'=').next();
-            names.iter().any(|known| Some(known.as_bytes()) == name)
-        };
         let mut kept = std::mem::take(&mut self.environment.strings);
-        kept.retain(|variable| !is_named(variable));
+        kept.retain(|variable| {
+            let name = variable.as_bytes().split(|byte| *byte == b'=').next();
+            !names.iter().any(|known| Some(known.as_bytes()) == name)
+        });
         self.environment = Strings::new(Some(self.padding.as_mut_ptr().cast()), kept);
         self
     }
@@ -303,6 +302,11 @@ struct SpawnOptions {
     _pipes: [Option<OwnedFd>; 2],
 }
 
+fn duplicate(pipe: Option<&OwnedFd>) -> Result<Option<OwnedFd>, Failure> {
+    let copy = pipe.map(OwnedFd::try_clone).transpose();
+    copy.map_err(|error| Failure::io("duplicating a pipe", &error))
+}
+
 impl SpawnOptions {
     fn new(stdout: Option<&OwnedFd>, stderr: Option<&OwnedFd>) -> Result<Self, Failure> {
         let null = File::options()
@@ -310,11 +314,7 @@ impl SpawnOptions {
             .write(true)
             .open("/dev/null")
             .map_err(|e| Failure::io("opening /dev/null", &e))?;
-        let of = |pipe: Option<&OwnedFd>| {
-            let copy = pipe.map(OwnedFd::try_clone).transpose();
-            copy.map_err(|e| Failure::io("duplicating a pipe", &e))
-        };
-        let pipes = [of(stdout)?, of(stderr)?];
+        let pipes = [duplicate(stdout)?, duplicate(stderr)?];
         let [out, error] =
             pipes.each_ref().map(|pipe| pipe.as_ref().map_or(null.as_raw_fd(), OwnedFd::as_raw_fd));
         let sources = [null.as_raw_fd(), out, error];
@@ -425,30 +425,36 @@ impl OutputPipe {
     }
 }
 
+/// Whether a file can be started by somebody; which user may is for the kernel to say.
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
 /// The file that a command's first word names: itself when it holds a slash, else the first
 /// executable of that name in PATH.
 ///
 /// # Errors
 /// `command not found: …`, with the reason where there is one.
 pub fn find_program(name: &str) -> Result<PathBuf, Failure> {
-    let executable = |path: &Path| {
-        fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-    };
-    let lacking = |why: &str| Failure(format!("{}: {name}{why}", Missing::COMMAND_NOT_FOUND));
     if name.contains('/') {
         let path = PathBuf::from(name);
-        return match (executable(&path), fs::metadata(&path)) {
+        return match (is_executable(&path), fs::metadata(&path)) {
             (true, _) => Ok(path),
-            (false, Ok(meta)) if meta.is_dir() => Err(lacking(" is a directory")),
-            (false, Ok(_)) => Err(lacking(" exists but is not executable (try chmod +x)")),
-            (false, Err(error)) => Err(lacking(&format!(": {error}"))),
+            (false, Ok(meta)) if meta.is_dir() => Err(not_found(name, " is a directory")),
+            (false, Ok(_)) => Err(not_found(name, " exists but is not executable (try chmod +x)")),
+            (false, Err(error)) => Err(not_found(name, &format!(": {error}"))),
         };
     }
+    // As execvp does: a fixed path if the environment has none.
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))
-        .find(|path| !name.is_empty() && executable(path))
-        .ok_or_else(|| lacking(" is not in PATH"))
+        .find(|path| !name.is_empty() && is_executable(path))
+        .ok_or_else(|| not_found(name, " is not in PATH"))
+}
+
+fn not_found(name: &str, why: &str) -> Failure {
+    Failure(format!("{}: {name}{why}", Missing::COMMAND_NOT_FOUND))
 }
 
 /// How a process ended, in words.

@@ -12,16 +12,18 @@ pub const SWITCHES: &str = "switches";
 /// Context switches of this process so far, by yielding, waiting or preemption, and of children that it reaped.
 #[must_use]
 pub fn own_switches() -> (u64, u64) {
-    let of = |who| {
-        // SAFETY: rusage is plain numbers, for which all zeroes is a value; the pointer is to a live one.
-        let usage = unsafe {
-            let mut usage: libc::rusage = std::mem::zeroed();
-            libc::getrusage(who, &raw mut usage);
-            usage
-        };
-        usage.ru_nvcsw.unsigned_abs() + usage.ru_nivcsw.unsigned_abs()
+    (switches_of(libc::RUSAGE_SELF), switches_of(libc::RUSAGE_CHILDREN))
+}
+
+/// Context switches of this process or of its reaped children so far, voluntary or not.
+fn switches_of(who: libc::c_int) -> u64 {
+    // SAFETY: rusage is plain numbers, for which all zeroes is a value; the pointer is to a live one.
+    let usage = unsafe {
+        let mut filled: libc::rusage = std::mem::zeroed();
+        libc::getrusage(who, &raw mut filled);
+        filled
     };
-    (of(libc::RUSAGE_SELF), of(libc::RUSAGE_CHILDREN))
+    usage.ru_nvcsw.unsigned_abs() + usage.ru_nivcsw.unsigned_abs()
 }
 
 /// The metric of [`Switching`], for each of what it counts.

@@ -141,11 +141,13 @@ impl<M: Member> Instance for Team<M> {
         let own = self.own.run(iterations);
         self.helpers.barrier.wait_for_all();
         own?;
-        let panicked = || Err(Failure("a thread of the workload panicked".into()));
-        self.helpers
-            .cells
-            .iter()
-            .try_for_each(|cell| locked(cell).result.take().unwrap_or_else(panicked))
+        // A member that panicked leaves no result.
+        self.helpers.cells.iter().try_for_each(|cell| {
+            locked(cell)
+                .result
+                .take()
+                .unwrap_or_else(|| Err(Failure("a thread of the workload panicked".into())))
+        })
     }
 
     /// Checks every member's results, on the caller's thread.

@@ -56,8 +56,9 @@ pub fn shown(command: &Command) -> String {
 /// nobody anything.
 #[must_use]
 pub fn last_line(text: &str) -> Option<&str> {
-    let says_something = |line: &&str| !line.is_empty() && !line.starts_with("Command failed ");
-    text.lines().map(str::trim).rfind(says_something)
+    text.lines()
+        .map(str::trim)
+        .rfind(|line| !line.is_empty() && !line.starts_with("Command failed "))
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ impl Width {
     }
 }
 
-/// The parameter.
+/// The parameter that chooses the width of vectors.
 #[must_use]
 pub fn width() -> Parameter {
     choice(

@@ -24,7 +24,7 @@ const ECHO_V6: [u8; 2] = [128, 129];
 pub enum OpenError {
     /// The user may not; says what was tried.
     Forbidden(String),
-    /// Anything else.
+    /// An answer of another kind, in words.
     Other(String),
 }
 

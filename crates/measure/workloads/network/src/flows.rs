@@ -21,16 +21,16 @@ const DRAIN: u8 = 3;
 
 /// What the threads share.
 #[derive(Default)]
-struct Shared {
+struct FlowsState {
     phase: AtomicU8,
     /// Answers of the sample that nobody waits for yet: none idles while another is slow.
     left: AtomicU64,
 }
 
-/// One flood.
+/// One flow of requests, with a socket of its own.
 struct Flow<E> {
     requests: Requests<E>,
-    shared: Arc<Shared>,
+    shared: Arc<FlowsState>,
 }
 
 impl<E: Exchange> Flow<E> {
@@ -70,7 +70,7 @@ impl<E: Exchange + Send + 'static> Member for Flow<E> {
 pub(crate) struct Flows<E> {
     team: Team<Flow<E>>,
     count: u64,
-    shared: Arc<Shared>,
+    shared: Arc<FlowsState>,
     latency: [Distribution; 1],
     host: String,
     start: Start,
@@ -87,7 +87,7 @@ impl<E: Exchange + Send + 'static> Flows<E> {
         host: String,
         requests: impl Fn(usize) -> Result<Requests<E>, StartError> + Send + Sync + 'static,
     ) -> Result<Self, StartError> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(FlowsState::default());
         let of_all = Arc::clone(&shared);
         let build =
             move |index| Ok(Flow { requests: requests(index)?, shared: Arc::clone(&of_all) });

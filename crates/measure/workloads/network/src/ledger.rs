@@ -39,8 +39,11 @@ fn backlog_drops() -> u64 {
 }
 
 fn second_columns(of_cpus: &str) -> u64 {
-    let second = |line: &str| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok();
-    of_cpus.lines().filter_map(second).sum()
+    // The second number of each line, in hexadecimal digits, counts what the backlog of a CPU dropped.
+    of_cpus
+        .lines()
+        .filter_map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok())
+        .sum()
 }
 
 /// Packets that the queue of a device dropped before it sent them; 0 where there is no `tc` to ask.
@@ -52,8 +55,8 @@ pub(crate) fn queue_drops(device: &str) -> u64 {
 
 fn drops_of_queues(told: &[u8]) -> Option<u64> {
     let queues: Value = serde_json::from_slice(told).ok()?;
-    let drops = |queue: &Value| queue.get("drops").and_then(Value::as_u64);
-    Some(queues.as_array()?.iter().filter_map(drops).sum())
+    let queues = queues.as_array()?;
+    Some(queues.iter().filter_map(|queue| queue.get("drops")?.as_u64()).sum())
 }
 
 /// Datagrams for which the buffer of a socket had no room.

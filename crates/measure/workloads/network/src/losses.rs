@@ -24,7 +24,7 @@ pub(crate) enum Losses {
     Even,
     /// As chance spreads them.
     ByChance,
-    /// In bursts.
+    /// Losses follow each other more often than chance allows.
     InBursts,
     /// There are too few to tell.
     Unclear,

@@ -39,9 +39,9 @@ const COARSE_NS: u64 = 10_000_000_000;
 /// What carries messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// A connection.
+    /// Messages travel through a TCP connection.
     Tcp,
-    /// Datagrams.
+    /// Each message is a UDP datagram.
     Udp,
 }
 

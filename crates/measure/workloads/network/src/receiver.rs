@@ -34,7 +34,7 @@ const LOOKS: Duration = Duration::from_millis(5);
 /// What the client says.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Said {
+pub(crate) enum ControlMessage {
     /// So many datagrams of each sample follow, from this number on, by so many senders.
     Begin { first: u64, counts: Vec<u64>, senders: usize },
     /// So many were sent; it may take so long until the next that is under way comes.
@@ -43,7 +43,7 @@ pub(crate) enum Said {
 
 /// What came of a batch.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Counted {
+pub(crate) struct ReceiverCounts {
     /// Of each sample.
     pub samples: Vec<Arrived>,
     /// Packets dropped in the queue between device and socket since the batch began.
@@ -54,7 +54,7 @@ pub(crate) struct Counted {
     pub cpu_ns: u64,
 }
 
-struct Shared {
+struct ReceiverState {
     socket: UdpSocket,
     /// The device on which datagrams come.
     device: String,
@@ -66,7 +66,7 @@ struct Shared {
 
 /// Dropping it ends it.
 pub(crate) struct Receiver {
-    shared: Arc<Shared>,
+    shared: Arc<ReceiverState>,
     receiving: Option<JoinHandle<()>>,
     /// Where the client asks.
     control: Server,
@@ -92,7 +92,7 @@ impl Receiver {
         }
         socket.set_read_timeout(Some(LOOKS))?;
         let datagrams = socket.local_addr()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ReceiverState {
             socket,
             device: device.to_owned(),
             tally: Mutex::default(),
@@ -123,7 +123,7 @@ impl Drop for Receiver {
     }
 }
 
-impl Shared {
+impl ReceiverState {
     fn tally(&self) -> MutexGuard<'_, Tally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -154,16 +154,16 @@ impl Shared {
         let mut before = ((0, 0), 0);
         for line in BufReader::new(stream).lines() {
             let answer = match serde_json::from_str(&line?)? {
-                Said::Begin { first, counts, senders } => {
+                ControlMessage::Begin { first, counts, senders } => {
                     *self.tally() = Tally::new(first, &counts, senders.min(MOST_SENDERS));
                     before = (self.drops(), cpu_time_ns());
-                    Counted::default()
+                    ReceiverCounts::default()
                 }
-                Said::End { sent, quiet_ns } => {
+                ControlMessage::End { sent, quiet_ns } => {
                     self.wait_until_quiet(sent, quiet_ns);
                     let cpu_ns = cpu_time_ns().saturating_sub(before.1);
                     let (backlog, socket) = self.drops();
-                    Counted {
+                    ReceiverCounts {
                         samples: self.tally().samples().to_vec(),
                         backlog_drops: backlog.saturating_sub(before.0.0),
                         socket_drops: socket.saturating_sub(before.0.1),
@@ -222,29 +222,31 @@ impl Control {
     /// # Errors
     /// When nobody listens there.
     pub(crate) fn open(address: SocketAddr, token: &Token) -> Result<Self, Failure> {
-        let open = || {
-            let mut stream = TcpStream::connect(address)?;
-            stream.set_nodelay(true)?;
-            stream.write_all(token)?;
-            Ok((stream.try_clone()?, stream))
-        };
-        let (answers, stream) = open()
-            .map_err(|error: io::Error| Failure::io(format!("connecting to {address}"), &error))?;
-        Ok(Self { stream, answers: BufReader::new(answers) })
+        Self::connect(address, token)
+            .map_err(|error| Failure::io(format!("connecting to {address}"), &error))
+    }
+
+    fn connect(address: SocketAddr, token: &Token) -> io::Result<Self> {
+        let mut stream = TcpStream::connect(address)?;
+        // A request must not wait for more data.
+        stream.set_nodelay(true)?;
+        stream.write_all(token)?;
+        Ok(Self { answers: BufReader::new(stream.try_clone()?), stream })
     }
 
     /// Says something and waits for the answer.
     ///
     /// # Errors
     /// When the receiver is gone.
-    pub(crate) fn ask(&mut self, what: &Said) -> Result<Counted, Failure> {
-        let mut ask = || {
-            say(&self.stream, what)?;
-            let mut line = String::new();
-            self.answers.read_line(&mut line)?;
-            Ok(serde_json::from_str(&line)?)
-        };
-        ask().map_err(|error: io::Error| Failure::io("the receiver does not answer", &error))
+    pub(crate) fn ask(&mut self, what: &ControlMessage) -> Result<ReceiverCounts, Failure> {
+        self.exchange(what).map_err(|error| Failure::io("the receiver does not answer", &error))
+    }
+
+    fn exchange(&mut self, what: &ControlMessage) -> io::Result<ReceiverCounts> {
+        say(&self.stream, what)?;
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        Ok(serde_json::from_str(&line)?)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::losses::Losses;
 pub(crate) const VALUES: [&str; 4] = [cpu_time::NAMES[0], cpu_time::NAMES[1], "lost", "in_time"];
 /// Where those begin that all have.
 const OF_ALL: usize = cpu_time::NAMES.len();
-/// Those.
+/// The values that exist only if requests may be lost.
 pub(crate) const OF_LOSSES: &[&str] = VALUES.split_at(OF_ALL).1;
 
 /// In a closed loop of what may be lost the next is sent after this time without an answer at the latest, and at the earliest, as

@@ -58,15 +58,16 @@ impl Workload for Rr {
     }
 
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        let settings = Settings::read(start)?;
+        let settings = RequestSettings::read(start)?;
         let address = path::enter(start, End::Far)?;
         let token = token::fresh()?;
         let sizes = settings.sizes;
         let failed = |error| Failure::io(format!("listening on {address}"), &error);
         let (address, held): (_, Box<dyn Held>) = match settings.transport {
             Transport::Tcp => {
-                let serve = move |stream: &_| serve_connection(stream, &token, sizes);
-                let server = Server::start(address, serve).map_err(failed)?;
+                let server =
+                    Server::start(address, move |stream| serve_connection(stream, &token, sizes))
+                        .map_err(failed)?;
                 (server.address(), Box::new(server))
             }
             Transport::Udp => {
@@ -81,7 +82,7 @@ impl Workload for Rr {
 
     #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
     fn start(&self, start: &Start) -> Result<Started, StartError> {
-        let settings = Settings::read(start)?;
+        let settings = RequestSettings::read(start)?;
         let (address, token) = token::told(start)?;
         path::enter(start, End::Near)?;
         let mut messages = Messages::open(settings.transport, address, &token, settings.sizes)
@@ -151,7 +152,7 @@ fn parameters() -> Vec<Parameter> {
     all
 }
 
-struct Settings {
+struct RequestSettings {
     transport: Transport,
     /// Bytes of requests and answers.
     sizes: [usize; 2],
@@ -159,7 +160,7 @@ struct Settings {
     arrivals: Arrivals,
 }
 
-impl Settings {
+impl RequestSettings {
     fn read(start: &Start) -> Result<Self, StartError> {
         let request = within(start, "request", SHORTEST_REQUEST, LONGEST)?;
         let answer = within(start, "answer", SHORTEST_ANSWER, LONGEST)?;

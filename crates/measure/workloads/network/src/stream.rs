@@ -43,9 +43,9 @@ const REPORT: usize = 8 * WORDS;
 /// Which end sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// The client.
+    /// The client sends to the server.
     Up,
-    /// The server.
+    /// The server sends to the client.
     Down,
 }
 
@@ -252,6 +252,15 @@ pub(crate) struct Witness {
     told: Arc<Mutex<Report>>,
 }
 
+/// Connects and says hello.
+fn open(address: SocketAddr, buffer: usize, hello: &[u8; HELLO]) -> io::Result<TcpStream> {
+    let mut stream = connected(address, buffer)?;
+    // Headers and reports must not wait for more data.
+    stream.set_nodelay(true)?;
+    stream.write_all(hello)?;
+    Ok(stream)
+}
+
 impl Connection {
     /// Connects, and says hello. The server sends blocks alike; `cpus` are those of the threads of both ends.
     ///
@@ -267,18 +276,11 @@ impl Connection {
         let Payload { way, block, cork, buffer } = payload;
         let [cpu, far_cpu] = cpus;
         let far_cpu = far_cpu.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(ANY_CPU);
-        let open = || {
-            let mut stream = connected(address, buffer)?;
-            // Headers and reports must not wait for more data.
-            stream.set_nodelay(true)?;
-            let mut hello = [way as u8; HELLO];
-            hello[..TOKEN].copy_from_slice(token);
-            hello[TOKEN + 1..].copy_from_slice(&far_cpu.to_le_bytes());
-            stream.write_all(&hello)?;
-            Ok(stream)
-        };
-        let stream = open()
-            .map_err(|error: io::Error| Failure::io(format!("connecting to {address}"), &error))?;
+        let mut hello = [way as u8; HELLO];
+        hello[..TOKEN].copy_from_slice(token);
+        hello[TOKEN + 1..].copy_from_slice(&far_cpu.to_le_bytes());
+        let stream = open(address, buffer, &hello)
+            .map_err(|error| Failure::io(format!("connecting to {address}"), &error))?;
         let buffer = vec![0; if way == Way::Down { block.len() } else { 0 }];
         let balance = balance.cloned();
         let told = Arc::default();
@@ -306,8 +308,10 @@ impl Connection {
     /// # Errors
     /// When there is no room for another file descriptor.
     pub(crate) fn witness(&self) -> Result<Witness, Failure> {
-        let stream = self.stream.try_clone();
-        let stream = stream.map_err(|error| Failure::io("a second handle of a socket", &error))?;
+        let stream = self
+            .stream
+            .try_clone()
+            .map_err(|error| Failure::io("a second handle of a socket", &error))?;
         Ok(Witness { stream, way: self.way, told: Arc::clone(&self.told) })
     }
 
@@ -316,7 +320,7 @@ impl Connection {
         self.way
     }
 
-    /// The socket.
+    /// The socket that is watched.
     pub(crate) fn stream(&self) -> &TcpStream {
         &self.stream
     }
@@ -399,7 +403,7 @@ impl Witness {
         self.way
     }
 
-    /// The connection.
+    /// The socket of the connection.
     pub(crate) fn stream(&self) -> &TcpStream {
         &self.stream
     }

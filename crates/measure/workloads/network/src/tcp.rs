@@ -12,7 +12,8 @@ use plumb_protocol::{
 
 use plumb_workload_ends::cpu_time::cpu_time_ns;
 use plumb_workload_kit::declare::{
-    bytes, choice, curve, integer, rate, reported, reported_time, switch, text, within, workload,
+    bytes, choice, curve, integer, neutral, rate, reported, reported_time, switch, text, within,
+    workload,
 };
 use plumb_workload_kit::framed_stream::FramedStreams;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
@@ -153,7 +154,7 @@ impl Workload for Tcp {
             Some(FramedStreams::new(first, connections, helpers.clone(), SHORTEST_SAMPLE_NS, ()))
         });
         let streams = streams.collect::<Result<_, Failure>>()?;
-        let seen = Seen::of(&witnesses);
+        let seen = StreamTotals::of(&witnesses);
         let start = start.clone();
         let instance = TcpInstance { streams, witnesses, balance, seen, told, helpers, start };
         Ok(Started { instance: Box::new(instance), ready })
@@ -192,7 +193,6 @@ fn parameters() -> Vec<Parameter> {
 }
 
 fn metrics() -> Vec<Metric> {
-    let value = |name, unit, summary| reported(name, unit, Better::Neither, summary);
     vec![
         rate(
             "throughput",
@@ -203,12 +203,16 @@ fn metrics() -> Vec<Metric> {
         reported(VALUES[1], "s/B", Better::Lower, "CPU time of the server, a byte"),
         reported(VALUES[2], "", Better::Lower, "share of the bytes sent that were sent again"),
         reported_time(VALUES[3], "smoothed round trip, as the sender's kernel has it"),
-        value(VALUES[4], "B", "bytes that may be under way by the congestion control, all streams"),
-        value(VALUES[5], "", "share of the time in which the receiver's window was full"),
-        value(VALUES[6], "", "share of the time in which the sender's buffer was too small"),
+        neutral(
+            VALUES[4],
+            "B",
+            "bytes that may be under way by the congestion control, all streams",
+        ),
+        neutral(VALUES[5], "", "share of the time in which the receiver's window was full"),
+        neutral(VALUES[6], "", "share of the time in which the sender's buffer was too small"),
         reported(VALUES[7], "B/s", Better::Higher, "what went up, where both directions are sent"),
         reported(VALUES[8], "B/s", Better::Higher, "what went down, at the same time or in turn"),
-        value(VALUES[9], "", "what went down over what went up"),
+        neutral(VALUES[9], "", "what went down over what went up"),
     ]
 }
 
@@ -236,17 +240,46 @@ impl<'s> StreamSettings<'s> {
         if !(1..=1 << 30).contains(&block) {
             return Err(StartError::Failed(format!("`block` must be 1B to 1GiB, not {block}")));
         }
-        let ways = match start.text("direction") {
-            "down" => &[Way::Down][..],
-            "both" | "each" => &[Way::Up, Way::Down],
-            _ => &[Way::Up],
-        };
+        let direction = Direction::read(start);
         let congestion = start.text("congestion");
         check_congestion(congestion)?;
-        let at_once = start.text("direction") == "both";
+        let ways = direction.ways();
+        let at_once = direction == Direction::Both;
         let cork = start.is_on("cork");
         let buffer = within(start, "buffer", 0, 1 << 30)?;
         Ok(Self { streams, congestion, block, ways, at_once, cork, buffer })
+    }
+}
+
+/// The directions that a sample sends in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    /// From the client to the server.
+    Up,
+    /// From the server to the client.
+    Down,
+    /// Both directions at the same time.
+    Both,
+    /// Both directions, one after the other.
+    Each,
+}
+
+impl Direction {
+    fn read(start: &Start) -> Self {
+        match start.text("direction") {
+            "down" => Self::Down,
+            "both" => Self::Both,
+            "each" => Self::Each,
+            _ => Self::Up,
+        }
+    }
+
+    fn ways(self) -> &'static [Way] {
+        match self {
+            Self::Up => &[Way::Up],
+            Self::Down => &[Way::Down],
+            Self::Both | Self::Each => &[Way::Up, Way::Down],
+        }
     }
 }
 
@@ -268,15 +301,18 @@ fn cpus(start: &Start, settings: &StreamSettings<'_>) -> Result<Cpus, StartError
     };
     let whose = if ends == 2 { "near and far threads" } else { "near threads" };
     let note = format!("{whose} run {}", in_words(&cpus));
-    let of_each = |index: usize| {
-        let of_it = &cpus[index / in_turn * ends..];
-        [of_it.first().copied(), of_it.get(1).filter(|_| ends == 2).copied()]
-    };
-    Ok(Cpus { each: (0..connections).map(of_each).collect(), note: Some(note) })
+    let mut each = Vec::with_capacity(connections);
+    for connection in 0..connections {
+        // Connections of both directions in turn share their CPUs, as only one of them works at a time.
+        let own = &cpus[connection / in_turn * ends..];
+        each.push([own.first().copied(), own.get(1).filter(|_| ends == 2).copied()]);
+    }
+    Ok(Cpus { each, note: Some(note) })
 }
 
 /// Whether the kernel has this congestion control.
 fn check_congestion(name: &str) -> Result<(), StartError> {
+    // Checked once here, with a hint: otherwise each connection would fail without one.
     let known = fs::read_to_string(KNOWN).unwrap_or_default();
     if name.is_empty() || known.split_whitespace().any(|word| word == name) {
         return Ok(());
@@ -292,33 +328,37 @@ fn set_congestion(stream: &TcpStream, name: &str) -> io::Result<()> {
     if name.is_empty() { Ok(()) } else { Ok(set_tcp_congestion(stream, name)?) }
 }
 
+/// The third number of a setting: how large the kernel lets a socket buffer grow, in bytes.
+fn largest_buffer(setting: &str) -> Option<usize> {
+    let text = fs::read_to_string(format!("/proc/sys/net/ipv4/{setting}")).ok()?;
+    text.split_whitespace().nth(2)?.parse().ok()
+}
+
+fn kib(bytes: Option<usize>) -> String {
+    bytes.map_or("?".to_owned(), |bytes| (bytes >> 10).to_string())
+}
+
 fn notes_on(witness: &Witness, address: SocketAddr, buffer: usize) -> Vec<String> {
-    let most = |name: &str| {
-        let text = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok()?;
-        text.split_whitespace().nth(2)?.parse::<u64>().ok()
-    };
-    let kib = |bytes: Option<u64>| bytes.map_or("?".to_owned(), |bytes| (bytes >> 10).to_string());
     let mut notes = vec![
         format!(
             "congestion control: {}",
             tcp_congestion(witness.stream()).unwrap_or_else(|_| "unknown".to_owned())
         ),
         if buffer > 0 {
-            let has = |of: rustix::io::Result<usize>| kib(of.ok().map(|bytes| bytes as u64));
-            let sending = has(socket_send_buffer_size(witness.stream()));
-            let receiving = has(socket_recv_buffer_size(witness.stream()));
+            let sending = kib(socket_send_buffer_size(witness.stream()).ok());
+            let receiving = kib(socket_recv_buffer_size(witness.stream()).ok());
             format!("socket buffers: {sending} KiB sending and {receiving} KiB receiving")
         } else {
             format!(
                 "socket buffers: sized by the kernel, up to {} KiB sending and {} KiB receiving",
-                kib(most("tcp_wmem")),
-                kib(most("tcp_rmem"))
+                kib(largest_buffer("tcp_wmem")),
+                kib(largest_buffer("tcp_rmem"))
             )
         },
     ];
     if address.ip().is_loopback() {
-        let mtu = fs::read_to_string("/sys/class/net/lo/mtu").unwrap_or_default();
-        let mtu = mtu.trim();
+        let text = fs::read_to_string("/sys/class/net/lo/mtu").unwrap_or_default();
+        let mtu = text.trim();
         notes.push(format!("loopback with an MTU of {mtu} bytes: no network card, no wire"));
     }
     notes
@@ -326,7 +366,7 @@ fn notes_on(witness: &Witness, address: SocketAddr, buffer: usize) -> Vec<String
 
 /// Sums over all streams, as they were seen after a sample.
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct StreamTotals {
     near_cpu_ns: u64,
     far_cpu_ns: u64,
     bytes: u64,
@@ -335,7 +375,7 @@ struct Seen {
     rates: [f64; 2],
 }
 
-impl Seen {
+impl StreamTotals {
     fn of(witnesses: &[Witness]) -> Self {
         let mut seen = Self { near_cpu_ns: cpu_time_ns(), ..Self::default() };
         for witness in witnesses {
@@ -397,7 +437,7 @@ struct TcpInstance {
     witnesses: Vec<Witness>,
     /// Where both directions are sent at the same time.
     balance: Option<Arc<Balance>>,
-    seen: Seen,
+    seen: StreamTotals,
     /// What is reported.
     told: &'static [&'static str],
     helpers: Vec<u32>,
@@ -411,7 +451,7 @@ impl Instance for TcpInstance {
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         let before = path::carried(&self.start)?;
-        self.seen = Seen::of(&self.witnesses);
+        self.seen = StreamTotals::of(&self.witnesses);
         for &k in iterations {
             let start = now_ns();
             self.run(k)?;
@@ -427,7 +467,7 @@ impl Instance for TcpInstance {
     }
 
     fn values(&mut self, out: &mut [f64]) {
-        let seen = Seen::of(&self.witnesses);
+        let seen = StreamTotals::of(&self.witnesses);
         let values = seen.values(&self.seen, self.witnesses.len());
         out.copy_from_slice(&values[..out.len()]);
         if let Some(balance) = &self.balance {

@@ -27,7 +27,9 @@ use rustix::thread::set_current_timer_slack;
 use crate::batches::{BATCH, Sending};
 use crate::ledger::queue_drops;
 use crate::messages::LONGEST;
-use crate::receiver::{Control, Counted, HEAD, HEAD_WITH_TIME, MOST_SENDERS, Receiver, Said};
+use crate::receiver::{
+    Control, ControlMessage, HEAD, HEAD_WITH_TIME, MOST_SENDERS, Receiver, ReceiverCounts,
+};
 use crate::tally::Arrived;
 use plumb_workload_ends::token::{self, Token};
 use plumb_workload_kit::threads::{Member, Team};
@@ -86,9 +88,8 @@ impl Workload for Udp {
         let buffer = within(start, "buffer", 0, 1 << 30)?;
         let address = path::enter(start, End::Far)?;
         let token = token::fresh()?;
-        let receiver = Receiver::start(address, path::device(start, End::Far), token, buffer);
-        let receiver =
-            receiver.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
+        let receiver = Receiver::start(address, path::device(start, End::Far), token, buffer)
+            .map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
         let [control, datagrams] = receiver.addresses();
         let words = token::words(control, token).into_iter();
         let endpoints = words.chain([("datagrams".to_owned(), datagrams.to_string())]).collect();
@@ -99,15 +100,17 @@ impl Workload for Udp {
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let length = within(start, "bytes", HEAD, LONGEST)?;
         let (control, token) = token::told(start)?;
-        let datagrams = start.endpoints.get("datagrams").and_then(|text| text.parse().ok());
-        let datagrams: SocketAddr = datagrams
+        let datagrams: SocketAddr = start
+            .endpoints
+            .get("datagrams")
+            .and_then(|text| text.parse().ok())
             .ok_or_else(|| StartError::Failed("the receiver named no address".to_owned()))?;
         let datagrams = token::at_far_end(start, datagrams);
         path::enter(start, End::Near)?;
         let control = Control::open(control, &token)?;
         let rate = start.params.get("rate").and_then(Value::integer).map(|rate| rate as f64);
         let senders = within(start, "senders", 1, MOST_SENDERS)?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SendersState::default());
         let of_all = Arc::clone(&shared);
         let template = datagram(length, &token);
         let build = move |index: usize| {
@@ -185,7 +188,6 @@ fn buffered(start: &Start) -> Option<Flag> {
 }
 
 fn metrics() -> Vec<Metric> {
-    let share = |name, summary| reported(name, "", Better::Lower, summary);
     vec![
         reported(VALUES[0], "datagrams/s", Better::Higher, "datagrams that arrived, each once"),
         reported(VALUES[1], "B/s", Better::Higher, "payload that arrived"),
@@ -195,14 +197,14 @@ fn metrics() -> Vec<Metric> {
             "datagrams/s",
             "the highest rate at which none is lost (RFC 2544's throughput)",
         ),
-        headline(share(VALUES[2], "share of the datagrams sent that did not arrive")),
-        share(VALUES[3], "share of those that arrived after one that was sent later"),
-        share(VALUES[4], "datagrams that arrived once more, a datagram that arrived"),
+        headline(lost_share(VALUES[2], "share of the datagrams sent that did not arrive")),
+        lost_share(VALUES[3], "share of those that arrived after one that was sent later"),
+        lost_share(VALUES[4], "datagrams that arrived once more, a datagram that arrived"),
         reported_time(VALUES[5], "delay variation at the end of the sample (RFC 3550)"),
-        share(VALUES[6], "share dropped in the queue of the sender's device"),
-        share(VALUES[7], "share dropped by the relay of the path"),
-        share(VALUES[8], "share dropped between the receiver's device and its socket"),
-        share(VALUES[9], "share for which the receiver's socket had no room"),
+        lost_share(VALUES[6], "share dropped in the queue of the sender's device"),
+        lost_share(VALUES[7], "share dropped by the relay of the path"),
+        lost_share(VALUES[8], "share dropped between the receiver's device and its socket"),
+        lost_share(VALUES[9], "share for which the receiver's socket had no room"),
         reported(VALUES[10], "", Better::Neither, "share whose fate nobody knows"),
         reported(VALUES[11], "s", Better::Lower, "CPU time of the sender, a datagram that arrived"),
         reported(
@@ -212,6 +214,11 @@ fn metrics() -> Vec<Metric> {
             "CPU time of the receiver, a datagram that arrived",
         ),
     ]
+}
+
+/// A share of datagrams; less is better.
+fn lost_share(name: &str, summary: &str) -> Metric {
+    reported(name, "", Better::Lower, summary)
 }
 
 fn connected(to: SocketAddr) -> io::Result<UdpSocket> {
@@ -244,13 +251,13 @@ struct Order {
 
 /// What the senders share.
 #[derive(Debug, Default)]
-struct Shared {
+struct SendersState {
     order: Mutex<Order>,
     /// Datagrams of the batch or trial that were sent.
     sent: AtomicU64,
 }
 
-impl Shared {
+impl SendersState {
     fn order(&self) -> MutexGuard<'_, Order> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -263,7 +270,7 @@ struct Sender {
     has_time: bool,
     index: u64,
     senders: u64,
-    shared: Arc<Shared>,
+    shared: Arc<SendersState>,
     /// Of this batch.
     batch: u64,
     schedule: Option<Schedule>,
@@ -364,7 +371,7 @@ impl Near {
 struct Datagrams {
     team: Team<Sender>,
     senders: usize,
-    shared: Arc<Shared>,
+    shared: Arc<SendersState>,
     /// The number of the next datagram.
     next: u64,
     rate: Option<f64>,
@@ -380,7 +387,7 @@ impl Datagrams {
     fn begin(&mut self, counts: &[u64], rate: Option<f64>) -> Result<(), Failure> {
         let first = self.next;
         let senders = self.senders;
-        self.control.ask(&Said::Begin { first, counts: counts.to_vec(), senders })?;
+        self.control.ask(&ControlMessage::Begin { first, counts: counts.to_vec(), senders })?;
         self.order(rate, u64::MAX);
         Ok(())
     }
@@ -441,7 +448,7 @@ impl Instance for Datagrams {
         }
         let near_cpu_ns = cpu_time_ns() - cpu_before_ns;
         let sent = iterations.iter().sum();
-        let counted = self.control.ask(&Said::End { sent, quiet_ns: self.quiet_ns })?;
+        let counted = self.control.ask(&ControlMessage::End { sent, quiet_ns: self.quiet_ns })?;
         let after = self.near()?;
         let dropped = Dropped {
             queue: after.queue_drops.saturating_sub(before.queue_drops),
@@ -478,7 +485,7 @@ impl Instance for Datagrams {
         self.order(Some(load), now_ns() + duration_ns + duration_ns / 100);
         self.run(offered)?;
         let sent = self.shared.sent.load(Ordering::Relaxed);
-        let counted = self.control.ask(&Said::End { sent, quiet_ns: self.quiet_ns })?;
+        let counted = self.control.ask(&ControlMessage::End { sent, quiet_ns: self.quiet_ns })?;
         let good = counted.samples.first().map_or(0, |sample| sample.received);
         // What could not even be sent is no word on the relay.
         let flags = if sent < offered { Vec::new() } else { path::limits(&self.start, before)? };
@@ -509,7 +516,7 @@ impl Instance for Datagrams {
 
 /// So many nanoseconds over the datagrams that arrived, in seconds.
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
-fn of_each(ns: u64, counted: &Counted) -> f64 {
+fn of_each(ns: u64, counted: &ReceiverCounts) -> f64 {
     let received: u64 = counted.samples.iter().map(|sample| sample.received).sum();
     ns as f64 / 1e9 / received.max(1) as f64
 }
@@ -525,13 +532,15 @@ struct Dropped {
 impl Dropped {
     /// The ledger of [`VALUES`], as shares of those sent: sent = received + dropped + unexplained.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn shares(&self, sent: u64, counted: &Counted) -> [f64; 5] {
+    fn shares(&self, sent: u64, counted: &ReceiverCounts) -> [f64; 5] {
         let received: u64 = counted.samples.iter().map(|sample| sample.received).sum();
         let known = [self.queue, self.path, self.backlog, self.socket];
-        let share = |count: f64| count / sent.max(1) as f64;
-        let [queue, path, backlog, socket] = known.map(|count| share(count as f64));
+        // Without a datagram all shares are 0.
+        let all = sent.max(1) as f64;
+        let [queue, path, backlog, socket] = known.map(|count| count as f64 / all);
         let explained = received + known.iter().sum::<u64>();
-        [queue, path, backlog, socket, share(sent as f64 - explained as f64)]
+        // Below 0 if others use the same devices: their losses are counted there, too.
+        [queue, path, backlog, socket, (sent as f64 - explained as f64) / all]
     }
 }
 
@@ -553,13 +562,13 @@ fn values(arrived: &Arrived, k: u64, took_ns: u64, length: usize) -> [f64; 6] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrived, Counted, Dropped, values};
+    use super::{Arrived, Dropped, ReceiverCounts, values};
 
     #[test]
     fn the_ledger_balances() {
         let dropped = Dropped { queue: 10, path: 20, backlog: 5, socket: 40 };
         let samples = vec![Arrived { received: 60, ..Arrived::default() }; 2];
-        let counted = Counted { samples, ..Counted::default() };
+        let counted = ReceiverCounts { samples, ..ReceiverCounts::default() };
         let shares = dropped.shares(200, &counted);
         assert_eq!(shares, [0.05, 0.1, 0.025, 0.2, 0.025]);
     }

@@ -23,7 +23,7 @@ const BUFFER: libc::c_int = 16 << 20;
 /// No frame waits so long to be taken in.
 const OLDEST: Duration = Duration::from_secs(1);
 
-/// Of linux/if_packet.h.
+/// Option of packet sockets in linux/if_packet.h, which libc lacks.
 const PACKET_STATISTICS: libc::c_int = 6;
 const PACKET_QDISC_BYPASS: libc::c_int = 20;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;

@@ -75,12 +75,25 @@ pub enum PathKind {
     Routed,
 }
 
+impl PathKind {
+    /// The words of the parameter `path`, the default first.
+    const WORDS: [(&'static str, Self); 3] =
+        [("loopback", Self::Loopback), ("veth", Self::Veth), ("routed", Self::Routed)];
+
+    /// What was asked for. A workload without the parameter is on loopback.
+    fn read(start: &Start) -> Self {
+        let word = start.text("path");
+        let known = Self::WORDS.iter().find(|(known, _)| *known == word);
+        known.map_or(Self::Loopback, |(_, kind)| *kind)
+    }
+}
+
 /// An end of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// The one that measures.
     Near,
-    /// The server.
+    /// The end at which the server runs.
     Far,
 }
 
@@ -106,7 +119,7 @@ pub fn parameters() -> Vec<Parameter> {
     vec![
         choice(
             "path",
-            &["loopback", "veth", "routed"],
+            &PathKind::WORDS.map(|(word, _)| word),
             "what lies between the ends: the loopback device, a pair of devices, or a host that passes packets on",
         ),
         rate_or("up", "bytes", unlimited, "bandwidth from the client to the server (100Mbit/s)"),
@@ -132,39 +145,36 @@ impl PathSettings {
     /// # Errors
     /// When it asks for what the path does not have.
     pub fn read(start: &Start) -> Result<Self, StartError> {
-        let bandwidth = |name: &str| start.params.get(name).and_then(Value::integer);
-        let kind = match start.text("path") {
-            "veth" => PathKind::Veth,
-            "routed" => PathKind::Routed,
-            _ => PathKind::Loopback,
-        };
         let line = LineSettings {
             delay_ns: start.integer("rtt") / 2,
             jitter_ns: start.integer("jitter"),
             loss: start.integer("loss"),
             reorder: start.integer("reorder"),
         };
-        let up = bandwidth("up");
-        let down = bandwidth("down");
-        let settings = Self { kind, up, down, queue_ns: start.integer("queue"), line };
+        let settings = Self {
+            kind: PathKind::read(start),
+            up: bandwidth(start, "up"),
+            down: bandwidth(start, "down"),
+            queue_ns: start.integer("queue"),
+            line,
+        };
         settings.checked()
     }
 
     fn checked(self) -> Result<Self, StartError> {
-        let failed = |why: &str| Err(StartError::Failed(why.to_owned()));
         let is_shaped = self.has_relay() || self.up.is_some() || self.down.is_some();
         if self.kind == PathKind::Loopback && is_shaped {
-            return failed("the loopback device has no bandwidth, delay or loss; try path=veth");
+            let why = "the loopback device has no bandwidth, delay or loss; try path=veth";
+            return Err(StartError::Failed(why.to_owned()));
         }
         if self.line.jitter_ns > self.line.delay_ns {
-            return failed(
-                "`jitter` must not be more than half of `rtt`: nothing arrives before it is sent",
-            );
+            let why =
+                "`jitter` must not be more than half of `rtt`: nothing arrives before it is sent";
+            return Err(StartError::Failed(why.to_owned()));
         }
         if self.line.reorder > 0 && self.line.delay_ns == 0 {
-            return failed(
-                "`reorder` needs an `rtt`: without a delay there is nothing to overtake",
-            );
+            let why = "`reorder` needs an `rtt`: without a delay there is nothing to overtake";
+            return Err(StartError::Failed(why.to_owned()));
         }
         Ok(self)
     }
@@ -172,6 +182,11 @@ impl PathSettings {
     fn has_relay(&self) -> bool {
         self.line != LineSettings::default()
     }
+}
+
+/// Bytes per second; None if the parameter is the word for no limit.
+fn bandwidth(start: &Start, name: &str) -> Option<u64> {
+    start.params.get(name).and_then(Value::integer)
 }
 
 /// Makes the path that was asked for, and says where its ends are. On loopback there is nothing to make.
@@ -183,6 +198,7 @@ pub fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
     if settings.kind == PathKind::Loopback {
         return Ok((Ready::default(), Box::new(())));
     }
+    // A missing program is reported before the first namespace is made.
     devices::check()?;
     let standing = Standing::new(&settings, start.seed)?;
     let ready = Ready { endpoints: standing.words(), ..Ready::default() };
@@ -270,10 +286,10 @@ pub fn notes(start: &Start) -> Result<Vec<String>, StartError> {
 /// The device at an end of the path that was asked for.
 #[must_use]
 pub fn device(start: &Start, end: End) -> &'static str {
-    match (start.text("path"), end) {
-        ("veth" | "routed", End::Near) => "near",
-        ("veth" | "routed", End::Far) => "far",
-        _ => "lo",
+    match (PathKind::read(start), end) {
+        (PathKind::Loopback, _) => "lo",
+        (PathKind::Veth | PathKind::Routed, End::Near) => "near",
+        (PathKind::Veth | PathKind::Routed, End::Far) => "far",
     }
 }
 
@@ -283,7 +299,7 @@ pub fn device(start: &Start, end: End) -> &'static str {
 /// # Errors
 /// When the router's namespace can't be entered.
 pub fn at_queue<T: Send>(start: &Start, read: impl FnOnce(&str) -> T + Send) -> Result<T, Failure> {
-    if start.text("path") != "routed" {
+    if PathKind::read(start) != PathKind::Routed {
         return Ok(read(device(start, End::Near)));
     }
     let failed = |error| Failure::io("entering the router of the path", &error);
@@ -296,8 +312,10 @@ pub fn at_queue<T: Send>(start: &Start, read: impl FnOnce(&str) -> T + Send) -> 
             let [_, to_far] = BETWEEN;
             Ok(read(to_far))
         });
-        let panicked = |_| std::io::Error::other("a thread panicked");
-        there.join().map_err(panicked).and_then(|read| read)
+        match there.join() {
+            Ok(read) => read,
+            Err(_) => Err(std::io::Error::other("a thread panicked")),
+        }
     })
     .map_err(failed)
 }
@@ -308,8 +326,9 @@ pub fn at_queue<T: Send>(start: &Start, read: impl FnOnce(&str) -> T + Send) -> 
 /// When its counts can't be read.
 pub fn carried(start: &Start) -> Result<Option<[Carried; 2]>, Failure> {
     let Some(place) = start.endpoints.get(COUNTS) else { return Ok(None) };
-    let counts = File::open(place).and_then(|file| counts::read(&file));
-    let counts = counts.map_err(|error| Failure::io("reading what the relay counted", &error))?;
+    let counts = File::open(place)
+        .and_then(|file| counts::read(&file))
+        .map_err(|error| Failure::io("reading what the relay counted", &error))?;
     Ok(Some(counts))
 }
 
@@ -358,15 +377,17 @@ impl PathSettings {
         };
         let mut notes = vec![format!("path: two network namespaces of this machine, {between}")];
         if self.up.is_some() || self.down.is_some() {
-            let burst = |rate: Option<u64>| {
-                rate.map_or("-".to_owned(), |rate| plumb_units::show_bytes(devices::burst(rate)))
-            };
-            let up = burst(self.up);
-            let down = burst(self.down);
+            let up = burst_in_words(self.up);
+            let down = burst_in_words(self.down);
             notes.push(format!("bandwidth: tc tbf, with bursts of {up} up and {down} down"));
         }
         notes
     }
+}
+
+/// The burst that a bandwidth allows; `-` without a limit.
+fn burst_in_words(rate: Option<u64>) -> String {
+    rate.map_or("-".to_owned(), |rate| plumb_units::show_bytes(devices::burst(rate)))
 }
 
 /// A path that stands; dropping it ends it.
@@ -395,6 +416,7 @@ impl Standing {
         let mut way = (near.try_clone().map_err(failed)?, "near");
         let mut relaying = None;
         let mut router = None;
+        // Only what delays, loses or reorders packets needs a relay: bandwidth is a queue of the kernel (tc).
         if settings.has_relay() {
             let here = namespaces::another().map_err(failed)?;
             connect(to_near, &way)?;
@@ -477,8 +499,8 @@ fn whole_frames(device: &str) -> Result<(), Failure> {
 
 /// Has this namespace pass on packets between its two devices.
 fn route() -> Result<(), Failure> {
-    let lines = ROUTER_ADDRESSES.iter().zip(BETWEEN);
-    let lines = lines.map(|(address, device)| format!("addr add {address}/30 dev {device}"));
+    let ends = ROUTER_ADDRESSES.iter().zip(BETWEEN);
+    let lines = ends.map(|(address, device)| format!("addr add {address}/30 dev {device}"));
     let up = BETWEEN.map(devices::up).into_iter().flatten();
     devices::ip(&up.chain(lines).collect::<Vec<_>>())?;
     std::fs::write("/proc/sys/net/ipv4/ip_forward", "1")

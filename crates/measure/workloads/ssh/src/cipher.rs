@@ -112,8 +112,10 @@ impl Workload for Cipher {
         let (of_cpu, teller) = match start.far_address() {
             Some(address) => {
                 let process = sshd.pid();
-                let all = move || descendants(process).into_iter().chain([process]);
-                cpu_time::told_at(address, move || all().map(cpu_ns).sum())?
+                // sshd forks a process per connection, which does the work.
+                cpu_time::told_at(address, move || {
+                    descendants(process).into_iter().chain([process]).map(cpu_ns).sum()
+                })?
             }
             // Their client reads that itself.
             None => (Vec::new(), Box::new(()) as Box<dyn Held>),
@@ -143,8 +145,8 @@ impl Workload for Cipher {
         if start.far_address().is_some() {
             notes.push("CPU time is of this end".to_owned());
         } else {
-            let server = if is_far(start) { "far.sshd" } else { "sshd" };
-            let server = endpoint(start, server)?.parse().unwrap_or(0);
+            let name = if is_far(start) { "far.sshd" } else { "sshd" };
+            let server = endpoint(start, name)?.parse().unwrap_or(0);
             far = line_up_to(open.sink, server);
             let count = near.len() + far.len();
             notes.push(format!("CPU time covers both ends: {count} helper processes"));
@@ -157,11 +159,15 @@ impl Workload for Cipher {
         if start.far_address().is_some() {
             versions.extend(["far.openssh", "far.openssl"]);
         }
-        let version = |name: &str| start.endpoints.get(name).cloned().unwrap_or_default();
         #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
         let ready = Ready {
             work: [("throughput".to_owned(), block as f64)].into(),
-            versions: versions.into_iter().map(|name| (name.to_owned(), version(name))).collect(),
+            versions: versions
+                .into_iter()
+                .map(|name| {
+                    (name.to_owned(), start.endpoints.get(name).cloned().unwrap_or_default())
+                })
+                .collect(),
             notes,
             without,
             ..Ready::default()
@@ -187,18 +193,19 @@ fn parameters() -> Vec<Parameter> {
 }
 
 fn metrics() -> Vec<Metric> {
-    let of_end = |name, whose| {
-        reported(name, "s/B", Better::Lower, &format!("CPU time of {whose}, a byte of payload"))
-    };
     vec![
         rate(
             "throughput",
             "B/s",
             "payload that the far end counted, without login and key exchange",
         ),
-        of_end(cpu_time::NAMES[0], "sshd and the sink"),
-        of_end(cpu_time::NAMES[1], "ssh and the process that feeds it"),
+        cpu_metric(cpu_time::NAMES[0], "sshd and the sink"),
+        cpu_metric(cpu_time::NAMES[1], "ssh and the process that feeds it"),
     ]
+}
+
+fn cpu_metric(name: &str, whose: &str) -> Metric {
+    reported(name, "s/B", Better::Lower, &format!("CPU time of {whose}, a byte of payload"))
 }
 
 /// A session that carries frames, over loopback, a path or a network.
@@ -304,8 +311,8 @@ fn settings(start: &Start) -> Result<SessionSettings, StartError> {
     let folder = PathBuf::from(endpoint(start, "folder")?);
     let (server, user, known_hosts) = if is_far {
         let file = folder.join(format!("known-{}", std::process::id()));
-        let known = known_host(endpoint(start, "far.host_key")?);
-        let known = known.ok_or_else(|| Failure("the far end told no key of a host".to_owned()))?;
+        let known = known_host(endpoint(start, "far.host_key")?)
+            .ok_or_else(|| Failure("the far end told no key of a host".to_owned()))?;
         std::fs::write(&file, known)
             .map_err(|error| Failure::io(format!("writing {}", file.display()), &error))?;
         ("far.server", "far.user", file)

@@ -23,7 +23,7 @@ const MOST_NOISE: usize = 64 << 10;
 pub struct SessionSettings {
     /// The client; its log goes to its folder, too.
     pub client: Client,
-    /// The cipher.
+    /// The name of the cipher, as OpenSSH spells it.
     pub cipher: String,
     /// The message authentication code, used by ciphers that have none of their own.
     pub mac: String,

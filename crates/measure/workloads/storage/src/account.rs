@@ -180,10 +180,12 @@ fn cached(device: u64, moved: u64, mix: Mix) -> Flag {
 /// Median, 99th percentile (nearest rank) and maximum, in seconds.
 fn percentiles(latencies: &mut [u64]) -> [f64; 3] {
     latencies.sort_unstable();
-    let rank = |percent: usize| {
-        let rank = (latencies.len() * percent).div_ceil(100).max(1) - 1;
-        latencies.get(rank).copied().unwrap_or(0)
-    };
     #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
-    [50, 99, 100].map(|percent| rank(percent) as f64 * 1e-9)
+    [50, 99, 100].map(|percent| rank(&latencies, percent) as f64 * 1e-9)
+}
+
+/// A percentile by its nearest rank: the smallest latency that is not below this share of all. 0 without latencies.
+fn rank(sorted: &[u64], percent: usize) -> u64 {
+    let index = (sorted.len() * percent).div_ceil(100).max(1) - 1;
+    sorted.get(index).copied().unwrap_or(0)
 }

@@ -67,10 +67,12 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
         StartError::Failed("no test file: the fixture was not prepared".to_owned())
     })?;
     let path = Path::new(path);
+    // Each worker opens the file, and io_uring takes another descriptor.
     if settings.workers > 1 {
         limits::raise_open_files();
     }
     let (mut lane, method) = Lane::open(path, &settings, Share::WHOLE)?;
+    // A file in memory has no cache in front of it.
     let cached = !method.direct && !settings.in_memory;
     let sync = match start.text("sync") {
         "sample" => settings.is_write(),
@@ -81,6 +83,7 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
     let mut flags = method.flags.clone();
     flags.extend(memory_flag(start));
     flags.extend(flags_of_writes(&settings, path, cached, sync));
+    // Only a file on a filesystem can be in pieces.
     if !settings.in_memory && !is_device(path) {
         flags.extend(extents::flags(path, settings.size));
     }

@@ -17,6 +17,7 @@ pub fn bytes(operation: Operation) -> Option<u64> {
 /// The same of blocks of which some are read and some written.
 #[must_use]
 pub fn bytes_of(mix: Mix) -> Option<u64> {
-    let of = |operation, counts: bool| if counts { bytes(operation) } else { Some(0) };
-    Some(of(Operation::Read, mix != Mix::WRITE)? + of(Operation::Write, mix.writes())?)
+    let read = if mix == Mix::WRITE { 0 } else { bytes(Operation::Read)? };
+    let written = if mix.writes() { bytes(Operation::Write)? } else { 0 };
+    Some(read + written)
 }

@@ -45,11 +45,14 @@ impl Pool {
     /// # Errors
     /// Unsupported when there is no such memory, or no such pages.
     pub fn new(slots: usize, block: usize, pages: Pages) -> Result<Self, StartError> {
-        let size = slots.checked_mul(block).and_then(|size| size.checked_next_multiple_of(4096));
-        let size = size.filter(|size| *size > 0 && *size <= isize::MAX as usize);
-        let size = size.ok_or_else(|| {
-            StartError::Failed(format!("there is no memory of {slots} times {block} bytes"))
-        })?;
+        let size = slots
+            .checked_mul(block)
+            .and_then(|size| size.checked_next_multiple_of(4096))
+            // No allocation in Rust is larger.
+            .filter(|size| *size > 0 && *size <= isize::MAX as usize)
+            .ok_or_else(|| {
+                StartError::Failed(format!("there is no memory of {slots} times {block} bytes"))
+            })?;
         let mut memory = Mapping::new(size, pages)?;
         if pages == Pages::Huge {
             memory.words_mut().fill(0);
@@ -100,7 +103,7 @@ pub struct Transfer {
     pub operation: Operation,
     /// Where in the file.
     pub offset: u64,
-    /// Which buffer.
+    /// Index of the buffer in the pool.
     pub slot: usize,
 }
 
@@ -150,12 +153,12 @@ impl Engine {
     /// Has the kernel keep file and pool, as far as it will; what it keeps and why not, for the reader. The pool must
     /// outlive the engine.
     pub fn register(&mut self, file: &File, pool: &Pool) -> Option<String> {
-        let Self::Ring(it) = self else { return None };
-        let submitter = it.ring.submitter();
+        let Self::Ring(ring) = self else { return None };
+        let submitter = ring.ring.submitter();
         let kept = submitter.register_files(&[file.as_raw_fd()]);
         // SAFETY: the pool's memory stays where it is until the pool is dropped, after the ring.
         let pinned = unsafe { submitter.register_buffers(&[pool.whole()]) };
-        (it.has_file, it.has_pool) = (kept.is_ok(), pinned.is_ok());
+        (ring.has_file, ring.has_pool) = (kept.is_ok(), pinned.is_ok());
         Some(match (kept.err(), pinned.err()) {
             (None, None) => "file and buffers are registered with io_uring".to_owned(),
             (Some(why), _) => format!("the file is not registered with io_uring: {why}"),
@@ -175,7 +178,7 @@ impl Engine {
                 *waiting = Some(transfer);
                 Ok(())
             }
-            Self::Ring(it) => push(it, file, pool, transfer),
+            Self::Ring(ring) => push(ring, file, pool, transfer),
         }
     }
 
@@ -186,7 +189,7 @@ impl Engine {
     pub fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Psync(_) => Ok(()),
-            Self::Ring(it) => it.ring.submit().map(|_| ()),
+            Self::Ring(ring) => ring.ring.submit().map(|_| ()),
         }
     }
 
@@ -194,12 +197,12 @@ impl Engine {
     pub fn has_arrived(&mut self) -> bool {
         match self {
             Self::Psync(waiting) => waiting.is_some(),
-            Self::Ring(it) => {
+            Self::Ring(ring) => {
                 // The kernel delivers to a program that makes no calls only when it is asked.
-                if it.ring.completion().is_empty() && it.ring.submission().taskrun() {
-                    let _ = it.ring.submit();
+                if ring.ring.completion().is_empty() && ring.ring.submission().taskrun() {
+                    let _ = ring.ring.submit();
                 }
-                !it.ring.completion().is_empty()
+                !ring.ring.completion().is_empty()
             }
         }
     }
@@ -209,9 +212,12 @@ impl Engine {
     /// # Errors
     /// When the kernel refuses to wait.
     pub fn pause(&mut self, longest_ns: u64) -> io::Result<()> {
-        let Self::Ring(it) = self else { return Ok(()) };
+        let Self::Ring(ring) = self else { return Ok(()) };
         let longest = types::Timespec::from(Duration::from_nanos(longest_ns.min(LONGEST_PAUSE_NS)));
-        match it.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&longest))
+        match ring
+            .ring
+            .submitter()
+            .submit_with_args(1, &types::SubmitArgs::new().timespec(&longest))
         {
             Ok(_) => Ok(()),
             Err(error) => match error.raw_os_error() {
@@ -231,7 +237,7 @@ impl Engine {
                 let transfer = waiting.take().ok_or(io::ErrorKind::WouldBlock)?;
                 Ok((transfer.slot, plain(file, pool, transfer)))
             }
-            Self::Ring(it) => reap(&mut it.ring),
+            Self::Ring(ring) => reap(&mut ring.ring),
         }
     }
 }
@@ -262,11 +268,11 @@ macro_rules! request {
     };
 }
 
-fn push(it: &mut Ring, file: &File, pool: &Pool, transfer: Transfer) -> io::Result<()> {
+fn push(ring: &mut Ring, file: &File, pool: &Pool, transfer: Transfer) -> io::Result<()> {
     let address = pool.address(transfer.slot);
     let length = length(pool);
-    let has_pool = it.has_pool;
-    let entry = if it.has_file {
+    let has_pool = ring.has_pool;
+    let entry = if ring.has_file {
         request!(types::Fixed(0), has_pool, address, length, transfer)
     } else {
         request!(types::Fd(file.as_raw_fd()), has_pool, address, length, transfer)
@@ -274,7 +280,7 @@ fn push(it: &mut Ring, file: &File, pool: &Pool, transfer: Transfer) -> io::Resu
     let entry = entry.user_data(transfer.slot as u64);
     // SAFETY: buffer and descriptor stay valid until the completion is reaped: the owner of file and
     // pool waits for everything in flight before it drops them.
-    unsafe { it.ring.submission().push(&entry) }.map_err(io::Error::other)
+    unsafe { ring.ring.submission().push(&entry) }.map_err(io::Error::other)
 }
 
 /// Waits for a block. What was pushed goes out first, or with the call that waits: a call a block, and never several

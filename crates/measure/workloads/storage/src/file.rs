@@ -41,6 +41,10 @@ pub struct TestFile {
     named: bool,
 }
 
+fn failed(path: &Path, why: &dyn std::fmt::Display) -> StartError {
+    StartError::Failed(format!("{}: {why}", path.display()))
+}
+
 impl TestFile {
     /// Lays a file of `size` bytes out in `dir`: stamped, fully written and synced.
     ///
@@ -64,11 +68,16 @@ impl TestFile {
     /// # Errors
     /// Unsupported where it is too small; failed when it can't be written.
     pub fn on_device(device: &Path, size: u64, data: Data) -> Result<Self, StartError> {
-        let failed = |error| StartError::Failed(format!("{}: {error}", device.display()));
-        let mut file = OpenOptions::new().read(true).write(true).open(device).map_err(failed)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(device)
+            .map_err(|error| failed(device, &error))?;
         check_length(&mut file, device, size)?;
-        file.rewind().map_err(failed)?;
-        fill(&mut file, size, data, &mut |file, piece| file.write_all(piece)).map_err(failed)?;
+        // The length was found by seeking to the end.
+        file.rewind().map_err(|error| failed(device, &error))?;
+        fill(&mut file, size, data, &mut |file, piece| file.write_all(piece))
+            .map_err(|error| failed(device, &error))?;
         drop_cache(&file);
         let dir = device.parent().unwrap_or(device).to_owned();
         Ok(Self { dir, file, path: device.to_owned(), named: false })
@@ -79,11 +88,11 @@ impl TestFile {
     /// # Errors
     /// Unsupported where it is shorter than `size`; failed when it can't be read, or is a folder.
     pub fn of_user(path: &Path, size: u64) -> Result<Self, StartError> {
-        let failed = |why: String| StartError::Failed(format!("{}: {why}", path.display()));
-        let mut file = File::open(path).map_err(|error| failed(error.to_string()))?;
-        let kind = file.metadata().map_err(|error| failed(error.to_string()))?.file_type();
+        let mut file = File::open(path).map_err(|error| failed(path, &error))?;
+        let kind = file.metadata().map_err(|error| failed(path, &error))?.file_type();
+        // A folder can be opened, too, and fails only when it is read.
         if !kind.is_file() && !kind.is_block_device() {
-            return Err(failed("`file` wants a file or a block device".to_owned()));
+            return Err(failed(path, &"`file` wants a file or a block device"));
         }
         check_length(&mut file, path, size)?;
         let dir = path.parent().unwrap_or(path).to_owned();
@@ -155,8 +164,8 @@ impl TestFile {
     /// # Errors
     /// When the filesystem does not tell.
     pub fn bytes_on_disk(&self) -> Result<u64, Failure> {
-        let metadata = self.file.metadata();
-        let metadata = metadata.map_err(|error| Failure::io("size of the test file", &error))?;
+        let metadata =
+            self.file.metadata().map_err(|error| Failure::io("size of the test file", &error))?;
         Ok(metadata.blocks() * 512)
     }
 

@@ -150,7 +150,7 @@ impl Lane {
         Ok(())
     }
 
-    /// The file.
+    /// The file whose blocks are moved.
     #[must_use]
     pub fn file(&self) -> &File {
         self.queue.file()

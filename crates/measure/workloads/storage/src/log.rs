@@ -19,18 +19,18 @@ use plumb_workload_kit::filesystem::{Filesystem, show};
 use plumb_workload_kit::folder::Folder;
 use rustix::fs::{fdatasync, fsync};
 
-/// Largest record.
+/// Upper limit of the size of a record, in bytes.
 const LARGEST: usize = 1 << 20;
 
 /// Most records a commit.
 const MOST: usize = 1024;
 
-/// The workload.
+/// The workload `storage.log`.
 pub struct Log;
 
 /// How a commit is made safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sync {
+enum CommitSync {
     Data,
     All,
     Open,
@@ -110,7 +110,7 @@ impl Workload for Log {
 struct Commits {
     /// None once the log has ended.
     file: Option<File>,
-    sync: Sync,
+    sync: CommitSync,
     /// Whether the file grows.
     appends: bool,
     record: Vec<u8>,
@@ -132,9 +132,9 @@ impl Commits {
         size: u64,
     ) -> io::Result<Self> {
         let sync = match start.text("sync") {
-            "fsync" => Sync::All,
-            "o_dsync" => Sync::Open,
-            _ => Sync::Data,
+            "fsync" => CommitSync::All,
+            "o_dsync" => CommitSync::Open,
+            _ => CommitSync::Data,
         };
         let appends = start.text("file") != "overwrite";
         let path = folder.path().join("log");
@@ -142,10 +142,13 @@ impl Commits {
         if !appends {
             lay_out(&path, size, &mut random)?;
         }
-        let flags = if sync == Sync::Open { libc::O_DSYNC } else { 0 };
-        let mut options = OpenOptions::new();
-        let options = options.read(true).write(true).create(true).custom_flags(flags);
-        let file = options.open(&path)?;
+        let flags = if sync == CommitSync::Open { libc::O_DSYNC } else { 0 };
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .custom_flags(flags)
+            .open(&path)?;
         let mut data = vec![0; record];
         random.fill(&mut data);
         fsync(&File::open(folder.path())?)?;
@@ -182,9 +185,9 @@ impl Commits {
             self.end += self.record.len() as u64;
         }
         match self.sync {
-            Sync::Data => Ok(fdatasync(file.as_fd())?),
-            Sync::All => Ok(fsync(file.as_fd())?),
-            Sync::Open => Ok(()),
+            CommitSync::Data => Ok(fdatasync(file.as_fd())?),
+            CommitSync::All => Ok(fsync(file.as_fd())?),
+            CommitSync::Open => Ok(()),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use plumb_model::{Flag, FlagKind};
-use plumb_protocol::StartError;
+use plumb_protocol::{Start, StartError};
 use plumb_workload_kit::mapping::Pages;
 
 use crate::engine::Engine;
@@ -15,15 +15,61 @@ use crate::file::{DirectRule, direct_rule};
 use crate::queue::Queue;
 use crate::stamp;
 
+/// The interface to the kernel that the user asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// The best that works.
+    Auto,
+    /// io_uring, or the point can't be measured.
+    IoUring,
+    /// Plain calls of pread and pwrite, one block at a time.
+    Psync,
+}
+
+impl EngineChoice {
+    /// What was asked for.
+    #[must_use]
+    pub fn read(start: &Start) -> Self {
+        match start.text("engine") {
+            "io_uring" => Self::IoUring,
+            "psync" => Self::Psync,
+            _ => Self::Auto,
+        }
+    }
+}
+
+/// Whether the user wants to bypass the page cache (O_DIRECT).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DirectChoice {
+    /// If the file and the block allow it.
+    Auto,
+    /// Yes, or the point can't be measured.
+    Yes,
+    /// No: blocks go through the page cache.
+    No,
+}
+
+impl DirectChoice {
+    /// What was asked for.
+    #[must_use]
+    pub fn read(start: &Start) -> Self {
+        match start.text("direct") {
+            "yes" => Self::Yes,
+            "no" => Self::No,
+            _ => Self::Auto,
+        }
+    }
+}
+
 /// What the user asked for.
 #[derive(Debug, Clone)]
 pub struct MethodRequest {
     /// The target directory, for messages.
     pub dir: PathBuf,
-    /// `auto`, `io_uring` or `psync`.
-    pub engine: String,
-    /// `auto`, `yes` or `no`.
-    pub direct: String,
+    /// The interface to the kernel.
+    pub engine: EngineChoice,
+    /// Whether to bypass the page cache.
+    pub direct: DirectChoice,
     /// Whether some blocks are written.
     pub writes: bool,
     /// Whether some blocks are read: then the file must hold what was laid out.
@@ -34,7 +80,7 @@ pub struct MethodRequest {
     pub block: usize,
     /// Blocks that should be in flight.
     pub depth: u32,
-    /// Buffers.
+    /// Number of buffers, at least one per block in flight.
     pub slots: usize,
     /// What pages they lie in.
     pub pages: Pages,
@@ -69,15 +115,15 @@ const METHODS: [Method; 4] = [
 
 impl Method {
     fn is_requested(self, request: &MethodRequest) -> bool {
-        let engine = match request.engine.as_str() {
-            "io_uring" => self.ring,
-            "psync" => !self.ring,
-            _ => true,
+        let engine = match request.engine {
+            EngineChoice::IoUring => self.ring,
+            EngineChoice::Psync => !self.ring,
+            EngineChoice::Auto => true,
         };
-        let direct = match request.direct.as_str() {
-            "yes" => self.direct,
-            "no" => !self.direct,
-            _ => true,
+        let direct = match request.direct {
+            DirectChoice::Yes => self.direct,
+            DirectChoice::No => !self.direct,
+            DirectChoice::Auto => true,
         };
         engine && direct
     }
@@ -205,16 +251,16 @@ fn open(path: &Path, request: &MethodRequest, direct: bool) -> Result<File, Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{MethodRequest, find};
+    use super::{DirectChoice, EngineChoice, MethodRequest, find};
     use crate::file::{Data, TestFile};
     use plumb_protocol::StartError;
     use plumb_workload_kit::mapping::Pages;
 
-    fn request(engine: &str, direct: &str, block: usize) -> MethodRequest {
+    fn request(engine: EngineChoice, direct: DirectChoice, block: usize) -> MethodRequest {
         MethodRequest {
             dir: "/nowhere".into(),
-            engine: engine.into(),
-            direct: direct.into(),
+            engine,
+            direct,
             writes: false,
             reads: true,
             stamped: true,
@@ -229,7 +275,8 @@ mod tests {
     fn the_way_that_was_taken_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let file = TestFile::lay_out(dir.path(), "test", 1 << 20, Data::Random(1)).unwrap();
-        let (_, chosen) = find(file.path(), &request("psync", "no", 4096), 8192).unwrap();
+        let (_, chosen) =
+            find(file.path(), &request(EngineChoice::Psync, DirectChoice::No, 4096), 8192).unwrap();
         assert_eq!(chosen.notes[0], "method: psync, page cache, depth 1");
         assert!(chosen.notes[1].contains("depth 1 instead of 4"), "{:?}", chosen.notes);
         assert_eq!(chosen.flags.len(), 1);
@@ -240,13 +287,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = TestFile::lay_out(dir.path(), "test", 1 << 20, Data::Random(1)).unwrap();
         // 520 is a multiple of nothing that any device takes.
-        let chosen = find(file.path(), &request("auto", "auto", 520), 0);
+        let chosen = find(file.path(), &request(EngineChoice::Auto, DirectChoice::Auto, 520), 0);
         if let Ok((_, chosen)) = chosen {
             assert!(chosen.notes[0].contains("page cache"), "{:?}", chosen.notes);
             assert!(chosen.notes.len() > 1, "no reason: {:?}", chosen.notes);
         }
         let Err(StartError::Unsupported { why, fix }) =
-            find(file.path(), &request("auto", "yes", 520), 0)
+            find(file.path(), &request(EngineChoice::Auto, DirectChoice::Yes, 520), 0)
         else {
             panic!("direct I/O of 520 bytes worked");
         };

@@ -24,7 +24,7 @@ pub struct NfsMount {
 
 /// What was counted up to a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub struct NfsCounts {
     /// Requests of the operation that were answered.
     requests: u64,
     traffic: Traffic,
@@ -55,16 +55,21 @@ impl NfsMount {
     ///
     /// # Errors
     /// When the kernel does not tell (any more).
-    pub fn counts(&self) -> Result<Counts, Failure> {
-        let read = |path| fs::read_to_string(path).map_err(|error| Failure::io(path, &error));
-        let requests = requests(&read(MOUNTSTATS)?, &self.path, self.operation);
-        let unknown = || Failure(format!("{MOUNTSTATS} has no account of {}", self.path));
+    pub fn counts(&self) -> Result<NfsCounts, Failure> {
+        let mountstats = read(MOUNTSTATS)?;
         let traffic = traffic(&read(INTERFACES)?);
-        Ok(Counts { requests: requests.ok_or_else(unknown)?, traffic })
+        let Some(requests) = requests(&mountstats, &self.path, self.operation) else {
+            return Err(Failure(format!("{MOUNTSTATS} has no account of {}", self.path)));
+        };
+        Ok(NfsCounts { requests, traffic })
     }
 }
 
-impl Counts {
+fn read(path: &str) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| Failure::io(path, &error))
+}
+
+impl NfsCounts {
     /// For each of so many operations since `before`: requests, then bytes and packets of interfaces.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
@@ -87,8 +92,12 @@ fn mounted(line: &str) -> Option<&str> {
 
 /// The innermost NFS mount above a folder.
 fn mount_above<'t>(mountstats: &'t str, dir: &Path) -> Option<&'t str> {
-    let is_above = |path: &&str| dir.starts_with(path.replace("\\040", " "));
-    mountstats.lines().filter_map(mounted).filter(is_above).max_by_key(|path| path.len())
+    // The kernel writes a space in a path as \\040. The longest path is the mount nearest to the folder.
+    mountstats
+        .lines()
+        .filter_map(mounted)
+        .filter(|path| dir.starts_with(path.replace("\\040", " ")))
+        .max_by_key(|path| path.len())
 }
 
 /// Requests of an operation on the mount at `path` that were answered.
@@ -98,8 +107,12 @@ fn requests(mountstats: &str, path: &str, operation: Operation) -> Option<u64> {
         Operation::Read => &["READ", "READ_PLUS"],
         Operation::Write => &["WRITE"],
     };
-    let lines = mountstats.lines().skip_while(|line| mounted(line) != Some(path)).skip(1);
-    let lines = lines.take_while(|line| !line.starts_with("device "));
+    // The lines of a mount end where those of the next one begin.
+    let lines = mountstats
+        .lines()
+        .skip_while(|line| mounted(line) != Some(path))
+        .skip(1)
+        .take_while(|line| !line.starts_with("device "));
     let count = |line: &str| -> Option<u64> {
         let (name, rest) = line.trim().split_once(": ")?;
         names.contains(&name).then(|| rest.split(' ').next()?.parse().ok())?
@@ -107,17 +120,21 @@ fn requests(mountstats: &str, path: &str, operation: Operation) -> Option<u64> {
     lines.filter_map(count).fold(None, |sum, operations| Some(sum.unwrap_or(0) + operations))
 }
 
+/// The number in a column; 0 if the line is shorter.
+fn column(numbers: &str, at: usize) -> u64 {
+    numbers.split_whitespace().nth(at).and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
 /// Of a table with two lines of titles, then `NAME: NUMBER…` with eight columns received and eight sent.
 fn traffic(interfaces: &str) -> Traffic {
     let mut all = Traffic::default();
     for line in interfaces.lines().skip(2) {
         let Some((name, rest)) = line.rsplit_once(':') else { continue };
-        let column = |at: usize| {
-            rest.split_whitespace().nth(at).and_then(|number| number.parse().ok()).unwrap_or(0)
-        };
-        let received = if name.trim() == "lo" { (0, 0) } else { (column(0), column(1)) };
-        all.bytes += received.0 + column(8);
-        all.packets += received.1 + column(9);
+        // What goes through the loopback device is counted at both of its ends: only sent bytes count there.
+        let received =
+            if name.trim() == "lo" { (0, 0) } else { (column(rest, 0), column(rest, 1)) };
+        all.bytes += received.0 + column(rest, 8);
+        all.packets += received.1 + column(rest, 9);
     }
     all
 }
@@ -126,7 +143,7 @@ fn traffic(interfaces: &str) -> Traffic {
 mod tests {
     use std::path::Path;
 
-    use super::{Counts, NfsMount, Traffic, mount_above, requests, traffic};
+    use super::{NfsCounts, NfsMount, Traffic, mount_above, requests, traffic};
     use crate::engine::Operation;
 
     /// Lines of what Linux 6.1 wrote of a mount and of its own server, captured in a guest.
@@ -170,8 +187,8 @@ mod tests {
                           \x20 eth0: 1000 10 0 0 0 0 0 0 200 2 0 0 0 0 0 0\n";
         let after = traffic(interfaces);
         assert_eq!(after, Traffic { bytes: 1900, packets: 19 });
-        let before = Counts { requests: 3, traffic: Traffic::default() };
-        let after = Counts { requests: 13, traffic: after };
+        let before = NfsCounts { requests: 3, traffic: Traffic::default() };
+        let after = NfsCounts { requests: 13, traffic: after };
         assert_eq!(after.per_operation(before, 10), [1.0, 190.0, 1.9]);
     }
 }

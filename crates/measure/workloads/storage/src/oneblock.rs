@@ -10,13 +10,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use plumb_model::{AuditClass, Better, CurveKind, Description, Flag, FlagKind, Ready};
+use plumb_model::{AuditClass, CurveKind, Description, Flag, FlagKind, Ready};
 use plumb_protocol::{
     Batch, Distribution, Failure, Instance, SplitMix64, Start, StartError, Started, Workload,
     current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, reported, within, workload,
+    LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, neutral, rate, within, workload,
 };
 use plumb_workload_kit::device::is_counted;
 use plumb_workload_kit::filesystem::{Filesystem, show};
@@ -27,9 +27,10 @@ use plumb_workload_kit::threads::{Member, Team};
 use crate::device;
 use crate::engine::{Operation, Pool};
 use crate::file::{Data, DirectRule, TestFile, direct_rule};
-use crate::nfs::{Counts, NfsMount};
+use crate::method::DirectChoice;
+use crate::nfs::{NfsCounts, NfsMount};
 
-/// Most workers.
+/// Upper limit of the number of workers.
 const MOST: usize = 1024;
 
 /// The fewest operations of a sample for each worker.
@@ -38,51 +39,50 @@ const SHARES: u64 = 8;
 /// Files are whole pages.
 const PAGE: u64 = 4096;
 
-/// Largest block.
+/// Upper limit of the size of a block, in bytes.
 const LARGEST: usize = 1 << 20;
 
 /// By Little's law as many operations are under way as there are workers; with fewer than this share of them, the
 /// workers were held up outside the storage.
 const BUSY: f64 = 0.9;
 
-/// The workload.
+/// The workload `storage.oneblock`.
 pub struct OneBlock;
 
 impl Workload for OneBlock {
     fn describe(&self) -> Description {
-        let value = |name, unit, summary| reported(name, unit, Better::Neither, summary);
         let mut metrics = vec![
             rate("rate", "ops/s", "operations of all workers together"),
             distribution("latency", "time of each operation"),
-            value(
+            neutral(
                 "share_min",
                 "",
                 "share of the operations that the slowest worker had, times workers",
             ),
-            value("share_max", "", "the same of the quickest worker"),
-            value(
+            neutral("share_max", "", "the same of the quickest worker"),
+            neutral(
                 "in_flight",
                 "operations",
                 "rate times mean latency: by Little's law as many as there are workers",
             ),
-            value(
+            neutral(
                 "nfs_requests",
                 "",
                 "on NFS: READ or WRITE requests that mountstats counted per operation, over the whole batch",
             ),
-            value(
+            neutral(
                 "interface_bytes",
                 "B",
                 "on NFS: bytes that network interfaces sent and received per operation",
             ),
-            value(
+            neutral(
                 "interface_packets",
                 "",
                 "on NFS: packets that network interfaces sent and received per operation",
             ),
         ];
         if is_counted() {
-            metrics.push(value(
+            metrics.push(neutral(
                 "device_bytes",
                 "B",
                 "bytes that the kernel counted at the device per operation, over the whole batch",
@@ -135,11 +135,14 @@ impl Workload for OneBlock {
         let what = format!("{workers} files of {}", show(size));
         filesystem.check_room(dir, &what, all, workers as u64)?;
         let mut ready = Ready { work: [("rate".to_owned(), 1.0)].into(), ..Ready::default() };
+        // Each worker holds a file, and 1,024 is the usual limit of open files.
         limits::raise_open_files();
-        let data = |number: u64| Data::Random(start.seed ^ number);
-        let files = (0..workers as u64)
-            .map(|number| TestFile::lay_out(dir, "oneblock", size, data(number)));
-        let files: Vec<TestFile> = files.collect::<Result<_, _>>()?;
+        let mut files = Vec::with_capacity(workers);
+        for number in 0..workers as u64 {
+            // Files differ, so that a filesystem that finds equal blocks stores each of them.
+            let data = Data::Random(start.seed ^ number);
+            files.push(TestFile::lay_out(dir, "oneblock", size, data)?);
+        }
         let direct = is_direct(start, files[0].path(), block, &mut ready)?;
         if filesystem.in_memory {
             let why = format!("{} is in memory: no device is used", dir.display());
@@ -150,7 +153,7 @@ impl Workload for OneBlock {
             "read" => Operation::Read,
             _ => Operation::Write,
         };
-        let task = Task { operation, block, places, direct, seed: start.seed };
+        let task = BlockTask { operation, block, places, direct, seed: start.seed };
         let nfs = NfsMount::of(dir, operation);
         if nfs.is_none() {
             ready.without.extend(NAMES[..OF_NFS].iter().map(|&name| name.to_owned()));
@@ -176,8 +179,8 @@ fn is_direct(
             try_direct(path, block).err().map(|error| format!("O_DIRECT of {block} bytes: {error}"))
         }
     };
-    match (start.text("direct"), refusal) {
-        ("no", _) => {
+    match (DirectChoice::read(start), refusal) {
+        (DirectChoice::No, _) => {
             ready.notes.push("method: O_SYNC through the page cache".into());
             Ok(false)
         }
@@ -185,11 +188,11 @@ fn is_direct(
             ready.notes.push("method: O_DIRECT and O_SYNC".into());
             Ok(true)
         }
-        ("yes", Some(why)) => Err(StartError::unsupported(
+        (DirectChoice::Yes, Some(why)) => Err(StartError::unsupported(
             why,
             "direct=auto takes O_SYNC alone where it has to, or a block that is a multiple",
         )),
-        (_, Some(why)) => {
+        (DirectChoice::Auto, Some(why)) => {
             ready.notes.push("method: O_SYNC through the page cache".into());
             ready.flags.push(Flag::new(FlagKind::NotDirect, why));
             Ok(false)
@@ -227,7 +230,7 @@ const OF_NFS: usize = 3;
 
 /// How the workers work.
 #[derive(Debug, Clone)]
-struct Task {
+struct BlockTask {
     operation: Operation,
     block: usize,
     /// Blocks of a file, of which each operation takes one.
@@ -238,7 +241,7 @@ struct Task {
 
 /// What the workers share.
 #[derive(Debug, Default)]
-struct Shared {
+struct OneBlockState {
     /// Operations of the sample that were begun, and one more for each worker that found none left.
     begun: AtomicU64,
     /// Whether the workers only make room for the times of their operations.
@@ -249,8 +252,8 @@ struct Shared {
 struct Worker {
     file: File,
     pool: Pool,
-    task: Task,
-    shared: Arc<Shared>,
+    task: BlockTask,
+    shared: Arc<OneBlockState>,
     random: SplitMix64,
     /// Operations so far.
     count: u64,
@@ -261,7 +264,12 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(path: &Path, number: u64, task: Task, shared: Arc<Shared>) -> io::Result<Self> {
+    fn new(
+        path: &Path,
+        number: u64,
+        task: BlockTask,
+        shared: Arc<OneBlockState>,
+    ) -> io::Result<Self> {
         let mut pool = buffer(task.block)?;
         let mut random = SplitMix64::new(task.seed.wrapping_add(number));
         random.fill(pool.block(0));
@@ -325,10 +333,10 @@ impl Member for Worker {
     }
 }
 
-/// All workers.
+/// All workers, with what they share.
 struct Workers {
     team: Team<Worker>,
-    shared: Arc<Shared>,
+    shared: Arc<OneBlockState>,
     workers: usize,
     operation: Operation,
     direct: bool,
@@ -341,10 +349,10 @@ impl Workers {
     fn new(
         start: &Start,
         files: Vec<TestFile>,
-        task: Task,
+        task: BlockTask,
         nfs: Option<NfsMount>,
     ) -> Result<Self, StartError> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(OneBlockState::default());
         let files = Arc::new(files);
         let operation = task.operation;
         let direct = task.direct;
@@ -362,7 +370,7 @@ impl Workers {
     }
 
     /// What was counted on the NFS mount so far, where there is one.
-    fn nfs_counts(&self) -> Result<Option<Counts>, Failure> {
+    fn nfs_counts(&self) -> Result<Option<NfsCounts>, Failure> {
         self.nfs.as_ref().map(NfsMount::counts).transpose()
     }
 
@@ -415,8 +423,8 @@ impl Instance for Workers {
         }
         let device = before.zip(device::bytes(self.operation)).map(|(before, now)| now - before);
         let operations = batch.total_iterations();
-        let nfs = nfs_before.zip(self.nfs_counts()?);
-        let nfs = nfs.map(|(before, now)| now.per_operation(before, operations));
+        let nfs_counts = nfs_before.zip(self.nfs_counts()?);
+        let nfs = nfs_counts.map(|(before, now)| now.per_operation(before, operations));
         self.note(&rows, operations, nfs, device, batch);
         Ok(())
     }

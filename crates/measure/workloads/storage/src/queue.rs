@@ -32,7 +32,7 @@ pub struct Queue {
 /// A block that has arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct Completed {
-    /// Its buffer.
+    /// Index of the buffer that holds the block.
     pub slot: usize,
     /// Where it lies in the file.
     pub offset: u64,
@@ -66,7 +66,7 @@ impl Queue {
         })
     }
 
-    /// The file.
+    /// The file whose blocks are moved.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -173,8 +173,9 @@ impl Queue {
 
 /// The failure to move a block; where the disk is full, with what is free.
 fn not_moved(dir: &Path, block: usize, offset: u64, error: &io::Error) -> Failure {
-    let free = Some(dir).filter(|_| is_full(error)).and_then(|dir| free_bytes(dir).ok());
-    let free = free.map(|free| format!("; {} are free there", show(free))).unwrap_or_default();
+    let free_bytes = Some(dir).filter(|_| is_full(error)).and_then(|dir| free_bytes(dir).ok());
+    let free =
+        free_bytes.map(|free| format!("; {} are free there", show(free))).unwrap_or_default();
     let dir = dir.display();
     Failure(format!(
         "{block} bytes at offset {offset} of the test file in {dir} were not moved: {error}{free}"

@@ -8,7 +8,7 @@ use plumb_workload_kit::declare::within;
 use plumb_workload_kit::mapping::Pages;
 
 use crate::file::Data;
-use crate::method::MethodRequest;
+use crate::method::{DirectChoice, EngineChoice, MethodRequest};
 use crate::offsets::{AccessPattern, Mix};
 use crate::share::Share;
 use crate::stamp::SECTOR;
@@ -19,7 +19,7 @@ const FRESH_DATA: usize = 1 << 20;
 /// Deepest queue that the kernel takes.
 const DEEPEST: u64 = 4096;
 
-/// Most workers.
+/// Upper limit of the number of workers.
 const MOST_WORKERS: usize = 1024;
 
 /// What `start` says of blocks, checked.
@@ -114,8 +114,11 @@ impl BlockSettings {
         }
         // Timers of this thread would else be up to 50 µs late.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        let of = |rate| share.schedule(self.arrivals, rate as f64, self.seed);
-        Ok(self.rate.map(of).transpose()?)
+        match self.rate {
+            Some(rate) => Ok(Some(share.schedule(self.arrivals, rate as f64, self.seed)?)),
+            // A searched rate gets its schedule with each trial.
+            None => Ok(None),
+        }
     }
 
     /// What the reader has to know of the load: of latencies above all, which blocks in random order have.
@@ -159,12 +162,13 @@ fn request(start: &Start, mix: Mix, stamped: bool) -> Result<MethodRequest, Star
     else {
         return Err(StartError::Failed(format!("`depth` must be 1 to {DEEPEST}, not {depth}")));
     };
+    // A write needs new data each time; a read needs a buffer per block in flight only.
     let in_flight = usize::try_from(depth).unwrap_or(usize::MAX);
     let slots = if mix.writes() { in_flight.max(FRESH_DATA / block) } else { in_flight };
     Ok(MethodRequest {
         dir: start.dir.clone().into(),
-        engine: start.text("engine").to_owned(),
-        direct: start.text("direct").to_owned(),
+        engine: EngineChoice::read(start),
+        direct: DirectChoice::read(start),
         writes: mix.writes(),
         reads: mix.reads(),
         stamped,

@@ -25,7 +25,7 @@ impl Share {
         self.number
     }
 
-    /// All workers.
+    /// The share of a single worker that does all the work.
     #[must_use]
     pub fn workers(self) -> u64 {
         self.workers

@@ -94,13 +94,13 @@ enum Step {
 }
 
 /// What the workers share.
-struct Shared {
+struct WorkersState {
     step: Mutex<Step>,
     /// The last generation that any of them wrote.
     newest: AtomicU64,
 }
 
-impl Shared {
+impl WorkersState {
     fn step(&self) -> MutexGuard<'_, Step> {
         self.step.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -113,7 +113,7 @@ impl Shared {
 struct Worker {
     lane: Lane,
     share: Share,
-    shared: Arc<Shared>,
+    shared: Arc<WorkersState>,
     /// Good blocks of its last trial.
     good: u64,
 }
@@ -154,10 +154,10 @@ impl Member for Worker {
     }
 }
 
-/// All workers.
+/// All workers, each a thread with a queue of its own.
 pub struct Workers {
     team: Team<Worker>,
-    shared: Arc<Shared>,
+    shared: Arc<WorkersState>,
     account: Account,
     trials: Trials,
     /// What each sample ends with a sync of.
@@ -178,7 +178,7 @@ impl Workers {
     ) -> Result<Self, StartError> {
         let step = Mutex::new(Step::Begin { flows: false });
         let newest = AtomicU64::new(stamp::LAID_OUT);
-        let shared = Arc::new(Shared { step, newest });
+        let shared = Arc::new(WorkersState { step, newest });
         let of_all = Arc::clone(&shared);
         let all = settings.clone();
         let file = path.to_owned();
@@ -187,8 +187,8 @@ impl Workers {
             let share = Share::of_worker(number, all.workers);
             let (mut lane, method) = Lane::open(&file, &all, share)?;
             if method.notes.first() != wanted.as_ref() {
-                let why = method.notes.join("; ");
-                let why = format!("worker {} of {} is another: {why}", number + 1, all.workers);
+                let notes = method.notes.join("; ");
+                let why = format!("worker {} of {} is another: {notes}", number + 1, all.workers);
                 return Err(StartError::unsupported(why, "fewer workers, or a smaller depth"));
             }
             lane.pace(&all, is_synced)?;

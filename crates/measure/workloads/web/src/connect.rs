@@ -66,9 +66,8 @@ impl Workload for Connect {
             return Ok((Ready::default(), Box::new(())));
         }
         let address = path::enter(start, End::Far)?;
-        let acceptor = Acceptor::open(address);
-        let acceptor =
-            acceptor.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
+        let acceptor = Acceptor::open(address)
+            .map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
         let words =
             [("address", acceptor.address.to_string()), ("pid", std::process::id().to_string())];
         let words = words.map(|(name, word)| (name.to_owned(), word));
@@ -83,9 +82,9 @@ impl Workload for Connect {
         let mut notes = path::notes(start)?;
         let (address, is_own) = match start.endpoints.get("address") {
             Some(own) => {
-                let own = own.parse();
-                let own = own.map_err(|_| Failure("the server named no address".to_owned()))?;
-                (at_far_end(start, own), true)
+                let address =
+                    own.parse().map_err(|_| Failure("the server named no address".to_owned()))?;
+                (at_far_end(start, address), true)
             }
             None => (named(start)?, false),
         };
@@ -119,10 +118,10 @@ fn parameters() -> Vec<Parameter> {
 /// The port that the user named, where somebody listens.
 fn named(start: &Start) -> Result<SocketAddr, StartError> {
     let host = address_of(start.text(HOST), start)?;
-    let port = u16::try_from(start.integer("port")).ok().filter(|port| *port > 0);
-    let port = port.ok_or_else(|| {
-        StartError::Failed("`port` says which port of the host: 1 to 65535".to_owned())
-    })?;
+    let Some(port) = u16::try_from(start.integer("port")).ok().filter(|port| *port > 0) else {
+        let why = "`port` says which port of the host: 1 to 65535";
+        return Err(StartError::Failed(why.to_owned()));
+    };
     let address = SocketAddr::new(host, port);
     TcpStream::connect_timeout(&address, PATIENCE).map_err(|error| {
         StartError::unsupported(

@@ -46,7 +46,7 @@ const VALUES: [&str; 8] = [
     "tls_time",
 ];
 
-/// Fetches files.
+/// The workload `network.http`, which fetches files.
 pub struct Http;
 
 impl Workload for Http {
@@ -110,9 +110,8 @@ impl Workload for Http {
         let seed = start.seed;
         let mut block = vec![0; BLOCK];
         SplitMix64::new(seed).fill(&mut block);
-        let server = Server::start(address, move |stream| serve(stream, &token, size, &block));
-        let server =
-            server.map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
+        let server = Server::start(address, move |stream| serve(stream, &token, size, &block))
+            .map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
         let (words, teller) = cpu_time::told(start)?;
         let endpoints = token::words(server.address(), token).into_iter().chain(words).collect();
         Ok((Ready { endpoints, ..Ready::default() }, Box::new((server, teller))))
@@ -210,8 +209,9 @@ impl Source {
             StartError::Failed(format!("`{url}`: {why}; a URL is http[s]://HOST[:PORT]/FILE"))
         };
         let secure = url.strip_prefix("https://");
-        let rest = secure.or_else(|| url.strip_prefix("http://"));
-        let rest = rest.ok_or_else(|| failed("it is not of HTTP"))?;
+        let rest = secure
+            .or_else(|| url.strip_prefix("http://"))
+            .ok_or_else(|| failed("it is not of HTTP"))?;
         if rest.contains(|c: char| c.is_whitespace() || c.is_control()) {
             return Err(failed("it has a space in it"));
         }
@@ -219,8 +219,9 @@ impl Source {
             Some(at) => rest.split_at(at),
             None => (rest, "/"),
         };
-        let path = path.split('#').next().unwrap_or_default();
-        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        // The fragment is for the browser alone and is not sent.
+        let sent = path.split('#').next().unwrap_or_default();
+        let path = if sent.starts_with('/') { sent.to_owned() } else { format!("/{sent}") };
         if authority.contains('@') {
             return Err(failed("it has a password in it, which would be stored"));
         }
@@ -348,6 +349,13 @@ fn head_length(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
 }
 
+/// The value of a field; names have no case.
+fn field(lines: std::str::Lines<'_>, wanted: &str) -> Option<String> {
+    let mut fields = lines.filter_map(|line| line.split_once(':'));
+    let (_, value) = fields.find(|(name, _)| name.eq_ignore_ascii_case(wanted))?;
+    Some(value.trim().to_owned())
+}
+
 /// The length that an answer promises, where it says one; chunks are counted as they come.
 ///
 /// # Errors
@@ -357,22 +365,19 @@ fn promised(head: &[u8]) -> io::Result<Option<u64>> {
     let mut lines = head.lines();
     let status = lines.next().unwrap_or_default();
     let code = status.split_whitespace().nth(1).unwrap_or_default();
-    let fields = || lines.clone().filter_map(|line| line.split_once(':'));
-    let field = |wanted: &str| {
-        let found = fields().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
-        found.map(|(_, value)| value.trim().to_owned())
-    };
     if !status.starts_with("HTTP/1.") {
         return Err(odd("the answer is not of HTTP/1"));
     }
     if code != "200" {
-        let to = field("location").map_or(String::new(), |to| format!(", which leads to {to}"));
+        let to =
+            field(lines, "location").map_or(String::new(), |to| format!(", which leads to {to}"));
         return Err(odd(&format!("the answer is `{status}`{to}")));
     }
-    if field("transfer-encoding").is_some() {
+    // A length next to chunks has no meaning (RFC 9112, 6.3).
+    if field(lines.clone(), "transfer-encoding").is_some() {
         return Ok(None);
     }
-    Ok(field("content-length").and_then(|length| length.parse().ok()))
+    Ok(field(lines, "content-length").and_then(|length| length.parse().ok()))
 }
 
 /// Answers the request of one connection.

@@ -7,5 +7,5 @@ mod http;
 mod timed_threads;
 mod web_stream;
 
-/// These workloads.
+/// The workloads of this crate.
 pub const ALL: &[&dyn Workload] = &[&connect::Connect, &http::Http];

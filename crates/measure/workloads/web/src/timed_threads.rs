@@ -27,7 +27,7 @@ const SHARES: u64 = 8;
 
 /// What the threads share.
 #[derive(Debug, Default)]
-struct Shared {
+struct TimedThreadsState {
     /// Of the sample that were begun, and one more for each thread that found none left.
     begun: AtomicU64,
     /// Whether the threads only make room.
@@ -37,7 +37,7 @@ struct Shared {
 /// A thread with its job.
 struct Worker<J, const N: usize> {
     job: J,
-    shared: Arc<Shared>,
+    shared: Arc<TimedThreadsState>,
     /// Of the last sample.
     done: Vec<[u64; N]>,
 }
@@ -69,7 +69,7 @@ pub(crate) type Report<const N: usize> = fn([f64; N], f64, f64, &mut [f64]);
 pub(crate) struct TimedThreads<J, const N: usize> {
     team: Team<Worker<J, N>>,
     threads: usize,
-    shared: Arc<Shared>,
+    shared: Arc<TimedThreadsState>,
     latency: [Distribution; 1],
     cpus: CpuTimes,
     names: &'static [&'static str],
@@ -91,7 +91,7 @@ impl<J: Job<N>, const N: usize> TimedThreads<J, N> {
         cpus: CpuTimes,
         (names, report): (&'static [&'static str], Report<N>),
     ) -> Result<Self, StartError> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(TimedThreadsState::default());
         let of_all = Arc::clone(&shared);
         let build =
             move |_| Ok(Worker { job: job(), shared: Arc::clone(&of_all), done: Vec::new() });

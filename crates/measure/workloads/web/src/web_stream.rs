@@ -35,8 +35,8 @@ impl Tls {
     /// # Errors
     /// Unsupported where no authority is trusted here.
     pub(crate) fn to(host: &str) -> Result<Self, StartError> {
-        let name = ServerName::try_from(host.to_owned());
-        let name = name.map_err(|error| StartError::Failed(format!("`{host}`: {error}")))?;
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|error| StartError::Failed(format!("`{host}`: {error}")))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let settings = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

@@ -65,7 +65,7 @@ fn new_folder(path: &Path) -> Result<OwnedFd, Failure> {
 }
 
 /// A file: its folder, name and size.
-struct Entry {
+struct SmallFile {
     folder: usize,
     name: CString,
     size: usize,
@@ -114,6 +114,7 @@ impl Many {
                 self.done(self.remove(self.folders[0].as_fd(), &target))?;
             }
         }
+        // A file that a phase left behind fails the pass here: folders that are not empty stay.
         for path in &self.paths {
             fs::remove_dir(path)
                 .map_err(|error| Failure::io(format!("removing {}", path.display()), &error))?;
@@ -122,14 +123,15 @@ impl Many {
     }
 
     /// The files, in the order in which they are created: a folder after the other.
-    fn entries(&self, random: bool) -> Vec<Entry> {
+    fn entries(&self, random: bool) -> Vec<SmallFile> {
         let ManySettings { files, folders, smallest, largest, seed, .. } = self.settings;
         let mut sizes = SplitMix64::new(seed.wrapping_add(u64::from(random)));
+        // The second names are for `storage.files`, which renames and links.
         let (names, _) = names(0, files, random, seed);
         let range = (largest - smallest) as u64 + 1;
         let mut entries = Vec::with_capacity(files);
         for (number, name) in names.into_iter().enumerate() {
-            entries.push(Entry {
+            entries.push(SmallFile {
                 folder: number * folders / files,
                 name,
                 size: smallest + usize::try_from(sizes.below(range)).unwrap_or(0),
@@ -143,6 +145,7 @@ impl Many {
         if self.settings.links == Links::None {
             return Ok(None);
         }
+        // No name of a small file is as short, so it cannot be one of them.
         let target = c"target".to_owned();
         let made = self.write(self.folders[0].as_fd(), &target, &[]);
         self.done(made).map(|()| Some(target))
@@ -154,11 +157,11 @@ impl Many {
 
     fn create(
         &self,
-        entries: &[Entry],
+        entries: &[SmallFile],
         target: Option<&CString>,
         longest: &mut Longest,
     ) -> Result<(), Failure> {
-        for Entry { folder, name, size } in entries {
+        for SmallFile { folder, name, size } in entries {
             let dir = self.folders[*folder].as_fd();
             let made = match (target, self.settings.links) {
                 (Some(target), Links::Hard) => {
@@ -220,11 +223,11 @@ impl Many {
 
     fn each(
         &self,
-        entries: &[Entry],
+        entries: &[SmallFile],
         longest: &mut Longest,
         mut work: impl FnMut(BorrowedFd<'_>, &CStr) -> Result<(), Errno>,
     ) -> Result<(), Failure> {
-        for Entry { folder, name, .. } in entries {
+        for SmallFile { folder, name, .. } in entries {
             let dir = self.folders[*folder].as_fd();
             self.done(work(dir, name))?;
             longest.ended();
@@ -232,7 +235,7 @@ impl Many {
         Ok(())
     }
 
-    fn delete(&self, entries: &[Entry], longest: &mut Longest) -> Result<(), Failure> {
+    fn delete(&self, entries: &[SmallFile], longest: &mut Longest) -> Result<(), Failure> {
         self.each(entries, longest, |dir, name| self.remove(dir, name))?;
         sync();
         Ok(())

@@ -119,6 +119,7 @@ impl Workload for Bonnie {
         let size = size(start, filesystem, &mut ready)?;
         let one = one(start, size)?;
         let many = many(start)?;
+        // The large file is removed before small files are created, so the larger of both decides.
         let bytes = size.max(one.bytes).max(many.bytes());
         let what = format!("a file of {} and {} files", show(size), many.files);
         filesystem.check_room(dir, &what, bytes, many.files as u64 + 1)?;
@@ -129,7 +130,9 @@ impl Workload for Bonnie {
         if many.files > 0 {
             ready.flags.extend(without_journal(dir));
         }
+        // The folder is made before the user changes: the target directory may be root's.
         let folder = Folder::create(dir, "bonnie")?;
+        // Each seeker opens the file, and each folder of small files stays open.
         limits::raise_open_files();
         user::become_user(start.text(parameter::USER), folder.path())?;
         let (names, without) = names(&one, &many);
@@ -170,6 +173,7 @@ fn metrics_of_phase(phase: &Phase) -> [Metric; 3] {
 fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64, StartError> {
     let chunk = within(start, parameter::CHUNK, 256, 1 << 20)? as u64;
     let asked = start.integer(parameter::SIZE);
+    // Phases move whole chunks only, so that rates count what was moved.
     if asked > 0 {
         return Ok(asked / chunk * chunk);
     }
@@ -178,6 +182,7 @@ fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64,
         let why = "how much memory there is can't be told, and twice as much is the size";
         return Err(StartError::unsupported(why, "-p size=8GiB"));
     }
+    // A file of the size of the memory would be read from the page cache in large part.
     let wanted = memory.saturating_mul(MEMORIES);
     let room = filesystem.free_bytes / 5 * 4;
     if wanted > room {

@@ -62,6 +62,7 @@ impl One {
     #[expect(clippy::cast_precision_loss, reason = "bytes of a file stay far below 2^53")]
     pub fn pass(mut self) -> Result<(Vec<PhaseResult>, Option<f64>), Failure> {
         let OneSettings { size, bytes, seeks, .. } = self.settings;
+        // The file is written anew in blocks, and may then be shorter than what was written byte by byte.
         let read = bytes.min(size);
         let mut results = Vec::new();
         if bytes > 0 {
@@ -203,6 +204,7 @@ impl One {
                     .map_err(|error| self.failed("a thread that seeks in", &error))
             })
             .collect::<Result<_, _>>()?;
+        // With this copy open, writing tickets would block for ever if every seeker failed.
         drop(reader);
         let mut random = SplitMix64::new(self.settings.seed);
         let mut all = Vec::new();
@@ -210,10 +212,12 @@ impl One {
             let ticket = u32::try_from(random.below(1 << 31)).unwrap_or(0);
             all.extend(ticket.to_le_bytes());
         }
+        // Threads are started before the time begins.
         ready.wait();
         let cpu = cpu_ns();
         let mut tickets = File::from(writer);
         tickets.write_all(&all).map_err(|error| self.failed("the pipe for", &error))?;
+        // The end of the pipe tells the seekers that no ticket follows.
         drop(tickets);
         let mut ended = Vec::new();
         for seeker in seekers {
@@ -247,7 +251,7 @@ struct Seeker {
 }
 
 /// What a seeker leaves.
-struct Sought {
+struct SeekerResult {
     begun_ns: u64,
     ended_ns: u64,
     longest_ns: u64,
@@ -255,7 +259,7 @@ struct Sought {
 }
 
 impl Seeker {
-    fn run(mut self) -> io::Result<Sought> {
+    fn run(mut self) -> io::Result<SeekerResult> {
         let begun_ns = now_ns();
         let mut longest = Longest::begin();
         let mut seeks = 0;
@@ -270,7 +274,7 @@ impl Seeker {
         }
         // As every phase ends.
         self.file.sync_all()?;
-        Ok(Sought { begun_ns, ended_ns: now_ns(), longest_ns: longest.ns(), seeks })
+        Ok(SeekerResult { begun_ns, ended_ns: now_ns(), longest_ns: longest.ns(), seeks })
     }
 
     fn seek(&mut self, changes: bool) -> io::Result<()> {

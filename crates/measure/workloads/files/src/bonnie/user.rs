@@ -29,6 +29,7 @@ pub fn become_user(name: &str, folder: &Path) -> Result<(), StartError> {
         StartError::Failed(format!("becoming user `{name}`: {what}: {error}"))
     };
     chown(folder, Some(uid), Some(gid)).map_err(|error| failed("giving the folder away", error))?;
+    // Groups go first: a user that is not root may not change them any more.
     let uid = Uid::from_raw(uid);
     let gid = Gid::from_raw(gid);
     set_thread_groups(&[gid])

@@ -20,7 +20,7 @@ use plumb_workload_kit::folder::{Folder, sync_filesystem};
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Team};
 
-use self::worker::{Operation, Sync, Task, Worker};
+use self::worker::{FileSync, FileTask, Operation, Worker};
 
 mod worker;
 
@@ -36,7 +36,7 @@ const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 /// Reads of metadata that come from the device.
 const COLD: [Operation; 3] = [Operation::Open, Operation::Stat, Operation::List];
 
-/// The workload.
+/// The workload `storage.files`.
 pub struct Files;
 
 impl Workload for Files {
@@ -55,7 +55,7 @@ impl Workload for Files {
             parameters: vec![
                 choice(
                     "operation",
-                    &["create", "open", "stat", "readdir", "rename", "link", "unlink"],
+                    &Operation::ALL.map(Operation::word),
                     "what is done to each file",
                 ),
                 choice(
@@ -123,6 +123,7 @@ impl Workload for Files {
             let why = format!("{} is in memory: no device is used", dir.display());
             ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
         }
+        // Without a journal, creation skips the work that most machines do.
         if task.operation == Operation::Create {
             ready.flags.extend(without_journal(dir));
         }
@@ -131,37 +132,29 @@ impl Workload for Files {
 }
 
 /// What is to be done to each file.
-fn task(start: &Start) -> Result<Task, StartError> {
-    let operation = match start.text("operation") {
-        "open" => Operation::Open,
-        "stat" => Operation::Stat,
-        "readdir" => Operation::List,
-        "rename" => Operation::Rename,
-        "link" => Operation::Link,
-        "unlink" => Operation::Unlink,
-        _ => Operation::Create,
-    };
+fn task(start: &Start) -> Result<FileTask, StartError> {
+    let operation = Operation::of_word(start.text("operation"));
     let sync = match start.text("sync") {
-        "fsync" => Sync::File,
-        "fsync+folder" => Sync::Folder,
-        _ => Sync::None,
+        "fsync" => FileSync::File,
+        "fsync+folder" => FileSync::Folder,
+        _ => FileSync::None,
     };
     let is_change = !COLD.contains(&operation);
-    let word = start.text("operation");
-    let refused = |why: String, fix: &str| Err(StartError::unsupported(why, fix.to_owned()));
+    let word = operation.word();
     match sync {
-        Sync::None => {}
-        _ if !is_change => return refused(format!("{word} changes nothing to sync"), "sync=none"),
-        Sync::File if operation != Operation::Create => {
-            return refused(
-                format!("{word} changes a folder and no file"),
-                "sync=fsync+folder syncs the folder",
-            );
+        FileSync::None => {}
+        _ if !is_change => {
+            let why = format!("{word} changes nothing to sync");
+            return Err(StartError::unsupported(why, "sync=none"));
+        }
+        FileSync::File if operation != Operation::Create => {
+            let why = format!("{word} changes a folder and no file");
+            return Err(StartError::unsupported(why, "sync=fsync+folder syncs the folder"));
         }
         _ => {}
     }
     let files = start.size("files");
-    Ok(Task { operation, sync, files, contents: Arc::new([]), seed: start.seed })
+    Ok(FileTask { operation, sync, files, contents: Arc::new([]), seed: start.seed })
 }
 
 /// Incompressible bytes for a file.
@@ -171,7 +164,7 @@ fn contents(start: &Start) -> Vec<u8> {
     contents
 }
 
-fn check_count(task: &Task, threads: usize) -> Result<(), StartError> {
+fn check_count(task: &FileTask, threads: usize) -> Result<(), StartError> {
     if task.files == 0 || task.files.saturating_mul(threads) > MOST {
         return Err(StartError::Failed(format!(
             "`files` is {} for each of {threads} threads; it must be 1 to {MOST} in total",
@@ -213,7 +206,7 @@ struct Passes {
 }
 
 impl Passes {
-    fn new(start: &Start, task: Task, threads: usize, cold: bool) -> Result<Self, StartError> {
+    fn new(start: &Start, task: FileTask, threads: usize, cold: bool) -> Result<Self, StartError> {
         let operation = task.operation;
         let files = task.files as u64;
         let folder = Folder::create(Path::new(&start.dir), "files")?;
@@ -244,6 +237,7 @@ impl Passes {
     /// filesystem write what it still holds back: each pass begins alike.
     fn get_ready(&mut self) -> Result<(), Failure> {
         if std::mem::take(&mut self.changed) {
+            // The workers read this at their next start, which the barrier of the team orders after it.
             self.undo.store(true, Ordering::Relaxed);
             let undone = self.team.run(1);
             self.undo.store(false, Ordering::Relaxed);

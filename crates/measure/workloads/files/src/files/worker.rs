@@ -35,12 +35,39 @@ pub enum Operation {
     Unlink,
 }
 
+impl Operation {
+    /// All operations, the default first.
+    pub const ALL: [Self; 7] =
+        [Self::Create, Self::Open, Self::Stat, Self::List, Self::Rename, Self::Link, Self::Unlink];
+
+    /// The word that users type for it: the name of the call.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Open => "open",
+            Self::Stat => "stat",
+            Self::List => "readdir",
+            Self::Rename => "rename",
+            Self::Link => "link",
+            Self::Unlink => "unlink",
+        }
+    }
+
+    /// The operation that a word stands for; creation if the word is not known.
+    #[must_use]
+    pub fn of_word(word: &str) -> Self {
+        let known = Self::ALL.into_iter().find(|operation| operation.word() == word);
+        known.unwrap_or(Self::Create)
+    }
+}
+
 /// What is synced with each file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sync {
-    /// Nothing.
+pub enum FileSync {
+    /// Changes reach the device when the kernel writes them.
     None,
-    /// The file.
+    /// Each file is synced after it was written.
     File,
     /// The file, where it was written, and then its folder.
     Folder,
@@ -48,14 +75,14 @@ pub enum Sync {
 
 /// What every worker does.
 #[derive(Debug, Clone)]
-pub struct Task {
-    /// To each file.
+pub struct FileTask {
+    /// What is done to each file.
     pub operation: Operation,
-    /// With each file.
-    pub sync: Sync,
-    /// Of each worker.
+    /// What is synced with each file.
+    pub sync: FileSync,
+    /// Number of files of each worker.
     pub files: usize,
-    /// Of each file.
+    /// Bytes that each file has.
     pub contents: Arc<[u8]>,
     /// Of names and order.
     pub seed: u64,
@@ -68,7 +95,7 @@ pub struct Worker {
     names: Vec<CString>,
     /// The second name of each.
     others: Vec<CString>,
-    task: Task,
+    task: FileTask,
     /// Whether the next run undoes what was done.
     undo: Arc<AtomicBool>,
     /// Files done in the last pass.
@@ -95,7 +122,7 @@ impl Worker {
         number: usize,
         private: bool,
         random: bool,
-        task: Task,
+        task: FileTask,
         undo: Arc<AtomicBool>,
     ) -> Result<Self, StartError> {
         let path = if private { root.join(number.to_string()) } else { root.to_owned() };
@@ -126,7 +153,9 @@ impl Worker {
     fn create_all(&self, count: usize) -> Result<(), Failure> {
         let dir = self.folder.as_fd();
         let contents = &self.task.contents;
-        self.each(count, &self.names, "creating", |name| create(dir, name, contents, Sync::None))
+        self.each(count, &self.names, "creating", |name| {
+            create(dir, name, contents, FileSync::None)
+        })
     }
 
     /// Does something to the first files, untimed.
@@ -165,8 +194,8 @@ impl Worker {
     /// Reads the names of so many files.
     fn list(&mut self, files: usize) -> Result<(), Failure> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(&self.folder, c".", flags, Mode::empty());
-        let folder = folder.map_err(|error| failed(&error))?;
+        let folder =
+            openat(&self.folder, c".", flags, Mode::empty()).map_err(|error| failed(&error))?;
         let mut entries = RawDir::new(folder, self.listing.spare_capacity_mut());
         while self.done < files {
             let Some(entry) = entries.next() else {
@@ -275,14 +304,19 @@ impl Member for Worker {
 }
 
 /// A new file with these bytes, closed.
-fn create(dir: BorrowedFd<'_>, name: &CString, contents: &[u8], sync: Sync) -> Result<(), Errno> {
+fn create(
+    dir: BorrowedFd<'_>,
+    name: &CString,
+    contents: &[u8],
+    sync: FileSync,
+) -> Result<(), Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?;
     let mut left = contents;
     while !left.is_empty() {
         left = &left[write(&file, left)?..];
     }
-    if sync != Sync::None {
+    if sync != FileSync::None {
         fsync(&file)?;
     }
     drop(file);
@@ -290,8 +324,8 @@ fn create(dir: BorrowedFd<'_>, name: &CString, contents: &[u8], sync: Sync) -> R
 }
 
 /// Syncs the folder, where that is asked for.
-fn synced(dir: BorrowedFd<'_>, sync: Sync) -> Result<(), Errno> {
-    if sync == Sync::Folder { fsync(dir) } else { Ok(()) }
+fn synced(dir: BorrowedFd<'_>, sync: FileSync) -> Result<(), Errno> {
+    if sync == FileSync::Folder { fsync(dir) } else { Ok(()) }
 }
 
 fn failed(error: &Errno) -> Failure {

@@ -6,7 +6,7 @@ use std::io;
 
 use plumb_protocol::{Failure, StartError};
 
-/// An account.
+/// An entry of the user database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// Its login name.

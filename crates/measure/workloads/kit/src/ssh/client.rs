@@ -11,7 +11,7 @@ use crate::processes::die_with_parent;
 /// Where to, and as whom.
 #[derive(Debug)]
 pub struct Client {
-    /// The program.
+    /// The path of the program `ssh`.
     pub ssh: PathBuf,
     /// Where the server listens.
     pub server: SocketAddr,
@@ -19,7 +19,7 @@ pub struct Client {
     pub folder: PathBuf,
     /// The file that has the server's key.
     pub known_hosts: PathBuf,
-    /// The account.
+    /// The name of the user that logs in.
     pub user: String,
     /// Whether what it sends and gets is compressed.
     pub is_compressed: bool,

@@ -29,8 +29,9 @@ fn public_key(text: &str) -> Option<String> {
     let mut words = text.trim().split(' ');
     let kind = words.next()?;
     let key = words.next()?;
-    let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
-    let is_key = kind == "ssh-ed25519" && !key.is_empty() && key.chars().all(is_base64);
+    let is_key = kind == "ssh-ed25519"
+        && !key.is_empty()
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '='));
     let is_one_line = !text.trim().contains(char::is_control);
     (is_key && is_one_line).then(|| format!("{kind} {key}"))
 }
@@ -92,7 +93,7 @@ pub struct Sshd {
 /// Where a server listens, and whom it lets in.
 #[derive(Debug, Clone)]
 pub struct Listening {
-    /// Its address.
+    /// The address and port that it listens on.
     pub address: IpAddr,
     /// The public key of a client elsewhere, which may run this one command; None makes a key here.
     pub client: Option<(String, String)>,
@@ -112,7 +113,7 @@ pub enum Serves<'s> {
     Commands {
         /// Names, with commas between.
         ciphers: &'s str,
-        /// The same.
+        /// Message authentication codes that it accepts, with commas between them.
         macs: &'s str,
     },
     /// Have connections to sockets forwarded, compressed if they want.
@@ -165,8 +166,8 @@ impl Sshd {
         let folder = KeyFolder::create(scratch)?;
         tools.make_key(&folder.0.join("host"))?;
         let host_key = folder.read("host.pub")?;
-        let known = known_host(&host_key);
-        let known = known.ok_or_else(|| Failure("ssh-keygen made no key".to_owned()))?;
+        let known =
+            known_host(&host_key).ok_or_else(|| Failure("ssh-keygen made no key".to_owned()))?;
         folder.write(KNOWN_HOSTS, &known)?;
         let may = match serves {
             Serves::Commands { .. } => "restrict",
@@ -178,16 +179,17 @@ impl Sshd {
                 format!("{may} {}", folder.read("user.pub")?)
             }
             Some((key, command)) => {
-                let key = public_key(key);
-                let key = key.filter(|_| !command.contains(['"', '\\', '\n']));
-                let key = key.ok_or_else(|| Failure("this is no public key for sshd".into()))?;
+                // A quote or a line end in the command would end its option in authorized_keys early.
+                let key = public_key(key)
+                    .filter(|_| !command.contains(['"', '\\', '\n']))
+                    .ok_or_else(|| Failure("this is no public key for sshd".into()))?;
                 format!("{may},command=\"{command}\" {key}\n")
             }
         };
         folder.write("authorized_keys", &authorized)?;
         let address = free_port(listening.address)?;
-        let config = configuration(&folder.0, address, user, serves);
-        let config = folder.write("sshd_config", &config)?;
+        let directives = configuration(&folder.0, address, user, serves);
+        let config = folder.write("sshd_config", &directives)?;
         let log = File::create(folder.0.join("sshd.log"))
             .map_err(|error| Failure::io("creating the log of sshd", &error))?;
         let mut command = Command::new(&tools.sshd);
@@ -243,7 +245,7 @@ impl Sshd {
         self.folder.read("user.pub")
     }
 
-    /// Its process.
+    /// The id of the process of sshd.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

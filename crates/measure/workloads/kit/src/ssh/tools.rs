@@ -15,9 +15,9 @@ const MORE_PLACES: [&str; 4] = ["/usr/sbin", "/usr/local/sbin", "/sbin", "/usr/b
 /// The programs, as absolute paths (sshd insists on one).
 #[derive(Debug)]
 pub struct Tools {
-    /// The client.
+    /// The path of the client, `ssh`.
     pub ssh: PathBuf,
-    /// The server.
+    /// The path of the server, `sshd`.
     pub sshd: PathBuf,
     /// The maker of keys.
     pub keygen: PathBuf,
@@ -32,8 +32,11 @@ impl Tools {
         let path = env::var_os("PATH").unwrap_or_default();
         let places: Vec<PathBuf> =
             env::split_paths(&path).chain(MORE_PLACES.map(PathBuf::from)).collect();
-        let find = |name: &str| find_in(&places, name);
-        Ok(Self { ssh: find("ssh")?, sshd: find("sshd")?, keygen: find("ssh-keygen")? })
+        Ok(Self {
+            ssh: find_in(&places, "ssh")?,
+            sshd: find_in(&places, "sshd")?,
+            keygen: find_in(&places, "ssh-keygen")?,
+        })
     }
 
     /// `OpenSSH_9.2p1 Debian-2, OpenSSL 3.0.19 27 Jan 2026`: the two versions.
