@@ -40,7 +40,7 @@ pub fn calibrated(
 /// nothing.
 pub fn is_shared(plan: &Plan) -> bool {
     let points = &plan.points;
-    let alike = || points.iter().all(|it| it.point.workload == points[0].point.workload);
+    let alike = || points.iter().all(|planned| planned.point.workload == points[0].point.workload);
     matches!(plan.goal, Goal::Verdict(_)) && alike()
 }
 

@@ -88,7 +88,7 @@ fn tell(
     for (point, ready) in started {
         let invocation = plumb_machine::fresh_id();
         invocations.insert(point, invocation);
-        let role = plan.companions.get(point).map_or(Role::Load, |it| it.role);
+        let role = plan.companions.get(point).map_or(Role::Load, |companion| companion.role);
         stream.started(at, Started { invocation, point, role, position: 0, seed: 0, ready })?;
     }
     Ok(invocations)

@@ -4,7 +4,7 @@ use plumb_model::{Goal, Interference, OnInterference, Plan};
 
 /// The rules that an invocation met, in one text; empty when nothing disturbed it.
 pub fn rules(found: &[Interference]) -> String {
-    let rules: Vec<&str> = found.iter().map(|it| it.rule.as_str()).collect();
+    let rules: Vec<&str> = found.iter().map(|interference| interference.rule.as_str()).collect();
     rules.join(", ")
 }
 

@@ -59,10 +59,11 @@ impl History {
             let Some(point) = history.points.get_mut(invocation.point) else { continue };
             point.excluded += usize::from(invocation.is_disturbed());
             if invocation.counts_for(invocation.point) {
-                let (index, round) = (invocation.point, invocation.round);
+                let index = invocation.point;
+                let round = invocation.round;
                 let measured = invocation.measurement();
                 let observation = Observation::of(&record.plan, index, round, measured);
-                observation.into_iter().for_each(|it| point.add(it));
+                observation.into_iter().for_each(|observation| point.add(observation));
                 point.spent_ns += length_ns(invocation);
             }
         }
@@ -158,7 +159,7 @@ impl PointHistory {
 
     /// The processes of every headline metric that the point has, the first included.
     pub fn headlines(&self) -> impl Iterator<Item = Vec<&[f64]>> {
-        let others = self.others.iter().filter(|all| all.iter().any(|it| !it.is_empty()));
+        let others = self.others.iter().filter(|all| all.iter().any(|values| !values.is_empty()));
         std::iter::once(&self.processes).chain(others).map(|processes| slices(processes))
     }
 }

@@ -90,7 +90,8 @@ impl Invocation<'_, '_> {
         started: Started,
     ) -> Result<Option<Finished>, EngineError> {
         let invocation = started.invocation;
-        let (clock, work) = (started.ready.clock.clone(), started.ready.work.clone());
+        let clock = started.ready.clock.clone();
+        let work = started.ready.work.clone();
         self.stream.started(self.at, started)?;
         match self.sample_and_end(session, invocation, clock.as_ref(), &work) {
             Ok(finished) => Ok(Some(finished)),
@@ -268,7 +269,8 @@ pub fn failed_before_ready(
     known: &mut PointHistory,
     why: String,
 ) -> Result<(), EngineError> {
-    let (invocation, ready) = (plumb_machine::fresh_id(), Ready::default());
+    let invocation = plumb_machine::fresh_id();
+    let ready = Ready::default();
     let role = Role::Workload;
     stream.started(at, Started { invocation, point, role, position: 0, seed: 0, ready })?;
     fail(stream, known, invocation, why)

@@ -46,9 +46,11 @@ impl<'r> Monitoring<'r> {
             }
         }
         let found = interference::find(&readings);
-        let found: Vec<_> = found.iter().map(|it| interference::touched(it, samples)).collect();
+        let found: Vec<_> =
+            found.iter().map(|found| interference::touched(found, samples)).collect();
         if !readings.traces.is_empty() {
-            let (readings, interference) = (Box::new(readings), found.clone());
+            let readings = Box::new(readings);
+            let interference = found.clone();
             stream.emit(Event::Monitored { invocation, readings, interference })?;
         }
         Ok(found)

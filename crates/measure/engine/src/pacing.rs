@@ -87,13 +87,13 @@ impl AfterPauses {
     /// parameter of theirs.
     pub fn left_out(&self, plan: &Plan) -> Vec<Id> {
         let of_point = |point: usize| {
-            let pairs: Vec<_> = self.pairs.iter().filter(|it| it.0 == point).collect();
-            let logs: Vec<f64> = pairs.iter().map(|it| it.2).collect();
+            let pairs: Vec<_> = self.pairs.iter().filter(|pair| pair.0 == point).collect();
+            let logs: Vec<f64> = pairs.iter().map(|pair| pair.2).collect();
             let rules = plan.rules_of(&plan.points[point]);
             let margin = rules.and_then(|rules| rules.precision).unwrap_or(MARGIN);
             let judged = judge_pairs(&logs, LEVEL, margin);
-            let alike = judged.is_ok_and(|it| it.verdict == Verdict::Equivalent);
-            if alike { Vec::new() } else { pairs.iter().map(|it| it.1).collect() }
+            let alike = judged.is_ok_and(|found| found.verdict == Verdict::Equivalent);
+            if alike { Vec::new() } else { pairs.iter().map(|pair| pair.1).collect() }
         };
         (0..plan.points.len()).flat_map(of_point).collect()
     }

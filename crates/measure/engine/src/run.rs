@@ -205,7 +205,8 @@ impl<'r> Run<'r> {
         position: u32,
         began_ns: u64,
     ) -> Result<Result<(), Refusal>, EngineError> {
-        let (planned, role) = (&self.plan.points[point], Role::Workload);
+        let planned = &self.plan.points[point];
+        let role = Role::Workload;
         let seed = self.draws.invocation_seed(planned.description.sample_is, self.at.round);
         let (session, ready) = match launcher.start(StartSpec { planned, role, seed }) {
             Ok(started) => started,
@@ -315,7 +316,9 @@ impl<'r> Run<'r> {
 /// Where a run begins, or goes on.
 fn position_after(before: Option<&RunRecord>) -> RunPosition {
     let segment = before.map_or(0, |record| record.segments.len());
-    let rounds = before.and_then(|record| record.invocations.iter().map(|it| it.round + 1).max());
-    let (segment, round) = (u32::try_from(segment).unwrap_or(u32::MAX), rounds.unwrap_or(0));
+    let rounds = before
+        .and_then(|record| record.invocations.iter().map(|invocation| invocation.round + 1).max());
+    let segment = u32::try_from(segment).unwrap_or(u32::MAX);
+    let round = rounds.unwrap_or(0);
     RunPosition { segment, round }
 }

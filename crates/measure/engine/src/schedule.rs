@@ -38,7 +38,8 @@ impl<'r> Schedule<'r> {
     pub fn of(plan: &'r Plan, before: Option<&RunRecord>) -> Self {
         let history = before.map_or_else(|| History::empty(plan.points.len()), History::of);
         let elapsed_before_ns = history.points.iter().map(|point| point.spent_ns).sum();
-        let (strategy, finished) = (strategy::for_plan(plan), Vec::new());
+        let strategy = strategy::for_plan(plan);
+        let finished = Vec::new();
         Self { plan, strategy, history, elapsed_before_ns, finished }
     }
 
@@ -82,7 +83,7 @@ impl<'r> Schedule<'r> {
     /// with the rules that say so.
     pub fn settle_round(&mut self) -> Vec<(Id, String)> {
         let round = std::mem::take(&mut self.finished);
-        let rules: Vec<&str> = round.iter().map(|it| it.rules.as_str()).collect();
+        let rules: Vec<&str> = round.iter().map(|taken| taken.rules.as_str()).collect();
         let by_rules = exclusions(self.plan, &rules);
         let mut excluded = Vec::new();
         for (one, by) in round.into_iter().zip(by_rules) {

@@ -54,7 +54,8 @@ impl<'r> Slots<'r> {
         stream: &mut EventStream<'_>,
         point: usize,
     ) -> Result<(), EngineError> {
-        let is_alike = |it: &PlannedPoint| it.preparation.is_empty() && it.beside.is_empty();
+        let is_alike =
+            |planned: &PlannedPoint| planned.preparation.is_empty() && planned.beside.is_empty();
         if self.plan.points.iter().all(is_alike) {
             return Ok(());
         }

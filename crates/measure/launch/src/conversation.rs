@@ -180,7 +180,8 @@ impl Conversation {
     fn write(&mut self, line: &impl Serialize) -> Result<(), Refusal> {
         let mut text = serde_json::to_vec(line).map_err(|error| unwritable(&error))?;
         if text.len() > self.max_line {
-            let (needed, most) = (text.len(), self.max_line);
+            let needed = text.len();
+            let most = self.max_line;
             return Err(Refusal::Failed(format!(
                 "it accepts lines of at most {most} bytes, and this request has {needed}"
             )));

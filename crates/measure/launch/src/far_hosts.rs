@@ -61,7 +61,7 @@ impl FarHosts {
         scratch: &Path,
         points: impl Iterator<Item = &'p PlannedPoint>,
     ) -> Result<(), Refusal> {
-        for far_end in points.filter_map(|it| it.far_end.as_ref()) {
+        for far_end in points.filter_map(|point| point.far_end.as_ref()) {
             if !self.0.contains_key(far_end) {
                 let socket = scratch.join(format!("ssh-{}", self.0.len()));
                 let host = FarHost::reach(keeper, far_end, &socket.to_string_lossy());

@@ -28,15 +28,18 @@ impl Fixtures {
                 continue;
             };
             let medium = medium_of(taker, of_all);
-            let value = |it: &PlannedPoint, name: &String| it.point.settings.get(name).cloned();
+            let value =
+                |planned: &PlannedPoint, name: &String| planned.point.settings.get(name).cloned();
             let is_alike = |owner: &&PlannedPoint| {
                 owner.point.workload == of.workload
                     && medium_of(owner, of_all) == medium
                     && names.iter().all(|name| value(owner, name) == value(taker, name))
             };
             let alike: Vec<&PlannedPoint> = points.iter().filter(is_alike).collect();
-            let leaves_it =
-                of.settings.iter().all(|(name, it)| value(taker, name).as_ref() == Some(it));
+            let leaves_it = of
+                .settings
+                .iter()
+                .all(|(name, wanted)| value(taker, name).as_ref() == Some(wanted));
             let all_change_it = alike.iter().all(|owner| {
                 of.settings.keys().all(|name| value(owner, name) == value(taker, name))
             });
@@ -44,7 +47,7 @@ impl Fixtures {
                 kept.extend(own_key(taker, of_all));
                 continue;
             }
-            let owner = alike.first().and_then(|it| own_key(it, of_all));
+            let owner = alike.first().and_then(|owner| own_key(owner, of_all));
             self.shared.extend(own_key(taker, of_all).zip(owner));
         }
         // Points of one key have one fixture: where one of them would change the other's, none takes it.
@@ -126,13 +129,15 @@ mod tests {
             fixtures.share(others, &[]);
             fixtures.missing(taken, &[])
         };
-        let (two, own) = (point(&taker, 2), point(&owner, 2));
+        let two = point(&taker, 2);
+        let own = point(&owner, 2);
         let both = [two.clone(), own.clone()];
         assert_eq!(key(&two, &both), None, "the other one lays it out");
         assert_eq!(key(&own, &both).as_deref(), Some("b.c:size=2"));
-        let (writing, owner_writing) = (doing("write", &reads, 2), doing("write", &owner, 2));
+        let writing = doing("write", &reads, 2);
+        let owner_writing = doing("write", &owner, 2);
         let beside = |others: &[&PlannedPoint]| {
-            key(&writing, &others.iter().map(|it| (*it).clone()).collect::<Vec<_>>())
+            key(&writing, &others.iter().map(|planned| (*planned).clone()).collect::<Vec<_>>())
         };
         assert_eq!(key(&point(&reads, 2), &[point(&reads, 2), own.clone()]), None, "it leaves it");
         let mine = beside(&[&writing, &own, &owner_writing]);

@@ -71,9 +71,12 @@ impl KeeperLauncher {
     /// A launcher over a running keeper.
     #[must_use]
     pub fn new(keeper: Keeper, settings: LauncherSettings) -> Self {
-        let (fixtures, companions, servers) = (Fixtures::default(), Vec::new(), Vec::new());
+        let fixtures = Fixtures::default();
+        let companions = Vec::new();
+        let servers = Vec::new();
         let of_invocation = Vec::new();
-        let (root, planned) = (settings.root.clone(), settings.preparation.clone());
+        let root = settings.root.clone();
+        let planned = settings.preparation.clone();
         let preparations = Preparations::new(root, planned, settings.interrupted);
         let slotted = Vec::new();
         Self {
@@ -95,16 +98,16 @@ impl KeeperLauncher {
     /// # Errors
     /// Why something that the user named can't be had.
     pub fn prepare_machine(&mut self, points: &[PlannedPoint]) -> Result<SlotReport, Refusal> {
-        let beside = self.settings.companions.iter().map(|it| &it.point);
+        let beside = self.settings.companions.iter().map(|companion| &companion.point);
         let all = points.iter().chain(beside);
         self.far_hosts.reach(&mut self.keeper, &self.settings.scratch, all)?;
         let mut done = self.preparations.begin(&mut self.keeper, points)?;
         self.fixtures.share(points, &self.settings.preparation);
         let Self { keeper, settings, media, .. } = self;
         let settings = &*settings;
-        let beside = settings.companions.iter().map(|it| &it.point);
+        let beside = settings.companions.iter().map(|companion| &companion.point);
         let wanted = points.iter().chain(beside);
-        let wanted = wanted.filter_map(|it| medium_of(it, &settings.preparation));
+        let wanted = wanted.filter_map(|planned| medium_of(planned, &settings.preparation));
         let dir = settings.dir.to_string_lossy();
         let start = |params| start_of(settings, &dir, params, Role::Preparation);
         done.extend(media.build(keeper, wanted, start)?);
@@ -160,7 +163,7 @@ impl KeeperLauncher {
 
     fn start_of(&self, spec: StartSpec<'_>, params: Settings, at: Endpoints) -> Start {
         let own = self.settings.dir.to_string_lossy();
-        let dir = self.medium(spec.role, spec.planned).map_or(&*own, |it| &it.dir);
+        let dir = self.medium(spec.role, spec.planned).map_or(&*own, |medium| &medium.dir);
         let start = start_of(&self.settings, dir, params, spec.role);
         let start = Start { seed: spec.seed, endpoints: at, ..start };
         match self.far_host(spec.role, spec.planned) {
@@ -236,7 +239,8 @@ impl KeeperLauncher {
         let prepare = Start { params: planned.point.settings.clone(), ..start.clone() };
         let prepare = serde_json::to_value(prepare);
         let prepare = prepare.map_err(|error| Refusal::Fatal(error.to_string()))?;
-        let (name, argv) = (planned.name(), planned.program.argv.clone());
+        let name = planned.name();
+        let argv = planned.program.argv.clone();
         let timeout_s = timeout_of(&planned.description).as_secs();
         let preparation = PluginPreparation { name, argv, timeout_s, prepare };
         conversation.hold(&mut self.keeper, preparation)
@@ -249,11 +253,14 @@ impl KeeperLauncher {
             if companion.slot != slot || companion.of_points {
                 continue;
             }
-            let (planned, role, seed) = (&companion.point, companion.role, self.settings.seed);
+            let planned = &companion.point;
+            let role = companion.role;
+            let seed = self.settings.seed;
             let prepared = self.converse(StartSpec { planned, role, seed });
             let (conversation, ready) = prepared.map_err(|refusal| refusal.of(&planned.name()))?;
             self.slotted.push((slot, index, conversation));
-            let (setting, became) = (planned.name(), ready.notes.join("; "));
+            let setting = planned.name();
+            let became = ready.notes.join("; ");
             done.prepared.push(Prepared { setting, was: String::new(), became });
         }
         Ok(done)
@@ -279,7 +286,8 @@ impl KeeperLauncher {
         companion: &Companion,
     ) -> Result<(RunningCompanion, Ready), Refusal> {
         self.prepare(&companion.point)?;
-        let (role, seed) = (companion.role, self.settings.seed);
+        let role = companion.role;
+        let seed = self.settings.seed;
         let others = self.servers.len();
         let (conversation, ready) =
             self.converse(StartSpec { planned: &companion.point, role, seed })?;
@@ -347,11 +355,13 @@ impl Launcher for KeeperLauncher {
         match self.set_up(spec, at) {
             Ok((worker, mut ready)) => {
                 let far = spec.planned.far_end.as_ref().zip(self.far_hosts.of(spec.planned));
-                let far = far.map(|(it, host)| format!("server: {it}, at {}", host.address()));
+                let far =
+                    far.map(|(far_end, host)| format!("server: {far_end}, at {}", host.address()));
                 ready.notes.extend(far);
                 let timeout = timeout_of(&spec.planned.description);
                 let shape = Shape::of(&spec.planned.description, &ready);
-                let (keeper, worker) = (&mut self.keeper, Some(worker));
+                let keeper = &mut self.keeper;
+                let worker = Some(worker);
                 Ok((
                     Box::new(Invocation { keeper, worker, server, timeout, shape, stream: None }),
                     ready,
@@ -371,7 +381,7 @@ impl Launcher for KeeperLauncher {
         for running in self.companions.iter_mut().chain(&mut self.of_invocation) {
             let replies = running.collect().map_err(|refusal| {
                 let companion = self.settings.companions.get(running.index);
-                companion.map_or(refusal.clone(), |it| refusal.of(&it.point.name()))
+                companion.map_or(refusal.clone(), |companion| refusal.of(&companion.point.name()))
             })?;
             collected.extend(replies.into_iter().map(|reply| (running.index, reply)));
         }
@@ -397,7 +407,10 @@ impl Launcher for KeeperLauncher {
             }
             let mut beside = companion.clone();
             let media = point.iter().flat_map(|point| &point.preparation);
-            beside.point.preparation.extend(media.filter(|it| it.medium().is_some()).cloned());
+            beside
+                .point
+                .preparation
+                .extend(media.filter(|preparation| preparation.medium().is_some()).cloned());
             let (running, ready) = self.start_companion(index, &beside).map_err(name)?;
             match point {
                 Some(_) => self.of_invocation.push(running),
@@ -561,7 +574,8 @@ impl Session for Invocation<'_> {
     }
 
     fn stop(mut self: Box<Self>) -> Result<Stopped, Refusal> {
-        let (stream, timeout) = (self.stream.take(), self.timeout);
+        let stream = self.stream.take();
+        let timeout = self.timeout;
         let worker = self.worker.take();
         let server = self.server.take();
         let stopped = match worker {

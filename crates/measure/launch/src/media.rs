@@ -60,7 +60,7 @@ impl Media {
                 continue;
             }
             let (standing, notes) =
-                self.stand(keeper, text, &start).map_err(|it| named(text, it))?;
+                self.stand(keeper, text, &start).map_err(|refusal| named(text, refusal))?;
             self.0.insert(text.to_owned(), standing);
             let became = [text.to_owned()].into_iter().chain(notes).collect::<Vec<_>>().join(", ");
             done.prepared.push(Prepared { setting: "medium".into(), was: String::new(), became });
@@ -76,8 +76,10 @@ impl Media {
     /// Takes all away; what went wrong.
     pub fn end(&mut self, keeper: &mut Keeper) -> Vec<Refusal> {
         let ended = std::mem::take(&mut self.0).into_iter();
-        let ended = ended.map(|(text, it)| (text, it.holder.clean_and_stop(keeper)));
-        ended.filter_map(|(text, it)| Some(it.err()?.of(&format!("medium={text}")))).collect()
+        let ended = ended.map(|(text, standing)| (text, standing.holder.clean_and_stop(keeper)));
+        ended
+            .filter_map(|(text, outcome)| Some(outcome.err()?.of(&format!("medium={text}"))))
+            .collect()
     }
 
     fn stand(

@@ -52,14 +52,14 @@ impl Preparations {
         points: &[PlannedPoint],
     ) -> Result<SlotReport, Refusal> {
         let (now, later): (Vec<_>, Vec<_>) =
-            self.planned.clone().into_iter().partition(|it| it.slot == Slot::Run);
+            self.planned.clone().into_iter().partition(|preparation| preparation.slot == Slot::Run);
         let before = keeper.changes();
         let mut done = SlotReport::default();
         for preparation in &now {
             done.extend(self.make(keeper, preparation, Stage::Begin)?);
         }
         self.holding.push((Slot::Run, before, done.to_undo.clone()));
-        for preparation in later.iter().chain(points.iter().flat_map(|it| &it.preparation)) {
+        for preparation in later.iter().chain(points.iter().flat_map(|point| &point.preparation)) {
             self.try_out(keeper, preparation)?;
         }
         Ok(done)
@@ -76,7 +76,12 @@ impl Preparations {
         point: Option<&PlannedPoint>,
     ) -> Result<SlotReport, Refusal> {
         let own = point.map(|point| point.preparation.clone()).unwrap_or_default();
-        let all = self.planned.clone().into_iter().filter(|it| it.slot == slot).chain(own);
+        let all = self
+            .planned
+            .clone()
+            .into_iter()
+            .filter(|preparation| preparation.slot == slot)
+            .chain(own);
         // Settings of the whole run are made by now.
         let stage = if slot == Slot::Run { Stage::Actions } else { Stage::Slot };
         let before = keeper.changes();
@@ -101,7 +106,7 @@ impl Preparations {
         {
             let settled = keeper.restore(before).map_err(gone)?;
             done.restored.extend(names.into_iter().rev());
-            let odd = |it: &&Settled| !matches!(it, Settled::Restored { .. });
+            let odd = |settled: &&Settled| !matches!(settled, Settled::Restored { .. });
             done.notes.extend(settled.iter().filter(odd).map(ToString::to_string));
         }
         Ok(done)
@@ -222,7 +227,9 @@ fn change(
 ) -> Result<SlotReport, Unusable> {
     let lost = |error: KeeperError| Unusable::Unsupported(Unchanged::new(error.to_string()));
     let before = keeper.changes();
-    let (mut was, mut became, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    let mut was = Vec::new();
+    let mut became = Vec::new();
+    let mut refused = Vec::new();
     for one in assignments {
         match keeper.change(&one.setting, &one.to).map_err(lost)? {
             Ok(change) => {
@@ -245,7 +252,8 @@ fn change(
     let mut done = only(preparation, values(unlike(&was, &became)), values(unlike(&became, &was)));
     done.to_undo.extend(changed.then(|| preparation.knob.clone()));
     if !refused.is_empty() {
-        let (of, all) = (refused.len(), assignments.len());
+        let of = refused.len();
+        let all = assignments.len();
         done.notes.push(format!("{}: {of} of {all} settings rejected it", preparation.name()));
     }
     Ok(done)

@@ -28,9 +28,10 @@ impl Secrets {
     /// # Errors
     /// When one can't be read.
     pub fn read(planned: &PlannedPoint) -> Result<(Settings, Self), Refusal> {
-        let (mut settings, mut secrets) = (planned.point.settings.clone(), Self::default());
+        let mut settings = planned.point.settings.clone();
+        let mut secrets = Self::default();
         let parameters = planned.description.parameters.iter();
-        for parameter in parameters.filter(|it| it.kind == ParameterType::Secret) {
+        for parameter in parameters.filter(|parameter| parameter.kind == ParameterType::Secret) {
             let Some(Value::Text(place)) = settings.get_mut(&parameter.name) else { continue };
             if place.is_empty() {
                 continue;
@@ -58,7 +59,10 @@ impl Secrets {
     /// A reply without them: the texts in it, but for the word that says which reply it is.
     pub fn hide_in_reply(&self, reply: &mut Json) {
         let Json::Object(fields) = reply else { return };
-        fields.iter_mut().filter(|(name, _)| *name != "type").for_each(|(_, it)| self.hide_in(it));
+        fields
+            .iter_mut()
+            .filter(|(name, _)| *name != "type")
+            .for_each(|(_, value)| self.hide_in(value));
     }
 
     fn hide_in(&self, value: &mut Json) {

@@ -39,8 +39,8 @@ impl Shape {
         let reported = description.metrics.iter().filter(|m| m.source == MetricSource::Value);
         let reported = reported.filter(lacks);
         let bounded = description.metrics.iter();
-        let bounded =
-            bounded.filter_map(|it| it.bounds.map(|(low, high)| (it.name.clone(), low, high)));
+        let bounded = bounded
+            .filter_map(|metric| metric.bounds.map(|(low, high)| (metric.name.clone(), low, high)));
         Self {
             reported: reported.map(|metric| metric.name.clone()).collect(),
             bounds: bounded.collect(),
@@ -57,7 +57,7 @@ impl Shape {
         samples.check().map_err(|error| failed(format!("its samples are invalid: {error}")))?;
         amounts(&reply)?;
         for (name, column) in &samples.histograms {
-            column.iter().try_for_each(|it| self.histogram(name, it))?;
+            column.iter().try_for_each(|histogram| self.histogram(name, histogram))?;
         }
         if samples.is_empty() {
             return Ok(reply);
@@ -75,11 +75,12 @@ impl Shape {
                  base64 (it begins with HISTEw or HISTFA), or pairs [value, count]"
             )));
         };
-        let Some((_, low, high)) = self.bounds.iter().find(|it| it.0 == name) else {
+        let Some((_, low, high)) = self.bounds.iter().find(|bounds| bounds.0 == name) else {
             return Ok(());
         };
         #[expect(clippy::cast_precision_loss, reason = "compared to a thousandth")]
-        let (least, most) = (*low as f64 * (1.0 - ROUNDING), *high as f64 * (1.0 + ROUNDING));
+        let least = *low as f64 * (1.0 - ROUNDING);
+        let most = *high as f64 * (1.0 + ROUNDING);
         #[expect(clippy::cast_precision_loss, reason = "compared to a thousandth")]
         match counts.iter().find(|(value, _)| !(least..=most).contains(&(*value as f64))) {
             Some((value, _)) => Err(failed(format!(

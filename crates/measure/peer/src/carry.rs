@@ -71,7 +71,7 @@ pub(crate) fn carry<T>(
         if !is_open {
             return Ok(Over::Closed);
         }
-        if !goes_on && sources.iter().all(|it| it.pipe.is_none()) {
+        if !goes_on && sources.iter().all(|source| source.pipe.is_none()) {
             return Ok(Over::SourcesEnded);
         }
         let (has_come, filled) = wait(channel, sources)?;
@@ -84,15 +84,15 @@ pub(crate) fn carry<T>(
 
 /// Waits until there is something: whether it is of the channel, and of which sources.
 fn wait(channel: &Channel, sources: &[Source]) -> io::Result<(bool, Vec<bool>)> {
-    let open = || sources.iter().filter_map(|it| it.pipe.as_ref());
+    let open = || sources.iter().filter_map(|source| source.pipe.as_ref());
     let mut all = vec![PollFd::new(channel, PollFlags::IN)];
     all.extend(open().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
     match poll(&mut all, None) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }
-    let mut has = all.iter().map(|it| !it.revents().is_empty());
+    let mut has = all.iter().map(|polled| !polled.revents().is_empty());
     let has_come = has.next().unwrap_or(false);
-    let filled = sources.iter().map(|it| it.pipe.is_some() && has.next().unwrap_or(false));
+    let filled = sources.iter().map(|source| source.pipe.is_some() && has.next().unwrap_or(false));
     Ok((has_come, filled.collect()))
 }

@@ -61,7 +61,7 @@ pub fn reach(
             Kind::Output if stands => {
                 told.push_str(&String::from_utf8_lossy(bytes));
                 if let Some((session, machine)) =
-                    told.strip_suffix('\n').and_then(|it| it.split_once('\n'))
+                    told.strip_suffix('\n').and_then(|text| text.split_once('\n'))
                 {
                     let lines = [session, &reached, machine];
                     let lines: String = lines.map(|line| format!("{OURS}{line}\n")).concat();
@@ -106,7 +106,7 @@ fn open(place: &str, key: &Key) -> Result<(Channel, String), String> {
 
 /// Why the other end is no peer with this key.
 fn unproven(place: &str, error: &io::Error) -> String {
-    let of_tls = error.get_ref().and_then(|it| it.downcast_ref::<Error>());
+    let of_tls = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match of_tls {
         Some(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)) => {
             format!("the peer at {place} has another key")

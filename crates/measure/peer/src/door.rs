@@ -91,11 +91,13 @@ impl Door {
     /// It has proved the key; false: there are too many of those.
     pub(crate) fn has_proved(&self, id: u64, socket: TcpStream) -> bool {
         let mut state = self.state();
-        state.unproven.retain(|(it, _)| *it != id);
+        state.unproven.retain(|(known, _)| *known != id);
         if state.proven.len() >= self.limits.proven {
             return false;
         }
-        let (session, stands, since) = (String::new(), false, Instant::now());
+        let session = String::new();
+        let stands = false;
+        let since = Instant::now();
         state.proven.insert(id, Proven { socket, session, stands, since });
         state.changed = since;
         true
@@ -111,7 +113,10 @@ impl Door {
     /// It is a program's of this run; false: nothing stands for that.
     pub(crate) fn joins(&self, id: u64, session: &str) -> bool {
         let mut state = self.state();
-        let stands = state.proven.values().any(|it| it.stands && it.session == session);
+        let stands = state
+            .proven
+            .values()
+            .any(|connection| connection.stands && connection.session == session);
         if let Some(one) = state.proven.get_mut(&id).filter(|_| stands) {
             one.session = session.to_owned();
         }
@@ -121,20 +126,25 @@ impl Door {
     /// It has ended, and with one that stands, all of its run.
     pub(crate) fn leaves(&self, id: u64) {
         let mut state = self.state();
-        state.unproven.retain(|(it, _)| *it != id);
+        state.unproven.retain(|(known, _)| *known != id);
         if let Some(gone) = state.proven.remove(&id) {
             state.changed = Instant::now();
-            let of_it =
-                state.proven.values().filter(|it| gone.stands && it.session == gone.session);
-            of_it.for_each(|it| drop(it.socket.shutdown(Shutdown::Both)));
+            let of_it = state
+                .proven
+                .values()
+                .filter(|connection| gone.stands && connection.session == gone.session);
+            of_it.for_each(|connection| drop(connection.socket.shutdown(Shutdown::Both)));
         }
     }
 
     /// Ends connections that have lasted too long.
     pub(crate) fn end_longest(&self) {
         let state = self.state();
-        let old = state.proven.values().filter(|it| it.since.elapsed() > self.limits.longest);
-        old.for_each(|it| drop(it.socket.shutdown(Shutdown::Both)));
+        let old = state
+            .proven
+            .values()
+            .filter(|connection| connection.since.elapsed() > self.limits.longest);
+        old.for_each(|connection| drop(connection.socket.shutdown(Shutdown::Both)));
     }
 
     /// For how long nobody who has proved the key has been here.

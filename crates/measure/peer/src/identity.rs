@@ -74,7 +74,7 @@ fn certified(
     let private = [&PKCS8[..], &key.derived(usage)].concat();
     let private = PrivatePkcs8KeyDer::from(private).into();
     let signer = provider.key_provider.load_private_key(private)?;
-    let public = signer.public_key().map(|it| CertificateDer::from(it.as_ref().to_vec()));
+    let public = signer.public_key().map(|key| CertificateDer::from(key.as_ref().to_vec()));
     let public = public.ok_or(Error::General("a key without a public half".to_owned()))?;
     Ok(Arc::new(CertifiedKey::new(vec![public], signer)))
 }

@@ -27,7 +27,7 @@ impl Key {
         let shown = path.display();
         let text = fs::read_to_string(path)
             .map_err(|error| format!("the key {shown} can't be read: {error}"))?;
-        let mode = fs::metadata(path).map(|it| it.permissions().mode());
+        let mode = fs::metadata(path).map(|metadata| metadata.permissions().mode());
         if mode.is_ok_and(|mode| mode & 0o077 != 0) {
             return Err(format!("others can read the key {shown}: chmod 600 {shown}"));
         }
@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn what_is_derived_differs_by_use_and_by_key() {
-        let (one, other) = (Key([1; 32]), Key([2; 32]));
+        let one = Key([1; 32]);
+        let other = Key([2; 32]);
         assert_eq!(one.derived("client"), one.derived("client"));
         assert_ne!(one.derived("client"), one.derived("server"));
         assert_ne!(one.derived("client"), other.derived("client"));

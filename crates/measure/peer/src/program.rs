@@ -107,8 +107,8 @@ fn carry_all(
     lines: &mut LinesToServer,
 ) -> io::Result<Over<()>> {
     let mut stdin = child.stdin.take();
-    let stdout = child.stdout.take().map(|it| Source::of(Kind::Output, OwnedFd::from(it)));
-    let stderr = child.stderr.take().map(|it| Source::of(Kind::Log, OwnedFd::from(it)));
+    let stdout = child.stdout.take().map(|pipe| Source::of(Kind::Output, OwnedFd::from(pipe)));
+    let stderr = child.stderr.take().map(|pipe| Source::of(Kind::Log, OwnedFd::from(pipe)));
     let mut sources: Vec<Source> = stdout.into_iter().chain(stderr).collect();
     carry(channel, &mut sources, false, |kind, bytes| {
         match kind {

@@ -101,7 +101,7 @@ impl Peer {
         socket.set_nonblocking(false)?;
         // An address of IPv4 as one, also where it came to a socket of both.
         let [from, at] =
-            [socket.peer_addr()?, socket.local_addr()?].map(|it| it.ip().to_canonical());
+            [socket.peer_addr()?, socket.local_addr()?].map(|address| address.ip().to_canonical());
         let within = self.settings.limits.prove_within;
         let tls = ServerConnection::new(Arc::clone(&self.tls)).map_err(io::Error::other)?;
         let kept = socket.try_clone()?;

@@ -84,7 +84,8 @@ mod tests {
         let script = folder.path().join("script");
         let path = script.to_str().unwrap();
         fs::write(&script, "1").unwrap();
-        let (direct, interpreted) = (program(&[path]), program(&["sh", path]));
+        let direct = program(&[path]);
+        let interpreted = program(&["sh", path]);
         let before = [key(&direct).unwrap(), key(&interpreted).unwrap()];
         assert_eq!(key(&direct).as_ref(), Some(&before[0]), "the same twice");
         assert_ne!(before[0], before[1]);

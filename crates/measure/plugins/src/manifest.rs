@@ -70,8 +70,9 @@ pub fn suites(data: Option<&Path>) -> Vec<(String, PathBuf)> {
         let entries =
             fs::read_dir(manifest.with_file_name("suites")).into_iter().flatten().flatten();
         let files = entries.map(|entry| entry.path());
-        let mut files: Vec<PathBuf> =
-            files.filter(|path| path.extension().is_some_and(|it| it == "toml")).collect();
+        let mut files: Vec<PathBuf> = files
+            .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+            .collect();
         files.sort();
         let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), path));
         found.extend(files.into_iter().filter_map(named));

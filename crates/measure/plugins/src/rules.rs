@@ -146,7 +146,8 @@ fn curves(description: &Description) -> Result<String, String> {
             curve.word()
         )),
         None => {
-            let told = declared().map(|(it, curve)| format!("{}: {}", it.name, curve.word()));
+            let told = declared()
+                .map(|(parameter, curve)| format!("{}: {}", parameter.name, curve.word()));
             let told: Vec<String> = told.collect();
             Ok(if told.is_empty() { "none".into() } else { told.join(", ") })
         }
@@ -249,8 +250,9 @@ fn unit(metric: &Metric) -> Result<(), String> {
 
 /// A limit has a parameter whose loads are searched, and the other way round.
 fn search(description: &Description) -> Result<String, String> {
-    let mut searched = description.parameters.iter().filter(|it| it.search.is_some());
-    let mut limits = description.metrics.iter().filter(|it| it.source == MetricSource::Search);
+    let mut searched = description.parameters.iter().filter(|parameter| parameter.search.is_some());
+    let mut limits =
+        description.metrics.iter().filter(|metric| metric.source == MetricSource::Search);
     let (parameter, limit) = match (searched.next(), limits.next()) {
         (None, None) => return Ok("none".into()),
         (Some(parameter), None) => {
@@ -279,7 +281,8 @@ fn search(description: &Description) -> Result<String, String> {
             limit.name
         ));
     }
-    let of = parameter.search.as_ref().map(|it| it.by(SearchEffort::Quick, it.goal.clone()));
+    let of =
+        parameter.search.as_ref().map(|search| search.by(SearchEffort::Quick, search.goal.clone()));
     let goal = of.ok_or("it is searched for nothing")?;
     goal.check().map_err(|error| format!("`{}` can't be searched: {error}", parameter.name))?;
     Ok(format!("{} with {}, from {} to {}", limit.name, goal.words, goal.from, goal.to))

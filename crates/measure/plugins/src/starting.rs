@@ -13,7 +13,7 @@ const LONGEST_FIRST_LINE: u64 = 4096;
 #[must_use]
 pub fn starting_hint(program: &Program) -> Option<String> {
     let file = program.argv.first().filter(|file| Path::new(file).is_file())?;
-    if interpreter(Path::new(file)).is_some_and(|it| !it.exists()) {
+    if interpreter(Path::new(file)).is_some_and(|program| !program.exists()) {
         return Some(format!("the interpreter in the first line of {file} is not installed"));
     }
     // Without one, execvp gives it to the shell.

@@ -149,8 +149,8 @@ impl Rules {
         let Some(budget_ns) = self.budget_ns.filter(|_| !self.side_by_side) else { return points };
         let waits = |point: usize| {
             let looked = history.points[point].processes.len() >= self.points[point].first_look;
-            let decision = open.iter().find(|it| it.point == point).filter(|_| looked);
-            decision.and_then(|it| it.remaining_ns)
+            let decision = open.iter().find(|open| open.point == point).filter(|_| looked);
+            decision.and_then(|decision| decision.remaining_ns)
         };
         let share_ns = SHARES * budget_ns / u64::try_from(self.points.len()).unwrap_or(1).max(1);
         let mut left_ns = budget_ns.saturating_sub(history.elapsed_ns);
@@ -232,7 +232,7 @@ fn maximum(rules: &StoppingRules, known: &PointHistory) -> Option<StopReason> {
 /// Whether the interval is narrow enough, and knows for how long the noise remembers.
 fn is_precise(processes: &[&[f64]], relative: f64) -> bool {
     let found = clustered(processes, 0.5, PER_LOOK_LEVEL);
-    found.is_ok_and(|it| it.resolved && it.interval.relative_half_width() <= relative)
+    found.is_ok_and(|found| found.resolved && found.interval.relative_half_width() <= relative)
 }
 
 /// The interval as a look sees it; None before the first sample.
@@ -284,10 +284,10 @@ fn by_spread(processes: &[&[f64]], relative: f64) -> Option<f64> {
     let deviation = (quantile(&medians, 0.75)? - quantile(&medians, 0.25)?) / QUARTILES_APART;
     let independent = NEXT_LOOK * MEDIAN_COST * (deviation * look / relative).powi(2);
     let found = clustered(processes, 0.5, PREDICTING_LEVEL).ok();
-    let Some(found) = found.filter(|it| it.stretch > 1) else { return Some(independent) };
+    let Some(found) = found.filter(|found| found.stretch > 1) else { return Some(independent) };
     let Interval { estimate, low, high } = found.interval;
     let half = 0.5 * (high - low) / estimate.abs() * look / two_sided_z(PREDICTING_LEVEL);
-    Some(processes.len() as f64 * (half / relative).powi(2)).filter(|it| it.is_finite())
+    Some(processes.len() as f64 * (half / relative).powi(2)).filter(|count| count.is_finite())
 }
 
 fn logs(values: &[f64]) -> Vec<f64> {

@@ -61,7 +61,8 @@ impl Verdict {
 
     /// Looks at a comparison if it is time to, or if it must end.
     fn consider(&mut self, history: &History, point: usize) -> Option<Decision> {
-        let (first, later) = (&history.points[0], &history.points[point]);
+        let first = &history.points[0];
+        let later = &history.points[point];
         let ends = |point| common_stop(history, point, self.budget_ns, plumb_stats::exclusion::pairs_too_disturbed);
         let forced = first.stopped.or(ends(0)).or(ends(point));
         let at_most = first.costs.len().min(later.costs.len()) / self.a_unit;
@@ -85,7 +86,7 @@ impl Verdict {
         let reach = self.reach(history, &pace);
         let stop = self.stop(judged.as_ref(), &pace, reach);
         // What is over is not hopeless.
-        let stop = stop.filter(|it| *it != StopReason::Hopeless || forced.is_none()).or(forced);
+        let stop = stop.filter(|stop| *stop != StopReason::Hopeless || forced.is_none()).or(forced);
         let needed = judged.and_then(|judged| judged.pairs_needed);
         let open = stop.is_none();
         Some(Decision {
@@ -139,7 +140,8 @@ impl Verdict {
     }
 
     fn stop(&self, judged: Option<&Judgement>, pace: &Pace, reach: usize) -> Option<StopReason> {
-        let (judged, pairs) = (judged?, pace.pairs);
+        let judged = judged?;
+        let pairs = pace.pairs;
         if judged.settled() && !(self.goal.beyond && is_across(judged)) {
             Some(StopReason::Verdict)
         } else if pairs >= self.schedule.most_pairs().min(self.goal.max_pairs) {
@@ -176,8 +178,11 @@ impl Verdict {
     /// A resumed run must not toss the coins of its beginning again: the law of the signs takes each to
     /// be independent. No round takes more coins than it has invocations.
     fn pass_tossed_coins(&mut self, history: &History) {
-        let tossed: usize =
-            history.points.iter().map(|it| it.invocations + it.excluded + it.failures).sum();
+        let tossed: usize = history
+            .points
+            .iter()
+            .map(|point| point.invocations + point.excluded + point.failures)
+            .sum();
         for _ in 0..tossed {
             self.coins.next_u64();
         }
@@ -248,7 +253,7 @@ impl Pace {
             let known = &history.points[point];
             known.spent_ns / u64::try_from(pairs.max(1)).unwrap_or(1)
         };
-        let others = history.open().filter(|&it| it > 0 && it != point).map(a_unit);
+        let others = history.open().filter(|&other| other > 0 && other != point).map(a_unit);
         let pair_ns = a_unit(0) + a_unit(point);
         let is_slow = each_ns(0).max(each_ns(point)) > SLOW_NS;
         Self { pairs, pair_ns, round_ns: pair_ns + others.sum::<u64>(), is_slow }

@@ -52,8 +52,9 @@ impl TryOut {
         }
         if is(Role::Workload) {
             // Where the default is to search, or nothing else is measured, once is enough.
-            let usual = Some(planned).filter(|it| it.description.searched().is_none());
-            let usual = usual.filter(|it| !it.description.metrics.is_empty() || searched.is_none());
+            let usual = Some(planned).filter(|planned| planned.description.searched().is_none());
+            let usual = usual
+                .filter(|planned| !planned.description.metrics.is_empty() || searched.is_none());
             for planned in usual.into_iter().chain(searched) {
                 let spec = StartSpec { planned, role: Role::Workload, seed: Self::SEED };
                 workload::check(launcher, spec, list)?;
@@ -71,7 +72,7 @@ impl TryOut {
 
 /// The point at which its limit is searched, where it has one.
 fn searched(description: &Description, all_threads: u64) -> Option<Point> {
-    let parameter = description.parameters.iter().find(|it| it.search.is_some())?;
+    let parameter = description.parameters.iter().find(|parameter| parameter.search.is_some())?;
     let word = Value::Text(SearchEffort::Quick.word().to_owned());
     Point::new(description, &[(parameter.name.clone(), word)].into(), all_threads).ok()
 }

@@ -263,7 +263,8 @@ fn histograms(description: &Description, batches: &[Timed]) -> Result<String, St
 /// Times of samples lie within the request that asked for them.
 fn times(batches: &[Timed], monotonic: bool, numbers: Numbers) -> Result<String, String> {
     for Timed { samples, before_ns, after_ns } in batches {
-        let (together, request) = (together(samples), after_ns - before_ns);
+        let together = together(samples);
+        let request = after_ns - before_ns;
         if together > request {
             return Err(format!(
                 "its samples last {} together, the whole request took {}: elapsed_ns counts \
