@@ -124,8 +124,8 @@ fn a_family_of_workloads_uses_the_kit_and_the_registry_lists_every_family() {
     let listed = used(&manifest(&format!("{WORKLOADS}/registry")));
     let listed: BTreeSet<String> = listed
         .iter()
-        .filter_map(|it| Some(it.strip_prefix("workload-")?.to_owned()))
-        .filter(|it| it != "testing")
+        .filter_map(|name| Some(name.strip_prefix("workload-")?.to_owned()))
+        .filter(|name| name != "testing")
         .collect();
     assert_eq!(listed, families.into_iter().collect());
 }

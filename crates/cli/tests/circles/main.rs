@@ -60,7 +60,7 @@ fn circles(uses: &BTreeMap<usize, BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
         uses.keys().map(|&file| (file, reach(file))).collect();
     let mut found: Vec<BTreeSet<usize>> = Vec::new();
     for (file, others) in &reached {
-        let back = |other: &&usize| reached.get(other).is_some_and(|it| it.contains(file));
+        let back = |other: &&usize| reached.get(other).is_some_and(|others| others.contains(file));
         let circle: BTreeSet<usize> = others.iter().filter(back).copied().collect();
         if circle.len() > 1 && !found.contains(&circle) {
             found.push(circle);
@@ -78,9 +78,10 @@ fn no_files_of_a_crate_use_each_other_in_a_circle() {
         let path = |file: &usize| read.files[*file].path.display().to_string();
         let is_listed = |circle: &BTreeSet<usize>| {
             let mut listed = CIRCLES.iter().filter(|(of, ..)| *of == name);
-            listed.any(|(_, files, _)| circle.iter().all(|it| files.contains(&path(it).as_str())))
+            listed
+                .any(|(_, files, _)| circle.iter().all(|file| files.contains(&path(file).as_str())))
         };
-        let all: Vec<_> = circles(&uses).into_iter().filter(|it| !is_listed(it)).collect();
+        let all: Vec<_> = circles(&uses).into_iter().filter(|circle| !is_listed(circle)).collect();
         for circle in all {
             wrong.push(format!("{name}: a circle:"));
             for file in &circle {
@@ -100,7 +101,8 @@ fn no_crate_and_no_file_is_too_long() {
         let lines: usize = read.files.iter().map(|file| file.lines).sum();
         let is_family = name.starts_with("measure/workloads/");
         let usual = if is_family { LONGEST_FAMILY } else { LONGEST_CRATE };
-        let most = LARGE_CRATES.iter().find(|(of, ..)| *of == name).map_or(usual, |it| it.1);
+        let most =
+            LARGE_CRATES.iter().find(|(of, ..)| *of == name).map_or(usual, |listed| listed.1);
         if lines > most {
             wrong.push(format!("{name} has {lines} lines before tests, over {most}"));
         }
@@ -138,7 +140,8 @@ fn a_circle_is_found_through_imports_paths_and_re_exports() {
         by("use crate::b; pub struct A(b::B);", "use crate::{A}; pub enum B { A(A) }"),
         both
     );
-    let (alone, none) = ("pub struct B;", Vec::<Vec<String>>::new());
+    let alone = "pub struct B;";
+    let none = Vec::<Vec<String>>::new();
     assert_eq!(by("use crate::B; pub struct A;", alone), none);
     assert_eq!(
         by("// crate::B\npub struct A(&'static str); const X: &str = \"crate::B\";", alone),
