@@ -12,13 +12,20 @@ use crate::help;
 #[derive(Debug, Clone, Args)]
 pub struct Global {
     /// Read and write this store [default: $XDG_DATA_HOME/plumb/plumb.db]
-    #[arg(long, global = true, value_name = "FILE", env = "PLUMB_STORE", hide_short_help = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "PLUMB_STORE",
+        hide_short_help = true,
+        display_order = 900
+    )]
     pub store: Option<PathBuf>,
     /// Print one JSON document on stdout; messages go to stderr
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 901)]
     pub json: bool,
     /// Suppress progress and messages
-    #[arg(long, short, global = true, hide_short_help = true)]
+    #[arg(long, short, global = true, hide_short_help = true, display_order = 902)]
     pub quiet: bool,
 }
 
