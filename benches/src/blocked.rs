@@ -23,7 +23,8 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
     let mut worker = Worker::start(plumb)?;
     let k = worker.calibrate()?;
     let mut logs = Vec::new();
-    let (mut batches, mut singles) = (Vec::new(), Vec::new());
+    let mut batches = Vec::new();
+    let mut singles = Vec::new();
     for _ in 0..PAIRS {
         let batch = median(&worker.times(&vec![k; SAMPLES])?);
         let mut times = Vec::new();

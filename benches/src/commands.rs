@@ -53,28 +53,35 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
 
 impl Sides {
     fn paragraph(&self) -> String {
-        let us = |times: &[f64]| format!("{:.1} µs", median(times) * 1e6);
-        let over = |one: &[f64], other: &[f64]| {
-            ratio(&one.iter().zip(other).map(|(one, other)| (one / other).ln()).collect::<Vec<_>>())
-        };
         format!(
             "{ROUNDS} rounds of blocks of {RUNS} runs of `/bin/true`, in shuffled order: medians **{}** (`plumb exec -n {RUNS}`), {} \
              (`hyperfine -N -w 5 -r {RUNS}`) and {} (a bare loop of posix_spawn and wait4 in C, `benches/src/bare.c`). plumb reads \
              **{} times** the bare loop and {} times hyperfine; hyperfine reads {} times the bare loop. A block of plumb takes {:.2} s \
              in all, stored and reported.\n",
-            us(&self.plumb),
-            us(&self.hyperfine),
-            us(&self.bare),
-            over(&self.plumb, &self.bare),
-            over(&self.plumb, &self.hyperfine),
-            over(&self.hyperfine, &self.bare),
+            median_in_us(&self.plumb),
+            median_in_us(&self.hyperfine),
+            median_in_us(&self.bare),
+            ratio_of(&self.plumb, &self.bare),
+            ratio_of(&self.plumb, &self.hyperfine),
+            ratio_of(&self.hyperfine, &self.bare),
             median(&self.took),
         )
     }
 }
 
+/// The median of times in seconds, as text.
+fn median_in_us(times: &[f64]) -> String {
+    format!("{:.1} µs", median(times) * 1e6)
+}
+
+/// The ratio of paired times, with its interval.
+fn ratio_of(one: &[f64], other: &[f64]) -> String {
+    ratio(&one.iter().zip(other).map(|(one, other)| (one / other).ln()).collect::<Vec<_>>())
+}
+
 fn compile(folder: &Folder) -> Outcome<PathBuf> {
-    let (source, program) = (folder.0.join("bare.c"), folder.0.join("bare"));
+    let source = folder.0.join("bare.c");
+    let program = folder.0.join("bare");
     fs::write(&source, include_str!("bare.c"))?;
     let status = Command::new("cc").arg("-O2").arg("-o").args([&program, &source]).status()?;
     if status.success() { Ok(program) } else { Err("cc could not compile bare.c".into()) }

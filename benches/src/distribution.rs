@@ -16,7 +16,8 @@ const BATCHES: usize = 15;
 /// Records batches of latencies, in turns with the same loop that records nothing.
 pub fn bench(_: &Path) -> Outcome<String> {
     let mut latency = Distribution::of("latency");
-    let (mut with, mut without) = (f64::INFINITY, f64::INFINITY);
+    let mut with = f64::INFINITY;
+    let mut without = f64::INFINITY;
     for _ in 0..BATCHES {
         latency.make_room(1, VALUES);
         with = with.min(each(|value| latency.record(black_box(value))));

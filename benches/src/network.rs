@@ -146,7 +146,8 @@ fn iperf3(words: &[&str]) -> Outcome<Done> {
 fn sockperf(mode: &str, bytes: &str) -> Outcome<Done> {
     let port = UdpSocket::bind((HOST, 0))?.local_addr()?.port().to_string();
     let seconds = SECONDS.to_string();
-    let (received, began) = (datagrams_received()?, Instant::now());
+    let received = datagrams_received()?;
+    let began = Instant::now();
     let (printed, cpu) = beside(
         Command::new("sockperf").args(["server", "-i", HOST, "-p", &port]),
         Command::new("sockperf").args([mode, "-i", HOST, "-p", &port, "-m", bytes, "-t", &seconds]),
@@ -166,7 +167,8 @@ fn sockperf(mode: &str, bytes: &str) -> Outcome<Done> {
 fn datagrams_received() -> Outcome<f64> {
     let text = read_to_string("/proc/net/snmp")?;
     let mut lines = text.lines().filter(|line| line.starts_with("Udp: "));
-    let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let names = lines.next().unwrap_or_default();
+    let values = lines.next().unwrap_or_default();
     let at = names.split_whitespace().position(|name| name == "InDatagrams");
     let value = at.and_then(|at| values.split_whitespace().nth(at)).ok_or("no InDatagrams")?;
     Ok(value.parse()?)
@@ -182,11 +184,11 @@ fn ping() -> Outcome<Done> {
     // 300000 packets transmitted, 300000 received, 0% packet loss, time 1999ms
     let before = |word: &str| -> Outcome<f64> {
         let found = text.split(word).next().filter(|before| before.len() < text.len());
-        let last = found.and_then(|it| it.split_whitespace().last());
+        let last = found.and_then(|line| line.split_whitespace().last());
         Ok(last.ok_or_else(|| format!("ping printed no figure: {text}"))?.parse()?)
     };
     let received = before(" received")?;
-    let time = text.split("time ").nth(1).and_then(|it| it.split("ms").next());
+    let time = text.split("time ").nth(1).and_then(|rest| rest.split("ms").next());
     let seconds = time.ok_or("ping printed no time")?.parse::<f64>()? / 1000.0;
     let cpu = Duration::from_nanos(usage.user_ns + usage.system_ns).as_secs_f64();
     Ok(Done { rate: received / seconds, cpu: cpu / seconds })

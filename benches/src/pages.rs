@@ -36,7 +36,7 @@ pub fn make(path: &Path, runs: u32) -> Outcome<()> {
 pub fn bench(plumb: &Path) -> Outcome<String> {
     let path = kept()?;
     let store = Store::open_read_only(&path)?;
-    let samples: u64 = store.summaries()?.iter().map(|it| it.samples).sum();
+    let samples: u64 = store.summaries()?.iter().map(|run| run.samples).sum();
     let folder = Folder::new()?;
     let pages = folder.0.join("pages");
     let command =
@@ -50,10 +50,13 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
     let document: Value = serde_json::from_slice(&output.stdout)?;
     let of = |metric: &str| -> Outcome<f64> {
         let results = document["results"].as_array().ok_or("no results")?;
-        let found = results.iter().find(|it| it["metric"] == metric).ok_or("no such metric")?;
+        let found =
+            results.iter().find(|result| result["metric"] == metric).ok_or("no such metric")?;
         Ok(found["estimate"].as_f64().ok_or("no estimate")?)
     };
-    let (wall, cpu, memory) = (of("wall")?, of("cpu")?, of("peak_memory")?);
+    let wall = of("wall")?;
+    let cpu = of("cpu")?;
+    let memory = of("peak_memory")?;
     let (files, bytes) = size(&pages)?;
     let series = series(plumb, &path, &folder.0)?;
     Ok(format!(
@@ -68,7 +71,8 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
 /// How long `plumb serve` takes for the page of a series, each the first that it is asked for after a start; an
 /// earlier `plumb serve` has read the store once.
 fn series(plumb: &Path, store: &Path, folder: &Path) -> Outcome<String> {
-    let (pages, caches) = (folder.join("pages"), folder.join("caches"));
+    let pages = folder.join("pages");
+    let caches = folder.join("caches");
     let began = Instant::now();
     let served = Served::new(plumb, store, &caches)?;
     while served.get("/history.html")?.0.contains("have been read so far") {
@@ -156,7 +160,8 @@ fn kept() -> Outcome<PathBuf> {
 
 /// Files of a folder of pages, and their bytes.
 fn size(folder: &Path) -> Outcome<(usize, u64)> {
-    let (mut files, mut bytes) = (0, 0);
+    let mut files = 0;
+    let mut bytes = 0;
     for folder in [folder.to_owned(), folder.join("data")] {
         for entry in fs::read_dir(folder)? {
             let about = entry?.metadata()?;

@@ -42,7 +42,7 @@ pub fn note() -> String {
     )
 }
 
-/// Measures rows.
+/// Measures every row, and writes them as a Markdown table.
 pub fn table(rows: &[Row], plumb: &Path) -> Outcome<String> {
     let mut table = "| what; classic | classic reads | plumb reads | plumb over classic | work a CPU second, plumb over classic |\n\
                      | --- | --: | --: | --- | --- |\n"
@@ -58,7 +58,8 @@ pub fn table(rows: &[Row], plumb: &Path) -> Outcome<String> {
 
 fn line(row: &Row, plumb: &Path) -> Outcome<String> {
     let folder = Folder::new()?;
-    let (mut ours, mut classic) = (Vec::new(), Vec::new());
+    let mut ours = Vec::new();
+    let mut classic = Vec::new();
     for pair in 0..PAIRS {
         if pair % 2 == 0 {
             ours.push((row.ours)(plumb, &folder.0)?);
@@ -72,14 +73,14 @@ fn line(row: &Row, plumb: &Path) -> Outcome<String> {
         let logs = ours.iter().zip(&classic).map(|(ours, classic)| (of(ours) / of(classic)).ln());
         ratio(&logs.collect::<Vec<_>>())
     };
-    let rates = |side: &[Done]| median(&side.iter().map(|it| it.rate).collect::<Vec<_>>());
+    let rates = |side: &[Done]| median(&side.iter().map(|done| done.rate).collect::<Vec<_>>());
     Ok(format!(
         "| {} | {:.3e} {unit} | {:.3e} {unit} | {} | {} |\n",
         row.title,
         rates(&classic),
         rates(&ours),
-        over(|it| it.rate),
-        over(|it| it.rate / it.cpu),
+        over(|done| done.rate),
+        over(|done| done.rate / done.cpu),
         unit = row.unit,
     ))
 }
@@ -100,7 +101,7 @@ pub fn run(plumb: &Path, folder: &Path, words: &str, metric: &str) -> Outcome<Do
         .output()?;
     let document: Value = serde_json::from_slice(&output.stdout)?;
     let results = document["results"].as_array().ok_or("no results")?;
-    let found = results.iter().find(|it| it["metric"] == metric).ok_or("no such metric")?;
+    let found = results.iter().find(|result| result["metric"] == metric).ok_or("no such metric")?;
     let number = |of: &Value| of.as_f64().ok_or("a figure is missing");
     let cpu = number(&found["cpu"]["user"])? + number(&found["cpu"]["system"])?;
     Ok(Done { rate: number(&found["estimate"])?, cpu })

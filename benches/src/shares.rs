@@ -22,9 +22,11 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
     std::thread::sleep(Duration::from_secs(2));
     let engine = child.id();
     let keeper = keeper_of(engine).ok_or("the keeper was not found in /proc")?;
-    let (before, at) = ((ticks(engine), ticks(keeper)), Instant::now());
+    let before = (ticks(engine), ticks(keeper));
+    let at = Instant::now();
     std::thread::sleep(Duration::from_secs(15));
-    let (after, seconds) = ((ticks(engine), ticks(keeper)), at.elapsed().as_secs_f64());
+    let after = (ticks(engine), ticks(keeper));
+    let seconds = at.elapsed().as_secs_f64();
     child.wait()?;
     let share = |before: f64, after: f64| (after - before) / TICKS / seconds * 100.0;
     Ok(format!(
@@ -67,7 +69,7 @@ impl Folder {
         Self::in_folder(&std::env::temp_dir(), name)
     }
 
-    /// One elsewhere.
+    /// A place in this folder, which exists already.
     pub fn at(folder: &Path) -> Outcome<Self> {
         Self::in_folder(folder, "")
     }

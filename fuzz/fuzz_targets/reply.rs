@@ -30,8 +30,11 @@ fuzz_target!(|line: &str| {
 });
 
 fn metric(name: &str, source: MetricSource) -> Metric {
-    let (unit, summary) = (String::new(), String::new());
-    let (better, kind, headline) = (Better::Neither, Kind::Value, false);
+    let unit = String::new();
+    let summary = String::new();
+    let better = Better::Neither;
+    let kind = Kind::Value;
+    let headline = false;
     Metric { name: name.into(), unit, better, kind, source, summary, headline }
 }
 

@@ -1,8 +1,8 @@
 //! All tests, with several test binaries at once: many of them wait for processes that they have started,
-//! and `cargo test` runs one binary after the other. Many measure too, and two cores are few: what fails
-//! beside others runs again alone, and is named as flaky if it passes then.
+//! and `cargo test` runs one binary after the other. Many measure as well, and two cores are few: a test that fails
+//! next to others runs again alone, and is reported as flaky if it passes then.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -11,15 +11,18 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-/// What takes longest, so that it does not begin last and run alone.
+/// The binaries that take longest. They begin first, so that none of them runs alone at the end.
 const FIRST: [&str; 7] =
     ["robust", "plugins", "pages", "process", "store", "plumb_stats", "network"];
-/// Test binaries at once.
+/// The number of test binaries that run at the same time.
 const AT_ONCE: usize = 3;
-/// More failures than these are no chance.
+/// With more failures than this, chance is not the reason, and no test is tried again.
 const MOST_FLAKY: usize = 10;
-/// How often what failed is tried alone: a machine may stall for minutes.
+/// How often a failed test is tried alone: a machine may stall for minutes.
 const TRIES_ALONE: usize = 2;
+
+/// The languages of blocks in documentation that rustdoc does not run.
+const NO_EXAMPLE: [&str; 7] = ["text", "toml", "sh", "json", "console", "ignore", "sql"];
 
 /// A built test binary.
 struct Binary {
@@ -58,12 +61,14 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         _ => return Err("usage: cargo xtask test [BINARY]".to_owned()),
     };
     let mut binaries = built()?;
+    let folders: BTreeSet<PathBuf> = binaries.iter().map(|binary| binary.folder.clone()).collect();
     binaries.retain(|binary| binary.name.contains(filter));
     binaries.sort_by_key(|binary| {
         FIRST.iter().position(|name| *name == binary.name).unwrap_or(FIRST.len())
     });
     let began = Instant::now();
-    let (failures, count) = (Mutex::new(Vec::new()), binaries.len());
+    let failures = Mutex::new(Vec::new());
+    let count = binaries.len();
     let waiting = Mutex::new(VecDeque::from(binaries));
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
@@ -71,12 +76,16 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         }
     });
     let mut failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if failures.iter().map(|it| it.tests.len()).sum::<usize>() <= MOST_FLAKY {
-        failures.retain(|it| !passes_alone(it));
+    if failures.iter().map(|failure| failure.tests.len()).sum::<usize>() <= MOST_FLAKY {
+        failures.retain(|failure| !passes_alone(failure));
     }
-    let mut names: Vec<&str> = failures.iter().map(|it| it.binary.name.as_str()).collect();
-    if filter.is_empty() && timed("documentation", &mut documentation()).is_some() {
-        names.push("documentation");
+    let mut names: Vec<&str> =
+        failures.iter().map(|failure| failure.binary.name.as_str()).collect();
+    // rustdoc compiles a whole crate to find out that it has no example, so crates without any are left out.
+    let with_examples =
+        if filter.is_empty() { packages_with_examples(&folders) } else { Vec::new() };
+    if !with_examples.is_empty() && timed("examples", &mut examples(&with_examples)).is_some() {
+        names.push("examples");
     }
     println!("{count} test binaries in {:.0} s", began.elapsed().as_secs_f64());
     if names.is_empty() { Ok(()) } else { Err(format!("failed: {}", names.join(", "))) }
@@ -95,7 +104,7 @@ fn built() -> Result<Vec<Binary>, String> {
     Ok(text.lines().filter_map(binary).collect())
 }
 
-/// A line of what cargo tells, where it is a test binary.
+/// The test binary that a line of cargo's messages names, if it names one.
 fn binary(line: &str) -> Option<Binary> {
     let message: Value = serde_json::from_str(line).ok()?;
     let is_test = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
@@ -108,7 +117,7 @@ fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Runs one binary after the other, as long as there are some.
+/// Runs one binary after the other until none is left.
 fn work(waiting: &Mutex<VecDeque<Binary>>, failures: &Mutex<Vec<Failure>>) {
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -120,37 +129,78 @@ fn work(waiting: &Mutex<VecDeque<Binary>>, failures: &Mutex<Vec<Failure>>) {
     }
 }
 
-/// Whether the tests that failed beside others pass when nothing else runs.
+/// Whether the tests that failed next to others pass when nothing else runs.
 fn passes_alone(Failure { binary, tests }: &Failure) -> bool {
-    let well = |_| timed(&binary.name, &mut binary.command(tests)).is_none();
-    let passes = !tests.is_empty() && (0..TRIES_ALONE).any(well);
+    let passes = !tests.is_empty()
+        && (0..TRIES_ALONE).any(|_| timed(&binary.name, &mut binary.command(tests)).is_none());
     if passes {
         println!("FLAKY: failed beside others, passes alone: {}", tests.join(", "));
     }
     passes
 }
 
-/// The names of the tests that failed, of what their binary printed.
+/// The names of the tests that failed, from the output of their binary.
 fn failed_tests(output: &str) -> Vec<String> {
-    let name = |line: &str| {
-        Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.trim_end().to_owned())
-    };
-    output.lines().filter_map(name).collect()
+    output.lines().filter_map(failed_test).collect()
 }
 
-/// The examples in the documentation of the code.
-fn documentation() -> Command {
+/// The name in a line `test NAME ... FAILED`.
+fn failed_test(line: &str) -> Option<String> {
+    Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.trim_end().to_owned())
+}
+
+/// The examples in the documentation of these packages.
+fn examples(packages: &[String]) -> Command {
     let mut command = cargo();
-    command.args(["test", "--locked", "--workspace", "--doc", "--quiet"]);
+    command.args(["test", "--locked", "--doc", "--quiet"]);
+    for package in packages {
+        command.args(["--package", package]);
+    }
     command
 }
 
-/// Runs to the end, and prints a line; what a failure says is printed and returned.
+/// The packages in these folders whose documentation has an example that rustdoc would run.
+fn packages_with_examples(folders: &BTreeSet<PathBuf>) -> Vec<String> {
+    let with_examples = folders.iter().filter(|folder| has_examples(&folder.join("src")));
+    with_examples.filter_map(|folder| package_in(&folder.join("Cargo.toml"))).collect()
+}
+
+/// The name of the package of a manifest.
+fn package_in(manifest: &Path) -> Option<String> {
+    let manifest: toml::Table = toml::from_str(&std::fs::read_to_string(manifest).ok()?).ok()?;
+    Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
+}
+
+/// Whether a source file below a folder has an example in its documentation.
+fn has_examples(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| {
+        if path.is_dir() {
+            return has_examples(&path);
+        }
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        path.extension().is_some_and(|ending| ending == "rs") && is_with_example(&text)
+    })
+}
+
+/// Whether a source has a block of code in its documentation, other than one that rustdoc leaves alone.
+fn is_with_example(source: &str) -> bool {
+    let documentation = source.lines().filter_map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))
+    });
+    let fences = documentation.filter_map(|line| line.trim().strip_prefix("```"));
+    // Every second fence ends a block.
+    fences.step_by(2).any(|language| !NO_EXAMPLE.contains(&language))
+}
+
+/// Runs to the end, and prints a line; the output of a failure is printed and returned.
 fn timed(name: &str, command: &mut Command) -> Option<String> {
     let began = Instant::now();
     let (well, said) = match command.stdin(Stdio::null()).output() {
         Ok(output) => {
-            let (out, error) = (&output.stdout, &output.stderr);
+            let out = &output.stdout;
+            let error = &output.stderr;
             let said =
                 format!("{}{}", String::from_utf8_lossy(out), String::from_utf8_lossy(error));
             (output.status.success(), said)
@@ -168,7 +218,7 @@ fn timed(name: &str, command: &mut Command) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{binary, failed_tests};
+    use super::{binary, failed_tests, is_with_example};
 
     #[test]
     fn test_binaries_are_told_from_all_else() {
@@ -181,6 +231,14 @@ mod tests {
         let found = binary(&line(true)).unwrap();
         assert_eq!((found.name.as_str(), found.folder.to_str()), ("robust", Some("/p")));
         assert!(binary(&line(false)).is_none() && binary("{}").is_none() && binary("x").is_none());
+    }
+
+    #[test]
+    fn only_code_in_documentation_is_an_example() {
+        assert!(is_with_example("/// ```\n/// f();\n/// ```\nfn f() {}"));
+        assert!(is_with_example("//! ```text\n//! x\n//! ```\n//! ```rust\n//! f();\n//! ```"));
+        assert!(!is_with_example("/// ```text\n/// x\n/// ```\nfn f() {}"));
+        assert!(!is_with_example("// ```\nconst F: &str = \"```\";"));
     }
 
     #[test]

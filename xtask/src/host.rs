@@ -1,6 +1,5 @@
 //! What chores ask of the machine that they run on: the date, its kernel, a fresh plumb.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 /// Today's date in UTC.
@@ -36,7 +35,7 @@ pub fn build() -> Result<String, String> {
         return Err("plumb could not be built".into());
     }
     let me = std::env::current_exe().map_err(|error| format!("this binary: {error}"))?;
-    let beside = |name| me.ancestors().nth(2).map(|target: &std::path::Path| target.join(name));
-    let plumb: PathBuf = beside("release/plumb").ok_or("no folder above this binary")?;
-    Ok(plumb.display().to_string())
+    // This binary is TARGET/debug/xtask, also if the target folder has another place.
+    let target = me.ancestors().nth(2).ok_or("no folder above this binary")?;
+    Ok(target.join("release/plumb").display().to_string())
 }

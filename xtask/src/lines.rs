@@ -12,14 +12,14 @@ use serde::de::DeserializeOwned;
 /// # Errors
 /// When the file can't be read, or a whole line is none of ours.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, String> {
-    let failed = |error| format!("{}: {error}", path.display());
     if !path.exists() {
         return Ok(Vec::new());
     }
-    let text = fs::read_to_string(path).map_err(failed)?;
+    let text = fs::read_to_string(path).map_err(|error| failed(path, &error))?;
+    // A chore that was killed while it wrote leaves a line without an end.
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
     if whole.len() < text.len() {
-        fs::write(path, whole).map_err(failed)?;
+        fs::write(path, whole).map_err(|error| failed(path, &error))?;
     }
     let lines = whole.lines().enumerate().map(|(index, line)| {
         serde_json::from_str(line)
@@ -33,14 +33,17 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, String> {
 /// # Errors
 /// When it can't be written.
 pub fn append(path: &Path, line: &impl Serialize) -> Result<(), String> {
-    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let mut text = serde_json::to_string(line).map_err(|error| failed(&error))?;
+    let mut text = serde_json::to_string(line).map_err(|error| failed(path, &error))?;
     text.push('\n');
     let file = OpenOptions::new().create(true).append(true).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| failed(&error))
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| failed(path, &error))
 }
 
-/// Why a file that holds results is not gone on with unasked.
+fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("{}: {error}", path.display())
+}
+
+/// The refusal to add to results without `--continue`.
 pub fn holds_results(path: &Path) -> String {
     let path = path.display();
     format!("{path} holds results; --continue goes on with them, --results FILE begins others")

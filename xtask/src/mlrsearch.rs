@@ -106,7 +106,9 @@ pub fn compare(systems: u64, report: &mut dyn FnMut(Row)) -> Result<(), String> 
     let mut reference = Reference::start()?;
     for shape in Shape::ALL {
         let trials = systems.div_ceil(Shape::ALL.len() as u64);
-        let (mut hits, mut ours_ns, mut theirs_ns) = (0, 0, 0);
+        let mut hits = 0;
+        let mut ours_ns = 0;
+        let mut theirs_ns = 0;
         for seed in 0..trials {
             let goal = goal(seed);
             let (ours, spent_ns) = search(goal, LOADS, &mut System::new(shape, seed));

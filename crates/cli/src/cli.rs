@@ -6,19 +6,26 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::commands;
 use crate::commands::subcommand::Entry;
+use crate::help;
 
-/// What every command understands.
+/// Options that every command takes, unless `help` lists that they mean nothing to it.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Read and write this store [default: $XDG_DATA_HOME/plumb/plumb.db]
-    #[arg(long, global = true, value_name = "FILE", env = "PLUMB_STORE")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "PLUMB_STORE",
+        hide_short_help = true,
+        display_order = 900
+    )]
     pub store: Option<PathBuf>,
     /// Print one JSON document on stdout; messages go to stderr
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 901)]
     pub json: bool,
     /// Suppress progress and messages
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, hide_short_help = true, display_order = 902)]
     pub quiet: bool,
 }
 
@@ -37,41 +44,43 @@ Exit codes: 0 success · 1 confirmed regression · 2 usage error, unknown name, 
 
 /// The whole command line.
 pub fn command() -> Command {
-    top().subcommands(commands::ALL.iter().map(Entry::command))
+    help::complete(top().subcommands(commands::ALL.iter().map(Entry::command)))
 }
 
-/// The command line without what only plumb starts.
+/// The command line without the commands that only plumb starts.
 pub fn public() -> Command {
     let public = commands::ALL.iter().filter(|entry| !entry.internal);
-    top().subcommands(public.map(Entry::command))
+    help::complete(top().subcommands(public.map(Entry::command)))
 }
 
 fn top() -> Command {
     let top = Command::new("plumb").version(env!("CARGO_PKG_VERSION"));
-    // The help comes last: the documentation of the options would take its place.
-    Global::augment_args(top).disable_help_subcommand(true).about(ABOUT).after_help(HELP)
+    // The texts come last: augment_args replaces them with the docstring of `Global`.
+    Global::augment_args(top).disable_help_subcommand(true).about(ABOUT).after_long_help(HELP)
 }
 
-/// What was typed.
-pub struct Typed {
-    /// Global options.
+/// The command line of this process, parsed.
+pub struct CommandLine {
+    /// The options that stand before or after the subcommand.
     pub global: Global,
-    /// The subcommand, with its arguments; none of bare `plumb`.
+    /// The subcommand with its arguments, or nothing for bare `plumb`.
     pub command: Option<(&'static Entry, ArgMatches)>,
 }
 
-/// Reads what was typed.
+/// Parses the command line of this process.
 ///
 /// # Errors
-/// What clap has to say: an error, or help that was asked for.
-pub fn parse() -> Result<Typed, clap::Error> {
-    let matches = command().try_get_matches()?;
+/// An error in the arguments, or the help or version that the user asked for.
+pub fn parse() -> Result<CommandLine, clap::Error> {
+    let mut known = command();
+    let matches = known.try_get_matches_from_mut(std::env::args_os())?;
+    help::refuse_not_applicable(&mut known, &matches)?;
     let global = Global::from_arg_matches(&matches)?;
-    let command = matches.subcommand().and_then(|(name, typed)| {
+    let command = matches.subcommand().and_then(|(name, arguments)| {
         let entry = commands::ALL.iter().find(|entry| entry.name == name)?;
-        Some((entry, typed.clone()))
+        Some((entry, arguments.clone()))
     });
-    Ok(Typed { global, command })
+    Ok(CommandLine { global, command })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Errors as people meet them: a kind with its exit code, what happened, and what to try.
+//! Errors as users see them: an exit code, the problem with its object, and what to try.
 
 use std::process::ExitCode;
 
@@ -15,19 +15,19 @@ pub enum Exit {
     Bug,
     /// Interrupted by a signal.
     Interrupted,
-    /// The store, or a file, made trouble.
+    /// The store, or a file, could not be read or written.
     Store,
-    /// Usage, configuration, an unknown name, a command that was not found.
+    /// Wrong usage or configuration, an unknown name, or a command that was not found.
     Usage,
     /// Nothing could be measured, or what the user named is unsupported here.
     Nothing,
     /// A workload or command failed.
     Failed,
-    /// A confirmed regression.
+    /// A check confirmed that this machine became slower, or `ab --fail-on` found a slower side.
     Regression,
-    /// Inconclusive, where the user is strict.
+    /// No verdict, for a user who asked for one with --strict.
     Inconclusive,
-    /// All is well.
+    /// The command did what it was asked to do.
     Fine,
 }
 
@@ -80,12 +80,12 @@ impl CommandError {
         Self { exit, message: message.into(), hints: Vec::new() }
     }
 
-    /// The user named or typed something that can't be.
+    /// The user typed a name or a value that does not exist.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
     }
 
-    /// A file or the store made trouble.
+    /// A file, or the store, can't be read or written.
     pub fn file(message: impl Into<String>) -> Self {
         Self::new(Exit::Store, message)
     }
@@ -100,30 +100,30 @@ impl CommandError {
         Self::new(Exit::Failed, message)
     }
 
-    /// A signal came.
+    /// A signal ended the command.
     pub fn interrupted(message: impl Into<String>) -> Self {
         Self::new(Exit::Interrupted, message)
     }
 
-    /// Our own fault.
+    /// A fault in plumb.
     pub fn bug(message: impl Into<String>) -> Self {
         Self::new(Exit::Bug, message)
     }
 
-    /// Adds what to try.
+    /// Adds a remedy, best a command that the user can type.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Its exit code.
+    /// The exit code with which plumb ends.
     #[must_use]
     pub fn exit(&self) -> Exit {
         self.exit
     }
 
-    /// What to try.
+    /// The remedies, the most likely one first.
     #[must_use]
     pub fn hints(&self) -> &[String] {
         &self.hints
@@ -143,11 +143,10 @@ impl From<plumb_store::Error> for CommandError {
 
 impl From<PointError> for CommandError {
     fn from(error: PointError) -> Self {
-        let usage = Self::usage(error.to_string());
-        let usage = match plumb_suite::nearest(&error.given, &error.known) {
-            Some(near) => usage.hint(format!("did you mean `{near}`?")),
-            None => usage,
-        };
+        let mut usage = Self::usage(error.to_string());
+        if let Some(near) = plumb_suite::nearest(&error.given, &error.known) {
+            usage = usage.hint(format!("did you mean `{near}`?"));
+        }
         usage.hint(format!("`plumb explain {}` lists the parameters", error.workload))
     }
 }

@@ -22,7 +22,7 @@ extern "C" fn note(_signal: libc::c_int) {
     tick_every(TICK_US);
 }
 
-/// Starts the timer; 0 stops it. A system call and no more: signal handlers may do that.
+/// Starts the timer, or stops it with 0. It only makes a system call, which signal handlers may do.
 fn tick_every(tv_usec: libc::suseconds_t) {
     let time = libc::timeval { tv_sec: 0, tv_usec };
     let timer = libc::itimerval { it_interval: time, it_value: time };
@@ -32,7 +32,7 @@ fn tick_every(tv_usec: libc::suseconds_t) {
 
 extern "C" fn go_on(_signal: libc::c_int) {}
 
-/// Takes the signals over for the rest of the process.
+/// Handles the signals from now until the process ends.
 pub fn listen() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         handle(signal, note);
@@ -55,14 +55,15 @@ fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
     }
 }
 
-/// Sleeps so long, or until a signal comes.
+/// Sleeps for this time, or until a signal comes.
 pub fn sleep(time: Duration) {
-    let time = rustix::thread::Timespec::try_from(time);
-    // How much of it is left does not matter.
-    let _ = time.map(|time| rustix::thread::nanosleep(&time));
+    if let Ok(time) = rustix::thread::Timespec::try_from(time) {
+        // A signal ends the sleep early; the caller looks at the signal and not at the time that is left.
+        let _ = rustix::thread::nanosleep(&time);
+    }
 }
 
-/// Whether a signal came. Who hears of it stops by itself: cleaning up is not interrupted.
+/// Whether a signal came. The caller stops, and its cleaning up is not interrupted: the timer ends here.
 pub fn is_interrupted() -> bool {
     let interrupted = INTERRUPTED.load(Ordering::Relaxed);
     if interrupted {

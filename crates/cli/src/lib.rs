@@ -1,8 +1,9 @@
-//! The command line of plumb: a file or folder a subcommand, one place that prints, documented exit codes.
+//! The command line of plumb: one file or folder per subcommand, one place that prints, documented exit codes.
 
 mod cli;
 mod commands;
 mod error;
+mod help;
 mod interrupt;
 mod listener;
 mod locate;
@@ -34,22 +35,22 @@ pub fn command_line() -> clap::Command {
 
 fn start() -> ExitCode {
     interrupt::outlive_file_limit();
-    let typed = match cli::parse() {
-        Ok(typed) => typed,
+    let command_line = match cli::parse() {
+        Ok(command_line) => command_line,
         Err(error) => return ui::usage(&error),
     };
-    let ui = ui::Ui::new(typed.global.json, typed.global.quiet);
-    let store = typed.global.store.as_deref();
+    let ui = ui::Ui::new(command_line.global.json, command_line.global.quiet);
+    let store = command_line.global.store.as_deref();
     let context = Context { store, ui: &ui, public_cli: cli::public };
-    let restores = typed.command.as_ref().is_none_or(|(entry, _)| entry.restores_first);
+    let restores = command_line.command.as_ref().is_none_or(|(entry, _)| entry.restores_first);
     if restores {
         restore(&ui);
     }
-    let outcome = match &typed.command {
+    let outcome = match &command_line.command {
         Some((entry, arguments)) => entry.run(arguments, &context),
         None => commands::start::bare(&context),
     };
-    // Should the keeper have been killed, nobody else does what it can no longer do.
+    // If the keeper was killed during the command, its changes are still in place: no other process undoes them.
     if restores {
         restore(&ui);
     }
@@ -62,7 +63,7 @@ fn start() -> ExitCode {
     }
 }
 
-/// Restores what a plumb before, or this one's keeper, changed on the machine and could not change back.
+/// Restores the settings of the machine that an earlier plumb, or the keeper of this one, could not restore.
 fn restore(ui: &ui::Ui) {
     for settled in plumb_keeper::recover(&locate::root(), &locate::journals()) {
         ui.warn(&format!("an earlier plumb left changes on this machine: {settled}"));

@@ -1,20 +1,21 @@
-//! Where plumb listens.
+//! The addresses on which plumb listens.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 use crate::error::{CommandError, Result};
 
-/// Where pages are: PLUM on a telephone's keys.
+/// The port of `plumb serve` and `--live`: PLUM on a telephone's keys.
 pub const PAGES: u16 = 7586;
 
-/// Listens where the user wants; else at this usual port of this machine, or at a free one.
+/// Listens on the address that the user wants; without one, on this port of 127.0.0.1, or on a free port if it is taken.
 pub fn listener(wanted: Option<&str>, port: u16) -> Result<TcpListener> {
-    let home = IpAddr::from(Ipv4Addr::LOCALHOST);
+    let localhost = IpAddr::from(Ipv4Addr::LOCALHOST);
     let Some(wanted) = wanted else {
-        let usual = TcpListener::bind((home, port));
-        let taken = usual.as_ref().is_err_and(|error| error.kind() == ErrorKind::AddrInUse);
-        return if taken { TcpListener::bind((home, 0)) } else { usual }.map_err(unheard);
+        let usual = TcpListener::bind((localhost, port));
+        let is_taken = usual.as_ref().is_err_and(|error| error.kind() == ErrorKind::AddrInUse);
+        let bound = if is_taken { TcpListener::bind((localhost, 0)) } else { usual };
+        return bound.map_err(unheard);
     };
     let address = address(wanted, port).ok_or_else(|| {
         CommandError::usage(format!("`{wanted}` is not an address that plumb can listen on"))
@@ -26,21 +27,21 @@ pub fn listener(wanted: Option<&str>, port: u16) -> Result<TcpListener> {
     })
 }
 
-/// `ADDRESS:PORT`, `ADDRESS` or `PORT`.
+/// Reads `ADDRESS:PORT`, `ADDRESS` or `PORT`.
 fn address(text: &str, usual: u16) -> Option<SocketAddr> {
-    let home = IpAddr::from(Ipv4Addr::LOCALHOST);
-    let text = text.replacen("localhost", "127.0.0.1", 1);
-    let bare = text.trim_start_matches('[').trim_end_matches(']');
-    let alone = bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, usual));
-    let port = text.parse::<u16>().map(|port| SocketAddr::new(home, port));
-    text.parse().or(alone).or(port).ok()
+    let numeric = text.replacen("localhost", "127.0.0.1", 1);
+    let bare = numeric.trim_start_matches('[').trim_end_matches(']');
+    let without_port = bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, usual));
+    let only_port =
+        numeric.parse::<u16>().map(|port| SocketAddr::new(IpAddr::from(Ipv4Addr::LOCALHOST), port));
+    numeric.parse().or(without_port).or(only_port).ok()
 }
 
 fn shown(ip: IpAddr) -> String {
     if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() }
 }
 
-/// Why nobody can connect.
+/// The error of a socket that cannot listen.
 pub fn unheard(error: std::io::Error) -> CommandError {
     CommandError::nothing(format!("can't listen: {error}"))
 }

@@ -1,4 +1,4 @@
-//! Where things are: the store, this binary, folders for temporary files.
+//! Finds the store, this binary, and the folders of journals and temporary files.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -38,13 +38,16 @@ pub fn series_cache() -> Option<PathBuf> {
 }
 
 fn home(variable: &str, below: &str) -> Option<PathBuf> {
-    let absolute =
-        |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute(variable).or_else(|| Some(absolute("HOME")?.join(below)))
 }
 
-/// How this binary is started again: through /proc, so that a replaced file does not matter; else the
-/// file that was typed.
+/// The folder in a variable. The XDG specification requires that relative ones are ignored.
+fn absolute(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// The path by which plumb starts itself again: through /proc, so that a replaced file does not matter, or
+/// the file that the user typed.
 ///
 /// # Errors
 /// When neither can be found.
@@ -53,7 +56,7 @@ pub fn plumb() -> Result<PathBuf> {
     if own.exists() {
         return Ok(own);
     }
-    typed().ok_or_else(|| {
+    file_of_command().ok_or_else(|| {
         CommandError::nothing(
             "plumb can't find its own binary to start workers: /proc is not mounted",
         )
@@ -63,20 +66,22 @@ pub fn plumb() -> Result<PathBuf> {
 
 /// The path of this binary for other programs.
 pub fn plumb_for_others() -> String {
-    let path = env::current_exe().ok().or_else(typed);
+    let path = env::current_exe().ok().or_else(file_of_command);
     path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn typed() -> Option<PathBuf> {
-    let typed = PathBuf::from(env::args_os().next()?);
-    if typed.components().count() > 1 {
-        return std::fs::canonicalize(typed).ok();
+/// The file of the command that started this process, found as a shell finds it.
+fn file_of_command() -> Option<PathBuf> {
+    let command = PathBuf::from(env::args_os().next()?);
+    // A shell searches PATH only for a bare name.
+    if command.components().count() > 1 {
+        return std::fs::canonicalize(command).ok();
     }
     let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(&typed)).find(|file| file.is_file())
+    env::split_paths(&path).map(|folder| folder.join(&command)).find(|file| file.is_file())
 }
 
-/// A name that no other run uses now: `plumb-PID-TIME`.
+/// A name that no other run uses at the same time: `plumb-PID-TIME`.
 pub fn fresh_name() -> String {
     let moment = plumb_machine::now();
     format!("plumb-{}-{:x}", std::process::id(), moment.monotonic_ns)
@@ -87,9 +92,9 @@ pub fn root() -> Root {
     env::var_os("PLUMB_ROOT").map_or_else(Root::default, |tree| Root::at(PathBuf::from(tree)))
 }
 
-/// The folder of the journals: what settings of the machine were before plumb changed them. Root's is
-/// one for the whole machine, so that whoever comes next finds what is to be restored. Tests name their own
-/// in `PLUMB_JOURNALS`.
+/// The folder of the journals, which hold the settings of the machine as they were before plumb changed them.
+/// Root's folder serves the whole machine, so that the next plumb of any user finds what it has to restore. Tests
+/// name their own folder in `PLUMB_JOURNALS`.
 pub fn journals() -> PathBuf {
     if let Some(folder) = env::var_os("PLUMB_JOURNALS") {
         return folder.into();
@@ -101,10 +106,10 @@ pub fn journals() -> PathBuf {
     state.join("plumb/journals")
 }
 
-/// The variable that names this host.
+/// The environment variable that names this host.
 pub const HOST: &str = "PLUMB_HOST";
 
-/// Which host this is: `--host`, `PLUMB_HOST`, or by its machine id.
+/// This host: from `--host`, `PLUMB_HOST`, or its machine id.
 ///
 /// # Errors
 /// When the variable holds no name of a host.

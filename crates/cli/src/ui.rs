@@ -23,13 +23,13 @@ pub struct Ui {
     live: bool,
 }
 
-/// Columns when nobody tells.
+/// The width if neither COLUMNS nor a terminal gives one, in columns.
 const DEFAULT_WIDTH: usize = 100;
 
 impl Ui {
-    /// As the arguments (`--json`, `--quiet`) and the environment say.
+    /// Follows the arguments (`--json`, `--quiet`), the terminal and the environment.
     pub fn new(json: bool, quiet: bool) -> Self {
-        // A terminal, and what NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM say of it.
+        // anstream looks at the terminal and at NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM.
         let colour_out = AutoStream::choice(&std::io::stdout()) != ColorChoice::Never;
         let colour_err = AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
         Self {
@@ -44,7 +44,7 @@ impl Ui {
         }
     }
 
-    /// Without colour, for the last words.
+    /// Without colour and progress, to report a panic when the state of the real one is unknown.
     pub fn plain() -> Self {
         Self {
             json: false,
@@ -76,35 +76,35 @@ impl Ui {
         self.quiet
     }
 
-    /// Columns.
+    /// The width of the terminal, in columns.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// How reports are drawn on stdout.
+    /// The colours and the width of reports on stdout.
     pub fn terminal(&self) -> Terminal {
         let colour = if self.colour_out { Colour::Ansi } else { Colour::Plain };
         Terminal { colour, ..Terminal::plain(self.width) }
     }
 
-    /// How talk is drawn on stderr.
+    /// The colours and the width of messages on stderr.
     pub fn talk_terminal(&self) -> Terminal {
         let colour = if self.colour_err { Colour::Ansi } else { Colour::Plain };
         Terminal { colour, ..Terminal::plain(self.width) }
     }
 
-    /// The product of a command, on stdout. A reader that has gone away is no error.
+    /// Prints the result of a command on stdout. A closed pipe is not an error.
     pub fn out(&self, text: &str) {
         let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
         to_stdout(format!("{text}{end}").as_bytes());
     }
 
-    /// The product of a command that is no text, on stdout.
+    /// Prints the binary result of a command on stdout.
     pub fn out_bytes(&self, content: &[u8]) {
         to_stdout(content);
     }
 
-    /// Talk, on stderr.
+    /// Prints a message on stderr, unless the user wants quiet.
     pub fn say(&self, text: &str) {
         if !self.quiet {
             to_stderr(&format!("{text}\n"));
@@ -116,17 +116,17 @@ impl Ui {
         to_stderr(text);
     }
 
-    /// A warning, on stderr.
+    /// Prints a warning on stderr, also for a user who wants quiet.
     pub fn warn(&self, text: &str) {
         to_stderr(&format!("{} {text}\n", self.label("warning:", AnsiColor::Yellow)));
     }
 
-    /// An error with its hints, on stderr.
+    /// Prints an error with its hints on stderr.
     pub fn error(&self, error: &CommandError) {
         to_stderr(&self.error_text(error));
     }
 
-    /// What [`Self::error`] prints.
+    /// The text that [`Self::error`] prints.
     pub fn error_text(&self, error: &CommandError) -> String {
         let label = self.label("error:", AnsiColor::Red);
         let text = plumb_text::clean(&error.to_string());
@@ -134,7 +134,7 @@ impl Ui {
         format!("{label} {text}\n{hints}")
     }
 
-    /// A word in a colour, where there are colours.
+    /// The word in this colour, if stderr has colours.
     fn label(&self, word: &str, colour: AnsiColor) -> String {
         let style = if self.colour_err { colour.on_default() } else { Style::new() };
         format!("{style}{word}{style:#}")
@@ -151,12 +151,15 @@ fn to_stderr(text: &str) {
 }
 
 fn width() -> usize {
-    let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    typed.or_else(seen).filter(|width| *width > 0).unwrap_or(DEFAULT_WIDTH)
+    let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    stated.or_else(terminal_width).filter(|width| *width > 0).unwrap_or(DEFAULT_WIDTH)
 }
 
-/// Prints what clap has to say: help and version on stdout, errors on stderr with exit code 2.
+fn terminal_width() -> Option<usize> {
+    terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+}
+
+/// Prints clap's answer: help and version on stdout, errors on stderr with exit code 2.
 pub fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
         to_stderr(&error.render().to_string());

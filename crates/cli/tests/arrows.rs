@@ -133,7 +133,7 @@ fn a_family_of_workloads_uses_the_kit_and_the_registry_lists_every_family() {
     let listed: BTreeSet<String> = listed
         .iter()
         .filter_map(|name| Some(name.strip_prefix("workload-")?.to_owned()))
-        .filter(|family| family != "testing")
+        .filter(|name| name != "testing")
         .collect();
     assert_eq!(listed, families.into_iter().collect());
 }

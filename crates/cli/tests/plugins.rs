@@ -144,7 +144,8 @@ fn a_reported_distribution_has_quantiles() {
     let ran = place.plumb(&["run", "--json", "--no-lock", &plugin, "--min-invocations", "9"]);
     let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran}"));
     let results = document["results"].as_array().unwrap();
-    let of = |statistic: &str| results.iter().find(|it| it["statistic"] == statistic).unwrap();
+    let of =
+        |statistic: &str| results.iter().find(|result| result["statistic"] == statistic).unwrap();
     assert!(of("median")["primary"] == true && of("p50")["primary"] == false);
     assert_eq!(of("p50")["series"], "test.reports/latency p50");
     let value = |statistic: &str| of(statistic)["estimate"].as_f64().unwrap();
@@ -189,7 +190,7 @@ fn a_secret_reaches_the_plugin_and_nothing_else() {
     assert_eq!(failed.code, Some(4), "{failed}");
     assert!(failed.to_string().contains("the password *** is wrong"), "{failed}");
     let length = SECRET.len().to_string();
-    assert!(place.notes("tells").iter().all(|it| *it == length), "{:?}", place.notes("tells"));
+    assert!(place.notes("tells").iter().all(|told| *told == length), "{:?}", place.notes("tells"));
     let all = place.plumb(&["show", "--all", "--json"]);
     assert!(all.out.contains("env:PASSWORD") || all.out.contains("***"), "{all}");
     let mut stored = String::new();
@@ -237,11 +238,13 @@ fn a_stall_of_the_server_shows_in_the_open_loop_alone() {
     let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran}"));
     let results = document["results"].as_array().unwrap();
     let p90 = |rate: &str| {
-        let of =
-            |it: &&Value| it["statistic"] == "p90" && it["series"].as_str().unwrap().contains(rate);
+        let of = |result: &&Value| {
+            result["statistic"] == "p90" && result["series"].as_str().unwrap().contains(rate)
+        };
         results.iter().find(of).unwrap()["estimate"].as_f64().unwrap()
     };
-    let (closed, open) = (p90("python.echo:stall"), p90("rate=500/s"));
+    let closed = p90("python.echo:stall");
+    let open = p90("rate=500/s");
     assert!(open > 0.02 && closed < 0.02, "open {open} s, closed {closed} s");
     assert!(ran.out.contains("closed loop: the next message waits for the answer"), "{ran}");
 }

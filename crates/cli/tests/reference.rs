@@ -16,9 +16,9 @@ fn commands() -> Vec<(Vec<String>, clap::Command)> {
     let mut found = vec![(Vec::new(), plumb_cli::command_line())];
     let mut next = 0;
     while let Some((words, command)) = found.get(next).cloned() {
-        let below = command.get_subcommands().map(|it| {
-            let words = words.iter().cloned().chain([it.get_name().to_owned()]);
-            (words.collect(), it.clone())
+        let below = command.get_subcommands().map(|command| {
+            let words = words.iter().cloned().chain([command.get_name().to_owned()]);
+            (words.collect(), command.clone())
         });
         found.splice(next + 1..next + 1, below.collect::<Vec<_>>());
         next += 1;
@@ -52,6 +52,84 @@ fn the_reference_is_what_help_says() {
     is_committed("cli.md", &text);
 }
 
+/// Most lines of a short help at 100 columns: it fits one screen.
+const SHORT_HELP_LINES: usize = 40;
+
+#[test]
+fn short_help_fits_one_screen_and_the_complete_help_has_more() {
+    let mut wrong = Vec::new();
+    for (words, _) in commands() {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let short = plumb(&[&words[..], &["-h"]].concat());
+        let complete = plumb(&[&words[..], &["--help"]].concat());
+        let lines = short.lines().count();
+        if lines > SHORT_HELP_LINES {
+            wrong.push(format!("plumb {} -h has {lines} lines", words.join(" ")));
+        }
+        if complete.lines().count() <= lines && short.contains("Examples:") {
+            wrong.push(format!("plumb {} --help has no more than -h", words.join(" ")));
+        }
+        for option in ["--to <", "--i-own-this-network"] {
+            let applies = ["run", "ab", "baseline set"].contains(&words.join(" ").as_str());
+            if complete.contains(option) != applies {
+                wrong.push(format!("plumb {} --help: {option}", words.join(" ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_option_is_refused_where_it_means_nothing_and_help_does_not_list_it() {
+    for (words, option) in [
+        ("exec true", "--to=ssh:nowhere"),
+        ("exec true", "--i-own-this-network"),
+        ("crosscheck", "--to=peer:nowhere"),
+        ("export", "--json"),
+        ("baseline remove good", "--json"),
+        ("explain cpu.sieve", "--store=x.db"),
+        ("tune", "--store=x.db"),
+        ("man", "--json"),
+        ("completions bash", "--json"),
+        ("completions bash", "--quiet"),
+        ("suite new -", "--json"),
+        ("plugin check x", "--store=x.db"),
+    ] {
+        let name = option.split('=').next().unwrap();
+        // Before and after the command, as both places are the same to clap.
+        for typed in [format!("{words} {option}"), format!("{option} {words}")] {
+            let global = ["--json", "--store", "--quiet"].contains(&name);
+            if !global && typed.starts_with("--") {
+                continue;
+            }
+            let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+            let output = command.args(typed.split(' ')).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "plumb {typed}: {said}");
+            assert!(
+                said.contains(&format!("unexpected argument '{name}'")),
+                "plumb {typed}: {said}"
+            );
+        }
+        let path: Vec<&str> = words.split(' ').take_while(|word| *word != "true").collect();
+        let commands = commands();
+        let deepest = commands.iter().rev().find(|(known, _)| {
+            path.starts_with(&known.iter().map(String::as_str).collect::<Vec<_>>())
+                && !known.is_empty()
+        });
+        let known: Vec<&str> = deepest.unwrap().0.iter().map(String::as_str).collect();
+        let help = plumb(&[&known[..], &["--help"]].concat());
+        assert!(
+            !help.contains(&format!("{name} ")),
+            "plumb {} --help lists {name}",
+            known.join(" ")
+        );
+    }
+    // The environment names a store for all commands, also for those that use none.
+    let mut list = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    assert!(list.arg("tune").env("PLUMB_STORE", "x.db").output().unwrap().status.success());
+}
+
 /// The commands in the examples of a help text, as words: from `plumb` to a gap, a pipe or a redirection.
 fn examples(help: &str) -> Vec<Vec<String>> {
     let lines = help.lines().filter_map(|line| line.strip_prefix("  plumb "));
@@ -65,12 +143,13 @@ fn examples(help: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn every_example_is_understood_and_names_what_exists() {
-    let workloads: Vec<_> = plumb_workloads::builtin().iter().map(|it| it.describe()).collect();
+    let workloads: Vec<_> =
+        plumb_workloads::builtin().iter().map(|workload| workload.describe()).collect();
     let families: BTreeSet<&str> =
-        workloads.iter().filter_map(|it| it.id.split('.').next()).collect();
+        workloads.iter().filter_map(|workload| workload.id.split('.').next()).collect();
     let mut count = 0;
     for (_, command) in commands() {
-        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
         let wrapped =
             help.lines().find(|line| line.starts_with("  plumb") && line.chars().count() > 100);
         assert_eq!(wrapped, None, "an example fits into a line of 100 columns");
@@ -84,7 +163,7 @@ fn every_example_is_understood_and_names_what_exists() {
             for id in words.iter().flat_map(|word| word.split([':', '/', '=', ','])) {
                 let of_family =
                     id.split_once('.').is_some_and(|(family, _)| families.contains(family));
-                let exists = workloads.iter().any(|it| it.id == id);
+                let exists = workloads.iter().any(|workload| workload.id == id);
                 assert!(exists || !of_family, "plumb {example}: there is no {id}");
             }
             for knob in words.windows(2).filter(|pair| pair[0] == "--set") {
@@ -331,7 +410,9 @@ fn the_table_of_the_layers_is_what_their_manuals_say() {
     let row = |layer: &&plumb_media::Layer| {
         let (_, needs) = layer.manual.split_once("\n**Needs** ").unwrap();
         let needs = needs.lines().next().unwrap().trim_end_matches('.');
-        let (name, summary, takes) = (layer.name, layer.summary, layer.takes.words());
+        let name = layer.name;
+        let summary = layer.summary;
+        let takes = layer.takes.words();
         format!("| `{name}` | {summary} | {takes} | {needs} |\n")
     };
     let rows: String = plumb_media::LAYERS.iter().map(row).collect();

@@ -15,7 +15,7 @@ pub struct Metadata {
     pub workspace_root: PathBuf,
 }
 
-/// A package.
+/// A package as `cargo metadata` describes it.
 #[derive(Debug, Deserialize)]
 pub struct Package {
     id: String,
@@ -66,7 +66,7 @@ struct Kind {
 }
 
 impl Package {
-    /// Its folder.
+    /// The folder of its manifest.
     pub fn folder(&self) -> &Path {
         self.manifest_path.parent().unwrap_or(&self.manifest_path)
     }
@@ -108,17 +108,24 @@ impl Metadata {
             self.packages.iter().map(|package| (package.id.as_str(), package)).collect();
         let nodes: BTreeMap<&str, &Node> =
             self.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
-        let mut todo: Vec<&str> =
-            self.packages.iter().filter(|it| it.name == binary).map(|it| it.id.as_str()).collect();
+        let mut todo: Vec<&str> = self
+            .packages
+            .iter()
+            .filter(|package| package.name == binary)
+            .map(|package| package.id.as_str())
+            .collect();
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         while let Some(id) = todo.pop() {
             if !seen.insert(id) {
                 continue;
             }
             let edges = nodes.get(id).into_iter().flat_map(|node| &node.deps);
-            let linked = |edge: &&Edge| edge.dep_kinds.iter().any(|kind| kind.kind.is_none());
-            let ids = edges.filter(linked).map(|edge| edge.pkg.as_str());
-            todo.extend(ids.filter(|id| packages.get(id).is_some_and(|it| !it.is_macro())));
+            // Dependencies of builds and of tests have a kind, and are not in the binary.
+            let linked = edges.filter(|edge| edge.dep_kinds.iter().any(|kind| kind.kind.is_none()));
+            let ids = linked.map(|edge| edge.pkg.as_str());
+            todo.extend(
+                ids.filter(|id| packages.get(id).is_some_and(|package| !package.is_macro())),
+            );
         }
         let mut shipped: Vec<&Package> =
             seen.into_iter().filter_map(|id| packages.get(id).copied()).collect();

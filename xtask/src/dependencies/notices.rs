@@ -25,11 +25,8 @@ struct Notice {
 /// The whole file.
 pub fn notices(metadata: &Metadata) -> Result<String, String> {
     let root = &metadata.workspace_root;
-    let read = |file: &str| {
-        fs::read_to_string(root.join(file)).map_err(|error| format!("{file}: {error}"))
-    };
-    let font = read("crates/show/chart/fonts/LICENSE")?;
-    let script = read("web/dist/plumb.js")?;
+    let font = read(root, "crates/show/chart/fonts/LICENSE")?;
+    let script = read(root, "web/dist/plumb.js")?;
     let web = bundled(&script)?;
     let mut page = format!("{HEAD}\n## Crates\n\n{SQLITE}");
     for notice in crates(&metadata.shipped("plumb-cli"))? {
@@ -39,6 +36,11 @@ pub fn notices(metadata: &Metadata) -> Result<String, String> {
     page.push_str(&format!("\n## Fonts\n\n```text\n{}\n```\n", font.trim()));
     page.push_str(&format!("\n## Pages\n\nAs in `web/dist/plumb.js`.\n\n```text\n{web}\n```\n"));
     Ok(page)
+}
+
+/// The text of a file of the repository.
+fn read(root: &Path, file: &str) -> Result<String, String> {
+    fs::read_to_string(root.join(file)).map_err(|error| format!("{file}: {error}"))
 }
 
 /// The comment at the head of the script that pages bring.
@@ -59,7 +61,7 @@ fn crates(packages: &[&Package]) -> Result<Vec<Notice>, String> {
         for text in texts {
             let (copyright, text) = parted(&text);
             let notice = notices.entry(key(&text)).or_default();
-            let copyright = copyright.map_or_else(String::new, |it| format!(". {it}"));
+            let copyright = copyright.map_or_else(String::new, |line| format!(". {line}"));
             notice
                 .owners
                 .push(format!("{} {} ({licence}){copyright}", package.name, package.version));
@@ -87,26 +89,33 @@ fn texts(folder: &Path, licence: &str) -> Result<Vec<String>, String> {
     {
         files = vec![mit.clone()];
     }
-    let read = |name: &String| {
+    let mut texts = Vec::new();
+    for name in &files {
+        // Some licences are in Latin-1.
         let bytes = fs::read(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    files.iter().map(read).collect()
+        texts.push(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    Ok(texts)
+}
+
+fn is_copyright(line: &str) -> bool {
+    line.trim_start().starts_with("Copyright ")
 }
 
 fn is_licence(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"].iter().any(|it| name.starts_with(it))
+    ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"]
+        .iter()
+        .any(|start| name.starts_with(start))
 }
 
 /// The copyright of a text, where it has one, and the rest, which others share.
 fn parted(text: &str) -> (Option<String>, String) {
-    let is_copyright = |line: &&str| line.trim_start().starts_with("Copyright ");
     let mut lines: Vec<&str> = text.trim().lines().map(str::trim_end).collect();
     let mut of: Vec<String> = Vec::new();
     // One text with several of them is several licences, each with its own.
     if lines.iter().filter(|line| is_copyright(line)).count() == 1 {
-        of.extend(lines.iter().find(|line| is_copyright(line)).map(|it| it.trim().to_owned()));
+        of.extend(lines.iter().find(|line| is_copyright(line)).map(|line| line.trim().to_owned()));
         lines.retain(|line| !is_copyright(line));
     }
     let rest = lines.join("\n").replace("\n\n\n", "\n\n").trim().to_owned();

@@ -47,9 +47,10 @@ pub fn broken(metadata: &Metadata) -> Result<Vec<String>, String> {
     let text = fs::read_to_string(&file).map_err(|error| format!("deny.toml: {error}"))?;
     let rules: Rules = toml::from_str(&text).map_err(|error| format!("deny.toml: {error}"))?;
     let used = metadata.used();
-    let mut broken: Vec<String> = used.iter().filter_map(|it| licence(&rules, it)).collect();
-    broken.extend(used.iter().filter_map(|it| source(&rules, it)));
-    broken.extend(used.iter().filter_map(|it| banned(&rules, it)));
+    let mut broken: Vec<String> =
+        used.iter().filter_map(|package| licence(&rules, package)).collect();
+    broken.extend(used.iter().filter_map(|package| source(&rules, package)));
+    broken.extend(used.iter().filter_map(|package| banned(&rules, package)));
     broken.extend(twice(&rules, &used));
     broken.extend(skipped_for_nothing(&rules, &used));
     Ok(broken)
@@ -58,27 +59,33 @@ pub fn broken(metadata: &Metadata) -> Result<Vec<String>, String> {
 fn licence(rules: &Rules, package: &Package) -> Option<String> {
     let expression = package.license.as_deref().unwrap_or_default();
     let terms = terms(expression);
-    let allowed = |choice: &str| rules.licenses.allow.iter().any(|it| it == choice);
-    let fine =
-        !terms.is_empty() && terms.iter().all(|choices| choices.iter().any(|it| allowed(it)));
+    let allowed = &rules.licenses.allow;
+    let fine = !terms.is_empty()
+        && terms.iter().all(|choices| {
+            choices.iter().any(|choice| allowed.iter().any(|licence| licence == choice))
+        });
     (!fine).then(|| format!("{}: the licence `{expression}` is not allowed", name(package)))
 }
 
 fn source(rules: &Rules, package: &Package) -> Option<String> {
     let source = package.source.as_deref()?;
-    let fine = rules.sources.allow_registry.iter().any(|it| source == format!("registry+{it}"));
+    let fine = rules
+        .sources
+        .allow_registry
+        .iter()
+        .any(|registry| source == format!("registry+{registry}"));
     (!fine).then(|| format!("{} comes from {source}", name(package)))
 }
 
 fn banned(rules: &Rules, package: &Package) -> Option<String> {
-    let banned = rules.bans.deny.iter().any(|it| it.name == package.name);
+    let banned = rules.bans.deny.iter().any(|denied| denied.name == package.name);
     banned.then(|| format!("{} is banned", name(package)))
 }
 
 /// Packages in several versions, but for those that are skipped.
 fn twice(rules: &Rules, used: &[&Package]) -> Vec<String> {
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for package in used.iter().filter(|it| !is_skipped(rules, it)) {
+    for package in used.iter().filter(|package| !is_skipped(rules, package)) {
         versions.entry(&package.name).or_default().push(&package.version);
     }
     let several = versions.iter().filter(|(_, versions)| versions.len() > 1);
@@ -88,13 +95,13 @@ fn twice(rules: &Rules, used: &[&Package]) -> Vec<String> {
 }
 
 fn is_skipped(rules: &Rules, package: &Package) -> bool {
-    rules.bans.skip.iter().any(|it| it.name == name(package))
+    rules.bans.skip.iter().any(|skipped| skipped.name == name(package))
 }
 
 fn skipped_for_nothing(rules: &Rules, used: &[&Package]) -> Vec<String> {
-    let needed = |it: &&Named| used.iter().any(|package| name(package) == it.name);
-    let stale = rules.bans.skip.iter().filter(|it| !needed(it));
-    stale.map(|it| format!("deny.toml skips {}, which nothing uses", it.name)).collect()
+    let names: Vec<String> = used.iter().map(|package| name(package)).collect();
+    let stale = rules.bans.skip.iter().filter(|skipped| !names.contains(&skipped.name));
+    stale.map(|skipped| format!("deny.toml skips {}, which nothing uses", skipped.name)).collect()
 }
 
 fn name(package: &Package) -> String {

@@ -3,12 +3,18 @@
 /// The licences that all hold, each as those among which one may choose. Enough for what crates write: `OR`
 /// (and the old `/`) inside of `AND`.
 pub fn terms(expression: &str) -> Vec<Vec<&str>> {
-    let bare = |term: &str| term.trim().trim_matches(['(', ')']).trim().len();
-    let term = |term| -> Vec<&str> {
-        let choices = str::split(term, " OR ").flat_map(|it: &str| it.split('/'));
-        choices.map(|it| it.trim().trim_matches(['(', ')']).trim()).collect()
-    };
-    expression.split(" AND ").filter(|it| bare(it) > 0).map(term).collect()
+    let terms = expression.split(" AND ").filter(|term| !bare(term).is_empty());
+    terms.map(choices).collect()
+}
+
+/// The licences of a term, of which one is chosen.
+fn choices(term: &str) -> Vec<&str> {
+    term.split(" OR ").flat_map(|choice| choice.split('/')).map(bare).collect()
+}
+
+/// The text without parentheses and blanks around it.
+fn bare(text: &str) -> &str {
+    text.trim().trim_matches(['(', ')']).trim()
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Dependencies that a manifest names and no source does.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::metadata::{Dependency, Metadata, Package};
+use super::metadata::{Dependency, Metadata};
 
 /// `package: dependency`, a line each.
 pub fn unused(metadata: &Metadata) -> Result<Vec<String>, String> {
@@ -11,8 +12,11 @@ pub fn unused(metadata: &Metadata) -> Result<Vec<String>, String> {
     for package in metadata.members() {
         let mut text = String::new();
         read(package.folder(), &mut text).map_err(|error| format!("{}: {error}", package.name))?;
-        let missing = package.dependencies.iter().filter(|it| !names(&text, &identifier(it)));
-        unused.extend(missing.map(|it| format!("{}: nothing uses {}", package.name, it.name)));
+        let missing =
+            package.dependencies.iter().filter(|dependency| !names(&text, &identifier(dependency)));
+        unused.extend(
+            missing.map(|dependency| format!("{}: nothing uses {}", package.name, dependency.name)),
+        );
     }
     unused.extend(workspace(metadata)?);
     Ok(unused)
@@ -24,12 +28,15 @@ fn workspace(metadata: &Metadata) -> Result<Vec<String>, String> {
     let text = fs::read_to_string(file).map_err(|error| format!("Cargo.toml: {error}"))?;
     let table: toml::Table =
         toml::from_str(&text).map_err(|error| format!("Cargo.toml: {error}"))?;
-    let named = table.get("workspace").and_then(|it| it.get("dependencies")?.as_table());
-    let taken = |name: &str| {
-        let of = |package: &Package| package.dependencies.iter().any(|it| it.name == name);
-        metadata.members().any(of)
-    };
-    let free = named.into_iter().flat_map(|it| it.keys()).filter(|name| !taken(name));
+    let named =
+        table.get("workspace").and_then(|workspace| workspace.get("dependencies")?.as_table());
+    let taken: BTreeSet<&str> = metadata
+        .members()
+        .flat_map(|package| &package.dependencies)
+        .map(|dependency| dependency.name.as_str())
+        .collect();
+    let names = named.into_iter().flat_map(|table| table.keys());
+    let free = names.filter(|name| !taken.contains(name.as_str()));
     Ok(free.map(|name| format!("workspace: no package takes {name}")).collect())
 }
 
@@ -43,7 +50,7 @@ fn read(folder: &Path, text: &mut String) -> std::io::Result<()> {
         let path = entry?.path();
         if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
             read(&path, text)?;
-        } else if path.extension().is_some_and(|it| it == "rs") {
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
             text.push_str(&fs::read_to_string(&path)?);
         }
     }
@@ -52,12 +59,15 @@ fn read(folder: &Path, text: &mut String) -> std::io::Result<()> {
 
 /// Whether a text has this word.
 fn names(text: &str, word: &str) -> bool {
-    let part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let after = text[at + word.len()..].chars().next();
-        !before.is_some_and(part) && !after.is_some_and(part)
+        !before.is_some_and(is_of_word) && !after.is_some_and(is_of_word)
     })
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

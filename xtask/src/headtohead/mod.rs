@@ -103,10 +103,11 @@ fn measure(options: &Options, results: &mut Results) -> Result<(), String> {
     let part = head_to_head.part(options, &results.parts)?;
     results.append(Line::Part(part.clone()))?;
     let cells = if options.quick { schedule::quick() } else { schedule::cells() };
-    let (begun, mut longest) = (Instant::now(), 0.0_f64);
+    let begun = Instant::now();
+    let mut longest = 0.0_f64;
     let seconds = options.minutes * 60.0;
     while begun.elapsed().as_secs_f64() + longest < seconds {
-        let number = results.comparisons.last().map_or(0, |it| it.number + 1);
+        let number = results.comparisons.last().map_or(0, |comparison| comparison.number + 1);
         if options.quick && number >= cells.len() {
             break;
         }
@@ -165,7 +166,8 @@ impl HeadToHead {
 
     /// What this part measures with: the seed of the first, and the sides of an earlier one on the same machine.
     fn part(&self, options: &Options, earlier: &[Part]) -> Result<Part, String> {
-        let (first, machine) = (earlier.first(), crate::host::hardware());
+        let first = earlier.first();
+        let machine = crate::host::hardware();
         let programs = match earlier.iter().find(|part| part.machine == machine) {
             Some(same) => same.programs.clone(),
             None => {
@@ -199,7 +201,9 @@ impl HeadToHead {
         let _disturbing =
             neighbour.then(|| Neighbour::start(Kind::Bursty, planned.seed.into())).transpose()?;
         let (plumb, budget) = self.tools.plumb(&sides, planned.seed)?;
-        let (mut hyperfine, mut criterion, mut tango) = (None, None, None);
+        let mut hyperfine = None;
+        let mut criterion = None;
+        let mut tango = None;
         for other in planned.others {
             match other {
                 Other::Hyperfine => hyperfine = Some(self.tools.hyperfine(&sides, &budget)?),
@@ -224,7 +228,7 @@ impl HeadToHead {
 
     fn sides(&self, part: &Part, planned: &Planned) -> Result<Sides, String> {
         let program = &PROGRAMS[planned.cell.program];
-        let calibrated = part.programs.iter().find(|it| it.name == program.name);
+        let calibrated = part.programs.iter().find(|calibrated| calibrated.name == program.name);
         let rounds = calibrated.ok_or_else(|| format!("no rounds of {}", program.name))?.rounds;
         let a = self.shelf.command(program, rounds[0])?;
         let b = self.shelf.command(program, rounds[planned.cell.effect])?;

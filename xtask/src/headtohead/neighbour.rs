@@ -35,7 +35,7 @@ impl Kind {
         found.map(|(_, kind)| kind).ok_or_else(|| format!("bursty or full, not {word}"))
     }
 
-    /// Its word.
+    /// The word by which it is typed.
     pub fn word(self) -> &'static str {
         Self::WORDS.into_iter().find(|(_, kind)| *kind == self).map_or("", |(word, _)| word)
     }
@@ -74,16 +74,20 @@ pub fn burn(kind: Kind, seed: u64) {
     });
     let mut rng = Rng::new(seed);
     loop {
-        let mut drawn = || Duration::from_secs_f64(MEAN * rng.exponential());
-        let burst = drawn();
-        let pause = if kind == Kind::Bursty { drawn() } else { Duration::ZERO };
+        let burst = drawn(&mut rng);
+        let pause = if kind == Kind::Bursty { drawn(&mut rng) } else { Duration::ZERO };
         if spin(burst, &ended) || is_over(&ended, pause) {
             return;
         }
     }
 }
 
-/// Whether the end came meanwhile.
+/// A length of a burst or a pause.
+fn drawn(rng: &mut Rng) -> Duration {
+    Duration::from_secs_f64(MEAN * rng.exponential())
+}
+
+/// Burns for this time; returns whether the end came meanwhile.
 fn spin(burst: Duration, ended: &Receiver<()>) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < burst {

@@ -23,23 +23,31 @@ struct Judge {
 }
 
 const JUDGES: [Judge; 5] = [
-    Judge { name: "plumb ab", verdict: |it| it.plumb.verdict, wall_s: |it| it.plumb.wall_s },
+    Judge {
+        name: "plumb ab",
+        verdict: |comparison| comparison.plumb.verdict,
+        wall_s: |comparison| comparison.plumb.wall_s,
+    },
     Judge {
         name: "hyperfine, its summary",
-        verdict: |it| it.hyperfine.summary,
-        wall_s: |it| it.hyperfine.wall_s,
+        verdict: |comparison| comparison.hyperfine.summary,
+        wall_s: |comparison| comparison.hyperfine.wall_s,
     },
     Judge {
         name: "hyperfine, its Welch script",
-        verdict: |it| it.hyperfine.welch,
-        wall_s: |it| it.hyperfine.wall_s,
+        verdict: |comparison| comparison.hyperfine.welch,
+        wall_s: |comparison| comparison.hyperfine.wall_s,
     },
     Judge {
         name: "criterion",
-        verdict: |it| it.criterion.verdict,
-        wall_s: |it| it.criterion.wall_s,
+        verdict: |comparison| comparison.criterion.verdict,
+        wall_s: |comparison| comparison.criterion.wall_s,
     },
-    Judge { name: "tango", verdict: |it| it.tango.verdict, wall_s: |it| it.tango.wall_s },
+    Judge {
+        name: "tango",
+        verdict: |comparison| comparison.tango.verdict,
+        wall_s: |comparison| comparison.tango.wall_s,
+    },
 ];
 
 /// What plumb promises where the time can tell the effect apart: the least share found, and of A/A the least share called
@@ -60,7 +68,9 @@ pub fn page(results: &Results, typed: &str) -> String {
     page.push_str(&section("All together", &all));
     for (company, neighbour) in [("Undisturbed", false), ("Beside a noisy neighbour", true)] {
         for (size, short) in [("30 ms", false), ("3 ms", true)] {
-            let chosen = chosen(&all, |it| it.neighbour == neighbour && is_short(it) == short);
+            let chosen = chosen(&all, |comparison| {
+                comparison.neighbour == neighbour && is_short(comparison) == short
+            });
             page.push_str(&section(&format!("{company}, programs of {size}"), &chosen));
         }
     }
@@ -79,18 +89,23 @@ fn section(title: &str, chosen: &[&Comparison]) -> String {
 
 /// Whether a comparison was of a program of 3 ms.
 fn is_short(comparison: &Comparison) -> bool {
-    PROGRAMS.iter().any(|it| it.name == comparison.program && it.aim_s < 0.01)
+    PROGRAMS.iter().any(|program| program.name == comparison.program && program.aim_s < 0.01)
 }
 
 fn chosen<'a>(all: &[&'a Comparison], is: impl Fn(&Comparison) -> bool) -> Vec<&'a Comparison> {
-    all.iter().copied().filter(|it| is(it)).collect()
+    all.iter().copied().filter(|comparison| is(comparison)).collect()
 }
 
 fn head(results: &Results, typed: &str) -> String {
     let Results { parts, comparisons, .. } = results;
     let seconds: f64 = comparisons
         .iter()
-        .map(|it| it.plumb.wall_s + it.hyperfine.wall_s + it.criterion.wall_s + it.tango.wall_s)
+        .map(|comparison| {
+            comparison.plumb.wall_s
+                + comparison.hyperfine.wall_s
+                + comparison.criterion.wall_s
+                + comparison.tango.wall_s
+        })
         .sum();
     let mut page = format!(
         "# Head to head: real programs with known differences\n\n\
@@ -126,7 +141,10 @@ fn unlike(parts: &[Part], of: impl Fn(&Part) -> &String) -> String {
 
 fn warning(comparisons: &[Comparison]) -> String {
     let cell = |effect, neighbour| {
-        comparisons.iter().filter(|it| it.effect == effect && it.neighbour == neighbour).count()
+        comparisons
+            .iter()
+            .filter(|comparison| comparison.effect == effect && comparison.neighbour == neighbour)
+            .count()
     };
     let cells = EFFECTS.iter().flat_map(|effect| [cell(*effect, false), cell(*effect, true)]);
     match cells.min() {
@@ -167,8 +185,8 @@ fn tools(chosen: &[&Comparison]) -> String {
             let (hits, trials) = hits(judge, chosen, effect);
             share(hits, trials)
         });
-        let times: Vec<f64> = chosen.iter().map(|it| (judge.wall_s)(it)).collect();
-        let wrong = chosen.iter().filter(|it| is_reversed(judge, it)).count();
+        let times: Vec<f64> = chosen.iter().map(|comparison| (judge.wall_s)(comparison)).collect();
+        let wrong = chosen.iter().filter(|comparison| is_reversed(judge, comparison)).count();
         let time = describe::mean(&times).unwrap_or(f64::NAN);
         _ = writeln!(table, "| {} | {} | {wrong} | {time:.1} s |", judge.name, shares.join(" | "));
     }
@@ -177,8 +195,9 @@ fn tools(chosen: &[&Comparison]) -> String {
 
 /// How far the pairs of plumb differ in the comparisons of an effect: the median, and the middle half.
 fn noise(chosen: &[&Comparison], effect: u32) -> String {
-    let cell = chosen.iter().filter(|it| it.effect == effect);
-    let percents: Vec<f64> = cell.filter_map(|it| Some(100.0 * it.plumb.pair_sd?)).collect();
+    let cell = chosen.iter().filter(|comparison| comparison.effect == effect);
+    let percents: Vec<f64> =
+        cell.filter_map(|comparison| Some(100.0 * comparison.plumb.pair_sd?)).collect();
     let [low, median, high] = [0.25, 0.5, 0.75].map(|q| describe::quantile(&percents, q));
     match (low, median, high) {
         (Some(low), Some(median), Some(high)) => {
@@ -190,8 +209,8 @@ fn noise(chosen: &[&Comparison], effect: u32) -> String {
 
 /// How often a rule told a difference (A/A) or the right one, and of how many.
 fn hits(judge: &Judge, chosen: &[&Comparison], effect: u32) -> (u64, u64) {
-    let cell = chosen.iter().filter(|it| it.effect == effect);
-    let verdicts: Vec<Verdict> = cell.map(|it| (judge.verdict)(it)).collect();
+    let cell = chosen.iter().filter(|comparison| comparison.effect == effect);
+    let verdicts: Vec<Verdict> = cell.map(|comparison| (judge.verdict)(comparison)).collect();
     let is_hit = |verdict: &&Verdict| match **verdict {
         Verdict::Slower => true,
         Verdict::Faster => effect == 0,
@@ -221,13 +240,16 @@ fn verdicts(chosen: &[&Comparison]) -> String {
     );
     for effect in EFFECTS {
         let cell: Vec<&Comparison> =
-            chosen.iter().copied().filter(|it| it.effect == effect).collect();
-        let count = |verdict| cell.iter().filter(|it| it.plumb.verdict == verdict).count();
+            chosen.iter().copied().filter(|comparison| comparison.effect == effect).collect();
+        let count =
+            |verdict| cell.iter().filter(|comparison| comparison.plumb.verdict == verdict).count();
         let mean = |of: fn(&Comparison) -> f64| {
-            describe::mean(&cell.iter().map(|it| of(it)).collect::<Vec<_>>())
+            describe::mean(&cell.iter().map(|comparison| of(comparison)).collect::<Vec<_>>())
         };
-        let pairs = mean(|it| it.plumb.pairs.into()).map_or("–".into(), |it| format!("{it:.0}"));
-        let time = mean(|it| it.plumb.wall_s).map_or("–".into(), |it| format!("{it:.1} s"));
+        let pairs = mean(|comparison| comparison.plumb.pairs.into())
+            .map_or("–".into(), |mean| format!("{mean:.0}"));
+        let time = mean(|comparison| comparison.plumb.wall_s)
+            .map_or("–".into(), |mean| format!("{mean:.1} s"));
         let (promise, kept) = promises(&cell, effect);
         _ = writeln!(
             table,
@@ -249,14 +271,16 @@ head-to-heads of this size. Few comparisons break few promises.\n";
 /// What was promised of a cell, how far it was kept, and whether that is enough.
 fn promises(cell: &[&Comparison], effect: u32) -> (String, &'static str) {
     let told: Vec<&Comparison> =
-        cell.iter().copied().filter(|it| tells(&it.plumb, effect)).collect();
+        cell.iter().copied().filter(|comparison| tells(&comparison.plumb, effect)).collect();
     let (found, trials) = hits(&JUDGES[0], cell, effect);
     if effect > 0 {
         let (found, trials) = hits(&JUDGES[0], &told, effect);
         let promise = format!("{:.0} % of {trials}: {found}", 100.0 * FOUND_AT_LEAST);
         return (promise, kept(trials, reaches(found, trials, FOUND_AT_LEAST)));
     }
-    let proven = told.iter().filter(|it| it.plumb.verdict == Verdict::Equivalent).count() as u64;
+    let proven =
+        told.iter().filter(|comparison| comparison.plumb.verdict == Verdict::Equivalent).count()
+            as u64;
     let open = told.len() as u64;
     let promise = format!(
         "wrong at most {:.0} % of {trials}: {found}; equivalent {:.0} % of {open}: {proven}",
@@ -302,7 +326,7 @@ fn by_program(all: &[&Comparison]) -> String {
          | | | A/A: told | 1 %: found | 2 %: found | 5 %: found |\n|---|---|---|---|---|---|\n",
     );
     for program in &PROGRAMS {
-        let of_it = chosen(all, |it| it.program == program.name);
+        let of_it = chosen(all, |comparison| comparison.program == program.name);
         if of_it.is_empty() {
             continue;
         }
@@ -344,7 +368,10 @@ fn injected_on(part: &Part) -> String {
         counted(part, "---|"),
     );
     for program in &part.programs {
-        let round = PROGRAMS.iter().find(|it| it.name == program.name).map_or("", |it| it.round);
+        let round = PROGRAMS
+            .iter()
+            .find(|known| known.name == program.name)
+            .map_or("", |known| known.round);
         let Calibrated { name, start_up_s, total_s, rounds: [a, ..], .. } = program;
         let added: Vec<String> =
             program.rounds[1..].iter().map(|rounds| (rounds - a).to_string()).collect();
@@ -387,19 +414,22 @@ fn seen(all: &[&Comparison]) -> String {
          | program | A/A | 1 % | 2 % | 5 % |\n|---|---|---|---|---|\n",
     );
     let ratios: [fn(&Comparison) -> f64; 4] = [
-        |it| it.plumb.ratio,
-        |it| it.hyperfine.ratio,
-        |it| it.criterion.ratio,
-        |it| it.tango.ratio,
+        |comparison| comparison.plumb.ratio,
+        |comparison| comparison.hyperfine.ratio,
+        |comparison| comparison.criterion.ratio,
+        |comparison| comparison.tango.ratio,
     ];
-    let measured = |name| all.iter().any(|it| !it.neighbour && it.program == name);
-    for program in PROGRAMS.iter().filter(|it| measured(it.name)) {
+    let measured =
+        |name| all.iter().any(|comparison| !comparison.neighbour && comparison.program == name);
+    for program in PROGRAMS.iter().filter(|program| measured(program.name)) {
         let cells = EFFECTS.map(|effect| {
-            let cell = chosen(all, |it| {
-                !it.neighbour && it.program == program.name && it.effect == effect
+            let cell = chosen(all, |comparison| {
+                !comparison.neighbour
+                    && comparison.program == program.name
+                    && comparison.effect == effect
             });
             let medians = ratios.map(|ratio| {
-                let ratios: Vec<f64> = cell.iter().map(|it| ratio(it)).collect();
+                let ratios: Vec<f64> = cell.iter().map(|comparison| ratio(comparison)).collect();
                 describe::median(&ratios).map_or("–".into(), |median| format!("{median:.3}"))
             });
             medians.join(", ")

@@ -166,7 +166,7 @@ impl Shelf {
             let words = self.command(program, rounds)?;
             let perf = ["stat", "-x", ",", "-e", "instructions:u", "--"];
             let output = Command::new("perf").args(perf).args(&words).stdin(Stdio::null()).output();
-            let told = output.map(|it| String::from_utf8_lossy(&it.stderr).into_owned());
+            let told = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
             let Some(count) = told.ok().and_then(|told| count_of(&told)) else { return Ok(None) };
             *counted = count;
         }
@@ -288,7 +288,8 @@ mod tests {
 
     #[test]
     fn longer_text_begins_with_the_shorter() {
-        let (short, long) = (text(64_000), text(64_640));
+        let short = text(64_000);
+        let long = text(64_640);
         assert_eq!((short.len(), long.len()), (64_000, 64_640));
         assert!(long.starts_with(&short));
     }

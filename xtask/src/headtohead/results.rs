@@ -170,7 +170,8 @@ pub mod tests {
             0 => (Verdict::Equivalent, Verdict::Inconclusive),
             _ => (Verdict::Slower, Verdict::Slower),
         };
-        let (ratio, wall_s) = (1.0 + f64::from(effect) / 100.0, 4.0);
+        let ratio = 1.0 + f64::from(effect) / 100.0;
+        let wall_s = 4.0;
         Comparison {
             number,
             part: 0,

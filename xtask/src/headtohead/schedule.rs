@@ -83,10 +83,11 @@ mod tests {
         let block = |from: usize| -> Vec<_> {
             (from..from + cells.len()).map(|number| planned(&cells, 7, number).cell).collect()
         };
-        let (first, second) = (block(0), block(cells.len()));
+        let first = block(0);
+        let second = block(cells.len());
         assert_ne!(first, second);
         for cell in &cells {
-            let times = |block: &[_]| block.iter().filter(|it| *it == cell).count();
+            let times = |block: &[_]| block.iter().filter(|other| *other == cell).count();
             assert_eq!(times(&first), times(&cells));
             assert_eq!(times(&second), times(&cells));
         }
@@ -96,8 +97,11 @@ mod tests {
     fn coins_are_fair_and_come_again() {
         let cells = cells();
         let all: Vec<_> = (0..2000).map(|number| planned(&cells, 7, number)).collect();
-        let swapped = all.iter().filter(|it| it.swapped).count();
-        let both = all.iter().filter(|it| it.swapped && it.others[0] == Other::Criterion).count();
+        let swapped = all.iter().filter(|planned| planned.swapped).count();
+        let both = all
+            .iter()
+            .filter(|planned| planned.swapped && planned.others[0] == Other::Criterion)
+            .count();
         assert!((900..1100).contains(&swapped) && (280..400).contains(&both), "{swapped} {both}");
         assert_eq!(all[1234], planned(&cells, 7, 1234));
         assert_ne!(all[1234].seed, planned(&cells, 8, 1234).seed);

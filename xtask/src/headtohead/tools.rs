@@ -64,11 +64,13 @@ impl Sides {
     }
 
     fn quoted(&self) -> Result<[String; 2], String> {
-        let quoted = |words: &[String]| {
-            shlex::try_join(words.iter().map(String::as_str)).map_err(|error| error.to_string())
-        };
         Ok([quoted(&self.first)?, quoted(&self.second)?])
     }
+}
+
+/// The words as a shell would read them.
+fn quoted(words: &[String]) -> Result<String, String> {
+    shlex::try_join(words.iter().map(String::as_str)).map_err(|error| error.to_string())
 }
 
 /// What the others get.
@@ -170,7 +172,8 @@ impl Tools {
             .ok_or_else(|| format!("criterion said something else: {said}"))?;
         let ratio = criterion_ratio(&change)
             .ok_or_else(|| format!("criterion kept something else: {change}"))?;
-        let (verdict, ratio) = (sides.of_b(verdict), sides.b_over_a(ratio));
+        let verdict = sides.of_b(verdict);
+        let ratio = sides.b_over_a(ratio);
         Ok(Peer { verdict, ratio, runs: first.runs + second.runs, wall_s })
     }
 
@@ -329,10 +332,12 @@ fn plumb_said(said: &str) -> Option<PlumbSaid> {
         Value::Null => Verdict::Inconclusive,
         named => serde_json::from_value(named.clone()).ok()?,
     };
-    let run = |side: usize| result["arms"][side]["estimate"].as_f64();
     let pairs = u32::try_from(against["pairs"].as_u64()?).ok()?;
-    let (ratio, pair_sd) = (against["ratio"].as_f64()?, against["pair_sd"].as_f64());
-    Some(PlumbSaid { verdict, ratio, pairs, pair_sd, runs_s: [run(0)?, run(1)?] })
+    let ratio = against["ratio"].as_f64()?;
+    let pair_sd = against["pair_sd"].as_f64();
+    let arms = &result["arms"];
+    let runs_s = [arms[0]["estimate"].as_f64()?, arms[1]["estimate"].as_f64()?];
+    Some(PlumbSaid { verdict, ratio, pairs, pair_sd, runs_s })
 }
 
 /// Runs of each side; two at least, as hyperfine wants.
@@ -344,10 +349,12 @@ fn hyperfine_runs(budget: &Budget) -> usize {
 /// The times of both commands that hyperfine exported.
 fn hyperfine_times(exported: &str) -> Option<[Vec<f64>; 2]> {
     let document: Value = serde_json::from_str(exported).ok()?;
-    let times = |side: usize| -> Option<Vec<f64>> {
-        document["results"][side]["times"].as_array()?.iter().map(Value::as_f64).collect()
-    };
-    Some([times(0)?, times(1)?])
+    let results = &document["results"];
+    Some([times_of(&results[0])?, times_of(&results[1])?])
+}
+
+fn times_of(result: &Value) -> Option<Vec<f64>> {
+    result["times"].as_array()?.iter().map(Value::as_f64).collect()
 }
 
 fn ratio_of_means(first: &[f64], second: &[f64]) -> Option<f64> {
@@ -359,17 +366,27 @@ fn ratio_of_means(first: &[f64], second: &[f64]) -> Option<f64> {
 fn by_summary(first: &[f64], second: &[f64]) -> Option<Verdict> {
     let ratio = ratio_of_means(first, second)?;
     let (factor, slower) = if ratio >= 1.0 { (ratio, true) } else { (ratio.recip(), false) };
-    let share = |times: &[f64]| Some(describe::variance(times)? / describe::mean(times)?.powi(2));
-    let spread = factor * (share(first)? + share(second)?).sqrt();
+    let spread = factor * (relative_variance(first)? + relative_variance(second)?).sqrt();
     Some(found(factor - spread > 1.0, slower))
+}
+
+fn relative_variance(times: &[f64]) -> Option<f64> {
+    Some(describe::variance(times)? / describe::mean(times)?.powi(2))
+}
+
+/// The squared standard error of the mean.
+fn squared_error(times: &[f64]) -> Option<f64> {
+    Some(describe::variance(times)? / times.len() as f64)
 }
 
 /// Welch's test at 5 %, as the script `welch_ttest.py` that ships with hyperfine.
 fn by_welch(first: &[f64], second: &[f64]) -> Option<Verdict> {
-    let error = |times: &[f64]| Some(describe::variance(times)? / times.len() as f64);
-    let (a, b) = (error(first)?, error(second)?);
-    let freedom = |error: f64, times: &[f64]| error.powi(2) / (times.len() as f64 - 1.0);
-    let df = (a + b).powi(2) / (freedom(a, first) + freedom(b, second));
+    let a = squared_error(first)?;
+    let b = squared_error(second)?;
+    // Degrees of freedom by Welch and Satterthwaite.
+    let a_part = a.powi(2) / (first.len() as f64 - 1.0);
+    let b_part = b.powi(2) / (second.len() as f64 - 1.0);
+    let df = (a + b).powi(2) / (a_part + b_part);
     let difference = describe::mean(second)? - describe::mean(first)?;
     let beyond = difference.abs() > distribution::two_sided_t(0.95, df) * (a + b).sqrt();
     Some(found(beyond, difference > 0.0))
@@ -489,7 +506,8 @@ mod tests {
     #[test]
     fn the_summary_of_hyperfine_tells_a_difference_beyond_its_spread() {
         // Means 1 and 1.2, both with standard deviation 0.1: 1.2 ± 1.2 sqrt(.1² + (.1/1.2)²) = 1.2 ± .156.
-        let (a, b) = ([0.9, 1.0, 1.1], [1.1, 1.2, 1.3]);
+        let a = [0.9, 1.0, 1.1];
+        let b = [1.1, 1.2, 1.3];
         assert_eq!(by_summary(&a, &b), Some(Verdict::Slower));
         assert_eq!(by_summary(&b, &a), Some(Verdict::Faster));
         // 1.1 ± .149.
@@ -500,7 +518,7 @@ mod tests {
     fn welch_tells_a_difference_beyond_the_tabled_quantile() {
         // Both variances 5/3, so 6 degrees of freedom, for which tables have 2.447; the error is .913.
         let a = [1.0, 2.0, 3.0, 4.0];
-        let by = |more: f64| a.map(|it| it + more);
+        let by = |more: f64| a.map(|time| time + more);
         assert_eq!(by_welch(&a, &by(2.23)), Some(Verdict::Inconclusive));
         assert_eq!(by_welch(&a, &by(2.24)), Some(Verdict::Slower));
         assert_eq!(by_welch(&by(2.24), &a), Some(Verdict::Faster));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::symbol;
 
-/// A function.
+/// A function of the assembly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
     /// Its name, demangled.
@@ -35,18 +35,22 @@ pub fn functions(text: &str) -> Vec<Function> {
             }
         } else if open && !line.is_empty() && !line.starts_with('.') {
             let words: Vec<&str> = line.split_whitespace().collect();
-            bodies.iter_mut().last().into_iter().for_each(|it| it.1.push(words.join(" ")));
+            bodies.iter_mut().last().into_iter().for_each(|body| body.1.push(words.join(" ")));
         }
     }
-    let body_of = |target: &str| bodies.iter().find(|(label, _)| *label == target.trim());
-    let aliased = aliases.iter().filter_map(|(label, target)| Some((*label, body_of(target)?)));
-    let aliased = aliased.map(|(label, (_, instructions))| (label.trim(), instructions));
-    let own = bodies.iter().map(|(label, instructions)| (*label, instructions));
-    let function = |(label, instructions): (&str, &Vec<String>)| Function {
-        name: symbol::demangled(label),
-        instructions: instructions.clone(),
-    };
-    own.chain(aliased).map(function).collect()
+    let mut functions: Vec<Function> =
+        bodies.iter().map(|(label, instructions)| function(label, instructions)).collect();
+    for (label, target) in aliases {
+        // LLVM merges functions with equal bodies; the second name is set to the first.
+        if let Some((_, instructions)) = bodies.iter().find(|(label, _)| *label == target.trim()) {
+            functions.push(function(label.trim(), instructions));
+        }
+    }
+    functions
+}
+
+fn function(label: &str, instructions: &[String]) -> Function {
+    Function { name: symbol::demangled(label), instructions: instructions.to_vec() }
 }
 
 /// `#` begins a comment where a word begins; in this dialect nothing else does.
@@ -87,7 +91,7 @@ table:
 	.set	_ZN3one4same17h0123456789abcdefE, _ZN3one4sums17h0123456789abcdefE
 ";
         let found = functions(text);
-        let names: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
+        let names: Vec<&str> = found.iter().map(|function| function.name.as_str()).collect();
         assert_eq!(names, ["one::sums", "one::same"]);
         for function in &found {
             assert_eq!(function.instructions, ["addq %rcx, %rax", "movq $-1, (%rdi)", "retq"]);

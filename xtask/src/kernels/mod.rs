@@ -27,7 +27,8 @@ pub fn run(wanted: &[String]) -> Result<(), String> {
         return Err(format!("kernels: no family `{unknown}` has a {RULES}"));
     }
     all.retain(|family, _| wanted.is_empty() || wanted.contains(family));
-    let (mut checked, mut broken) = (0, Vec::new());
+    let mut checked = 0;
+    let mut broken = Vec::new();
     for (family, file) in &all {
         let kernels = rules::read(file)?;
         let functions = assembly::functions(&assemble(&root, family)?);

@@ -36,7 +36,7 @@ pub fn read(file: &Path) -> Result<Vec<Kernel>, String> {
 
 fn parse(text: &str) -> Result<Vec<Kernel>, String> {
     let rules: Rules = toml::from_str(text).map_err(|error| error.to_string())?;
-    match rules.kernel.iter().find(|it| it.needs.is_empty() && it.never.is_empty()) {
+    match rules.kernel.iter().find(|kernel| kernel.needs.is_empty() && kernel.never.is_empty()) {
         Some(empty) => Err(format!("`{}` has no rule", empty.symbol)),
         None => Ok(rules.kernel),
     }
@@ -48,7 +48,8 @@ impl Kernel {
     pub fn broken(&self, functions: &[Function]) -> Result<Vec<String>, String> {
         let needs = patterns(&self.needs)?;
         let never = patterns(&self.never)?;
-        let named: Vec<_> = functions.iter().filter(|it| it.name.contains(&self.symbol)).collect();
+        let named: Vec<_> =
+            functions.iter().filter(|function| function.name.contains(&self.symbol)).collect();
         if named.is_empty() {
             return Ok(vec![format!(
                 "no function's name contains `{}`: was it renamed, or inlined?",
@@ -74,8 +75,9 @@ impl Kernel {
 }
 
 fn patterns(texts: &[String]) -> Result<Vec<Regex>, String> {
-    let one = |text: &String| Regex::new(text).map_err(|error| format!("`{text}`: {error}"));
-    texts.iter().map(one).collect()
+    let compiled =
+        texts.iter().map(|text| Regex::new(text).map_err(|error| format!("`{text}`: {error}")));
+    compiled.collect()
 }
 
 #[cfg(test)]
@@ -86,7 +88,8 @@ mod tests {
     /// What is broken of a rule in a function `f` of these instructions.
     fn broken(rule: &str, instructions: &[&str]) -> Vec<String> {
         let kernel = format!("[[kernel]]\nsymbol = \"kernels::f\"\nwhy = \"so it is\"\n{rule}");
-        let body: String = instructions.iter().map(|it| format!("\t{it}\n")).collect();
+        let body: String =
+            instructions.iter().map(|instruction| format!("\t{instruction}\n")).collect();
         let symbol = "_ZN7kernels1f17h0123456789abcdefE";
         let text = format!("\t.type\t{symbol},@function\n{symbol}:\n{body}\t.size\t{symbol}, 1\n");
         parse(&kernel).unwrap()[0].broken(&functions(&text)).unwrap()

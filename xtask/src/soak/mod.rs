@@ -58,7 +58,6 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 fn parse(arguments: &[String]) -> Result<Options, String> {
     let mut options = Options { kills: 100, from: 0, write: PAGE.into() };
     for pair in arguments.chunks(2) {
-        let number = |value: &String| value.parse().map_err(|_| format!("not a number: {value}"));
         match pair {
             [name, value] if name == "--kills" => options.kills = number(value)?,
             [name, value] if name == "--from" => options.from = number(value)? as u64,
@@ -67,6 +66,10 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
         }
     }
     Ok(options)
+}
+
+fn number(value: &str) -> Result<usize, String> {
+    value.parse().map_err(|_| format!("not a number: {value}"))
 }
 
 fn kill_all(options: &Options, plumb: &str) -> Outcome {
@@ -91,7 +94,8 @@ fn kill_all(options: &Options, plumb: &str) -> Outcome {
             Ok(None) => outcome.late += 1,
             Err(why) => outcome.failures.push(format!("kill {number} ({moment:?}): {why}")),
         }
-        let (done, failed) = (outcome.killed.len(), outcome.failures.len());
+        let done = outcome.killed.len();
+        let failed = outcome.failures.len();
         eprintln!("{done} of {} kills, {failed} failures", options.kills);
     }
     outcome.failures.push(format!("{} runs ended before their kill", outcome.late));
@@ -119,7 +123,8 @@ fn kill_all_prepared(options: &Options, plumb: &str, outcome: &mut Outcome) {
         }
         eprintln!("{} of {} kills of knobs", outcome.restored.len(), options.kills);
     }
-    let (made, wanted) = (outcome.restored.len(), options.kills);
+    let made = outcome.restored.len();
+    let wanted = options.kills;
     outcome.failures.push(format!("knobs: only {made} of {wanted} runs lived until their kill"));
 }
 
@@ -146,7 +151,8 @@ fn kill_all_on_media(options: &Options, plumb: &str, outcome: &mut Outcome) {
         }
         eprintln!("{} of {} kills on media", outcome.on_media.len(), options.kills);
     }
-    let (made, wanted) = (outcome.on_media.len(), options.kills);
+    let made = outcome.on_media.len();
+    let wanted = options.kills;
     outcome.failures.push(format!("media: only {made} of {wanted} runs lived until their kill"));
 }
 
@@ -228,7 +234,7 @@ fn rows_of_knobs(restored: &[(knobs::Moment, Restored)]) -> Vec<(&'static str, S
         restored.iter().filter(|kill| is(kill)).count().to_string()
     };
     let of = |victim| count(&|(moment, _)| moment.victim == victim);
-    let slowest = restored.iter().map(|(_, it)| it.after).max().unwrap_or_default();
+    let slowest = restored.iter().map(|(_, restored)| restored.after).max().unwrap_or_default();
     let allowed = RESTORED_WITHIN.as_millis();
     vec![
         ("kills of plumb", of(knobs::Victim::Plumb)),
@@ -238,7 +244,7 @@ fn rows_of_knobs(restored: &[(knobs::Moment, Restored)]) -> Vec<(&'static str, S
             "of all on this machine's own settings",
             count(&|(moment, _)| moment.machine == knobs::Machine::Real),
         ),
-        ("with settings changed at that moment", count(&|(_, it)| it.changed > 0)),
+        ("with settings changed at that moment", count(&|(_, restored)| restored.changed > 0)),
         (
             "until all was as it was, at most",
             format!("{} ms of {allowed} ms allowed", slowest.as_millis()),

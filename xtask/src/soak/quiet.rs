@@ -52,7 +52,9 @@ impl Stretch {
 /// When a run can't be made.
 pub fn stretches(plumb: &str) -> Result<Vec<Stretch>, String> {
     let mut all = Vec::new();
-    while all.len() < TRIES && all.iter().filter(|it: &&Stretch| it.is_quiet()).count() < RUNS {
+    while all.len() < TRIES
+        && all.iter().filter(|stretch: &&Stretch| stretch.is_quiet()).count() < RUNS
+    {
         all.push(stretch(plumb, false)?);
     }
     for seed in 0..RUNS {
@@ -66,10 +68,13 @@ pub fn stretches(plumb: &str) -> Result<Vec<Stretch>, String> {
 fn stretch(plumb: &str, neighbour: bool) -> Result<Stretch, String> {
     let place = TestEnvironment::new(plumb).map_err(|error| error.to_string())?;
     let said = |error: std::io::Error| error.to_string();
-    let (begun, busy, own) = (std::time::Instant::now(), busy_ticks()?, own_ticks()?);
+    let begun = std::time::Instant::now();
+    let busy = busy_ticks()?;
+    let own = own_ticks()?;
     place.run(RUN).map_err(said)?;
     let seconds = begun.elapsed().as_secs_f64();
-    let (busy, own) = (busy_ticks()? - busy, own_ticks()? - own);
+    let busy = busy_ticks()? - busy;
+    let own = own_ticks()? - own;
     let shown = place.run("show --json").map_err(said)?;
     let document: serde_json::Value =
         serde_json::from_str(&shown.stdout).map_err(|error| error.to_string())?;
@@ -92,7 +97,7 @@ fn busy_ticks() -> Result<f64, String> {
     let text = std::fs::read_to_string("/proc/stat").map_err(|error| error.to_string())?;
     let line = text.lines().next().unwrap_or_default();
     let ticks: Vec<f64> =
-        line.split_whitespace().skip(1).filter_map(|it| it.parse().ok()).collect();
+        line.split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
     // user nice system idle iowait irq softirq steal
     let [user, nice, system, _, _, irq, soft, steal, ..] = ticks[..] else {
         return Err(format!("/proc/stat has no such line: {line}"));
@@ -110,18 +115,28 @@ fn own_ticks() -> Result<f64, String> {
 
 /// What does not hold.
 pub fn failures(stretches: &[Stretch]) -> Vec<String> {
-    let quiet: Vec<&Stretch> = stretches.iter().filter(|it| it.is_quiet()).collect();
-    let beside: Vec<&Stretch> = stretches.iter().filter(|it| it.neighbour).collect();
+    let quiet: Vec<&Stretch> = stretches.iter().filter(|stretch| stretch.is_quiet()).collect();
+    let beside: Vec<&Stretch> = stretches.iter().filter(|stretch| stretch.neighbour).collect();
     let mut failures = Vec::new();
     if quiet.len() < RUNS {
         failures.push(format!("the machine was quiet in {} of {TRIES} runs only", quiet.len()));
     }
-    failures.extend(quiet.iter().filter(|it| it.flagged() > MOST_FLAGGED).map(|it| {
-        format!("a quiet run was flagged: {} of {}: {}", it.disturbed, it.invocations, it.rules)
-    }));
-    failures.extend(beside.iter().filter(|it| it.flagged() < FEWEST_FLAGGED).map(|it| {
-        format!("the neighbour was not seen: {} of {} flagged", it.disturbed, it.invocations)
-    }));
+    failures.extend(quiet.iter().filter(|stretch| stretch.flagged() > MOST_FLAGGED).map(
+        |stretch| {
+            format!(
+                "a quiet run was flagged: {} of {}: {}",
+                stretch.disturbed, stretch.invocations, stretch.rules
+            )
+        },
+    ));
+    failures.extend(beside.iter().filter(|stretch| stretch.flagged() < FEWEST_FLAGGED).map(
+        |stretch| {
+            format!(
+                "the neighbour was not seen: {} of {} flagged",
+                stretch.disturbed, stretch.invocations
+            )
+        },
+    ));
     failures
 }
 

@@ -29,41 +29,42 @@ use crate::ui::Ui;
 
 /// Is B slower than A? Measure pairs of commands or points until there is a verdict
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb ab ./old ./new                             is ./new slower than ./old by 1 % or more?
   plumb ab --margin 3% 'gzip -1 f' 'gzip -2 f'     commands with arguments
   plumb ab --metric peak_memory ./old ./new        compare another metric than wall time
   plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
-  plumb ab --budget 5m ./old ./new                 take more time, to tell smaller differences apart
+  plumb ab --budget 5m ./old ./new                 take more time to find smaller differences
   plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
   plumb ab --set thp=always --set thp=never memory.latency    two values of a knob
 
 plumb runs A and B back to back in random order, so that other activity disturbs both alike. It looks at \
 the interval of the cost ratio after 8, 12, 18, 27, 40 pairs and so on, each time half as many again, until \
-there is a verdict or a minute is over; over all looks together it calls equal sides different at most once \
-in 20 comparisons. The verdict is faster, slower, equivalent (the whole interval lies within the margin) or \
-inconclusive; then plumb says what it could have told apart, and what to type for an answer. With more than \
-two sides, plumb orders them by a Latin square and compares each with the first; they share the time, a \
-minute for each but the first.")]
+there is a verdict or a minute is over. Over all looks together, it calls equal sides different in at most 1 of \
+20 comparisons. The verdict is faster, slower, equivalent (the whole interval lies within the margin) or \
+inconclusive. If it is inconclusive, plumb reports the smallest difference that it could have found and the command \
+that would find it. With more than two sides, plumb orders them by a Latin square and compares each with the first; \
+the time limit is a minute per side after the first.")]
 pub struct AbArgs {
-    /// Two or more commands (quote each as one argument) or points (`memory.copy:method=nt`); a single side
-    /// if you compare values of a knob
+    /// Two or more commands (each quoted as one argument) or points (`memory.copy:method=nt`)
+    ///
+    /// Give a single side to compare two values of a knob.
     #[arg(required = true, value_name = "SIDE")]
     sides: Vec<String>,
     /// The smallest relative change that matters
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     margin: String,
-    /// Compare this metric of the points, `cpu` or `peak_memory` [default: the first metric of the points]
+    /// Compare this metric, `cpu` or `peak_memory` [default: the first metric of the points]
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
     /// Measure in ABBA or BAAB blocks instead of pairs: cancels linear drift, at twice the cost
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     quad: bool,
-    /// Take at most this many pairs, 8 to 10000, however long they take; with --budget, whichever ends first
-    #[arg(long, value_name = "N", value_parser = max_pairs())]
+    /// Take at most this many pairs, 8 to 10000, without a time limit unless you also give --budget
+    #[arg(long, value_name = "N", value_parser = max_pairs(), hide_short_help = true)]
     max_pairs: Option<usize>,
-    /// How sure a verdict must be over all looks together, in percent; 99 takes about a third more pairs
-    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence())]
+    /// Require this confidence over all looks together, in percent; 99 takes about a third more pairs
+    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence(), hide_short_help = true)]
     confidence: Confidence,
     /// Exit with 1 if a side is slower
     #[arg(long, value_enum, value_name = "WHEN")]
@@ -71,8 +72,8 @@ pub struct AbArgs {
     /// Exit with 5 if a comparison stays inconclusive
     #[arg(long)]
     strict: bool,
-    /// Start programs where they are; by default plumb first copies your own executables into one folder
-    #[arg(long)]
+    /// Start programs in place; by default plumb first copies your own executables into one folder
+    #[arg(long, hide_short_help = true)]
     no_copy: bool,
     /// Run each command with /bin/sh -c
     #[arg(long)]

@@ -50,7 +50,7 @@ enum BaselineCommand {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb baseline set good                            eight fresh runs of first-look
   plumb baseline set good --runs 8 --every 10m --of cpu.sieve,memory.copy
   plumb baseline set good last~7 last~6 last~5 last~4 last~3 last~2 last~1 last
@@ -66,7 +66,7 @@ struct SetArgs {
     /// Measure this many fresh runs
     #[arg(long = "runs", value_name = "N", default_value_t = 8)]
     fresh: usize,
-    /// Start a fresh run this often [default: one after another]
+    /// Start a fresh run at this interval [default: one right after another]
     #[arg(long, value_name = "TIME")]
     every: Option<String>,
     /// Measure these suites or workloads

@@ -40,14 +40,14 @@ const CANARY_RUNS: usize = 3;
 
 /// Did this machine become slower than its baseline?
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb check                                  against the baseline that changed last
   plumb check --baseline good --margin 3%
   plumb check --junit check.xml --markdown check.md
   plumb check --by kind                        against runs of any host of this kind of machine
 
 plumb first measures once what the baseline measured. It then measures the series that look different in \
-three more runs, and only these decide: over all series together, at most one check in 16 of an unchanged \
+three more runs, and only these decide: over all series together, at most 1 of 16 checks of an unchanged \
 machine fails. plumb also compares the machine with itself. If that shows a difference, alerts do not \
 count; nor do alerts that are smaller than the shift of unchanged control work. Exit codes: 0 no regression, 1 a \
 confirmed regression, 3 a series could not be measured, 4 a workload failed, 5 no verdict (--strict).")]
@@ -59,7 +59,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     margin: String,
     /// Name this host, as in `plumb run`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     host: Option<Host>,
     /// Check against the baseline's runs on this host, or on all hosts of its kind of machine
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]

@@ -22,9 +22,10 @@ const MOST_NAMED: usize = 3;
 
 /// Compare stored runs with the first of them: versions, kernels, machines
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb compare last~1 last                 the last run and the one before it
   plumb compare kernel=6.1 kernel=6.12      two labelled runs
+  plumb compare --by kernel                 all runs, grouped by their kernel
   plumb compare --by kernel last~3 last~2 last~1 last    group four runs by their kernel
   plumb compare --by kernel,kind last~1 last   the same over all hosts of a kind of machine
   plumb compare --margin 3% web=1 web=2     with another margin
@@ -32,15 +33,16 @@ const MOST_NAMED: usize = 3;
   plumb report --by kernel -o report        the same as a page with charts
 
 Runs measured at different times differ even when nothing has changed. plumb learns how much from earlier \
-runs of the same series on the same host. With fewer than six of them it gives no verdict, but tells how \
+runs of the same series on the same host. With fewer than six of them it gives no verdict, but reports how \
 much runs would have to vary for the difference to be chance. `plumb ab` needs no history. If every run has \
 a label such as `price=19.95`, plumb also shows what each run delivers for its price.")]
 pub struct CompareArgs {
-    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`
-    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v` [default with --by: all runs]
+    #[arg(required_unless_present = "by", num_args = 2.., value_name = "RUN")]
     runs: Vec<String>,
-    /// Group runs by labels, facts about machine or environment (`kernel`, `governor`, …), `host`, `kind` (of
-    /// machine) or `run`; without `kind`, hosts are never mixed
+    /// Group runs by labels or facts about the machine (`kernel`, `governor`, …)
+    ///
+    /// The groups `host`, `kind` (of machine) and `run` work too. Without `kind`, plumb never mixes hosts.
     #[arg(long, value_name = "FIELD,…")]
     by: Option<String>,
     /// The smallest relative change that matters
@@ -61,7 +63,7 @@ pub struct CompareArgs {
     /// Exit with 5 if a comparison has no verdict
     #[arg(long)]
     strict: bool,
-    /// The output format
+    /// The output format; --json prints the JSON document
     #[arg(long, value_enum, default_value = "terminal")]
     format: OutputFormat,
 }
@@ -75,7 +77,11 @@ impl Subcommand for CompareArgs {
 /// Compares the named runs.
 fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let store = runs::open(store)?;
-    let named = runs::different_ids(&store, &args.runs)?;
+    let named = match args.runs.as_slice() {
+        // clap lets them be left out only with --by.
+        [] => store.runs()?,
+        named => runs::different_ids(&store, named)?,
+    };
     let records = runs::records(&store, &named)?;
     let settings = CompareSettings {
         by: args.by.clone(),

@@ -8,12 +8,12 @@ use crate::error::{Exit, Result};
 
 /// Print the completions for a shell
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb completions bash > ~/.local/share/bash-completion/completions/plumb
   plumb completions zsh > ~/.zfunc/_plumb         with `fpath+=~/.zfunc` before compinit in ~/.zshrc
   plumb completions fish > ~/.config/fish/completions/plumb.fish")]
 pub struct CompletionsArgs {
-    /// The shell
+    /// The shell that will read the completions
     #[arg(value_parser = clap::builder::EnumValueParser::<Shell>::new())]
     shell: Shell,
 }

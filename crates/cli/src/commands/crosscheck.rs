@@ -1,4 +1,4 @@
-//! `plumb crosscheck`: does plumb read what the classic tools read?
+//! `plumb crosscheck`: does plumb report the same as the classic tools?
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -25,18 +25,18 @@ use crate::planning::{points, prepare};
 use crate::reading::output::{pretty, write_file};
 use crate::ui::Ui;
 
-/// Does plumb read what the classic tools read? Measure both in pairs
+/// Does plumb report the same as the classic tools? Measure both in pairs
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  plumb crosscheck memory                          memory.copy beside mbw
-  plumb crosscheck                                 all families that have a classic
-  plumb crosscheck --budget 5m network             what one row does not need is the next one's
+#[command(after_long_help = "Examples:
+  plumb crosscheck memory                          memory.copy compared with mbw
+  plumb crosscheck                                 all families that have a classic tool
+  plumb crosscheck --budget 5m network             rows that end early leave their time to the next
   plumb crosscheck --markdown docs/crosscheck.md   also write the page
 
-Each row is a `plumb ab` of the installed tool and the workload that should read the same, with matched parameters. \
-The row agrees when the whole interval of the ratio lies inside its band, and disagrees when all of it lies outside; \
-then the exit code is 1. Where the two do other work, both are shown, with why they differ. A tool that is not installed is unsupported, with its Debian package. Without --budget \
-rows may take two minutes each, and those of a family ten together: what is decided early leaves its time to the next. Servers run on 127.0.0.1 and end with the row. As root, rows with long requests set `thp=always` while they are measured, and rows that create files use a medium of their own; --set takes their place. The tools themselves are workloads, too: plumb explain classic.mbw.")]
+Each row is a `plumb ab` of the installed tool and the workload that should give the same result, with matched parameters. \
+The row agrees if the whole interval of the ratio lies inside its band, and disagrees if all of it lies outside; \
+then the exit code is 1. If the two do different work, plumb shows both and why they differ. If a tool is not installed, plumb names its Debian package. Without --budget, \
+a row may take two minutes and a family ten; a row that is decided early leaves its time to the next. Servers run on 127.0.0.1 and end with the row. As root, rows with long requests set `thp=always` while they are measured, and rows that create files use their own medium; --set replaces both. The tools are workloads too: plumb explain classic.mbw.")]
 pub struct CrosscheckArgs {
     /// The family, such as `memory` [default: all]
     #[arg(value_name = "FAMILY")]
@@ -59,8 +59,9 @@ impl Subcommand for CrosscheckArgs {
     }
 }
 
-/// Length of plumb's samples: a classic's figure is a mean over all its time, some second, and what stretches such a mean must
-/// do the same to ours. The median of three samples of 100 ms read up to 2.6 % quicker than their mean on a shared disk.
+/// Length of plumb's samples, in nanoseconds. A classic tool reports a mean over a second or more, and a disturbance that
+/// raises such a mean must raise our figure as well: the median of three samples of 100 ms was up to 2.6 % lower than
+/// their mean on a shared disk.
 const SAMPLE_NS: u64 = 200_000_000;
 
 /// Measures the rows of a family, or all, and shows whether they agree.
@@ -69,7 +70,9 @@ fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Ex
     let stated = args.execution.budget.as_deref().map(time_ns).transpose()?;
     let whole = stated.map_or_else(|| usual_budget(&rows), Duration::from_nanos);
     let begun = Instant::now();
-    let (mut all, mut found, mut exit) = (Vec::new(), Vec::new(), Exit::Fine);
+    let mut all = Vec::new();
+    let mut found = Vec::new();
+    let mut exit = Exit::Fine;
     for (index, row) in rows.iter().enumerate() {
         ui.say(&format!(
             "row {} of {}: {} beside {}",
@@ -96,11 +99,11 @@ fn rows(family: Option<&str>) -> Result<Vec<Row>> {
     let rows = rows_of(family);
     let Some(family) = family.filter(|_| rows.is_empty()) else { return Ok(rows) };
     let families: Vec<String> = families(ROWS).into_iter().map(str::to_owned).collect();
-    let error = CommandError::usage(format!("no row of `{family}` stands beside a classic tool"));
-    let error = match nearest(family, &families) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error,
-    };
+    let mut error =
+        CommandError::usage(format!("no row of `{family}` stands beside a classic tool"));
+    if let Some(near) = nearest(family, &families) {
+        error = error.hint(format!("did you mean `{near}`?"));
+    }
     Err(error.hint(format!("families that do: {}", families.join(", "))))
 }
 
@@ -116,27 +119,35 @@ fn measure(
     setup.keep_to(&args.execution.prepare);
     let all = setup.all_threads();
     let mut prepare = prepare::wanted(&mut setup.keeper, &args.execution.prepare, None, all)?;
-    // Without root, say, both do without it.
-    let set = row.set.and_then(|set| knob(set).ok());
-    prepare.knobs.extend(set.filter(|set| prepare.knobs.iter().all(|it| it.knob != set.knob)));
+    // A knob that cannot be set here, for example without root, is left out for both sides.
+    if let Some(set) = row.set.and_then(|set| knob(set).ok())
+        && prepare.knobs.iter().all(|other| other.knob != set.knob)
+    {
+        prepare.knobs.push(set);
+    }
     let names = [row.classic, row.ours].map(str::to_owned);
     let mut sides = points::resolve(&mut setup.keeper, &names, &[], all)?.points;
     for side in &mut sides {
         side.sample_ns = side.sample_ns.or(Some(SAMPLE_NS));
     }
-    let goal = VerdictGoal::new(row.metric, row.margin(), row.most_pairs());
-    let goal = VerdictGoal { beyond: true, ..goal };
-    let goal = Goal::Verdict(goal);
-    let request = PlanRequest {
-        on_interference: OnInterference::default(),
-        budget_ns: Some(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX)),
-        ..PlanRequest::new(sides, goal, prepare)
-    };
-    let folders = folders(&mut setup.keeper, &args.target.place())?;
-    let plan = plan(request, &args.execution, &folders.dir)?;
-    let lock = !args.execution.no_lock;
-    let host = args.execution.host.clone();
-    let measured = execute(setup, Job { lock, host, ..Job::new(plan, folders, store) }, ui)?;
+        // A row may also disagree, so looks go on until the interval lies beyond the margin, too.
+        let goal = VerdictGoal {
+            beyond: true,
+            ..VerdictGoal::new(row.metric, row.margin(), row.most_pairs())
+        };
+        let request = PlanRequest {
+            on_interference: OnInterference::default(),
+            budget_ns: Some(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX)),
+            ..PlanRequest::new(sides, Goal::Verdict(goal), prepare)
+        };
+        let folders = folders(&mut setup.keeper, &args.target.place())?;
+        let plan = plan(request, &args.execution, &folders.dir)?;
+        let job = Job {
+            lock: !args.execution.no_lock,
+            host: args.execution.host.clone(),
+            ..Job::new(plan, folders, store)
+        };
+        let measured = execute(setup, job, ui)?;
     Ok((measured.finding, measured.ended.interrupted))
 }
 
@@ -153,15 +164,17 @@ fn write(args: &CrosscheckArgs, all: &[Crosschecked], found: &[RunFinding], ui: 
 }
 
 fn exit_of(all: &[Crosschecked], strict: bool) -> Exit {
-    let one = |it: &Crosschecked| match &it.outcome {
+    if all.iter().all(|row| matches!(row.outcome, Outcome::Unsupported { .. })) {
+        return Exit::Nothing;
+    }
+    all.iter().map(|row| exit_of_row(&row.outcome, strict)).min().unwrap_or(Exit::Fine)
+}
+
+fn exit_of_row(outcome: &Outcome, strict: bool) -> Exit {
+    match outcome {
         Outcome::Failed(_) => Exit::Failed,
         Outcome::Disagrees => Exit::Regression,
         Outcome::Inconclusive(_) if strict => Exit::Inconclusive,
         _ => Exit::Fine,
-    };
-    let unsupported = |it: &Crosschecked| matches!(it.outcome, Outcome::Unsupported { .. });
-    if all.iter().all(unsupported) {
-        return Exit::Nothing;
     }
-    all.iter().map(one).min().unwrap_or(Exit::Fine)
 }

@@ -23,15 +23,15 @@ use crate::ui::Ui;
 
 /// Time commands; plumb interleaves several and compares them with the first
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb exec 'sleep 0.1'                       until the median is known to 1 %
   plumb exec -n 20 'gzip -k f' 'zstd -k f'     20 runs of each, compared with the first
   plumb exec --spread 5m 'curl -s localhost'   over five minutes, with pauses
   plumb exec -- make -j2 all                   one command, word by word
-  plumb exec --shell 'sort f | uniq -c'        run by /bin/sh, whose start-up counts
+  plumb exec --shell 'sort f | uniq -c'        run with /bin/sh; its start-up is included
   plumb exec --before-each 'rm -f out' './build out'   each run starts without the file
-  plumb exec --setup 'make a' --setup 'make b' ./a ./b   made before they run
-  plumb exec -p threads=1..8 'xz -T{threads} -kf data'   a point for each number of threads
+  plumb exec --setup 'make a' --setup 'make b' ./a ./b   build each before it runs
+  plumb exec -p threads=1..8 'xz -T{threads} -kf data'   one point per number of threads
 
 plumb splits a command into words as a shell would, but starts no shell. It times each run from just \
 before posix_spawn to just after wait4. Each new worker first runs a short command (under 20 ms) once \
@@ -47,12 +47,15 @@ pub struct ExecArgs {
     #[arg(short = 'n', long, value_name = "N", conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time"])]
     runs: Option<usize>,
-    /// Spread the runs over at least this time, with pauses between bursts of runs, so that they speak of more than
-    /// one moment of this machine. plumb leaves out runs right after a pause when they are not as fast as others
+    /// Spread the runs over at least this time, with pauses between bursts
+    ///
+    /// The result then describes more than one moment of this machine. plumb leaves out the runs right after a pause if
+    /// they are not as fast as the others.
     #[arg(long, value_name = "TIME", conflicts_with = "runs")]
     spread: Option<String>,
-    /// Put values into the commands, where they have `{NAME}`; each gives a point. Values and ranges as in
-    /// `plumb run`: `1,2,8`, `1..64`, `1..9+2`
+    /// Replace `{NAME}` in the commands: `1,2,8` or the range `1..64`
+    ///
+    /// Each value gives one point. `1..64` doubles, `1..9+2` adds 2, as in `plumb run`.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
     params: Vec<String>,
     /// Run each command with /bin/sh -c
@@ -73,17 +76,17 @@ pub struct ExecArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Around the runs, untimed")]
 pub struct UntimedArgs {
-    /// Run this by /bin/sh before the first run of each worker; once for all commands, or one for each
+    /// Run this with /bin/sh before the first run of each worker; give it once, or once per command
     #[arg(long, value_name = "COMMAND")]
     setup: Vec<String>,
-    /// Run this by /bin/sh before every run (hyperfine's --prepare)
+    /// Run this with /bin/sh before every run (hyperfine's --prepare)
     #[arg(long, value_name = "COMMAND")]
     before_each: Vec<String>,
-    /// Run this by /bin/sh after every run
-    #[arg(long, value_name = "COMMAND", visible_alias = "conclude")]
+    /// Run this with /bin/sh after every run
+    #[arg(long, value_name = "COMMAND", visible_alias = "conclude", hide_short_help = true)]
     after_each: Vec<String>,
-    /// Run this by /bin/sh after the last run of each worker
-    #[arg(long, value_name = "COMMAND")]
+    /// Run this with /bin/sh after the last run of each worker
+    #[arg(long, value_name = "COMMAND", hide_short_help = true)]
     cleanup: Vec<String>,
 }
 

@@ -13,7 +13,7 @@ use crate::ui::Ui;
 
 /// Print the manual of a workload, suite, monitor, knob or layer
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb explain memory.copy
   plumb explain first-look
   plumb explain monitor.stat
@@ -30,7 +30,7 @@ impl Subcommand for ExplainArgs {
     }
 }
 
-/// What names of monitors, knobs and layers begin with here.
+/// The prefixes by which `explain` names monitors, knobs and layers of media.
 const MONITOR: &str = "monitor.";
 const KNOB: &str = "knob.";
 const LAYER: &str = "medium.";
@@ -66,9 +66,9 @@ fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
         "no built-in workload, suite, monitor, knob or layer is called `{id}`"
     ));
     let mut known = catalogue::builtin_names();
-    known.extend(plumb_monitors::ALL.iter().map(|it| format!("{MONITOR}{}", it.name)));
-    known.extend(KNOBS.iter().map(|it| format!("{KNOB}{}", it.name)));
-    known.extend(LAYERS.iter().map(|it| format!("{LAYER}{}", it.name)));
+    known.extend(plumb_monitors::ALL.iter().map(|monitor| format!("{MONITOR}{}", monitor.name)));
+    known.extend(KNOBS.iter().map(|knob| format!("{KNOB}{}", knob.name)));
+    known.extend(LAYERS.iter().map(|layer| format!("{LAYER}{}", layer.name)));
     Err(match nearest(id, &known) {
         Some(near) => error.hint(format!("plumb explain {near}")),
         None => {

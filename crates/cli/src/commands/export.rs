@@ -18,7 +18,7 @@ use crate::ui::Ui;
 
 /// Write runs in the formats of other programs
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb export last --format samples-csv -o samples.csv       every sample
   plumb export A --format go-bench > a.txt                    then benchstat a.txt b.txt
   plumb export A B --format go-bench > ab.txt                 then benchstat -col run ab.txt
@@ -28,7 +28,7 @@ pub struct ExportArgs {
     /// The runs [default: the last one]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// The format
+    /// The format; the default has one JSON document per run
     #[arg(long, value_parser = formats(), default_value = "json")]
     format: &'static Export,
     /// Write to this file [default: stdout]
@@ -38,10 +38,9 @@ pub struct ExportArgs {
 
 /// The formats, as the registry lists them.
 fn formats() -> impl TypedValueParser<Value = &'static Export> {
-    let listed = |export: &'static Export| PossibleValue::new(export.name).help(export.summary);
-    let named = |name: &str| EXPORTS.iter().find(|export| export.name == name);
-    PossibleValuesParser::new(EXPORTS.iter().map(listed))
-        .try_map(move |name| named(&name).ok_or("unknown format"))
+    let names = EXPORTS.iter().map(|export| PossibleValue::new(export.name).help(export.summary));
+    PossibleValuesParser::new(names)
+        .try_map(|name| EXPORTS.iter().find(|export| export.name == name).ok_or("unknown format"))
 }
 
 impl Subcommand for ExportArgs {
@@ -70,7 +69,8 @@ fn check(args: &ExportArgs, names: &[String]) -> Result<()> {
     let Export { name, extension, .. } = args.format;
     if args.format.holds == Holds::OneRun && names.len() > 1 {
         let why = format!("a {name} file holds one run: export each run to its own file");
-        return Err(CommandError::usage(why));
+        return Err(CommandError::usage(why)
+            .hint(format!("plumb export {} --format {name} -o run.{extension}", names[0])));
     }
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
     if args.format.content == Content::Binary && to_terminal {

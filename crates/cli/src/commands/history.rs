@@ -19,17 +19,17 @@ use crate::ui::Ui;
 
 /// Show one series over all its runs: when did it change, and what else did?
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb history memory.copy:method=libc           its first metric, on this host
   plumb history storage.random/latency --last 50
   plumb history 'gzip -k f' --label commit        a command; name its runs by their label
   plumb history cpu.sieve --by kind               on all hosts of this kind of machine
 
 plumb prints a line for each run, with its interval, on a common scale. Recorded changes (kernel, versions, \
-settings) split the history, and plumb compares nothing across them. Within a section it looks for steps: \
-in a history without a step, it reports a certain one 1 time in 1000 and a suspected one 1 time in 100; \
-`plumb ab` settles a suspicion. With runs on enough days, plumb also tells whether the time of day or the weekday \
-matters. What all series of a run have in common is taken out before steps are looked for.")]
+settings) split the history, and plumb compares nothing across them. Within a section it looks for steps. \
+In a history without a step, it reports a certain one 1 time in 1000 and a suspected one 1 time in 100; \
+`plumb ab` settles a suspicion. With runs on enough days, plumb also reports whether the time of day or the weekday \
+matters. Before it looks for steps, plumb removes changes that all series of a run share.")]
 pub struct HistoryArgs {
     /// A series (`cpu.sieve/rate`), a point, a workload, or a command that was measured
     series: String,
@@ -55,7 +55,7 @@ pub struct HistoryArgs {
     /// The smallest relative change that matters
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     margin: String,
-    /// The output format
+    /// The output format; --json prints the JSON document
     #[arg(long, value_enum, default_value = "terminal")]
     format: OutputFormat,
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use plumb_classics::{Format, Import, Said, events, read};
-use plumb_model::{Event, Host, Id, Stamped};
+use plumb_model::{Description, Event, Host, Id, Stamped};
 use plumb_store::{MergeReport, Store, short};
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -17,28 +17,28 @@ use crate::planning::catalogue;
 use crate::planning::plan::pairs;
 use crate::ui::Ui;
 
-/// How every SQLite file begins.
+/// The first bytes of every SQLite file.
 const STORE: &[u8] = b"SQLite format 3\0";
 
-/// No tool's result is larger; a store may be.
+/// The largest result of a tool that is read. Stores are not limited: SQLite reads them.
 const LARGEST_BYTES: u64 = 256 << 20;
 
-/// What a file holds.
-enum Holds {
+/// The content of a file that is imported.
+enum Content {
     Store,
     Results(Vec<(Import, Vec<Stamped>)>),
 }
 
 /// Import runs of other stores, and results of other tools
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb import other.db                         the runs of another store
   plumb import fio.json bonnie.csv              results of other tools, as runs
   plumb import --label kernel=6.12 fio.json     labelled, for `plumb compare --by kernel`
   plumb import --tool-version 1.2.2 mbw.txt     a version with swapped labels (all up to 1.3)
 
 plumb recognises results by their content: CSV of bonnie++ (27, 48 or 50 fields); JSON of fio, iperf3, \
-hyperfine and CloudWatch; text of mbw, dd, ioping, fs_mark, sysbench, stress-ng, STREAM, hackbench, cyclictest, ping, sockperf, `perf bench` and `openssl speed -mr`. A file that is imported twice is stored once.")]
+hyperfine and CloudWatch; text of mbw, dd, ioping, fs_mark, sysbench, stress-ng, STREAM, hackbench, cyclictest, ping, sockperf, `perf bench` and `openssl speed -mr`. If you import a file twice, plumb stores it once.")]
 pub struct ImportArgs {
     /// Stores of plumb, or results of other tools
     #[arg(required = true, value_name = "FILE")]
@@ -49,10 +49,10 @@ pub struct ImportArgs {
     /// The version of the tool, for results that do not contain it
     #[arg(long, value_name = "VERSION")]
     tool_version: Option<String>,
-    /// Label the runs that results of other tools become
+    /// Label the runs that plumb makes of other tools' results
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
-    /// Name the host where results of other tools were measured [default: unknown]
+    /// Name the host on which other tools' results were measured [default: unknown]
     #[arg(long, value_name = "NAME")]
     host: Option<Host>,
 }
@@ -67,17 +67,17 @@ impl Subcommand for ImportArgs {
 fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let host = args.host.clone().unwrap_or_default();
     let said = Said { labels: pairs(&args.labels)?, host };
-    let files = args.files.iter().map(|file| Ok((file, holds(file, args, &said)?)));
-    let files: Vec<(&PathBuf, Holds)> = files.collect::<Result<_>>()?;
+    let files = args.files.iter().map(|file| Ok((file, content_of(file, args, &said)?)));
+    let files: Vec<(&PathBuf, Content)> = files.collect::<Result<_>>()?;
     let store = Store::open(locate::store(store)?)?;
-    for (file, holds) in files {
-        match holds {
-            Holds::Store => say(ui, file, None, store.merge(file)?),
-            Holds::Results(results) => {
+    for (file, content) in files {
+        match content {
+            Content::Store => report(ui, file, None, store.merge(file)?),
+            Content::Results(results) => {
                 let source = std::path::absolute(file).unwrap_or_else(|_| file.clone());
-                for (import, told) in results {
-                    let report = store.import(&source.to_string_lossy(), &told)?;
-                    say(ui, file, identity(&told).map(|run| (&import, run)), report);
+                for (import, events) in results {
+                    let merged = store.import(&source.to_string_lossy(), &events)?;
+                    report(ui, file, identity(&events).map(|run| (&import, run)), merged);
                 }
             }
         }
@@ -85,32 +85,40 @@ fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn holds(file: &Path, args: &ImportArgs, said: &Said) -> Result<Holds> {
+fn content_of(file: &Path, args: &ImportArgs, said: &Said) -> Result<Content> {
     if !file.exists() {
         return Err(CommandError::file(format!("{} does not exist", file.display())));
     }
-    // The store says what is wrong with a folder in its place.
+    // The store reports what is wrong with a folder in its place.
     if file.is_dir() {
-        return Ok(Holds::Store);
+        return Ok(Content::Store);
     }
-    let unread = |why: String| CommandError::file(format!("can't read {}: {why}", file.display()));
-    let mut content = Vec::new();
-    let opened = File::open(file).map_err(|error| unread(error.to_string()))?;
-    let mut limited = opened.take(LARGEST_BYTES);
-    let mut more = |bytes| (&mut limited).take(bytes).read_to_end(&mut content);
-    more(STORE.len() as u64).map_err(|error| unread(error.to_string()))?;
-    if content == STORE {
-        return Ok(Holds::Store);
+    let bytes = read_unless_store(file)
+        .map_err(|error| CommandError::file(format!("can't read {}: {error}", file.display())))?;
+    let Some(bytes) = bytes else { return Ok(Content::Store) };
+    if bytes.len() as u64 == LARGEST_BYTES {
+        return Err(CommandError::file(format!(
+            "can't read {}: it is not a store, and has {LARGEST_BYTES} bytes or more",
+            file.display()
+        )));
     }
-    let mut more = |bytes| (&mut limited).take(bytes).read_to_end(&mut content);
-    more(LARGEST_BYTES).map_err(|error| unread(error.to_string()))?;
-    if content.len() as u64 == LARGEST_BYTES {
-        return Err(unread(format!("it is not a store, and has {LARGEST_BYTES} bytes or more")));
-    }
-    results(file, args, said, &content)
+    results(file, args, said, &bytes)
 }
 
-fn results(file: &Path, args: &ImportArgs, said: &Said, content: &[u8]) -> Result<Holds> {
+/// The first `LARGEST_BYTES` of a file, or nothing if it is a store.
+fn read_unless_store(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    let mut limited = File::open(file)?.take(LARGEST_BYTES);
+    let mut bytes = Vec::new();
+    // A store may be far larger than memory: look at its first bytes only.
+    (&mut limited).take(STORE.len() as u64).read_to_end(&mut bytes)?;
+    if bytes == STORE {
+        return Ok(None);
+    }
+    limited.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+fn results(file: &Path, args: &ImportArgs, said: &Said, content: &[u8]) -> Result<Content> {
     let wanted = args.format.as_deref();
     let format = Format::ALL.into_iter().find(|format| Some(format.word()) == wanted);
     let text = String::from_utf8_lossy(content);
@@ -119,23 +127,29 @@ fn results(file: &Path, args: &ImportArgs, said: &Said, content: &[u8]) -> Resul
         CommandError::file(format!("can't import {}: {error}", file.display()))
             .hint(format!("plumb imports its own stores, {known}"))
     })?;
-    let describe = |id: &str| Some(catalogue::builtin(id).ok()??.description);
-    let told = imports.into_iter().map(|import| {
-        let told = events(&import, content, said, &describe);
-        (import, told)
+    let results = imports.into_iter().map(|import| {
+        let events = events(&import, content, said, &description);
+        (import, events)
     });
-    Ok(Holds::Results(told.collect()))
+    Ok(Content::Results(results.collect()))
 }
 
-fn identity(told: &[Stamped]) -> Option<Id> {
-    told.iter().find_map(|stamped| match &stamped.event {
+/// The description of a built-in workload.
+fn description(id: &str) -> Option<Description> {
+    Some(catalogue::builtin(id).ok()??.description)
+}
+
+/// The run that these events store.
+fn identity(events: &[Stamped]) -> Option<Id> {
+    events.iter().find_map(|stamped| match &stamped.event {
         Event::RunStarted { run, .. } => Some(*run),
         _ => None,
     })
 }
 
-fn say(ui: &Ui, file: &Path, result: Option<(&Import, Id)>, report: MergeReport) {
-    let MergeReport { runs, invocations, samples } = report;
+/// Prints what an import added to the store; `result` is missing for a merged store.
+fn report(ui: &Ui, file: &Path, result: Option<(&Import, Id)>, merged: MergeReport) {
+    let MergeReport { runs, invocations, samples } = merged;
     if ui.wants_json() {
         let document = serde_json::json!({
             "schema": "plumb.import/1", "file": file, "runs": runs,
@@ -151,7 +165,8 @@ fn say(ui: &Ui, file: &Path, result: Option<(&Import, Id)>, report: MergeReport)
         let counts = format!("{runs} new runs, {invocations} invocations, {samples} samples");
         return ui.out(&format!("{file}: {counts}"));
     };
-    let (tool, run) = (import.format.word(), short(run));
+    let tool = import.format.word();
+    let run = short(run);
     let version = import.version.as_deref().unwrap_or("of unknown version");
     let outcome = if runs == 0 { "is already stored as run" } else { "became run" };
     ui.out(&format!("{file}: {tool} {version} {outcome} {run}; plumb show {run}"));

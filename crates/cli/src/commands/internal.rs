@@ -33,7 +33,7 @@ fn keeper() -> Result<Exit> {
 /// Serve a built-in workload over the line protocol
 #[derive(Debug, Args)]
 pub struct WorkerArgs {
-    /// The workload
+    /// The identifier of the workload
     id: String,
 }
 
@@ -104,7 +104,7 @@ impl Subcommand for TargetArgs {
 /// Reach a peer, and be what it starts
 #[derive(Debug, Args)]
 pub struct ReachArgs {
-    /// HOST:PORT
+    /// The address as HOST:PORT
     place: String,
     /// The session of the run
     #[arg(long, default_value = "")]

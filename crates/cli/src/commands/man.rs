@@ -14,15 +14,15 @@ use crate::ui::Ui;
 
 /// Print a manual page, or write all of them into a folder
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb man | man -l -                       read the manual page of plumb
-  plumb man baseline set | man -l -          read that of a subcommand
+  plumb man baseline set | man -l -          read the page of a command
   plumb man -o ~/.local/share/man/man1       install all of them; then: man plumb-run")]
 pub struct ManArgs {
     /// The subcommand [default: plumb itself]
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
-    /// Write the pages of plumb and all its subcommands into this folder
+    /// Write the pages of plumb and all its commands into this folder
     #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
     output: Option<PathBuf>,
 }
@@ -30,7 +30,7 @@ pub struct ManArgs {
 impl Subcommand for ManArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
         let mut cli = (context.public_cli)();
-        // Names such as `plumb-baseline-set` are only known then.
+        // Only a built command line knows names such as `plumb-baseline-set`.
         cli.build();
         match &self.output {
             Some(folder) => all(&cli, folder, context.ui)?,
@@ -51,7 +51,8 @@ fn found<'c>(cli: &'c Command, words: &[String]) -> Result<&'c Command> {
 }
 
 fn unknown(command: &Command, word: &str) -> CommandError {
-    let known: Vec<String> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
+    let known: Vec<String> =
+        command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     let error = CommandError::usage(format!("no subcommand is called `{word}`"));
     match nearest(word, &known) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),

@@ -1,4 +1,4 @@
-//! The subcommands: a file or a folder each, with arguments, help and code. What is not in `ALL` does not exist.
+//! The subcommands: one file or folder each, with arguments, help and code. A command exists only if `ALL` lists it.
 
 mod ab;
 mod baseline;

@@ -15,32 +15,32 @@ use crate::listener::{listener, unheard};
 use crate::locate;
 use crate::reading::output::pretty;
 
-/// Start servers here for runs on machines that have the same key
+/// Run servers on this machine for runs on machines that have the same key
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb peer --new-key                   write a key, once; copy the file to the other machine
-  plumb peer --listen 0.0.0.0            on the machine that is to be the far end
-  plumb run network.tcp --to peer:HOST   on the other one
+  plumb peer --listen 0.0.0.0            on the machine at the far end
+  plumb run network.tcp --to peer:HOST   on the other machine
 
-Both machines need the same build of plumb. Whoever has the key can start plumb's servers here and nothing \
-else. The data that network workloads send are not encrypted and use ports that the kernel picks. Where you can \
-log in with ssh, --to ssh: needs neither key nor peer.")]
+Both machines need the same build of plumb. A holder of the key can start plumb's servers here and nothing \
+else. Network workloads send their data unencrypted, to ports that the kernel picks. If you can log in with ssh, \
+use --to ssh: instead, which needs neither key nor peer.")]
 pub struct PeerArgs {
-    /// Listen here: an address, a port, or both; port 0 picks a free one [default: 127.0.0.1:7587]
+    /// Listen on this address, port, or both; port 0 picks a free one [default: 127.0.0.1:7587]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
-    /// Read the key from this file [default: $PLUMB_PEER_KEY, or plumb/peer.key where your settings are]
+    /// Read the key from this file [default: $PLUMB_PEER_KEY, or plumb/peer.key in your configuration folder]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// Write a fresh key to that file, and end
+    /// Write a new key to that file and exit
     #[arg(long)]
     new_key: bool,
-    /// End when no run has been here for so long
+    /// Exit after this long without a run
     #[arg(long, value_name = "TIME", default_value = "1h")]
     idle: String,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints once the peer listens, or once a key is written.
 #[derive(Debug, Serialize)]
 struct PeerDocument<'d> {
     schema: &'static str,
@@ -50,7 +50,8 @@ struct PeerDocument<'d> {
 
 impl Subcommand for PeerArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
-        let (ui, schema) = (context.ui, "plumb.peer/1");
+        let ui = context.ui;
+        let schema = "plumb.peer/1";
         let idle = Duration::from_nanos(time_ns(&self.idle)?);
         let key = self.key.clone().map_or_else(Key::place, Ok).map_err(CommandError::usage)?;
         if self.new_key {
@@ -61,9 +62,9 @@ impl Subcommand for PeerArgs {
             ui.say("copy it to the other machine, and let nobody else read it there");
             return Ok(Exit::Fine);
         }
-        let without = |why| CommandError::usage(why).hint("plumb peer --new-key writes one");
-        let shared = Key::read(&key).map_err(without)?;
-        // Where runs look for it: another port has to be named at both ends.
+        let shared = Key::read(&key)
+            .map_err(|why| CommandError::usage(why).hint("plumb peer --new-key writes one"))?;
+        // Runs look for a peer at this port unless they name another one.
         let usual = PEER_PORT.to_string();
         let listener = listener(Some(self.listen.as_deref().unwrap_or(&usual)), PEER_PORT)?;
         let address = listener.local_addr().map_err(unheard)?;
@@ -82,7 +83,7 @@ impl Subcommand for PeerArgs {
             limits: Limits::default(),
         };
         let talk = ui.clone();
-        plumb_peer::serve(&listener, settings, move |what| talk.say(what)).map_err(unheard)?;
+        plumb_peer::serve(&listener, settings, move |event| talk.say(event)).map_err(unheard)?;
         Ok(Exit::Fine)
     }
 }

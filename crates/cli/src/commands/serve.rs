@@ -22,20 +22,21 @@ const LONG: Duration = Duration::from_secs(3600);
 
 /// Show all runs in a browser, also while they are measured
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb serve                            all runs in a browser, at http://127.0.0.1:7586/
   plumb serve --open                     and open the browser
   plumb serve --listen 0.0.0.0:8000      for other machines; the printed address holds a token
   ssh -L 7586:127.0.0.1:7586 HOST plumb serve    another machine's runs, without opening a port there
 
-plumb serve only reads: nobody can change or start anything from a browser. Ctrl-C stops it. docs/serve.md \
+Browsers have read-only access. Ctrl-C stops the server. docs/serve.md \
 explains who can read what, and lists the documents for programs (api/runs, api/runs/ID, …).")]
 pub struct ServeArgs {
-    /// Listen here: an address, a port, or both; port 0 picks a free one [default: 127.0.0.1:7586, or a free
-    /// port if that is taken]
+    /// Listen on this address, port, or both; port 0 picks a free one [default: 127.0.0.1:7586]
+    ///
+    /// Without --listen, plumb picks a free port if 7586 is taken.
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
-    /// Require a token even if only this machine can connect, because all its users can
+    /// Require a token even if only this machine can connect: all its users can
     #[arg(long)]
     token: bool,
     /// Open the browser

@@ -1,4 +1,4 @@
-//! Bare `plumb`: what it is, and the next command to type.
+//! Bare `plumb`: the short help, and the next command to type.
 
 use plumb_store::Store;
 use plumb_text::counted;
@@ -7,16 +7,16 @@ use crate::commands::subcommand::Context;
 use crate::error::{Exit, Result};
 use crate::locate;
 
-/// Help, and what to do next, which depends on whether there is a store with runs.
+/// Prints the short help and the next command, which depends on whether there is a store with runs.
 pub fn bare(context: &Context<'_>) -> Result<Exit> {
     context.ui.out(&(context.public_cli)().render_help().to_string());
     let path = locate::store(context.store)?;
     let runs = if path.exists() { Store::open_read_only(&path)?.summaries()?.len() } else { 0 };
     context.ui.out(&match runs {
         0 => "\nNext: plumb run        measures this machine in about two minutes\n".to_owned(),
-        n => format!(
+        runs => format!(
             "\nNext: plumb show       shows the last of {} in {}\n",
-            counted(n, "run", "runs"),
+            counted(runs, "run", "runs"),
             path.display()
         ),
     });

@@ -1,8 +1,9 @@
-//! `plumb store info`: where the store is, what it holds, whether it is sound.
+//! `plumb store info`: where the store is, what it holds, and whether it is intact.
 
 use std::path::Path;
 
 use clap::{Args, Subcommand as Commands};
+use plumb_model::Id;
 use plumb_store::{StoreInfo, short};
 use plumb_text::time;
 use plumb_units::quantity;
@@ -13,7 +14,7 @@ use crate::locate;
 use crate::reading::runs::no_store;
 use crate::ui::Ui;
 
-/// The most hosts that are named.
+/// The number of hosts that are named; the others are counted.
 const SHOWN_HOSTS: usize = 8;
 
 /// Manage the store
@@ -37,7 +38,7 @@ impl Subcommand for StoreArgs {
     }
 }
 
-/// Prints it; a store with problems is exit code 6.
+/// Prints the state of the store; a store with problems is exit code 6.
 fn info(store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let path = locate::store(store)?;
     if !path.exists() {
@@ -50,17 +51,11 @@ fn info(store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 
 fn lines(info: &StoreInfo) -> String {
     let runs = info.complete + info.running + info.interrupted;
-    let moment = |run: &Option<(plumb_model::Id, i64)>| {
-        run.as_ref()
-            .map_or("none".to_owned(), |(id, at)| format!("{} on {}", short(*id), time::date(*at)))
-    };
     let state = if info.problems.is_empty() {
         "intact".to_owned()
     } else {
         format!("DAMAGED: {}", info.problems.join("; "))
     };
-    #[expect(clippy::cast_precision_loss, reason = "sizes for people")]
-    let size = |bytes: u64| quantity(bytes as f64, "B");
     format!(
         "store     {}\nsize      {} (schema {}, journal {}, {} free)\nruns      {runs}: {} complete, {} running, {} interrupted\nsamples   {}\nhosts     {}\noldest    {}\nnewest    {}\nstate     {state}\n",
         info.path.display(),
@@ -73,17 +68,28 @@ fn lines(info: &StoreInfo) -> String {
         info.interrupted,
         info.samples,
         hosts(&info.hosts),
-        moment(&info.oldest),
-        moment(&info.newest),
+        run_with_date(info.oldest),
+        run_with_date(info.newest),
     )
 }
 
-/// The hosts with their runs, the rest of many in a word.
+/// A run and when it began, in nanoseconds since 1970.
+fn run_with_date(run: Option<(Id, i64)>) -> String {
+    run.map_or("none".to_owned(), |(id, began)| format!("{} on {}", short(id), time::date(began)))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sizes for people")]
+fn size(bytes: u64) -> String {
+    quantity(bytes as f64, "B")
+}
+
+/// The hosts with the number of their runs, and how many hosts are not named.
 fn hosts(hosts: &[(Option<String>, u64)]) -> String {
-    let named = |(host, runs): &(Option<String>, u64)| {
-        format!("{} ({runs})", host.as_deref().unwrap_or("unknown"))
-    };
-    let mut shown: Vec<String> = hosts.iter().take(SHOWN_HOSTS).map(named).collect();
+    let mut shown: Vec<String> = hosts
+        .iter()
+        .take(SHOWN_HOSTS)
+        .map(|(host, runs)| format!("{} ({runs})", host.as_deref().unwrap_or("unknown")))
+        .collect();
     if hosts.len() > SHOWN_HOSTS {
         shown.push(format!("{} more", hosts.len() - SHOWN_HOSTS));
     }

@@ -11,7 +11,7 @@ use crate::ui::Ui;
 pub struct Context<'c> {
     /// The store that the user named.
     pub store: Option<&'c Path>,
-    /// Where it prints.
+    /// The only way to print.
     pub ui: &'c Ui,
     /// Makes the command line that people see, for those that describe it.
     pub public_cli: fn() -> clap::Command,
@@ -28,7 +28,7 @@ pub trait Subcommand: clap::Args {
 
 /// A line of the registry.
 pub struct Entry {
-    /// What people type.
+    /// The word that users type after `plumb`.
     pub name: &'static str,
     /// Whether only plumb starts it: left out of help, completions and manual pages.
     pub internal: bool,
@@ -41,8 +41,13 @@ pub struct Entry {
 impl Entry {
     /// A subcommand of this name.
     pub const fn of<S: Subcommand>(name: &'static str) -> Self {
-        let (arguments, run) = (S::augment_args, run::<S>);
-        Self { name, internal: false, restores_first: true, arguments, run }
+        Self {
+            name,
+            internal: false,
+            restores_first: true,
+            arguments: S::augment_args,
+            run: run::<S>,
+        }
     }
 
     /// One that only plumb starts.
@@ -50,24 +55,25 @@ impl Entry {
         Self { internal: true, restores_first: false, ..Self::of::<S>(name) }
     }
 
-    /// The same, which looks at what a killed plumb left before it is restored.
+    /// The same for a command that shows the changes a killed plumb left, before they are restored.
     pub const fn without_restoring(self) -> Self {
         Self { restores_first: false, ..self }
     }
 
-    /// Its part of the command line.
+    /// The subcommand as clap knows it.
     pub fn command(&self) -> clap::Command {
         (self.arguments)(clap::Command::new(self.name)).hide(self.internal)
     }
 
-    /// Carries out what was typed.
-    pub fn run(&self, typed: &ArgMatches, context: &Context<'_>) -> Result<Exit> {
-        (self.run)(typed, context)
+    /// Carries out the command with the arguments that clap parsed.
+    pub fn run(&self, matches: &ArgMatches, context: &Context<'_>) -> Result<Exit> {
+        (self.run)(matches, context)
     }
 }
 
-fn run<S: Subcommand>(typed: &ArgMatches, context: &Context<'_>) -> Result<Exit> {
-    // It was parsed by the same declaration.
-    let arguments = S::from_arg_matches(typed).map_err(|it| CommandError::bug(it.to_string()))?;
+fn run<S: Subcommand>(matches: &ArgMatches, context: &Context<'_>) -> Result<Exit> {
+    // The same declaration parsed them, so an error here is a bug.
+    let arguments =
+        S::from_arg_matches(matches).map_err(|error| CommandError::bug(error.to_string()))?;
     arguments.run(context)
 }

@@ -13,18 +13,18 @@ use crate::locate;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 
-/// Show what plumb can set on this machine before measuring, and what a killed plumb left set
+/// Show the settings of this machine that plumb can change for a run
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb tune                       every knob, its current value, and its value in each preset
-  plumb tune --restore             undo what a killed plumb left behind
+  plumb tune --restore             undo the changes that a killed run left
   plumb run --set thp=never        set one knob for a run
 
 plumb sets nothing for longer than a run. It writes old values down before it changes anything. If \
-plumb is killed, its next start restores what is left; a reboot has already reset it. \
+plumb is killed, its next start restores them; a reboot resets them as well. \
 docs/preparations.md explains what each knob is for and what it risks.")]
 pub struct TuneArgs {
-    /// Restore what killed runs left set
+    /// Restore the settings that killed runs left changed
     #[arg(long)]
     restore: bool,
 }

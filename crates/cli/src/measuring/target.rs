@@ -18,12 +18,13 @@ const O_EXCL: i32 = rustix::fs::OFlags::EXCL.bits().cast_signed();
 /// The target of a run, as it is typed.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
-    /// The target directory for workloads that use files, or with --destroy-data a device [default: a new folder
-    /// in the current one]
+    /// Put test files into a new folder in this directory [default: .]
+    ///
+    /// With --destroy-data, workloads that can use a device use the device that is named here.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// The device that --dir names, once more: all that is on it is lost
-    #[arg(long, value_name = "DEVICE", requires = "dir")]
+    /// Repeat the device given to --dir to confirm that its data will be destroyed
+    #[arg(long, value_name = "DEVICE", requires = "dir", hide_short_help = true)]
     destroy_data: Option<PathBuf>,
 }
 

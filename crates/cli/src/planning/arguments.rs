@@ -20,36 +20,41 @@ pub struct GoalArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "How to measure")]
 pub struct ExecutionArgs {
-    /// Limit the time of the whole run [default: `run` and `exec` 1m a point, unless a suite sets another;
-    /// `ab` 1m a comparison, and what 18 pairs take where an invocation takes over 2 s]
+    /// Limit the time of the whole run [default: 1m per point or comparison]
+    ///
+    /// A suite may set another default. `ab` takes the time of 18 pairs if one invocation takes more than 2 s.
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
     /// Label the run
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
-    /// Name this host, which tells it from others of its kind [default: $PLUMB_HOST, or a hash of its machine
-    /// id]
-    #[arg(long, value_name = "NAME")]
+    /// Name this host, to distinguish it from others of its kind [default: $PLUMB_HOST, or a hash of its
+    /// machine id]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub host: Option<Host>,
     /// Seed all random choices [default: from the clock; stored with the run]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub seed: Option<u32>,
     /// Do not wait for another plumb that is measuring on this machine
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_lock: bool,
     /// Also read this monitor, or change its rate (0.1 to 100 Hz); `none` turns off the default monitors
-    #[arg(long = "monitor", value_name = "NAME[=HZ]")]
+    #[arg(long = "monitor", value_name = "NAME[=HZ]", hide_short_help = true)]
     pub monitors: Vec<String>,
     /// Keep or repeat invocations that other activity disturbed [default: `ab` repeats them, other commands
     /// keep them]
-    #[arg(long, value_name = "WHAT", value_parser = on_interference())]
+    #[arg(long, value_name = "WHAT", value_parser = on_interference(), hide_short_help = true)]
     pub on_interference: Option<OnInterference>,
-    /// Start servers on another machine: ssh:[USER@]HOST[:PORT], where plumb copies itself and leaves nothing, or
-    /// peer:HOST[:PORT], where `plumb peer` runs [default: here]
+    /// Run servers on another machine: ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]
+    ///
+    /// With ssh:, plumb copies itself to that machine and removes the copy at the end. With peer:, `plumb peer`
+    /// must be running there. The default is this machine.
     #[arg(long, value_name = "WHERE")]
     pub to: Option<FarEnd>,
-    /// Also send more to machines that you name than anybody may: over 1,000 packets a second, say
-    #[arg(long)]
+    /// Allow flood-rate traffic to hosts that you own
+    ///
+    /// Without it, plumb refuses to send more than 1,000 packets per second to a host that you name.
+    #[arg(long, hide_short_help = true)]
     pub i_own_this_network: bool,
     #[command(flatten)]
     pub prepare: PrepareArgs,
@@ -59,10 +64,11 @@ pub struct ExecutionArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub struct PrepareArgs {
     /// Prepare the machine with a preset [default: gentle, which needs no root]
-    #[arg(long, value_name = "PRESET", value_parser = presets())]
+    #[arg(long, value_name = "PRESET", value_parser = presets(), hide_short_help = true)]
     pub prepare: Option<String>,
-    /// Set a knob for the run (`thp=never`, `drop-caches@round`) or apply a plug-in's preparation; `plumb
-    /// tune` lists the knobs
+    /// Set a knob for the run (`thp=never`, `drop-caches@round`)
+    ///
+    /// It also takes a plug-in that prepares the machine. `plumb tune` lists the knobs.
     #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
     pub set: Vec<String>,
 }

@@ -9,11 +9,12 @@ use crate::error::{CommandError, Result};
 /// The format of what a command writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum OutputFormat {
-    /// The scorecard
+    /// The text for a terminal
     Terminal,
     /// Tables for a ticket or a pull request
     Markdown,
-    /// The JSON document
+    /// The JSON document, which users ask for with `--json`
+    #[value(skip)]
     Json,
 }
 

@@ -53,8 +53,7 @@ fn circles(uses: &BTreeMap<usize, BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
         uses.keys().map(|&file| (file, reach(file))).collect();
     let mut found: Vec<BTreeSet<usize>> = Vec::new();
     for (file, others) in &reached {
-        let back =
-            |other: &&usize| reached.get(other).is_some_and(|reached| reached.contains(file));
+        let back = |other: &&usize| reached.get(other).is_some_and(|others| others.contains(file));
         let circle: BTreeSet<usize> = others.iter().filter(back).copied().collect();
         if circle.len() > 1 && !found.contains(&circle) {
             found.push(circle);

@@ -18,7 +18,7 @@ pub struct Crate {
 
 /// A file of a crate.
 pub struct File {
-    /// Under `src/`.
+    /// The path below `src/`.
     pub path: PathBuf,
     /// Its lines without those for tests.
     pub lines: usize,
@@ -49,7 +49,8 @@ impl Crate {
     /// Of the folder `src` of a crate, from its `lib.rs`, or its `main.rs` where it has no other.
     pub fn read(src: &Path) -> Self {
         let mut found = Self::default();
-        let root = ["lib.rs", "main.rs"].iter().map(|name| src.join(name)).find(|it| it.exists());
+        let root =
+            ["lib.rs", "main.rs"].iter().map(|name| src.join(name)).find(|path| path.exists());
         if let Some(root) = root {
             found.add_file(src, &root, src, None);
         }
@@ -212,7 +213,7 @@ impl Reader<'_> {
         }
         let places = [folder.join(format!("{name}.rs")), below.join("mod.rs")];
         let is_for_tests = self.for_tests.contains(&name);
-        if let Some(path) = places.iter().find(|it| it.exists() && !is_for_tests) {
+        if let Some(path) = places.iter().find(|place| place.exists() && !is_for_tests) {
             let child = self.of.add_file(self.src, path, &below, Some(module));
             self.of.modules[module].children.insert(name, child);
         }

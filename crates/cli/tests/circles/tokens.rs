@@ -10,7 +10,9 @@ pub struct Token {
 /// The tokens of a source: words, `::`, and single signs. Literals are left out.
 pub fn tokens(source: &str) -> Vec<Token> {
     let chars: Vec<char> = source.chars().collect();
-    let (mut all, mut at, mut line) = (Vec::new(), 0, 0);
+    let mut all = Vec::new();
+    let mut at = 0;
+    let mut line = 0;
     while at < chars.len() {
         let end = end_of_token(&chars, at).max(at + 1);
         let text: String = chars[at..end].iter().collect();
@@ -53,7 +55,8 @@ fn end_of_token(chars: &[char], at: usize) -> usize {
 
 /// Block comments nest.
 fn end_of_comment(chars: &[char], at: usize) -> usize {
-    let (mut depth, mut i) = (0, at);
+    let mut depth = 0;
+    let mut i = at;
     while i < chars.len() {
         match (chars[i], chars.get(i + 1)) {
             ('/', Some('*')) => (depth, i) = (depth + 1, i + 1),
@@ -108,7 +111,10 @@ fn end_of_quote(chars: &[char], at: usize) -> usize {
 /// The tokens without items that only tests are built with, the names of the modules that these declare,
 /// and the number of lines that they take.
 pub fn without_tests(tokens: &[Token]) -> (Vec<Token>, Vec<String>, usize) {
-    let (mut kept, mut modules, mut lines, mut at) = (Vec::new(), Vec::new(), 0, 0);
+    let mut kept = Vec::new();
+    let mut modules = Vec::new();
+    let mut lines = 0;
+    let mut at = 0;
     while at < tokens.len() {
         match end_of_attribute(tokens, at) {
             Some(end) if is_for_tests(&tokens[at..end]) => {

@@ -94,7 +94,8 @@ pub fn kill_once(place: &TestEnvironment, moment: Moment) -> Result<Option<Kille
     cleaned(place, &family)?;
     let cleaned_after = killed.elapsed();
     let (stored, resumed) = resumed(place, &seen)?;
-    let (seen, processes) = (seen.len(), family.len());
+    let seen = seen.len();
+    let processes = family.len();
     Ok(Some(Killed { seen, stored, processes, cleaned_after, resumed }))
 }
 
@@ -133,7 +134,8 @@ fn cleaned(place: &TestEnvironment, family: &[(u32, u64)]) -> Result<(), String>
 fn resumed(place: &TestEnvironment, seen: &Samples) -> Result<(usize, bool), String> {
     let Some(kept) = Samples::visible(place) else {
         let early = seen.is_empty() && place.run("show").map_err(said)?.code == Some(2);
-        let (complaint, nothing) = ("samples that were seen are gone", (0, false));
+        let complaint = "samples that were seen are gone";
+        let nothing = (0, false);
         return if early { Ok(nothing) } else { Err(complaint.into()) };
     };
     lost(seen, &kept, "after the kill")?;

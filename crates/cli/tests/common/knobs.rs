@@ -36,9 +36,9 @@ pub enum Machine {
 /// When who is killed, and on what.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
-    /// Who.
+    /// The process that is killed.
     pub victim: Victim,
-    /// On what.
+    /// The machine whose settings are changed.
     pub machine: Machine,
     /// So long after the keeper was there.
     pub delay: Duration,

@@ -16,7 +16,7 @@ const MEDIA: [&str; 4] =
 /// When who is killed, and on what.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
-    /// Who.
+    /// The process that is killed.
     pub victim: Victim,
     /// The medium that stands.
     pub medium: &'static str,

@@ -46,7 +46,7 @@ impl TestEnvironment {
         &self.root
     }
 
-    /// TMPDIR.
+    /// The folder for temporary files, TMPDIR.
     pub fn tmp(&self) -> PathBuf {
         self.root.join("tmp")
     }
@@ -61,12 +61,12 @@ impl TestEnvironment {
         self.root.join("cwd")
     }
 
-    /// The store.
+    /// The file of the store.
     pub fn store(&self) -> PathBuf {
         self.root.join("store/plumb.db")
     }
 
-    /// The binary.
+    /// The plumb that is tested.
     pub fn binary(&self) -> &Path {
         &self.binary
     }
@@ -141,9 +141,9 @@ impl Drop for TestEnvironment {
 pub struct Ran {
     /// Exit status; None after a signal.
     pub code: Option<i32>,
-    /// Its product.
+    /// The text on its standard output.
     pub stdout: String,
-    /// Its talk.
+    /// The text on its standard error.
     pub stderr: String,
 }
 

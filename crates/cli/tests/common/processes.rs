@@ -14,7 +14,8 @@ pub fn marked(mark: &str, root: &str) -> Vec<u32> {
     let holds = |pid: u32| {
         let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
         let link = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
-        let (environment, line) = (read("environ"), read("cmdline"));
+        let environment = read("environ");
+        let line = read("cmdline");
         has(&environment, mark.as_bytes()) || has(&line, root.as_bytes()) || link.starts_with(root)
     };
     all().into_iter().filter(|&pid| pid != me && is_alive(pid) && holds(pid)).collect()

@@ -79,7 +79,9 @@ fn sample(line: &str) -> Option<(Key, Sample)> {
 
 /// The fields of a line of CSV (RFC 4180) without line ends in them.
 fn fields(line: &str) -> Vec<String> {
-    let (mut fields, mut field, mut quoted) = (Vec::new(), String::new(), false);
+    let mut fields = Vec::new();
+    let mut field = String::new();
+    let mut quoted = false;
     for character in line.trim_end().chars() {
         match character {
             '"' => quoted = !quoted,

@@ -43,7 +43,7 @@ fn a_limit_is_found_and_one_below_the_least_load_is_said() {
     assert_eq!(ran.code, Some(0), "{ran}");
     let results = document["results"].as_array().unwrap();
     let limit = |series: &str| {
-        let of = |it: &&Value| it["series"].as_str().unwrap().contains(series);
+        let of = |result: &&Value| result["series"].as_str().unwrap().contains(series);
         results.iter().find(of).unwrap_or_else(|| panic!("{ran}"))
     };
     let found = limit("test.bears/limit");
@@ -80,7 +80,7 @@ fn a_search_that_was_killed_goes_on() {
     plumb.kill().unwrap();
     plumb.wait().unwrap();
     let trials = |place: &Place| -> usize {
-        place.record().invocations.iter().map(|it| it.samples.len()).sum()
+        place.record().invocations.iter().map(|invocation| invocation.samples.len()).sum()
     };
     let before = trials(&place);
     assert!(before > 30, "{before} trials");

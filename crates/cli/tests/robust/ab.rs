@@ -45,7 +45,7 @@ fn what_moved_with_a_slower_side_is_told() {
     ab(&place, "-q", &sides).exits(0).shows(&["also changed:", "an iteration"]);
     let moved = compared(&place)["moved"].clone();
     let system =
-        moved.as_array().unwrap().iter().find(|it| it["what"] == "system time an iteration");
+        moved.as_array().unwrap().iter().find(|part| part["what"] == "system time an iteration");
     let system = system.unwrap_or_else(|| panic!("{moved}"));
     assert!(system["to"].as_f64() > system["from"].as_f64(), "{system}");
     assert!(system["effect"].as_f64() > Some(0.5) && system["unit"] == "s", "{system}");

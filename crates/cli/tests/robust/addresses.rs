@@ -61,12 +61,12 @@ fn the_one_bad_address_of_eight_is_found_and_named() {
     command.args(words.split(' ')).arg(format!("network.http:url=http://web.test:{}/", server.1));
     let document = parsed(&ran(&mut command).unwrap().exits(0));
     let results = document["results"].as_array().unwrap();
-    let odd = |it: &&serde_json::Value| it["flags"].to_string().contains("odd-address");
+    let odd = |result: &&serde_json::Value| result["flags"].to_string().contains("odd-address");
     let named: Vec<&str> =
-        results.iter().filter(odd).filter_map(|it| it["name"].as_str()).collect();
+        results.iter().filter(odd).filter_map(|result| result["name"].as_str()).collect();
     assert!(!named.is_empty(), "{document}");
     assert!(named.iter().all(|name| name.contains("address=127.0.1.5")), "{named:?}");
-    let addresses = results.iter().filter(|it| it["metric"] == "rate").count();
+    let addresses = results.iter().filter(|result| result["metric"] == "rate").count();
     assert_eq!(addresses, 8, "a point for each address");
     let flags = results.iter().find(odd).unwrap()["flags"].to_string();
     assert!(flags.contains("web.test has 8 addresses: "), "{flags}");

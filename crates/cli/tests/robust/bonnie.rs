@@ -14,7 +14,9 @@ use crate::{last, place};
 fn figures(document: &Value) -> BTreeMap<String, f64> {
     let results = document["results"].as_array().unwrap().iter();
     results
-        .map(|it| (it["metric"].as_str().unwrap().to_owned(), it["estimate"].as_f64().unwrap()))
+        .map(|result| {
+            (result["metric"].as_str().unwrap().to_owned(), result["estimate"].as_f64().unwrap())
+        })
         .collect()
 }
 
@@ -53,7 +55,8 @@ fn a_pass_goes_out_as_bonnies_csv_and_comes_back() {
     let document = last(&other);
     assert_eq!(document["results"][0]["workload"], "storage.bonnie");
     for (metric, figure) in figures(&document) {
-        let (was, share) = (measured[&metric], metric.ends_with("_cpu"));
+        let was = measured[&metric];
+        let share = metric.ends_with("_cpu");
         // Shares are in whole percents, times in whole microseconds.
         let off =
             if share || metric.ends_with("_latency") { 6e-3 + 0.01 * was } else { 1e-3 * was };

@@ -5,7 +5,7 @@ use std::fs;
 use crate::common::{TestEnvironment, ran};
 use serde_json::{Value, json};
 
-use crate::{exec, last, measured, parsed, place, results};
+use crate::{exec, freshly_measured, last, measured, parsed, place, results};
 
 #[test]
 fn bare_plumb_says_what_to_type_next() {
@@ -26,6 +26,24 @@ fn every_command_has_its_help() {
     let ran = place.run("--help").unwrap().exits(0).shows(&["Exit codes: 0 success", "--json"]);
     assert!(!ran.stdout.contains("ssh-sink"), "hidden commands are hidden");
     place.run("--version").unwrap().exits(0).shows(&["plumb 0."]);
+}
+
+#[test]
+fn the_charts_of_a_run_are_listed_and_each_can_be_drawn() {
+    let place = measured();
+    let listed = parsed(&place.run("list --charts --json").unwrap().exits(0));
+    assert_eq!(listed["schema"], "plumb.charts/1");
+    let charts = listed["charts"].as_array().unwrap();
+    let text = place.run("list --charts").unwrap().exits(0).shows(&["plumb report last --chart"]);
+    for chart in charts {
+        let id = chart["id"].as_str().unwrap();
+        assert!(text.stdout.contains(id), "{id} in {}", text.stdout);
+    }
+    assert!(charts.iter().any(|chart| chart["id"] == "process.command/boxes"), "{listed}");
+    place.run("report --chart process.command/boxes").unwrap().exits(0);
+    place.run("list --charts round=1").unwrap().exits(0).shows(&["process.command/boxes"]);
+    place.run("list --charts nosuch").unwrap().exits(2).says(&["nosuch"]);
+    place.run("report -o pages --json").unwrap().exits(2).says(&["--json", "--chart"]);
 }
 
 #[test]
@@ -57,8 +75,11 @@ fn a_run_is_shown_in_every_form() {
     place.run("show").unwrap().exits(0).shows(&["complete", "sleep 0.01", "plumb export"]);
     place.run("show --in-words").unwrap().exits(0).shows(&["sleep 0.01"]);
     place.run("show --format markdown").unwrap().exits(0).shows(&["| --"]);
-    let one = place.run("show --format json").unwrap().exits(0);
-    assert_eq!(one.stdout, place.run("show --json").unwrap().exits(0).stdout);
+    let one = place.run("show --json").unwrap().exits(0);
+    // One spelling of JSON for documents of one run.
+    for other in ["show --format json", "show --in-words --json", "show --runs --json"] {
+        place.run(other).unwrap().exits(2);
+    }
     assert_eq!(parsed(&one)["schema"], "plumb.run/1");
     let few = place.run("show").unwrap().stdout.lines().count();
     assert!(place.run("show --all").unwrap().exits(0).stdout.lines().count() > few);
@@ -119,7 +140,8 @@ fn a_reader_that_goes_away_is_no_error() {
 
 #[test]
 fn importing_twice_brings_nothing_new() {
-    let (here, there) = (measured(), measured());
+    let here = freshly_measured();
+    let there = freshly_measured();
     let other = there.store().display().to_string();
     let import =
         |place: &TestEnvironment, from: &str| place.run(&format!("import {from}")).unwrap();
@@ -251,8 +273,8 @@ fn what_a_result_should_be_stands_beside_it() {
     let [device, memory] = results(&document, "rate")[..] else { panic!("{document}") };
     assert_eq!(memory["point"]["place"], "memory");
     assert!(!memory["flags"].to_string().contains("cached"), "{memory}");
-    let (below, above) =
-        (device["estimate"].as_f64().unwrap(), memory["estimate"].as_f64().unwrap());
+    let below = device["estimate"].as_f64().unwrap();
+    let above = memory["estimate"].as_f64().unwrap();
     if below < 0.9 * above {
         assert_eq!(device["baseline"]["source"], "ceiling");
         assert!((device["of_baseline"].as_f64().unwrap() - below / above).abs() < 1e-9);

@@ -42,6 +42,10 @@ fn what_can_not_be_compared_is_said() {
     let apart = place.run("compare a=1 a=2").unwrap().exits(3);
     apart.says(&["no series in common", "a=1 measured process.command:command="]);
     place.run("compare --by kernel a=1 a=2").unwrap().exits(2).says(&["have the same kernel"]);
+    // Without names, --by means all runs.
+    place.run("compare --by kernel").unwrap().exits(2).says(&["have the same kernel"]);
+    place.run("compare --by a").unwrap().exits(3).says(&["no series in common"]);
+    place.run("compare").unwrap().exits(2).says(&["<RUN> <RUN>"]);
     let unknown = place.run("compare --by nosuch a=1 a=2").unwrap().exits(2);
     unknown.says(&["none of these runs has a label or fact `nosuch`"]);
 }

@@ -24,7 +24,8 @@ fn an_audit_is_kept_and_quoted() {
         let value = &document["classes"][0][field];
         assert!(value.is_null() || value.as_f64() >= Some(0.0), "{field}: {document}");
     }
-    let (step, read) = (&document["clock"]["resolution_ns"], &document["clock"]["overhead_ns"]);
+    let step = &document["clock"]["resolution_ns"];
+    let read = &document["clock"]["overhead_ns"];
     assert!(step.as_f64() >= Some(1.0) && read.as_f64() > Some(0.0), "{document}");
     // One comparison gives no noise floor; a machine that was seen to be noisy is taken at its word.
     assert!(document["classes"][0]["noise_floor"].is_null());

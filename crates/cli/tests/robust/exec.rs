@@ -182,11 +182,11 @@ fn results_respond_to_the_work() {
         let document = last(&place);
         let results = document["results"].as_array().unwrap().iter();
         let primary = results.filter(|result| result["primary"] == true);
-        let rates: Vec<f64> = primary.map(|it| it["estimate"].as_f64().unwrap()).collect();
+        let rates: Vec<f64> = primary.map(|result| result["estimate"].as_f64().unwrap()).collect();
         rates[0] / rates[1]
     };
     // Other work on the machine gets a few chances to pass by.
     let seen: Vec<f64> =
-        (0..5).map(|_| ratio()).take_while(|it| !(1.6..2.7).contains(it)).collect();
+        (0..5).map(|_| ratio()).take_while(|ratio| !(1.6..2.7).contains(ratio)).collect();
     assert!(seen.len() < 5, "{seen:?}");
 }

@@ -15,7 +15,7 @@ fn values_in_commands_are_parameters() {
     };
     assert_eq!(said("time"), ["\"0\"", "\"0.01\"", "null", "null", "null", "null"]);
     assert_eq!(said("n"), ["null", "null", "1", "2", "3", "null"]);
-    let series: Vec<&str> = walls.iter().map(|it| it["series"].as_str().unwrap()).collect();
+    let series: Vec<&str> = walls.iter().map(|wall| wall["series"].as_str().unwrap()).collect();
     assert_eq!(
         series[1],
         "process.command:command=[\"sleep\",\"{time}\"],ignore_failure=yes,time=0.01/wall"

@@ -124,9 +124,9 @@ fn servers_run_on_another_machine_and_leave_nothing_there() {
     let all = "network.tcp network.udp network.rr network.connect network.http ssh.cipher";
     for of in all.split(' ') {
         let far = results(&document, "far_cpu").into_iter();
-        let mut far = far.filter(|it| it["workload"] == of);
+        let mut far = far.filter(|result| result["workload"] == of);
         assert!(
-            far.next().is_some_and(|it| it["estimate"].as_f64() > Some(0.0)),
+            far.next().is_some_and(|result| result["estimate"].as_f64() > Some(0.0)),
             "{of}: {document}"
         );
     }
@@ -162,7 +162,8 @@ fn a_kill_at_either_end_leaves_nothing() {
         let ended = Ran::from(plumb.wait_with_output().unwrap());
         // One server that dies fails its invocation; without the way there all fail.
         let wanted = [("plumb", None), ("ssh", Some(4)), ("far plumb", Some(0))];
-        let wanted = wanted.iter().find(|(it, _)| *it == victim).and_then(|(_, code)| *code);
+        let wanted =
+            wanted.iter().find(|(listed, _)| *listed == victim).and_then(|(_, code)| *code);
         assert_eq!(ended.code, wanted, "{victim}: {}\n{}", ended.stdout, ended.stderr);
         if victim == "far plumb" {
             let failed = parsed(&ended)["failed"].as_array().map(Vec::len);

@@ -39,7 +39,8 @@ fn an_imported_result_is_a_run_like_any_other() {
 
 #[test]
 fn the_same_content_is_there_once_whatever_its_name() {
-    let (here, there) = (measured(), place());
+    let here = measured();
+    let there = place();
     for place in [&here, &there] {
         copy(place, "hyperfine-1.15.json");
         place.run("import hyperfine-1.15.json").unwrap().exits(0).shows(&["became run"]);
@@ -152,7 +153,8 @@ fn imports_are_compared_and_their_machines_are_not_taken_for_one() {
     let imported = |file: &str| {
         parsed(&place.run(&format!("import {file} --json")).unwrap().exits(0))["run"].clone()
     };
-    let (first, second) = (imported("fio-randread.json"), imported("later.json"));
+    let first = imported("fio-randread.json");
+    let second = imported("later.json");
     let compare = format!("compare {} {}", first.as_str().unwrap(), second.as_str().unwrap());
     let ran = place.run(&compare).unwrap().exits(0);
     let ran = ran.shows(&["fio.randread", "63.9", "70.0", "too little data for an interval"]);

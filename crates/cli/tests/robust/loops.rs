@@ -23,7 +23,7 @@ fn latencies_of_blocks_are_pooled_and_say_which_loop_they_are_of() {
     for quantile in ["p50", "p99", "p99.9", "max"] {
         let of = results(&document, &format!("latency {quantile}"));
         assert_eq!(of.len(), 2, "{quantile}");
-        assert!(of.iter().all(|it| it["estimate"].as_f64().unwrap() > 0.0), "{of:?}");
+        assert!(of.iter().all(|result| result["estimate"].as_f64().unwrap() > 0.0), "{of:?}");
     }
     let rates = results(&document, "rate");
     assert!(notes(rates[0]).contains("closed loop"), "{}", rates[0]);

@@ -40,7 +40,7 @@ fn workloads_lie_on_a_medium_that_nobody_else_sees_and_that_is_gone_afterwards()
         place.run(&format!("{RUN} medium={medium}")).unwrap().exits(0).shows(&["prepared", medium]);
         let document = last(&place);
         let made = document["preparations"].as_array().unwrap();
-        let made = made.iter().find(|it| it["setting"] == "medium").unwrap();
+        let made = made.iter().find(|setting| setting["setting"] == "medium").unwrap();
         let became = made["became"].as_str().unwrap();
         assert!(became.starts_with(medium) && became.contains(words), "{became}");
         is_gone(&place);
@@ -60,7 +60,7 @@ fn a_compressed_device_stands_in_the_journal() {
     }
     let devices = || {
         let blocks = fs::read_dir("/sys/block").unwrap().flatten();
-        blocks.filter(|it| it.file_name().to_string_lossy().starts_with("zram")).count()
+        blocks.filter(|block| block.file_name().to_string_lossy().starts_with("zram")).count()
     };
     let before = devices();
     place.run(&run).unwrap().exits(0);
@@ -121,7 +121,7 @@ fn two_media_are_two_sides_and_points_of_a_suite_have_their_own() {
     place.run("run media.toml --min-invocations 2 --dir ../work --no-lock -q").unwrap().exits(0);
     let document = last(&place);
     let names: Vec<&str> =
-        results(&document, "rate").iter().filter_map(|it| it["name"].as_str()).collect();
+        results(&document, "rate").iter().filter_map(|result| result["name"].as_str()).collect();
     let on_medium = |name: &&&str| name.contains("set=medium=ram:128MiB+ext4");
     assert!(names.len() == 2 && names.iter().filter(on_medium).count() == 1, "{names:?}");
     is_gone(&place);
@@ -139,7 +139,7 @@ fn zeros_on_a_filesystem_that_compresses_are_flagged() {
         place.run(&format!("{run} --set medium={medium}")).unwrap().exits(0);
         let document = last(&place);
         let all = results(&document, "bandwidth").into_iter();
-        all.map(|it| it["flags"].to_string().contains("\"compressed\"")).collect()
+        all.map(|result| result["flags"].to_string().contains("\"compressed\"")).collect()
     };
     assert_eq!(is_flagged("ram:512MiB+btrfs:compress=zstd"), [true, false]);
     assert_eq!(is_flagged("ram:512MiB+btrfs"), [false, false]);

@@ -133,7 +133,7 @@ fn what_monitors_counted_is_shown_by_point() {
     let document = parsed(&place.run("show --monitors --json").unwrap().exits(0));
     assert_eq!(document["schema"], "plumb.counters/1");
     let counters = document["points"][1]["counters"].as_array().unwrap();
-    let faults = counters.iter().find(|it| it["counter"] == "vmstat.pgfault").unwrap();
+    let faults = counters.iter().find(|counter| counter["counter"] == "vmstat.pgfault").unwrap();
     assert!(faults["median"].as_f64().unwrap() > 100.0, "{faults}");
     let sql = "SELECT count(*) FROM counters WHERE counter = 'stat.procs_running' AND rate > 0";
     let counted = place.program("sqlite3").arg(place.store()).arg(sql).output().unwrap();
@@ -168,7 +168,7 @@ fn the_doctor_says_what_monitors_cost() {
     let document = parsed(&place.run(run).unwrap().exits(0));
     assert_eq!(document["schema"], "plumb.monitors/1");
     let monitors = document["monitors"].as_array().unwrap();
-    let stat = monitors.iter().find(|it| it["name"] == "stat").unwrap();
+    let stat = monitors.iter().find(|monitor| monitor["name"] == "stat").unwrap();
     assert!((1.0..5000.0).contains(&stat["read_us"].as_f64().unwrap()), "{stat}");
     let share = document["cpu_share"].as_f64().unwrap();
     assert!(share > 0.0 && share < 0.2, "{share}");

@@ -120,7 +120,8 @@ fn a_kill_of_a_run_or_a_server_leaves_nothing_and_without_the_peer_the_run_fails
         }
         let ended = Ran::from(plumb.wait_with_output().unwrap());
         let wanted = [("plumb", None), ("server", Some(0)), ("peer", Some(4))];
-        let wanted = wanted.iter().find(|(it, _)| *it == victim).and_then(|(_, code)| *code);
+        let wanted =
+            wanted.iter().find(|(listed, _)| *listed == victim).and_then(|(_, code)| *code);
         assert_eq!(ended.code, wanted, "{victim}: {}\n{}", ended.stdout, ended.stderr);
         if victim == "server" {
             let failed = parsed(&ended)["failed"].as_array().map(Vec::len);

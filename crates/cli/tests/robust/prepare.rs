@@ -22,8 +22,8 @@ fn kill_9_of_plumb_keeper_or_both_brings_the_exact_old_values_back() {
     });
     let restored: Vec<_> = restored.collect();
     assert!(restored.len() > 4, "most runs had ended: {restored:?}");
-    assert!(restored.iter().filter(|it| it.changed > 0).count() > 2, "{restored:?}");
-    let soon = restored.iter().filter(|it| it.after < RESTORED_WITHIN);
+    assert!(restored.iter().filter(|kill| kill.changed > 0).count() > 2, "{restored:?}");
+    let soon = restored.iter().filter(|kill| kill.after < RESTORED_WITHIN);
     assert!(2 * soon.count() > restored.len(), "{restored:?}");
 }
 
@@ -84,10 +84,10 @@ fn what_was_prepared_is_told_with_the_run() {
     assert_eq!(tree.text("sys/kernel/mm/transparent_hugepage/enabled"), "madvise");
     let document = last(&place);
     let made = document["preparations"].as_array().unwrap();
-    let thp = made.iter().find(|it| it["setting"] == "thp").unwrap();
+    let thp = made.iter().find(|setting| setting["setting"] == "thp").unwrap();
     assert_eq!((&thp["was"], &thp["became"]), (&"madvise".into(), &"always".into()));
     assert!(thp["restored_ns"].as_u64() > thp["at_ns"].as_u64(), "{thp}");
-    let rounds = made.iter().filter(|it| it["setting"] == "sysctl.vm.swappiness");
+    let rounds = made.iter().filter(|setting| setting["setting"] == "sysctl.vm.swappiness");
     assert!(rounds.count() >= 2, "{made:?}");
     let facts = &document["targets"][0]["environment"]["facts"];
     assert!(facts["prepared"].as_str().unwrap().contains("thp=always"), "{facts}");
@@ -135,7 +135,7 @@ fn a_preset_skips_what_this_machine_lacks_and_says_so() {
     assert!(!words.contains("governor=performance"), "{words}{}", log.stdout);
     let made = last(&place);
     let made = made["preparations"].as_array().unwrap();
-    assert!(made.iter().all(|it| it["setting"] != "governor"), "{made:?}");
+    assert!(made.iter().all(|setting| setting["setting"] != "governor"), "{made:?}");
 }
 
 #[test]
@@ -368,7 +368,11 @@ fn values_of_a_knob_are_compared_by_mean_and_spread() {
     assert!(against["ratio"].as_f64() > Some(1.5), "{against}");
     assert!(against["spread_between"]["ratio"].as_f64() > Some(0.0), "{against}");
     assert!(
-        document["flags"].as_array().unwrap().iter().all(|it| it["flag"] != "environment-changed")
+        document["flags"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|flag| flag["flag"] != "environment-changed")
     );
     // Its sides are two values of a knob, which no history mixes.
     let history = ran(place.plumb("history").arg(&command)).unwrap();
@@ -393,7 +397,7 @@ fn a_suite_prepares_and_the_user_wins() {
     let settings = || {
         let document = last(&place);
         let made = document["preparations"].as_array().unwrap().iter();
-        let made = made.map(|it| format!("{}={}", it["setting"], it["became"]));
+        let made = made.map(|setting| format!("{}={}", setting["setting"], setting["became"]));
         made.collect::<Vec<_>>().join(" ").replace('"', "")
     };
     assert!(settings().starts_with("thp=never cooldown="), "{}", settings());
@@ -423,7 +427,8 @@ esac
 "#;
 
     fn new(place: &'p TestEnvironment, units: &[&str]) -> Self {
-        let (tree, bin) = (Tree::new(place), place.root().join("bin"));
+        let tree = Tree::new(place);
+        let bin = place.root().join("bin");
         fs::create_dir_all(bin.join("units")).unwrap();
         let systemctl = bin.join("systemctl");
         fs::write(&systemctl, Self::SYSTEMCTL).unwrap();
@@ -444,7 +449,7 @@ esac
     /// Those that run.
     fn running(&self) -> Vec<String> {
         let units = fs::read_dir(self.bin.join("units")).unwrap().flatten();
-        let mut names: Vec<_> = units.map(|it| it.file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = units.map(|unit| unit.file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -500,7 +505,8 @@ fn swap_is_reset_and_has_its_priority_again() {
     place.program("swapoff").arg(&area).status().unwrap();
     reset.unwrap().exits(0).shows(&["prepared: ", "areas off and on again"]);
     let line = |of: &str| of.lines().find(|line| line.contains("/swap ")).unwrap().to_owned();
-    let (before, after) = (line(&before), line(&after));
+    let before = line(&before);
+    let after = line(&after);
     let priority = |of: &str| of.split_whitespace().last().unwrap().to_owned();
     assert_eq!((priority(&before), priority(&after)), ("7".into(), "7".into()), "{after}");
 }

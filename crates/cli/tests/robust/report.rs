@@ -72,7 +72,7 @@ fn the_whole_run_is_drawn_against_the_last_comparable_one() {
     assert!(first.contains("its own 95 % interval") && first.contains("sleep 0.01"), "{first}");
     let second = drawn();
     let verdicts = ["no verdict", "than in the last run", "as in the last run"];
-    assert!(verdicts.iter().any(|it| second.contains(it)), "{second}");
+    assert!(verdicts.iter().any(|verdict| second.contains(verdict)), "{second}");
 }
 
 #[test]
@@ -133,8 +133,9 @@ fn points_behind_a_link_say_what_binds_them() {
         place.run(&format!("show {format}")).unwrap().exits(0).shows(&[terms]);
     }
     place.run("report last -o pages").unwrap().exits(0);
-    let pages = fs::read_dir(place.cwd().join("pages")).unwrap().map(|it| it.unwrap().path());
-    let shown = pages.filter(|it| fs::read_to_string(it).is_ok_and(|text| text.contains(terms)));
+    let pages = fs::read_dir(place.cwd().join("pages")).unwrap().map(|entry| entry.unwrap().path());
+    let shown =
+        pages.filter(|page| fs::read_to_string(page).is_ok_and(|text| text.contains(terms)));
     assert!(shown.count() >= 2, "on the page of the run and on that of the workload");
 }
 

@@ -69,8 +69,8 @@ fn points_of_a_suite_have_rules_of_their_own() {
     let run = "run suite.toml --no-lock -q --json --dir ../work";
     let counts = |ran: Ran| {
         let results = parsed(&ran)["results"].as_array().unwrap().clone();
-        let primary = results.iter().filter(|it| it["primary"] == true);
-        primary.map(|it| it["invocations"].as_u64().unwrap()).collect::<Vec<_>>()
+        let primary = results.iter().filter(|result| result["primary"] == true);
+        primary.map(|result| result["invocations"].as_u64().unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(counts(place.run(run).unwrap().exits(0)), [2, 4]);
     // What is typed wins over both.
@@ -106,7 +106,11 @@ fn every_headline_metric_has_a_row_and_is_precise() {
     ]);
     let document = parsed(&place.run("show last --json").unwrap().exits(0));
     let headlines =
-        document["results"].as_array().unwrap().iter().filter(|it| it["headline"] == true);
-    let reached: Vec<f64> = headlines.map(|it| it["reached"].as_f64().unwrap()).collect();
-    assert!(reached.len() == 6 && reached.iter().all(|it| *it <= 0.6), "{reached:?}");
+        document["results"].as_array().unwrap().iter().filter(|result| result["headline"] == true);
+    let reached: Vec<f64> =
+        headlines.map(|headline| headline["reached"].as_f64().unwrap()).collect();
+    assert!(
+        reached.len() == 6 && reached.iter().all(|half_width| *half_width <= 0.6),
+        "{reached:?}"
+    );
 }

@@ -12,7 +12,7 @@ use crate::{exec, in_namespace, measured, place};
 fn files(folder: &Path) -> Vec<String> {
     let names = |folder: &Path, lead: &str| -> Vec<String> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|it| format!("{lead}{}", it.file_name().to_string_lossy())).collect()
+        entries.map(|entry| format!("{lead}{}", entry.file_name().to_string_lossy())).collect()
     };
     let mut all = names(folder, "");
     all.extend(names(&folder.join("data"), "data/"));
@@ -30,7 +30,9 @@ fn unpacked(file: &Path) -> Vec<Value> {
 
 fn from_base64(text: &str) -> Vec<u8> {
     const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let (mut bytes, mut bits, mut held) = (Vec::new(), 0u32, 0);
+    let mut bytes = Vec::new();
+    let mut bits = 0u32;
+    let mut held = 0;
     for digit in text.chars().filter_map(|digit| DIGITS.find(digit)) {
         (bits, held) = (bits << 6 | u32::try_from(digit).unwrap(), held + 6);
         if held >= 8 {
@@ -42,13 +44,16 @@ fn from_base64(text: &str) -> Vec<u8> {
 }
 
 fn chart<'c>(charts: &'c [Value], id: &str) -> &'c Value {
-    let ids = || charts.iter().map(|it| it["id"].as_str().unwrap()).collect::<Vec<_>>();
-    charts.iter().find(|it| it["id"] == id).unwrap_or_else(|| panic!("no {id} in {:?}", ids()))
+    let ids = || charts.iter().map(|chart| chart["id"].as_str().unwrap()).collect::<Vec<_>>();
+    charts
+        .iter()
+        .find(|chart| chart["id"] == id)
+        .unwrap_or_else(|| panic!("no {id} in {:?}", ids()))
 }
 
 /// What these are called.
 fn names(all: &Value) -> Vec<&str> {
-    all.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect()
+    all.as_array().unwrap().iter().map(|named| named["name"].as_str().unwrap()).collect()
 }
 
 /// Every relative link of every page leads to a file of the folder.
@@ -64,7 +69,7 @@ fn links_lead_somewhere(folder: &Path) -> usize {
                 if to.starts_with("data:") {
                     continue;
                 }
-                assert!(file.is_empty() || all.iter().any(|it| it == file), "{name}: {to}");
+                assert!(file.is_empty() || all.iter().any(|known| known == file), "{name}: {to}");
                 count += 1;
             }
         }
@@ -125,7 +130,7 @@ fn six_groups_are_a_page_and_every_chart_has_all_of_them() {
     let index = fs::read_to_string(out.join("index.html")).unwrap();
     assert!(index.contains("href=\"compare-by-kernel.html\""), "{index}");
     let charts = unpacked(&out.join("data/compare-by-kernel.js"));
-    let kernels: Vec<String> = (1..=6).map(|it| format!("6.{it}")).collect();
+    let kernels: Vec<String> = (1..=6).map(|minor| format!("6.{minor}")).collect();
     let curve = chart(&charts, "comparison/by-threads/scheduler.yield");
     assert_eq!(names(&curve["groups"]), kernels);
     let bars = chart(&charts, "comparison/bars/scheduler.yield");
@@ -171,7 +176,7 @@ fn a_folder_of_something_else_is_left_alone() {
     place.run("report -o .").unwrap().exits(0);
     assert_eq!(fs::read_to_string(place.cwd().join("letter.txt")).unwrap(), "mine");
     let left = files(&place.cwd());
-    let is_left = |name: &str| left.iter().any(|it| it == name);
+    let is_left = |name: &str| left.iter().any(|file| file == name);
     assert!(is_left("diary.html") && is_left("data/diary.js") && !is_left("run-gone.html"));
 }
 

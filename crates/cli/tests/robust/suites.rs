@@ -74,7 +74,7 @@ fn every_key_reaches_the_run() {
     let document: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
     let results = document["results"].as_array().unwrap();
     let above: Vec<_> =
-        results.iter().flat_map(|it| it["against_above"].as_array().unwrap()).collect();
+        results.iter().flat_map(|result| result["against_above"].as_array().unwrap()).collect();
     let [above] = above.as_slice() else { panic!("{above:?}") };
     assert_eq!(above["first"], "cpu.sieve:limit=200000");
     let difference = &above["difference"];
@@ -93,7 +93,8 @@ fn every_key_reaches_the_run() {
     }
     let counters = place.run("show last --monitors --all").unwrap().exits(0).stdout;
     let counters = |point: &str| {
-        let of_point = counters.split("cpu.sieve:").find(|it| it.starts_with(point)).unwrap();
+        let of_point =
+            counters.split("cpu.sieve:").find(|section| section.starts_with(point)).unwrap();
         (of_point.contains("vmstat"), of_point.contains("meminfo"))
     };
     assert_eq!(counters("limit=200000"), (true, true));
@@ -125,8 +126,8 @@ fn ranges_give_a_point_a_value() {
         points.map(str::to_owned).collect::<Vec<_>>()
     };
     let sizes = names("memory.latency -p size=16KiB..32KiB/2");
-    let wanted =
-        ["size=16KiB", "size=23168B", "size=32KiB"].map(|it| format!("memory.latency:{it}"));
+    let wanted = ["size=16KiB", "size=23168B", "size=32KiB"]
+        .map(|settings| format!("memory.latency:{settings}"));
     assert_eq!(sizes, wanted);
     assert_eq!(names("cpu.sieve:limit=1000..8000").len(), 4);
     assert_eq!(names("cpu.sieve -p limit=10..12+1,100").len(), 4);
@@ -232,7 +233,8 @@ fn first_look_measures_every_family_in_about_the_time_that_it_plans() {
     let (seconds, measured) = told.trim().split_once('|').unwrap();
     assert_eq!(measured.parse::<usize>().unwrap(), points);
     // What `plans` says, about: it moves when a point is added.
-    let (seconds, planned) = (seconds.parse::<f64>().unwrap(), 100.0 / 16.0);
+    let seconds = seconds.parse::<f64>().unwrap();
+    let planned = 100.0 / 16.0;
     assert!(seconds < 6.0 * planned, "{seconds} s for one invocation of each, {planned} s planned");
 }
 

@@ -9,18 +9,19 @@ use crate::quantity::{share, time_ns};
 /// The rules that are stated; what is not stated stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct TypedRules {
-    /// Measure until the interval's half-width is this share of the estimate [default: 1%, unless a suite
-    /// sets another, or --min-invocations or --min-time is given]
+    /// Measure until ± is at most this share of the estimate [default: 1%]
+    ///
+    /// A suite may set another default. No precision is required if you give --min-invocations or --min-time.
     #[arg(long, value_name = "SHARE")]
     pub precision: Option<String>,
     /// Run at least this many invocations of each point
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub min_invocations: Option<usize>,
     /// Run at most this many invocations of each point
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub max_invocations: Option<usize>,
     /// Spend at least this long on each point
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
     pub min_time: Option<String>,
     /// Spend at most this long on each point
     #[arg(long, value_name = "TIME")]

@@ -14,7 +14,7 @@ use crate::locate;
 
 /// How good is this machine for measuring, and how small a change can it show?
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb doctor                           a grade from A to F, what is wrong, and how to fix it
   plumb doctor --dir /srv                check /srv as the target directory
   plumb doctor --audit                   how small a change can it show? takes ten minutes
@@ -23,10 +23,10 @@ use crate::locate;
   plumb doctor --monitors                what do the monitors cost here?
 
 Without --audit, plumb looks at the machine for a second and changes nothing; docs/doctor.md explains the \
-grade and everything that plumb may find. An audit compares programs with themselves in the same way as \
+grade and every symptom. An audit compares programs with themselves in the same way as \
 `plumb ab`, so every difference it finds is noise. Then it slows a program down by 1, 2 and 5 % and checks \
-whether that shows. `plumb ab` never uses a margin below the noise that the last audit of this machine \
-found, and says so.")]
+whether it finds that. `plumb ab` never uses a margin below the noise that the last audit of this machine \
+found, and reports it.")]
 pub struct DoctorArgs {
     /// The target directory of later runs [default: the current one]
     #[arg(long, value_name = "DIR")]
@@ -53,7 +53,7 @@ pub struct DoctorArgs {
     )]
     of: Vec<String>,
     /// Name this host, as in `plumb run`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     host: Option<Host>,
     /// Do not wait for another plumb that is measuring on this machine
     #[arg(long)]

@@ -8,7 +8,7 @@ use crate::commands::plugin::check::check;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
 
-/// Develop plug-ins
+/// Check plug-ins that you write
 #[derive(Debug, Args)]
 pub struct PluginArgs {
     #[command(subcommand)]
@@ -17,7 +17,7 @@ pub struct PluginArgs {
 
 #[derive(Debug, Commands)]
 enum PluginCommand {
-    /// Talk to a plug-in as plumb does, and report what is wrong with it
+    /// Run a plug-in through the whole protocol and report every fault
     Check {
         /// Its folder, its plumb-plugin.toml, or its executable
         path: PathBuf,

@@ -17,9 +17,9 @@ use crate::reading::series::{Whose, meant, on_machine};
 use crate::reading::{comparison, runs};
 use crate::ui::Ui;
 
-/// The end of the names of charts of a series over its runs.
+/// The end of the names of charts that show a series over its runs.
 const HISTORY: &str = "/history";
-/// What stands in the names of charts of what monitors read.
+/// A part of the names of charts of monitors' counters.
 const MONITOR: &str = "/monitor/";
 
 /// Writes one chart into a file, or draws it.
@@ -29,9 +29,10 @@ const MONITOR: &str = "/monitor/";
 pub fn chart(wanted: &Wanted<'_>, output: Option<&Path>, ui: &Ui) -> Result<Exit> {
     match output {
         Some(path) => {
-            let form = Form::of(path)?;
+            // A wrong ending is reported before anything is read.
+            let format = FileFormat::of(path)?;
             let chart = made(wanted, ui)?;
-            write_file(path, &form.write(&chart)?)?;
+            write_file(path, &format.write(&chart)?)?;
             ui.say(&format!("{}: {}", path.display(), chart.title));
         }
         None => {
@@ -45,19 +46,19 @@ pub fn chart(wanted: &Wanted<'_>, output: Option<&Path>, ui: &Ui) -> Result<Exit
     Ok(Exit::Fine)
 }
 
-/// Which chart, of which runs.
+/// The chart that the user asks for, and the runs that it shows.
 pub struct Wanted<'w> {
-    /// Its name.
+    /// The chart's name, such as `memory.copy/boxes`.
     pub chart: &'w str,
-    /// The runs that are named; none: the last, or the newest where they are grouped.
+    /// The runs as the user names them. Empty means the last run, or the newest runs if they are grouped.
     pub runs: &'w [String],
     /// The label or fact by which they are grouped.
     pub by: Option<&'w str>,
-    /// Where they are stored.
+    /// The store that the user names.
     pub store: Option<&'w Path>,
 }
 
-/// The chart that is wanted, of the runs that are named.
+/// Makes the chart of the runs that the user names.
 fn made(wanted: &Wanted<'_>, ui: &Ui) -> Result<Chart> {
     let store = runs::open(wanted.store)?;
     match wanted.chart.strip_suffix(HISTORY) {
@@ -69,19 +70,19 @@ fn made(wanted: &Wanted<'_>, ui: &Ui) -> Result<Chart> {
     }
 }
 
-/// How a chart is written.
+/// The format of a chart's file.
 #[derive(Debug, Clone, Copy)]
-enum Form {
+enum FileFormat {
     Svg,
     Png,
     Csv,
     Json,
 }
 
-impl Form {
-    /// By the ending of the file's name.
+impl FileFormat {
+    /// The format that the ending of the file's name asks for.
     fn of(path: &Path) -> Result<Self> {
-        match path.extension().and_then(|it| it.to_str()) {
+        match path.extension().and_then(|ending| ending.to_str()) {
             Some("svg") => Ok(Self::Svg),
             Some("png") => Ok(Self::Png),
             Some("csv") => Ok(Self::Csv),
@@ -109,21 +110,23 @@ impl Form {
 
 /// The chart of this name.
 fn find(charts: Vec<Chart>, wanted: &str) -> Result<Chart> {
-    let ids: Vec<String> = charts.iter().map(|it| it.id.clone()).collect();
-    if let Some(chart) = charts.into_iter().find(|it| it.id == wanted) {
+    let ids: Vec<String> = charts.iter().map(|chart| chart.id.clone()).collect();
+    if let Some(chart) = charts.into_iter().find(|chart| chart.id == wanted) {
         return Ok(chart);
     }
-    let error = CommandError::usage(format!("no chart is called `{wanted}`"));
-    let error = match nearest(wanted, &ids) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error,
-    };
-    // Those of the same run, family, workload or point, where something is called so.
-    let of = |id: &str| id.split_once('/').map_or_else(String::new, |(of, _)| of.to_owned());
-    let is_near = |id: &&String| of(id) == of(wanted);
-    let near: Vec<&String> = ids.iter().filter(is_near).collect();
+    let mut error = CommandError::usage(format!("no chart is called `{wanted}`"));
+    if let Some(near) = nearest(wanted, &ids) {
+        error = error.hint(format!("did you mean `{near}`?"));
+    }
+    // Charts of the same family, workload or point are likely to be meant. Without any, list all of them.
+    let near: Vec<&String> = ids.iter().filter(|id| subject(id) == subject(wanted)).collect();
     let listed = if near.is_empty() { ids.iter().collect() } else { near };
     Err(listed.into_iter().fold(error, |error, id| error.hint(format!("--chart '{id}'"))))
+}
+
+/// The run, family, workload or point of a chart's name: the part before the first slash.
+fn subject(id: &str) -> &str {
+    id.split_once('/').map_or("", |(subject, _)| subject)
 }
 
 /// The chart of a series over its runs.
@@ -133,13 +136,13 @@ fn history(store: &Store, series: &str, ui: &Ui) -> Result<Chart> {
     let (records, host) = on_machine(&series, records, &Whose::default(), ui)?;
     let common = plumb_query::common_movements(store, &records)?;
     let finding = plumb_analysis::history(&series, &records, &host, MARGIN, &common);
-    let chart = finding.and_then(|it| of_history(&it, None).into_iter().next());
+    let chart = finding.and_then(|finding| of_history(&finding, None).into_iter().next());
     chart.ok_or_else(|| {
         CommandError::nothing(format!("no run of {series} has both a date and a value"))
     })
 }
 
-/// The charts of one run, or of several that are compared: of what monitors read, or of all else.
+/// The charts of one run, or of several that are compared; either those of monitors or all others.
 fn of_runs(store: &Store, wanted: &Wanted<'_>, monitors: bool) -> Result<Vec<Chart>> {
     let ids = match (wanted.runs, wanted.by) {
         ([], Some(_)) => newest(store)?,
@@ -155,15 +158,27 @@ fn of_runs(store: &Store, wanted: &Wanted<'_>, monitors: bool) -> Result<Vec<Cha
     }
 }
 
-/// The newest runs, oldest first.
+/// The newest runs, oldest first, as many as a page of grouped runs shows.
 fn newest(store: &Store) -> Result<Vec<Id>> {
     let all = store.runs()?;
     Ok(all[all.len().saturating_sub(plumb_serve::MOST_GROUPED)..].to_vec())
 }
 
-/// The charts of one run; only the picture of the whole needs the runs before.
+/// All charts of one run, those of monitors last.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn all_of_run(store: &Store, record: &RunRecord) -> Result<Vec<Chart>> {
+    let mut charts = of_run(store, record, OVERVIEW)?;
+    let traces = plumb_query::traces(store, std::slice::from_ref(record))?;
+    charts.extend(charts_of_monitors(std::slice::from_ref(record), &traces, true));
+    Ok(charts)
+}
+
+/// The charts of one run, without those of monitors.
 fn of_run(store: &Store, record: &RunRecord, chart: &str) -> Result<Vec<Chart>> {
     let mut finding = plumb_query::of_run(store, record)?;
+    // Only the overview compares with an earlier run; to read that run takes a moment.
     if chart == OVERVIEW {
         finding.since_last = plumb_query::last_comparable(store, record, &finding)?;
     }

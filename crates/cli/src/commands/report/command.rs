@@ -1,4 +1,4 @@
-//! `plumb report`: its arguments and its two ways.
+//! `plumb report`: the arguments, and the choice between pages and one chart.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::error::{CommandError, Exit, Result};
 
 /// Write web pages of runs, or one chart
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb report -o report                                 all runs; then open report/index.html
   plumb report last label=new -o report                  these runs, and how they compare
   plumb report --by kernel -o report                     all runs, and their kernels side by side
@@ -19,20 +19,20 @@ use crate::error::{CommandError, Exit, Result};
   plumb report --chart memory.copy/boxes -o copy.svg     a picture, for a blog or a ticket
   plumb report A B --chart comparison/ratios -o ab.png   a comparison of two runs
   plumb report --chart memory.copy/bandwidth/history -o history.svg
-  plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    what a monitor read
+  plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    the values of a counter
   plumb report --chart memory.copy/boxes -o copy.csv     the numbers of a chart
 
 The folder opens from disk, without a server or a network; docs/report.md describes it. The ending of a \
-chart's file sets its format: .svg, .png, .csv or .json. docs/charts.md explains what each chart shows and \
-how to read it. An unknown name lists all charts.")]
+chart's file sets its format: .svg, .png, .csv or .json. `plumb list --charts` lists the charts of a run; \
+docs/charts.md explains what each shows and how to read it.")]
 pub struct ReportArgs {
     /// The runs [default: all; for a chart the last one]; several are compared
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// Compare the runs by a label, or by a fact about the machine or environment (`kernel`, `governor`, …)
+    /// Compare the runs by a label or a fact about the machine (`kernel`, `governor`, …)
     #[arg(long, value_name = "FIELD")]
     by: Option<String>,
-    /// Write only the chart of this name
+    /// Write only the chart of this name; `plumb list --charts` lists the names
     #[arg(long, value_name = "ID")]
     chart: Option<String>,
     /// Write to this folder, or the chart to this file [default: draw the chart in the terminal]
@@ -45,17 +45,26 @@ pub struct ReportArgs {
 
 impl Subcommand for ReportArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
-        let (store, ui, output) = (context.store, context.ui, self.output.as_deref());
+        let store = context.store;
+        let ui = context.ui;
+        let output = self.output.as_deref();
         match (self.chart.as_deref(), output) {
             (Some(chart), _) => {
                 let by = self.by.as_deref();
                 self::chart(&Wanted { chart, runs: &self.runs, by, store }, output, ui)
             }
+            (None, Some(_)) if ui.wants_json() => {
+                Err(CommandError::usage("--json writes one chart, and no chart is named")
+                    .hint("plumb report --chart NAME --json; `plumb list --charts` lists the names")
+                    .hint("plumb show --json prints the results of a run"))
+            }
             (None, Some(folder)) => {
                 let named = Named { runs: &self.runs, by: self.by.as_deref() };
                 pages(&named, folder, self.force, store, ui)
             }
-            (None, None) => Err(CommandError::usage("name a folder or a chart")),
+            (None, None) => Err(CommandError::usage("name a folder or a chart")
+                .hint("plumb report -o FOLDER writes the pages of all runs")
+                .hint("plumb report --chart NAME draws one chart; `plumb list --charts` lists the names")),
         }
     }
 }

@@ -4,4 +4,5 @@ mod charts;
 mod command;
 mod pages;
 
+pub use charts::all_of_run;
 pub use command::ReportArgs;

@@ -25,22 +25,22 @@ use crate::ui::Ui;
 
 /// Measure suites, workloads or plug-ins; the suite first-look by default
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb run                                        the suite first-look, in about two minutes
   plumb run cpu.sieve -p threads=1,all             one workload at two points
   plumb run cpu.sieve --precision 0.5% --min-invocations 5 --min-time 10m --max-time 1h
                                                    at least 5 times and 10 minutes, until 0.5 %, at most an hour
-  plumb run memory.latency -p size=16KiB..64MiB/2  two sizes a doubling
+  plumb run memory.latency -p size=16KiB..64MiB/2  two sizes per doubling
   plumb run storage.random --dir /srv --budget 5m  on the file system of /srv
   plumb run storage.sequential --with cpu.sieve    with a load in the background
   plumb run my-suite.toml --label kernel=6.12      your own suite, labelled
   plumb run bonnie -- -u 0 -s 7200 -n 256 -b -d /srv
-                                                   passes of bonnie++, by its own arguments
-  plumb run network.tcp --expect network.tcp=9Gbit/s   with the result that you expect
+                                                   passes of bonnie++, with the arguments of bonnie++
+  plumb run network.tcp --expect network.tcp=9Gbit/s   compared with the result that you expect
   plumb run network.tcp network.rr --to ssh:web1   between this machine and another
   plumb run storage.sequential --ceilings          and the same calls on a file in memory
-  plumb run cpu.sieve --for 4h                     a soak: four hours, whatever the precision
-  plumb run storage.random --stream 10m            one process without pause, a sample a second
+  plumb run cpu.sieve --for 4h                     a soak of four hours
+  plumb run storage.random --stream 10m            one process without pause, one sample per second
   plumb run --live                                 with a page that shows the progress
   plumb run --every 6h                             print files for a systemd timer, and a cron line
   plumb run --resume                               complete the run that was interrupted last")]
@@ -48,27 +48,27 @@ pub struct RunArgs {
     /// Suites (by name or as a TOML file), workloads (`memory.copy`, `memory.copy:method=nt`) or plug-ins
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Set a parameter; comma-separated values and ranges give one point each: `1..64` doubles,
-    /// `4KiB..1MiB/4` takes four steps a doubling, `1..9+2` adds
+    /// Set a parameter; `1,2,8` or the range `1..64` give one point each
+    ///
+    /// `1..64` doubles, `4KiB..1MiB/4` takes four steps per doubling, `1..9+2` adds 2.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
     params: Vec<String>,
-    /// Arguments of the classic tool after which the suite is called
+    /// Arguments of the classic tool that the suite is named after
     #[arg(last = true, value_name = "ARGUMENT", conflicts_with_all = ["resume", "every", "soak", "stream"])]
     arguments: Vec<String>,
     #[command(flatten)]
     target: TargetArgs,
     /// State the result that you expect: a series, point or workload, and a figure with its unit
-    #[arg(long, value_name = "SERIES=FIGURE")]
+    #[arg(long, value_name = "SERIES=FIGURE", hide_short_help = true)]
     expect: Vec<String>,
     /// Also measure an upper bound: the same I/O on a file in memory, copies by every method
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long, conflicts_with = "resume", hide_short_help = true)]
     ceilings: bool,
     /// Run this load, monitor or preparation in the background
     #[arg(long, value_name = "WORKLOAD")]
     with: Vec<String>,
-    /// Print files for systemd and a line for cron that would run this command at fixed times; installs and
-    /// measures nothing
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["resume", "dry_run"])]
+    /// Print a systemd timer and a cron line that run this command at fixed times; change and measure nothing
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["resume", "dry_run"], hide_short_help = true)]
     every: Option<String>,
     #[command(flatten)]
     live: LiveArgs,
@@ -78,19 +78,21 @@ pub struct RunArgs {
     /// Print what would be measured, and stop
     #[arg(long)]
     dry_run: bool,
-    /// Soak: measure round after round for this long, whatever the precision; interim results are valid at
-    /// any time
+    /// Soak: measure round after round for this long
+    ///
+    /// No precision ends it early. Interim results are valid at any time.
     #[arg(long = "for", value_name = "TIME", help_heading = "When to stop", conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume"])]
     soak: Option<String>,
-    /// Measure one process a point without pause for this long, a sample a second; shows credits that run out and
-    /// caches that fill, and says nothing of other processes
-    #[arg(long, value_name = "TIME", help_heading = "When to stop", conflicts_with_all =
+    /// Measure one process per point without pause for this long, one sample per second
+    ///
+    /// It shows burst credits that run out and caches that fill. One process does not show how processes differ.
+    #[arg(long, value_name = "TIME", help_heading = "When to stop", hide_short_help = true, conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume", "soak",
          "invocation_time"])]
     stream: Option<String>,
-    /// Sample this long in each invocation [default: as long as pays, a quarter of a second at most]
-    #[arg(long, value_name = "TIME", conflicts_with = "resume")]
+    /// Sample this long in each invocation [default: as long as useful, at most 250 ms]
+    #[arg(long, value_name = "TIME", conflicts_with = "resume", hide_short_help = true)]
     invocation_time: Option<String>,
     #[command(flatten)]
     goal: GoalArgs,

@@ -18,7 +18,7 @@ use crate::ui::Ui;
 
 /// Show the scorecard of a run
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb show                          the scorecard of the last run
   plumb show last~1 --in-words        describe the run before it in sentences
   plumb show --machine                this machine now: its parts and its settings
@@ -33,13 +33,13 @@ pub struct ShowArgs {
     /// Show the machine and its environment instead of results
     #[arg(long, conflicts_with_all = ["in_words", "all", "runs", "format"])]
     machine: bool,
-    /// Show what monitors counted per second instead of results; --all shows every counter
+    /// Show the rates of the monitors' counters instead of results; --all shows every counter
     #[arg(long, conflicts_with_all = ["in_words", "runs", "format", "machine"])]
     monitors: bool,
     /// Describe the run in sentences
     #[arg(long, conflicts_with = "format")]
     in_words: bool,
-    /// The output format
+    /// The output format; --json prints the JSON document
     #[arg(long, value_enum, default_value = "terminal")]
     format: OutputFormat,
     /// Show every metric, not only the first of each workload
@@ -60,6 +60,14 @@ impl Subcommand for ShowArgs {
 fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if args.machine {
         return machine(&args.run, store, ui);
+    }
+    if ui.wants_json() && (args.in_words || args.runs) {
+        let option = if args.runs { "--runs" } else { "--in-words" };
+        return Err(CommandError::usage(format!(
+            "{option} prints text, and --json asks for a document"
+        ))
+        .hint("plumb show --json prints the results of a run")
+        .hint("plumb export A B prints the documents of several runs"));
     }
     if let [_, _, ..] = args.run.as_slice() {
         return Err(CommandError::usage("plumb shows one run at a time")

@@ -5,16 +5,19 @@ use plumb_text::{Column, Line, Style, Table, clean, time};
 
 use crate::ui::Ui;
 
-/// A line a run, the newest first; with hosts where there are several.
+/// The titles of the columns. The last one is left out if all runs are of one host.
+const TITLES: [&str; 8] =
+    ["run", "started", "status", "suite", "points", "samples", "labels or command", "host"];
+
+/// A table with one line per run, the newest first.
 pub fn list(runs: &[RunSummary], ui: &Ui) -> String {
-    let several = runs.windows(2).any(|two| two[0].host != two[1].host);
-    let titles =
-        ["run", "started", "status", "suite", "points", "samples", "labels or command", "host"];
-    let shown = titles.len() - usize::from(!several);
-    let titles = titles.iter().take(shown);
-    let mut table = Table::new(titles.map(|title| Column::left(title)).collect());
+    let has_several_hosts = runs.windows(2).any(|two| two[0].host != two[1].host);
+    let shown = TITLES.len() - usize::from(!has_several_hosts);
+    let columns = TITLES.iter().take(shown).map(|title| Column::left(title)).collect();
+    let mut table = Table::new(columns);
     for run in runs.iter().rev() {
-        let labels: Vec<String> = run.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let labels: Vec<String> =
+            run.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let last = if labels.is_empty() { run.command.join(" ") } else { labels.join(" ") };
         let cells = [
             short(run.run),
@@ -26,8 +29,8 @@ pub fn list(runs: &[RunSummary], ui: &Ui) -> String {
             last,
             run.host.known().unwrap_or_default().to_owned(),
         ];
-        let cell = |text: &String| Line::new(Style::Plain, &clean(text));
-        table.row(cells.iter().take(shown).map(cell).collect());
+        let lines = cells.iter().take(shown).map(|text| Line::new(Style::Plain, &clean(text)));
+        table.row(lines.collect());
     }
     table.render(ui.width(), ui.terminal().colour)
 }

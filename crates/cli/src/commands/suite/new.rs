@@ -18,7 +18,7 @@ const UNNAMED: &str = "suite";
 
 /// Write a suite: a TOML file that names workloads, their parameters, and when each point is done
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   plumb suite new
   plumb suite new caches.toml --workload memory.latency -p size=16KiB..64MiB/2 --precision 2%
   plumb suite new my.toml --workload cpu.sieve --workload memory.copy:method=nt --budget 10m
@@ -30,17 +30,18 @@ pub struct NewArgs {
     /// The file, which ends in .toml; `-` prints the suite
     #[arg(value_name = "FILE")]
     file: Option<String>,
-    /// What runs of the suite are called [default: the file's name]
+    /// Name the suite [default: the file's name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Describe the suite in one line
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     summary: String,
-    /// Measure this workload or plug-in (`memory.copy`, `memory.copy:size=1MiB`); repeat it for several
+    /// Measure this workload (`memory.copy`, `memory.copy:size=1MiB`) or plug-in; repeat it for several
     #[arg(long = "workload", value_name = "ID[:NAME=VALUE,…]")]
     workloads: Vec<String>,
-    /// Set a parameter of all workloads; comma-separated values and ranges give one point each: `1..64` doubles,
-    /// `4KiB..1MiB/4` takes four steps a doubling, `1..9+2` adds
+    /// Set a parameter of all workloads; `1,2,8` or the range `1..64` give one point each
+    ///
+    /// `1..64` doubles, `4KiB..1MiB/4` takes four steps per doubling, `1..9+2` adds 2.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
     params: Vec<String>,
     #[command(flatten)]
@@ -52,7 +53,7 @@ pub struct NewArgs {
     #[arg(long, value_name = "WORKLOAD")]
     with: Vec<String>,
     /// Also read this monitor, or change its rate (0.1 to 100 Hz); `none` turns off the default monitors
-    #[arg(long = "monitor", value_name = "NAME[=HZ]")]
+    #[arg(long = "monitor", value_name = "NAME[=HZ]", hide_short_help = true)]
     monitors: Vec<String>,
     #[command(flatten)]
     prepare: PrepareArgs,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use plumb_model::Samples;
 use plumb_workload_scheduler::ALL;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_doubles, assert_ratio, helper_process, refusal, samples, unsupported,
+    TestPoint, alone, assert_doubles, assert_ratio, example, refusal, samples, unsupported,
 };
 
 fn point(id: &str, settings: &[(&str, &str)]) -> TestPoint<'static> {
@@ -43,34 +43,13 @@ fn twice_the_wake_ups_and_sleeps_take_twice_the_time() {
     );
 }
 
-/// Stands in for a worker; the test below starts and stops it.
-#[test]
-fn helper_that_is_stopped() {
-    if std::env::var_os("PLUMB_TEST_STOPPED").is_none() {
-        return;
-    }
-    let mut wakeups = point("scheduler.wakeup", &[("rate", "1000"), ("workers", "2")]).started();
-    println!("\nbegins");
-    let taken = samples(&mut wakeups, &[500]);
-    let show = |name| {
-        let all = counted(&taken, name).into_iter();
-        let all: Vec<String> = all.map(|(ns, count)| format!("{ns}:{count}")).collect();
-        println!("{name} {}", all.join(" "));
-    };
-    show("latency");
-    show("wakeup");
-}
-
 fn signal(child: &Child, signal: &str) {
     Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
 }
 
 /// How many values of each ten milliseconds up to 200 a distribution has, with the worker stopped for 100 ms.
 fn stopped() -> [[u64; 20]; 2] {
-    let folder = tempfile::tempdir().unwrap();
-    let helper =
-        helper_process(folder.path(), "helper", "PLUMB_TEST_STOPPED", "helper_that_is_stopped");
-    let child = Command::new(helper).stdout(Stdio::piped()).spawn().unwrap();
+    let child = Command::new(example("stopped_worker")).stdout(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(250));
     signal(&child, "-STOP");
     std::thread::sleep(Duration::from_millis(100));

@@ -5,7 +5,7 @@ mod point;
 mod taking;
 mod timing;
 
-pub use helper_process::helper_process;
+pub use helper_process::{example, helper_process};
 pub use point::{TestPoint, refusal, unsupported};
 pub use taking::{has_flag, samples, take, values};
 pub use timing::{alone, assert_doubles, assert_ratio, fastest_ns};

@@ -1,0 +1,348 @@
+//! Habits that make code hard to read for a stranger, looked for in every source file: closure parameters called `it`,
+//! several names assigned at once from a tuple of values, and docstrings of one or two words.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Crates that still have a parameter called `it` or a tuple assigned at once. Take out a crate when it is clean.
+const WITH_HABITS: &[&str] = &[
+    "base/classics",
+    "base/machine",
+    "base/model",
+    "base/stats",
+    "cli",
+    "judge/analysis",
+    "judge/query",
+    "measure/engine",
+    "measure/keeper",
+    "measure/media",
+    "measure/monitors",
+    "measure/peer",
+    "measure/plugins",
+    "measure/protocol",
+    "measure/suite",
+    "measure/workloads/block",
+    "measure/workloads/classic",
+    "measure/workloads/compression",
+    "measure/workloads/cpu",
+    "measure/workloads/datastore",
+    "measure/workloads/ends",
+    "measure/workloads/files",
+    "measure/workloads/kit",
+    "measure/workloads/language",
+    "measure/workloads/memory",
+    "measure/workloads/network",
+    "measure/workloads/path",
+    "measure/workloads/process",
+    "measure/workloads/registry",
+    "measure/workloads/scheduler",
+    "measure/workloads/ssh",
+    "measure/workloads/storage",
+    "measure/workloads/web",
+    "record/store",
+    "show/chart",
+    "show/crosscheck",
+    "show/doctor",
+    "show/export",
+    "show/live",
+    "show/menus",
+    "show/report",
+    "show/serve",
+    "show/site",
+    "show/text",
+    "xtask",
+];
+
+/// Crates that still have docstrings of one or two words. Take out a crate when it is clean.
+const WITH_SHORT_DOCSTRINGS: &[&str] = &[
+    "base/classics",
+    "base/machine",
+    "base/model",
+    "base/stats",
+    "cli",
+    "judge/analysis",
+    "measure/engine",
+    "measure/keeper",
+    "measure/media",
+    "measure/monitors",
+    "measure/peer",
+    "measure/plugins",
+    "measure/protocol",
+    "measure/suite",
+    "measure/workloads/block",
+    "measure/workloads/classic",
+    "measure/workloads/compression",
+    "measure/workloads/cpu",
+    "measure/workloads/crypto",
+    "measure/workloads/datastore",
+    "measure/workloads/ends",
+    "measure/workloads/files",
+    "measure/workloads/kit",
+    "measure/workloads/language",
+    "measure/workloads/memory",
+    "measure/workloads/network",
+    "measure/workloads/path",
+    "measure/workloads/process",
+    "measure/workloads/scheduler",
+    "measure/workloads/ssh",
+    "measure/workloads/storage",
+    "measure/workloads/web",
+    "record/store",
+    "show/chart",
+    "show/crosscheck",
+    "show/doctor",
+    "show/export",
+    "show/live",
+    "show/report",
+    "show/serve",
+    "show/site",
+    "show/text",
+    "xtask",
+];
+
+/// Words of a docstring that says something.
+const FEWEST_WORDS: usize = 3;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Every Rust file below a folder, without those that a build leaves.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") && !path.ends_with("node_modules") {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The crate of a file, named by its folder: `judge/analysis`, `cli`, `xtask`.
+fn crate_of(file: &Path) -> String {
+    let folder = file.ancestors().skip(1).find(|folder| folder.join("Cargo.toml").exists());
+    let folder = folder.unwrap().strip_prefix(root()).unwrap().display().to_string();
+    folder.strip_prefix("crates/").unwrap_or(&folder).to_owned()
+}
+
+/// The code with a blank for every character of a comment, a text or a character, so that places stay the same.
+fn without_texts(source: &str) -> Vec<char> {
+    let mut code: Vec<char> = source.chars().collect();
+    let mut at = 0;
+    while at < code.len() {
+        let end = end_of_text(&code, at);
+        for blank in at..end {
+            if code[blank] != '\n' {
+                code[blank] = ' ';
+            }
+        }
+        at = end.max(at + 1);
+    }
+    code
+}
+
+/// Where the comment, text or character that begins at a place ends; the place itself if none begins there.
+fn end_of_text(code: &[char], at: usize) -> usize {
+    let rest = &code[at..];
+    let follows_word = at > 0 && is_of_word(code[at - 1]);
+    match rest {
+        ['/', '/', ..] => at + rest.iter().position(|c| *c == '\n').unwrap_or(rest.len()),
+        ['"', ..] => end_of_string(code, at + 1),
+        ['r', '"' | '#', ..] if !follows_word => end_of_raw_string(code, at),
+        ['\'', '\\', _, ..] => at + 3 + rest[3..].iter().position(|c| *c == '\'').unwrap_or(0) + 1,
+        // A lifetime has no second quote.
+        ['\'', _, '\'', ..] => at + 3,
+        _ => at,
+    }
+}
+
+fn end_of_string(code: &[char], mut at: usize) -> usize {
+    while at < code.len() && code[at] != '"' {
+        at += if code[at] == '\\' { 2 } else { 1 };
+    }
+    (at + 1).min(code.len())
+}
+
+/// The end of `r"…"` or `r#"…"#`; the place itself if it is another word that begins with `r#`.
+fn end_of_raw_string(code: &[char], at: usize) -> usize {
+    let hashes = code[at + 1..].iter().take_while(|c| **c == '#').count();
+    let first = at + 1 + hashes;
+    if code.get(first) != Some(&'"') {
+        return at;
+    }
+    let end: Vec<char> = std::iter::once('"').chain(std::iter::repeat_n('#', hashes)).collect();
+    let length = code[first + 1..].windows(end.len()).position(|window| window == end);
+    length.map_or(code.len(), |length| first + 1 + length + end.len())
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The numbers of lines on which a closure has a parameter called `it`.
+fn parameters_called_it(code: &[char]) -> Vec<usize> {
+    let text: String = code.iter().collect();
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let parts: Vec<&str> = line.split('|').collect();
+        let between_bars = parts.get(1..parts.len().saturating_sub(1)).unwrap_or_default();
+        if between_bars.iter().any(|part| is_pattern(part) && has_word(part, "it")) {
+            found.push(index + 1);
+        }
+    }
+    found
+}
+
+/// Whether a text may be the parameters of a closure: names, types, references and tuples.
+fn is_pattern(text: &str) -> bool {
+    text.chars().all(|c| is_of_word(c) || " &(),:<>'[]".contains(c))
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c| !is_of_word(c)).any(|other| other == word)
+}
+
+/// The numbers of lines on which several names are assigned from a tuple that is written out.
+fn tuples_assigned_at_once(code: &[char]) -> Vec<usize> {
+    let start: Vec<char> = "let (".chars().collect();
+    let places = code.windows(start.len()).enumerate().filter(|(_, window)| **window == start);
+    let mut found = Vec::new();
+    for (place, _) in places {
+        let names = in_parentheses(code, place + start.len() - 1);
+        let is_names = code[names.clone()].iter().all(|c| is_of_word(*c) || " ,\n".contains(*c));
+        let equals = after_blanks(code, names.end + 1);
+        let value = after_blanks(code, equals + 1);
+        if !is_names || code.get(equals) != Some(&'=') || code.get(value) != Some(&'(') {
+            continue;
+        }
+        // `(a + b).split()` is one value.
+        let end = in_parentheses(code, value).end + 1;
+        if code.get(after_blanks(code, end)) == Some(&';') {
+            found.push(code[..place].iter().filter(|c| **c == '\n').count() + 1);
+        }
+    }
+    found
+}
+
+/// What is inside the parenthesis that opens at a place.
+fn in_parentheses(code: &[char], open: usize) -> Range<usize> {
+    let mut depth = 0_u32;
+    for (at, c) in code.iter().enumerate().skip(open) {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return open + 1..at;
+        }
+    }
+    open + 1..code.len() - 1
+}
+
+fn after_blanks(code: &[char], at: usize) -> usize {
+    let blanks = code.iter().skip(at).take_while(|c| c.is_whitespace()).count();
+    at + blanks
+}
+
+/// The numbers of lines with a docstring of one or two words, taken together with the lines that follow it.
+fn short_docstrings(source: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut words = 0;
+    let mut before = false;
+    for (index, line) in source.lines().chain([""]).enumerate() {
+        match line.trim_start().strip_prefix("///") {
+            Some(text) => {
+                words += text.split_whitespace().count();
+                before = true;
+            }
+            None => {
+                if before && words < FEWEST_WORDS {
+                    found.push(index);
+                }
+                words = 0;
+                before = false;
+            }
+        }
+    }
+    found
+}
+
+/// Fails with every place in a crate that is not listed, and with every listed crate that has no such place.
+fn check(listed: &[&str], what: &str, places: impl Fn(&str) -> Vec<usize>) {
+    let root = root();
+    let mut wrong = Vec::new();
+    let mut unclean = BTreeSet::new();
+    let folders = ["crates", "xtask", "benches"].map(|folder| root.join(folder));
+    for file in folders.iter().flat_map(|folder| sources(folder)) {
+        let source = fs::read_to_string(&file).unwrap();
+        let lines = places(&source);
+        if lines.is_empty() {
+            continue;
+        }
+        let name = crate_of(&file);
+        if !listed.contains(&name.as_str()) {
+            let path = file.strip_prefix(&root).unwrap().display();
+            wrong.extend(lines.iter().map(|line| format!("{path}:{line}: {what}")));
+        }
+        unclean.insert(name);
+    }
+    let clean = listed.iter().filter(|name| !unclean.contains(**name));
+    wrong.extend(clean.map(|name| format!("{name} is clean: take it out of the list")));
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_parameter_is_called_it_and_no_tuple_is_assigned_at_once() {
+    check(
+        WITH_HABITS,
+        "name the parameter after the thing, and give each name its own `let`",
+        |source| {
+            let code = without_texts(source);
+            let mut lines = parameters_called_it(&code);
+            lines.extend(tuples_assigned_at_once(&code));
+            lines
+        },
+    );
+}
+
+#[test]
+fn every_docstring_has_more_than_two_words() {
+    check(WITH_SHORT_DOCSTRINGS, "say what it is: shape, unit, meaning", short_docstrings);
+}
+
+#[test]
+fn the_habits_are_found_and_nothing_else_is() {
+    let places = |source: &str| {
+        let code = without_texts(source);
+        (parameters_called_it(&code).len(), tuples_assigned_at_once(&code).len())
+    };
+    for source in ["all.map(|it| it)", "f(|&it| 1)", "f(|a, it: &&X| 1)", "f(|(_, it)| 1)"] {
+        assert_eq!(places(source), (1, 0), "{source}");
+    }
+    for source in ["let (a, b) = (1, 2);", "let (mut a, b) =\n    (f(x), (1, 2));"] {
+        assert_eq!(places(source), (0, 1), "{source}");
+    }
+    for source in [
+        "|item| it(item)",
+        "// |it| it",
+        "\"|it| \\\" let (a, b) = (1, 2);\"",
+        "r#\"|it| \"it\" |it|\"#",
+        "a | it.b | c",
+        "let (a, b) = pair;",
+        "let (a, b) = (c, d).swapped();",
+        "let (a, b) = if c { (1, 2) } else { (2, 1) };",
+        "for (a, b) in (1..2).zip(3..4) {}",
+    ] {
+        assert_eq!(places(source), (0, 0), "{source}");
+    }
+    let docstrings = "/// Two words.\nfn a() {}\n/// Three short words.\nfn b() {}\n/// Two\n/// lines here.\nfn c() {}";
+    assert_eq!(short_docstrings(docstrings), [1]);
+}
