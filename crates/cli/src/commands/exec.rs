@@ -60,6 +60,9 @@ pub struct ExecArgs {
     /// Accept commands that exit with a status other than 0
     #[arg(short, long)]
     ignore_failure: bool,
+    /// Show the whole scorecard: every column and metric row, every flag with its evidence
+    #[arg(long)]
+    full: bool,
     #[command(flatten)]
     untimed: UntimedArgs,
     #[command(flatten)]
@@ -141,7 +144,13 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let (lock, host) = (!args.goal.execution.no_lock, args.goal.execution.host.clone());
     measure(
         setup,
-        Job { lock, host, live: args.live.live, ..Job::new(plan, Place::Scratch, store) },
+        Job {
+            lock,
+            host,
+            live: args.live.live,
+            full: args.full,
+            ..Job::new(plan, Place::Scratch, store)
+        },
         ui,
     )
 }

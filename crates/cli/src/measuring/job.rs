@@ -31,14 +31,26 @@ pub struct Job<'j> {
     pub watched: Option<usize>,
     /// Whether a page shows it while it goes on.
     pub live: bool,
+    /// Whether the whole scorecard is shown, and not only what fits one screen.
+    pub full: bool,
 }
 
 impl<'j> Job<'j> {
     /// A new run of what the user named.
     pub fn new(plan: Plan, place: Place<'j>, store: Option<&'j Path>) -> Self {
-        let (before, host, watched) = (None, None, None);
-        let (copy, fail_on) = (false, FailPolicy::default());
-        let (lock, explicit, live) = (true, true, false);
-        Self { plan, before, place, host, store, lock, explicit, copy, fail_on, watched, live }
+        Self {
+            plan,
+            before: None,
+            place,
+            host: None,
+            store,
+            lock: true,
+            explicit: true,
+            copy: false,
+            fail_on: FailPolicy::default(),
+            watched: None,
+            live: false,
+            full: true,
+        }
     }
 }

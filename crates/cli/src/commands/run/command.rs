@@ -74,6 +74,9 @@ pub struct RunArgs {
     /// Complete an interrupted run [default: the last one]
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "last")]
     resume: Option<String>,
+    /// Show the whole scorecard: every column and metric row, every flag with its evidence
+    #[arg(long)]
+    full: bool,
     /// Print what would be measured, and stop
     #[arg(long)]
     dry_run: bool,
@@ -137,7 +140,8 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let lock = !args.goal.execution.no_lock;
     let live = args.live.live;
     let host = args.goal.execution.host.clone();
-    measure(setup, Job { lock, host, explicit, live, ..Job::new(plan, place, store) }, ui)
+    let full = args.full;
+    measure(setup, Job { lock, host, explicit, live, full, ..Job::new(plan, place, store) }, ui)
 }
 
 fn resume(setup: Setup, args: &RunArgs, name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
@@ -153,7 +157,15 @@ fn resume(setup: Setup, args: &RunArgs, name: &str, store: Option<&Path>, ui: &U
     let before = Some(record);
     let live = args.live.live;
     let host = args.goal.execution.host.clone();
-    let job =
-        Job { before, lock, host, explicit: false, copy, live, ..Job::new(plan, place, store) };
+    let job = Job {
+        before,
+        lock,
+        host,
+        explicit: false,
+        copy,
+        live,
+        full: args.full,
+        ..Job::new(plan, place, store)
+    };
     measure(setup, job, ui)
 }
