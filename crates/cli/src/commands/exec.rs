@@ -64,6 +64,9 @@ pub struct ExecArgs {
     /// Accept commands that exit with a status other than 0
     #[arg(short, long)]
     ignore_failure: bool,
+    /// Show the whole scorecard: every column and metric row, every flag with its evidence
+    #[arg(long)]
+    full: bool,
     #[command(flatten)]
     untimed: UntimedArgs,
     #[command(flatten)]
@@ -150,6 +153,7 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         lock: !args.goal.execution.no_lock,
         host: args.goal.execution.host.clone(),
         live: args.live.live,
+        full: args.full,
         ..Job::new(plan, folders, store)
     };
     measure(setup, job, ui)

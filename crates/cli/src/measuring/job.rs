@@ -30,6 +30,8 @@ pub struct Job<'j> {
     pub watched: Option<usize>,
     /// Whether a page shows it while it goes on.
     pub live: bool,
+    /// Whether the whole scorecard is shown, and not only what fits one screen.
+    pub full: bool,
 }
 
 impl<'j> Job<'j> {
@@ -46,6 +48,7 @@ impl<'j> Job<'j> {
             fail_on: FailPolicy::default(),
             watched: None,
             live: false,
+            full: true,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use plumb_engine::Ended;
 use plumb_model::{Goal, MissingKind, RunRecord};
-use plumb_report::{View, json, scorecard};
+use plumb_report::{View, brief_scorecard, json, scorecard};
 
 use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::{Measured, execute};
@@ -17,13 +17,20 @@ use crate::ui::Ui;
 pub fn measure(setup: Setup, job: Job<'_>, ui: &Ui) -> Result<Exit> {
     let explicit = job.explicit;
     let fail_on = job.fail_on;
+    let full = job.full;
     let mut measured = execute(setup, job, ui)?;
     let Measured { store, record, finding, .. } = &mut measured;
     finding.since_last = plumb_query::since_last(store, record, finding)?;
-    report(&measured, explicit, fail_on, ui)
+    report(&measured, explicit, fail_on, full, ui)
 }
 
-fn report(measured: &Measured, explicit: bool, fail_on: FailPolicy, ui: &Ui) -> Result<Exit> {
+fn report(
+    measured: &Measured,
+    explicit: bool,
+    fail_on: FailPolicy,
+    full: bool,
+    ui: &Ui,
+) -> Result<Exit> {
     let Measured { store, record, finding, ended } = measured;
     let view = View::new(finding);
     if ui.wants_json() && matches!(record.plan.goal, Goal::Verdict(_)) {
@@ -32,7 +39,8 @@ fn report(measured: &Measured, explicit: bool, fail_on: FailPolicy, ui: &Ui) -> 
     } else if ui.wants_json() {
         ui.out(&json(&view).map_err(|error| CommandError::bug(error.to_string()))?);
     } else {
-        ui.out(&scorecard(&view, &ui.terminal(), &closing(record, finding, store)));
+        let show = if full { scorecard } else { brief_scorecard };
+        ui.out(&show(&view, &ui.terminal(), &closing(record, finding, store)));
     }
     let verdicts = fail_on.exits(&finding.against_first);
     Ok(verdicts.into_iter().chain([exit(record, explicit, ended)]).min().unwrap_or(Exit::Fine))

@@ -72,7 +72,8 @@ fn everything_that_is_listed_is_explained() {
 #[test]
 fn a_run_is_shown_in_every_form() {
     let place = measured();
-    place.run("show").unwrap().exits(0).shows(&["complete", "sleep 0.01", "plumb export"]);
+    place.run("show").unwrap().exits(0).shows(&["complete", "sleep 0.01", "--full"]);
+    place.run("show --full").unwrap().exits(0).shows(&["complete", "sleep 0.01", "plumb export"]);
     place.run("show --in-words").unwrap().exits(0).shows(&["sleep 0.01"]);
     place.run("show --format markdown").unwrap().exits(0).shows(&["| --"]);
     let one = place.run("show --json").unwrap().exits(0);

@@ -19,35 +19,35 @@ fn a_first_look_as_markdown() {
     - goal: ±3 % within 2 min; reached by 17 of 24 measured points, 5 at ±3.8 % to ±33 %, 2 without an interval
     - run 019aa821-51c0-7c3e-9d1f-4b6a22e08f57
 
-    | point | metric | median | 95 % interval | unit | n | CPU | flags |
-    | :-- | :-- | --: | :-- | :-- | --: | --: | :-- |
-    | `cpu.sieve` | rate | 412 | [400, 425] | ops/s | 13×20 | 99 % |  |
-    | `cpu.sieve:threads=2` | rate | 800 | [773, 827] | ops/s | 13×20 | 199 % |  |
-    | `memory.copy`<br>86 % \[85, 87\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 11.4 | [10.6, 12.1] | GB/s | 13×20 | 99 % |  |
-    | `memory.copy:method=loop`<br>74 % \[73, 74\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 9.7 | [9.4, 10.0] | GB/s | 13×20 | 99 % |  |
-    | `memory.copy:method=block`<br>77 % \[76, 78\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 10.1 | [9.1, 11.2] | GB/s | 13×20 | 99 % |  |
-    | `memory.copy:method=nt` | bandwidth | 13.2 | [12.1, 14.3] | GB/s | 13×20 | 99 % |  |
-    | `memory.latency:size=16KiB` | latency | 1.42 | [1.39, 1.46] | ns | 13×20 | 99 % |  |
-    | `memory.latency` | latency | 88 | [66, 110] | ns | 13×20 | 99 % | capped |
-    | `scheduler.messaging:groups=10` | time | 1.83 | [1.68, 2.00] | s | 10×3 | 198 % |  |
-    | `scheduler.pipe` | time | 4.1 | [3.3, 4.9] | µs | 13×20 | 98 % |  |
-    | `scheduler.pipe:placement=across`<br>19.7 µs in 62 % \[32, 84\] of the processes, 27.2 µs in the others | time | 19.7 or 27.2 | [18.9, 20.3] or none: too few processes: 5, needs 8 | µs | 13×20 | 107 % | noisy, bimodal |
-    | `process.fork` | time | 132 | [126, 137] | µs | 13×20 | 99 % |  |
-    | `process.command` | wall | 609 | [600, 615] | µs | 220×1 | 95 % |  |
-    | `storage.sequential:operation=write` | bandwidth | 85 | [70, 100] | MB/s | 10×8 | 13 % | noisy |
-    | `storage.random` | rate | 21 | [15, 28] | k ops/s | 10×10 | 35 % | cached, noisy |
-    | `storage.random` | latency\_p99 | 160 | [160, 210] | µs | 10×10 | 35 % | cached |
-    | `network.tcp` | throughput | 2.860 | [2.829, 2.878] | GB/s | 1×240 | 127 % | single-process |
-    | `crypto.aead` | throughput | 4.31 | [4.18, 4.44] | GB/s | 13×20 | 99 % |  |
-    | `crypto.aead:cipher=aes-128-gcm` | throughput | 5.12 | [4.95, 5.29] | GB/s | 13×20 | 99 % |  |
-    | `crypto.aead:cipher=chacha20-poly1305` | throughput | 1.87 | [1.82, 1.92] | GB/s | 13×20 | 99 % |  |
-    | `ssh.cipher` | throughput | 610 | none: too few processes: 4, needs 8 | MB/s | 4×3 | 180 % |  |
-    | `ssh.cipher:cipher=chacha20-poly1305@openssh.com` | throughput | 331 | none: too few processes: 4, needs 8 | MB/s | 4×3 | 180 % |  |
-    | `language.sieve` | wall | 4.92 | [4.85, 4.99] | ms | 31×1 | 99 % |  |
-    | `language.sieve:language=javascript` | wall | 61.5 | [61.2, 61.7] | ms | 31×1 | 99 % |  |
-    | `language.sieve:language=python` | wall | 213 | [195, 230] | ms | 31×1 | 99 % |  |
+    | point | metric | median | 95 % interval | unit | ± | n | CPU | flags |
+    | :-- | :-- | --: | :-- | :-- | --: | --: | --: | :-- |
+    | `cpu.sieve` | rate | 412 | [400, 425] | ops/s | 3.1 % | 13×20 | 99 % |  |
+    | `cpu.sieve:threads=2` | rate | 800 | [773, 827] | ops/s | 3.3 % | 13×20 | 199 % |  |
+    | `memory.copy`<br>86 % \[85, 87\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 11.4 | [10.6, 12.1] | GB/s | 6.7 % | 13×20 | 99 % |  |
+    | `memory.copy:method=loop`<br>74 % \[73, 74\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 9.7 | [9.4, 10.0] | GB/s | 2.9 % | 13×20 | 99 % |  |
+    | `memory.copy:method=block`<br>77 % \[76, 78\] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt | bandwidth | 10.1 | [9.1, 11.2] | GB/s | 11 % | 13×20 | 99 % |  |
+    | `memory.copy:method=nt` | bandwidth | 13.2 | [12.1, 14.3] | GB/s | 8.6 % | 13×20 | 99 % |  |
+    | `memory.latency:size=16KiB` | latency | 1.42 | [1.39, 1.46] | ns | 2.5 % | 13×20 | 99 % |  |
+    | `memory.latency` | latency | 88 | [66, 110] | ns | 25 % | 13×20 | 99 % | capped |
+    | `scheduler.messaging:groups=10` | time | 1.83 | [1.68, 2.00] | s | 9.4 % | 10×3 | 198 % |  |
+    | `scheduler.pipe` | time | 4.1 | [3.3, 4.9] | µs | 20 % | 13×20 | 98 % |  |
+    | `scheduler.pipe:placement=across`<br>19.7 µs in 62 % \[32, 84\] of the processes, 27.2 µs in the others | time | 19.7 or 27.2 | [18.9, 20.3] or none: too few processes: 5, needs 8 | µs | 4.2 % or none | 13×20 | 107 % | noisy, bimodal |
+    | `process.fork` | time | 132 | [126, 137] | µs | 4.0 % | 13×20 | 99 % |  |
+    | `process.command` | wall | 609 | [600, 615] | µs | 1.5 % | 220×1 | 95 % |  |
+    | `storage.sequential:operation=write` | bandwidth | 85 | [70, 100] | MB/s | 18 % | 10×8 | 13 % | noisy |
+    | `storage.random` | rate | 21 | [15, 28] | k ops/s | 33 % | 10×10 | 35 % | cached, noisy |
+    | `storage.random` | latency\_p99 | 160 | [160, 210] | µs | 31 % | 10×10 | 35 % | cached |
+    | `network.tcp` | throughput | 2.860 | [2.829, 2.878] | GB/s | 1.1 % | 1×240 | 127 % | single-process |
+    | `crypto.aead` | throughput | 4.31 | [4.18, 4.44] | GB/s | 3.1 % | 13×20 | 99 % |  |
+    | `crypto.aead:cipher=aes-128-gcm` | throughput | 5.12 | [4.95, 5.29] | GB/s | 3.4 % | 13×20 | 99 % |  |
+    | `crypto.aead:cipher=chacha20-poly1305` | throughput | 1.87 | [1.82, 1.92] | GB/s | 2.7 % | 13×20 | 99 % |  |
+    | `ssh.cipher` | throughput | 610 | none: too few processes: 4, needs 8 | MB/s |  | 4×3 | 180 % |  |
+    | `ssh.cipher:cipher=chacha20-poly1305@openssh.com` | throughput | 331 | none: too few processes: 4, needs 8 | MB/s |  | 4×3 | 180 % |  |
+    | `language.sieve` | wall | 4.92 | [4.85, 4.99] | ms | 1.4 % | 31×1 | 99 % |  |
+    | `language.sieve:language=javascript` | wall | 61.5 | [61.2, 61.7] | ms | 0.5 % | 31×1 | 99 % |  |
+    | `language.sieve:language=python` | wall | 213 | [195, 230] | ms | 8.3 % | 31×1 | 99 % |  |
 
-    n: invocations × samples per invocation; CPU: user and system time over wall time.
+    ±: half-width of the interval; n: invocations × samples per invocation; CPU: user and system time over wall time.
 
     **Curves**
 
@@ -84,13 +84,13 @@ fn commands_as_markdown() {
     - goal: at least 20 invocations and 3 s, at most 1 min per point; 3 points measured
     - run 019aa821-51c0-7c3e-9d1f-4b6a22e08f57
 
-    | point | metric | median | 95 % interval | unit | n | CPU | flags |
-    | :-- | :-- | --: | :-- | :-- | --: | --: | :-- |
-    | `gzip -1 corpus` | wall | 415 | [403, 427] | ms | 20×1 | 98 % |  |
-    | `zstd -1 corpus` | wall | 102 | [99, 106] | ms | 20×1 | 98 % |  |
-    | `pigz -1 corpus` | wall | 413 | [396, 430] | ms | 20×1 | 98 % |  |
+    | point | metric | median | 95 % interval | unit | ± | n | CPU | flags |
+    | :-- | :-- | --: | :-- | :-- | --: | --: | --: | :-- |
+    | `gzip -1 corpus` | wall | 415 | [403, 427] | ms | 3.0 % | 20×1 | 98 % |  |
+    | `zstd -1 corpus` | wall | 102 | [99, 106] | ms | 3.6 % | 20×1 | 98 % |  |
+    | `pigz -1 corpus` | wall | 413 | [396, 430] | ms | 4.1 % | 20×1 | 98 % |  |
 
-    n: invocations × samples per invocation; CPU: user and system time over wall time.
+    ±: half-width of the interval; n: invocations × samples per invocation; CPU: user and system time over wall time.
 
     **Compared with `gzip -1 corpus`**
 

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use plumb_analysis::{RunFinding, summarise, testing};
 use plumb_model::RunStatus;
-use plumb_report::{NextSteps, View, scorecard};
+use plumb_report::{NextSteps, View, brief_scorecard, scorecard};
 use plumb_text::{Colour, Terminal};
 
 fn closing() -> NextSteps {
@@ -393,4 +393,82 @@ fn what_a_long_command_does_stands_below_it() {
     let shown = scorecard(&View::new(&finding), &Terminal::plain(80), &closing);
     let end = format!("{long}\n    about what ±3 % everywhere takes\nplumb show last  the same\n");
     assert!(shown.ends_with(&end), "{shown}");
+}
+
+fn brief(finding: &RunFinding, width: usize) -> String {
+    brief_scorecard(&View::new(finding), &Terminal::plain(width), &closing())
+}
+
+#[test]
+fn a_first_look_fits_one_screen() {
+    let finding = summarise(&testing::first_look());
+    for width in [100, 120, 200] {
+        let card = brief(&finding, width);
+        let lines = card.lines().count();
+        assert!(lines <= 45, "{lines} lines at {width} columns:\n{card}");
+        assert!(card.lines().all(|line| plumb_text::width(line) <= width), "{width}:\n{card}");
+    }
+}
+
+#[test]
+fn a_short_scorecard_names_every_kind_of_flag() {
+    let finding = summarise(&testing::first_look());
+    let view = View::new(&finding);
+    let card = brief(&finding, 100);
+    let (_, reasons) = card.split_once("Reasons to distrust").unwrap();
+    for note in &view.flags {
+        assert!(reasons.contains(note.flag.word()), "{}:\n{card}", note.flag.word());
+    }
+}
+
+#[test]
+fn the_answer_comes_first_and_next_steps_are_two() {
+    let finding = summarise(&testing::first_look());
+    assert_snapshot!(brief(&finding, 100), @"
+    plumb first-look                                                         complete · run 019aa82151c0
+    Intel(R) Xeon(R) Processor @ 2.30GHz · 2 CPUs · 24 GiB · virtual machine (QEMU)
+    2026-11-21 20:05 UTC · took 2 min 19 s · board=rev-c · plumb 0.1.0
+    No earlier comparable run: plumb cannot say whether this is slow.
+    Goal: ±3 % within 2 min; reached by 17 of 24 points, 5 at ±3.8 % to ±33 %, 2 without an interval.
+    Read with care: a flag changes what 4 of 24 figures mean (cached, capped, single-process, bimodal).
+
+                                            median 95 % interval  unit         ±  flags
+    cpu        sieve 1 thread                  412 [400, 425]     ops/s    3.1 %
+               sieve 2 threads                 800 [773, 827]     ops/s    3.3 %
+    memory     copy libc                      11.4 [10.6, 12.1]   GB/s     6.7 %
+               copy loop                       9.7 [9.4, 10.0]    GB/s     2.9 %
+               copy block                     10.1 [9.1, 11.2]    GB/s      11 %
+               copy nt                        13.2 [12.1, 14.3]   GB/s     8.6 %
+               latency 16KiB                  1.42 [1.39, 1.46]   ns       2.5 %
+               latency 64MiB                    88 [66, 110]      ns        25 %  capped
+    scheduler  messaging groups=10            1.83 [1.68, 2.00]   s        9.4 %
+               pipe same                       4.1 [3.3, 4.9]     µs        20 %
+               pipe across            19.7 or 27.2 two levels     µs              bimodal, noisy
+    process    fork                            132 [126, 137]     µs       4.0 %
+               command                         609 [600, 615]     µs       1.5 %
+    storage    sequential write                 85 [70, 100]      MB/s      18 %  all: noisy
+               random                           21 [15, 28]       k ops/s   33 %  cached
+    network    tcp                           2.860 [2.829, 2.878] GB/s     1.1 %  single-process
+    crypto     aead aes-256-gcm               4.31 [4.18, 4.44]   GB/s     3.1 %
+               aead aes-128-gcm               5.12 [4.95, 5.29]   GB/s     3.4 %
+               aead chacha20-poly13…          1.87 [1.82, 1.92]   GB/s     2.7 %
+    ssh        cipher aes256-gcm@op…           610 none           MB/s            too few processes: 4,…
+               cipher chacha20-poly…           331 none           MB/s            too few processes: 4,…
+    language   sieve c                        4.92 [4.85, 4.99]   ms       1.4 %
+               sieve javascript               61.5 [61.2, 61.7]   ms       0.5 %
+               sieve python                    213 [195, 230]     ms       8.3 %
+      cpu.sieve by threads  threads=2: 1.939× threads=1, efficiency 97.0 % [96.3, 97.6]
+    Failed: datastore.batch: the database answered: disk I/O error (3 of 3 invocations); last output: d…
+    Not supported here: network.icmp: raw sockets need CAP_NET_RAW and ping sockets are closed to this …
+
+    Reasons to distrust
+      cached          storage.random: fewer bytes reached the device than the workload moved: this meas…
+      capped          memory.latency: a size is smaller than recommended: caches may affect the result
+      single-process  network.tcp: another process may give a different result, however narrow the inte…
+      bimodal         scheduler.pipe:placement=across: there are two levels: a median between them desc…
+      noisy           scheduler.pipe:placement=across and 2 more: the samples vary too much for the req…
+
+    plumb show last --json          the same as a document
+    plumb show 019aa82151c0 --full  every column, every flag with its evidence
+    ");
 }

@@ -3,7 +3,7 @@
 use plumb_chart::Chart;
 use plumb_report::run::View;
 
-use crate::figure::places;
+use crate::figure::{places, with_picture};
 use crate::html::{Html, Tag, link, tag, wrap};
 use crate::names::{self, HISTORY, INDEX, METHOD};
 use crate::script;
@@ -134,6 +134,12 @@ impl Page {
     /// With a place for every chart.
     pub(crate) fn draw(&mut self, charts: Vec<Chart>) {
         self.add(tag("div").class("charts").add_all(places(&charts)));
+        self.charts.extend(charts);
+    }
+
+    /// The same, with pictures that are seen before a script runs, and without any.
+    pub(crate) fn draw_now(&mut self, charts: Vec<Chart>) {
+        self.add(tag("div").class("charts").add_all(charts.iter().map(with_picture)));
         self.charts.extend(charts);
     }
 

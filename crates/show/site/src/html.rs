@@ -7,7 +7,7 @@
 use plumb_text::clean;
 
 /// Elements that have no content and no end.
-const VOID: [&str; 5] = ["meta", "link", "br", "hr", "input"];
+const VOID: [&str; 6] = ["meta", "link", "br", "hr", "input", "img"];
 
 /// A piece of markup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -89,10 +89,10 @@ pub fn index_page(newest: Option<&View>, lines: &[RunLine], links: &Links) -> Pa
             let title = format!("{}, {when}", view.header.title);
             page.add(wrap("h1", title));
             page.add(answer(view, links));
-            page.draw(
+            page.draw_now(
                 charts::of_run(view)
                     .into_iter()
-                    .filter(|of_run| of_run.id == charts::OVERVIEW)
+                    .filter(|chart| chart.id == charts::OVERVIEW)
                     .collect(),
             );
             let run =

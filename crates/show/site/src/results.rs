@@ -77,7 +77,8 @@ fn cells(view: &View, row: &Row, expected: bool) -> Vec<Tag> {
 /// Two cells: the estimate and its interval, or both levels and theirs.
 pub(crate) fn result(row: &Row) -> [Tag; 2] {
     let Some(levels) = &row.levels else {
-        return estimated(&row.finding.estimate, &row.finding.unit);
+        // The interval that ± and every other output show.
+        return estimated(&row.finding.shown(), &row.finding.unit);
     };
     let values = wrap("td", levels.both(Figure::quantity)).class("num");
     let value = row.finding.estimate.value.to_string();

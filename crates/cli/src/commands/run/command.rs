@@ -75,6 +75,9 @@ pub struct RunArgs {
     /// Complete an interrupted run [default: the last one]
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "last")]
     resume: Option<String>,
+    /// Show the whole scorecard: every column and metric row, every flag with its evidence
+    #[arg(long)]
+    full: bool,
     /// Print what would be measured, and stop
     #[arg(long)]
     dry_run: bool,
@@ -140,6 +143,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         host: args.goal.execution.host.clone(),
         explicit,
         live: args.live.live,
+        full: args.full,
         ..Job::new(plan, folders, store)
     };
     measure(setup, job, ui)
@@ -171,6 +175,7 @@ fn resume(
         host: args.goal.execution.host.clone(),
         explicit: false,
         live: args.live.live,
+        full: args.full,
         ..Job::new(plan, folders, store)
     };
     measure(setup, job, ui)

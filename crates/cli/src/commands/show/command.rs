@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_report::{View, in_words, json, markdown, scorecard};
+use plumb_report::{View, brief_scorecard, in_words, json, markdown, scorecard};
 use plumb_text::Terminal;
 
 use crate::commands::show::list::list;
@@ -19,7 +19,8 @@ use crate::ui::Ui;
 /// Show the scorecard of a run
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  plumb show                          the scorecard of the last run
+  plumb show                          the scorecard of the last run, on one screen
+  plumb show --full                   all of it
   plumb show last~1 --in-words        describe the run before it in sentences
   plumb show --machine                this machine now: its parts and its settings
   plumb show --machine last           the machine as the last run found it
@@ -42,7 +43,10 @@ pub struct ShowArgs {
     /// The output format; --json prints the JSON document
     #[arg(long, value_enum, default_value = "terminal")]
     format: OutputFormat,
-    /// Show every metric, not only the first of each workload
+    /// Show the whole scorecard: every column and metric row, every flag with its evidence
+    #[arg(long)]
+    full: bool,
+    /// Show every metric, not only the first of each workload; implies --full
     #[arg(long)]
     all: bool,
     /// List the runs
@@ -95,7 +99,8 @@ fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         OutputFormat::Json => json(&view).map_err(|error| CommandError::bug(error.to_string()))?,
         OutputFormat::Terminal => {
             let terminal = Terminal { every_metric: args.all, ..ui.terminal() };
-            scorecard(&view, &terminal, &closing(&record, &finding, &store))
+            let show = if args.full || args.all { scorecard } else { brief_scorecard };
+            show(&view, &terminal, &closing(&record, &finding, &store))
         }
     };
     ui.out(&text);

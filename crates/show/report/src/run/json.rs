@@ -122,9 +122,9 @@ pub struct ResultPart {
     pub statistic: String,
     /// The estimate, in `unit`.
     pub estimate: f64,
-    /// Lower end of the interval.
+    /// Lower end of the interval of the session: of the seconds that were measured.
     pub low: Option<f64>,
-    /// Upper end of the interval.
+    /// Upper end of the interval of the session.
     pub high: Option<f64>,
     /// Why there is no interval.
     pub no_interval: Option<String>,
@@ -145,6 +145,16 @@ pub struct ResultPart {
     pub discarded: usize,
     /// Why sampling stopped.
     pub stop: Option<String>,
+    /// Lower end of the interval that every other output shows: the machine's if the session says anything of that, else the
+    /// session's; null without one.
+    pub shown_low: Option<f64>,
+    /// Upper end of the interval that every other output shows.
+    pub shown_high: Option<f64>,
+    /// Relative half-width of that interval, which is shown as ±.
+    pub shown_half_width: Option<f64>,
+    /// What the shown interval is of: `machine` (over ten minutes) or `session` (the seconds that were measured).
+    #[cfg_attr(test, schemars(extend("enum" = ["machine", "session"])))]
+    pub shown_of: &'static str,
     /// Lower end of the interval of this machine over ten minutes; null where the session does not say.
     pub machine_low: Option<f64>,
     /// Upper end of it.
@@ -363,6 +373,7 @@ fn result(row: &Row) -> ResultPart {
     let Finding { point, estimate, .. } = row.finding;
     // Cloned once and taken apart: nearly every field goes into the document.
     let finding = row.finding.clone();
+    let shown = finding.shown();
     ResultPart {
         series: finding.series,
         name: point.name.clone(),
@@ -389,6 +400,10 @@ fn result(row: &Row) -> ResultPart {
         warmup: finding.warmup,
         discarded: finding.discarded,
         stop: finding.stop.map(|stop| stop.word().to_owned()),
+        shown_low: shown.low(),
+        shown_high: shown.high(),
+        shown_half_width: shown.relative_half_width(),
+        shown_of: if finding.machine.is_some() { "machine" } else { "session" },
         machine_low: finding.machine.map(|ends| ends.low),
         machine_high: finding.machine.map(|ends| ends.high),
         levels: finding.levels.as_ref().map(levels_part),

@@ -70,9 +70,11 @@ fn results(view: &View) -> String {
         return "\nNothing was measured.\n".to_owned();
     }
     let level = percent(CONFIDENCE);
-    let head = format!("| point | metric | median | {level} interval | unit | n | CPU | flags |");
-    let rule = "| :-- | :-- | --: | :-- | :-- | --: | --: | :-- |";
-    let note = "n: invocations × samples per invocation; CPU: user and system time over wall time.";
+    let head =
+        format!("| point | metric | median | {level} interval | unit | ± | n | CPU | flags |");
+    let rule = "| :-- | :-- | --: | :-- | :-- | --: | --: | --: | :-- |";
+    let note = "±: half-width of the interval; n: invocations × samples per invocation; CPU: user and system time over \
+                wall time.";
     format!("\n{head}\n{rule}\n{}\n{note}\n", rows.concat())
 }
 
@@ -98,6 +100,7 @@ fn result(row: &Row) -> String {
         shown(row, |figure| figure.estimate.clone()),
         shown(row, interval),
         escape(&shown(row, |figure| figure.unit.clone())),
+        half_width(row).unwrap_or_default(),
         row.counts.clone(),
         finding.cpu.map_or_else(String::new, |cpu| whole_percent(cpu.total())),
         flags.join(", "),
@@ -108,6 +111,21 @@ fn result(row: &Row) -> String {
 /// A part of a row's figure; of two levels both, if they differ.
 fn shown(row: &Row, of: fn(&Figure) -> String) -> String {
     row.levels.as_ref().map_or_else(|| of(&row.figure), |levels| levels.both(of))
+}
+
+/// The relative half-width of the interval that is shown; of two levels both.
+fn half_width(row: &Row) -> Option<String> {
+    match &row.finding.levels {
+        None => row.finding.shown().relative_half_width().map(percent),
+        Some(levels) => {
+            let halves = [&levels.lower, &levels.upper]
+                .map(|level| level.estimate.relative_half_width().map(percent));
+            halves
+                .iter()
+                .any(Option::is_some)
+                .then(|| halves.map(|half| half.unwrap_or_else(|| "none".to_owned())).join(" or "))
+        }
+    }
 }
 
 fn interval(figure: &Figure) -> String {

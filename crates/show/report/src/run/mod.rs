@@ -1,9 +1,12 @@
 //! A run: one view, and everything that shows it.
 
 mod again;
+mod answer;
+mod brief;
 mod burst;
 pub(crate) mod curves;
 pub(crate) mod header;
+mod importance;
 mod interference;
 pub(crate) mod json;
 mod json_comparison;
@@ -20,6 +23,7 @@ mod terminal;
 pub(crate) mod view;
 
 pub use again::again;
+pub use brief::brief_scorecard;
 pub use burst::burst_text;
 pub use curves::CurveText;
 pub use header::{Header, TargetLines, rules_text};

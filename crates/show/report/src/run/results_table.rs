@@ -183,7 +183,7 @@ fn median(figure: &Figure) -> Line {
     Line::new(Style::Estimate, &figure.estimate)
 }
 
-fn interval(figure: &Figure) -> Line {
+pub(super) fn interval(figure: &Figure) -> Line {
     match &figure.interval {
         Ok(_) => Line::new(Style::Interval, &figure.brackets()),
         Err(_) => Line::new(Style::Flag, "none"),
@@ -238,7 +238,7 @@ fn muted(value: Option<String>) -> Line {
 }
 
 /// The half-width that is shown; good where the session's is as narrow as was wanted.
-fn reached(finding: &Finding) -> Line {
+pub(super) fn reached(finding: &Finding) -> Line {
     if let Some(levels) = &finding.levels {
         return half_width(&levels.lower);
     }

@@ -13,7 +13,7 @@ use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{FlagNote, View, comparison_text, encryption_text, looks_text, spread_text};
 
 /// Narrower than this nothing is arranged.
-const NARROWEST: usize = 40;
+pub(super) const NARROWEST: usize = 40;
 /// The name of a curve that takes more than this part of the width has a line of its own.
 const WIDEST_NAME: usize = 3;
 
@@ -53,7 +53,8 @@ pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> Strin
     terminal.signs(chapters.join("\n"))
 }
 
-fn header(view: &View, terminal: &Terminal) -> String {
+/// The title of a run, and its status at the right edge.
+pub(super) fn title(view: &View, terminal: &Terminal) -> String {
     let header = &view.header;
     let title = Line::new(Style::Title, "plumb ").and(Style::Title, &header.title);
     let is_complete = view.finding.run.status == RunStatus::Complete;
@@ -62,12 +63,17 @@ fn header(view: &View, terminal: &Terminal) -> String {
         Line::new(style, header.status).and(Style::Muted, " · run ").and(Style::Plain, &header.run);
     // Title and status share a line if they fit.
     let room = terminal.width.saturating_sub(run.width() + 2);
-    let mut out = if title.width() <= room {
+    if title.width() <= room {
         let gap = terminal.width - title.width() - run.width();
         format!("{}{:gap$}{}\n", title.render(terminal.colour), "", run.render(terminal.colour))
     } else {
         terminal.lines(0, &title) + &terminal.lines(0, &run)
-    };
+    }
+}
+
+fn header(view: &View, terminal: &Terminal) -> String {
+    let header = &view.header;
+    let mut out = title(view, terminal);
     for line in header.places.iter().flat_map(|place| place.lines()) {
         out.push_str(&terminal.lines(0, &Line::new(Style::Plain, line)));
     }
@@ -83,11 +89,11 @@ fn header(view: &View, terminal: &Terminal) -> String {
     out + &terminal.lines(0, &Line::new(Style::Plain, &header.goal))
 }
 
-fn heading(title: &str, terminal: &Terminal) -> String {
+pub(super) fn heading(title: &str, terminal: &Terminal) -> String {
     terminal.lines(0, &Line::new(Style::Heading, title))
 }
 
-fn comparisons(view: &View, terminal: &Terminal) -> String {
+pub(super) fn comparisons(view: &View, terminal: &Terminal) -> String {
     let Some(first) = view.comparisons().first() else { return String::new() };
     let title = format!("Compared with {}, margin {}", first.first.name, percent(first.margin));
     let columns = vec![Column::left("").wrapping(), Column::left(""), Column::left("").wrapping()];
@@ -142,7 +148,7 @@ fn curves(view: &View, terminal: &Terminal) -> String {
     format!("\n{}{}", heading("Curves", terminal), terminal.table(&table))
 }
 
-fn flags(view: &View, terminal: &Terminal) -> String {
+pub(super) fn flags(view: &View, terminal: &Terminal) -> String {
     if view.flags.is_empty() {
         return String::new();
     }
@@ -231,14 +237,19 @@ fn end(closing: &NextSteps, terminal: &Terminal) -> String {
             &terminal.lines(0, &Line::new(Style::Muted, "stored: ").and(Style::Plain, stored)),
         );
     }
-    let column = closing
-        .next
+    out + &steps(&closing.next, terminal)
+}
+
+/// Commands, each with what it does next to it, or below it if the command is long.
+pub(super) fn steps(next: &[(String, String)], terminal: &Terminal) -> String {
+    let mut out = String::new();
+    let column = next
         .iter()
         .map(|(command, _)| plumb_text::width(command))
         .filter(|width| *width <= LONGEST_BESIDE)
         .max()
         .unwrap_or(0);
-    for (command, what) in &closing.next {
+    for (command, what) in next {
         let lead = Line::new(Style::Command, command);
         let what = Line::new(Style::Muted, what);
         out.push_str(&match column.checked_sub(plumb_text::width(command)) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-const VOID: [&str; 5] = ["meta", "link", "br", "hr", "input"];
+const VOID: [&str; 6] = ["meta", "link", "br", "hr", "input", "img"];
 const KNOWN: [&str; 5] = ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"];
 
 /// An element's beginning.

@@ -1,6 +1,7 @@
 //! Pages as files: what stands in them, and that nothing from elsewhere is ever markup.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail by panicking")]
 
+mod figures;
 mod html;
 
 use insta::assert_snapshot;

@@ -1,0 +1,120 @@
+//! What a reader asks first, in one to three sentences: is it slow, compared with what, and can I trust it?
+
+use plumb_analysis::{BaselineSource, Comparison};
+use plumb_model::{FlagKind, Goal, Verdict};
+use plumb_text::time::date;
+
+use crate::run::importance::{FlagWeight, by_importance};
+use crate::run::since_last::since_last_text;
+use crate::run::view::{Row, View, baseline_text};
+
+/// Flags that are named in a sentence.
+const MOST_NAMED: usize = 5;
+
+/// The answer, a sentence a line.
+pub(crate) fn answer(view: &View) -> Vec<String> {
+    if view.rows.is_empty() {
+        return vec!["Nothing was measured.".to_owned()];
+    }
+    let mut lines: Vec<String> = expected(view).into_iter().collect();
+    lines.extend(compared(view, lines.is_empty()));
+    lines.extend(precision(view));
+    lines.push(trust(view));
+    lines
+}
+
+/// The results that were given an expectation, with the one that is farthest below its own.
+fn expected(view: &View) -> Option<String> {
+    let mut rows: Vec<(&Row, f64)> = view
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, row.finding.of_baseline.as_ref()?)))
+        .filter(|(_, of)| of.source == BaselineSource::Expectation)
+        .map(|(row, of)| (row, of.share.value))
+        .collect();
+    rows.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    let (lowest, _) = rows.first()?;
+    let below = rows.iter().filter(|(_, share)| *share < 1.0).count();
+    let text = baseline_text(lowest.finding)?;
+    Some(match below {
+        0 => format!("All {} results with an expectation reach it.", rows.len()),
+        below => format!(
+            "{below} of {} results with an expectation are below it; the lowest is {} at {text}.",
+            rows.len(),
+            lowest.finding.point.name
+        ),
+    })
+}
+
+/// How the run compares with the last comparable one; `alone` if nothing else answers whether it is slow.
+fn compared(view: &View, alone: bool) -> Option<String> {
+    // The sides of one run are compared with each other, in a chapter of their own.
+    if matches!(view.finding.run.goal, Goal::Verdict(_)) || !view.comparisons().is_empty() {
+        return None;
+    }
+    let Some(since) = &view.finding.since_last else {
+        return alone.then(|| {
+            "No earlier comparable run: plumb cannot say whether this is slow.".to_owned()
+        });
+    };
+    let when = date(since.started_unix_ns);
+    match since_last_text(view.finding).first() {
+        Some(usual) => Some(format!("Compared with the last comparable run, {when}: {usual}.")),
+        None => {
+            let judged: Vec<&Comparison> = since.against.iter().flatten().collect();
+            let slower = judged.iter().filter(|found| found.verdict == Ok(Verdict::Slower)).count();
+            Some(format!(
+                "Compared with the last comparable run, {when}: {slower} of {} results are slower.",
+                judged.len()
+            ))
+        }
+    }
+}
+
+fn precision(view: &View) -> Option<String> {
+    let goal = view.header.goal.as_str();
+    // A soak and an import have no goal that can be reached, and say what they did instead.
+    match goal.strip_prefix("goal: ") {
+        Some(wanted) => Some(format!("Goal: {wanted}.").replace(" measured points", " points")),
+        None if goal.is_empty() => None,
+        None => Some(format!("{goal}.")),
+    }
+}
+
+fn trust(view: &View) -> String {
+    let primary: Vec<&Row> = view.rows.iter().filter(|row| row.finding.primary).collect();
+    let flagged: Vec<&FlagKind> =
+        primary.iter().flat_map(|row| &row.finding.flags).map(|flag| &flag.flag).collect();
+    if flagged.is_empty() {
+        return "plumb found no reason to distrust these figures.".to_owned();
+    }
+    let changes: Vec<&FlagKind> = by_importance(flagged.iter().copied())
+        .into_iter()
+        .filter(|flag| FlagWeight::of(flag).changes_reading())
+        .collect();
+    if changes.is_empty() {
+        let count = primary.iter().filter(|row| !row.finding.flags.is_empty()).count();
+        return format!(
+            "Every figure is of what its name says; {count} of {} are less certain than wanted ({}).",
+            primary.len(),
+            words(&by_importance(flagged))
+        );
+    }
+    let count = primary
+        .iter()
+        .filter(|row| {
+            row.finding.flags.iter().any(|flag| FlagWeight::of(&flag.flag).changes_reading())
+        })
+        .count();
+    format!(
+        "Read with care: a flag changes what {count} of {} figures mean ({}).",
+        primary.len(),
+        words(&changes)
+    )
+}
+
+fn words(flags: &[&FlagKind]) -> String {
+    let shown: Vec<&str> = flags.iter().take(MOST_NAMED).map(|flag| flag.word()).collect();
+    let more = if flags.len() > MOST_NAMED { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}

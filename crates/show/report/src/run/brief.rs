@@ -1,0 +1,381 @@
+//! The scorecard on one screen: the answer, a line per result, the main reasons to distrust, and what to type next.
+
+use plumb_analysis::{BaselineSource, CONFIDENCE};
+use plumb_model::{FlagKind, Goal, StopReason};
+use plumb_text::units::percent;
+use plumb_text::{Column, Line, Style, Table, Terminal, clean, clip, width};
+
+use crate::run::answer::answer;
+use crate::run::importance::{FlagWeight, by_importance};
+use crate::run::results_table::{interval, pauses_text, reached};
+use crate::run::terminal::{
+    NARROWEST, NextSteps, comparisons, flags as flags_chapter, heading, steps, title,
+};
+use crate::run::view::{Family, FlagNote, Row, View, baseline_text};
+
+/// Flags that a row has room for.
+const MOST_FLAGS: usize = 2;
+/// Lines of reasons to distrust.
+const MOST_REASONS: usize = 5;
+/// Lines of what curves say.
+const MOST_CURVE_LINES: usize = 6;
+/// Lines about points that gave no result.
+const MOST_MISSING: usize = 3;
+/// Columns that flags take before names are cut for them.
+const FLAGS_ROOM: usize = 22;
+/// From so many results on, everything else keeps to one line.
+const CROWDED: usize = 12;
+/// Columns that a point's name keeps, however long flags are.
+const SHORTEST_NAME: usize = 16;
+
+/// The scorecard of a run in at most 45 lines for a suite like `first-look`; [`super::scorecard`] shows all of it.
+#[must_use]
+pub fn brief_scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> String {
+    let terminal = Terminal { width: terminal.width.max(NARROWEST), ..*terminal };
+    let mut answers = [
+        results(view, &terminal) + &curves(view, &terminal) + &missing(view, &terminal),
+        comparisons(view, &terminal),
+    ];
+    // Who asked for a verdict reads it first.
+    if matches!(view.finding.run.goal, Goal::Verdict(_)) {
+        answers.reverse();
+    }
+    let [first, second] = answers;
+    let answer: String =
+        answer(view).iter().map(|line| terminal.lines(0, &Line::new(Style::Plain, line))).collect();
+    let chapters = [
+        header(view, &terminal) + &answer,
+        first,
+        second,
+        reasons(view, &terminal),
+        next(view, closing, &terminal),
+    ];
+    let chapters: Vec<String> =
+        chapters.into_iter().filter(|chapter| !chapter.is_empty()).collect();
+    terminal.signs(chapters.join("\n"))
+}
+
+/// The title, the machine, and when it was measured; loads and preparations, because they change every figure.
+fn header(view: &View, terminal: &Terminal) -> String {
+    let header = &view.header;
+    let mut out = title(view, terminal);
+    for place in &header.places {
+        out.push_str(&one_line(Style::Plain, &place.machine, terminal));
+    }
+    if let Some(load) = &header.load {
+        out.push_str(&terminal.lines(0, &Line::new(Style::Flag, "load: ").and(Style::Flag, load)));
+    }
+    if let Some(prepared) = &header.prepared {
+        let line = Line::new(Style::Muted, "prepared: ").and(Style::Plain, prepared);
+        out.push_str(&terminal.lines(0, &line));
+    }
+    out + &one_line(Style::Plain, &header.when, terminal)
+}
+
+fn is_crowded(view: &View) -> bool {
+    view.rows.len() > CROWDED
+}
+
+fn one_line(style: Style, text: &str, terminal: &Terminal) -> String {
+    terminal.lines(0, &Line::new(style, &clip(&clean(text), terminal.width)))
+}
+
+/// The cells of a result.
+struct Cells {
+    family: String,
+    name: String,
+    median: String,
+    interval: Line,
+    unit: String,
+    half_width: Line,
+    flags: String,
+    /// What holds up to a limit, how far the result is from what was expected, what pauses did.
+    below: Option<String>,
+}
+
+fn results(view: &View, terminal: &Terminal) -> String {
+    let mut rows: Vec<Cells> =
+        view.families.iter().flat_map(|family| family_rows(view, family)).collect();
+    fit(&mut rows, terminal.width);
+    let level = format!("{} interval", percent(CONFIDENCE));
+    let mut table = Table::new(vec![
+        Column::left(""),
+        Column::left(""),
+        Column::right("median"),
+        Column::left(&level).gap(1),
+        Column::left("unit").gap(1),
+        Column::right("±"),
+        Column::left("flags"),
+    ]);
+    for row in rows {
+        table.row(vec![
+            Line::new(Style::Heading, &row.family),
+            Line::new(Style::Name, &row.name),
+            Line::new(Style::Estimate, &row.median),
+            row.interval,
+            Line::new(Style::Muted, &row.unit),
+            row.half_width,
+            Line::new(Style::Flag, &row.flags),
+        ]);
+        if let Some(text) = &row.below {
+            table.across(4, Line::default(), Line::new(Style::Plain, text));
+        }
+    }
+    if view.rows.is_empty() { String::new() } else { terminal.table(&table) }
+}
+
+/// The rows of a family; its name stands in the first one alone.
+fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
+    let compared = view.finding.against_first.first().map(|comparison| comparison.metric.as_str());
+    let (rows, others): (Vec<&Row>, Vec<&Row>) = view
+        .shown(family, false)
+        .into_iter()
+        .partition(|row| row.finding.primary || compared == Some(row.finding.metric.as_str()));
+    let common = common_flags(&rows);
+    rows.iter()
+        .enumerate()
+        .map(|(index, row)| {
+            // Other metrics of a point, such as the phases of a transaction, are with the whole scorecard.
+            let more = others
+                .iter()
+                .filter(|other| other.finding.point.index == row.finding.point.index)
+                .filter(|other| other.finding.target == row.finding.target)
+                .count();
+            let more = match more {
+                0 => String::new(),
+                1 => " (+1 metric)".to_owned(),
+                more => format!(" (+{more} metrics)"),
+            };
+            Cells {
+                family: if index == 0 { family.name.clone() } else { String::new() },
+                name: format!("{}{}{more}", name(row), row.on_target()),
+                median: row.levels.as_ref().map_or_else(
+                    || row.figure.estimate.clone(),
+                    |levels| levels.both(|figure| figure.estimate.clone()),
+                ),
+                interval: match row.levels {
+                    Some(_) => Line::new(Style::Flag, "two levels"),
+                    None => interval(&row.figure),
+                },
+                unit: row.levels.as_ref().map_or_else(
+                    || row.figure.unit.clone(),
+                    |levels| levels.both(|figure| figure.unit.clone()),
+                ),
+                half_width: match row.levels {
+                    Some(_) => Line::default(),
+                    None => reached(row.finding),
+                },
+                flags: flags(row, &common, index == 0),
+                below: below(row),
+            }
+        })
+        .collect()
+}
+
+fn name(row: &Row) -> String {
+    if row.finding.primary {
+        row.label.clone()
+    } else {
+        format!("{} {}", row.label, row.finding.metric)
+    }
+}
+
+/// The flags that all rows of a family have, if there are several rows.
+fn common_flags<'r>(rows: &[&'r Row]) -> Vec<&'r FlagKind> {
+    let Some((first, others)) = rows.split_first() else { return Vec::new() };
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let in_all = first.own_flags.iter().filter(|flag| {
+        others.iter().all(|row| row.own_flags.iter().any(|other| other.word() == flag.word()))
+    });
+    by_importance(in_all)
+}
+
+/// At most two flags, the most consequential first, and how many more there are: `cached, noisy +1`. What all rows of
+/// the family have stands in the first one: `all: noisy`.
+fn flags(row: &Row, common: &[&FlagKind], is_first: bool) -> String {
+    let is_common = |flag: &FlagKind| common.iter().any(|other| other.word() == flag.word());
+    let own = by_importance(row.own_flags.iter().filter(|flag| !is_common(flag)));
+    let mut words: Vec<String> = Vec::new();
+    if is_first && !common.is_empty() {
+        words.extend(common.iter().map(|flag| format!("all: {}", flag.word())));
+    }
+    words.extend(own.iter().map(|flag| flag.word().to_owned()));
+    let more = words.len().saturating_sub(MOST_FLAGS);
+    words.truncate(MOST_FLAGS);
+    let mut text = words.join(", ");
+    if more > 0 {
+        text.push_str(&format!(" +{more}"));
+    }
+    match &row.figure.interval {
+        // A figure without an interval says why in its own row.
+        Err(why) if text.is_empty() => why.clone(),
+        Err(why) => format!("{why}; {text}"),
+        Ok(_) => text,
+    }
+}
+
+fn below(row: &Row) -> Option<String> {
+    let expectation = row
+        .finding
+        .of_baseline
+        .as_ref()
+        .filter(|of| of.source == BaselineSource::Expectation)
+        .and_then(|_| baseline_text(row.finding));
+    let stopped = row
+        .finding
+        .stop
+        .filter(|stop| matches!(stop, StopReason::MaxInvocations | StopReason::MaxTime))
+        .map(|stop| format!("stopped by {}", stop.word()));
+    let parts: Vec<String> = row
+        .goal
+        .iter()
+        .cloned()
+        .chain(expectation)
+        .chain(pauses_text(row.finding))
+        .chain(stopped)
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Cuts names, and where that is not enough flags, so that every result keeps to one line.
+fn fit(rows: &mut [Cells], columns: usize) {
+    let widest = |of: fn(&Cells) -> usize| rows.iter().map(of).max().unwrap_or(0);
+    let family = widest(|row| width(&row.family));
+    let names = widest(|row| width(&row.name));
+    let figures = widest(|row| width(&row.median)).max("median".len())
+        + widest(|row| row.interval.width()).max("95 % interval".len())
+        + widest(|row| width(&row.unit)).max("unit".len())
+        + widest(|row| row.half_width.width());
+    let flags = widest(|row| width(&row.flags)).max("flags".len());
+    // Between seven columns: two blanks each, but one before the interval and one before the unit.
+    let gaps = 10;
+    let rest = columns.saturating_sub(family + figures + gaps);
+    // Flags are short words; only reasons for a missing interval are long, and the whole scorecard has them.
+    let name_room =
+        rest.saturating_sub(flags.min(FLAGS_ROOM)).clamp(SHORTEST_NAME.min(names), names);
+    let flag_room = rest.saturating_sub(name_room).max(8);
+    for row in rows {
+        row.name = clip(&clean(&row.name), name_room);
+        row.flags = clip(&clean(&row.flags), flag_room);
+    }
+}
+
+fn curves(view: &View, terminal: &Terminal) -> String {
+    let lines: Vec<(&str, &str)> = view
+        .curves
+        .iter()
+        .flat_map(|curve| curve.lines.iter().map(|line| (curve.name.as_str(), line.as_str())))
+        .collect();
+    let mut out = if lines.is_empty() || is_crowded(view) {
+        String::new()
+    } else {
+        heading("Curves", terminal)
+    };
+    for (name, line) in lines.iter().take(MOST_CURVE_LINES) {
+        let text = Line::new(Style::Name, name).and(Style::Plain, &format!("  {line}"));
+        out.push_str(&terminal.lines(2, &text));
+    }
+    let more = lines.len().saturating_sub(MOST_CURVE_LINES);
+    if more > 0 {
+        let text = format!("and {more} more lines of curves");
+        out.push_str(&terminal.lines(0, &Line::new(Style::Muted, &text)));
+    }
+    out
+}
+
+/// Points that gave no result, with what would mend it.
+fn missing(view: &View, terminal: &Terminal) -> String {
+    let finding = view.finding;
+    let mut all: Vec<(Style, String, String)> = Vec::new();
+    for failure in &finding.failed {
+        let why = format!("{} ({} of {} invocations)", failure.why, failure.times, failure.of);
+        // The last line of a log says most often why a program ended.
+        let last = failure.log.lines().rev().find(|line| !line.trim().is_empty());
+        let log = last.map_or_else(String::new, |line| format!("; last output: {line}"));
+        all.push((Style::Bad, format!("Failed: {}: ", failure.point.name), why + &log));
+    }
+    for missing in &finding.unsupported {
+        let fix = if missing.fix.is_empty() { "" } else { "; fix: " };
+        let why = format!("{}{fix}{}", missing.why, missing.fix);
+        all.push((Style::Flag, format!("Not supported here: {}: ", missing.point.name), why));
+    }
+    if !finding.not_reached.is_empty() {
+        let names: Vec<&str> =
+            finding.not_reached.iter().map(|point| point.name.as_str()).collect();
+        all.push((Style::Flag, "Not reached: ".to_owned(), names.join(", ")));
+    }
+    let mut out = String::new();
+    for (style, lead, why) in all.iter().take(MOST_MISSING) {
+        if is_crowded(view) {
+            out.push_str(&one_line(*style, &format!("{lead}{why}"), terminal));
+        } else {
+            out.push_str(&terminal.lines(0, &Line::new(*style, lead).and(Style::Plain, why)));
+        }
+    }
+    let more = all.len().saturating_sub(MOST_MISSING);
+    if more > 0 {
+        out.push_str(&one_line(
+            Style::Flag,
+            &format!("and {more} more without a result"),
+            terminal,
+        ));
+    }
+    out
+}
+
+/// The most consequential reasons to distrust; every other kind is at least named.
+fn reasons(view: &View, terminal: &Terminal) -> String {
+    // Few reasons have room for their evidence.
+    let whole = flags_chapter(view, terminal);
+    if whole.lines().count() <= MOST_REASONS + 1 {
+        return whole;
+    }
+    let mut notes: Vec<&FlagNote> = view.flags.iter().collect();
+    notes.sort_by_key(|note| (FlagWeight::of(&note.flag), std::cmp::Reverse(note.evidence.len())));
+    let most = if notes.len() > MOST_REASONS { MOST_REASONS - 1 } else { MOST_REASONS };
+    let rest: Vec<&str> = notes.iter().skip(most).map(|note| note.flag.word()).collect();
+    notes.truncate(most);
+    let longest = notes.iter().map(|note| width(note.flag.word())).max().unwrap_or(0);
+    let mut out = String::new();
+    for note in notes {
+        let word = note.flag.word();
+        let gap = " ".repeat(longest.saturating_sub(width(word)) + 2);
+        let room = terminal.width.saturating_sub(2 + longest + 2);
+        let line = Line::new(Style::Flag, &format!("  {word}"))
+            .and(Style::Plain, &gap)
+            .and(Style::Plain, &clip(&clean(&reason(note)), room));
+        out.push_str(&format!("{}\n", line.render(terminal.colour)));
+    }
+    if !rest.is_empty() {
+        let text = format!("  also: {}", rest.join(", "));
+        out.push_str(&one_line(Style::Flag, &text, terminal));
+    }
+    if out.is_empty() { out } else { heading("Reasons to distrust", terminal) + &out }
+}
+
+/// What a flag means and where: `the samples vary too much for the requested precision (memory.latency and 14 more)`.
+fn reason(note: &FlagNote) -> String {
+    let mut points: Vec<&str> = note.evidence.iter().map(|(point, _)| point.as_str()).collect();
+    points.dedup();
+    let place = match (note.everywhere, points.as_slice()) {
+        (true, _) | (_, []) => "everywhere".to_owned(),
+        (_, [point]) => (*point).to_owned(),
+        (_, [point, others @ ..]) => format!("{point} and {} more", others.len()),
+    };
+    // A plug-in's own word has no meaning that plumb knows: its evidence must speak.
+    match note.meaning {
+        "" => note.summary(),
+        meaning => format!("{place}: {meaning}"),
+    }
+}
+
+fn next(view: &View, closing: &NextSteps, terminal: &Terminal) -> String {
+    let full = (
+        format!("plumb show {} --full", view.header.run),
+        "every column, every flag with its evidence".to_owned(),
+    );
+    let next: Vec<(String, String)> = closing.next.iter().take(1).cloned().chain([full]).collect();
+    steps(&next, terminal)
+}
