@@ -2,7 +2,7 @@
 
 use plumb_analysis::{BaselineSource, CONFIDENCE};
 use plumb_model::{FlagKind, Goal, StopReason};
-use plumb_text::units::percent;
+use plumb_units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal, clean, clip, width};
 
 use crate::run::answer::answer;

@@ -5,7 +5,7 @@ use plumb_model::RunRecord;
 use plumb_report::{View, brief_scorecard, document, figure, in_words, markdown, scorecard};
 use plumb_site::{Links, run_page};
 use plumb_text::Terminal;
-use plumb_text::units::percent;
+use plumb_units::percent;
 
 use crate::html::Document;
 
