@@ -24,7 +24,7 @@ const MOST_NAMED: usize = 3;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   plumb compare last~1 last                 the last run and the one before it
-  plumb compare kernel=6.1 kernel=6.12      two labelled runs
+  plumb compare kernel=6.1 kernel=6.12      all runs with one label and all with the other
   plumb compare --by kernel last~3 last~2 last~1 last    group four runs by their kernel
   plumb compare --by kernel,kind last~1 last   the same over all hosts of a kind of machine
   plumb compare --margin 3% web=1 web=2     with another margin
@@ -36,7 +36,7 @@ runs of the same series on the same host. With fewer than six of them it gives n
 much runs would have to vary for the difference to be chance. `plumb ab` needs no history. If every run has \
 a label such as `price=19.95`, plumb also shows what each run delivers for its price.")]
 pub struct CompareArgs {
-    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`
+    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`, which mean all runs that have them
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     runs: Vec<String>,
     /// Group runs by labels, facts about machine or environment (`kernel`, `governor`, …), `host`, `kind` (of
@@ -75,10 +75,12 @@ impl Subcommand for CompareArgs {
 /// Compares the named runs.
 fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let store = runs::open(store)?;
-    let named = runs::different_ids(&store, &args.runs)?;
-    let records = runs::records(&store, &named)?;
+    let named = runs::of_labels(&store, &args.runs)?;
+    let ids: Vec<Id> = named.iter().flat_map(|name| name.runs.iter().copied()).collect();
+    let records = runs::records(&store, &ids)?;
     let settings = CompareSettings {
         by: args.by.clone(),
+        arm_names: runs::arm_names(&named),
         margin: margin(&args.margin)?,
         every_metric: args.all,
         across: args.across,
@@ -97,7 +99,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     if finding.results.is_empty() {
         let across = CompareSettings { across: true, ..settings };
-        let would = plumb_analysis::compare(&records, &[], &across);
+        let would = plumb_analysis::compare(&records, &[], None, &across);
         return Err(nothing_in_common(&finding, &would, &args.runs));
     }
     if args.across {

@@ -7,6 +7,7 @@ use plumb_engine::{
     Ended, Identity, KeeperLauncher, LauncherSettings, RunContext, SlotReport, SystemClock,
 };
 use plumb_model::{Host, Plan, RunRecord, Target};
+use plumb_query::SinceLastRun;
 use plumb_store::Store;
 
 use crate::error::Result;
@@ -89,8 +90,8 @@ pub fn execute(mut setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> 
         ui.warn(&format!("could not clean up: {why}"));
     }
     let record = store.record(identity.run)?;
-    let finding = plumb_query::of_run(&store, &record)?;
-    plumb_query::keep(&store, &record, &finding, locate::series_cache().as_deref())?;
+    plumb_query::keep(&store, &record)?;
+    let finding = plumb_query::of_run(&store, &record, SinceLastRun::IfItTells)?;
     Ok(Measured { store, record, finding, ended })
 }
 

@@ -17,9 +17,7 @@ use crate::ui::Ui;
 /// Carries a plan out, stores the run and shows its scorecard.
 pub fn measure(setup: Setup, job: Job<'_>, ui: &Ui) -> Result<Exit> {
     let (explicit, fail_on) = (job.explicit, job.fail_on);
-    let mut measured = execute(setup, job, ui)?;
-    let Measured { store, record, finding, .. } = &mut measured;
-    finding.since_last = plumb_query::since_last(store, record, finding)?;
+    let measured = execute(setup, job, ui)?;
     report(&measured, explicit, fail_on, ui)
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn answer(view: &View, links: &Links) -> Html {
     let sides = sides(view);
     let (expected, ceilings) = (shares(view, true), shares(view, false));
     let since =
-        view.finding.since_last.as_ref().map_or_else(Html::default, |it| since(view, it, links));
+        view.finding.since_last.found().map_or_else(Html::default, |it| since(view, it, links));
     let alone = sides.is_empty() && expected.is_empty() && since.is_empty();
     for part in [sides, expected, since] {
         out.push(part);

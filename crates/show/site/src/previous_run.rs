@@ -10,7 +10,7 @@ use crate::parts::{cell, nothing, verdict};
 /// How a row compares with the last comparable run.
 pub(crate) fn since<'v>(view: &'v View, row: &Row) -> Option<&'v Comparison> {
     let index = view.rows.iter().position(|other| std::ptr::eq(other.finding, row.finding))?;
-    view.finding.since_last.as_ref()?.against.get(index)?.as_ref()
+    view.finding.since_last.found()?.against.get(index)?.as_ref()
 }
 
 /// A verdict with its ratio.

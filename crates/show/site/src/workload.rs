@@ -91,7 +91,7 @@ fn results(view: &View, rows: &[&Row]) -> Html {
         "Stopped by".into(),
         "History".into(),
     ];
-    if view.finding.since_last.is_some() {
+    if view.finding.since_last.found().is_some() {
         titles.insert(5, term("Since the last run", "verdict"));
     }
     let mut table = DataTable::new(titles);
@@ -105,7 +105,7 @@ fn results(view: &View, rows: &[&Row]) -> Html {
         ];
         cells.extend(result(row));
         cells.push(reached(row));
-        if view.finding.since_last.is_some() {
+        if view.finding.since_last.found().is_some() {
             cells.push(change(since(view, row)));
         }
         cells.push(cell(own_flags(row)));

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
+use plumb_query::SinceLastRun;
 use plumb_report::charts::charts_of_run;
 use plumb_report::{View, in_words, json, markdown, scorecard};
 use plumb_text::Terminal;
@@ -83,12 +84,13 @@ fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         counted(&record, &store, args.all, ui)?;
         return Ok(Exit::Fine);
     }
-    let mut finding = plumb_query::of_run(&store, &record)?;
+    // Pictures are of this run alone.
+    let since = if args.plots { SinceLastRun::NotAsked } else { SinceLastRun::IfItTells };
+    let finding = plumb_query::of_run(&store, &record, since)?;
     if args.plots {
         ui.out(&plots(&charts_of_run(&finding, &record), args.all, ui)?);
         return Ok(Exit::Fine);
     }
-    finding.since_last = plumb_query::since_last(&store, &record, &finding)?;
     let view = View::new(&finding);
     let format = if ui.wants_json() { OutputFormat::Json } else { args.format };
     let text = match format {

@@ -22,12 +22,12 @@ pub(super) fn runs(finding: &HistoryFinding, label: Option<&str>) -> Option<Char
         AxisSpec::values("started (UTC)", "", Fit::Date),
         AxisSpec::values("median", &finding.unit, Fit::Free),
     );
-    let dated = || finding.runs.iter().enumerate().filter(|(_, run)| run.started_unix_ns != 0);
+    let dated = || finding.runs.iter().enumerate().filter(|(_, run)| run.run.started_unix_ns != 0);
     #[expect(clippy::cast_precision_loss, reason = "a moment to the microsecond")]
     let seconds = |unix_ns: i64| unix_ns as f64 * 1e-9;
     let started = |index: usize| {
-        let known = finding.runs.get(index).filter(|run| run.started_unix_ns != 0);
-        known.map(|run| seconds(run.started_unix_ns))
+        let known = finding.runs.get(index).filter(|run| run.run.started_unix_ns != 0);
+        known.map(|run| seconds(run.run.started_unix_ns))
     };
     for after in 1..finding.runs.len() {
         let Some((from, to)) = started(after - 1).zip(started(after)) else { continue };
@@ -42,7 +42,7 @@ pub(super) fn runs(finding: &HistoryFinding, label: Option<&str>) -> Option<Char
             draft.layer(Some(group), Mark::Rules { along, at, tips });
         }
     }
-    let x: Vec<f64> = dated().map(|(_, run)| seconds(run.started_unix_ns)).collect();
+    let x: Vec<f64> = dated().map(|(_, run)| seconds(run.run.started_unix_ns)).collect();
     let y = dated().map(|(_, run)| Some(run.estimate.value)).collect();
     draft.layer(None, Mark::Line { x: x.clone(), y, steps: false });
     let runs = draft.group("median, 95 % interval", Tone::Plain);
@@ -50,7 +50,7 @@ pub(super) fn runs(finding: &HistoryFinding, label: Option<&str>) -> Option<Char
     let tip = |index: usize| {
         let run = &finding.runs[index];
         let figure = figure(&run.estimate, &finding.unit);
-        let name = [short(run), date(run.started_unix_ns), label_of(run, &keys)];
+        let name = [short(run), date(run.run.started_unix_ns), label_of(run, &keys)];
         let name: Vec<&str> = name.iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
         format!("{}: {figure}", name.join(" · "))
     };

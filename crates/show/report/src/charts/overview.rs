@@ -25,7 +25,7 @@ struct Seen<'v> {
 /// Every headline metric of every point against the last comparable run, where that has it; else against what is
 /// expected of it or its ceiling; else its own interval.
 pub(super) fn overview(view: &View) -> Option<Chart> {
-    let against = view.finding.since_last.as_ref().map_or(&[][..], |it| it.against.as_slice());
+    let against = view.finding.since_last.found().map_or(&[][..], |it| it.against.as_slice());
     let rows = view.rows.iter().enumerate().filter(|(_, row)| row.finding.headline);
     let all =
         rows.filter_map(|(index, row)| seen(row, against.get(index).and_then(Option::as_ref)));

@@ -6,7 +6,6 @@ pub(crate) mod curves;
 pub(crate) mod header;
 mod interference;
 pub(crate) mod json;
-mod json_comparison;
 mod json_curves;
 mod json_links;
 pub(crate) mod labels;
