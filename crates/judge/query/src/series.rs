@@ -148,7 +148,10 @@ impl SeriesByRun {
             runs.iter().copied().filter(|run| !known.contains_key(run)).collect()
         };
         // Read without the lock, so that several readers work at once; what two of them read is the same.
-        let found = read_by_run(store, Selection::Runs(&missing), &|| false)?;
+        let found = match missing.is_empty() {
+            true => Vec::new(),
+            false => read_by_run(store, Selection::Runs(&missing), &|| false)?,
+        };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.extend(found.into_iter().map(|(run, series)| (run, series.into())));
         Ok(runs.iter().filter_map(|run| known.get(run).cloned()).collect())
