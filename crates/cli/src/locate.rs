@@ -32,11 +32,6 @@ pub fn cache_home() -> Option<PathBuf> {
     home("XDG_CACHE_HOME", ".cache")
 }
 
-/// The folder of what is left of the series of runs without their samples, a file a store.
-pub fn series_cache() -> Option<PathBuf> {
-    cache_home().map(|caches| caches.join("plumb/series"))
-}
-
 fn home(variable: &str, below: &str) -> Option<PathBuf> {
     absolute(variable).or_else(|| Some(absolute("HOME")?.join(below)))
 }

@@ -214,7 +214,11 @@ mod tests {
             let counter = trace(kind, &[1]).counter;
             CounterAmount { counter, amount: 30, duration_ns }.rate()
         };
-        assert_eq!(rate(CounterKind::Counter, 500_000_000), Some(0.6), "60 ticks of 10 ms a second");
+        assert_eq!(
+            rate(CounterKind::Counter, 500_000_000),
+            Some(0.6),
+            "60 ticks of 10 ms a second"
+        );
         assert_eq!(rate(CounterKind::Counter, 0), None);
         assert_eq!(rate(CounterKind::Gauge, 0), Some(0.3));
     }

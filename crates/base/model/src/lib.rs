@@ -3,10 +3,12 @@
 //! Nothing here reads, writes, measures or draws. The words are those of `GLOSSARY.md`; each has
 //! one type. Units are SI base units or nanoseconds, and the field's name says which.
 
+mod bits;
 mod confidence_percent;
 mod counter;
 mod decision;
 mod diagnosis;
+mod estimate;
 mod event;
 mod fact;
 mod far_end;
@@ -38,6 +40,7 @@ pub use counter::{
 };
 pub use decision::{Compared, Decision, Look, Outlook};
 pub use diagnosis::{Diagnosis, Severity, Symptom};
+pub use estimate::{Ends, Estimate};
 pub use event::{Event, EventSink, SinkError, Stamped};
 pub use fact::{FACTS, FOR_ROOT, FactKind, IDENTITY, Impact, OF_FAR_END, Theme};
 pub use far_end::{FarEnd, PEER_PORT};
@@ -63,7 +66,9 @@ pub use sample::{
     Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, Usage, UsageSource,
 };
 pub use search::{SearchEffort, SearchGoal, Searched, trials};
-pub use series::{SeriesName, SeriesRecord};
+pub use series::{
+    MeasuredOn, PointOnTarget, RunOfSeries, SeriesInRun, SeriesName, comparable_name,
+};
 pub use stop::StopReason;
 pub use stopping_rules::StoppingRules;
 pub use trial::{check_trial, note_trial, trial_samples};

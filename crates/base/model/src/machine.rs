@@ -16,7 +16,7 @@ pub struct Machine {
 }
 
 /// What may change on a machine; recorded with every run and whenever it changes within one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
     /// `env1:` and the first 16 hexadecimal digits of the hash over the sorted facts.
     pub fingerprint: String,

@@ -9,6 +9,7 @@ use plumb_model::{
     By, Goal, Host, Impact, OnInterference, Plan, Preparation, RunRecord, SampleIs, StoppingRules,
     Value, Verdict, VerdictGoal,
 };
+use plumb_query::Selection;
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
 use plumb_store::{Baseline, Store};
@@ -186,9 +187,9 @@ fn read(store: &Store, baseline: &Baseline) -> Result<Vec<RunRecord>> {
 fn date(finding: &mut CheckFinding, by: By, store: &Store) -> Result<()> {
     let margin = finding.margin;
     for it in finding.series.iter_mut().filter(|it| it.state == CheckState::Confirmed) {
-        let records = store.series(&it.stored)?;
-        let first = plumb_analysis::since(&records, by, margin);
-        it.since = first.map(|first| (first.run.to_string(), first.started_unix_ns));
+        let runs = plumb_query::read(store, Selection::Series(&it.stored))?;
+        let first = plumb_analysis::first_since_step(&runs, by, margin);
+        it.since = first.map(|first| (first.run.run.to_string(), first.run.started_unix_ns));
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ const MOST_NAMED: usize = 3;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb compare last~1 last                 the last run and the one before it
-  plumb compare kernel=6.1 kernel=6.12      two labelled runs
+  plumb compare kernel=6.1 kernel=6.12      all runs with one label and all with the other
   plumb compare --by kernel                 all runs, grouped by their kernel
   plumb compare --by kernel last~3 last~2 last~1 last    group four runs by their kernel
   plumb compare --by kernel,kind last~1 last   the same over all hosts of a kind of machine
@@ -37,7 +37,8 @@ runs of the same series on the same host. With fewer than six of them it gives n
 much runs would have to vary for the difference to be chance. `plumb ab` needs no history. If every run has \
 a label such as `price=19.95`, plumb also shows what each run delivers for its price.")]
 pub struct CompareArgs {
-    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v` [default with --by: all runs]
+    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`, which mean all runs that have them [default with --by: all
+    /// runs]
     #[arg(required_unless_present = "by", num_args = 2.., value_name = "RUN")]
     runs: Vec<String>,
     /// Group runs by labels or facts about the machine (`kernel`, `governor`, …)
@@ -78,13 +79,18 @@ impl Subcommand for CompareArgs {
 fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let store = runs::open(store)?;
     let named = match args.runs.as_slice() {
+        [] => Vec::new(),
+        names => runs::of_labels(&store, names)?,
+    };
+    let ids: Vec<Id> = match named.as_slice() {
         // clap lets them be left out only with --by.
         [] => store.runs()?,
-        named => runs::different_ids(&store, named)?,
+        named => named.iter().flat_map(|name| name.runs.iter().copied()).collect(),
     };
-    let records = runs::records(&store, &named)?;
+    let records = runs::records(&store, &ids)?;
     let settings = CompareSettings {
         by: args.by.clone(),
+        arm_names: runs::arm_names(&named),
         margin: margin(&args.margin)?,
         every_metric: args.all,
         across: args.across,
@@ -103,7 +109,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     if finding.results.is_empty() {
         let across = CompareSettings { across: true, ..settings };
-        let would = plumb_analysis::compare(&records, &[], &across);
+        let would = plumb_analysis::compare(&records, &[], None, &across);
         return Err(nothing_in_common(&finding, &would, &args.runs));
     }
     if args.across {

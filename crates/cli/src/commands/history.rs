@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_model::{By, Host, SeriesRecord};
+use plumb_model::{By, Host, SeriesInRun};
+use plumb_query::Selection;
 use plumb_report::{history_card, history_json, history_markdown};
 use plumb_suite::margin;
 
@@ -72,10 +73,11 @@ fn history(args: &HistoryArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let series = meant(&store.series_names()?, &args.series)?;
     let machine = args.machine.as_deref();
     let wanted = Whose { machine, host: args.host.as_ref(), by: args.by };
-    let (records, host) = on_machine(&series, store.series(&series)?, &wanted, ui)?;
-    let records = recent(records, args)?;
-    let common = plumb_query::common_movements(&store, &records)?;
-    let finding = plumb_analysis::history(&series, &records, &host, margin(&args.margin)?, &common);
+    let all = plumb_query::read(&store, Selection::Series(&series))?;
+    let (runs, host) = on_machine(&series, all, &wanted, ui)?;
+    let runs = recent(runs, args)?;
+    let margin = margin(&args.margin)?;
+    let finding = plumb_query::history_of(&store, &series, &runs, &host, margin)?;
     let finding = finding.ok_or_else(|| {
         CommandError::nothing(format!("none of these runs measured {series}"))
             .hint("plumb show --runs lists the runs")
@@ -91,12 +93,12 @@ fn history(args: &HistoryArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn recent(mut records: Vec<SeriesRecord>, args: &HistoryArgs) -> Result<Vec<SeriesRecord>> {
+fn recent(mut runs: Vec<SeriesInRun>, args: &HistoryArgs) -> Result<Vec<SeriesInRun>> {
     if let Some(since) = &args.since {
         let since = since_unix_ns(since, plumb_machine::now().unix_ns)?;
-        records.retain(|it| it.started_unix_ns >= since);
+        runs.retain(|run| run.run.started_unix_ns >= since);
     }
-    let surplus = records.len().saturating_sub(args.last.unwrap_or(usize::MAX));
-    records.drain(..surplus);
-    Ok(records)
+    let surplus = runs.len().saturating_sub(args.last.unwrap_or(usize::MAX));
+    runs.drain(..surplus);
+    Ok(runs)
 }

@@ -12,7 +12,6 @@ use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
 use crate::interrupt;
 use crate::listener::{PAGES, listener, unheard};
-use crate::locate;
 use crate::reading::output::pretty;
 use crate::reading::runs;
 use crate::ui::Ui;
@@ -70,8 +69,7 @@ fn serve(args: &ServeArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let given = token.clone();
     interrupt::listen();
     let limits = Limits::default();
-    let settings =
-        Settings { store: path.clone(), kept: locate::series_cache(), token, limits, stays: true };
+    let settings = Settings { store: path.clone(), token, limits, stays: true };
     let server = Server::start(listener, settings).map_err(unheard)?;
     let url = server.url("");
     let document = ServeDocument {

@@ -9,6 +9,7 @@ use plumb_engine::{Ended, EngineError, Identity, RunContext, SystemClock};
 use plumb_keeper::{LockError, MeasuringLock};
 use plumb_launch::{KeeperLauncher, LauncherSettings, Refusal, SlotReport};
 use plumb_model::{Host, Id, RunRecord, RunStatus, Target};
+use plumb_query::SinceLastRun;
 use plumb_store::{Store, short};
 
 use crate::error::{CommandError, Result};
@@ -85,8 +86,8 @@ pub fn execute(setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
         ui.warn(&format!("could not clean up: {why}"));
     }
     let record = store.record(identity.run)?;
-    let finding = plumb_query::of_run(&store, &record)?;
-    plumb_query::keep(&store, &record, &finding, locate::series_cache().as_deref())?;
+    plumb_query::keep(&store, &record)?;
+    let finding = plumb_query::of_run(&store, &record, SinceLastRun::IfItTells)?;
     Ok(Measured { store, record, finding, ended })
 }
 

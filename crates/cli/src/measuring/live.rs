@@ -36,7 +36,6 @@ impl LivePage {
         let listener = listener(None, PAGES)?;
         let settings = Settings {
             store: store.to_owned(),
-            kept: None,
             token: None,
             limits: Limits::default(),
             stays: false,

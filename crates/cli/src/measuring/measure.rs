@@ -18,9 +18,7 @@ pub fn measure(setup: Setup, job: Job<'_>, ui: &Ui) -> Result<Exit> {
     let explicit = job.explicit;
     let fail_on = job.fail_on;
     let full = job.full;
-    let mut measured = execute(setup, job, ui)?;
-    let Measured { store, record, finding, .. } = &mut measured;
-    finding.since_last = plumb_query::since_last(store, record, finding)?;
+    let measured = execute(setup, job, ui)?;
     report(&measured, explicit, fail_on, full, ui)
 }
 

@@ -1,8 +1,10 @@
 //! The store, opened for reading, and runs by what people call them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use plumb_model::{Id, RunRecord};
+use plumb_query::NamedRuns;
 use plumb_store::Store;
 
 use crate::error::{CommandError, Result};
@@ -43,12 +45,39 @@ pub fn different_ids(store: &Store, names: &[String]) -> Result<Vec<Id>> {
     let runs = ids(store, names)?;
     for (index, run) in runs.iter().enumerate() {
         if let Some(other) = runs[..index].iter().position(|before| before == run) {
-            let (one, two) = (&names[other], &names[index]);
-            return Err(CommandError::usage(format!("`{one}` and `{two}` are the same run"))
-                .hint("plumb show --runs lists the runs"));
+            return Err(same_run(&names[other], &names[index]));
         }
     }
     Ok(runs)
+}
+
+/// All runs of each label, and the run that each other name means.
+///
+/// # Errors
+/// When one is unknown or ambiguous, or two names mean the same run.
+pub fn of_labels(store: &Store, names: &[String]) -> Result<Vec<NamedRuns>> {
+    let named = plumb_query::labelled(store, names)?;
+    for (index, two) in named.iter().enumerate() {
+        let overlaps = |one: &&NamedRuns| one.runs.iter().any(|run| two.runs.contains(run));
+        if let Some(one) = named[..index].iter().find(overlaps) {
+            return Err(same_run(&one.name, &two.name));
+        }
+    }
+    Ok(named)
+}
+
+/// What the arm of each run is called, if a name means several runs; empty if each name means one.
+pub fn arm_names(named: &[NamedRuns]) -> BTreeMap<Id, String> {
+    if named.iter().all(|name| name.runs.len() == 1) {
+        return BTreeMap::new();
+    }
+    let all = named.iter().flat_map(|name| name.runs.iter().map(|run| (*run, name.name.clone())));
+    all.collect()
+}
+
+fn same_run(one: &str, two: &str) -> CommandError {
+    CommandError::usage(format!("`{one}` and `{two}` are the same run"))
+        .hint("plumb show --runs lists the runs")
 }
 
 /// What is stored of these runs.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plumb_model::{By, Host, SeriesName, SeriesRecord};
+use plumb_model::{By, Host, SeriesInRun, SeriesName};
 use plumb_suite::nearest;
 
 use crate::error::{CommandError, Result};
@@ -81,22 +81,22 @@ pub struct Whose<'a> {
 /// When no machine or several could be meant, or no run is of the host that is named.
 pub fn on_machine(
     series: &str,
-    records: Vec<SeriesRecord>,
+    runs: Vec<SeriesInRun>,
     wanted: &Whose<'_>,
     ui: &Ui,
-) -> Result<(Vec<SeriesRecord>, Host)> {
+) -> Result<(Vec<SeriesInRun>, Host)> {
     let here = locate::host(wanted.host)?;
-    let records = match wanted.machine {
-        Some(ALL) => return Ok((records, Host::UNKNOWN)),
-        Some(machine) => of_kind(records, machine)?,
-        None => records,
+    let runs = match wanted.machine {
+        Some(ALL) => return Ok((runs, Host::UNKNOWN)),
+        Some(machine) => of_kind(runs, machine)?,
+        None => runs,
     };
-    if wanted.host.is_some() && !records.iter().any(|it| it.host == here) {
-        return Err(not_measured_on(&here, series, &records));
+    if wanted.host.is_some() && !runs.iter().any(|run| *run.run.host() == here) {
+        return Err(not_measured_on(&here, series, &runs));
     }
-    let (records, host) = plumb_query::on_host(records, &here);
+    let (runs, host) = plumb_query::on_host(runs, &here);
     if wanted.by == By::Kind {
-        return Ok((records, Host::UNKNOWN));
+        return Ok((runs, Host::UNKNOWN));
     }
     if host.known().is_some() && here.known().is_some() && host != here {
         ui.say(&format!(
@@ -107,12 +107,12 @@ pub fn on_machine(
              this one so, if it takes its place"
         ));
     }
-    Ok((records, host))
+    Ok((runs, host))
 }
 
-fn not_measured_on(host: &Host, series: &str, records: &[SeriesRecord]) -> CommandError {
+fn not_measured_on(host: &Host, series: &str, runs: &[SeriesInRun]) -> CommandError {
     let error = CommandError::usage(format!("no stored run of {series} is of host {host}"));
-    let hosts: BTreeSet<&str> = records.iter().filter_map(|it| it.host.known()).collect();
+    let hosts: BTreeSet<&str> = runs.iter().filter_map(|run| run.run.host().known()).collect();
     let listed = hosts.iter().take(MOST_LISTED);
     let error =
         listed.fold(error, |error, it| error.hint(format!("plumb history '{series}' --host {it}")));
@@ -121,19 +121,18 @@ fn not_measured_on(host: &Host, series: &str, records: &[SeriesRecord]) -> Comma
 }
 
 /// The runs on the kind of machine with this beginning of a fingerprint.
-fn of_kind(mut records: Vec<SeriesRecord>, wanted: &str) -> Result<Vec<SeriesRecord>> {
-    let is = |it: &SeriesRecord| {
-        let fingerprint = &it.machine.fingerprint;
-        let bare = fingerprint.split_once(':').map_or(fingerprint.as_str(), |(_, bare)| bare);
+fn of_kind(mut runs: Vec<SeriesInRun>, wanted: &str) -> Result<Vec<SeriesInRun>> {
+    runs.retain(|run| {
+        let fingerprint = run.run.machine();
+        let bare = fingerprint.split_once(':').map_or(fingerprint, |(_, bare)| bare);
         fingerprint.starts_with(wanted) || bare.starts_with(wanted)
-    };
-    records.retain(is);
-    let found: BTreeSet<&str> = records.iter().map(|it| it.machine.fingerprint.as_str()).collect();
+    });
+    let found: BTreeSet<&str> = runs.iter().map(|run| run.run.machine()).collect();
     if found.len() > 1 {
         let error = CommandError::usage(format!("`{wanted}` matches several machines"));
         return Err(found.iter().fold(error, |error, it| error.hint(format!("--machine {it}"))));
     }
-    Ok(records)
+    Ok(runs)
 }
 
 #[cfg(test)]

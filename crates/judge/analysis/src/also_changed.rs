@@ -8,11 +8,15 @@ use crate::comparison::covariates::{Counters, facts_that_differ, rates_that_diff
 use crate::comparison::side_by_side::ComparisonFinding;
 use crate::finding::RunFinding;
 use crate::levels::beside_upper;
+use crate::one_run::series_in_run::points_of;
 use crate::point_data::PointData;
-use crate::series::points_of;
 
 /// Adds to every point of a run that differs from the first, or from the one above it, what else changed.
-pub fn add_covariates_to_points(finding: &mut RunFinding, record: &RunRecord, counters: &Counters) {
+pub(crate) fn add_covariates_to_points(
+    finding: &mut RunFinding,
+    record: &RunRecord,
+    counters: &Counters,
+) {
     let all = finding.against_first.iter_mut().chain(&mut finding.against_above);
     for it in all.filter(|it| it.found.differs()) {
         let of = |point: usize| record.good_invocations(point).collect::<Vec<_>>();
@@ -22,7 +26,11 @@ pub fn add_covariates_to_points(finding: &mut RunFinding, record: &RunRecord, co
 }
 
 /// Adds to every result with two levels what was different beside the upper one.
-pub fn add_covariates_to_levels(finding: &mut RunFinding, record: &RunRecord, counters: &Counters) {
+pub(crate) fn add_covariates_to_levels(
+    finding: &mut RunFinding,
+    record: &RunRecord,
+    counters: &Counters,
+) {
     let all = PointData::of(record);
     for result in &mut finding.results {
         let Some(levels) = &mut result.levels else { continue };
@@ -35,7 +43,7 @@ pub fn add_covariates_to_levels(finding: &mut RunFinding, record: &RunRecord, co
 
 /// Adds to every arm of stored runs that differs from the first what else changed, whether or not the noise
 /// between runs is known well enough for a verdict.
-pub fn add_covariates(
+pub(crate) fn add_covariates(
     finding: &mut ComparisonFinding,
     records: &[RunRecord],
     settings: &CompareSettings,
@@ -85,7 +93,7 @@ fn invocations<'r>(runs: &[&'r RunRecord], series: &str) -> Vec<&'r InvocationRe
 mod tests {
     use plumb_model::{Counter, CounterAmount, CounterKind, InvocationRecord, RunRecord};
 
-    use super::{Counters, add_covariates, add_covariates_to_points, rates_that_differ};
+    use super::{Counters, add_covariates_to_points, rates_that_differ};
     use crate::comparison::covariates::CovariateChange;
     use crate::testing::{Builder, COPY, Spec};
     use crate::{CompareSettings, compare, summarise};
@@ -182,15 +190,8 @@ mod tests {
             record
         };
         let records = [run(500.0, 1, "6.1"), run(100.0, 2, "6.18")];
-        let settings = CompareSettings {
-            by: None,
-            margin: 0.01,
-            every_metric: false,
-            across: false,
-            price: String::new(),
-        };
-        let mut finding = compare(&records, &[], &settings);
-        add_covariates(&mut finding, &records, &settings, &Counters::new());
+        let settings = CompareSettings::default();
+        let finding = compare(&records, &[], Some(&Counters::new()), &settings);
         let against = finding.results[0].against_first[0].as_ref().unwrap();
         let first = against.covariates.first().unwrap();
         assert_eq!(first.what, "kernel");

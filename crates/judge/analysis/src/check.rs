@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use plumb_model::{Better, By, RunRecord, Verdict};
+use plumb_model::{Better, By, RunRecord, SeriesInRun, Verdict};
 use plumb_stats::describe::mean;
 use plumb_stats::multiple::common_shift;
 use plumb_stats::regression_gate::{RegressionGate, Shift};
@@ -16,11 +16,11 @@ use plumb_stats::verdict::judge;
 use crate::comparison::covariates::Covariate;
 use crate::environment_diff::{Difference, differences};
 use crate::estimate::{Estimate, estimate};
-use crate::facts::{PointFacts, RunFacts, run_facts};
+use crate::facts::{PointFacts, RunFacts, point_facts, run_facts};
 use crate::failures;
-use crate::log_cost::value_of_log;
 use crate::method::METHOD_VERSION;
-use crate::series::{Series, is_one_machine, series_of};
+use crate::one_run::series_in_run::first_metrics;
+use crate::over_runs::costs::{is_one_machine, run_cost, value_of_log};
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq)]
@@ -195,8 +195,15 @@ pub struct Caveats {
 /// By how much canaries moved from one run to another, relative: the largest of their shifts, up or down.
 #[must_use]
 pub fn canary_shift(before: &RunRecord, after: &RunRecord) -> Option<f64> {
-    let shift = |it: &Series| Some((log_of(after, &it.name)? - it.log()?).abs().exp_m1());
-    series_of(before, false).iter().filter_map(shift).reduce(f64::max)
+    let after = first_metrics(after);
+    let mut largest = None;
+    for series in first_metrics(before) {
+        let Some(again) = after.iter().find(|other| other.is_comparable(&series)) else { continue };
+        let Some((was, is)) = run_cost(&series).zip(run_cost(again)) else { continue };
+        let shift = (is - was).abs().exp_m1();
+        largest = Some(largest.map_or(shift, |largest: f64| largest.max(shift)));
+    }
+    largest
 }
 
 /// A baseline, ready to check runs against.
@@ -231,13 +238,14 @@ impl<'r> Checker<'r> {
     ) -> Result<Self, String> {
         let mut series: Vec<BaselineSeries> = Vec::new();
         for record in baseline {
-            for found in series_of(record, false) {
-                let log = found.log();
-                match series.iter_mut().find(|known| known.name == found.name) {
+            for found in first_metrics(record) {
+                let log = run_cost(&found);
+                let name = found.comparable_name();
+                match series.iter_mut().find(|known| known.name == name) {
                     Some(known) => known.logs.extend(log),
                     None => {
                         let logs = log.into_iter().collect();
-                        series.push(BaselineSeries { name: found.name, logs });
+                        series.push(BaselineSeries { name, logs });
                     }
                 }
             }
@@ -266,25 +274,24 @@ impl<'r> Checker<'r> {
     /// The points of the run's plan whose series differ from the baseline.
     #[must_use]
     pub fn screen(&self, run: &RunRecord) -> Vec<usize> {
-        let found = series_of(run, false);
-        let points = self.flagged(run).into_iter().filter_map(|index| {
-            let name = &self.series[index].name;
-            found.iter().find(|it| it.name == *name).map(|it| it.point.index)
-        });
-        let points: BTreeSet<usize> = points.collect();
+        let found = first_metrics(run);
+        let mut points = BTreeSet::new();
+        for index in self.flagged(run) {
+            let series = named(&found, &self.series[index].name);
+            points.extend(series.and_then(|series| Some(series.points.first()?.point)));
+        }
         points.into_iter().collect()
     }
 
     /// The series that the screening run flags.
     fn flagged(&self, run: &RunRecord) -> Vec<usize> {
-        let found = series_of(run, false);
-        let flagged = |index: &usize| {
-            let name = &self.series[*index].name;
-            let log = found.iter().find(|it| it.name == *name).and_then(Series::log);
-            log.and_then(|log| self.gate.shift(*index, &[log]).ok())
-                .is_some_and(|it| it.is_flagged())
+        let found = first_metrics(run);
+        let is_flagged = |index: &usize| {
+            let cost = named(&found, &self.series[*index].name).and_then(run_cost);
+            cost.and_then(|cost| self.gate.shift(*index, &[cost]).ok())
+                .is_some_and(|shift| shift.is_flagged())
         };
-        (0..self.series.len()).filter(flagged).collect()
+        (0..self.series.len()).filter(is_flagged).collect()
     }
 
     /// What came of the screening run and the confirming ones.
@@ -306,11 +313,11 @@ impl<'r> Checker<'r> {
             .collect();
         let confirmed = self.gate.confirm(&again);
         let first_run = std::slice::from_ref(screen);
-        let first = series_of(screen, false);
+        let first = first_metrics(screen);
         let mut series: Vec<CheckedSeries> = (0..self.series.len())
             .filter_map(|index| {
                 let name = &self.series[index].name;
-                let found = first.iter().find(|it| it.name == *name)?;
+                let found = named(&first, name)?;
                 let state = match (flagged.contains(&index), confirmed.contains(&index)) {
                     (false, _) => CheckState::Clean,
                     (true, false) => CheckState::Unconfirmed,
@@ -318,7 +325,7 @@ impl<'r> Checker<'r> {
                 };
                 let deciding = if state == CheckState::Clean { first_run } else { confirming };
                 let logs = self.logs_of(index, deciding);
-                self.checked(index, found, &logs, state)
+                self.checked(index, screen, found, &logs, state)
             })
             .collect();
         let weight = |it: &CheckedSeries| -it.ratio.value.ln().abs();
@@ -378,20 +385,22 @@ impl<'r> Checker<'r> {
     fn checked(
         &self,
         index: usize,
-        found: &Series,
+        screen: &RunRecord,
+        found: &SeriesInRun,
         logs: &[f64],
         state: CheckState,
     ) -> Option<CheckedSeries> {
         let before = &self.series[index].logs;
         let shift = self.gate.shift(index, logs).ok()?;
         let judged = judge(&shift.interval, 0, self.margin);
-        let value = |log: f64| value_of_log(log, found.metric.better);
+        let value = |log: f64| value_of_log(log, found.better);
+        let point = found.points.first()?.point;
         Some(CheckedSeries {
             series: self.series[index].name.clone(),
-            stored: found.stored.clone(),
-            point: found.point.clone(),
-            unit: found.metric.unit.clone(),
-            better: found.metric.better,
+            stored: found.name.clone(),
+            point: point_facts(point, screen.plan.points.get(point)?),
+            unit: found.unit.clone(),
+            better: found.better,
             baseline: value(mean(before)?),
             now: value(mean(logs)?),
             fresh_runs: logs.len(),
@@ -406,7 +415,7 @@ impl<'r> Checker<'r> {
 }
 
 fn differs(one: &RunRecord, other: &RunRecord) -> bool {
-    !is_one_machine(one.targets.first(), other.targets.first(), By::Host)
+    !is_one_machine(one, other, By::Host)
 }
 
 /// Why a run does not give a series.
@@ -427,7 +436,12 @@ fn why_not(series: &str, run: &RunRecord) -> NotMeasured {
     NotMeasured { series: series.to_owned(), why, failed }
 }
 
+/// The series of this name among comparable ones.
+fn named<'s>(all: &'s [SeriesInRun], name: &str) -> Option<&'s SeriesInRun> {
+    all.iter().find(|series| series.comparable_name() == name)
+}
+
 /// The log cost of a series in a run.
 fn log_of(run: &RunRecord, name: &str) -> Option<f64> {
-    series_of(run, false).iter().find(|it| it.name == name).and_then(Series::log)
+    named(&first_metrics(run), name).and_then(run_cost)
 }

@@ -8,46 +8,7 @@ use plumb_stats::{Interval, NoInterval};
 
 use crate::method::CONFIDENCE;
 
-/// An estimate with its interval, or with the reason why it has none.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Estimate {
-    /// The estimate.
-    pub value: f64,
-    /// The interval's ends, or why there is none.
-    pub interval: Result<Ends, String>,
-}
-
-/// The ends of an interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ends {
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
-impl Estimate {
-    /// Lower end, if there is an interval.
-    #[must_use]
-    pub fn low(&self) -> Option<f64> {
-        self.interval.as_ref().ok().map(|ends| ends.low)
-    }
-
-    /// Upper end, if there is an interval.
-    #[must_use]
-    pub fn high(&self) -> Option<f64> {
-        self.interval.as_ref().ok().map(|ends| ends.high)
-    }
-
-    /// Larger distance from the estimate to an end, relative to the estimate.
-    #[must_use]
-    pub fn relative_half_width(&self) -> Option<f64> {
-        let ends = self.interval.as_ref().ok()?;
-        let half = (ends.high - self.value).max(self.value - ends.low);
-        let relative = if half == 0.0 { 0.0 } else { half / self.value.abs() };
-        relative.is_finite().then_some(relative)
-    }
-}
+pub use plumb_model::{Ends, Estimate};
 
 /// An estimate and the number of independent samples that it rests on.
 pub(crate) struct Estimated {

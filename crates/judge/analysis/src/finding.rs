@@ -36,8 +36,8 @@ pub struct RunFinding {
     pub against_first: Vec<PointComparison>,
     /// Comparisons of every later point but the second with the one above it, when the plan asks for them.
     pub against_above: Vec<PointComparison>,
-    /// What moved since the last comparable run, where that was asked and there is one.
-    pub since_last: Option<SinceLast>,
+    /// What moved since the last comparable run.
+    pub since_last: Asked<SinceLast>,
     /// What can't be measured here.
     pub unsupported: Vec<Unsupported>,
     /// What went wrong.
@@ -48,6 +48,28 @@ pub struct RunFinding {
     pub interference: Disturbances,
     /// Reasons to distrust the whole run; each result carries them too.
     pub flags: Vec<Flag>,
+}
+
+/// The answer to a question that costs reading and is not always asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked<T> {
+    /// Nobody asked.
+    NotAsked,
+    /// It was asked, and there is no answer.
+    Nothing,
+    /// The answer.
+    Found(T),
+}
+
+impl<T> Asked<T> {
+    /// The answer, if it was asked and there is one.
+    #[must_use]
+    pub fn found(&self) -> Option<&T> {
+        match self {
+            Self::Found(answer) => Some(answer),
+            Self::NotAsked | Self::Nothing => None,
+        }
+    }
 }
 
 /// How a run compares with the last comparable one before it.

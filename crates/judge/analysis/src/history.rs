@@ -8,17 +8,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use plumb_model::{Better, By, Environment, Host, Id, Impact, Machine, SeriesRecord};
+use plumb_model::{Better, By, Estimate, Host, Impact, SeriesInRun};
 use plumb_stats::describe::median;
 use plumb_stats::history;
-use plumb_stats::precision::PER_LOOK_LEVEL;
 use plumb_stats::stored_runs::rank_sum_interval;
 
 use crate::common_movement::CommonMovements;
 use crate::environment_diff::is_of_environment;
-use crate::estimate::{Estimate, estimate, median_of_processes};
-use crate::log_cost::log_costs;
+use crate::estimate::estimate;
 use crate::method::{CONFIDENCE, METHOD_VERSION};
+use crate::over_runs::costs::run_cost;
 
 /// Fewest moments (runs of one part of one day are one) for the time of day to be tested.
 const FEWEST_MOMENTS: usize = 12;
@@ -59,7 +58,7 @@ pub struct HistoryFinding {
     /// Smallest relative change that matters.
     pub margin: f64,
     /// The runs, oldest first.
-    pub runs: Vec<HistoryRun>,
+    pub runs: Vec<SeriesInRun>,
     /// By how much all series of each run moved together, relative in cost: taken out before steps are looked for, and
     /// not of the estimates; 0 where they did not.
     pub common: Vec<f64>,
@@ -80,25 +79,6 @@ pub struct OtherHosts {
     pub hosts: usize,
     /// How many runs.
     pub runs: usize,
-}
-
-/// One run of a history.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HistoryRun {
-    /// The run.
-    pub run: Id,
-    /// Its wall-clock start, in nanoseconds since 1970 (UTC).
-    pub started_unix_ns: i64,
-    /// Its labels.
-    pub labels: BTreeMap<String, String>,
-    /// Which one of the machines of its kind measured it.
-    pub host: Host,
-    /// The estimate with its interval.
-    pub estimate: Estimate,
-    /// Processes that it rests on.
-    pub processes: usize,
-    /// Steady samples that it rests on.
-    pub samples: usize,
 }
 
 /// Something that is recorded to have changed before a run.
@@ -182,155 +162,83 @@ pub struct CycleFinding {
     pub others: usize,
 }
 
-/// What a history is made of: a run of the series, without its samples.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HistoryEntry {
-    /// None where one value is no number.
-    pub run: Option<HistoryRun>,
-    /// The middle of its processes' log costs.
-    pub log_cost: f64,
-    /// The fingerprint of its machine.
-    pub machine: String,
-    /// Which one of the machines of its kind that is.
-    pub host: Host,
-    /// What may well move numbers, of the machine and its environment: all series of a run have that in common.
-    pub place: Arc<BTreeMap<String, String>>,
-    /// The same of what was measured, which goes first.
-    pub work: BTreeMap<String, String>,
-    /// Its unit.
-    pub unit: String,
-    /// Which direction is good.
-    pub better: Better,
-    /// A name that a person gave the point.
-    pub title: Option<String>,
-}
-
-/// What the runs of a series on this host say, oldest first, with those of unknown hosts; of an unknown host,
-/// what all say. None without runs.
+/// The history of a series on this host, oldest first, with the runs of unknown hosts; of an unknown host, the history
+/// of all these runs. None without runs.
 #[must_use]
 pub fn history(
     series: &str,
-    records: &[SeriesRecord],
+    all: &[SeriesInRun],
     host: &Host,
     margin: f64,
     common: &CommonMovements,
 ) -> Option<HistoryFinding> {
-    let entries = records.iter().map(history_entry).collect();
-    history_of_entries(series, entries, host, margin, common)
-}
-
-/// The same from what is left of the runs when their samples are gone.
-#[must_use]
-pub fn history_of_entries(
-    series: &str,
-    entries: Vec<HistoryEntry>,
-    host: &Host,
-    margin: f64,
-    common: &CommonMovements,
-) -> Option<HistoryFinding> {
-    let (mut entries, others): (Vec<HistoryEntry>, Vec<HistoryEntry>) =
-        entries.into_iter().partition(|it| it.host.may_be(host));
-    let all = entries.len();
-    let newest = entries.last()?;
-    let (unit, better, title) = (newest.unit.clone(), newest.better, newest.title.clone());
-    entries.retain(|it| it.unit == unit && it.better == better && it.run.is_some());
-    let of_run = |it: &HistoryEntry| it.run.as_ref().map_or(0.0, |run| common.of_run(run.run));
-    let common: Vec<f64> = entries.iter().map(of_run).collect();
-    let logs: Vec<f64> =
-        entries.iter().zip(&common).map(|(it, common)| it.log_cost - common).collect();
-    let splits = splits(&entries);
+    let usual = all.iter().filter(|run| run.name == series && !run.is_side_of_knob);
+    let (mut runs, others): (Vec<&SeriesInRun>, Vec<&SeriesInRun>) =
+        usual.partition(|run| run.run.host().may_be(host));
+    let of_host = runs.len();
+    let newest = *runs.last()?;
+    runs.retain(|run| run.unit == newest.unit && run.better == newest.better);
+    let common: Vec<f64> = runs.iter().map(|run| common.of_run(run.run.run)).collect();
+    let logs: Vec<f64> = runs
+        .iter()
+        .zip(&common)
+        .map(|(run, common)| run_cost(run).unwrap_or(f64::NAN) - common)
+        .collect();
+    let splits = splits(&runs);
     let borders: Vec<usize> = splits.iter().map(|split| split.at).collect();
     let found = steps(&logs, &borders, margin);
     let mut cuts = borders;
     cuts.extend(found.iter().flatten().map(|step| step.at));
     let rest = residuals(&logs, cuts);
-    let machines = each_once(entries.iter().map(|it| &it.machine));
-    let hosts = each_once(entries.iter().map(|it| &it.host));
-    let runs: Vec<HistoryRun> = entries.into_iter().filter_map(|it| it.run).collect();
-    let starts: Vec<i64> = runs.iter().map(|run| run.started_unix_ns).collect();
+    let starts: Vec<i64> = runs.iter().map(|run| run.run.started_unix_ns).collect();
     let cycles = [Cycle::Day, Cycle::Week];
     Some(HistoryFinding {
         method: METHOD_VERSION,
         series: series.to_owned(),
-        title,
-        unit,
-        better,
-        machines,
+        title: newest.title.clone(),
+        unit: newest.unit.clone(),
+        better: newest.better,
+        machines: each_once(runs.iter().map(|run| run.run.machine().to_owned())),
         host: host.clone(),
-        hosts,
+        hosts: each_once(runs.iter().map(|run| run.run.host().clone())),
         other_hosts: OtherHosts {
-            hosts: each_once(others.iter().map(|it| &it.host)).len(),
+            hosts: each_once(others.iter().map(|run| run.run.host().clone())).len(),
             runs: others.len(),
         },
         margin,
         steps: found,
         cycles: cycles.iter().filter_map(|cycle| of_cycle(*cycle, &starts, &rest)).collect(),
-        other_units: all - runs.len(),
+        other_units: of_host - runs.len(),
         common: common.into_iter().map(f64::exp_m1).collect(),
         splits,
-        runs,
+        runs: runs.into_iter().cloned().collect(),
     })
 }
 
 /// The first run after the last certain step, among those of the newest's machine, version and clock.
 #[must_use]
-pub fn since(records: &[SeriesRecord], by: By, margin: f64) -> Option<&SeriesRecord> {
-    let newest = records.last()?;
-    let alike = |it: &&SeriesRecord| {
-        it.machine.fingerprint == newest.machine.fingerprint
-            && by.mixes(&it.host, &newest.host)
-            && (it.version, &it.clock, &it.unit) == (newest.version, &newest.clock, &newest.unit)
+pub fn first_since_step(all: &[SeriesInRun], by: By, margin: f64) -> Option<&SeriesInRun> {
+    let newest = all.last()?;
+    let is_alike = |run: &&SeriesInRun| {
+        !run.is_side_of_knob
+            && run.run.is_one_machine(&newest.run, by)
+            && run.is_comparable(newest)
+            && run.unit == newest.unit
     };
-    let records: Vec<&SeriesRecord> = records.iter().filter(alike).collect();
-    let logs: Vec<f64> = records.iter().map(|record| log_cost(record)).collect();
+    let runs: Vec<&SeriesInRun> = all.iter().filter(is_alike).collect();
+    let logs: Vec<f64> = runs.iter().map(|run| run_cost(run).unwrap_or(f64::NAN)).collect();
     let step = history::certain(&logs, &[], margin).ok()?.into_iter().next_back()?;
-    records.get(step.at).copied()
+    runs.get(step.at).copied()
 }
 
-fn each_once<'a, T: PartialEq + Clone + 'a>(all: impl Iterator<Item = &'a T>) -> Vec<T> {
+fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut found: Vec<T> = Vec::new();
-    for it in all {
-        if !found.contains(it) {
-            found.push(it.clone());
+    for value in all {
+        if !found.contains(&value) {
+            found.push(value);
         }
     }
     found
-}
-
-/// What is left of a run of a series without its samples.
-#[must_use]
-pub fn history_entry(record: &SeriesRecord) -> HistoryEntry {
-    HistoryEntry {
-        run: run(record),
-        log_cost: log_cost(record),
-        machine: record.machine.fingerprint.clone(),
-        host: record.host.clone(),
-        place: Arc::new(facts_of_place(&record.machine, &record.environment)),
-        work: work(record),
-        unit: record.unit.clone(),
-        better: record.better,
-        title: record.title.clone(),
-    }
-}
-
-/// None where one value is no number.
-fn run(record: &SeriesRecord) -> Option<HistoryRun> {
-    let processes = record.processes();
-    let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
-    Some(HistoryRun {
-        run: record.run,
-        started_unix_ns: record.started_unix_ns,
-        labels: record.labels.clone(),
-        host: record.host.clone(),
-        estimate: median_of_processes(&slices, PER_LOOK_LEVEL)?.estimate,
-        processes: processes.len(),
-        samples: processes.iter().map(Vec::len).sum(),
-    })
-}
-
-/// As `check` and `compare` take it: the middle of the processes' log medians.
-fn log_cost(record: &SeriesRecord) -> f64 {
-    median(&log_costs(&record.processes(), record.better)).unwrap_or(f64::NAN)
 }
 
 fn steps(logs: &[f64], borders: &[usize], margin: f64) -> Result<Vec<HistoryStep>, String> {
@@ -347,25 +255,38 @@ fn steps(logs: &[f64], borders: &[usize], margin: f64) -> Result<Vec<HistoryStep
     Ok(found.iter().map(step).collect())
 }
 
-fn splits(entries: &[HistoryEntry]) -> Vec<Split> {
-    let split = |(index, two): (usize, &[HistoryEntry])| {
-        let changes = changes(&two[0], &two[1]);
-        (!changes.is_empty()).then_some(Split { at: index + 1, changes })
-    };
-    entries.windows(2).enumerate().filter_map(split).collect()
+fn splits(runs: &[&SeriesInRun]) -> Vec<Split> {
+    let mut found = Vec::new();
+    for (index, two) in runs.windows(2).enumerate() {
+        let changes = changes(two[0], two[1]);
+        if !changes.is_empty() {
+            found.push(Split { at: index + 1, changes });
+        }
+    }
+    found
 }
 
 /// Each fact that differs, by name, with its values before and after.
-fn changes(before: &HistoryEntry, after: &HistoryEntry) -> Vec<(String, String, String)> {
-    let mut changes = changed(&before.work, &after.work);
-    if before.place != after.place {
-        let of_work =
-            |field: &String| before.work.contains_key(field) || after.work.contains_key(field);
-        let of_place = changed(&before.place, &after.place).into_iter();
-        changes.extend(of_place.filter(|(field, ..)| !of_work(field)));
+fn changes(before: &SeriesInRun, after: &SeriesInRun) -> Vec<(String, String, String)> {
+    let was = work(before);
+    let is = work(after);
+    let mut changes = changed(&was, &is);
+    if !is_same_place(before, after) {
+        let of_place = changed(&place(before), &place(after)).into_iter();
+        changes.extend(
+            of_place.filter(|(field, ..)| !was.contains_key(field) && !is.contains_key(field)),
+        );
         changes.sort();
     }
     changes
+}
+
+/// Whether both share one machine and environment, as most neighbours read from a store do: then there are no facts to
+/// compare.
+fn is_same_place(one: &SeriesInRun, two: &SeriesInRun) -> bool {
+    let machines = one.run.place.as_ref().zip(two.run.place.as_ref());
+    Arc::ptr_eq(&one.environment, &two.environment)
+        && machines.is_some_and(|(one, two)| Arc::ptr_eq(&one.machine, &two.machine))
 }
 
 fn changed(
@@ -382,37 +303,24 @@ fn changed(
     differ.map(|it| (it.clone(), value(before, it), value(after, it))).collect()
 }
 
-/// What may well move numbers of the work itself, with plumb's own version.
-fn work(record: &SeriesRecord) -> BTreeMap<String, String> {
-    let series = [
-        ("clock", record.clock.clone()),
-        ("plumb", record.plumb.clone()),
-        ("workload version", record.version.to_string()),
-    ];
-    facts_of_work(&record.versions, &record.loads, series)
-}
-
-/// What may well move numbers of machine and environment.
-pub(crate) fn facts_of_place(
-    machine: &Machine,
-    environment: &Environment,
-) -> BTreeMap<String, String> {
-    let all = machine.facts.iter().chain(&environment.facts);
+/// The facts of machine and environment that may move a number.
+fn place(series: &SeriesInRun) -> BTreeMap<String, String> {
+    let Some(place) = &series.run.place else { return BTreeMap::new() };
+    let all = place.machine.facts.iter().chain(&series.environment.facts);
     let all = all.filter(|(field, _)| Impact::of(field) > Impact::Harmless);
     all.map(|(field, value)| (field.clone(), value.clone())).collect()
 }
 
-/// What may well move numbers of the work itself.
-pub(crate) fn facts_of_work(
-    versions: &BTreeMap<String, String>,
-    loads: &[String],
-    series: [(&str, String); 3],
-) -> BTreeMap<String, String> {
+/// The facts of the work itself that may move a number, with plumb's own version.
+fn work(series: &SeriesInRun) -> BTreeMap<String, String> {
+    let versions = series.versions.iter();
     let mut facts: BTreeMap<String, String> =
-        versions.iter().map(|(of, version)| (format!("{of} version"), version.clone())).collect();
-    facts.extend(series.map(|(field, value)| (field.to_owned(), value)));
-    if !loads.is_empty() {
-        facts.insert("load".to_owned(), loads.join(" / "));
+        versions.map(|(of, version)| (format!("{of} version"), version.clone())).collect();
+    facts.insert("clock".to_owned(), series.clock.clone());
+    facts.insert("plumb".to_owned(), series.run.plumb.clone());
+    facts.insert("workload version".to_owned(), series.version.to_string());
+    if !series.run.loads.is_empty() {
+        facts.insert("load".to_owned(), series.run.loads.join(" / "));
     }
     facts
 }
@@ -482,54 +390,56 @@ fn part_of(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::sync::Arc;
 
-    use plumb_model::{Better, By, Environment, Host, Id, Machine, SampleIs, SeriesRecord};
+    use plumb_model::{By, Host, RunOfSeries, SeriesInRun};
     use plumb_stats::rng::Rng;
 
-    use super::{CommonMovements, Cycle, HOUR_NS, HistoryFinding, history, since};
+    use super::{CommonMovements, Cycle, HOUR_NS, HistoryFinding, first_since_step, history};
+    use crate::testing::series::in_run;
+
+    const SERIES: &str = "a.b/rate";
 
     /// A run every six hours from a Thursday on; `cost` is the log of its cost over the first's.
-    fn run(number: u32, cost: f64, rng: &mut Rng) -> SeriesRecord {
+    fn run(number: u32, cost: f64, rng: &mut Rng) -> SeriesInRun {
         let middle = cost + 0.003 * rng.normal();
         let mut process = || {
             let process = middle + 0.003 * rng.normal();
             (0..5).map(|_| 100.0 * (-process - 0.003 * rng.normal()).exp()).collect()
         };
-        SeriesRecord {
-            run: Id::from_u128(u128::from(number)),
-            started_unix_ns: i64::from(number) * 6 * HOUR_NS + 1,
-            plumb: "1".into(),
-            labels: BTreeMap::new(),
-            machine: Machine { fingerprint: "fp1:a".into(), facts: BTreeMap::new() },
-            host: Host::UNKNOWN,
-            environment: Environment { fingerprint: "env1:a".into(), facts: BTreeMap::new() },
-            versions: BTreeMap::new(),
-            loads: Vec::new(),
-            version: 1,
-            clock: "monotonic".into(),
-            unit: "ops/s".into(),
-            better: Better::Higher,
-            sample_is: SampleIs::Iteration,
-            title: None,
-            invocations: (0..12).map(|_| process()).collect(),
-        }
+        let processes: Vec<Vec<f64>> = (0..12).map(|_| process()).collect();
+        let mut series = in_run(SERIES, u128::from(number), &processes);
+        of_run(&mut series).started_unix_ns = i64::from(number) * 6 * HOUR_NS + 1;
+        series
     }
 
-    fn runs(count: u32, cost: impl Fn(u32) -> f64) -> Vec<SeriesRecord> {
+    fn of_run(series: &mut SeriesInRun) -> &mut RunOfSeries {
+        Arc::make_mut(&mut series.run)
+    }
+
+    fn set_host(series: &mut SeriesInRun, host: &str) {
+        of_run(series).place.as_mut().unwrap().host = host.parse().unwrap();
+    }
+
+    fn runs(count: u32, cost: impl Fn(u32) -> f64) -> Vec<SeriesInRun> {
         let mut rng = Rng::new(7);
         (0..count).map(|number| run(number, cost(number), &mut rng)).collect()
     }
 
-    fn of(records: &[SeriesRecord]) -> HistoryFinding {
-        history("a.b/rate", records, &Host::UNKNOWN, 0.01, &CommonMovements::default()).unwrap()
+    fn of(records: &[SeriesInRun]) -> HistoryFinding {
+        history(SERIES, records, &Host::UNKNOWN, 0.01, &CommonMovements::default()).unwrap()
     }
 
     #[test]
     fn a_step_is_told_with_its_cost() {
         let found = of(&runs(40, |number| if number < 25 { 0.0 } else { 0.05 }));
         assert_eq!(found.runs.len(), 40);
-        assert!(found.runs.iter().all(|run| run.estimate.interval.is_ok() && run.processes == 12));
+        assert!(
+            found
+                .runs
+                .iter()
+                .all(|run| run.estimate.interval.is_ok() && run.process_medians.len() == 12)
+        );
         assert_eq!((found.splits.len(), found.machines.len()), (0, 1));
         let steps = found.steps.unwrap();
         assert_eq!(steps.len(), 1, "{steps:?}");
@@ -541,8 +451,8 @@ mod tests {
     #[test]
     fn what_all_series_of_a_run_have_in_common_is_no_step_of_one() {
         let records = runs(40, |number| if number < 25 { 0.0 } else { 0.05 });
-        let common = CommonMovements::known(records[25..].iter().map(|it| (it.run, 0.05)));
-        let found = history("a.b/rate", &records, &Host::UNKNOWN, 0.01, &common).unwrap();
+        let common = CommonMovements::known(records[25..].iter().map(|run| (run.run.run, 0.05)));
+        let found = history(SERIES, &records, &Host::UNKNOWN, 0.01, &common).unwrap();
         assert_eq!(found.steps, Ok(Vec::new()));
         assert_eq!(found.common[24], 0.0);
         assert!((found.common[25] - 0.0513).abs() < 1e-3, "{:?}", found.common);
@@ -552,25 +462,31 @@ mod tests {
     #[test]
     fn a_change_is_dated_on_its_machine() {
         let mut records = runs(60, |number| if number < 40 { 0.0 } else { 0.05 });
-        assert_eq!(since(&records, By::Host, 0.01).unwrap().run, records[40].run);
-        assert_eq!(since(&records, By::Host, 0.2), None);
-        records[..40].iter_mut().for_each(|it| it.host = "web1".parse().unwrap());
-        assert!(since(&records, By::Host, 0.01).is_some(), "the newest's host is unknown");
-        records[40..].iter_mut().for_each(|it| it.host = "web2".parse().unwrap());
-        assert_eq!(since(&records, By::Host, 0.01), None);
-        assert!(since(&records, By::Kind, 0.01).is_some());
+        assert_eq!(first_since_step(&records, By::Host, 0.01).unwrap().run, records[40].run);
+        assert_eq!(first_since_step(&records, By::Host, 0.2), None);
+        records[..40].iter_mut().for_each(|run| set_host(run, "web1"));
+        assert!(
+            first_since_step(&records, By::Host, 0.01).is_some(),
+            "the newest's host is unknown"
+        );
+        records[40..].iter_mut().for_each(|run| set_host(run, "web2"));
+        assert_eq!(first_since_step(&records, By::Host, 0.01), None);
+        assert!(first_since_step(&records, By::Kind, 0.01).is_some());
         let none = CommonMovements::default();
         let names: Vec<String> = of(&records).hosts.iter().map(ToString::to_string).collect();
         assert_eq!(names, ["web1", "web2"]);
-        let one = history("a.b/rate", &records, &records[0].host, 0.01, &none).unwrap();
+        let one = history(SERIES, &records, records[0].run.host(), 0.01, &none).unwrap();
         assert_eq!((one.runs.len(), one.other_hosts.runs, one.other_hosts.hosts), (40, 20, 1));
         assert_eq!(
             of(&records).splits,
             [],
             "runs of several hosts are one history where they are mixed"
         );
-        records[..40].iter_mut().for_each(|it| it.machine.fingerprint = "fp1:b".into());
-        assert_eq!(since(&records, By::Host, 0.01), None);
+        for run in &mut records[..40] {
+            let place = of_run(run).place.as_mut().unwrap();
+            Arc::make_mut(&mut place.machine).fingerprint = "fp1:b".into();
+        }
+        assert_eq!(first_since_step(&records, By::Host, 0.01), None);
     }
 
     #[test]
@@ -579,10 +495,11 @@ mod tests {
         for (number, record) in records.iter_mut().enumerate() {
             let (kernel, device, version) =
                 if number < 25 { ("6.1", "sda", 1) } else { ("6.12", "sdb", 2) };
-            record.environment.facts.insert("kernel".into(), kernel.into());
-            record.environment.facts.insert("device".into(), device.into());
+            let facts = &mut Arc::make_mut(&mut record.environment).facts;
+            facts.insert("kernel".into(), kernel.into());
+            facts.insert("device".into(), device.into());
             if number > 30 {
-                record.environment.facts.insert("caches".into(), "first read by run 31".into());
+                facts.insert("caches".into(), "first read by run 31".into());
             }
             record.version = version;
         }
@@ -611,7 +528,7 @@ mod tests {
     fn runs_of_one_evening_are_one_moment() {
         let mut records = runs(40, |_| 0.0);
         for (record, minute) in records.iter_mut().zip(0..) {
-            record.started_unix_ns = minute * 60_000_000_000;
+            of_run(record).started_unix_ns = minute * 60_000_000_000;
         }
         assert_eq!(of(&records).cycles, []);
     }
@@ -628,9 +545,9 @@ mod tests {
     #[test]
     fn nothing_and_nonsense() {
         let none = CommonMovements::default();
-        assert_eq!(history("a.b/rate", &[], &Host::UNKNOWN, 0.01, &none), None);
+        assert_eq!(history(SERIES, &[], &Host::UNKNOWN, 0.01, &none), None);
         let mut records = runs(20, |_| 0.0);
-        records[3].invocations = vec![vec![0.0; 5]; 12];
+        records[3].process_medians = vec![0.0; 12];
         assert!(of(&records).steps.is_err());
         records[5].unit = "s".into();
         let found = of(&records);

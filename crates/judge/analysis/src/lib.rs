@@ -27,17 +27,15 @@ mod history;
 mod levels;
 mod link_fit;
 mod link_fits;
-mod log_cost;
 mod method;
 mod odd_addresses;
+mod one_run;
+mod over_runs;
 mod pauses;
 mod point_data;
 mod random_reads;
 mod rates;
-mod run_costs;
-mod run_results;
 mod samples;
-mod series;
 mod shares;
 mod summarise;
 #[cfg(any(test, feature = "testing"))]
@@ -48,9 +46,7 @@ mod time_series;
 mod times;
 mod work_differs;
 
-pub use also_changed::{
-    add_covariates, add_covariates_to_check, add_covariates_to_levels, add_covariates_to_points,
-};
+pub use also_changed::add_covariates_to_check;
 pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
 pub use burst::Burst;
 pub use check::{
@@ -63,7 +59,7 @@ pub use comparison::covariates::{Counters, Covariate, CovariateChange};
 pub use comparison::levels::{LevelsCompared, Moved};
 pub use comparison::pairs::PointComparison;
 pub use comparison::side_by_side::{
-    Arm, ComparisonFinding, SeriesComparison, compare, compare_beside, compare_sides,
+    Arm, ComparisonFinding, SeriesComparison, compare, compare_sides,
 };
 pub use comparison::standing_out::StandingOut;
 pub use comparison::verdict::{
@@ -74,27 +70,25 @@ pub use environment_diff::{Difference, target_diff};
 pub use estimate::{Ends, Estimate};
 pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};
 pub use finding::{
-    BaselineSource, Disturbances, Failure, Finding, RunFinding, ShareOfBaseline, SinceLast,
+    Asked, BaselineSource, Disturbances, Failure, Finding, RunFinding, ShareOfBaseline, SinceLast,
     Unsupported,
 };
 pub use histogram::{PointTail, tails};
 pub use history::{
-    Cycle, CycleFinding, HistoryEntry, HistoryFinding, HistoryRun, HistoryStep, OtherHosts, Split,
-    history, history_entry, history_of_entries, since,
+    Cycle, CycleFinding, HistoryFinding, HistoryStep, OtherHosts, Split, first_since_step, history,
 };
 pub use levels::{Level, TwoLevels};
 pub use link_fit::{EffectiveDepth, LinkFit, LinkFound, LinkShares, PointBehindLink};
 pub use method::{CONFIDENCE, METHOD_VERSION};
+pub use one_run::series_in_run::series_in_run;
+pub use over_runs::since::{is_comparable_run, series_since};
 pub use pauses::Pauses;
 pub use plumb_stats::curves::link::Binds;
 pub use plumb_stats::describe::BoxPlot;
 pub use plumb_stats::levels::LevelsOf;
 pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};
 pub use rates::{CounterRate, PointRates, rates_by_point};
-pub use run_results::{
-    RunResults, SeriesResults, SinceRun, common_movements_of_results, history_of_results,
-};
 pub use samples::{InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples};
-pub use summarise::summarise;
+pub use summarise::{EarlierOf, EarlierRuns, RunQuestions, summarise, summarise_with};
 pub use time_series::{Disturbed, PointTimeSeries, TimeOf, TimeSeries, Traces, time_series};
 pub use times::{ProcessTimes, process_times};

@@ -1,24 +1,29 @@
 //! A run's record, summarised.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use plumb_model::{Goal, Kind, Metric, Role, RunRecord, RunStatus};
+use plumb_model::{Goal, Kind, MARGIN, Metric, Role, RunRecord, RunStatus, SeriesInRun};
 use plumb_stats::describe::median;
 
+use crate::also_changed::{add_covariates_to_levels, add_covariates_to_points};
 use crate::burst::Burst;
+use crate::comparison::covariates::Counters;
 use crate::comparison::pairs::{against_above, against_first};
 use crate::curves::curves;
 use crate::estimate::{Estimate, machine_interval, median_at_any_time, median_of_processes};
 use crate::expectations;
 use crate::facts::{point_facts, run_facts};
 use crate::failures;
-use crate::finding::{Disturbances, Finding, RunFinding};
+use crate::finding::{Asked, Disturbances, Finding, RunFinding};
 use crate::flags;
 use crate::histogram;
 use crate::levels::TwoLevels;
 use crate::link_fits::link_fits;
 use crate::method::{CONFIDENCE, METHOD_VERSION, level};
 use crate::odd_addresses::flag_odd;
+use crate::one_run::series_in_run::series_in_run;
+use crate::over_runs::since::results_since;
 use crate::pauses;
 use crate::point_data::PointData;
 use crate::random_reads::flag_faster;
@@ -27,7 +32,53 @@ use crate::shares;
 /// Most quantiles of the steady samples that are kept for sketches.
 const THINNED: usize = 256;
 
-/// What a run's record says. Samples of invocations that did not end well never count.
+/// Earlier runs that a run is compared with.
+#[derive(Debug, Clone, Default)]
+pub struct EarlierRuns {
+    /// The last comparable run.
+    pub before: Arc<[SeriesInRun]>,
+    /// Further runs, which show how much runs differ by themselves.
+    pub others: Vec<Arc<[SeriesInRun]>>,
+}
+
+/// What a finding takes besides the record. Each is read only if the record gives a reason to.
+pub struct RunQuestions<'q, E> {
+    /// Reads what monitors counted; None to leave out what else changed.
+    pub counters: Option<&'q dyn Fn() -> Result<Counters, E>>,
+    /// Finds the earlier runs for these series of the run; None if it is not asked what moved since.
+    pub earlier: Option<EarlierOf<'q, E>>,
+}
+
+/// Finds earlier runs for the series of a run; None if there is no comparable one.
+pub type EarlierOf<'q, E> = &'q dyn Fn(&[SeriesInRun]) -> Result<Option<EarlierRuns>, E>;
+
+/// What a run's record says, with the answers to these questions.
+///
+/// # Errors
+/// When what a question takes cannot be read.
+pub fn summarise_with<E>(
+    record: &RunRecord,
+    questions: &RunQuestions<'_, E>,
+) -> Result<RunFinding, E> {
+    let mut finding = summarise(record);
+    let has_levels = finding.results.iter().any(|result| result.levels.is_some());
+    if let Some(counters) = questions.counters
+        && (has_levels || !finding.against_first.is_empty())
+    {
+        let counters = counters()?;
+        add_covariates_to_points(&mut finding, record, &counters);
+        add_covariates_to_levels(&mut finding, record, &counters);
+    }
+    if let Some(earlier) = questions.earlier {
+        let this = series_in_run(record);
+        let found = earlier(&this)?
+            .and_then(|earlier| results_since(&this, &finding.results, &earlier, MARGIN));
+        finding.since_last = found.map_or(Asked::Nothing, Asked::Found);
+    }
+    Ok(finding)
+}
+
+/// What a run's record says by itself. Samples of invocations that did not end well never count.
 #[must_use]
 pub fn summarise(record: &RunRecord) -> RunFinding {
     let run_flags = flags::of_run(record);
@@ -51,7 +102,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         results,
         against_first: against_first(record),
         against_above: against_above(record),
-        since_last: None,
+        since_last: Asked::NotAsked,
         unsupported: failures::unsupported(record),
         failed,
         not_reached: failures::not_reached(record),

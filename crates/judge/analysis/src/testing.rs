@@ -5,6 +5,7 @@
 mod events;
 mod first_look;
 mod remote_disk;
+pub mod series;
 mod years;
 
 use std::collections::BTreeMap;

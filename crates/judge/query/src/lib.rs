@@ -1,38 +1,57 @@
 //! What is found in the runs of a store: what the command line shows, and pages and documents are made of.
 //!
-//! Each question reads what its answer needs, and no more: the record of a run, its counters, and the
-//! earlier runs that tell how much runs differ by themselves. Judging is `analysis`; nothing here draws.
+//! Each question reads what its answer needs, and no more: series without samples ([`read`]), and on demand the
+//! record of a run and its counters. Judging is `analysis`; nothing here draws.
 
 mod earlier;
+mod labelled;
 mod previous;
 mod series;
 
 pub use earlier::others;
-pub use previous::{last_comparable, previous, since_last};
-pub use series::{KeptSeries, entries, keep};
+pub use labelled::{MOST_GROUPED, NamedRuns, labelled};
+pub use previous::{SinceLastRun, since_last};
+pub use series::{Selection, SeriesByRun, fill, keep, read};
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use plumb_analysis::{
-    CommonMovements, CompareSettings, ComparisonFinding, Counters, RunFinding, Traces,
-    add_covariates, add_covariates_to_levels, add_covariates_to_points, compare, summarise,
+    CommonMovements, CompareSettings, ComparisonFinding, Counters, HistoryFinding, RunFinding,
+    RunQuestions, Traces, compare, history, summarise_with,
 };
-use plumb_model::{Host, Id, InvocationRecord, RunRecord, RunStatus, SeriesRecord};
+use plumb_model::{Host, Id, InvocationRecord, RunRecord, SeriesInRun};
 use plumb_store::{Error, RunSummary, Store};
 
-/// What a run shows, with what moved where sides of it differ.
+/// What a run shows, with what moved together with its differences, and what changed since the last comparable run if
+/// that is asked.
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn of_run(store: &Store, record: &RunRecord) -> Result<RunFinding, Error> {
-    let mut finding = summarise(record);
-    let has_levels = finding.results.iter().any(|result| result.levels.is_some());
-    if has_levels || !finding.against_first.is_empty() {
-        let counters = counters(store, [record])?;
-        add_covariates_to_points(&mut finding, record, &counters);
-        add_covariates_to_levels(&mut finding, record, &counters);
-    }
-    Ok(finding)
+pub fn of_run(store: &Store, record: &RunRecord, since: SinceLastRun) -> Result<RunFinding, Error> {
+    of_run_among(store, record, since, None, &SeriesByRun::default())
+}
+
+/// The same for work on many runs: with all runs, oldest first, and with the series that were read before.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn of_run_among(
+    store: &Store,
+    record: &RunRecord,
+    since: SinceLastRun,
+    runs: Option<&[RunSummary]>,
+    known: &SeriesByRun,
+) -> Result<RunFinding, Error> {
+    let counters = || counters(store, [record]);
+    let earlier = |this: &[SeriesInRun]| match runs {
+        Some(runs) => previous::earlier_runs(store, runs, record.run, this, known),
+        None => previous::earlier_runs(store, &store.summaries()?, record.run, this, known),
+    };
+    let this = plumb_analysis::series_in_run(record);
+    let is_asked = since.asks(&this, record.plan.comparison().is_some());
+    let questions =
+        RunQuestions { counters: Some(&counters), earlier: is_asked.then_some(&earlier as _) };
+    summarise_with(record, &questions)
 }
 
 /// What monitors counted beside the invocations of these runs.
@@ -59,41 +78,48 @@ pub fn of_runs(
     records: &[RunRecord],
     settings: &CompareSettings,
 ) -> Result<ComparisonFinding, Error> {
-    let mut finding = compare(records, &earlier(store, records)?, settings);
-    add_covariates(&mut finding, records, settings, &counters(store, records)?);
-    Ok(finding)
-}
-
-fn earlier(store: &Store, records: &[RunRecord]) -> Result<Vec<RunRecord>, Error> {
     let runs: Vec<Id> = records.iter().map(|record| record.run).collect();
-    others(&store.summaries()?, &runs).into_iter().map(|run| store.record(run)).collect()
+    let others = others(&store.summaries()?, &runs);
+    let earlier = read(store, Selection::Runs(&others))?;
+    Ok(compare(records, &earlier, Some(&counters(store, records)?), settings))
 }
 
-/// By how much all series moved together in these runs, of the newest hundred of those that have enough points to tell.
+/// The history of a series, of these of its runs, on this host. None without runs.
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn common_movements(store: &Store, records: &[SeriesRecord]) -> Result<CommonMovements, Error> {
-    let wide = |it: &RunSummary| {
-        it.points >= CommonMovements::FEWEST_POINTS && it.status == RunStatus::Complete
-    };
-    let of_series: BTreeSet<Id> = records.iter().map(|it| it.run).collect();
-    let wide = store.summaries()?.into_iter().rev().filter(wide).map(|it| it.run);
-    let runs: Vec<Id> =
-        wide.filter(|run| of_series.contains(run)).take(CommonMovements::MOST_RUNS).collect();
-    CommonMovements::read(&runs, |run| store.record(run))
+pub fn history_of(
+    store: &Store,
+    series: &str,
+    runs: &[SeriesInRun],
+    host: &Host,
+    margin: f64,
+) -> Result<Option<HistoryFinding>, Error> {
+    let common = CommonMovements::of(&read(store, Selection::Runs(&wide_runs(runs)))?);
+    Ok(history(series, runs, host, margin, &common))
 }
 
-/// The runs of a series on one kind of machine, and the host that a history of it is of: this one, where it
+/// The newest complete runs of these that have enough points to show what all their series have in common.
+#[must_use]
+pub fn wide_runs(runs: &[SeriesInRun]) -> Vec<Id> {
+    let mut seen = HashSet::new();
+    let is_wide = |series: &&SeriesInRun| {
+        series.run.is_complete && series.run.points >= CommonMovements::FEWEST_POINTS
+    };
+    let newest_first = runs.iter().rev().filter(is_wide).map(|series| series.run.run);
+    newest_first.filter(|run| seen.insert(*run)).take(CommonMovements::MOST_RUNS).collect()
+}
+
+/// The runs of a series on one kind of machine, and the host that a history of it is of: this one, if it
 /// has runs; else that of the newest run.
 #[must_use]
-pub fn on_host(mut records: Vec<SeriesRecord>, here: &Host) -> (Vec<SeriesRecord>, Host) {
-    let is_here = |it: &&SeriesRecord| here.known().is_some() && it.host == *here;
-    let meant = records.iter().rfind(is_here).or(records.last());
-    let meant = meant.map(|it| (it.machine.fingerprint.clone(), it.host.clone()));
+pub fn on_host(mut runs: Vec<SeriesInRun>, here: &Host) -> (Vec<SeriesInRun>, Host) {
+    let is_here = |series: &&SeriesInRun| here.known().is_some() && series.run.host() == here;
+    let meant = runs.iter().rfind(is_here).or(runs.last());
+    let meant = meant.map(|series| (series.run.machine().to_owned(), series.run.host().clone()));
     let (kind, host) = meant.unwrap_or_default();
-    records.retain(|it| it.machine.fingerprint == kind);
-    (records, host)
+    runs.retain(|series| series.run.machine() == kind);
+    (runs, host)
 }
 
 /// What monitors read beside the invocations of each of these runs.

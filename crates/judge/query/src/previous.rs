@@ -1,79 +1,74 @@
 //! How a run compares with the newest comparable one before it.
 
-use plumb_analysis::{FEWEST_SERIES, RunFinding, RunResults, SinceLast, SinceRun, summarise};
-use plumb_model::{Id, MARGIN, RunRecord, RunStatus};
+use plumb_analysis::{EarlierRuns, FEWEST_SERIES, SinceLast, is_comparable_run, series_since};
+use plumb_model::{Id, MARGIN, RunStatus, SeriesInRun};
 use plumb_store::{Error, RunSummary, Store};
 
 use crate::earlier::others;
+use crate::series::SeriesByRun;
 
 /// Earlier runs that are looked at in search of a comparable one.
 const MOST_TRIED: usize = 10;
 
-/// How a run compares with the newest comparable one of `runs`, which are oldest first, before it; None where there
-/// is none. `read` gives what is left of a run.
-///
-/// # Errors
-/// When `read` fails.
-pub fn previous<R: AsRef<RunResults>>(
+/// Whether a run is compared with the last comparable one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SinceLastRun {
+    /// Not at all.
+    NotAsked,
+    /// Only if it has enough points for some to stand out, so that nothing else is read.
+    IfItTells,
+    /// Always.
+    Always,
+}
+
+impl SinceLastRun {
+    /// Whether that is asked of a run with these series.
+    pub(crate) fn asks(self, series: &[SeriesInRun], is_comparison: bool) -> bool {
+        let points =
+            series.iter().filter(|series| series.primary).map(|series| series.points.len());
+        match self {
+            Self::NotAsked => false,
+            Self::IfItTells => !is_comparison && points.sum::<usize>() >= FEWEST_SERIES,
+            Self::Always => true,
+        }
+    }
+}
+
+/// The newest comparable run before this one, with others that show how much runs differ; None if there is none.
+/// `runs` are all runs, oldest first.
+pub(crate) fn earlier_runs(
+    store: &Store,
     runs: &[RunSummary],
-    results: &RunResults,
-    read: impl Fn(Id) -> Result<R, Error>,
-) -> Result<Option<SinceLast>, Error> {
-    let place = runs.iter().position(|it| it.run == results.run).unwrap_or(0);
+    run: Id,
+    this: &[SeriesInRun],
+    known: &SeriesByRun,
+) -> Result<Option<EarlierRuns>, Error> {
+    let Some(place) = runs.iter().position(|summary| summary.run == run) else { return Ok(None) };
+    let suite = &runs[place].suite;
     let may_be_like =
-        |it: &&RunSummary| it.status == RunStatus::Complete && it.suite == results.suite;
-    for run in runs[..place].iter().rev().filter(may_be_like).take(MOST_TRIED) {
-        let before = read(run.run)?;
-        if results.is_like(before.as_ref()) {
-            return since(runs, results, before.as_ref(), read).map(Some);
+        |summary: &&RunSummary| summary.status == RunStatus::Complete && summary.suite == *suite;
+    for before in runs[..place].iter().rev().filter(may_be_like).take(MOST_TRIED) {
+        let Some(series) = known.read(store, &[before.run])?.pop() else { continue };
+        if is_comparable_run(this, &series) {
+            let others = known.read(store, &others(runs, &[before.run, run]))?;
+            return Ok(Some(EarlierRuns { before: series, others }));
         }
     }
     Ok(None)
 }
 
-/// The same where it may tell what stands out; None as well for a run with too few points, so that nothing else is
-/// read.
+/// How the series of a run compare with the newest comparable run before it, each in the place of its series; None if
+/// there is no such run. `runs` are all runs, oldest first.
 ///
 /// # Errors
 /// When the store can't be read.
 pub fn since_last(
     store: &Store,
-    record: &RunRecord,
-    finding: &RunFinding,
-) -> Result<Option<SinceLast>, Error> {
-    let points = finding.results.iter().filter(|it| it.primary).count();
-    if points < FEWEST_SERIES || !finding.against_first.is_empty() {
-        return Ok(None);
-    }
-    last_comparable(store, record, finding)
-}
-
-/// The same of a run that was read, with the others read from the store.
-///
-/// # Errors
-/// When the store can't be read.
-pub fn last_comparable(
-    store: &Store,
-    record: &RunRecord,
-    finding: &RunFinding,
-) -> Result<Option<SinceLast>, Error> {
-    let read = |run| {
-        let record = store.record(run)?;
-        Ok(Box::new(RunResults::of(&record, &summarise(&record))))
-    };
-    previous(&store.summaries()?, &RunResults::of(record, finding), read)
-}
-
-fn since<R: AsRef<RunResults>>(
     runs: &[RunSummary],
-    results: &RunResults,
-    before: &RunResults,
-    read: impl Fn(Id) -> Result<R, Error>,
-) -> Result<SinceLast, Error> {
-    let others = others(runs, &[before.run, results.run]);
-    let others: Vec<R> = others.into_iter().map(read).collect::<Result<_, _>>()?;
-    let SinceRun { against, standing_out } =
-        results.since(before, others.iter().map(AsRef::as_ref), MARGIN);
-    let (run, started_unix_ns) = (before.run, before.started_unix_ns);
-    Ok(SinceLast { run, started_unix_ns, against, standing_out })
+    run: Id,
+    this: &[SeriesInRun],
+    known: &SeriesByRun,
+) -> Result<Option<SinceLast>, Error> {
+    let Some(earlier) = earlier_runs(store, runs, run, this, known)? else { return Ok(None) };
+    Ok(series_since(this, &earlier, MARGIN))
 }

@@ -1,239 +1,177 @@
-//! One series over all runs, of what is left of each without its samples.
-//!
-//! That is read where it costs least: from who has read the run, from a cache in a file, and else from the
-//! samples of that series. The cache is never the truth: what it holds of a run counts only where the store
-//! says that the run is complete and as it was then, and only under the rules of this version.
+//! Series in runs without their samples: from the store's derived rows, and for runs that lack them from their records,
+//! after which they are kept.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plumb_analysis::{
-    Ends, Estimate, HistoryEntry, HistoryRun, METHOD_VERSION, RunFinding, RunResults, history_entry,
-};
-use plumb_model::{Better, Host, Id, RunRecord, RunStatus};
-use plumb_store::{CachedSeries, Error, RunEnd, SeriesCache, Store};
-use serde::{Deserialize, Serialize};
+use plumb_analysis::{METHOD_VERSION, series_in_run};
+use plumb_model::{Id, RunRecord, SeriesInRun};
+use plumb_store::{DerivedSelection, Error, RunEnd, Store};
 
-/// Rises when an entry is made of a run in another way, or is written in another form; a test says when.
+/// Rises when [`series_in_run`] makes something else of the same record although the method is the same.
 const FORM: u32 = 1;
 
-/// What is left of the series of runs, in a file.
-#[derive(Debug)]
-pub struct KeptSeries {
-    cache: Mutex<SeriesCache>,
-    file: PathBuf,
+/// Runs that are kept in one transaction, so that whoever interrupts the first reading of a long history loses little.
+const RUNS_AT_ONCE: usize = 32;
+
+/// Which series of which runs.
+#[derive(Debug, Clone, Copy)]
+pub enum Selection<'s> {
+    /// The series of this name in every run, oldest first.
+    Series(&'s str),
+    /// All series of these runs, in the order of the runs.
+    Runs(&'s [Id]),
+    /// All series of every run, oldest first.
+    All,
 }
 
-impl KeptSeries {
-    /// What is kept of the store at this path, in a folder of caches; None where that can't be had.
-    #[must_use]
-    pub fn open(folder: &Path, store: &Path) -> Option<Self> {
-        Self::in_file(SeriesCache::file(folder, store))
-    }
-
-    /// The same by a connection of its own.
-    #[must_use]
-    pub fn again(&self) -> Option<Self> {
-        Self::in_file(self.file.clone())
-    }
-
-    fn in_file(file: PathBuf) -> Option<Self> {
-        let version = format!("{}/{METHOD_VERSION}/{FORM}", env!("CARGO_PKG_VERSION"));
-        Some(Self { cache: Mutex::new(SeriesCache::open(&file, &version)?), file })
-    }
-
-    /// The runs that are kept, each with its state when it was read.
-    #[must_use]
-    pub fn runs(&self) -> HashMap<Id, String> {
-        self.with(|cache| cache.runs())
-    }
-
-    /// Keeps what is left of a run that is complete and in this state.
-    pub fn keep(&self, results: &RunResults, state: &str) {
-        let written: serde_json::Result<Vec<CachedSeries>> =
-            results.entries(None).map(|(series, entry)| written(series, &entry)).collect();
-        if let Ok(all) = written {
-            self.with(|cache| cache.keep(results.run, state, &all));
+impl Selection<'_> {
+    fn has_run(self, run: Id) -> bool {
+        match self {
+            Self::Runs(wanted) => wanted.contains(&run),
+            Self::Series(_) | Self::All => true,
         }
     }
 
-    /// What is kept of a series in those of these runs that are as they were.
-    fn series(&self, name: &str, ends: &[RunEnd]) -> HashMap<Id, Vec<HistoryEntry>> {
-        let (kept, found) = self.with(|cache| (cache.runs(), cache.series(name)));
-        let Some(found) = found else { return HashMap::new() };
-        let is_current =
-            |it: &&RunEnd| it.state.is_some() && kept.get(&it.run) == it.state.as_ref();
-        let mut all: HashMap<Id, Vec<HistoryEntry>> =
-            ends.iter().filter(is_current).map(|it| (it.run, Vec::new())).collect();
-        let mut places = BTreeMap::new();
-        for (run, it) in found {
-            let Some(entries) = all.get_mut(&run) else { continue };
-            match read(run, &it, &mut places) {
-                Ok(entry) => entries.push(entry),
-                Err(_) => drop(all.remove(&run)),
-            }
+    fn has_series(self, series: &SeriesInRun) -> bool {
+        match self {
+            // Sides of a comparison of values of a knob are no part of a history.
+            Self::Series(name) => series.name == name && !series.is_side_of_knob,
+            Self::Runs(_) | Self::All => true,
         }
-        all
-    }
-
-    fn with<T>(&self, of: impl FnOnce(&mut SeriesCache) -> T) -> T {
-        of(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Keeps what is left of a run that has just ended, in a folder of caches, so that nobody has to read its
-/// samples for a history. A run that is not complete is not kept.
+/// The rules by which rows are derived: rows of another plumb or method do not count.
+fn rules() -> String {
+    format!("{}/{METHOD_VERSION}/{FORM}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The selected series of the selected runs, on whatever machine.
 ///
 /// # Errors
-/// When the store can't be read.
-pub fn keep(
+/// When the store cannot be read.
+pub fn read(store: &Store, selection: Selection<'_>) -> Result<Vec<SeriesInRun>, Error> {
+    Ok(read_by_run(store, selection, &|| false)?
+        .into_iter()
+        .flat_map(|(_, series)| series)
+        .collect())
+}
+
+/// The same with the series of each run apart. `stop` is asked before a run's samples are read; what was not read until
+/// then is missing.
+fn read_by_run(
     store: &Store,
-    record: &RunRecord,
-    finding: &RunFinding,
-    caches: Option<&Path>,
-) -> Result<(), Error> {
-    let end = store.ends()?.into_iter().find(|it| it.run == record.run);
-    let kept = caches.and_then(|folder| KeptSeries::open(folder, store.path()));
-    if let (Some(state), Some(kept)) = (end.and_then(|it| it.state), kept) {
-        kept.keep(&RunResults::of(record, finding), &state);
+    selection: Selection<'_>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Vec<(Id, Vec<SeriesInRun>)>, Error> {
+    let rules = rules();
+    let derived = store.derived(&rules, derived_selection(selection));
+    let mut known: HashMap<Id, Vec<SeriesInRun>> = HashMap::new();
+    for mut kept in derived {
+        kept.series.retain(|series| selection.has_series(series));
+        known.insert(kept.run, kept.series);
+    }
+    let ends = store.ends()?;
+    let mut fresh: Vec<(RunEnd, Vec<SeriesInRun>)> = Vec::new();
+    for end in ends.iter().filter(|end| selection.has_run(end.run)) {
+        if known.contains_key(&end.run) {
+            continue;
+        }
+        if stop() {
+            break;
+        }
+        let all = series_in_run(&store.record(end.run)?);
+        let selected = all.iter().filter(|series| selection.has_series(series));
+        known.insert(end.run, selected.cloned().collect());
+        // A run without an end may go on, or be resumed.
+        if end.state.is_some() {
+            fresh.push((end.clone(), all));
+        }
+        if fresh.len() == RUNS_AT_ONCE {
+            store.keep_derived(&rules, &fresh);
+            fresh.clear();
+        }
+    }
+    if !fresh.is_empty() {
+        store.keep_derived(&rules, &fresh);
+    }
+    let order: Vec<Id> = match selection {
+        Selection::Runs(wanted) => wanted.to_vec(),
+        Selection::Series(_) | Selection::All => ends.iter().map(|end| end.run).collect(),
+    };
+    Ok(order.into_iter().filter_map(|run| Some((run, known.remove(&run)?))).collect())
+}
+
+fn derived_selection(selection: Selection<'_>) -> DerivedSelection<'_> {
+    match selection {
+        Selection::Series(name) => DerivedSelection::Series(name),
+        Selection::Runs(runs) => DerivedSelection::Runs(runs),
+        Selection::All => DerivedSelection::All,
+    }
+}
+
+/// Keeps the series of a run that has just ended, so that nobody has to read its samples for a history.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn keep(store: &Store, record: &RunRecord) -> Result<(), Error> {
+    let ended = store.ends()?.into_iter().find(|end| end.run == record.run);
+    if let Some(end) = ended.filter(|end| end.state.is_some()) {
+        store.keep_derived(&rules(), &[(end, series_in_run(record))]);
     }
     Ok(())
 }
 
-/// What every run says of a series, on whatever machine, oldest first. `known` gives what is left of a
-/// complete run that was read before.
+/// Derives the series of every run that lacks them, until `stop` says so.
 ///
 /// # Errors
-/// When the store can't be read.
-pub fn entries(
-    store: &Store,
-    series: &str,
-    known: impl Fn(Id) -> Option<Arc<RunResults>>,
-    kept: Option<&KeptSeries>,
-) -> Result<Vec<HistoryEntry>, Error> {
-    let ends = store.ends()?;
-    let known = |end: &RunEnd| {
-        let is_final =
-            |it: &Arc<RunResults>| it.status == RunStatus::Complete && end.state.is_some();
-        let results = known(end.run).filter(is_final)?;
-        Some((end.run, results.entries(Some(series)).map(|it| it.1).collect()))
-    };
-    let mut all: HashMap<Id, Vec<HistoryEntry>> = ends.iter().filter_map(known).collect();
-    if all.len() < ends.len() {
-        let kept = kept.map(|kept| kept.series(series, &ends)).unwrap_or_default();
-        for (run, entries) in kept {
-            all.entry(run).or_insert(entries);
-        }
+/// When the store cannot be read.
+pub fn fill(store: &Store, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+    // No series has this name: what is kept is not read.
+    read_by_run(store, Selection::Series(""), stop).map(drop)
+}
+
+/// The series of runs that one piece of work needs again and again, such as the pages of all runs: each run is read
+/// once. It is dropped with that work.
+#[derive(Debug, Default)]
+pub struct SeriesByRun(Mutex<HashMap<Id, Arc<[SeriesInRun]>>>);
+
+impl SeriesByRun {
+    /// All series of these runs, in the order of the runs.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn read(&self, store: &Store, runs: &[Id]) -> Result<Vec<Arc<[SeriesInRun]>>, Error> {
+        let missing: Vec<Id> = {
+            let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            runs.iter().copied().filter(|run| !known.contains_key(run)).collect()
+        };
+        // Read without the lock, so that several readers work at once; what two of them read is the same.
+        let found = match missing.is_empty() {
+            true => Vec::new(),
+            false => read_by_run(store, Selection::Runs(&missing), &|| false)?,
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.extend(found.into_iter().map(|(run, series)| (run, series.into())));
+        Ok(runs.iter().filter_map(|run| known.get(run).cloned()).collect())
     }
-    let missing: Vec<Id> =
-        ends.iter().map(|it| it.run).filter(|run| !all.contains_key(run)).collect();
-    let records = if missing.len() * 2 > ends.len() {
-        store.series(series)?
-    } else {
-        let read = |run: &Id| store.series_of_run(series, *run);
-        missing.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat()
-    };
-    let of_missing = records.iter().filter(|it| !all.contains_key(&it.run));
-    let of_missing: Vec<(Id, HistoryEntry)> =
-        of_missing.map(|it| (it.run, history_entry(it))).collect();
-    for (run, entry) in of_missing {
-        all.entry(run).or_default().push(entry);
-    }
-    Ok(ends.iter().flat_map(|it| all.remove(&it.run).unwrap_or_default()).collect())
-}
 
-/// An entry as it is kept, its place apart. Numbers are kept as their bits: whatever they are, they come back.
-#[derive(Serialize, Deserialize)]
-struct Written {
-    figures: Option<Figures>,
-    log_cost: u64,
-    machine: String,
-    host: Host,
-    work: BTreeMap<String, String>,
-    unit: String,
-    better: Better,
-    title: Option<String>,
-}
-
-/// The run of an entry.
-#[derive(Serialize, Deserialize)]
-struct Figures {
-    started_unix_ns: i64,
-    labels: BTreeMap<String, String>,
-    value: u64,
-    interval: Result<[u64; 2], String>,
-    processes: usize,
-    samples: usize,
-}
-
-fn written(series: &str, entry: &HistoryEntry) -> serde_json::Result<CachedSeries> {
-    let interval = |it: &Estimate| match &it.interval {
-        Ok(ends) => Ok([ends.low.to_bits(), ends.high.to_bits()]),
-        Err(why) => Err(why.clone()),
-    };
-    let figures = entry.run.as_ref().map(|run| Figures {
-        started_unix_ns: run.started_unix_ns,
-        labels: run.labels.clone(),
-        value: run.estimate.value.to_bits(),
-        interval: interval(&run.estimate),
-        processes: run.processes,
-        samples: run.samples,
-    });
-    let own = Written {
-        figures,
-        log_cost: entry.log_cost.to_bits(),
-        machine: entry.machine.clone(),
-        host: entry.host.clone(),
-        work: entry.work.clone(),
-        unit: entry.unit.clone(),
-        better: entry.better,
-        title: entry.title.clone(),
-    };
-    Ok(CachedSeries {
-        series: series.to_owned(),
-        common: serde_json::to_string(&*entry.place)?.into(),
-        own: serde_json::to_string(&own)?,
-    })
-}
-
-/// The facts of a place, read once for all runs there.
-type Places = BTreeMap<Arc<str>, Arc<BTreeMap<String, String>>>;
-
-fn read(run: Id, kept: &CachedSeries, places: &mut Places) -> serde_json::Result<HistoryEntry> {
-    let place = match places.get(&kept.common) {
-        Some(known) => Arc::clone(known),
-        None => {
-            let facts = Arc::new(serde_json::from_str(&kept.common)?);
-            Arc::clone(places.entry(Arc::clone(&kept.common)).or_insert(facts))
+    /// Takes over what a record says, because its samples were read anyway.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn take(&self, store: &Store, record: &RunRecord) -> Result<(), Error> {
+        let is_known = {
+            let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            known.contains_key(&record.run)
+        };
+        if !is_known && store.derived(&rules(), DerivedSelection::Runs(&[record.run])).is_empty() {
+            keep(store, record)?;
+            let series = series_in_run(record).into();
+            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(record.run, series);
         }
-    };
-    let own: Written = serde_json::from_str(&kept.own)?;
-    let host = own.host.clone();
-    let of_run = |it: Figures| HistoryRun {
-        run,
-        started_unix_ns: it.started_unix_ns,
-        labels: it.labels,
-        host,
-        estimate: Estimate {
-            value: f64::from_bits(it.value),
-            interval: it.interval.map(|ends| {
-                let [low, high] = ends.map(f64::from_bits);
-                Ends { low, high }
-            }),
-        },
-        processes: it.processes,
-        samples: it.samples,
-    };
-    Ok(HistoryEntry {
-        run: own.figures.map(of_run),
-        log_cost: f64::from_bits(own.log_cost),
-        machine: own.machine,
-        host: own.host,
-        place,
-        work: own.work,
-        unit: own.unit,
-        better: own.better,
-        title: own.title,
-    })
+        Ok(())
+    }
 }

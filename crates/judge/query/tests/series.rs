@@ -1,17 +1,13 @@
-//! A series over the runs of a real store, by every way there is.
+//! A series over the runs of a real store: the same whether it is derived now or was kept.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use plumb_analysis::testing::{COPY, companion, events, run_of_years};
-use plumb_analysis::{
-    CommonMovements, HistoryEntry, RunResults, history_entry, history_of_entries, summarise,
-};
-use plumb_model::{Event, Host, Id, Preparation, Role, RunRecord, RunStatus, Slot};
-use plumb_query::{KeptSeries, entries, keep};
-use plumb_store::Store;
+use plumb_analysis::{CompareSettings, ComparisonFinding, series_in_run};
+use plumb_model::{Event, Id, Preparation, Role, RunRecord, SeriesInRun, Slot};
+use plumb_query::{Selection, SeriesByRun, keep, labelled, of_runs, read};
+use plumb_store::{DerivedSelection, Store};
 use tempfile::TempDir;
 
 const RUNS: u32 = 12;
@@ -35,6 +31,8 @@ fn run(number: u32) -> RunRecord {
         }
         _ => {}
     }
+    let half = if number < RUNS / 2 { "old" } else { "new" };
+    record.plan.labels.insert("half".into(), half.into());
     record
 }
 
@@ -54,61 +52,45 @@ fn store(folder: &Path) -> Store {
     store
 }
 
-fn results(store: &Store, run: Id) -> Arc<RunResults> {
-    let record = store.record(run).unwrap();
-    Arc::new(RunResults::of(&record, &summarise(&record)))
+/// What the records say of a series.
+fn from_records(store: &Store, name: &str) -> Vec<SeriesInRun> {
+    let records = store.runs().unwrap().into_iter().map(|run| store.record(run).unwrap());
+    let all = records.flat_map(|record| series_in_run(&record));
+    all.filter(|series| series.name == name && !series.is_side_of_knob).collect()
 }
 
-fn kept(folder: &Path) -> KeptSeries {
-    KeptSeries::open(&folder.join("caches"), &folder.join("plumb.db")).unwrap()
-}
-
-/// The cache with every complete run.
-fn filled(folder: &Path, store: &Store) -> KeptSeries {
-    let kept = kept(folder);
-    for end in store.ends().unwrap() {
-        if let Some(state) = end.state {
-            kept.keep(&results(store, end.run), &state);
-        }
-    }
-    kept
-}
-
-/// What the samples say.
-fn slow(store: &Store, series: &str) -> Vec<HistoryEntry> {
-    store.series(series).unwrap().iter().map(history_entry).collect()
-}
-
-fn nobody(_: Id) -> Option<Arc<RunResults>> {
-    None
-}
-
-fn check(store: &Store, known: impl Fn(Id) -> Option<Arc<RunResults>>, kept: Option<&KeptSeries>) {
+fn check(store: &Store) {
     let names = store.series_names_alone().unwrap();
     assert!(names.len() > 20, "{}", names.len());
     for name in names {
-        let (quick, slow) = (entries(store, &name, &known, kept).unwrap(), slow(store, &name));
-        assert!(quick == slow, "{name}");
-        let of =
-            |all| history_of_entries(&name, all, &Host::UNKNOWN, 0.01, &CommonMovements::default());
-        assert_eq!(of(quick), of(slow));
+        let found = read(store, Selection::Series(&name)).unwrap();
+        assert!(found == from_records(store, &name), "{name}");
     }
 }
 
+fn execute(folder: &Path, sql: &str) {
+    let db = rusqlite::Connection::open(folder.join("plumb.db")).unwrap();
+    db.execute_batch(sql).unwrap();
+}
+
 #[test]
-fn every_way_gives_the_same_figures() {
+fn what_is_kept_is_what_the_records_say() {
     let folder = TempDir::new().unwrap();
     let store = store(folder.path());
-    check(&store, nobody, None);
-    let complete = |run| Some(results(&store, run)).filter(|it| it.status == RunStatus::Complete);
-    let all: Vec<_> = store.runs().unwrap().into_iter().filter_map(complete).collect();
-    assert_eq!(all.len(), RUNS as usize - 1);
-    let known = |run| all.iter().find(|it| it.run == run).cloned();
-    check(&store, known, None);
-    let kept = filled(folder.path(), &store);
-    assert_eq!(kept.runs().len(), all.len());
-    check(&store, nobody, Some(&kept));
-    check(&store, |run| known(run).filter(|_| run.as_u128() % 2 == 0), Some(&kept));
+    // The first question derives all, later ones read what was kept.
+    check(&store);
+    check(&store);
+    check(&Store::open_read_only(store.path()).unwrap());
+    let all: Vec<SeriesInRun> = read(&store, Selection::All).unwrap();
+    let runs = store.runs().unwrap();
+    let backwards: Vec<Id> = runs.iter().rev().copied().collect();
+    let found = read(&store, Selection::Runs(&backwards)).unwrap();
+    assert_eq!(found.first().unwrap().run.run, backwards[0]);
+    assert_eq!(found.len(), all.len());
+    let known = SeriesByRun::default();
+    for (run, series) in runs.iter().zip(known.read(&store, &runs).unwrap()) {
+        assert_eq!(series_in_run(&store.record(*run).unwrap()), *series);
+    }
 }
 
 #[test]
@@ -116,94 +98,118 @@ fn a_run_is_kept_when_it_ends() {
     let folder = TempDir::new().unwrap();
     let store = store(folder.path());
     for run in store.runs().unwrap() {
-        let record = store.record(run).unwrap();
-        keep(&store, &record, &summarise(&record), Some(&folder.path().join("caches"))).unwrap();
+        keep(&store, &store.record(run).unwrap()).unwrap();
     }
-    let kept = kept(folder.path());
-    assert_eq!(kept.runs().len(), RUNS as usize - 1, "all but the one that was cut off");
-    check(&store, nobody, Some(&kept));
+    let version = rusqlite::Connection::open(store.path()).unwrap().query_row(
+        "SELECT count(*) FROM derived_run",
+        [],
+        |row| row.get::<_, u32>(0),
+    );
+    assert_eq!(version.unwrap(), RUNS - 1, "all but the one that was cut off");
+    check(&store);
 }
 
 #[test]
-fn what_is_kept_is_what_is_read() {
+fn rows_of_other_rules_or_states_do_not_count() {
     let folder = TempDir::new().unwrap();
     let store = store(folder.path());
-    let kept = filled(folder.path(), &store);
     let series = "memory.copy/bandwidth";
-    let whole = slow(&store, series);
-    // A mark that no run has: who shows it has read the cache.
-    let database = database(folder.path());
-    let marked = rusqlite::Connection::open(&database).unwrap();
-    let mark = "UPDATE entry SET own = replace(own, '\"unit\":\"B/s\"', '\"unit\":\"mark\"')";
-    assert!(marked.execute(mark, []).unwrap() > 20);
-    let shown = |kept: &KeptSeries| -> (usize, usize) {
-        let found = entries(&store, series, nobody, Some(kept)).unwrap();
+    let whole = read(&store, Selection::Series(series)).unwrap();
+    // A mark that no run has: who shows it has read what was kept.
+    let mark =
+        "UPDATE derived_series SET json = replace(json, '\"unit\":\"B/s\"', '\"unit\":\"mark\"')";
+    execute(folder.path(), mark);
+    let marked = || {
+        let found = read(&store, Selection::Series(series)).unwrap();
         assert_eq!(found.len(), whole.len());
-        (found.iter().filter(|it| it.unit == "mark").count(), found.len())
+        found.iter().filter(|series| series.unit == "mark").count()
     };
-    assert_eq!(shown(&kept), (9, 10), "only the run that was cut off is read");
-    // Of a run that was another one then, the samples count.
-    marked
-        .execute("UPDATE run SET state = state || '.1' WHERE run = (SELECT min(run) FROM run)", [])
-        .unwrap();
-    assert_eq!(shown(&kept), (8, 10));
-    // An entry that can't be read: the same.
-    let spoil = "UPDATE entry SET own = 'no JSON' WHERE run = (SELECT max(run) FROM entry WHERE series = ?1) AND series = ?1";
-    assert_eq!(marked.execute(spoil, [series]).unwrap(), 1);
-    assert_eq!(shown(&kept), (7, 10));
-    // Rules of another version: nothing of it counts.
-    marked.execute("UPDATE version SET version = 'older'", []).unwrap();
-    assert_eq!(shown(&self::kept(folder.path())), (0, 10));
-    check(&store, nobody, Some(&self::kept(folder.path())));
+    assert_eq!(marked(), whole.len() - 1, "only the run that was cut off is read");
+    execute(
+        folder.path(),
+        "UPDATE derived_run SET state = state || '.1' WHERE run = (SELECT min(run) FROM derived_run)",
+    );
+    assert_eq!(marked(), whole.len() - 2);
+    execute(folder.path(), "UPDATE derived_version SET version = 'older'");
+    assert_eq!(marked(), 0);
+    execute(folder.path(), "UPDATE derived_series SET json = 'no JSON'");
+    assert_eq!(marked(), 0);
+    check(&store);
 }
 
 #[test]
-fn a_store_and_caches_that_cannot_be_written_give_the_same() {
+fn a_store_that_cannot_be_written_gives_the_same() {
     let folder = TempDir::new().unwrap();
-    drop(store(folder.path()));
-    let path = folder.path().join("plumb.db");
-    let kept = filled(folder.path(), &Store::open_read_only(&path).unwrap());
-    check(&Store::open_read_only(&path).unwrap(), nobody, Some(&kept));
-    // A file is where the folder of caches should be.
-    assert!(KeptSeries::open(&path, &path).is_none());
+    let store = store(folder.path());
+    let writer = rusqlite::Connection::open(store.path()).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let name = "memory.copy/bandwidth";
+    let found = read(&store, Selection::Series(name)).unwrap();
+    assert_eq!(found, from_records(&store, name));
+    writer.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(store.derived("any", DerivedSelection::All), []);
 }
 
-fn database(folder: &Path) -> PathBuf {
-    let files = fs::read_dir(folder.join("caches")).unwrap();
-    let mut files =
-        files.map(|it| it.unwrap().path()).filter(|it| it.extension().is_some_and(|it| it == "db"));
-    files.next().unwrap()
+/// Every figure of a comparison, by series.
+fn ratios(found: &ComparisonFinding) -> Vec<(String, Option<plumb_model::Estimate>)> {
+    let of_series = found.results.iter().map(|result| {
+        let against = result.against_first[0].as_ref();
+        (result.series.clone(), against.and_then(|against| against.ratio.clone()))
+    });
+    of_series.collect()
 }
 
-/// Whoever reads this because it failed: entries are made of a run in another way now, or written in another
-/// form. Raise `FORM` in `src/series.rs`, so that no cache of before counts, and take the new hash.
+#[test]
+fn labels_that_are_named_and_runs_that_are_grouped_give_the_same_figures() {
+    let folder = TempDir::new().unwrap();
+    let store = store(folder.path());
+    let named = labelled(&store, &["half=old".to_owned(), "half=new".to_owned()]).unwrap();
+    assert_eq!(named[0].runs.len() + named[1].runs.len(), RUNS as usize);
+    let runs: Vec<Id> = named.iter().flat_map(|name| name.runs.clone()).collect();
+    let records: Vec<RunRecord> = runs.iter().map(|run| store.record(*run).unwrap()).collect();
+    let by_name = CompareSettings {
+        arm_names: named
+            .iter()
+            .flat_map(|name| name.runs.iter().map(|run| (*run, name.name.clone())))
+            .collect(),
+        ..CompareSettings::default()
+    };
+    let by_label = CompareSettings { by: Some("half".into()), ..CompareSettings::default() };
+    let typed = of_runs(&store, &records, &by_name).unwrap();
+    let page = of_runs(&store, &records, &by_label).unwrap();
+    assert_eq!(ratios(&typed), ratios(&page));
+    assert!(typed.results.len() > 5);
+    assert_eq!(typed.arms.len(), page.arms.len());
+    assert!(typed.results[0].arms[0].as_ref().unwrap().runs > 1);
+}
+
+/// Whoever reads this because it failed: series are derived of a run in another way now. Raise `FORM` in
+/// `src/series.rs`, so that no rows of before count, and take the new hash.
 #[test]
 fn another_form_has_another_number() {
     let folder = TempDir::new().unwrap();
     let store = store(folder.path());
-    let kept = filled(folder.path(), &store);
     let mut text = String::new();
-    for name in store.series_names_alone().unwrap() {
-        for entry in entries(&store, &name, nobody, Some(&kept)).unwrap() {
-            let run = entry.run.unwrap();
-            // As many digits as are the same with every library of mathematics.
-            let ends =
-                run.estimate.interval.map(|ends| format!("{:.6e} {:.6e}", ends.low, ends.high));
-            text += &format!("{name} {:.6e} {ends:?} {:.6}\n", run.estimate.value, entry.log_cost);
-            text += &format!("{} {} {:?}\n", run.processes, run.samples, (run.run, run.labels));
-            text += &format!("{:?} {:?}\n", (entry.work, entry.place), (entry.machine, entry.host));
-            text += &format!("{:?}\n", (entry.unit, entry.better, entry.title));
-        }
+    for series in read(&store, Selection::All).unwrap() {
+        // As many digits as are the same with every library of mathematics.
+        let medians: Vec<String> =
+            series.process_medians.iter().map(|value| format!("{value:.6e}")).collect();
+        let ends = series.estimate.interval.as_ref();
+        let ends = ends.map(|ends| format!("{:.6e} {:.6e}", ends.low, ends.high));
+        text += &format!("{} {medians:?} {ends:?} {}\n", series.name, series.samples);
+        text += &format!("{:?} {:?}\n", series.run, series.environment);
+        text += &format!("{:?} {:?} {:?}\n", series.labels(), series.versions, series.points);
+        text += &format!("{} {:?} {:?}\n", series.unit, series.better, series.title);
+        text += &format!("{} {} {}\n", series.version, series.clock, series.is_side_of_knob);
     }
-    let database = rusqlite::Connection::open(database(folder.path())).unwrap();
-    let of = |sql: &str| -> String { database.query_row(sql, [], |row| row.get(0)).unwrap() };
-    let keys = "SELECT group_concat(fullkey || ' ' || json_tree.type) FROM \
-         (SELECT own FROM entry ORDER BY series, run LIMIT 1) JOIN json_tree(own)";
-    text += &of(keys);
     // FNV-1a.
-    let add = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, add);
-    let version = of("SELECT version FROM version");
-    let form = version.rsplit('/').next().unwrap();
-    assert_eq!((form, format!("{hash:016x}").as_str()), ("1", "4e741e0b20a34169"));
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte: u8| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let version: String = rusqlite::Connection::open(store.path())
+        .unwrap()
+        .query_row("SELECT version FROM derived_version", [], |row| row.get(0))
+        .unwrap();
+    let form: Vec<&str> = version.rsplit('/').take(2).collect();
+    assert_eq!((form, format!("{hash:016x}").as_str()), (vec!["1", "1"], "9a62451acb97939c"));
 }

@@ -49,9 +49,8 @@ impl FreeRoom {
     pub fn size(&self, layer: &str, asked: &str) -> Result<u64, StartError> {
         let size = match asked {
             "" => DEFAULT_SIZE,
-            text => {
-                plumb_units::parse_bytes(text).map_err(|error| StartError::Failed(error.to_string()))?
-            }
+            text => plumb_units::parse_bytes(text)
+                .map_err(|error| StartError::Failed(error.to_string()))?,
         };
         // Down to whole MiB, as sizes are shown.
         let size = size >> 20 << 20;

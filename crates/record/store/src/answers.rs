@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use plumb_model::{Host, Id, RunStatus};
+use plumb_model::{Host, Id, RunStatus, SeriesInRun};
 
 /// A run without its samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,16 +30,36 @@ pub struct RunSummary {
     pub samples: u64,
 }
 
-/// A run, and whether more may come of it.
+/// A run, and what is known of its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEnd {
     /// Its identity.
     pub run: Id,
     /// Wall-clock start, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: i64,
-    /// Of a complete run, a text that is another one should anything be stored of it after all; None of
-    /// others, which may go on or be resumed.
+    /// Of a run that nobody carries out now, a text that differs as soon as anything more is stored of it;
+    /// None while the run goes on.
     pub state: Option<String>,
+}
+
+/// Which derived series are wanted.
+#[derive(Debug, Clone, Copy)]
+pub enum DerivedSelection<'s> {
+    /// The series of this name in every run.
+    Series(&'s str),
+    /// All series of these runs.
+    Runs(&'s [Id]),
+    /// All series of every run.
+    All,
+}
+
+/// A run whose series were derived before and are still true.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DerivedRun {
+    /// The run's id.
+    pub run: Id,
+    /// Those of its series that were selected, in the plan's order.
+    pub series: Vec<SeriesInRun>,
 }
 
 /// A named set of runs.

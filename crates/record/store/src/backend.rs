@@ -5,11 +5,13 @@ use std::fmt;
 use std::path::Path;
 
 use plumb_model::{
-    CounterAmount, EventSink, Host, Id, RecordSource, RunUpdate, SeriesName, SeriesRecord,
+    CounterAmount, EventSink, Host, Id, RecordSource, RunUpdate, SeriesInRun, SeriesName,
     SinkError, Stamped, Target, Trace,
 };
 
-use crate::answers::{AuditFact, Baseline, MergeReport, RunEnd, RunSummary, StoreInfo};
+use crate::answers::{
+    AuditFact, Baseline, DerivedRun, DerivedSelection, MergeReport, RunEnd, RunSummary, StoreInfo,
+};
 use crate::error::Error;
 use crate::follow::Follow;
 
@@ -45,7 +47,7 @@ pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
     /// When they cannot be read.
     fn summaries(&self) -> Result<Vec<RunSummary>, Error>;
 
-    /// All runs, oldest first, and nothing but which are complete: much less work than summaries.
+    /// All runs, oldest first, with nothing but their states: much less work than summaries.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -76,18 +78,13 @@ pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
     /// When they cannot be read.
     fn series_names_alone(&self) -> Result<Vec<String>, Error>;
 
-    /// What every run measured of the series of this name, on whatever machine, oldest first. It reads
-    /// the samples of that series alone.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    fn series(&self, name: &str) -> Result<Vec<SeriesRecord>, Error>;
+    /// The runs whose series are kept as these rules derive them, oldest first, with those series that are
+    /// selected. A run that is missing has to be derived from its record.
+    fn derived(&self, rules: &str, selection: DerivedSelection<'_>) -> Vec<DerivedRun>;
 
-    /// What one run measured of it.
-    ///
-    /// # Errors
-    /// When that cannot be read.
-    fn series_of_run(&self, name: &str, run: Id) -> Result<Vec<SeriesRecord>, Error>;
+    /// Keeps all series of runs, as these rules derived them from runs in these states, in one transaction.
+    /// Runs that go on are left out. If the store cannot be written now, nothing is kept.
+    fn keep_derived(&self, rules: &str, runs: &[(RunEnd, Vec<SeriesInRun>)]);
 
     /// What the counters of a run's measured invocations came to, a list an invocation in the order in
     /// which they began. Apart from the record, because there are many and few ask.

@@ -46,17 +46,17 @@ pub enum Error {
         /// The newest that this plumb knows.
         known: i64,
     },
-    /// An older plumb wrote the file, and it was to be read only.
+    /// An older plumb wrote the file.
     #[error(
-        "the store `{}` has schema version {found}, which must be upgraded to {known}, and plumb \
-         opened it read-only; run `plumb run` once with it, or import it into another store", path.display()
+        "the store `{}` has schema version {found}, and this plumb reads version {known}; export its runs \
+         with the version of plumb that wrote it, or name another file", path.display()
     )]
     Older {
         /// The file.
         path: PathBuf,
         /// Its schema version.
         found: i64,
-        /// The newest that this plumb knows.
+        /// The one that this plumb reads.
         known: i64,
     },
     /// Another process did not let go of the file.

@@ -19,10 +19,11 @@ mod names;
 mod owner;
 mod sqlite;
 
-pub use answers::{AuditFact, Baseline, MergeReport, RunEnd, RunSummary, StoreInfo};
+pub use answers::{
+    AuditFact, Baseline, DerivedRun, DerivedSelection, MergeReport, RunEnd, RunSummary, StoreInfo,
+};
 pub use backend::{Backend, Writer};
 pub use error::{Error, ErrorKind};
 pub use follow::Follow;
 pub use handle::{Store, info};
 pub use plumb_model::short_id as short;
-pub use sqlite::{CachedSeries, SeriesCache};

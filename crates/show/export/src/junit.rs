@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use plumb_analysis::{CheckFinding, CheckedSeries, PointFacts};
 use plumb_text::time::rfc3339;
-use plumb_units::quantity;
 use plumb_text::xml;
+use plumb_units::quantity;
 
 use crate::entry::{Content, Export, Holds};
 use plumb_report::run::{Row, View};

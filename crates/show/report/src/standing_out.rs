@@ -131,11 +131,14 @@ pub(crate) fn standing_out_part(
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use plumb_analysis::testing::first_look;
     use plumb_analysis::{
-        CompareSettings, RunFinding, RunResults, SinceLast, SinceRun, compare, summarise,
+        Asked, CompareSettings, EarlierRuns, RunFinding, RunQuestions, compare, series_in_run,
+        summarise_with,
     };
-    use plumb_model::{Id, RunRecord};
+    use plumb_model::{Id, RunRecord, SeriesInRun};
 
     use crate::comparison::{closing, comparison_document, remarks};
     use crate::run::{View, document, in_words, markdown, since_last_text};
@@ -151,21 +154,19 @@ mod tests {
     }
 
     fn since_last(slower: &[usize]) -> RunFinding {
-        let (before, record) = (first_look(), later(slower));
-        let mut finding = summarise(&record);
-        let before = RunResults::of(&before, &summarise(&before));
-        let SinceRun { against, standing_out } =
-            RunResults::of(&record, &finding).since(&before, [], 0.01);
-        let (run, started_unix_ns) = (before.run, before.started_unix_ns);
-        finding.since_last = Some(SinceLast { run, started_unix_ns, against, standing_out });
-        finding
+        let before =
+            EarlierRuns { before: series_in_run(&first_look()).into(), others: Vec::new() };
+        let earlier = |_: &[SeriesInRun]| Ok(Some(before.clone()));
+        let questions = RunQuestions { counters: None, earlier: Some(&earlier) };
+        let found: Result<RunFinding, Infallible> = summarise_with(&later(slower), &questions);
+        found.unwrap()
     }
 
     #[test]
     fn what_stands_out_is_named_in_every_form() {
         let finding = since_last(&[1]);
         let text = since_last_text(&finding);
-        let of = finding.since_last.as_ref().unwrap().standing_out.of;
+        let of = finding.since_last.found().unwrap().standing_out.of;
         let usual = format!("{} of {of} points are as the last time", of - 1);
         assert!(text[0].starts_with(&usual), "{text:?}");
         assert!(text[1].ends_with("took 2.00 times as long: stands out"), "{text:?}");
@@ -185,7 +186,7 @@ mod tests {
         let mut finding = since_last(&[]);
         let text = since_last_text(&finding).join(" ");
         assert!(!text.contains("noisy"), "{text}");
-        let since = finding.since_last.as_mut().unwrap();
+        let Asked::Found(since) = &mut finding.since_last else { panic!() };
         since.standing_out.found.as_mut().unwrap().spread = 0.4_f64.ln_1p();
         let text = since_last_text(&finding);
         assert!(text[1].ends_with("less than about 284 % does not stand out"), "{text:?}");
@@ -203,14 +204,8 @@ mod tests {
 
     #[test]
     fn stored_runs_say_it_beside_the_uncalibrated_ratio() {
-        let settings = CompareSettings {
-            by: None,
-            margin: 0.01,
-            every_metric: true,
-            across: false,
-            price: "price".into(),
-        };
-        let finding = compare(&[first_look(), later(&[1])], &[], &settings);
+        let settings = CompareSettings { every_metric: true, ..CompareSettings::default() };
+        let finding = compare(&[first_look(), later(&[1])], &[], None, &settings);
         let marked = finding.results.iter().flat_map(|it| it.against_first.iter().flatten());
         let marked: Vec<String> =
             marked.map(remarks).filter(|it| it.contains("stands out")).collect();

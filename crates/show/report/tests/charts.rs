@@ -3,7 +3,7 @@
 
 use plumb_analysis::testing::{Builder, Spec, exec, first_look};
 use plumb_analysis::{
-    CompareSettings, ComparisonFinding, SinceLast, Traces, compare, summarise, time_series,
+    Asked, CompareSettings, ComparisonFinding, SinceLast, Traces, compare, summarise, time_series,
 };
 use plumb_chart::{Along, Axis, Chart, Mark, Scale, Tone, drawing};
 use plumb_model::{
@@ -290,19 +290,13 @@ fn commands_are_compared_with_the_first_around_the_margin() {
 
 /// A run and a tenth slower one.
 fn compared() -> ComparisonFinding {
-    let settings = CompareSettings {
-        by: None,
-        margin: 0.01,
-        every_metric: false,
-        across: false,
-        price: "price".to_owned(),
-    };
+    let settings = CompareSettings::default();
     let mut slower = first_look();
     slower.run = plumb_model::Id::from_u128(7);
     for invocation in &mut slower.invocations {
         invocation.samples.elapsed_ns.iter_mut().for_each(|it| *it = *it * 11 / 10);
     }
-    compare(&[first_look(), slower], &[], &settings)
+    compare(&[first_look(), slower], &[], None, &settings)
 }
 
 #[test]
@@ -340,7 +334,7 @@ fn the_whole_run_is_in_one_picture() {
     against[0] = compared.results[0].against_first[0].clone();
     let standing_out = compared.standing_out[0].clone().unwrap();
     let (run, started_unix_ns) = (plumb_model::Id::from_u128(7), 0);
-    finding.since_last = Some(SinceLast { run, started_unix_ns, against, standing_out });
+    finding.since_last = Asked::Found(SinceLast { run, started_unix_ns, against, standing_out });
     let view = View::new(&finding);
     let charts = of_run(&view);
     let overview = of(&charts, plumb_report::charts::OVERVIEW);

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use insta::assert_snapshot;
+use plumb_analysis::testing::series::in_run;
 use plumb_analysis::{
-    Cycle, CycleFinding, Ends, Estimate, HistoryFinding, HistoryRun, HistoryStep, OtherHosts, Split,
+    Cycle, CycleFinding, Ends, Estimate, HistoryFinding, HistoryStep, OtherHosts, Split,
 };
-use plumb_model::{Better, Host};
+use plumb_model::{Better, Host, RunOfSeries, SeriesInRun};
 use plumb_report::{history_card, history_json, history_markdown};
 use plumb_text::Terminal;
 
@@ -14,20 +15,25 @@ fn estimate(value: f64, half: f64) -> Estimate {
     Estimate { value, interval: Ok(Ends { low: value - half, high: value + half }) }
 }
 
-fn run(number: u8, value: f64, half: f64) -> HistoryRun {
+fn run(number: u8, value: f64, half: f64) -> SeriesInRun {
     let interval = estimate(value, half);
     let few = Estimate { value, interval: Err("too few processes: 2, needs 6".into()) };
-    HistoryRun {
+    let processes = if half > 0.0 { 12 } else { 2 };
+    let made = in_run("memory.copy:method=libc/bandwidth", 1, &vec![vec![value]; processes]);
+    let run = RunOfSeries {
         run: uuid::Uuid::from_bytes([number; 16]),
         started_unix_ns: 1_795_219_200_000_000_000 + i64::from(number) * 21_600_000_000_000,
         labels: BTreeMap::from([
             ("commit".into(), format!("c{number}")),
             ("schedule".into(), "6h".into()),
         ]),
-        host: Host::UNKNOWN,
+        ..made.run.as_ref().clone()
+    };
+    SeriesInRun {
+        run: run.into(),
         estimate: if half > 0.0 { interval } else { few },
-        processes: if half > 0.0 { 12 } else { 2 },
         samples: 120,
+        ..made
     }
 }
 
@@ -132,7 +138,10 @@ fn markdown_and_document_say_the_same() {
 fn hosts_that_are_mixed_or_left_out_are_said() {
     let web1: Host = "web1".parse().unwrap();
     let mut finding = finding();
-    finding.runs.iter_mut().skip(2).for_each(|run| run.host = web1.clone());
+    for series in finding.runs.iter_mut().skip(2) {
+        let run = std::sync::Arc::make_mut(&mut series.run);
+        run.place.as_mut().unwrap().host = web1.clone();
+    }
     finding.hosts.push(web1.clone());
     finding.host = web1;
     finding.other_hosts = OtherHosts { hosts: 2, runs: 7 };

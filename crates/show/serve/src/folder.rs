@@ -1,7 +1,7 @@
 //! The pages of a store as a folder that opens from disk: `plumb report -o DIR`.
 //!
 //! Runs are read once each, by as many readers as there are CPUs to spare, and written as they come; what the
-//! pages of all runs need of one is small ([`crate::Pages`]). The first page is written last, so that a
+//! pages of all runs need of one is small ([`SeriesByRun`]). The first page is written last, so that a
 //! folder without one was interrupted.
 
 use std::collections::BTreeSet;
@@ -13,12 +13,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use plumb_model::Id;
+use plumb_query::SeriesByRun;
 use plumb_report::View;
 use plumb_site::{Links, Page, assets, names};
 use plumb_store::{RunSummary, Store};
 use thiserror::Error;
 
-use crate::pages::{Pages, Reader};
+use crate::pages::Reader;
 
 /// The file that says that a folder is ours.
 const MARK: &str = "plumb-report.txt";
@@ -75,7 +76,7 @@ pub enum FolderError {
 
 /// What was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenPages {
     /// Runs.
     pub runs: usize,
     /// Pages.
@@ -113,15 +114,15 @@ pub fn write(
     folder: &Path,
     force: bool,
     control: WriteControl,
-) -> Result<Written, FolderError> {
+) -> Result<WrittenPages, FolderError> {
     let reading = Store::open_read_only(store)?;
     let all: Arc<[RunSummary]> = reading.summaries()?.into();
     let mut named: Vec<Id> =
         runs.map_or_else(|| all.iter().map(|it| it.run).collect(), <[Id]>::to_vec);
     named.sort_by_key(|run| all.iter().position(|it| it.run == *run));
     let folder = Folder::begin(folder, force)?;
-    let pages = Pages::default();
-    let compared = compared(&pages, &reading, &all, runs)?;
+    let known = SeriesByRun::default();
+    let compared = compared(&known, &reading, &all, runs)?;
     let comparisons = compared.iter().map(|runs| names::compare_page(runs));
     let links = Links::Of {
         runs: named.iter().copied().collect(),
@@ -135,7 +136,8 @@ pub fn write(
         failed: AtomicBool::new(false),
         control,
     };
-    let reader = pages.reader(&reading, Arc::clone(&all), links.clone());
+    let reader =
+        Reader::among(&reading, Arc::clone(&all), links.clone(), &known).with_all_changes();
     // Before all else, so that whoever mistyped need not wait.
     if let Some(by) = by {
         let page = reader.groups(&reader.newest(), by)?;
@@ -147,7 +149,7 @@ pub fn write(
             .map(|_| {
                 scope.spawn(|| {
                     let own = Store::open_read_only(store)?;
-                    work.execute(&pages.reader(&own, Arc::clone(&all), links.clone()))
+                    work.execute(&Reader::among(&own, Arc::clone(&all), links.clone(), &known))
                 })
             })
             .collect();
@@ -162,12 +164,12 @@ pub fn write(
         folder.page(reader.compare(runs)?)?;
     }
     folder.rest(&reader)?;
-    Ok(Written { runs: named.len(), ..folder.end(reader.index()?)? })
+    Ok(WrittenPages { runs: named.len(), ..folder.end(reader.index()?)? })
 }
 
 /// The runs that have a page of comparison: the ones that are named, else the newest with the one before.
 fn compared(
-    pages: &Pages,
+    known: &SeriesByRun,
     store: &Store,
     all: &Arc<[RunSummary]>,
     runs: Option<&[Id]>,
@@ -182,9 +184,10 @@ fn compared(
         });
     }
     let Some(newest) = all.last() else { return Ok(Vec::new()) };
-    let reader = pages.reader(store, Arc::clone(all), Links::All);
-    let previous = reader.shown(newest.run)?.finding.since_last;
-    Ok(previous.map(|it| vec![it.run, newest.run]).into_iter().collect())
+    let reader = Reader::among(store, Arc::clone(all), Links::All, known);
+    let shown = reader.shown(newest.run)?;
+    let previous = shown.finding.since_last.found();
+    Ok(previous.map(|since| vec![since.run, newest.run]).into_iter().collect())
 }
 
 /// Runs to be read and written, by whoever is free.
@@ -283,20 +286,20 @@ impl Folder {
 
     /// The pages that are of no run, but the first.
     fn rest(&self, reader: &Reader) -> Result<(), FolderError> {
-        let histories = reader.histories_found();
+        let histories = reader.histories_found()?;
         for page in histories.iter().map(|it| reader.history(it)) {
             self.page(page)?;
         }
         self.page(plumb_site::histories_page(&histories, None))?;
-        for page in reader.machines() {
+        for page in reader.machines()? {
             self.page(page)?;
         }
         self.page(plumb_site::method_page())?;
-        self.file(&format!("{DATA}/search.js"), reader.search().render().as_bytes())
+        self.file(&format!("{DATA}/search.js"), reader.search()?.render().as_bytes())
     }
 
     /// Writes the first page, whole or not at all.
-    fn end(self, index: Page) -> Result<Written, FolderError> {
+    fn end(self, index: Page) -> Result<WrittenPages, FolderError> {
         let part = "index.html.part";
         let (charts, made) = (!index.charts.is_empty(), index.render());
         if charts {
@@ -307,7 +310,7 @@ impl Folder {
         fs::rename(self.path.join(part), &path)
             .map_err(|why| FolderError::Unwritable { path, why })?;
         let bytes = self.bytes.into_inner() as u64;
-        Ok(Written { runs: 0, pages: self.pages.into_inner() + 1, bytes })
+        Ok(WrittenPages { runs: 0, pages: self.pages.into_inner() + 1, bytes })
     }
 }
 

@@ -16,5 +16,5 @@ mod pages;
 mod refusal;
 
 pub use http::{Limits, Server, Settings, Token};
-pub use pages::{MOST_GROUPED, Pages, Reader};
+pub use pages::Reader;
 pub use refusal::Refusal;

@@ -1,43 +1,26 @@
 //! The pages of a store, each by its name.
 //!
-//! A page is made of what it needs and no more: a run's record and, for how it compares with the one before,
-//! what is left of some others when their samples are gone. That is kept, because it is small and does not
-//! change once a run is complete; so [`Pages`] is shared by all who make pages of one store.
+//! A page is made of what it needs and no more: a run's record and, for how it compares with earlier ones, their
+//! series without samples, which the store keeps. Nothing is kept here.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use plumb_analysis::{
-    CommonMovements, CompareSettings, ComparisonFinding, HistoryEntry, HistoryFinding, RunFinding,
-    RunResults, SinceLast, add_covariates, common_movements_of_results, compare_beside,
-    history_of_entries, history_of_results, rates_by_point,
+    CommonMovements, CompareSettings, ComparisonFinding, HistoryFinding, RunFinding, SinceLast,
+    history, rates_by_point,
 };
-use plumb_model::{Host, Id, MARGIN, RunRecord, RunStatus, Verdict};
-use plumb_query::KeptSeries;
+use plumb_model::{Host, Id, MARGIN, RunRecord, SeriesInRun, Verdict};
+use plumb_query::{Selection, SeriesByRun, SinceLastRun};
 use plumb_report::View;
 use plumb_report::charts::{charts_of_monitors, charts_of_sides};
 use plumb_site::{Links, MachineAtRun, Page, Rendered, RunLine, Search, VerdictCounts, names};
-use plumb_store::{Error, RunEnd, RunSummary, Store};
+use plumb_store::{Error, RunSummary, Store};
 
 /// Runs that are compared on one page.
 pub(crate) const MOST_COMPARED: usize = 5;
-/// The newest runs that are grouped by a label or fact, where none is named.
-pub const MOST_GROUPED: usize = 100;
-
-/// What is known of the runs of a store, whoever reads it.
-#[derive(Debug, Default)]
-pub struct Pages {
-    all_results: Mutex<BTreeMap<Id, Arc<RunCell>>>,
-    changed: Mutex<BTreeMap<Id, VerdictCounts>>,
-    /// What is left of the series of complete runs, from one start to the next.
-    kept: Option<KeptSeries>,
-    /// By how much all series moved together in the runs that were read.
-    common: Mutex<Arc<CommonMovements>>,
-}
-
-/// What is left of a run; whoever comes second waits for the first.
-type RunCell = Mutex<Option<Arc<RunResults>>>;
+/// The newest runs of which the first page says how they compare with the run before.
+const MOST_CHANGES: usize = 25;
 
 /// A run as its pages show it.
 #[derive(Debug)]
@@ -49,85 +32,51 @@ pub(crate) struct Shown {
 /// The pages of a store as it is now.
 #[derive(Debug)]
 pub struct Reader<'a> {
-    pages: &'a Pages,
     store: &'a Store,
     /// Oldest first.
     runs: Arc<[RunSummary]>,
     links: Links,
+    /// The series of runs that this work has read.
+    known: &'a SeriesByRun,
+    /// The newest runs of which the first page says how they changed.
+    most_changes: usize,
 }
 
-impl Pages {
-    /// The same, with what is left of complete runs kept in a file in this folder of caches, where that can be
-    /// written.
-    #[must_use]
-    pub fn kept_in(folder: &Path, store: &Path) -> Self {
-        Self { kept: KeptSeries::open(folder, store), ..Self::default() }
-    }
-
-    /// The pages of a store as it is now.
-    ///
-    /// # Errors
-    /// When the store can't be read.
-    pub fn of<'a>(&'a self, store: &'a Store) -> Result<Reader<'a>, Error> {
-        Ok(self.reader(store, store.summaries()?.into(), Links::All))
-    }
-
-    pub(crate) fn reader<'a>(
-        &'a self,
-        store: &'a Store,
-        runs: Arc<[RunSummary]>,
-        links: Links,
-    ) -> Reader<'a> {
-        Reader { pages: self, store, runs, links }
-    }
-
-    fn cell(&self, run: Id) -> Arc<RunCell> {
-        Arc::clone(locked(&self.all_results).entry(run).or_default())
-    }
-
-    fn known(&self, run: Id) -> Option<Arc<RunResults>> {
-        let cell = locked(&self.all_results).get(&run).cloned()?;
-        locked(&cell).clone()
-    }
-
-    /// The page of a series on a machine; None where there is none. It takes no summaries of runs, so that
-    /// nothing is slow about the first page.
-    ///
-    /// # Errors
-    /// When the store can't be read.
-    pub(crate) fn series(
-        &self,
-        store: &Store,
-        links: &Links,
-        page: &str,
-    ) -> Result<Option<Page>, Error> {
-        let stem = |page: &str| page.rsplit_once('-').map(|(stem, _)| stem.to_owned());
-        // The machine is in the last part alone.
-        let may_be =
-            |series: &String| stem(&names::history_page(series, "", &Host::UNKNOWN)) == stem(page);
-        let known = |run| self.known(run);
-        for name in store.series_names_alone()?.into_iter().filter(may_be) {
-            let mut all = plumb_query::entries(store, &name, known, self.kept.as_ref())?;
-            let is = |it: &&HistoryEntry| names::history_page(&name, &it.machine, &it.host) == page;
-            let Some(one) = all.iter().find(is) else { continue };
-            let (machine, host) = (one.machine.clone(), one.host.clone());
-            all.retain(|it| it.machine == machine);
-            let common = Arc::clone(&locked(&self.common));
-            if let Some(found) = history_of_entries(&name, all, &host, MARGIN, &common) {
-                return Ok(Some(plumb_site::history_page(&found, links)));
-            }
+/// The page of a series on a machine; None if there is none. It takes no summaries of runs, which are slow in a large
+/// store.
+///
+/// # Errors
+/// When the store can't be read.
+pub(crate) fn series_page(store: &Store, links: &Links, page: &str) -> Result<Option<Page>, Error> {
+    for name in store.series_names_alone()? {
+        if !may_show(page, &name) {
+            continue;
         }
-        Ok(None)
+        let mut runs = plumb_query::read(store, Selection::Series(&name))?;
+        let is_shown = |run: &&SeriesInRun| {
+            names::history_page(&name, run.run.machine(), run.run.host()) == page
+        };
+        let Some(shown) = runs.iter().find(is_shown) else { continue };
+        let machine = shown.run.machine().to_owned();
+        let host = shown.run.host().clone();
+        runs.retain(|run| run.run.machine() == machine);
+        if let Some(found) = plumb_query::history_of(store, &name, &runs, &host, MARGIN)? {
+            return Ok(Some(plumb_site::history_page(&found, links)));
+        }
     }
+    Ok(None)
+}
+
+/// Whether a page may be that of this series on some machine. The readable part of its name needs no runs; the machine is
+/// in the last part alone.
+fn may_show(page: &str, series: &str) -> bool {
+    let readable = |page: &str| page.rsplit_once('-').map(|(readable, _)| readable.to_owned());
+    readable(&names::history_page(series, "", &Host::UNKNOWN)) == readable(page)
 }
 
 /// Whether the page of this name is that of a series.
 pub(crate) fn is_of_series(name: &str) -> bool {
     matches!(kind_of(name), Some(PageKind::Series(_)))
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a page's name asks for.
@@ -180,7 +129,30 @@ fn kind_of(name: &str) -> Option<PageKind<'_>> {
     }
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// The pages of a store, for one piece of work that reads `known`.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn of(store: &'a Store, known: &'a SeriesByRun) -> Result<Self, Error> {
+        Ok(Self::among(store, store.summaries()?.into(), Links::All, known))
+    }
+
+    /// The same with these runs, which are oldest first, and links.
+    pub(crate) fn among(
+        store: &'a Store,
+        runs: Arc<[RunSummary]>,
+        links: Links,
+        known: &'a SeriesByRun,
+    ) -> Self {
+        Self { store, runs, links, known, most_changes: MOST_CHANGES }
+    }
+
+    /// The same with a first page that says of every run how it changed.
+    pub(crate) fn with_all_changes(self) -> Self {
+        Self { most_changes: usize::MAX, ..self }
+    }
+
     /// The page of this name; None where there is none.
     ///
     /// # Errors
@@ -189,7 +161,7 @@ impl Reader<'_> {
         let Some(kind) = kind_of(name) else { return Ok(None) };
         let page = match kind {
             PageKind::Index => Some(self.index()?),
-            PageKind::History => Some(self.histories()),
+            PageKind::History => Some(self.histories()?),
             PageKind::Method => Some(plumb_site::method_page()),
             PageKind::Compare(runs) if runs.iter().all(|run| self.has(*run)) => {
                 Some(self.compare(&runs)?)
@@ -200,7 +172,7 @@ impl Reader<'_> {
             {
                 self.of_run(run, &kind, name)?
             }
-            PageKind::Series(name) => self.pages.series(self.store, &self.links, name)?,
+            PageKind::Series(name) => series_page(self.store, &self.links, name)?,
             PageKind::Machine(name) => self.machine(name)?,
             _ => None,
         };
@@ -252,41 +224,16 @@ impl Reader<'_> {
     /// # Errors
     /// When the store can't be read.
     pub(crate) fn shown(&self, run: Id) -> Result<Shown, Error> {
-        let cell = self.pages.cell(run);
-        let mut kept = locked(&cell);
         let record = self.store.record(run)?;
-        let mut finding = plumb_query::of_run(self.store, &record)?;
-        let results = Arc::new(RunResults::of(&record, &finding));
-        *kept = Some(Arc::clone(&results));
-        drop(kept);
-        finding.since_last = self.previous(&results)?;
+        self.known.take(self.store, &record)?;
+        let finding = plumb_query::of_run_among(
+            self.store,
+            &record,
+            SinceLastRun::Always,
+            Some(&self.runs),
+            self.known,
+        )?;
         Ok(Shown { record, finding })
-    }
-
-    /// What is left of a run.
-    fn results(&self, run: Id) -> Result<Arc<RunResults>, Error> {
-        let cell = self.pages.cell(run);
-        let mut kept = locked(&cell);
-        // What is not complete may go on, or be resumed.
-        if let Some(results) = kept.as_ref().filter(|it| it.status == RunStatus::Complete) {
-            return Ok(Arc::clone(results));
-        }
-        let record = self.store.record(run)?;
-        let results = Arc::new(RunResults::of(&record, &plumb_analysis::summarise(&record)));
-        *kept = Some(Arc::clone(&results));
-        Ok(results)
-    }
-
-    /// How a run compares with the newest comparable one before it.
-    fn previous(&self, results: &RunResults) -> Result<Option<SinceLast>, Error> {
-        let read = |run| self.results(run);
-        let Some(found) = plumb_query::previous(&self.runs, results, read)? else {
-            return Ok(None);
-        };
-        if results.status == RunStatus::Complete {
-            locked(&self.pages.changed).insert(results.run, changes(results, &found));
-        }
-        Ok(Some(found))
     }
 
     /// The page of all runs.
@@ -295,15 +242,26 @@ impl Reader<'_> {
             Some(newest) => Some(self.shown(newest.run)?),
             None => None,
         };
-        let changed = locked(&self.pages.changed);
-        let lines: Vec<RunLine> =
-            self.shown_runs().map(|run| line(run, changed.get(&run.run).copied())).collect();
-        drop(changed);
+        let mut lines: Vec<RunLine> = self.shown_runs().map(line).collect();
+        for line in lines.iter_mut().take(self.most_changes) {
+            line.changed = self.changes(line.run)?;
+        }
         let Some(shown) = newest else {
             return Ok(plumb_site::index_page(None, &lines, &self.links));
         };
         let view = View::new(&shown.finding);
         Ok(plumb_site::index_page(Some(&view), &lines, &self.links))
+    }
+
+    /// How the points of a complete run compare with the last comparable one; None if there is no such run.
+    fn changes(&self, run: Id) -> Result<Option<VerdictCounts>, Error> {
+        let series = self.known.read(self.store, &[run])?;
+        let Some(series) = series.first().filter(|all| all.iter().any(|it| it.run.is_complete))
+        else {
+            return Ok(None);
+        };
+        let earlier = plumb_query::since_last(self.store, &self.runs, run, series, self.known)?;
+        Ok(earlier.map(|since| verdict_counts(series, &since)))
     }
 
     /// The runs that have pages, newest first.
@@ -340,7 +298,8 @@ impl Reader<'_> {
 
     /// The newest runs that have pages, oldest first.
     pub(crate) fn newest(&self) -> Vec<Id> {
-        let mut newest: Vec<Id> = self.shown_runs().take(MOST_GROUPED).map(|it| it.run).collect();
+        let mut newest: Vec<Id> =
+            self.shown_runs().take(plumb_query::MOST_GROUPED).map(|it| it.run).collect();
         newest.reverse();
         newest
     }
@@ -354,82 +313,56 @@ impl Reader<'_> {
         records: &[RunRecord],
         by: Option<&str>,
     ) -> Result<ComparisonFinding, Error> {
-        let runs: Vec<Id> = records.iter().map(|it| it.run).collect();
-        let others = plumb_query::others(&self.runs, &runs);
-        let others: Vec<_> =
-            others.into_iter().map(|run| self.results(run)).collect::<Result<_, _>>()?;
-        let settings = CompareSettings {
-            by: by.map(str::to_owned),
-            margin: MARGIN,
-            every_metric: false,
-            across: false,
-            price: "price".to_owned(),
-        };
-        let mut finding = compare_beside(records, others.iter().map(Arc::as_ref), &settings);
-        let counters = plumb_query::counters(self.store, records)?;
-        add_covariates(&mut finding, records, &settings, &counters);
-        Ok(finding)
+        let settings = CompareSettings { by: by.map(str::to_owned), ..CompareSettings::default() };
+        plumb_query::of_runs(self.store, records, &settings)
     }
 
-    /// What is left of the runs that have pages, oldest first, of those that were read.
-    fn all_results(&self) -> Vec<Arc<RunResults>> {
+    /// The series of the runs that have pages, oldest first.
+    fn all_series(&self) -> Result<Vec<Arc<[SeriesInRun]>>, Error> {
         let shown = self.runs.iter().filter(|run| self.links.run(run.run));
-        shown.filter_map(|run| self.pages.known(run.run)).collect()
+        let runs: Vec<Id> = shown.map(|run| run.run).collect();
+        self.known.read(self.store, &runs)
     }
 
-    /// By how much all series moved together in each of these runs, kept for the pages of series.
-    fn learn_common(&self, runs: &[Arc<RunResults>]) -> Arc<CommonMovements> {
-        let found = Arc::new(common_movements_of_results(runs.iter().map(Arc::as_ref)));
-        *locked(&self.pages.common) = Arc::clone(&found);
-        found
-    }
-
-    /// The history of every series on every machine, of the runs that were read.
-    pub(crate) fn histories_found(&self) -> Vec<HistoryFinding> {
-        let all_results = self.all_results();
-        let common = self.learn_common(&all_results);
-        type OfMachine<'r> = (Vec<&'r RunResults>, BTreeSet<&'r Host>);
-        let mut of: BTreeMap<(&str, &str), OfMachine> = BTreeMap::new();
-        for results in &all_results {
-            for series in &results.series {
-                let of_kind = of.entry((series.name.as_str(), results.machine())).or_default();
-                of_kind.1.insert(results.host());
-                if of_kind.0.last().is_none_or(|last| last.run != results.run) {
-                    of_kind.0.push(results);
-                }
+    /// The history of every series on every machine.
+    pub(crate) fn histories_found(&self) -> Result<Vec<HistoryFinding>, Error> {
+        let all = self.all_series()?;
+        let by_id: HashMap<Id, &Arc<[SeriesInRun]>> =
+            all.iter().filter_map(|run| Some((run.first()?.run.run, run))).collect();
+        let mut of: BTreeMap<(&str, &str), Vec<SeriesInRun>> = BTreeMap::new();
+        for series in all.iter().flat_map(|run| run.iter()).filter(|it| !it.is_side_of_knob) {
+            let key = (series.name.as_str(), series.run.machine());
+            of.entry(key).or_default().push(series.clone());
+        }
+        // Most series were measured by the same runs: what these have in common is computed once.
+        let mut common: HashMap<Vec<Id>, CommonMovements> = HashMap::new();
+        let mut found = Vec::new();
+        for ((name, _), runs) in &of {
+            let wide = plumb_query::wide_runs(runs);
+            let common = common.entry(wide).or_insert_with_key(|wide| {
+                let series = wide.iter().filter_map(|run| by_id.get(run));
+                CommonMovements::of(series.flat_map(|run| run.iter()))
+            });
+            let hosts: BTreeSet<&Host> = runs.iter().map(|run| run.run.host()).collect();
+            for host in hosts {
+                found.extend(history(name, runs, host, MARGIN, common));
             }
         }
-        let found = of.iter().flat_map(|((name, _), (runs, hosts))| {
-            let of_host =
-                |host| history_of_results(name, runs.iter().copied(), host, MARGIN, &common);
-            hosts.iter().filter_map(move |host| of_host(host))
-        });
-        found.collect()
+        Ok(found)
     }
 
     pub(crate) fn history(&self, finding: &HistoryFinding) -> Page {
         plumb_site::history_page(finding, &self.links)
     }
 
-    fn histories(&self) -> Page {
-        let complete = || self.shown_runs().filter(|run| run.status == RunStatus::Complete);
-        let read = complete().filter(|run| self.pages.known(run.run).is_some()).count();
-        let note = format!(
-            "{read} of {} runs have been read so far; reload this page to see more.",
-            complete().count()
-        );
-        let all = read == complete().count();
-        plumb_site::histories_page(&self.histories_found(), (!all).then_some(note.as_str()))
+    fn histories(&self) -> Result<Page, Error> {
+        Ok(plumb_site::histories_page(&self.histories_found()?, None))
     }
 
     fn machine(&self, page: &str) -> Result<Option<Page>, Error> {
         let mut found: Vec<MachineAtRun> = Vec::new();
         for run in self.runs.iter() {
-            let target = match self.pages.known(run.run) {
-                Some(results) => results.target.clone(),
-                None => self.store.targets(run.run)?.into_iter().next(),
-            };
-            let Some(target) = target else { continue };
+            let Some(target) = self.store.targets(run.run)?.into_iter().next() else { continue };
             if names::machine_page(&target.machine.fingerprint, &target.host) == page {
                 add(&mut found, run, target);
             }
@@ -437,46 +370,40 @@ impl Reader<'_> {
         Ok(plumb_site::machine_page(&found, &self.links))
     }
 
-    /// The pages of all machines of the runs that were read.
-    pub(crate) fn machines(&self) -> Vec<Page> {
+    /// The pages of all machines.
+    pub(crate) fn machines(&self) -> Result<Vec<Page>, Error> {
         let mut machines: BTreeMap<(String, Host), Vec<MachineAtRun>> = BTreeMap::new();
-        for (results, run) in
-            self.all_results().iter().filter_map(|it| Some((it, self.summary(it.run)?)))
-        {
-            let Some(target) = &results.target else { continue };
+        for run in self.runs.iter().filter(|run| self.links.run(run.run)) {
+            let Some(target) = self.store.targets(run.run)?.into_iter().next() else { continue };
             let machine = (target.machine.fingerprint.clone(), target.host.clone());
-            let found = machines.entry(machine).or_default();
-            add(found, run, target.clone());
+            add(machines.entry(machine).or_default(), run, target);
         }
-        machines.values().filter_map(|found| plumb_site::machine_page(found, &self.links)).collect()
+        let pages = machines.values();
+        Ok(pages.filter_map(|found| plumb_site::machine_page(found, &self.links)).collect())
     }
 
-    fn summary(&self, run: Id) -> Option<&RunSummary> {
-        self.runs.iter().find(|it| it.run == run)
-    }
-
-    /// The workloads of the runs that were read, each with the newest that has results of it.
-    fn workloads(&self) -> BTreeMap<String, Id> {
-        let mut newest = BTreeMap::new();
-        for results in self.all_results() {
-            for series in &results.series {
-                newest.insert(series.workload.clone(), results.run);
-            }
+    /// What the search box finds: workloads, runs, series, words.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn search(&self) -> Result<Search, Error> {
+        let all = self.all_series()?;
+        let mut newest: BTreeMap<&str, Id> = BTreeMap::new();
+        let mut pages: BTreeMap<String, String> = BTreeMap::new();
+        for series in all.iter().flat_map(|run| run.iter()) {
+            newest.insert(&series.workload, series.run.run);
+            let page = names::history_page(&series.name, series.run.machine(), series.run.host());
+            pages.insert(page, series.title.clone().unwrap_or_else(|| series.name.clone()));
         }
-        newest
-    }
-
-    /// What the search box finds: workloads and series of the runs that were read, runs, words.
-    #[must_use]
-    pub fn search(&self) -> Search {
         let mut search = Search::default();
-        // People look for these first.
-        for (workload, run) in self.workloads() {
-            search.add(&workload, &names::workload_page(run, &workload), "workload, newest run");
+        // People look for workloads first.
+        for (workload, run) in newest {
+            search.add(workload, &names::workload_page(run, workload), "workload, newest run");
         }
         for run in self.shown_runs() {
-            let line = line(run, None);
-            let labels: Vec<String> = line.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
+            let line = line(run);
+            let labels: Vec<String> =
+                line.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
             let title = format!(
                 "{} {} {}",
                 line.what,
@@ -485,56 +412,21 @@ impl Reader<'_> {
             );
             search.add(title.trim_end(), &names::run_page(run.run), "run");
         }
-        let mut series: BTreeMap<String, String> = BTreeMap::new();
-        for results in self.all_results() {
-            for it in &results.series {
-                let title = it.title.clone().unwrap_or_else(|| it.name.clone());
-                let page = names::history_page(&it.name, results.machine(), results.host());
-                series.insert(page, title);
-            }
+        for (page, title) in &pages {
+            search.add(title, page, "series");
         }
-        series.iter().for_each(|(page, title)| search.add(title, page, "series"));
         search.add_words();
-        search
-    }
-
-    /// Reads every run that was not read, the newest first, until `stop` says so.
-    ///
-    /// # Errors
-    /// When the store can't be read.
-    pub fn warm(&self, stop: &dyn Fn() -> bool) -> Result<(), Error> {
-        let kept = self.pages.kept.as_ref().and_then(KeptSeries::again);
-        let lacking = kept.as_ref().map(|kept| self.lacking(kept)).transpose()?.unwrap_or_default();
-        for run in self.runs.iter().rev().filter(|run| run.status != RunStatus::Running) {
-            if stop() {
-                break;
-            }
-            let results = self.results(run.run)?;
-            if let (Some(kept), Some(state)) = (&kept, lacking.get(&run.run)) {
-                kept.keep(&results, state);
-            }
-            self.previous(&results)?;
-        }
-        self.learn_common(&self.all_results());
-        Ok(())
-    }
-
-    /// The complete runs that are not kept as they are, each with its state.
-    fn lacking(&self, kept: &KeptSeries) -> Result<BTreeMap<Id, String>, Error> {
-        let runs = kept.runs();
-        let ends = self.store.ends()?.into_iter();
-        let lacks = |it: &RunEnd| runs.get(&it.run) != it.state.as_ref();
-        Ok(ends.filter(lacks).filter_map(|it| Some((it.run, it.state?))).collect())
+        Ok(search)
     }
 }
 
 /// How points compare, by their first metrics.
-fn changes(results: &RunResults, since: &SinceLast) -> VerdictCounts {
+fn verdict_counts(series: &[SeriesInRun], since: &SinceLast) -> VerdictCounts {
     let stood = since.standing_out.found.as_ref().ok();
-    let stand_out = stood.map(|it| it.series.len());
+    let stand_out = stood.map(|stood| stood.series.len());
     let mut changed = VerdictCounts { stand_out, ..VerdictCounts::default() };
-    for series in results.series.iter().filter(|it| it.primary) {
-        let Some(Some(against)) = since.against.get(series.first_result()) else { continue };
+    for (series, against) in series.iter().zip(&since.against) {
+        let Some(against) = against.as_ref().filter(|_| series.primary) else { continue };
         *match against.verdict {
             Ok(Verdict::Slower) => &mut changed.slower,
             Ok(Verdict::Faster) => &mut changed.faster,
@@ -545,7 +437,7 @@ fn changes(results: &RunResults, since: &SinceLast) -> VerdictCounts {
     changed
 }
 
-fn line(run: &RunSummary, changed: Option<VerdictCounts>) -> RunLine {
+fn line(run: &RunSummary) -> RunLine {
     RunLine {
         run: run.run,
         started_unix_ns: run.started_unix_ns,
@@ -558,7 +450,7 @@ fn line(run: &RunSummary, changed: Option<VerdictCounts>) -> RunLine {
         labels: run.labels.clone(),
         points: run.points,
         samples: run.samples,
-        changed,
+        changed: None,
     }
 }
 

@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 
 use plumb_analysis::testing::{events, run_of_years};
-use plumb_analysis::{CommonMovements, RunResults, history, history_of_results, summarise};
 use plumb_model::Host;
-use plumb_serve::Pages;
-use plumb_serve::folder::{self, Chosen, WriteControl, Written};
+use plumb_query::{Selection, SeriesByRun};
+use plumb_serve::Reader;
+use plumb_serve::folder::{self, Chosen, WriteControl, WrittenPages};
 use plumb_site::{Rendered, names};
 use plumb_store::Store;
 use tempfile::TempDir;
@@ -51,7 +51,7 @@ fn a_run_takes_little_room() {
     assert!(each > MOST_BYTES_A_RUN / 10, "{each} bytes a run: where are the samples?");
 }
 
-fn written(store: &Store, folder: &Path) -> Written {
+fn written(store: &Store, folder: &Path) -> WrittenPages {
     let control = WriteControl { progress: &|_, _| (), stop: &|| false };
     folder::write(store.path(), Chosen { runs: None, by: None }, folder, false, control).unwrap()
 }
@@ -71,9 +71,8 @@ fn a_folder_holds_the_pages_that_are_made_by_name() {
     let folder = place.path().join("report");
     let written = written(&store, &folder);
     assert_eq!(written.runs, RUNS as usize);
-    let pages = Pages::default();
-    let reader = pages.of(&store).unwrap();
-    reader.warm(&|| false).unwrap();
+    let known = SeriesByRun::default();
+    let reader = Reader::of(&store, &known).unwrap();
     let mut count = 0;
     for entry in fs::read_dir(&folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
@@ -94,15 +93,15 @@ fn a_folder_holds_the_pages_that_are_made_by_name() {
     }
     assert_eq!(count, written.pages);
     let search = fs::read_to_string(folder.join("data/search.js")).unwrap();
-    assert_eq!(search, reader.search().render());
+    assert_eq!(search, reader.search().unwrap().render());
 }
 
 #[test]
 fn what_is_no_page_is_none() {
     let place = TempDir::new().unwrap();
     let store = store(place.path());
-    let pages = Pages::default();
-    let reader = pages.of(&store).unwrap();
+    let known = SeriesByRun::default();
+    let reader = Reader::of(&store, &known).unwrap();
     let [first, other] = [store.runs().unwrap()[0], store.runs().unwrap()[1]];
     assert!(reader.page(&names::compare_page(&[first, other])).unwrap().is_some());
     let run = names::run_page(first);
@@ -129,61 +128,27 @@ fn what_is_no_page_is_none() {
 }
 
 #[test]
-fn pages_of_series_are_the_same_whatever_was_read_before() {
+fn pages_of_series_are_the_same_whatever_is_kept() {
     let place = TempDir::new().unwrap();
     let store = store(place.path());
-    let caches = place.path().join("caches");
-    let read = Pages::default();
-    let reader = read.of(&store).unwrap();
-    reader.warm(&|| false).unwrap();
-    let kept = || Pages::kept_in(&caches, store.path());
-    let nothing_kept = kept();
-    let nothing_kept = nothing_kept.of(&store).unwrap();
-    kept().of(&store).unwrap().warm(&|| false).unwrap();
-    let (started, plain) = (kept(), Pages::default());
-    let (started, plain) = (started.of(&store).unwrap(), plain.of(&store).unwrap());
-    assert!(fs::read_dir(&caches).unwrap().count() > 0);
+    // From the records.
+    let first = Reader::of(&store, &SeriesByRun::default()).unwrap().search().unwrap().render();
+    // From what the store kept of them.
+    let known = SeriesByRun::default();
+    let reader = Reader::of(&store, &known).unwrap();
+    assert_eq!(reader.search().unwrap().render(), first);
     let mut count = 0;
-    for results in store.runs().unwrap().into_iter().take(10) {
-        let record = store.record(results).unwrap();
-        let results = RunResults::of(&record, &summarise(&record));
-        for series in results.series.iter().step_by(5) {
-            let name = names::history_page(&series.name, results.machine(), results.host());
-            let page = reader.page(&name).unwrap().unwrap();
-            assert!(page.html.contains("Runs, newest first") && page.charts.len() > 500);
-            for other in [&nothing_kept, &started, &plain] {
-                assert!(other.page(&name).unwrap().unwrap() == page, "{name}");
-            }
-            count += 1;
-        }
+    for series in plumb_query::read(&store, Selection::All).unwrap().iter().step_by(29) {
+        let name = names::history_page(&series.name, series.run.machine(), series.run.host());
+        let page = reader.page(&name).unwrap().unwrap();
+        assert!(page.html.contains("Runs, newest first") && page.charts.len() > 500);
+        count += 1;
     }
     assert!(count > 10, "{count}");
-}
-
-#[test]
-fn a_history_without_samples_is_that_with_them() {
-    let place = TempDir::new().unwrap();
-    let store = store(place.path());
-    let results = |run| {
-        let record = store.record(run).unwrap();
-        RunResults::of(&record, &summarise(&record))
-    };
-    let all_results: Vec<RunResults> = store.runs().unwrap().into_iter().map(results).collect();
-    let names = store.series_names().unwrap();
-    assert!(names.len() > 20);
-    for name in names {
-        let records = store.series(&name.name).unwrap();
-        let with = history(&name.name, &records, &Host::UNKNOWN, 0.01, &CommonMovements::default())
-            .unwrap();
-        let without = history_of_results(
-            &name.name,
-            &all_results,
-            &Host::UNKNOWN,
-            0.01,
-            &CommonMovements::default(),
-        )
-        .unwrap();
-        assert_eq!(with, without);
-        assert!(!with.splits.is_empty(), "{}", name.name);
-    }
+    let machine = plumb_query::read(&store, Selection::All).unwrap().remove(0);
+    let name = names::history_page(&machine.name, machine.run.machine(), machine.run.host());
+    let kept = reader.page(&name).unwrap().unwrap();
+    let db = rusqlite::Connection::open(store.path()).unwrap();
+    db.execute_batch("DELETE FROM derived_run").unwrap();
+    assert!(reader.page(&name).unwrap().unwrap() == kept);
 }

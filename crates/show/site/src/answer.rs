@@ -30,7 +30,7 @@ pub(crate) fn answer(view: &View, links: &Links) -> Html {
     let since = view
         .finding
         .since_last
-        .as_ref()
+        .found()
         .map_or_else(Html::default, |previous| since(view, previous, links));
     let alone = sides.is_empty() && expected.is_empty() && since.is_empty();
     for part in [sides, expected, since] {

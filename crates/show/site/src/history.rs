@@ -42,7 +42,7 @@ fn answer(finding: &HistoryFinding) -> Html {
         format!("Newest of {}: {shown}.", counted(finding.runs.len(), "run", "runs"))
     });
     let last = finding.steps.iter().flatten().next_back().map(|step| {
-        let when = finding.runs.get(step.at).map_or(0, |run| run.started_unix_ns);
+        let when = finding.runs.get(step.at).map_or(0, |run| run.run.started_unix_ns);
         let text = plumb_report::history::step(step, finding.better).text;
         format!("Last step, {}: {text}.", date(when))
     });
@@ -65,18 +65,18 @@ fn runs(finding: &HistoryFinding, links: &Links) -> Html {
     let mut table = DataTable::new(titles);
     // Newest first, but a change belongs below the run that came after it.
     for (index, run) in finding.runs.iter().enumerate().rev() {
-        let to = format!("{}.html", names::run_page(run.run));
+        let to = format!("{}.html", names::run_page(run.run.run));
         let id = short(run);
         let cells = [
-            name(if links.run(run.run) { link(&to, id).into() } else { Html::text(&id) }),
-            when(run.started_unix_ns),
+            name(if links.run(run.run.run) { link(&to, id).into() } else { Html::text(&id) }),
+            when(run.run.started_unix_ns),
             cell(label_of(run, &keys)),
         ];
         let [median, interval] = estimated(&run.estimate, &finding.unit);
         table.row(cells.into_iter().chain([
             median,
             interval,
-            count(run.processes),
+            count(run.process_medians.len()),
             count(run.samples),
         ]));
         for event in events_before(finding, index) {
@@ -143,12 +143,12 @@ fn line(finding: &HistoryFinding) -> Vec<crate::html::Tag> {
     match finding.runs.last() {
         Some(run) => {
             cells.extend(estimated(&run.estimate, &finding.unit));
-            cells.push(when(run.started_unix_ns));
+            cells.push(when(run.run.started_unix_ns));
         }
         None => cells.extend([cell(""), cell(""), cell("")]),
     }
     let step = certain(finding).map(|step| {
-        let when = finding.runs.get(step.at).map_or(0, |run| run.started_unix_ns);
+        let when = finding.runs.get(step.at).map_or(0, |run| run.run.started_unix_ns);
         format!("{}: {}", date(when), plumb_report::history::step(step, finding.better).text)
     });
     cells.push(cell(step.unwrap_or_default()));

@@ -11,7 +11,7 @@ use crate::parts::{cell, nothing, verdict};
 pub(crate) fn since<'v>(view: &'v View, row: &Row) -> Option<&'v Comparison> {
     // Verdicts have the order of the rows, and a row does not know its place.
     let index = view.rows.iter().position(|other| std::ptr::eq(other.finding, row.finding))?;
-    view.finding.since_last.as_ref()?.against.get(index)?.as_ref()
+    view.finding.since_last.found()?.against.get(index)?.as_ref()
 }
 
 /// A verdict with its ratio.

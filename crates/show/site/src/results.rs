@@ -24,7 +24,7 @@ pub(crate) fn results(view: &View) -> Html {
         return out.and(paragraph("Nothing was measured."));
     }
     let expected = view.rows.iter().any(|row| row.finding.of_baseline.is_some());
-    let mut table = DataTable::new(titles(expected, view.finding.since_last.is_some()));
+    let mut table = DataTable::new(titles(expected, view.finding.since_last.found().is_some()));
     for family in &view.families {
         table.group(&format!("family-{}", family.name), &family.name);
         for row in view.shown(family, false) {
@@ -58,7 +58,7 @@ fn titles(expected: bool, since: bool) -> Vec<Html> {
 fn cells(view: &View, row: &Row, expected: bool) -> Vec<Tag> {
     let mut cells = vec![name(point_link(view, row))];
     cells.extend(result(row));
-    if view.finding.since_last.is_some() {
+    if view.finding.since_last.found().is_some() {
         cells.push(change(since(view, row)));
     }
     if expected {

@@ -99,7 +99,7 @@ fn results(view: &View, rows: &[&Row]) -> Html {
         "Stopped by".into(),
         "History".into(),
     ];
-    if view.finding.since_last.is_some() {
+    if view.finding.since_last.found().is_some() {
         // Before the flags, as its cell is.
         titles.insert(5, term("Since the last run", "verdict"));
     }
@@ -114,7 +114,7 @@ fn results(view: &View, rows: &[&Row]) -> Html {
         ];
         cells.extend(result(row));
         cells.push(reached(row));
-        if view.finding.since_last.is_some() {
+        if view.finding.since_last.found().is_some() {
             cells.push(change(since(view, row)));
         }
         cells.push(cell(own_flags(row)));

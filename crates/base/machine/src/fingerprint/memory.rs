@@ -88,8 +88,11 @@ fn module(device: &[u8]) -> Option<String> {
     // At which speed it works; older tables say only which one it could have.
     let configured = word_at(device, 0x20).filter(|speed| *speed != 0);
     let speed = configured.or(word_at(device, 0x15)).filter(|speed| *speed != 0);
-    let parts =
-        [Some(binary_size(bytes)), kind.map(str::to_owned), speed.map(|speed| format!("{speed} MT/s"))];
+    let parts = [
+        Some(binary_size(bytes)),
+        kind.map(str::to_owned),
+        speed.map(|speed| format!("{speed} MT/s")),
+    ];
     Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 

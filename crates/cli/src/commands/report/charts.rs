@@ -5,6 +5,7 @@ use std::path::Path;
 use plumb_analysis::CompareSettings;
 use plumb_chart::{Chart, drawing};
 use plumb_model::{Id, MARGIN, RunRecord};
+use plumb_query::{NamedRuns, Selection, SinceLastRun};
 use plumb_report::charts::{
     OVERVIEW, charts_of_monitors, charts_of_run, of_comparison, of_history,
 };
@@ -132,10 +133,9 @@ fn subject(id: &str) -> &str {
 /// The chart of a series over its runs.
 fn history(store: &Store, series: &str, ui: &Ui) -> Result<Chart> {
     let series = meant(&store.series_names()?, series)?;
-    let records = store.series(&series)?;
-    let (records, host) = on_machine(&series, records, &Whose::default(), ui)?;
-    let common = plumb_query::common_movements(store, &records)?;
-    let finding = plumb_analysis::history(&series, &records, &host, MARGIN, &common);
+    let all = plumb_query::read(store, Selection::Series(&series))?;
+    let (runs, host) = on_machine(&series, all, &Whose::default(), ui)?;
+    let finding = plumb_query::history_of(store, &series, &runs, &host, MARGIN)?;
     let chart = finding.and_then(|finding| of_history(&finding, None).into_iter().next());
     chart.ok_or_else(|| {
         CommandError::nothing(format!("no run of {series} has both a date and a value"))
@@ -144,9 +144,17 @@ fn history(store: &Store, series: &str, ui: &Ui) -> Result<Chart> {
 
 /// The charts of one run, or of several that are compared; either those of monitors or all others.
 fn of_runs(store: &Store, wanted: &Wanted<'_>, monitors: bool) -> Result<Vec<Chart>> {
-    let ids = match (wanted.runs, wanted.by) {
-        ([], Some(_)) => newest(store)?,
-        (named, _) => runs::different_ids(store, &runs::or_last(named))?,
+    let named = match (wanted.runs, wanted.by) {
+        ([], Some(_)) => Vec::new(),
+        (names @ ([] | [_]), None) => {
+            let run = runs::ids(store, &runs::or_last(names))?;
+            vec![NamedRuns { name: String::new(), runs: run }]
+        }
+        (names, _) => runs::of_labels(store, names)?,
+    };
+    let ids: Vec<Id> = match named.as_slice() {
+        [] => newest(store)?,
+        named => named.iter().flat_map(|name| name.runs.iter().copied()).collect(),
     };
     let records = runs::records(store, &ids)?;
     if monitors {
@@ -154,14 +162,14 @@ fn of_runs(store: &Store, wanted: &Wanted<'_>, monitors: bool) -> Result<Vec<Cha
     }
     match (records.as_slice(), wanted.by) {
         ([record], None) => of_run(store, record, wanted.chart),
-        (several, by) => compared(store, several, by),
+        (several, by) => compared(store, several, &named, by),
     }
 }
 
 /// The newest runs, oldest first, as many as a page of grouped runs shows.
 fn newest(store: &Store) -> Result<Vec<Id>> {
     let all = store.runs()?;
-    Ok(all[all.len().saturating_sub(plumb_serve::MOST_GROUPED)..].to_vec())
+    Ok(all[all.len().saturating_sub(plumb_query::MOST_GROUPED)..].to_vec())
 }
 
 /// All charts of one run, those of monitors last.
@@ -177,21 +185,21 @@ pub fn all_of_run(store: &Store, record: &RunRecord) -> Result<Vec<Chart>> {
 
 /// The charts of one run, without those of monitors.
 fn of_run(store: &Store, record: &RunRecord, chart: &str) -> Result<Vec<Chart>> {
-    let mut finding = plumb_query::of_run(store, record)?;
-    // Only the overview compares with an earlier run; to read that run takes a moment.
-    if chart == OVERVIEW {
-        finding.since_last = plumb_query::last_comparable(store, record, &finding)?;
-    }
+    let since = if chart == OVERVIEW { SinceLastRun::Always } else { SinceLastRun::NotAsked };
+    let finding = plumb_query::of_run(store, record, since)?;
     Ok(charts_of_run(&finding, record))
 }
 
-fn compared(store: &Store, records: &[RunRecord], by: Option<&str>) -> Result<Vec<Chart>> {
+fn compared(
+    store: &Store,
+    records: &[RunRecord],
+    named: &[NamedRuns],
+    by: Option<&str>,
+) -> Result<Vec<Chart>> {
     let settings = CompareSettings {
         by: by.map(str::to_owned),
-        margin: MARGIN,
-        every_metric: false,
-        across: false,
-        price: "price".to_owned(),
+        arm_names: runs::arm_names(named),
+        ..CompareSettings::default()
     };
     let finding = plumb_query::of_runs(store, records, &settings)?;
     match by {

@@ -40,7 +40,14 @@ pub fn pages(
 ) -> Result<Exit> {
     refuse_file(output)?;
     let store = runs::open(store)?;
-    let ids = runs::different_ids(&store, named.runs)?;
+    // Runs that are compared by a label or fact: a label means all runs that have it.
+    let ids = match named.by {
+        Some(_) => {
+            let all = runs::of_labels(&store, named.runs)?;
+            all.into_iter().flat_map(|name| name.runs).collect()
+        }
+        None => runs::different_ids(&store, named.runs)?,
+    };
     if store.runs()?.is_empty() {
         let path = store.path().display();
         return Err(CommandError::nothing(format!("there are no runs in {path} yet"))

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
+use plumb_query::SinceLastRun;
 use plumb_report::{View, brief_scorecard, in_words, json, markdown, scorecard};
 use plumb_text::Terminal;
 
@@ -89,8 +90,7 @@ fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         counted(&record, &store, args.all, ui)?;
         return Ok(Exit::Fine);
     }
-    let mut finding = plumb_query::of_run(&store, &record)?;
-    finding.since_last = plumb_query::since_last(&store, &record, &finding)?;
+    let finding = plumb_query::of_run(&store, &record, SinceLastRun::IfItTells)?;
     let view = View::new(&finding);
     let format = if ui.wants_json() { OutputFormat::Json } else { args.format };
     let text = match format {

@@ -1,6 +1,8 @@
 //! How runs become arms, and what people call these.
 
-use plumb_model::{By, Host, RunRecord, Target, short_id};
+use std::collections::BTreeMap;
+
+use plumb_model::{By, Host, Id, MARGIN, RunRecord, Target, short_id};
 
 /// How runs become arms, and what is compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -8,6 +10,9 @@ pub struct CompareSettings {
     /// Group runs by labels, by facts of machine or environment, or by `host`, `kind` or `run`; several
     /// are apart by commas. Hosts are mixed only with `kind`.
     pub by: Option<String>,
+    /// The name of each run's arm, if somebody named arms of several runs; runs of one name are one arm. Fields go
+    /// before names.
+    pub arm_names: BTreeMap<Id, String>,
     /// Smallest relative change that matters.
     pub margin: f64,
     /// Whether every metric counts, not only each workload's first.
@@ -16,6 +21,19 @@ pub struct CompareSettings {
     pub across: bool,
     /// The label that holds a price.
     pub price: String,
+}
+
+impl Default for CompareSettings {
+    fn default() -> Self {
+        Self {
+            by: None,
+            arm_names: BTreeMap::new(),
+            margin: MARGIN,
+            every_metric: false,
+            across: false,
+            price: "price".to_owned(),
+        }
+    }
 }
 
 impl CompareSettings {
@@ -40,16 +58,23 @@ pub(crate) struct Group<'r> {
     pub(crate) runs: Vec<&'r RunRecord>,
 }
 
-/// An arm a run, or one for every value of the fields (and every host of it, unless hosts are mixed), in the
+/// An arm a run, or one for every name or value of the fields (and every host of it, unless hosts are mixed), in the
 /// order in which they first occur.
 pub(crate) fn groups<'r>(records: &'r [RunRecord], settings: &CompareSettings) -> Vec<Group<'r>> {
-    let Some(by) = settings.by.as_deref() else {
-        let alone = |record| Group { name: own_name(record, records), runs: vec![record] };
-        return records.iter().map(alone).collect();
+    let names = match &settings.by {
+        Some(by) => names(records, by),
+        None if settings.arm_names.is_empty() => {
+            let alone = |record| Group { name: own_name(record, records), runs: vec![record] };
+            return records.iter().map(alone).collect();
+        }
+        None => {
+            let named = |run: &RunRecord| settings.arm_names.get(&run.run).cloned();
+            records.iter().map(|run| named(run).unwrap_or_else(|| short_id(run.run))).collect()
+        }
     };
     let one_machine = settings.one_machine();
     let mut groups: Vec<Group> = Vec::new();
-    for (record, name) in records.iter().zip(names(records, by)) {
+    for (record, name) in records.iter().zip(names) {
         let mixes = |it: &&RunRecord| one_machine.mixes(host(it), host(record));
         let is_its = |group: &&mut Group| group.name == name && group.runs.iter().all(mixes);
         match groups.iter_mut().find(is_its) {

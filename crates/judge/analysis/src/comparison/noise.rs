@@ -1,43 +1,41 @@
-//! What earlier runs of the same series tell of the noise between runs.
+//! What earlier runs of the same series show of the noise between runs.
 
 use std::collections::BTreeMap;
 
-use plumb_model::{By, RunRecord};
+use plumb_model::{By, SeriesInRun};
 use plumb_stats::describe::variance;
 use plumb_stats::standing_out::EarlierNoise;
 
 use crate::common_movement::common_movements;
-use crate::run_costs::{LogCosts, RunCosts};
-use crate::series::is_one_machine;
+use crate::over_runs::costs::{CostsOfRun, by_run, environment};
 
-/// What earlier runs of the same series tell of the noise between runs: those on the first run's machine
+/// What earlier runs of the same series show of the noise between runs: those on the first run's machine
 /// and, of these, the environment with the most of them.
 #[derive(Debug, Default)]
 pub(crate) struct RunsNoise {
     by_series: BTreeMap<String, Vec<f64>>,
-    /// By what each series varies when common movements are taken out, the first run included.
+    /// By how much each series varies when common movements are taken out, the first run included.
     beside_common: BTreeMap<String, EarlierNoise>,
 }
 
 impl RunsNoise {
-    pub(crate) fn of(records: &[RunRecord], earlier: &[RunRecord], by: By) -> Self {
-        let first = records.first();
-        let target = first.and_then(|record| record.targets.first());
-        let here = earlier.iter().filter(|it| is_one_machine(target, it.targets.first(), by));
-        Self::gathered(first.map(RunCosts::of), here.map(RunCosts::of).collect())
-    }
-
-    /// Of the run that others are compared with, and of earlier runs on its machine.
-    pub(crate) fn gathered(first: Option<RunCosts>, earlier: Vec<RunCosts>) -> Self {
+    /// Of the series of the run that others are compared with, and of those of earlier runs.
+    pub(crate) fn of<'s>(
+        first: &'s [SeriesInRun],
+        earlier: impl IntoIterator<Item = &'s SeriesInRun>,
+        by: By,
+    ) -> Self {
+        let first = by_run(first).into_iter().next();
+        let mut earlier = by_run(earlier);
+        earlier.retain(|run| {
+            first.as_ref().is_some_and(|first| first.run.is_one_machine(run.run, by))
+        });
         let mut by_series: BTreeMap<&str, BTreeMap<_, Vec<f64>>> = BTreeMap::new();
         for run in &earlier {
-            for (name, it) in &run.costs {
-                by_series
-                    .entry(name)
-                    .or_default()
-                    .entry(&run.environment)
-                    .or_default()
-                    .push(it.log);
+            let environment = environment(run.run);
+            for (name, cost) in &run.costs {
+                let of_series = by_series.entry(name).or_default();
+                of_series.entry(environment.clone()).or_default().push(*cost);
             }
         }
         let most = |(series, by): (&str, BTreeMap<_, Vec<f64>>)| {
@@ -48,25 +46,29 @@ impl RunsNoise {
         Self { by_series, beside_common: beside_common.unwrap_or_default() }
     }
 
+    /// The log costs that earlier runs had of this series.
     pub(crate) fn logs(&self, series: &str) -> &[f64] {
         self.by_series.get(series).map_or(&[], Vec::as_slice)
     }
 
-    /// How much the series varies from run to run when common movements are taken out; None where fewer than two runs
-    /// in the first's environment tell.
+    /// How much the series varies from run to run when common movements are taken out; None if fewer than two runs
+    /// in the first's environment show it.
     pub(crate) fn beside_common(&self, series: &str) -> Option<EarlierNoise> {
         self.beside_common.get(series).copied()
     }
 }
 
-fn beside_common(first: &RunCosts, earlier: &[RunCosts]) -> BTreeMap<String, EarlierNoise> {
-    let alike = earlier.iter().filter(|it| it.environment == first.environment);
-    let runs: Vec<&LogCosts> = std::iter::once(first).chain(alike).map(|it| &it.costs).collect();
-    let common = common_movements(runs.iter().copied());
+fn beside_common(first: &CostsOfRun, earlier: &[CostsOfRun]) -> BTreeMap<String, EarlierNoise> {
+    let here = environment(first.run);
+    let alike = earlier.iter().filter(|run| environment(run.run) == here);
+    let runs: Vec<&CostsOfRun> = std::iter::once(first).chain(alike).collect();
+    let first_metrics: Vec<&BTreeMap<String, f64>> =
+        runs.iter().map(|run| &run.first_metrics).collect();
+    let common = common_movements(&first_metrics);
     let noise = |name: &String| {
         let all = runs.iter().zip(&common);
         let logs: Vec<f64> =
-            all.filter_map(|(run, common)| Some(run.get(name)?.log - common)).collect();
+            all.filter_map(|(run, common)| Some(run.costs.get(name)? - common)).collect();
         Some((name.clone(), EarlierNoise { variance: variance(&logs)?, runs: logs.len() }))
     };
     first.costs.keys().filter_map(noise).collect()

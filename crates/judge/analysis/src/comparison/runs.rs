@@ -3,33 +3,37 @@
 //! Runs were measured at other times than each other, so the noise between runs counts, not only that inside
 //! them.
 
-use plumb_model::Better;
+use plumb_model::{Better, SeriesInRun};
 use plumb_stats::describe::median;
 use plumb_stats::stored_runs::{RunNoise, RunsCompared, compare_runs, rank_sum_interval};
 use plumb_stats::verdict::judge;
 
 use crate::comparison::levels::LevelsCompared;
+use crate::comparison::noise::RunsNoise;
 use crate::comparison::verdict::{Basis, ByRuns, Comparison, NoVerdict, Remark};
 use crate::estimate::estimate;
 use crate::method::CONFIDENCE;
+use crate::over_runs::costs::{process_costs, run_cost};
 
 /// With so many runs on either side, runs are the unit and nothing else need be known of their noise.
 const RUNS_AS_UNITS: usize = 4;
 
-/// Two arms of stored runs, each the log costs of its processes, a list a run. `earlier` are the log costs of
-/// runs that tell how much runs differ by themselves.
+/// One series in two arms of stored runs: the only way in which stored runs are compared.
 pub(crate) fn by_runs(
-    (first, later): (&[Vec<f64>], &[Vec<f64>]),
-    better: Better,
-    earlier: &[f64],
+    first: &[&SeriesInRun],
+    later: &[&SeriesInRun],
+    noise: &RunsNoise,
     margin: f64,
 ) -> Comparison {
-    let medians =
-        |runs: &[Vec<f64>]| -> Vec<f64> { runs.iter().filter_map(|run| median(run)).collect() };
-    let (firsts, laters) = (first.concat(), later.concat());
+    let better = first.first().map_or(Better::Neither, |series| series.better);
+    let earlier = first.first().map_or(&[][..], |series| noise.logs(&series.comparable_name()));
+    let firsts: Vec<f64> = first.iter().flat_map(|series| process_costs(series)).collect();
+    let laters: Vec<f64> = later.iter().flat_map(|series| process_costs(series)).collect();
     let enough = first.len().min(later.len()) >= RUNS_AS_UNITS;
     let found = if enough {
-        let interval = rank_sum_interval(&medians(first), &medians(later), CONFIDENCE);
+        let firsts: Vec<f64> = first.iter().filter_map(|series| run_cost(series)).collect();
+        let laters: Vec<f64> = later.iter().filter_map(|series| run_cost(series)).collect();
+        let interval = rank_sum_interval(&firsts, &laters, CONFIDENCE);
         let run_noise = RunNoise::Calibrated { runs: first.len() + later.len(), sd: f64::NAN };
         interval.map(|interval| RunsCompared { interval, exact: false, run_noise })
     } else {

@@ -8,14 +8,16 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, By, InvocationRecord, MARGIN, Metric, PlannedPoint, RunRecord, SampleIs, Target,
+    Better, By, InvocationRecord, MARGIN, Metric, PlannedPoint, RunRecord, SampleIs, SeriesInRun,
 };
 use plumb_stats::Interval;
-use plumb_stats::describe::{BoxPlot, box_plot, mean};
+use plumb_stats::describe::{BoxPlot, box_plot, mean, median};
 use plumb_stats::multiple::mean_log_ratio;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
+use crate::also_changed::add_covariates;
 use crate::comparison::arms::{CompareSettings, Group, groups};
+use crate::comparison::covariates::Counters;
 use crate::comparison::noise::RunsNoise;
 use crate::comparison::pairs::unit_of_any;
 use crate::comparison::runs::by_runs;
@@ -23,13 +25,12 @@ use crate::comparison::standing_out::{Candidate, StandingOut, standing_out};
 use crate::comparison::verdict::Comparison;
 use crate::environment_diff::{Difference, differences};
 use crate::estimate::{Estimate, estimate, median_of_processes};
-use crate::facts::{CpuShares, PointFacts, RunFacts, run_facts};
+use crate::facts::{CpuShares, PointFacts, RunFacts, point_facts, run_facts};
 use crate::finding::RunFinding;
 use crate::method::{CONFIDENCE, METHOD_VERSION};
+use crate::one_run::series_in_run::{processes, series_in_run};
+use crate::over_runs::costs::is_one_machine;
 use crate::point_data::PointData;
-use crate::run_costs::RunCosts;
-use crate::run_results::RunResults;
-use crate::series::{is_one_machine, parts_of, series_of};
 
 /// What is found when arms are compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -167,60 +168,50 @@ fn side(record: &RunRecord, point: usize, metric: &str) -> Option<Arm> {
     Some(Arm { cpu: data.and_then(|it| it.cpu()), parts: parts.unwrap_or_default(), ..made })
 }
 
-/// Stored runs against the first of them and against the one before, `earlier` being further runs that
-/// tell how much runs differ by themselves.
+/// Stored runs compared with the first of them and with the one before. `earlier` are the series of further runs, which
+/// show how much runs differ by themselves. With `counters`, differences are explained by what else changed; without,
+/// that was not asked.
 #[must_use]
-pub fn compare(
+pub fn compare<'s>(
     records: &[RunRecord],
-    earlier: &[RunRecord],
-    settings: &CompareSettings,
-) -> ComparisonFinding {
-    compare_given(records, &RunsNoise::of(records, earlier, settings.one_machine()), settings)
-}
-
-/// The same with further runs whose samples are gone.
-#[must_use]
-pub fn compare_beside<'r>(
-    records: &[RunRecord],
-    earlier: impl IntoIterator<Item = &'r RunResults>,
-    settings: &CompareSettings,
-) -> ComparisonFinding {
-    let first = records.first();
-    let target = first.and_then(|record| record.targets.first());
-    let costs = first.map(RunCosts::of);
-    let noise = RunResults::noise(costs, target, earlier, settings.one_machine());
-    compare_given(records, &noise, settings)
-}
-
-fn compare_given(
-    records: &[RunRecord],
-    noise: &RunsNoise,
+    earlier: impl IntoIterator<Item = &'s SeriesInRun>,
+    counters: Option<&Counters>,
     settings: &CompareSettings,
 ) -> ComparisonFinding {
     let groups = groups(records, settings);
     let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
-    let gathered: Vec<BTreeMap<String, Gathered>> =
-        groups.iter().map(|group| gather(group, settings)).collect();
-    let order = series_in_order(&gathered);
-    let common = |series: &&String| {
-        let with = gathered.iter().filter(|arm| arm.contains_key(*series)).count();
-        gathered.first().is_some_and(|arm| arm.contains_key(*series)) && with > 1
+    let first_run = records.first().map(series_in_run).unwrap_or_default();
+    let noise = match settings.across {
+        // Series of different workloads have the same name here: earlier runs of one say nothing of the other.
+        true => RunsNoise::default(),
+        false => {
+            let earlier: Vec<SeriesInRun> = earlier.into_iter().cloned().collect();
+            RunsNoise::of(&first_run, &earlier, settings.one_machine())
+        }
     };
-    let results = order.iter().filter(common);
-    let results = results.map(|series| one_series(series, &gathered, noise, settings.margin));
-    let mut results: Vec<SeriesComparison> = results.collect();
+    let arms: Vec<BTreeMap<String, SeriesOfArm>> =
+        groups.iter().map(|group| series_of_arm(group, settings)).collect();
+    let order = series_in_order(&arms);
+    let is_common = |series: &&String| {
+        let with = arms.iter().filter(|arm| arm.contains_key(*series)).count();
+        arms.first().is_some_and(|arm| arm.contains_key(*series)) && with > 1
+    };
+    let common = order.iter().filter(is_common);
+    let mut results: Vec<SeriesComparison> =
+        common.map(|series| one_series(series, &arms, &noise, settings.margin)).collect();
     let machines_differ = machines_differ(records);
     let standing_out = (1..names.len())
-        .map(|arm| (!machines_differ).then(|| mark_standing_out(&mut results, arm, noise)))
+        .map(|arm| (!machines_differ).then(|| mark_standing_out(&mut results, arm, &noise)))
         .collect();
-    let lacking = |series: &String| {
-        let with = |(arm, name): (&BTreeMap<String, Gathered>, &String)| {
-            arm.contains_key(series).then(|| name.clone())
-        };
-        let with: Vec<String> = gathered.iter().zip(&names).filter_map(with).collect();
-        (with.len() < names.len()).then(|| (series.clone(), with))
-    };
-    ComparisonFinding {
+    let mut not_in_all = Vec::new();
+    for series in &order {
+        let with = arms.iter().zip(&names).filter(|(arm, _)| arm.contains_key(series));
+        let with: Vec<String> = with.map(|(_, name)| name.clone()).collect();
+        if with.len() < names.len() {
+            not_in_all.push((series.clone(), with));
+        }
+    }
+    let mut finding = ComparisonFinding {
         method: METHOD_VERSION,
         runs: records.iter().map(run_facts).collect(),
         by: settings.by.clone(),
@@ -234,18 +225,20 @@ fn compare_given(
             .collect(),
         standing_out,
         results,
-        not_in_all: order.iter().filter_map(lacking).collect(),
+        not_in_all,
         arms: names,
+    };
+    if let Some(counters) = counters {
+        add_covariates(&mut finding, records, settings, counters);
     }
+    finding
 }
 
 fn machines_differ(records: &[RunRecord]) -> bool {
-    let targets = records.iter().map(|record| record.targets.first());
-    let differ = |(index, one): (usize, Option<&Target>)| {
-        let mut before = records[..index].iter().map(|record| record.targets.first());
-        before.any(|other| !is_one_machine(one, other, By::Host))
+    let differs = |(index, one): (usize, &RunRecord)| {
+        records[..index].iter().any(|other| !is_one_machine(one, other, By::Host))
     };
-    targets.enumerate().any(differ)
+    records.iter().enumerate().any(differs)
 }
 
 /// Which series of an arm moved unlike the others, and the remark on each of them.
@@ -294,51 +287,71 @@ fn overall(results: &[SeriesComparison], arm: usize) -> Option<Estimate> {
     Some(Estimate { value, interval: Err("too little is known of the noise between runs".into()) })
 }
 
-/// One series of one arm.
-struct Gathered {
+/// One series of one arm: in its runs, with the samples behind it.
+struct SeriesOfArm {
     point: PointFacts,
-    metric: Metric,
-    /// Whether that is the workload's first.
-    primary: bool,
+    in_runs: Vec<SeriesInRun>,
     /// Values of every process, over all runs of the arm.
     processes: Vec<Vec<f64>>,
-    /// Log costs of the processes, a list a run.
-    runs: Vec<Vec<f64>>,
     price: Option<f64>,
+    /// Resource use, of every run in which it is known.
     cpu: Vec<CpuShares>,
-    /// Of every run.
+    /// Of every run, what the metric is made of: see [`parts_of`].
     parts: Vec<Vec<(String, f64)>>,
 }
 
-fn gather(group: &Group, settings: &CompareSettings) -> BTreeMap<String, Gathered> {
-    let mut found: BTreeMap<String, Gathered> = BTreeMap::new();
+fn series_of_arm(group: &Group, settings: &CompareSettings) -> BTreeMap<String, SeriesOfArm> {
+    let mut found: BTreeMap<String, SeriesOfArm> = BTreeMap::new();
     for record in &group.runs {
         let price = record.plan.labels.get(&settings.price).and_then(|text| price(text));
-        for series in series_of(record, settings.every_metric) {
+        let all = PointData::of(record);
+        for series in series_in_run(record) {
+            if !series.primary && !settings.every_metric {
+                continue;
+            }
+            let data: Vec<&PointData> = all.iter().filter(|data| gives(data, &series)).collect();
+            let Some(first) = data.first() else { continue };
+            let point = point_facts(first.index, first.planned);
             let name = match settings.across {
-                true => format!(
-                    "{}/{} in {}",
-                    series.point.name, series.metric.name, series.metric.unit
-                ),
-                false => series.name,
+                true => format!("{}/{} in {}", point.name, series.metric, series.unit),
+                false => series.comparable_name(),
             };
-            let of_arm = found.entry(name).or_insert_with(|| Gathered {
-                point: series.point,
-                metric: series.metric,
-                primary: series.primary,
+            let of_arm = found.entry(name).or_insert_with(|| SeriesOfArm {
+                point,
+                in_runs: Vec::new(),
                 processes: Vec::new(),
-                runs: Vec::new(),
                 price,
                 cpu: Vec::new(),
                 parts: Vec::new(),
             });
-            of_arm.cpu.extend(series.cpu);
-            of_arm.parts.push(series.parts_of_it);
-            of_arm.processes.extend(series.processes);
-            of_arm.runs.push(series.logs);
+            let metric = first.planned.description.metric(&series.metric);
+            of_arm.cpu.extend(first.cpu());
+            of_arm.parts.push(metric.map_or_else(Vec::new, |metric| parts_of(first, metric)));
+            of_arm.processes.extend(processes(record, &data, &series.metric));
+            of_arm.in_runs.push(series);
         }
     }
     found
+}
+
+/// Whether this point on this target gives the series.
+fn gives(data: &PointData, series: &SeriesInRun) -> bool {
+    series.points.iter().any(|part| part.point == data.index && part.target == data.target)
+}
+
+/// What the first metric, a time, is made of: the other headline metrics in its unit, each with its median. Rates do not
+/// add up.
+fn parts_of(data: &PointData, first: &Metric) -> Vec<(String, f64)> {
+    let mut metrics = data.planned.description.metrics.iter();
+    let is_first =
+        metrics.next().is_some_and(|it| it.name == first.name && it.better == Better::Lower);
+    let mut parts = Vec::new();
+    for metric in metrics.filter(|it| is_first && it.headline && it.unit == first.unit) {
+        let Some(processes) = data.processes(metric) else { continue };
+        let medians: Vec<f64> = processes.iter().filter_map(|values| median(values)).collect();
+        parts.extend(median(&medians).map(|middle| (metric.name.clone(), middle)));
+    }
+    parts
 }
 
 /// A price that can be multiplied with and divided by.
@@ -347,9 +360,9 @@ fn price(text: &str) -> Option<f64> {
 }
 
 /// All series: those of the first arm in the order of its points, then others.
-fn series_in_order(gathered: &[BTreeMap<String, Gathered>]) -> Vec<String> {
+fn series_in_order(arms: &[BTreeMap<String, SeriesOfArm>]) -> Vec<String> {
     let mut order: Vec<(usize, usize, String)> = Vec::new();
-    for (arm, series) in gathered.iter().enumerate() {
+    for (arm, series) in arms.iter().enumerate() {
         for (name, of_arm) in series {
             if !order.iter().any(|(_, _, known)| known == name) {
                 order.push((arm, of_arm.point.index, name.clone()));
@@ -362,45 +375,51 @@ fn series_in_order(gathered: &[BTreeMap<String, Gathered>]) -> Vec<String> {
 
 fn one_series(
     series: &str,
-    gathered: &[BTreeMap<String, Gathered>],
+    arms: &[BTreeMap<String, SeriesOfArm>],
     noise: &RunsNoise,
     margin: f64,
 ) -> SeriesComparison {
-    let arms: Vec<Option<&Gathered>> = gathered.iter().map(|arm| arm.get(series)).collect();
-    let facts = arms.iter().flatten().next();
-    let earlier = noise.logs(series);
-    let of = |other: usize, this: usize| {
-        let (other, this) = (arms[other]?, arms[this]?);
-        Some(by_runs((&other.runs, &this.runs), other.metric.better, earlier, margin))
+    let arms: Vec<Option<&SeriesOfArm>> = arms.iter().map(|arm| arm.get(series)).collect();
+    let point =
+        arms.iter().flatten().next().map_or_else(PointFacts::default, |it| it.point.clone());
+    let first = arms.iter().flatten().find_map(|arm| arm.in_runs.first());
+    let against = |other: usize, this: usize| {
+        let other: Vec<&SeriesInRun> = arms[other]?.in_runs.iter().collect();
+        let this: Vec<&SeriesInRun> = arms[this]?.in_runs.iter().collect();
+        Some(by_runs(&other, &this, noise, margin))
     };
     let previous = if arms.len() > 2 { 1..arms.len() } else { 0..0 };
     SeriesComparison {
         series: series.to_owned(),
-        point: facts.map_or_else(PointFacts::default, |it| it.point.clone()),
-        primary: facts.is_some_and(|it| it.primary),
-        metric: facts.map_or_else(String::new, |it| it.metric.name.clone()),
-        unit: facts.map_or_else(String::new, |it| it.metric.unit.clone()),
-        better: facts.map_or(Better::Neither, |it| it.metric.better),
-        against_first: (1..arms.len()).map(|this| of(0, this)).collect(),
-        against_previous: previous.map(|this| of(this - 1, this)).collect(),
+        point,
+        primary: first.is_some_and(|it| it.primary),
+        metric: first.map_or_else(String::new, |it| it.metric.clone()),
+        unit: first.map_or_else(String::new, |it| it.unit.clone()),
+        better: first.map_or(Better::Neither, |it| it.better),
+        against_first: (1..arms.len()).map(|this| against(0, this)).collect(),
+        against_previous: previous.map(|this| against(this - 1, this)).collect(),
         arms: arms.iter().map(|it| it.and_then(arm_of)).collect(),
     }
 }
 
-fn arm_of(gathered: &Gathered) -> Option<Arm> {
-    let price = gathered.price.map(|price| (price, gathered.metric.better));
-    let made = arm(&gathered.processes, gathered.runs.len(), price)?;
-    let share = |of: fn(&CpuShares) -> f64| mean(&gathered.cpu.iter().map(of).collect::<Vec<_>>());
+fn arm_of(series: &SeriesOfArm) -> Option<Arm> {
+    let better = series.in_runs.first().map_or(Better::Neither, |first| first.better);
+    let price = series.price.map(|price| (price, better));
+    let made = arm(&series.processes, series.in_runs.len(), price)?;
+    let share = |of: fn(&CpuShares) -> f64| mean(&series.cpu.iter().map(of).collect::<Vec<_>>());
     let cpu = || {
-        let (user, system) = (share(|it| it.user)?, share(|it| it.system)?);
-        Some(CpuShares { user, system, iowait: share(|it| it.iowait)? })
+        Some(CpuShares {
+            user: share(|it| it.user)?,
+            system: share(|it| it.system)?,
+            iowait: share(|it| it.iowait)?,
+        })
     };
     let part = |(name, _): &(String, f64)| {
         let own = |run: &Vec<(String, f64)>| Some(run.iter().find(|it| it.0 == *name)?.1);
-        let of_runs: Vec<f64> = gathered.parts.iter().filter_map(own).collect();
+        let of_runs: Vec<f64> = series.parts.iter().filter_map(own).collect();
         Some((name.clone(), mean(&of_runs)?))
     };
-    let parts = gathered.parts.first().into_iter().flatten().filter_map(part).collect();
+    let parts = series.parts.first().into_iter().flatten().filter_map(part).collect();
     Some(Arm { cpu: cpu(), parts, ..made })
 }
 
@@ -415,6 +434,14 @@ fn arm(processes: &[Vec<f64>], runs: usize, price: Option<(f64, Better)>) -> Opt
     let box_plot = box_plot(&samples);
     samples.retain(|value| value.is_finite());
     samples.sort_unstable_by(f64::total_cmp);
-    let (cpu, parts) = (None, Vec::new());
-    Some(Arm { runs, processes: slices.len(), for_price, estimate, box_plot, samples, cpu, parts })
+    Some(Arm {
+        runs,
+        processes: slices.len(),
+        for_price,
+        estimate,
+        box_plot,
+        samples,
+        cpu: None,
+        parts: Vec::new(),
+    })
 }

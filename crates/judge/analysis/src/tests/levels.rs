@@ -6,8 +6,9 @@ use plumb_model::{
 use plumb_stats::levels::LevelsOf;
 
 use super::{only, why};
+use crate::also_changed::add_covariates_to_levels;
 use crate::testing::{Builder, COPY, Spec};
-use crate::{Counters, add_covariates_to_levels, summarise};
+use crate::{Counters, summarise};
 
 /// Every third process, and so every third command, takes a quarter longer.
 fn split(spec: &Spec) -> RunRecord {

@@ -181,7 +181,7 @@ fn cached(device: u64, moved: u64, mix: Mix) -> Flag {
 fn percentiles(latencies: &mut [u64]) -> [f64; 3] {
     latencies.sort_unstable();
     #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
-    [50, 99, 100].map(|percent| rank(&latencies, percent) as f64 * 1e-9)
+    [50, 99, 100].map(|percent| rank(latencies, percent) as f64 * 1e-9)
 }
 
 /// A percentile by its nearest rank: the smallest latency that is not below this share of all. 0 without latencies.

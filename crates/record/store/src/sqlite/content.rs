@@ -1,7 +1,5 @@
 //! How the model's types become columns, and rows that runs share by their content.
 
-use std::path::Path;
-
 use plumb_model::{Environment, Id, Machine, Plan};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
@@ -15,11 +13,6 @@ pub(super) type ContentId = [u8; 16];
 
 fn content_id(text: &str) -> ContentId {
     uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, text.as_bytes()).into_bytes()
-}
-
-/// A hash of a path.
-pub(super) fn path_id(path: &Path) -> ContentId {
-    content_id(&path.to_string_lossy())
 }
 
 /// All 64 bits as SQLite's signed integer; [`unsigned`] gives them back.

@@ -1,7 +1,6 @@
 //! Merges another store into this one.
 //!
-//! The other file is copied first, with its log: opening it would leave traces beside it, and an
-//! older one has to be migrated. The copy is attached, and one transaction takes over every row
+//! The other file is copied first, with its log: opening it would leave traces next to it. The copy is attached, and one transaction takes over every row
 //! that is not here yet. What makes a row the same in both stores, so that order does not matter:
 //!
 //! - content-addressed rows: their key;

@@ -10,7 +10,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::db_error::DbError;
-use super::schema::{APPLICATION_ID, KNOWN, MIGRATIONS, SCHEMA};
+use super::derived;
+use super::schema::{APPLICATION_ID, KNOWN, SCHEMA};
 use crate::error::Error;
 
 /// How long to wait for another process: an import of some million samples.
@@ -56,19 +57,19 @@ pub(super) fn writable(path: &Path) -> Result<Connection, DbError> {
             DbError::Unwritable(format!("plumb can't create its folder ({error})"))
         })?;
     }
-    let connection = migrated(path)?;
+    let connection = made(path)?;
     journal(&connection, on_network(path)?)?;
     Ok(connection)
 }
 
 /// A connection that may write, to a store of the newest schema, its journal left as it is.
-pub(super) fn migrated(path: &Path) -> Result<Connection, DbError> {
+pub(super) fn made(path: &Path) -> Result<Connection, DbError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     if connection.is_readonly("main")? {
         return Err(DbError::Unwritable("it is read-only".into()));
     }
-    migrate(&mut connection)?;
+    make(&mut connection)?;
     Ok(connection)
 }
 
@@ -88,8 +89,7 @@ pub(super) fn readable(path: &Path) -> Result<Connection, DbError> {
         found = version(&connection);
     }
     match found? {
-        Some(KNOWN) => Ok(connection),
-        Some(other) => Err(DbError::Version(other)),
+        Some(_) => Ok(connection),
         None => Err(DbError::Foreign("it is empty")),
     }
 }
@@ -143,30 +143,34 @@ fn version(connection: &Connection) -> Result<Option<i64>, DbError> {
         |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
     )?;
     match (application, found) {
-        (APPLICATION_ID, 1..=KNOWN) => Ok(Some(found)),
+        (APPLICATION_ID, KNOWN) => Ok(Some(found)),
         (APPLICATION_ID, _) => Err(DbError::Version(found)),
         (0, 0) if objects == 0 => Ok(None),
         _ => Err(DbError::Foreign("it is the database of another program")),
     }
 }
 
-/// Brings the file to the newest schema.
-fn migrate(connection: &mut Connection) -> Result<(), DbError> {
-    if version(connection)? == Some(KNOWN) {
+/// Refuses a file that is no store of this schema.
+pub(super) fn known(connection: &Connection) -> Result<(), DbError> {
+    match version(connection)? {
+        Some(_) => Ok(()),
+        None => Err(DbError::Foreign("it is empty")),
+    }
+}
+
+/// Makes the tables that the file lacks: all of them in an empty one.
+fn make(connection: &mut Connection) -> Result<(), DbError> {
+    if version(connection)?.is_some() && derived::has_tables(connection)? {
         return Ok(());
     }
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Asked again: another process may have done it meanwhile.
-    match version(&step)? {
-        None => step.execute_batch(SCHEMA)?,
-        Some(found) => {
-            for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
-                step.execute_batch(migration)?;
-            }
-        }
+    if version(&step)?.is_none() {
+        step.execute_batch(SCHEMA)?;
+        step.pragma_update(None, "application_id", APPLICATION_ID)?;
+        step.pragma_update(None, "user_version", KNOWN)?;
     }
-    step.pragma_update(None, "application_id", APPLICATION_ID)?;
-    step.pragma_update(None, "user_version", KNOWN)?;
+    derived::create(&step)?;
     Ok(step.commit()?)
 }
 
@@ -215,39 +219,16 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::{APPLICATION_ID, KNOWN, MIGRATIONS, SCHEMA, journal, on_network, writable};
+    use super::{APPLICATION_ID, KNOWN, SCHEMA, journal, on_network, writable};
+    use crate::sqlite::schema::DERIVED;
     use rusqlite::Connection;
     use std::path::Path;
-
-    /// Everything that makes the schema, without the white space that people read it by.
-    fn schema(scripts: &[&str]) -> Vec<String> {
-        let db = Connection::open_in_memory().unwrap();
-        for script in scripts {
-            db.execute_batch(script).unwrap();
-        }
-        let mut select = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema").unwrap();
-        let rows = select.query_map([], |row| {
-            let sql: Option<String> = row.get(3)?;
-            let sql = sql.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
-            let [kind, name, of]: [String; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
-            Ok(format!("{kind} {name} {of} {sql}"))
-        });
-        let mut lines: Vec<_> = rows.unwrap().collect::<Result<_, _>>().unwrap();
-        lines.sort();
-        lines
-    }
-
-    #[test]
-    fn migrations_lead_to_the_schema_of_a_new_store() {
-        let new = schema(&[SCHEMA]);
-        assert!(new.len() > 30);
-        assert_eq!(new, schema(MIGRATIONS));
-    }
 
     #[test]
     fn every_table_is_strict() {
         let db = Connection::open_in_memory().unwrap();
         db.execute_batch(SCHEMA).unwrap();
+        db.execute_batch(DERIVED).unwrap();
         let loose: i64 = db
             .query_row(
                 "SELECT count(*) FROM pragma_table_list \
@@ -260,62 +241,20 @@ mod tests {
     }
 
     #[test]
-    fn an_older_store_is_migrated_when_it_is_opened() {
+    fn a_store_without_derived_tables_gets_them_and_keeps_its_version() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("plumb.db");
-        let old = Connection::open(&path).unwrap();
-        old.execute_batch(MIGRATIONS[0]).unwrap();
-        old.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
-        old.pragma_update(None, "user_version", 1).unwrap();
-        drop(old);
+        let before = Connection::open(&path).unwrap();
+        before.execute_batch(SCHEMA).unwrap();
+        before.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        before.pragma_update(None, "user_version", KNOWN).unwrap();
+        drop(before);
         let db = writable(&path).unwrap();
         let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
         assert_eq!(version, KNOWN);
-    }
-
-    #[test]
-    fn samples_of_an_older_store_keep_their_values() {
-        let db = Connection::open_in_memory().unwrap();
-        db.pragma_update(None, "foreign_keys", false).unwrap();
-        db.execute_batch(MIGRATIONS[0]).unwrap();
-        db.execute_batch(
-            "INSERT INTO batch VALUES
-               (7, 0, 0, 0, 2, 1000, 'self', 1, 1, 1, 0, 0, 0, 0, 0, NULL, NULL),
-               (7, 1, 0, 2, 1, 5000, 'self', 1, 1, 1, 0, 0, 0, 0, 0, NULL, NULL);
-             INSERT INTO sample VALUES (7, 0, 0, 11, 4, 0), (7, 1, 500, 12, 4, 1), (7, 2, 4000, 13, 5, 0);",
-        )
-        .unwrap();
-        db.execute_batch(MIGRATIONS[1]).unwrap();
-        let sql = "SELECT sample.n, batch.start_ns + sample.start_ns, elapsed_ns, sample.iterations, sample.cpu
-                   FROM sample JOIN batch ON batch.invocation = sample.invocation
-                     AND sample.n >= batch.first AND sample.n < batch.first + batch.samples";
-        let mut select = db.prepare(sql).unwrap();
-        let rows = select.query_map([], |row| {
-            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])
-        });
-        let rows: Vec<[i64; 5]> = rows.unwrap().collect::<Result<_, _>>().unwrap();
-        assert_eq!(rows, [[0, 1000, 11, 4, 0], [1, 1500, 12, 4, 1], [2, 5000, 13, 5, 0]]);
-    }
-
-    #[test]
-    fn runs_of_an_older_store_are_on_a_host_that_nobody_knows() {
-        let db = Connection::open_in_memory().unwrap();
-        db.pragma_update(None, "foreign_keys", false).unwrap();
-        MIGRATIONS[..3].iter().for_each(|step| db.execute_batch(step).unwrap());
-        db.execute_batch(
-            "INSERT INTO target VALUES (1, 0, 0, 5, 0, 'local', x'01', x'02');
-             INSERT INTO audit VALUES (x'01', x'02', 7, '{}');",
-        )
-        .unwrap();
-        db.execute_batch(MIGRATIONS[3]).unwrap();
-        let sql = "SELECT at_ns, name, target.host IS NULL, audit.json, audit.host IS NULL \
-                   FROM target JOIN audit USING (machine)";
-        let found: (i64, String, bool, String, bool) = db
-            .query_row(sql, [], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-            })
-            .unwrap();
-        assert_eq!(found, (5, "local".to_owned(), true, "{}".to_owned(), true));
+        let rows: i64 =
+            db.query_row("SELECT count(*) FROM derived_series", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 0);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The tables: as a new store gets them, and the steps from older ones.
+//! The tables, as a new store gets them.
 
 /// `plmb`: tells plumb's files from other databases (and `file` can show it).
 pub(super) const APPLICATION_ID: i64 = 0x706c_6d62;
@@ -6,13 +6,8 @@ pub(super) const APPLICATION_ID: i64 = 0x706c_6d62;
 /// The schema as a new store gets it.
 pub(super) const SCHEMA: &str = include_str!("schema.sql");
 
-/// The steps that bring an old store to the same schema; number n leaves `user_version` at n + 1.
-pub(super) const MIGRATIONS: &[&str] = &[
-    include_str!("migrations/0001.sql"),
-    include_str!("migrations/0002.sql"),
-    include_str!("migrations/0003.sql"),
-    include_str!("migrations/0004.sql"),
-];
+/// The tables of what is derived. They are no part of the numbered schema: a store without them gets them.
+pub(super) const DERIVED: &str = include_str!("derived.sql");
 
-/// The newest schema.
-pub(super) const KNOWN: i64 = MIGRATIONS.len() as i64;
+/// The schema that this plumb reads and writes. Versions 1 to 3 were never released.
+pub(super) const KNOWN: i64 = 4;

@@ -67,9 +67,9 @@ impl Snapshot {
         Err(Error::Changing { path: other.to_owned() }.into())
     }
 
-    /// Takes in its log, brings it to the newest schema and checks it.
+    /// Takes in its log and checks it.
     fn settle(&self) -> Result<(), DbError> {
-        let db = open::migrated(&self.path())?;
+        let db = open::made(&self.path())?;
         // Nobody needs the copy after a power failure.
         db.pragma_update(None, "synchronous", "OFF")?;
         db.pragma_update_and_check(None, "journal_mode", "delete", |_| Ok(()))?;

@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use plumb_model::{
-    CounterAmount, Host, Id, RecordSource, RunRecord, RunUpdate, SeriesName, SeriesRecord, Stamped,
+    CounterAmount, Host, Id, RecordSource, RunRecord, RunUpdate, SeriesInRun, SeriesName, Stamped,
     Target, Trace,
 };
 use rusqlite::Connection;
 
 use super::db_error::{DbError, at};
 use super::write::SqliteWriter;
-use super::{baseline, counters, info, merge, open, read, series, snapshot, updates};
-use crate::answers::{AuditFact, Baseline, MergeReport, RunEnd, RunSummary, StoreInfo};
+use super::{baseline, counters, derived, info, merge, open, read, series, snapshot, updates};
+use crate::answers::{
+    AuditFact, Baseline, DerivedRun, DerivedSelection, MergeReport, RunEnd, RunSummary, StoreInfo,
+};
 use crate::backend::{Backend, Writer};
 use crate::error::Error;
 use crate::follow::Follow;
@@ -107,16 +109,18 @@ impl Backend for Sqlite {
         self.read(series::names)
     }
 
-    fn series(&self, name: &str) -> Result<Vec<SeriesRecord>, Error> {
-        self.read(|db| series::series(db, name, None))
-    }
-
     fn series_names_alone(&self) -> Result<Vec<String>, Error> {
         self.read(series::names_alone)
     }
 
-    fn series_of_run(&self, name: &str, run: Id) -> Result<Vec<SeriesRecord>, Error> {
-        self.read(|db| series::series(db, name, Some(run)))
+    fn derived(&self, rules: &str, selection: DerivedSelection<'_>) -> Vec<DerivedRun> {
+        // Whatever is wrong with derived rows, the facts are still there.
+        self.read(|db| derived::read(db, rules, selection)).unwrap_or_default()
+    }
+
+    fn keep_derived(&self, rules: &str, runs: &[(RunEnd, Vec<SeriesInRun>)]) {
+        // A full disk, a read-only file, another writer: the rows are computed again the next time.
+        let _ = derived::keep(&self.path, rules, runs);
     }
 
     fn counters(&self, run: Id) -> Result<Vec<(Id, Vec<CounterAmount>)>, Error> {

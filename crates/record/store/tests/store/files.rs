@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::events::{Script, batch, eventful, id, work};
 use plumb_model::{Role, Stamped};
-use plumb_store::{Error, ErrorKind, Store, info};
+use plumb_store::{DerivedSelection, Error, ErrorKind, Store, info};
 use rusqlite::Connection;
 
 fn fill(store: &Store, events: &[Stamped]) {
@@ -115,6 +115,45 @@ fn a_newer_store_is_left_alone() {
     says(&Store::open_read_only(&path).unwrap_err(), &path, &words);
     let here = Store::open(folder.path().join("here.db")).unwrap();
     says(&here.merge(&path).unwrap_err(), &path, &words);
+}
+
+#[test]
+fn an_older_store_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path());
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
+    let words = [
+        "schema version 3, and this plumb reads version 4",
+        "export its runs with the version of plumb that wrote it",
+    ];
+    let before = fs::read(&path).unwrap();
+    says(&trouble(&path), &path, &words);
+    says(&Store::open_read_only(&path).unwrap_err(), &path, &words);
+    let here = Store::open(folder.path().join("here.db")).unwrap();
+    says(&here.merge(&path).unwrap_err(), &path, &words);
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn what_is_derived_from_a_store_that_cannot_be_written_is_lost_without_trouble() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path());
+    let store = Store::open_read_only(&path).unwrap();
+    let ends: Vec<_> = store.ends().unwrap().into_iter().map(|end| (end, Vec::new())).collect();
+    // Another process writes.
+    let writer = Connection::open(&path).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.keep_derived("1", &ends);
+    assert_eq!(store.derived("1", DerivedSelection::All), []);
+    writer.execute_batch("ROLLBACK").unwrap();
+    store.keep_derived("1", &ends);
+    assert_eq!(store.derived("1", DerivedSelection::All).len(), 1);
+    // Damage in what is derived is no damage of the store.
+    writer.execute_batch("DROP TABLE derived_run").unwrap();
+    assert_eq!(store.derived("1", DerivedSelection::All), []);
+    assert_eq!(store.record(id(1)).unwrap().invocations.len(), 1);
+    store.keep_derived("1", &ends);
+    assert_eq!(store.derived("1", DerivedSelection::All).len(), 1);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The chart of a series over its runs.
 
-use plumb_analysis::{HistoryFinding, HistoryRun};
+use plumb_analysis::HistoryFinding;
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone};
+use plumb_model::SeriesInRun;
 use plumb_text::Style;
 use plumb_text::time::date;
 
@@ -23,7 +24,7 @@ pub(super) fn runs(finding: &HistoryFinding, label: Option<&str>) -> Option<Char
         AxisSpec::values("median", &finding.unit, Fit::Free),
     );
     // Imported results may have no date: they have a place in the order, but none on an axis of time.
-    let dated: Vec<&HistoryRun> =
+    let dated: Vec<&SeriesInRun> =
         finding.runs.iter().filter(|run| started_s(run).is_some()).collect();
     for after in 1..finding.runs.len() {
         let ends = started_s(&finding.runs[after - 1]).zip(started_s(&finding.runs[after]));
@@ -58,7 +59,7 @@ pub(super) fn runs(finding: &HistoryFinding, label: Option<&str>) -> Option<Char
         tips: dated
             .iter()
             .map(|run| {
-                let name = [short(run), date(run.started_unix_ns), label_of(run, &keys)]
+                let name = [short(run), date(run.run.started_unix_ns), label_of(run, &keys)]
                     .into_iter()
                     .filter(|text| !text.is_empty())
                     .collect::<Vec<String>>()
@@ -78,6 +79,6 @@ pub(super) fn runs(finding: &HistoryFinding, label: Option<&str>) -> Option<Char
 
 /// When a run started, in seconds since 1970; None without a date.
 #[expect(clippy::cast_precision_loss, reason = "a moment to the microsecond")]
-fn started_s(run: &HistoryRun) -> Option<f64> {
-    (run.started_unix_ns != 0).then_some(run.started_unix_ns as f64 * 1e-9)
+fn started_s(run: &SeriesInRun) -> Option<f64> {
+    (run.run.started_unix_ns != 0).then_some(run.run.started_unix_ns as f64 * 1e-9)
 }

@@ -25,8 +25,7 @@ struct Seen<'v> {
 /// Every headline metric of every point against the last comparable run, where that has it; else against what is
 /// expected of it or its ceiling; else its own interval.
 pub(super) fn overview(view: &View) -> Option<Chart> {
-    let against =
-        view.finding.since_last.as_ref().map_or(&[][..], |since| since.against.as_slice());
+    let against = view.finding.since_last.found().map_or(&[][..], |since| since.against.as_slice());
     let all: Vec<Seen> = view
         .rows
         .iter()

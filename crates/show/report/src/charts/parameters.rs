@@ -243,7 +243,9 @@ impl Parameter<'_> {
             self.values
                 .iter()
                 .map(|value| match self.kind {
-                    ParameterType::Bytes => format!("{}={}", self.name, plumb_units::show_bytes(*value)),
+                    ParameterType::Bytes => {
+                        format!("{}={}", self.name, plumb_units::show_bytes(*value))
+                    }
                     _ => format!("{}={value}", self.name),
                 })
                 .collect(),

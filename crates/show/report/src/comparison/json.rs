@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{
-    ByPairs, Comparison, ComparisonFinding, Difference, Estimate, SeriesComparison,
-};
+use plumb_analysis::{Comparison, ComparisonFinding, Difference, Estimate, SeriesComparison};
 use serde::Serialize;
 
 use crate::json_parts::text::pretty;
 
-use crate::comparison::covariates::{MovedPart, covariate_part};
-use crate::comparison::levels::{LevelsComparedPart, levels_part};
+use crate::comparison::verdict::{Terms, VerdictPart, verdict_part};
 use crate::json_parts::point::{ValuePart, settings};
 use crate::standing_out::{StandingOutPart, standing_out_part};
 
@@ -81,9 +78,9 @@ pub struct ComparedPart {
     /// The arms; null where one lacks the series.
     pub arms: Vec<Option<ArmPart>>,
     /// Each later arm against the first; null where one of them lacks the series.
-    pub against_first: Vec<Option<AgainstPart>>,
+    pub against_first: Vec<Option<VerdictPart>>,
     /// Each later arm against the one before it; empty with two arms.
-    pub against_previous: Vec<Option<AgainstPart>>,
+    pub against_previous: Vec<Option<VerdictPart>>,
 }
 
 /// A geometric mean of ratios.
@@ -118,46 +115,6 @@ pub struct ArmPart {
     pub for_price: Option<f64>,
 }
 
-/// One arm against another.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct AgainstPart {
-    /// Cost over the other's cost: over 1 is slower.
-    pub ratio: Option<f64>,
-    /// Lower end of its interval.
-    pub low: Option<f64>,
-    /// Upper end of its interval.
-    pub high: Option<f64>,
-    /// `faster`, `slower`, `equivalent`, `inconclusive`; null without a verdict.
-    #[cfg_attr(test, schemars(extend("enum" = ["faster", "slower", "equivalent", "inconclusive", null])))]
-    pub verdict: Option<&'static str>,
-    /// Why there is no verdict.
-    pub no_verdict: Option<String>,
-    /// Remarks on the verdict.
-    pub flags: Vec<String>,
-    /// Pairs; null where arms were not measured in pairs.
-    pub pairs: Option<usize>,
-    /// Pairs that are left out because an invocation of either failed.
-    pub left_out: Option<usize>,
-    /// Looks at the pairs.
-    pub looks: Option<usize>,
-    /// Pairs that would settle it.
-    pub pairs_needed: Option<usize>,
-    /// How far pairs differ, as a relative deviation that a few wild ones hardly raise; null where arms were not
-    /// measured in pairs, or all pairs are alike.
-    pub pair_sd: Option<f64>,
-    /// The relative change that these pairs show four times in five; null unless inconclusive.
-    pub told_apart: Option<f64>,
-    /// The relative deviation between runs above which the difference could be chance.
-    pub break_even: Option<f64>,
-    /// The relative deviation between runs that the interval allows for.
-    pub run_sd: Option<f64>,
-    /// What happened to the levels; null where neither arm has two.
-    pub levels: Option<LevelsComparedPart>,
-    /// What else changed, where the interval excludes equality: facts first, then rates, the farthest apart first.
-    pub moved: Vec<MovedPart>,
-}
-
 /// The comparison as a document.
 #[must_use]
 pub fn comparison_document(finding: &ComparisonFinding) -> ComparisonDocument {
@@ -173,7 +130,7 @@ pub fn comparison_document(finding: &ComparisonFinding) -> ComparisonDocument {
         paired: finding.paired,
         machines_differ: finding.machines_differ,
         differences: finding.differences.iter().map(difference).collect(),
-        results: finding.results.iter().map(|it| compared(it, &finding.arms)).collect(),
+        results: finding.results.iter().map(|result| compared(result, finding)).collect(),
         overall: finding.overall.iter().map(|it| it.as_ref().map(overall)).collect(),
         standing_out: finding
             .standing_out
@@ -201,9 +158,16 @@ pub(crate) fn difference(it: &Difference) -> DifferencePart {
     DifferencePart { field: it.field.clone(), values: it.values.clone(), grade: it.impact.word() }
 }
 
-fn compared(result: &SeriesComparison, labels: &[String]) -> ComparedPart {
-    let all =
-        |them: &[Option<Comparison>]| them.iter().map(|it| it.as_ref().map(against)).collect();
+fn compared(result: &SeriesComparison, finding: &ComparisonFinding) -> ComparedPart {
+    let against = |found: &Option<Comparison>, first: usize| {
+        let terms = Terms {
+            first: finding.arms.get(first).map_or("", String::as_str),
+            confidence: finding.confidence,
+            margin: finding.margin,
+        };
+        found.as_ref().map(|found| verdict_part(found, &terms))
+    };
+    let previous = result.against_previous.iter().enumerate();
     let arm = |(arm, label): (&Option<plumb_analysis::Arm>, &String)| {
         arm.as_ref().map(|arm| ArmPart {
             label: label.clone(),
@@ -220,31 +184,8 @@ fn compared(result: &SeriesComparison, labels: &[String]) -> ComparedPart {
         point: settings(&result.point),
         metric: result.metric.clone(),
         unit: result.unit.clone(),
-        arms: result.arms.iter().zip(labels).map(arm).collect(),
-        against_first: all(&result.against_first),
-        against_previous: all(&result.against_previous),
-    }
-}
-
-fn against(against: &Comparison) -> AgainstPart {
-    let ratio = against.ratio.as_ref();
-    let (pairs, noise) = (against.by_pairs(), against.by_runs().copied().unwrap_or_default());
-    AgainstPart {
-        ratio: ratio.map(|ratio| ratio.value),
-        low: ratio.and_then(plumb_analysis::Estimate::low),
-        high: ratio.and_then(plumb_analysis::Estimate::high),
-        verdict: against.verdict.as_ref().ok().map(|verdict| verdict.word()),
-        no_verdict: against.verdict.err().map(|why| why.to_string()),
-        flags: against.remarks.iter().map(ToString::to_string).collect(),
-        pairs: pairs.map(|it| it.pairs),
-        left_out: pairs.map(|it| it.left_out),
-        looks: pairs.map(ByPairs::looks_taken),
-        pairs_needed: pairs.and_then(|it| it.pairs_needed),
-        pair_sd: pairs.and_then(|it| it.pair_sd),
-        told_apart: pairs.and_then(|it| it.told_apart),
-        break_even: noise.break_even,
-        run_sd: noise.run_sd,
-        levels: against.levels.as_ref().map(levels_part),
-        moved: against.covariates.iter().map(covariate_part).collect(),
+        arms: result.arms.iter().zip(&finding.arms).map(arm).collect(),
+        against_first: result.against_first.iter().map(|found| against(found, 0)).collect(),
+        against_previous: previous.map(|(first, found)| against(found, first)).collect(),
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod json;
 pub(crate) mod levels;
 mod markdown;
 mod terminal;
+pub(crate) mod verdict;
 mod view;
 
 pub use covariates::covariates_text;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{CONFIDENCE, CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split};
+use plumb_analysis::{CONFIDENCE, CycleFinding, HistoryFinding, HistoryStep, Split};
+use plumb_model::SeriesInRun;
 use plumb_text::time::rfc3339;
 use serde::Serialize;
 
@@ -180,14 +181,14 @@ pub fn history_json(finding: &HistoryFinding) -> serde_json::Result<String> {
     pretty(&history_document(finding))
 }
 
-fn run(run: &HistoryRun, common_shift: f64) -> RunPart {
+fn run(run: &SeriesInRun, common_shift: f64) -> RunPart {
     RunPart {
-        run: run.run.to_string(),
-        started: rfc3339(run.started_unix_ns),
-        labels: run.labels.clone(),
-        host: run.host.known().map(str::to_owned),
+        run: run.run.run.to_string(),
+        started: rfc3339(run.run.started_unix_ns),
+        labels: run.labels(),
+        host: run.run.host().known().map(str::to_owned),
         value: estimate(&run.estimate),
-        processes: run.processes,
+        processes: run.process_medians.len(),
         samples: run.samples,
         common_shift,
     }

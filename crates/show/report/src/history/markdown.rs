@@ -25,11 +25,11 @@ pub fn history_markdown(finding: &HistoryFinding, label: Option<&str>) -> String
         out.push_str(&format!(
             "| {} | {} | {} | {} | {} | {} |\n",
             code(&short(run)),
-            date(run.started_unix_ns),
+            date(run.run.started_unix_ns),
             escape(&label_of(run, &keys)),
             escape(&shown.quantity()),
             shown.interval.as_ref().map_or_else(|why| escape(why), |_| shown.brackets()),
-            run.processes,
+            run.process_medians.len(),
         ));
     }
     out

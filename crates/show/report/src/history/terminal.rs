@@ -1,6 +1,7 @@
 //! A line a run, with its interval drawn on one scale.
 
-use plumb_analysis::{Estimate, HistoryFinding, HistoryRun};
+use plumb_analysis::{Estimate, HistoryFinding};
+use plumb_model::SeriesInRun;
 use plumb_text::sparkline::line;
 use plumb_text::time::date;
 use plumb_text::{Column, IntervalScale, Line, Style, Table, Terminal, clip, width};
@@ -82,12 +83,12 @@ const STYLES: [Style; 5] =
 /// Date, label, estimate, interval, unit.
 fn rows(finding: &HistoryFinding, label: Option<&str>) -> Vec<[String; 5]> {
     let keys = label_keys(finding, label);
-    let row = |run: &HistoryRun| {
+    let row = |run: &SeriesInRun| {
         let shown = figure(&run.estimate, &finding.unit);
-        let started = date(run.started_unix_ns).replace(" UTC", "");
+        let started = date(run.run.started_unix_ns).replace(" UTC", "");
         let interval = match &shown.interval {
             Ok(_) => shown.brackets(),
-            Err(_) => format!("no interval, n={}", run.processes),
+            Err(_) => format!("no interval, n={}", run.process_medians.len()),
         };
         let label = plumb_text::clean(&label_of(run, &keys));
         [started, clip(&label, LABEL), shown.estimate, interval, shown.unit]

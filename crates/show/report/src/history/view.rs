@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use plumb_analysis::{CycleFinding, HistoryFinding, HistoryRun, HistoryStep, Split};
-use plumb_model::Better;
+use plumb_analysis::{CycleFinding, HistoryFinding, HistoryStep, Split};
+use plumb_model::{Better, SeriesInRun};
 use plumb_text::{Style, counted};
 use plumb_units::percent;
 
@@ -39,25 +39,26 @@ pub fn label_keys<'a>(finding: &'a HistoryFinding, wanted: Option<&'a str>) -> V
     if let Some(wanted) = wanted {
         return vec![wanted];
     }
-    let keys: BTreeSet<&str> =
-        finding.runs.iter().flat_map(|run| run.labels.keys()).map(String::as_str).collect();
-    let first = |key: &str| finding.runs.first().and_then(|run| run.labels.get(key));
-    let differs = |key: &&str| finding.runs.iter().any(|run| run.labels.get(*key) != first(key));
+    let all_keys =
+        finding.runs.iter().flat_map(|run| run.run.labels.keys().chain(run.point_labels.keys()));
+    let keys: BTreeSet<&str> = all_keys.map(String::as_str).collect();
+    let first = |key: &str| finding.runs.first().and_then(|run| run.label(key));
+    let differs = |key: &&str| finding.runs.iter().any(|run| run.label(key) != first(key));
     keys.into_iter().filter(differs).collect()
 }
 
 /// The value of one key, or `key=value` of several.
-pub fn label_of(run: &HistoryRun, keys: &[&str]) -> String {
-    let found = keys.iter().filter_map(|key| Some((key, run.labels.get(*key)?)));
+pub fn label_of(run: &SeriesInRun, keys: &[&str]) -> String {
+    let found = keys.iter().filter_map(|key| Some((key, run.label(key)?)));
     match keys {
-        [_] => found.map(|(_, value)| value.clone()).collect(),
+        [_] => found.map(|(_, value)| value.to_owned()).collect(),
         _ => found.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "),
     }
 }
 
 /// The first digits of the run's identity.
-pub fn short(run: &HistoryRun) -> String {
-    run.run.simple().to_string().chars().take(12).collect()
+pub fn short(run: &SeriesInRun) -> String {
+    plumb_model::short_id(run.run.run)
 }
 
 /// What stands before the run of this index.
@@ -144,8 +145,7 @@ pub fn closing(finding: &HistoryFinding) -> Vec<String> {
 
 /// What is to be known of the hosts: those that are mixed, and those that are left out.
 fn hosts(finding: &HistoryFinding) -> Vec<String> {
-    let is_unknown = |run: &&HistoryRun| run.host.known().is_none();
-    let unknown = finding.runs.iter().filter(is_unknown).count();
+    let unknown = finding.runs.iter().filter(|run| run.run.host().known().is_none()).count();
     let mixed = finding.hosts.len() > 1 && unknown > 0;
     let mixed = mixed.then(|| {
         let runs = counted(unknown, "run", "runs");

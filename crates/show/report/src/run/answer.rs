@@ -52,7 +52,7 @@ fn compared(view: &View, alone: bool) -> Option<String> {
     if matches!(view.finding.run.goal, Goal::Verdict(_)) || !view.comparisons().is_empty() {
         return None;
     }
-    let Some(since) = &view.finding.since_last else {
+    let Some(since) = view.finding.since_last.found() else {
         return alone.then(|| {
             "No earlier comparable run: plumb cannot say whether this is slow.".to_owned()
         });

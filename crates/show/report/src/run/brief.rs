@@ -2,8 +2,8 @@
 
 use plumb_analysis::{BaselineSource, CONFIDENCE};
 use plumb_model::{FlagKind, Goal, StopReason};
-use plumb_units::percent;
 use plumb_text::{Column, Line, Style, Table, Terminal, clean, clip, width};
+use plumb_units::percent;
 
 use crate::run::answer::answer;
 use crate::run::importance::{FlagWeight, by_importance};

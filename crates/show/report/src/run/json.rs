@@ -7,13 +7,13 @@ use plumb_model::{Flag, PreparationRecord, Prepared, SampleIs};
 use plumb_text::time::rfc3339;
 use serde::Serialize;
 
+use crate::comparison::verdict::{VerdictPart, point_verdict_part};
 use crate::json_parts::text::pretty;
 
 use crate::json_parts::point::{PointPart, ValuePart, place, settings};
 use crate::json_parts::target::{TargetPart, target};
 use crate::run::burst::{BurstPart, burst_part};
 use crate::run::interference::InterferencePart;
-use crate::run::json_comparison::{ComparisonPart, comparison};
 use crate::run::json_curves::{CurvePart, curve};
 use crate::run::json_links::{LinkPart, link};
 use crate::run::levels::{LevelsPart, levels_part};
@@ -189,9 +189,9 @@ pub struct ResultPart {
     /// What `of_baseline` is of; null without a baseline.
     pub baseline: Option<BaselinePart>,
     /// Comparison with the run's first point, where the plan asks for it.
-    pub against_first: Vec<ComparisonPart>,
+    pub against_first: Vec<VerdictPart>,
     /// Comparison with the point above, from the third point on, where the plan asks for it.
-    pub against_above: Vec<ComparisonPart>,
+    pub against_above: Vec<VerdictPart>,
     /// Median of every process, in order.
     pub process_medians: Vec<f64>,
     /// Versions of the components that do the work.
@@ -420,8 +420,8 @@ fn result(row: &Row) -> ResultPart {
         clock: finding.clock.map(|clock| clock.id),
         of_baseline: finding.of_baseline.as_ref().map(|baseline| baseline.share.value),
         baseline: finding.of_baseline.as_ref().map(baseline),
-        against_first: row.against_first.into_iter().map(comparison).collect(),
-        against_above: row.against_above.into_iter().map(comparison).collect(),
+        against_first: row.against_first.into_iter().map(point_verdict_part).collect(),
+        against_above: row.against_above.into_iter().map(point_verdict_part).collect(),
         process_medians: finding.process_medians,
         versions: finding.versions,
         notes: finding.notes,

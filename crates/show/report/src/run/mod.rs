@@ -9,7 +9,6 @@ pub(crate) mod header;
 mod importance;
 mod interference;
 pub(crate) mod json;
-mod json_comparison;
 mod json_curves;
 mod json_links;
 pub(crate) mod labels;

@@ -9,14 +9,14 @@ use crate::standing_out::{Named, StandingOutPart, standing_out_part, standing_ou
 
 /// What heads the sentences: `Since the last comparable run, 2026-11-23 05:54 UTC`.
 pub(crate) fn heading(finding: &RunFinding) -> Option<String> {
-    let since = finding.since_last.as_ref()?;
+    let since = finding.since_last.found()?;
     Some(format!("Since the last comparable run, {}", date(since.started_unix_ns)))
 }
 
 /// What is as the last time and what stands out, a sentence a line; nothing without a comparable run.
 #[must_use]
 pub fn since_last_text(finding: &RunFinding) -> Vec<String> {
-    let Some(since) = &finding.since_last else { return Vec::new() };
+    let Some(since) = finding.since_last.found() else { return Vec::new() };
     let named = |place: usize| {
         let result = finding.results.get(place)?;
         let ratio = since.against.get(place)?.as_ref()?.ratio.as_ref()?.value;
@@ -41,7 +41,7 @@ pub struct SinceLastPart {
 
 /// The part of a document.
 pub(crate) fn since_last_part(finding: &RunFinding) -> Option<SinceLastPart> {
-    let since = finding.since_last.as_ref()?;
+    let since = finding.since_last.found()?;
     let named = |place: usize| finding.results.get(place).map(|it| it.series.clone());
     Some(SinceLastPart {
         run: since.run.to_string(),

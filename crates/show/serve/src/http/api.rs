@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use plumb_analysis::CompareSettings;
 use plumb_model::{Host, Id, MARGIN, RunRecord, RunStatus};
+use plumb_query::{Selection, SinceLastRun};
 use plumb_report::charts::charts_of_run;
 use plumb_report::{View, comparison_json, history_json, json};
 use plumb_site::{Rendered, live_page};
@@ -42,7 +43,7 @@ pub(super) fn document(shared: &Shared, path: &str, request: &Request) -> Result
         ["runs", run] => run_document(&store.record(known(store, run)?)?, store),
         ["runs", run, "charts"] => {
             let record = store.record(known(store, run)?)?;
-            let finding = plumb_query::of_run(store, &record)?;
+            let finding = plumb_query::of_run(store, &record, SinceLastRun::NotAsked)?;
             written(&charts_of_run(&finding, &record))
         }
         ["compare"] => compared(store, request.asked("runs").unwrap_or_default()),
@@ -62,7 +63,7 @@ fn known(store: &Store, name: &str) -> Result<Id, Refusal> {
 }
 
 fn run_document(record: &RunRecord, store: &Store) -> Result<String, Refusal> {
-    let finding = plumb_query::of_run(store, record)?;
+    let finding = plumb_query::of_run(store, record, SinceLastRun::NotAsked)?;
     json(&View::new(&finding)).map_err(unwritten)
 }
 
@@ -82,21 +83,15 @@ fn compared(store: &Store, names: &str) -> Result<String, Refusal> {
     }
     let records: Vec<RunRecord> =
         runs.iter().map(|run| store.record(*run)).collect::<Result<_, _>>()?;
-    let settings = CompareSettings {
-        by: None,
-        margin: MARGIN,
-        every_metric: false,
-        across: false,
-        price: "price".to_owned(),
-    };
+    let settings = CompareSettings::default();
     comparison_json(&plumb_query::of_runs(store, &records, &settings)?).map_err(unwritten)
 }
 
 /// The history of a series on the machine that measured it last.
 fn history(store: &Store, series: &str) -> Result<String, Refusal> {
-    let (records, host) = plumb_query::on_host(store.series(series)?, &Host::UNKNOWN);
-    let common = plumb_query::common_movements(store, &records)?;
-    let finding = plumb_analysis::history(series, &records, &host, MARGIN, &common);
+    let runs = plumb_query::read(store, Selection::Series(series))?;
+    let (runs, host) = plumb_query::on_host(runs, &Host::UNKNOWN);
+    let finding = plumb_query::history_of(store, series, &runs, &host, MARGIN)?;
     let none = || Refusal::unknown(format!("no run has measured the series {series}"));
     history_json(&finding.ok_or_else(none)?).map_err(unwritten)
 }

@@ -38,12 +38,10 @@ pub struct Settings {
     pub store: PathBuf,
     /// What readers must know; None where only this machine can connect.
     pub token: Option<Token>,
-    /// The folder of what is kept of the runs from one start to the next; None to keep nothing.
-    pub kept: Option<PathBuf>,
     /// How much is taken on.
     pub limits: Limits,
-    /// Whether it stays when a run is over. Then all runs are read soon after the start, at the lowest priority, so
-    /// that pages about many of them need not.
+    /// Whether it stays when a run is over. Then the series of all runs are derived soon after the start, at the lowest
+    /// priority, so that no page has to read samples for them.
     pub stays: bool,
 }
 
@@ -69,7 +67,7 @@ impl Server {
             address,
             token: settings.token,
             followed: Arc::new(FollowedRuns::of(settings.store.clone())),
-            page_cache: PageCache::of(settings.store, settings.kept),
+            page_cache: PageCache::of(settings.store),
             stays: settings.stays,
             stops: AtomicBool::new(false),
             connections: Arc::new(Semaphore::new(limits.connections)),

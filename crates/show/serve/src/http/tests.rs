@@ -80,11 +80,8 @@ impl Served {
 
 fn server(store: &Path, limits: Limits, token: Option<Token>) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    Server::start(
-        listener,
-        Settings { store: store.to_owned(), kept: None, token, limits, stays: false },
-    )
-    .unwrap()
+    Server::start(listener, Settings { store: store.to_owned(), token, limits, stays: false })
+        .unwrap()
 }
 
 fn connect(address: SocketAddr) -> TcpStream {

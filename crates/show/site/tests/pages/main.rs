@@ -6,8 +6,8 @@ mod html;
 
 use insta::assert_snapshot;
 use plumb_analysis::{
-    CommonMovements, CompareSettings, RunFinding, RunResults, compare, history_of_results,
-    summarise, testing,
+    CommonMovements, CompareSettings, RunFinding, compare, history, series_in_run, summarise,
+    testing,
 };
 use plumb_model::{Flag, FlagKind, RunRecord};
 use plumb_report::View;
@@ -101,25 +101,20 @@ fn hostile() -> RunRecord {
 fn nothing_from_elsewhere_is_markup_or_script() {
     let record = hostile();
     let finding = summarise(&record);
-    let results = RunResults::of(&record, &finding);
-    let series = results.series[0].name.clone();
-    let mut all = pages(&record, &finding);
-    let history = history_of_results(
-        &series,
-        [&results, &results],
-        results.host(),
-        0.01,
-        &CommonMovements::default(),
-    )
-    .unwrap();
-    all.push(history_page(&history, &Links::All));
-    all.push(histories_page(&[history], Some(HOSTILE)));
+    let all = series_in_run(&record);
+    let series = all[0].name.clone();
+    let mut all_pages = pages(&record, &finding);
+    let twice = [all[0].clone(), all[0].clone()];
+    let found =
+        history(&series, &twice, all[0].run.host(), 0.01, &CommonMovements::default()).unwrap();
+    all_pages.push(history_page(&found, &Links::All));
+    all_pages.push(histories_page(&[found], Some(HOSTILE)));
     let found =
         MachineAtRun { run: record.run, started_unix_ns: 0, target: record.targets[0].clone() };
-    all.push(machine_page(&[found], &Links::All).unwrap());
-    all.push(monitors_page(&View::new(&finding), &[], Vec::new()));
-    assert!(all.len() >= 6, "{}", all.len());
-    for page in all {
+    all_pages.push(machine_page(&[found], &Links::All).unwrap());
+    all_pages.push(monitors_page(&View::new(&finding), &[], Vec::new()));
+    assert!(all_pages.len() >= 6, "{}", all_pages.len());
+    for page in all_pages {
         let name = page.name.clone();
         let safe = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c);
         assert!(name.bytes().all(safe) && name.len() < 200, "{name}");
@@ -152,14 +147,8 @@ fn every_word_that_is_linked_is_explained() {
     let found =
         MachineAtRun { run: first.run, started_unix_ns: 0, target: first.targets[0].clone() };
     all.push(machine_page(&[found], &Links::All).unwrap());
-    let settings = CompareSettings {
-        by: None,
-        margin: 0.01,
-        every_metric: false,
-        across: false,
-        price: "price".into(),
-    };
-    let compared = compare(&[first.clone(), first], &[], &settings);
+    let settings = CompareSettings::default();
+    let compared = compare(&[first.clone(), first], &[], None, &settings);
     all.push(compare_page("compare-a-b".into(), &compared, Vec::new(), &Links::All));
     let mut words = 0;
     for page in all {

@@ -73,7 +73,10 @@ macro_rules! every_check {
                     a_run_is_running_while_its_owner_lives,
                     events_that_cannot_be_are_refused_as_a_bug,
                 }
-                series { a_series_is_read_without_its_records, a_long_history_is_read_at_once }
+                series {
+                    ends_and_names_are_read_without_records,
+                    what_is_derived_comes_back_while_it_is_true,
+                }
                 updates {
                     what_is_heard_bit_by_bit_is_what_is_heard_at_once,
                     what_was_cut_off_is_not_current_for_ever,

@@ -1,12 +1,18 @@
 //! One series over all runs.
 
-use plumb_model::{Event, Ready, Role, RunStatus, Target};
-use plumb_store::Backend;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::told::{take, write};
+use plumb_model::{
+    Better, Estimate, Event, Id, Machine, MeasuredOn, PointOnTarget, Ready, Role, RunOfSeries,
+    RunStatus, SeriesInRun, Target,
+};
+use plumb_store::{Backend, DerivedSelection};
+
+use super::told::write;
 use crate::events::{Script, batch, environment, id, target};
 
-pub fn a_series_is_read_without_its_records(backend: &dyn Backend) {
+pub fn ends_and_names_are_read_without_records(backend: &dyn Backend) {
     let changed = Target { environment: environment("6.2"), ..target("epyc") };
     let mut second = Script::new(id(2), 200, &[("host", "b")]);
     second.say(Event::TargetReady { target: 0, description: Box::new(changed) });
@@ -16,29 +22,7 @@ pub fn a_series_is_read_without_its_records(backend: &dyn Backend) {
     failed.start(id(30), 0, Role::Workload, Ready::default());
     failed.batch(id(30), batch(0, 5));
     write(backend, &failed.events);
-    let found = backend.series("memory.copy:method=libc/bandwidth").unwrap();
-    assert_eq!(found.iter().map(|it| it.run).collect::<Vec<_>>(), [id(1), id(2)]);
-    for series in &found {
-        let record = backend.record(series.run).unwrap();
-        let metric = &record.plan.points[0].description.metrics[0];
-        let steady = record.good_invocations(0).map(|it| it.steady(metric).unwrap());
-        assert_eq!(series.invocations, steady.collect::<Vec<_>>());
-        assert_eq!(series.labels, record.plan.labels);
-        assert_eq!(series.environment, record.environments[0]);
-        assert_eq!(series.loads, ["memory.copy:method=libc"]);
-        assert_eq!((series.version, series.unit.as_str()), (1, "B/s"));
-    }
-    assert_eq!(found[1].invocations.iter().map(Vec::len).collect::<Vec<_>>(), [27, 9]);
-    for series in &found {
-        assert_eq!(
-            backend.series_of_run("memory.copy:method=libc/bandwidth", series.run).unwrap(),
-            std::slice::from_ref(series)
-        );
-    }
-    assert_eq!(backend.series_of_run("memory.copy:method=libc/bandwidth", id(3)).unwrap(), []);
-    assert!(backend.series_of_run("memory.copy:method=libc/bandwidth", id(4)).is_err());
     assert_eq!(backend.series_names_alone().unwrap(), ["memory.copy:method=libc/bandwidth"]);
-    assert_eq!(backend.series("memory.copy/none").unwrap(), []);
     let ends = backend.ends().unwrap();
     let complete: Vec<_> = ends.iter().map(|it| (it.run, it.state.is_some())).collect();
     assert_eq!(complete, [(id(1), false), (id(2), true), (id(3), false)]);
@@ -49,19 +33,66 @@ pub fn a_series_is_read_without_its_records(backend: &dyn Backend) {
     assert!(names[0].primary && names[0].point == "method=libc", "{names:?}");
 }
 
-/// Runs of a whole suite must not be read for one line of it.
-pub fn a_long_history_is_read_at_once(backend: &dyn Backend) {
-    let mut writer = backend.writer().unwrap();
-    for run in 0..100_u32 {
-        let mut script = Script::new(id(1000 + u64::from(run)), i64::from(run), &[]);
-        for invocation in 0..20_u32 {
-            script = script.copy(id(u64::from(10_000 + run * 20 + invocation)), 20);
-        }
-        take(writer.as_mut(), &script.end(false).events);
+/// A series of a run, as somebody derived it.
+fn series(run: Id, name: &str) -> SeriesInRun {
+    let machine = Machine { fingerprint: "fp1:a".into(), facts: BTreeMap::new() };
+    let of_run = RunOfSeries {
+        run,
+        place: Some(MeasuredOn {
+            machine: Arc::new(machine),
+            host: "web1".parse().unwrap(),
+            environment: Arc::new(environment("6.1")),
+        }),
+        ..RunOfSeries::default()
+    };
+    SeriesInRun {
+        run: Arc::new(of_run),
+        environment: Arc::new(environment("6.2")),
+        name: name.into(),
+        workload: "memory.copy".into(),
+        version: 1,
+        clock: "monotonic".into(),
+        metric: "bandwidth".into(),
+        unit: "B/s".into(),
+        better: Better::Higher,
+        primary: true,
+        title: None,
+        point_labels: BTreeMap::new(),
+        versions: BTreeMap::new(),
+        is_side_of_knob: false,
+        points: vec![PointOnTarget { point: 0, target: 0 }],
+        // Numbers that decimal digits lose.
+        process_medians: vec![0.1 + 0.2, f64::MIN_POSITIVE, -0.0, f64::INFINITY],
+        samples: 12,
+        estimate: Estimate { value: 1.0 / 3.0, interval: Err("too few processes".into()) },
     }
-    let began = std::time::Instant::now();
-    let found = backend.series("memory.copy:method=libc/bandwidth").unwrap();
-    let took = began.elapsed();
-    assert_eq!(found.len(), 100);
-    assert!(took.as_secs() < 2, "{took:?}");
+}
+
+pub fn what_is_derived_comes_back_while_it_is_true(backend: &dyn Backend) {
+    for run in [1, 2] {
+        write(backend, &Script::new(id(run), 100, &[]).copy(id(10 + run), 20).end(false).events);
+    }
+    write(backend, &Script::new(id(3), 300, &[]).copy(id(30), 20).events);
+    assert_eq!(backend.derived("1", DerivedSelection::All), []);
+    let ends = backend.ends().unwrap();
+    let of_run = |run: u64| vec![series(id(run), "a/x"), series(id(run), "a/y")];
+    let all: Vec<_> = ends.into_iter().zip([of_run(1), of_run(2), of_run(3)]).collect();
+    backend.keep_derived("1", &all[..1]);
+    backend.keep_derived("1", &all);
+    let found = backend.derived("1", DerivedSelection::All);
+    // The third run has no end: more may come of it.
+    assert_eq!(found.iter().map(|kept| kept.run).collect::<Vec<_>>(), [id(1), id(2)]);
+    assert_eq!(found[1].series, of_run(2));
+    let named = backend.derived("1", DerivedSelection::Series("a/y"));
+    assert_eq!(named[0].series, [series(id(1), "a/y")]);
+    let second = backend.derived("1", DerivedSelection::Runs(&[id(2)]));
+    assert_eq!(second.len(), 1);
+    assert_eq!(second[0].series, of_run(2));
+    let lacking = backend.derived("1", DerivedSelection::Series("a/z"));
+    assert!(lacking.len() == 2 && lacking.iter().all(|kept| kept.series.is_empty()));
+    // Other rules: nothing counts, and keeping by them drops what was kept.
+    assert_eq!(backend.derived("2", DerivedSelection::All), []);
+    backend.keep_derived("2", &all[..1]);
+    assert_eq!(backend.derived("2", DerivedSelection::All).len(), 1);
+    assert_eq!(backend.derived("1", DerivedSelection::All), []);
 }
