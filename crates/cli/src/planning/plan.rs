@@ -184,9 +184,7 @@ pub fn goal(args: &GoalArgs, named: &mut Named) -> Result<(StoppingRules, Option
     let budget_ns = match &args.execution.budget {
         Some(budget) => Some(time_ns(budget)?),
         // A suite plans its budget for its own rules. Whoever types others, but for a precision, gets the time for them.
-        None if args.rules.are_precision_only() => {
-            several_suites::budget(&named.suites)?.map(time_ns).transpose()?
-        }
+        None if args.rules.are_precision_only() => several_suites::budget_ns(&named.suites)?,
         None => None,
     };
     if budget_ns.is_some() || !is_open(&rules) {

@@ -3,25 +3,29 @@
 
 use std::collections::BTreeMap;
 
-use plumb_suite::{Suite, pair};
+use plumb_suite::{Suite, pair, time_ns};
 
 use crate::error::{CommandError, Result};
 
-/// The budget of the run as its suite states it. Two suites have none in common: the sum would let one of them spend the
-/// time of the other.
+/// The budget of the run in nanoseconds: the sum of those that its suites state, as each plans its own for its own points.
+/// None if no suite states one.
 ///
 /// # Errors
-/// When several suites are named, and one states a budget.
-pub fn budget(suites: &[Suite]) -> Result<Option<&str>> {
-    if let [suite] = suites {
-        return Ok(suite.budget.as_deref());
-    }
-    let Some(stating) = suites.iter().find(|suite| suite.budget.is_some()) else {
+/// When a budget is not a time, or only some of several suites state one: what the points of the others may take is open.
+pub fn budget_ns(suites: &[Suite]) -> Result<Option<u64>> {
+    let stated: Vec<&str> = suites.iter().filter_map(|suite| suite.budget.as_deref()).collect();
+    if stated.is_empty() {
         return Ok(None);
-    };
-    let budget = stating.budget.as_deref().unwrap_or_default();
-    let error = conflict(suites, stating, &format!("a budget for its whole run ({budget})"));
-    Err(error.hint("or limit the time of all of them together: --budget TIME"))
+    }
+    if let Some(open) = suites.iter().find(|suite| suite.budget.is_none()) {
+        let error = conflict(suites, open, "no budget, as the others do");
+        return Err(error.hint("or limit the time of all of them together: --budget TIME"));
+    }
+    let mut sum_ns: u64 = 0;
+    for budget in stated {
+        sum_ns = sum_ns.saturating_add(time_ns(budget)?);
+    }
+    Ok(Some(sum_ns))
 }
 
 /// The preset that prepares the machine, if a suite names one.

@@ -295,9 +295,11 @@ fn several_suites_that_state_what_holds_for_a_whole_run_are_refused() {
     let both = "the suites one and two can't be measured in one run";
     let remedy = "run them one after the other: plumb run one; plumb run two";
     let told = |setting: &str| format!("{both}: {setting}");
-    let budget = told("two states a budget for its whole run (5m)");
+    let budget = told("one states no budget, as the others do");
     refused("", "budget = '5m'", "").exits(2).says(&[&budget, remedy, "--budget TIME"]);
     refused("", "budget = '5m'", "--budget 1m").exits(0);
+    // Budgets add up: each suite planned its own.
+    refused("budget = '5m'", "budget = '2m'", "").exits(0).shows(&["7 min"]);
     let preset = told("one states prepare = \"none\" for its whole run");
     refused("prepare = 'none'", "", "").exits(2).says(&[&preset, remedy, "--prepare PRESET"]);
     refused("prepare = 'none'", "", "--prepare none").exits(0);

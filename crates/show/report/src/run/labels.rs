@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_analysis::{Finding, PointFacts, ShownParameter};
 use plumb_model::ParameterType;
 
+use crate::run::phrases::value;
+
 /// Names of parameters that differ between the points of a workload, by workload.
 type Differing<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
@@ -79,7 +81,7 @@ fn full_value(setting: &ShownParameter) -> String {
     format!("{}={}", setting.name, setting.value)
 }
 
-fn short_value(setting: &ShownParameter) -> String {
+pub(crate) fn short_value(setting: &ShownParameter) -> String {
     match setting.kind {
         ParameterType::Choice | ParameterType::Bytes => setting.value.clone(),
         ParameterType::Threads => threads(&setting.value),
@@ -92,7 +94,7 @@ pub(crate) fn threads(count: &str) -> String {
     if count == "1" { "1 thread".to_owned() } else { format!("{count} threads") }
 }
 
-/// A point in a sentence: `memory.copy (libc, 8 MiB)`.
+/// A point in a sentence, with the parameters that are not at their defaults: `memory.copy (nt, 8 MiB)`.
 #[must_use]
 pub fn spoken(point: &PointFacts) -> String {
     if point.titled {
@@ -101,11 +103,12 @@ pub fn spoken(point: &PointFacts) -> String {
     let values: Vec<String> = point
         .parameters
         .iter()
-        .filter(|setting| {
-            let kind = matches!(setting.kind, ParameterType::Choice | ParameterType::Bytes);
-            !setting.default || kind && !matches!(setting.value.as_str(), "auto" | "none")
+        .filter(|setting| !setting.default)
+        .map(|setting| match setting.kind {
+            ParameterType::Bytes | ParameterType::Choice => value(point, setting),
+            ParameterType::Threads => threads(&setting.value),
+            _ => format!("{}={}", setting.name, value(point, setting)),
         })
-        .map(spoken_value)
         .collect();
     if values.is_empty() {
         return point.workload.clone();
@@ -113,15 +116,8 @@ pub fn spoken(point: &PointFacts) -> String {
     format!("{} ({})", point.workload, values.join(", "))
 }
 
-fn spoken_value(setting: &ShownParameter) -> String {
-    match setting.kind {
-        ParameterType::Bytes => spaced(&setting.value),
-        _ => short_value(setting),
-    }
-}
-
 /// `8MiB` as `8 MiB`.
-fn spaced(bytes: &str) -> String {
+pub(crate) fn spaced(bytes: &str) -> String {
     let digits = bytes.find(|c: char| !c.is_ascii_digit()).unwrap_or(bytes.len());
     let (number, unit) = bytes.split_at(digits);
     format!("{number} {unit}").trim_end().to_owned()

@@ -15,6 +15,7 @@ pub(crate) mod labels;
 pub(crate) mod levels;
 mod link_text;
 mod markdown;
+mod phrases;
 mod results_table;
 mod sentences;
 mod since_last;

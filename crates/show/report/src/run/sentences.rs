@@ -1,17 +1,18 @@
 //! A run in sentences, to be read aloud or put into a letter.
 
-use plumb_analysis::Finding;
-use plumb_model::Better;
 use plumb_text::clean;
 use plumb_units::whole_percent;
 
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
+use crate::run::importance::by_importance;
 use crate::run::labels;
+use crate::run::phrases::subject;
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{Row, View, baseline_text, comparison_text};
 
-/// One sentence a point: what it sustained or took, and at what share of the CPU.
+/// One sentence per point, with its figure and interval: `Sequential reads of 1 MiB (O_DIRECT, depth 8): 1.9 GB/s
+/// [1.4, 2.4].` Then what curves and comparisons say.
 #[must_use]
 pub fn in_words(view: &View) -> Vec<String> {
     let mut lines: Vec<String> = view
@@ -50,13 +51,13 @@ fn sentence(row: &Row) -> String {
         "" => String::new(),
         metric => format!(" {metric}"),
     };
-    let cpu = finding
-        .cpu
-        .map_or_else(String::new, |cpu| format!(" at {} CPU", whole_percent(cpu.total())));
-    let words: Vec<&str> = finding.flags.iter().map(|flag| flag.flag.word()).collect();
-    let flags = if words.is_empty() { String::new() } else { format!("; {}", words.join(", ")) };
-    let name = labels::spoken(&finding.point) + &row.on_target();
-    let verb = verb(finding);
+    let words: Vec<&str> = by_importance(finding.flags.iter().map(|flag| &flag.flag))
+        .iter()
+        .map(|flag| flag.word())
+        .collect();
+    let flags =
+        if words.is_empty() { String::new() } else { format!(" Flagged: {}.", words.join(", ")) };
+    let name = subject(finding) + &row.on_target();
     let quantity = match &row.levels {
         Some(levels) => levels.whole(),
         None => format!("{}{interval}", figure.quantity()),
@@ -68,13 +69,5 @@ fn sentence(row: &Row) -> String {
         .map_or_else(String::new, |text| format!("; {text}"));
     let goal = row.goal.as_ref().map_or_else(String::new, |text| format!("; {text}"));
     let baseline = baseline_text(finding).map_or_else(String::new, |text| format!("; {text}"));
-    format!("{name}: {verb} {quantity}{metric}{cpu}{beside}{baseline}{goal}{flags}")
-}
-
-fn verb(finding: &Finding) -> &'static str {
-    match (finding.unit.as_str(), finding.better) {
-        ("s", _) => "took",
-        (unit, Better::Higher) if unit.ends_with("/s") => "sustained",
-        _ => "gave",
-    }
+    format!("{name}: {quantity}{metric}{beside}{baseline}{goal}.{flags}")
 }

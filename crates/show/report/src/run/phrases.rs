@@ -1,0 +1,205 @@
+//! What a point measures, as the subject of a sentence: `Sequential reads of 1 MiB (O_DIRECT, depth 8)`.
+
+use plumb_analysis::{Finding, PointFacts, ShownParameter};
+use plumb_model::{FlagKind, ParameterType, Value};
+
+use crate::run::labels::{short_value, spaced, threads};
+
+/// How a workload is called in a sentence.
+struct Phrase {
+    workload: &'static str,
+    /// The subject; `{name}` stands for the value of that parameter.
+    subject: &'static str,
+    /// Parameters that stand in brackets even at their defaults, because a figure means nothing without them.
+    always: &'static [&'static str],
+}
+
+const fn phrase(
+    workload: &'static str,
+    subject: &'static str,
+    always: &'static [&'static str],
+) -> Phrase {
+    Phrase { workload, subject, always }
+}
+
+/// Every workload that a person would not name by its id; the others are called by it.
+const PHRASES: &[Phrase] = &[
+    phrase(
+        "block.remote",
+        "{pattern} {operation}s of {block} from a remote disk",
+        &["depth", "up", "rtt"],
+    ),
+    phrase("compression.7zip", "7-Zip compression", &[]),
+    phrase("compression.lz", "LZ compression", &[]),
+    phrase("cpu.linpack", "Linpack", &[]),
+    phrase("cpu.dhrystone", "Dhrystone", &[]),
+    phrase("cpu.whetstone", "Whetstone", &[]),
+    phrase("cpu.sieve", "Prime sieve", &[]),
+    phrase("crypto.aead", "Encryption of {bytes} with {cipher}", &[]),
+    phrase("datastore.batch", "Transactions of {entities} entities", &[]),
+    phrase("language.sieve", "Prime sieve in {language}", &[]),
+    phrase("memory.copy", "Memory copies of {size}", &["method"]),
+    phrase("memory.latency", "Memory latency over {size}", &[]),
+    phrase("memory.read", "Memory reads of {size}", &[]),
+    phrase("memory.stream", "STREAM {kernel} over {size}", &[]),
+    phrase("memory.write", "Memory writes of {size}", &[]),
+    phrase("network.connect", "TCP connections", &[]),
+    phrase("network.http", "HTTP fetches of {size}", &[]),
+    phrase("network.icmp", "ICMP echo", &[]),
+    phrase("network.rr", "Requests over {transport}", &[]),
+    phrase("network.tcp", "TCP throughput", &[]),
+    phrase("network.udp", "UDP datagrams of {bytes}", &[]),
+    phrase("process.exec", "Starting a program", &[]),
+    phrase("process.fork", "Process creation with {method}", &[]),
+    phrase("process.thread", "Thread creation", &[]),
+    phrase("scheduler.messaging", "Messages between groups of tasks", &[]),
+    phrase("scheduler.pipe", "Round trips through a pipe", &["placement"]),
+    phrase("scheduler.timer", "Timer wake-ups", &[]),
+    phrase("scheduler.wakeup", "Wake-ups of a task", &[]),
+    phrase("ssh.cipher", "An ssh session with {cipher}", &[]),
+    phrase("storage.log", "Log commits of {record}", &[]),
+    phrase("storage.random", "Random {operation}s of {block}", &["depth"]),
+    phrase("storage.sequential", "Sequential {operation}s of {block}", &["depth"]),
+];
+
+/// The subject of a sentence about a result, with the parameters that differ from their defaults or carry the meaning.
+pub(crate) fn subject(finding: &Finding) -> String {
+    let point = &finding.point;
+    if point.titled {
+        return point.name.clone();
+    }
+    let phrase = PHRASES.iter().find(|phrase| phrase.workload == point.workload);
+    let mut text =
+        phrase.map_or_else(|| point.workload.clone(), |phrase| phrase.subject.to_owned());
+    let mut details: Vec<String> = direct(finding).into_iter().collect();
+    for parameter in &point.parameters {
+        let placeholder = format!("{{{}}}", parameter.name);
+        if text.contains(&placeholder) {
+            text = text.replace(&placeholder, &value(point, parameter));
+        } else if is_told(point, parameter, phrase) {
+            details.push(detail(point, parameter));
+        }
+    }
+    let text = capitalised(&plurals(&text));
+    if details.is_empty() { text } else { format!("{text} ({})", details.join(", ")) }
+}
+
+fn is_told(point: &PointFacts, parameter: &ShownParameter, phrase: Option<&Phrase>) -> bool {
+    match parameter.name.as_str() {
+        // Said as O_DIRECT, or as what it is not.
+        "direct" => false,
+        // How operations arrive has a meaning only if they are due at a rate.
+        "arrivals" => !parameter.default && !is_closed(point),
+        name => !parameter.default || phrase.is_some_and(|phrase| phrase.always.contains(&name)),
+    }
+}
+
+fn is_closed(point: &PointFacts) -> bool {
+    point
+        .parameters
+        .iter()
+        .find(|parameter| parameter.name == "rate")
+        .is_none_or(|rate| rate.value == "closed")
+}
+
+/// Whether blocks bypass the page cache, for workloads that can choose.
+fn direct(finding: &Finding) -> Option<String> {
+    let wanted = finding.point.parameters.iter().find(|parameter| parameter.name == "direct")?;
+    // `auto` is direct where the filesystem can, and flagged where it can't.
+    let is_cached = wanted.value == "no"
+        || finding.flags.iter().any(|flag| flag.flag == FlagKind::NotDirect)
+        || finding
+            .point
+            .parameters
+            .iter()
+            .any(|other| other.name == "place" && other.value == "memory");
+    Some(if is_cached { "page cache" } else { "O_DIRECT" }.to_owned())
+}
+
+/// A parameter in brackets: `depth 8`, `2 threads`, `nt`.
+fn detail(point: &PointFacts, parameter: &ShownParameter) -> String {
+    let value = value(point, parameter);
+    match parameter.kind {
+        ParameterType::Choice => value,
+        ParameterType::Threads => threads(&parameter.value),
+        ParameterType::Switch if parameter.value == "yes" => parameter.name.replace('_', " "),
+        ParameterType::Text if parameter.value.contains(['.', '/']) => short_value(parameter),
+        _ => format!("{} {value}", parameter.name.replace('_', " ")),
+    }
+}
+
+/// A value as a person types it: `37.5ms` for 37,500 µs, `1Mbit/s` for 125,000 B/s.
+pub(crate) fn value(point: &PointFacts, parameter: &ShownParameter) -> String {
+    match (parameter.kind, point.settings.get(&parameter.name)) {
+        (ParameterType::Bytes, _) => spaced(&parameter.value),
+        (ParameterType::Time, Some(Value::Integer(nanos))) => time(*nanos),
+        // A rate of bytes is the bandwidth of a network, which people give in bits.
+        (ParameterType::Rate, Some(Value::Integer(rate))) if parameter.value.ends_with("B/s") => {
+            bits(*rate)
+        }
+        _ => parameter.value.clone(),
+    }
+}
+
+/// The largest unit of which there is at least one, with as many digits as the value has.
+fn time(nanos: u64) -> String {
+    let (factor, unit) = match nanos {
+        0..1_000 => (1, "ns"),
+        1_000..1_000_000 => (1_000, "us"),
+        1_000_000..1_000_000_000 => (1_000_000, "ms"),
+        _ => (1_000_000_000, "s"),
+    };
+    format!("{}{unit}", decimal(nanos, factor))
+}
+
+fn bits(bytes_per_second: u64) -> String {
+    let bits = bytes_per_second.saturating_mul(8);
+    let (factor, unit) = match bits {
+        0..1_000 => (1, "bit/s"),
+        1_000..1_000_000 => (1_000, "kbit/s"),
+        1_000_000..1_000_000_000 => (1_000_000, "Mbit/s"),
+        _ => (1_000_000_000, "Gbit/s"),
+    };
+    format!("{}{unit}", decimal(bits, factor))
+}
+
+/// A number over a power of ten, exactly: 37,500 over 1,000 is `37.5`.
+fn decimal(number: u64, factor: u64) -> String {
+    let whole = number / factor;
+    let digits = factor.ilog10() as usize;
+    let fraction = format!("{:0digits$}", number % factor);
+    match fraction.trim_end_matches('0') {
+        "" => whole.to_string(),
+        fraction => format!("{whole}.{fraction}"),
+    }
+}
+
+/// `mixeds` and `flushs` are no words.
+fn plurals(text: &str) -> String {
+    text.replace("mixeds", "reads and writes").replace("flushs", "flushes")
+}
+
+fn capitalised(text: &str) -> String {
+    // An id stays as it is typed.
+    if text.contains('.') && !text.contains(' ') {
+        return text.to_owned();
+    }
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bits, time};
+
+    #[test]
+    fn values_are_written_as_people_type_them() {
+        assert_eq!(time(37_500_000), "37.5ms");
+        assert_eq!(time(2_000_000_000), "2s");
+        assert_eq!(time(10_000), "10us");
+        assert_eq!(time(999), "999ns");
+        assert_eq!(bits(125_000), "1Mbit/s");
+        assert_eq!(bits(1_250_000_000), "10Gbit/s");
+        assert_eq!(bits(1_000), "8kbit/s");
+    }
+}
