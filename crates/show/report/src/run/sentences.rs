@@ -1,7 +1,6 @@
 //! A run in sentences, to be read aloud or put into a letter.
 
 use plumb_text::clean;
-use plumb_units::whole_percent;
 
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
