@@ -10,7 +10,7 @@ use plumb_stats::verdict::{Confidence, Schedule};
 use crate::comparison::pairs::{PointComparison, against_first, log_ratios_of};
 use crate::estimate::Ends;
 use crate::method::CONFIDENCE;
-use crate::summarise::summarise;
+use crate::one_run::summarise::summarise;
 
 /// What one kind of work shows of the machine's noise.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,7 +13,7 @@ use plumb_stats::describe::{mean, median};
 use plumb_stats::effect::{RankEffect, rank_effect};
 use plumb_stats::multiple::{benjamini_hochberg, crashes_differ};
 
-use crate::environment_diff::Difference;
+use crate::over_runs::environment_diff::Difference;
 
 /// What monitors' counters came to beside each invocation.
 pub type Counters = BTreeMap<Id, Vec<CounterAmount>>;

@@ -5,8 +5,8 @@ use plumb_stats::levels::{Levels, LevelsOf};
 use plumb_stats::stored_runs::rank_sum_interval;
 
 use crate::estimate::{Estimate, estimate};
-use crate::levels::share_of;
 use crate::method::CONFIDENCE;
+use crate::one_run::levels::share_of;
 
 /// The levels of two arms.
 #[derive(Debug, Clone, PartialEq)]

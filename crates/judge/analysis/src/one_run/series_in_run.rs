@@ -11,7 +11,7 @@ use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::estimate::median_of_processes;
 use crate::facts::run_facts;
-use crate::point_data::PointData;
+use crate::one_run::point_data::PointData;
 
 /// The series of a run: a metric of every point that has values, but for distributions. Points that give the
 /// same series, as when a program was compared with itself, are one: what they have in common is the run.

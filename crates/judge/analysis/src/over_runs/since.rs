@@ -2,12 +2,12 @@
 
 use plumb_model::{By, SeriesInRun};
 
-use crate::comparison::noise::RunsNoise;
-use crate::comparison::runs::by_runs;
-use crate::comparison::standing_out::{Candidate, standing_out};
 use crate::comparison::verdict::Comparison;
-use crate::finding::{Finding, SinceLast};
-use crate::summarise::EarlierRuns;
+use crate::one_run::finding::{Finding, SinceLast};
+use crate::one_run::summarise::EarlierRuns;
+use crate::over_runs::noise::RunsNoise;
+use crate::over_runs::runs::by_runs;
+use crate::over_runs::standing_out::{Candidate, standing_out};
 
 /// Whether an earlier run can show how this one's figures changed: it was measured on the same machine and is of
 /// the same suite with a series in common, or of no suite and has every series of this one.

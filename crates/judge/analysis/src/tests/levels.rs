@@ -6,7 +6,7 @@ use plumb_model::{
 use plumb_stats::levels::LevelsOf;
 
 use super::{only, why};
-use crate::also_changed::add_covariates_to_levels;
+use crate::over_runs::also_changed::add_covariates_to_levels;
 use crate::testing::{Builder, COPY, Spec};
 use crate::{Counters, summarise};
 

@@ -7,12 +7,12 @@ use plumb_stats::describe::{median, quantile_of_sorted};
 use plumb_stats::search::{Limit, limit};
 use plumb_units::percent;
 
-use crate::environment_diff::is_of_environment;
 use crate::facts::loads;
-use crate::finding::Finding;
-use crate::histogram;
-use crate::point_data::PointData;
-use crate::work_differs::work_differs;
+use crate::one_run::finding::Finding;
+use crate::one_run::histogram;
+use crate::one_run::point_data::PointData;
+use crate::one_run::work_differs::work_differs;
+use crate::over_runs::environment_diff::is_of_environment;
 
 /// Reached over wanted half-width from which on a result is noisy.
 const NOISY_OVER: f64 = 2.0;

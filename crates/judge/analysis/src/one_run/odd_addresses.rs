@@ -3,8 +3,8 @@
 use plumb_model::{Flag, FlagKind, PlannedPoint, RunRecord, Value};
 use plumb_stats::describe::median;
 
-use crate::finding::Finding;
-use crate::flags::add;
+use crate::one_run::finding::Finding;
+use crate::one_run::flags::add;
 
 /// So far away from the others at least, with both intervals: machines are never quite alike.
 const TIMES: f64 = 1.1;

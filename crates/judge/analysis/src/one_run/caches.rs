@@ -1,7 +1,7 @@
 //! Caches beside the plateaus of latencies: what the kernel claims, and what there is.
 
-use crate::curve::{CacheLevel, Plateau};
 use crate::estimate::{Ends, Estimate};
+use crate::one_run::curve::{CacheLevel, Plateau};
 
 /// What an edge without a cache costs, and a cache without an edge: a pair that is 64-fold off costs as much as both.
 const ALONE: f64 = 2.08;
@@ -64,8 +64,8 @@ fn pairs(claimed: &[(String, u64)], edges: &[Estimate]) -> (f64, Vec<Option<usiz
 #[cfg(test)]
 mod tests {
     use super::levels;
-    use crate::curve::Plateau;
     use crate::estimate::Estimate;
+    use crate::one_run::curve::Plateau;
 
     const CLAIMS: &str = "L1d 32 KiB, L1i 32 KiB, L2 512 KiB, L3 32 MiB shared by 0-1";
 

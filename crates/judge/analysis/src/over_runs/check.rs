@@ -14,13 +14,13 @@ use plumb_stats::stored_runs::FEWEST_RUNS;
 use plumb_stats::verdict::judge;
 
 use crate::comparison::covariates::Covariate;
-use crate::environment_diff::{Difference, differences};
 use crate::estimate::{Estimate, estimate};
 use crate::facts::{PointFacts, RunFacts, point_facts, run_facts};
-use crate::failures;
 use crate::method::METHOD_VERSION;
+use crate::one_run::failures;
 use crate::one_run::series_in_run::first_metrics;
 use crate::over_runs::costs::{is_one_machine, run_cost, value_of_log};
+use crate::over_runs::environment_diff::{Difference, differences};
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq)]

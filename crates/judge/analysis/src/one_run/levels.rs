@@ -10,7 +10,7 @@ use plumb_stats::levels::{Levels, LevelsOf, share};
 use crate::comparison::covariates::{Counters, Covariate, rates_that_differ, shares_that_differ};
 use crate::estimate::{Estimate, estimate, median_of_processes};
 use crate::method::CONFIDENCE;
-use crate::point_data::PointData;
+use crate::one_run::point_data::PointData;
 
 /// Relative distance of two levels that matters where no precision is wanted.
 const APART: f64 = 0.01;

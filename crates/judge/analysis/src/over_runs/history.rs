@@ -13,11 +13,11 @@ use plumb_stats::describe::median;
 use plumb_stats::history;
 use plumb_stats::stored_runs::rank_sum_interval;
 
-use crate::common_movement::CommonMovements;
-use crate::environment_diff::is_of_environment;
 use crate::estimate::estimate;
 use crate::method::{CONFIDENCE, METHOD_VERSION};
+use crate::over_runs::common_movement::CommonMovements;
 use crate::over_runs::costs::run_cost;
+use crate::over_runs::environment_diff::is_of_environment;
 
 /// Fewest moments (runs of one part of one day are one) for the time of day to be tested.
 const FEWEST_MOMENTS: usize = 12;

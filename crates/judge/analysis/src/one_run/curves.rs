@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use plumb_model::{Better, CurveKind, FlagKind, Parameter, PlannedPoint, RunRecord, Settings};
 use plumb_stats::curves::{CurvePoint, Figure, NoFit, knee, line, plateaus, scaling, usl};
 
-use crate::caches::levels;
-use crate::curve::{
+use crate::estimate::{Ends, Estimate, estimate};
+use crate::one_run::caches::levels;
+use crate::one_run::curve::{
     CacheLevel, Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw, counts_units,
     float,
 };
-use crate::estimate::{Ends, Estimate, estimate};
-use crate::finding::Finding;
+use crate::one_run::finding::Finding;
 
 /// Every curve of a run, in the order of the plan's points.
 pub(crate) fn curves(results: &[Finding], record: &RunRecord) -> Vec<Curve> {

@@ -4,7 +4,7 @@
 use plumb_model::{Better, Description, RunRecord};
 
 use crate::estimate::{Ends, Estimate};
-use crate::finding::{BaselineSource, Finding, ShareOfBaseline};
+use crate::one_run::finding::{BaselineSource, Finding, ShareOfBaseline};
 
 /// What the built-ins of the time said before workloads declared it: stored runs still need it. It does not
 /// grow.

@@ -9,11 +9,11 @@ use plumb_stats::stored_runs::{RunNoise, RunsCompared, compare_runs, rank_sum_in
 use plumb_stats::verdict::judge;
 
 use crate::comparison::levels::LevelsCompared;
-use crate::comparison::noise::RunsNoise;
 use crate::comparison::verdict::{Basis, ByRuns, Comparison, NoVerdict, Remark};
 use crate::estimate::estimate;
 use crate::method::CONFIDENCE;
 use crate::over_runs::costs::{process_costs, run_cost};
+use crate::over_runs::noise::RunsNoise;
 
 /// With so many runs on either side, runs are the unit and nothing else need be known of their noise.
 const RUNS_AS_UNITS: usize = 4;

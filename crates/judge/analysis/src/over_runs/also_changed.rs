@@ -2,14 +2,14 @@
 
 use plumb_model::{InvocationRecord, RunRecord};
 
-use crate::check::{CheckFinding, CheckState};
-use crate::comparison::arms::{CompareSettings, runs_of_arms};
 use crate::comparison::covariates::{Counters, facts_that_differ, rates_that_differ};
-use crate::comparison::side_by_side::ComparisonFinding;
-use crate::finding::RunFinding;
-use crate::levels::beside_upper;
+use crate::one_run::finding::RunFinding;
+use crate::one_run::levels::beside_upper;
+use crate::one_run::point_data::PointData;
 use crate::one_run::series_in_run::points_of;
-use crate::point_data::PointData;
+use crate::over_runs::arms::{CompareSettings, runs_of_arms};
+use crate::over_runs::check::{CheckFinding, CheckState};
+use crate::over_runs::side_by_side::ComparisonFinding;
 
 /// Adds to every point of a run that differs from the first, or from the one above it, what else changed.
 pub(crate) fn add_covariates_to_points(

@@ -6,16 +6,16 @@ use plumb_model::{Better, ClockSource, Flag, Id, OnInterference, SampleIs, StopR
 
 use plumb_stats::precision::half_after;
 
-use crate::burst::Burst;
 use crate::comparison::pairs::PointComparison;
-use crate::comparison::standing_out::StandingOut;
 use crate::comparison::verdict::Comparison;
-use crate::curve::Curve;
 use crate::estimate::{Ends, Estimate};
 use crate::facts::{CpuShares, PointFacts, RunFacts};
-use crate::levels::TwoLevels;
-use crate::link_fit::LinkFit;
-use crate::pauses::Pauses;
+use crate::one_run::burst::Burst;
+use crate::one_run::curve::Curve;
+use crate::one_run::levels::TwoLevels;
+use crate::one_run::link_fit::LinkFit;
+use crate::one_run::pauses::Pauses;
+use crate::over_runs::standing_out::StandingOut;
 
 /// Everything that is found in one run.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,8 +3,8 @@
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord};
 
 use crate::facts::{PointFacts, point_facts};
-use crate::finding::{Failure, Unsupported};
-use crate::point_data::PointData;
+use crate::one_run::finding::{Failure, Unsupported};
+use crate::one_run::point_data::PointData;
 
 /// Points that can't be measured here, each reason once.
 pub(crate) fn unsupported(record: &RunRecord) -> Vec<Unsupported> {

@@ -3,7 +3,7 @@
 use plumb_model::{Flag, FlagKind};
 use plumb_stats::describe::median;
 
-use crate::point_data::PointData;
+use crate::one_run::point_data::PointData;
 
 /// Fewest runs after the first that say what is usual.
 const FEWEST: usize = 4;

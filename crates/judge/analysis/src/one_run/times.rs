@@ -4,7 +4,7 @@ use plumb_model::{Better, Kind, Metric, MetricSource, RunRecord, SampleIs};
 use plumb_stats::describe::{mean, median, variance};
 
 use crate::facts::{CpuShares, PointFacts, point_facts};
-use crate::point_data::PointData;
+use crate::one_run::point_data::PointData;
 
 /// A point's times on one target.
 #[derive(Debug, Clone, PartialEq)]

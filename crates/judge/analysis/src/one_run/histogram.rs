@@ -8,7 +8,7 @@ use plumb_stats::{Interval, NoInterval};
 
 use crate::estimate::{Estimate, estimate};
 use crate::facts::{PointFacts, point_facts};
-use crate::point_data::PointData;
+use crate::one_run::point_data::PointData;
 
 /// What is shown of a distribution.
 const QUANTILES: [(&str, f64); 5] =

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use plumb_model::{LinkDirection, LinkTerms, MetricSource, PlannedPoint, RunRecord, Value};
 use plumb_stats::curves::link::{self, FEWEST_POINTS, link};
 
-use crate::curve::float;
-use crate::curves::{figure, key, reciprocal};
 use crate::estimate::{Ends, Estimate};
-use crate::finding::Finding;
-use crate::link_fit::{LinkFit, LinkFound, LinkShares, PointBehindLink};
+use crate::one_run::curve::float;
+use crate::one_run::curves::{figure, key, reciprocal};
+use crate::one_run::finding::Finding;
+use crate::one_run::link_fit::{LinkFit, LinkFound, LinkShares, PointBehindLink};
 
 /// Of every workload behind a link that was measured at three points or more, in the order of the plan's points.
 pub(crate) fn link_fits(results: &[Finding], record: &RunRecord) -> Vec<LinkFit> {

@@ -6,7 +6,7 @@ use plumb_stats::changes::{Alpha, Table, huber_max};
 use plumb_stats::describe::{median, quantile};
 
 use crate::estimate::{Estimate, median_of_processes};
-use crate::point_data::PointData;
+use crate::one_run::point_data::PointData;
 
 /// The rate before is at least so many times that after.
 const FALLS: f64 = 1.2;

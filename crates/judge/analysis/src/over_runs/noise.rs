@@ -6,7 +6,7 @@ use plumb_model::{By, SeriesInRun};
 use plumb_stats::describe::variance;
 use plumb_stats::standing_out::EarlierNoise;
 
-use crate::common_movement::common_movements;
+use crate::over_runs::common_movement::common_movements;
 use crate::over_runs::costs::{CostsOfRun, by_run, environment};
 
 /// What earlier runs of the same series show of the noise between runs: those on the first run's machine

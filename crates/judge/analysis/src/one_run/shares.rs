@@ -1,6 +1,6 @@
 //! What two CPUs keep while both work, as a sentence beside what the kernel says of them.
 
-use crate::finding::Finding;
+use crate::one_run::finding::Finding;
 
 /// The workload whose remark names the pair, and its metric: speed together over speed alone.
 const KEPT: (&str, &str) = ("cpu.share", "kept");

@@ -15,22 +15,22 @@ use plumb_stats::describe::{BoxPlot, box_plot, mean, median};
 use plumb_stats::multiple::mean_log_ratio;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
-use crate::also_changed::add_covariates;
-use crate::comparison::arms::{CompareSettings, Group, groups};
 use crate::comparison::covariates::Counters;
-use crate::comparison::noise::RunsNoise;
 use crate::comparison::pairs::unit_of_any;
-use crate::comparison::runs::by_runs;
-use crate::comparison::standing_out::{Candidate, StandingOut, standing_out};
 use crate::comparison::verdict::Comparison;
-use crate::environment_diff::{Difference, differences};
 use crate::estimate::{Estimate, estimate, median_of_processes};
 use crate::facts::{CpuShares, PointFacts, RunFacts, point_facts, run_facts};
-use crate::finding::RunFinding;
 use crate::method::{CONFIDENCE, METHOD_VERSION};
+use crate::one_run::finding::RunFinding;
+use crate::one_run::point_data::PointData;
 use crate::one_run::series_in_run::{processes, series_in_run};
+use crate::over_runs::also_changed::add_covariates;
+use crate::over_runs::arms::{CompareSettings, Group, groups};
 use crate::over_runs::costs::is_one_machine;
-use crate::point_data::PointData;
+use crate::over_runs::environment_diff::{Difference, differences};
+use crate::over_runs::noise::RunsNoise;
+use crate::over_runs::runs::by_runs;
+use crate::over_runs::standing_out::{Candidate, StandingOut, standing_out};
 
 /// What is found when arms are compared.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,8 +4,8 @@
 use plumb_model::{Flag, FlagKind, RunRecord};
 
 use crate::facts::PointFacts;
-use crate::finding::Finding;
-use crate::flags::add;
+use crate::one_run::finding::Finding;
+use crate::one_run::flags::add;
 
 /// The workloads that read the same file in both orders, and the metrics that count blocks and bytes a second.
 const RANDOM: (&str, &str) = ("storage.random", "rate");
