@@ -65,7 +65,7 @@ pub struct Injected {
     pub verdict: Option<Verdict>,
     /// The ratio that it found.
     pub ratio: Option<f64>,
-    /// Its interval.
+    /// Ends of the interval of that ratio; None if there is no interval.
     pub ends: Option<Ends>,
 }
 
@@ -73,12 +73,15 @@ pub struct Injected {
 #[must_use]
 pub fn audit_class(class: &str, records: &[RunRecord]) -> ClassAudit {
     let compared: Vec<_> =
-        records.iter().filter_map(|it| against_first(it).into_iter().next()).collect();
+        records.iter().filter_map(|record| against_first(record).into_iter().next()).collect();
     let logs: Vec<Vec<f64>> = records.iter().filter_map(log_ratios_of).collect();
-    let centres: Vec<f64> =
-        compared.iter().filter_map(|it| Some(it.found.ratio.as_ref()?.value.ln())).collect();
-    let wrong =
-        |it: &&PointComparison| matches!(it.found.verdict, Ok(Verdict::Faster | Verdict::Slower));
+    let centres: Vec<f64> = compared
+        .iter()
+        .filter_map(|comparison| Some(comparison.found.ratio.as_ref()?.value.ln()))
+        .collect();
+    let wrong = |comparison: &&PointComparison| {
+        matches!(comparison.found.verdict, Ok(Verdict::Faster | Verdict::Slower))
+    };
     let wrong = compared.iter().filter(wrong).count();
     let schedule = Schedule::Forty;
     let pairs = schedule.most_pairs();
@@ -86,7 +89,9 @@ pub fn audit_class(class: &str, records: &[RunRecord]) -> ClassAudit {
     let share = share_interval(wrong as u64, centres.len() as u64, CONFIDENCE).ok();
     ClassAudit {
         class: class.to_owned(),
-        point: compared.first().map_or_else(String::new, |it| it.first.name.clone()),
+        point: compared
+            .first()
+            .map_or_else(String::new, |comparison| comparison.first.name.clone()),
         comparisons: centres.len(),
         wrong,
         wrong_share: share.map(|share| Ends { low: share.low, high: share.high }),
@@ -107,20 +112,25 @@ pub fn audit_class(class: &str, records: &[RunRecord]) -> ClassAudit {
 #[must_use]
 pub fn audit_injected(share: f64, record: &RunRecord) -> Injected {
     let compared = against_first(record).into_iter().next();
-    let ratio = compared.as_ref().and_then(|it| it.found.ratio.clone());
+    let ratio = compared.as_ref().and_then(|comparison| comparison.found.ratio.clone());
     Injected {
         share,
-        verdict: compared.and_then(|it| it.found.verdict.ok()),
-        ends: ratio.as_ref().and_then(|it| it.interval.clone().ok()),
-        ratio: ratio.map(|it| it.value),
+        verdict: compared.and_then(|comparison| comparison.found.verdict.ok()),
+        ends: ratio.as_ref().and_then(|ratio| ratio.interval.clone().ok()),
+        ratio: ratio.map(|ratio| ratio.value),
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
 fn per_second(records: &[RunRecord], count: fn(&Usage) -> u64) -> f64 {
-    let usage = || records.iter().flat_map(|it| &it.invocations).flat_map(|it| &it.usage);
+    let usage = || {
+        records
+            .iter()
+            .flat_map(|record| &record.invocations)
+            .flat_map(|invocation| &invocation.usage)
+    };
     let counted: u64 = usage().map(count).sum();
-    let wall_ns: u64 = usage().map(|it| it.wall_ns).sum();
+    let wall_ns: u64 = usage().map(|usage| usage.wall_ns).sum();
     counted as f64 / (wall_ns.max(1) as f64 * 1e-9)
 }
 
@@ -136,11 +146,14 @@ fn levels(records: &[RunRecord]) -> Option<Levels> {
         processes.iter().flatten().filter_map(|logs| Some(long_run(logs).ok()?.tau.max(1.0)));
     let taus: Vec<f64> = taus.collect();
     let deviation = |variances: Vec<f64>| Some(mean(&variances)?.sqrt().exp_m1());
-    let centres: Vec<f64> =
-        records.iter().filter_map(|it| Some(level(it)?.ln())).filter(|it| it.is_finite()).collect();
+    let centres: Vec<f64> = records
+        .iter()
+        .filter_map(|record| Some(level(record)?.ln()))
+        .filter(|log| log.is_finite())
+        .collect();
     Some(Levels {
-        samples: deviation(found.iter().map(|it| it.within).collect())?,
-        processes: deviation(found.iter().map(|it| it.between).collect())?,
+        samples: deviation(found.iter().map(|deviations| deviations.within).collect())?,
+        processes: deviation(found.iter().map(|deviations| deviations.between).collect())?,
         comparisons: variance(&centres).map(|variance| variance.sqrt().exp_m1()),
         tau: mean(&taus)?,
     })
@@ -151,7 +164,9 @@ fn log_costs(record: &RunRecord) -> Vec<Vec<f64>> {
     let Some(plan) = record.plan.comparison() else { return Vec::new() };
     let points = record.plan.points.iter().enumerate();
     let costs = points.flat_map(|(index, planned)| {
-        record.good_invocations(index).filter_map(|it| it.costs(planned, plan.metric))
+        record
+            .good_invocations(index)
+            .filter_map(|invocation| invocation.costs(planned, plan.metric))
     });
     costs.map(|costs| costs.iter().map(|cost| cost.ln()).collect()).collect()
 }
@@ -163,11 +178,12 @@ fn mean(values: &[f64]) -> Option<f64> {
 
 fn level(record: &RunRecord) -> Option<f64> {
     let found = summarise(record);
-    found.results.into_iter().find(|it| it.primary).map(|it| it.estimate.value)
+    found.results.into_iter().find(|result| result.primary).map(|result| result.estimate.value)
 }
 
 /// The level of the last comparison over that of the first, less 1.
 fn drift(records: &[RunRecord]) -> Option<f64> {
-    let (first, last) = (level(records.first()?)?, level(records.last()?)?);
+    let first = level(records.first()?)?;
+    let last = level(records.last()?)?;
     (records.len() > 1 && first > 0.0).then(|| last / first - 1.0)
 }

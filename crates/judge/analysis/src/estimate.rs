@@ -38,7 +38,8 @@ pub(crate) fn median_of_processes(processes: &[&[f64]], level: f64) -> Option<Es
             Some(Estimated { estimate, n_eff, stretch: None, resolved: true })
         }
         _ => {
-            let (found, n_eff) = (clustered(processes, 0.5, level), worth(processes, value));
+            let found = clustered(processes, 0.5, level);
+            let n_eff = worth(processes, value);
             let stretch = found.as_ref().ok().map(|found| found.stretch);
             let resolved = found.as_ref().map_or(true, |found| found.resolved);
             let estimate = estimate(value, found.map(|found| found.interval));
@@ -155,7 +156,8 @@ mod tests {
 
     #[test]
     fn samples_that_only_repeat_their_process_are_worth_one_each() {
-        let (low, high) = ([1.0; 10], [2.0; 10]);
+        let low = [1.0; 10];
+        let high = [2.0; 10];
         let processes: Vec<&[f64]> = vec![&low, &high, &low, &high, &low, &high, &low, &high];
         let n_eff = worth(&processes, 1.5).unwrap();
         assert!((7.0..=8.0).contains(&n_eff), "{n_eff}");

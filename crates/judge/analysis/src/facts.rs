@@ -10,7 +10,7 @@ use plumb_model::{
 /// What is known of the run as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFacts {
-    /// Its identity.
+    /// Identity of the run.
     pub id: Id,
     /// Wall-clock start, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: i64,
@@ -20,7 +20,7 @@ pub struct RunFacts {
     pub status: RunStatus,
     /// The suite's name, when it came from one.
     pub suite: Option<String>,
-    /// Labels: `k=v`.
+    /// Labels that the user gave the run, value by name.
     pub labels: BTreeMap<String, String>,
     /// Seed of every random choice.
     pub seed: u64,
@@ -82,7 +82,9 @@ impl PointFacts {
     /// The workload, with all parameters but these that are not at their defaults: `memory.copy:method=nt`.
     #[must_use]
     pub fn without(&self, parameters: &[&str]) -> String {
-        let told = |it: &ShownParameter| !it.default && !parameters.contains(&it.name.as_str());
+        let told = |parameter: &ShownParameter| {
+            !parameter.default && !parameters.contains(&parameter.name.as_str())
+        };
         let told = self.told(told);
         let colon = if told.is_empty() { "" } else { ":" };
         format!("{}{colon}{told}", self.workload)
@@ -90,12 +92,14 @@ impl PointFacts {
 
     /// These parameters alone: `up=125kB/s,rtt=75ms`.
     pub(crate) fn with_only(&self, parameters: &[String]) -> String {
-        self.told(|it| parameters.contains(&it.name))
+        self.told(|parameter| parameters.contains(&parameter.name))
     }
 
     fn told(&self, which: impl Fn(&ShownParameter) -> bool) -> String {
-        let told = self.parameters.iter().filter(|it| which(it));
-        told.map(|it| format!("{}={}", it.name, it.value)).collect::<Vec<_>>().join(",")
+        let told = self.parameters.iter().filter(|parameter| which(parameter));
+        told.map(|parameter| format!("{}={}", parameter.name, parameter.value))
+            .collect::<Vec<_>>()
+            .join(",")
     }
 }
 
@@ -174,7 +178,7 @@ pub fn point_facts(index: usize, planned: &PlannedPoint) -> PointFacts {
 
 fn parameters(planned: &PlannedPoint) -> Vec<ShownParameter> {
     let key = format!(",{}", planned.point.key);
-    let under = planned.point.conditions.iter().filter_map(|it| it.split_once('='));
+    let under = planned.point.conditions.iter().filter_map(|condition| condition.split_once('='));
     let under = under.map(|(name, value)| ShownParameter {
         name: name.to_owned(),
         value: value.to_owned(),
@@ -198,5 +202,8 @@ fn parameters(planned: &PlannedPoint) -> Vec<ShownParameter> {
 
 /// The loads that ran beside on purpose.
 pub(crate) fn loads<'c>(beside: impl Iterator<Item = &'c Companion>) -> Vec<String> {
-    beside.filter(|it| it.role == Role::Load).map(|it| it.point.name()).collect()
+    beside
+        .filter(|planned| planned.role == Role::Load)
+        .map(|planned| planned.point.name())
+        .collect()
 }

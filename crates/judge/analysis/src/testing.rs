@@ -34,7 +34,7 @@ pub struct Spec {
     pub unit: &'static str,
     /// `name=default,value` of each parameter; the value may be left out.
     pub parameters: &'static [(&'static str, ParameterType, &'static str, &'static str)],
-    /// The level.
+    /// The level around which values scatter, in the unit.
     pub value: f64,
     /// Relative deviation of samples within a process.
     pub within: f64,
@@ -166,14 +166,14 @@ impl Builder {
         self
     }
 
-    /// Changes anything.
+    /// Changes whatever has no method here.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut RunRecord)) -> Self {
         change(&mut self.record);
         self
     }
 
-    /// The record.
+    /// The finished record of the run.
     #[must_use]
     pub fn build(self) -> RunRecord {
         let took = i64::try_from(self.now_ns - START_NS).unwrap_or(0) + 1_000_000_000;

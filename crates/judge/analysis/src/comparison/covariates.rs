@@ -51,7 +51,7 @@ pub enum CovariateChange {
         /// The unit of both.
         unit: String,
     },
-    /// A fact.
+    /// A fact of the machine or the run: its values.
     Fact {
         /// In the first arm.
         from: String,
@@ -68,12 +68,13 @@ pub(crate) fn facts_that_differ(
     first: usize,
     later: usize,
 ) -> Vec<Covariate> {
-    let moved = |it: &Difference| {
-        let (from, to) = (it.values.get(first)?, it.values.get(later)?);
-        let impact = it.impact;
+    let moved = |difference: &Difference| {
+        let from = difference.values.get(first)?;
+        let to = difference.values.get(later)?;
+        let impact = difference.impact;
         let how = CovariateChange::Fact { from: from.clone(), to: to.clone(), impact };
         let told = from != to && impact != Impact::Harmless;
-        told.then(|| Covariate { what: it.field.clone(), how, effect: 1.0 })
+        told.then(|| Covariate { what: difference.field.clone(), how, effect: 1.0 })
     };
     differences.iter().filter_map(moved).collect()
 }
@@ -84,13 +85,15 @@ pub(crate) fn rates_that_differ(
     to: &[&InvocationRecord],
     counters: &Counters,
 ) -> Vec<Covariate> {
-    let (before, after) = (Arm::of(from, counters), Arm::of(to, counters));
+    let before = Arm::of(from, counters);
+    let after = Arm::of(to, counters);
     let names: BTreeSet<&String> = before.rates.keys().chain(after.rates.keys()).collect();
     let compared: Vec<(&String, RankEffect, Rates, Rates)> = names
         .into_iter()
         .filter_map(|name| {
             let like = before.rates.get(name).or(after.rates.get(name))?;
-            let (one, other) = (before.rates(name, like), after.rates(name, like));
+            let one = before.rates(name, like);
+            let other = after.rates(name, like);
             let effect = rank_effect(&one.values, &other.values).ok()?;
             Some((name, effect, one, other))
         })
@@ -103,13 +106,14 @@ pub(crate) fn rates_that_differ(
         .filter(|(_, told)| *told)
         .filter_map(|((name, effect, one, other), _)| {
             let change = change(&one, &other)?;
-            let (from, to) = (median(&one.values)?, median(&other.values)?);
+            let from = median(&one.values)?;
+            let to = median(&other.values)?;
             let how = CovariateChange::Rate { from, to, unit: one.unit };
             Some((change, Covariate { what: name.clone(), how, effect: effect.delta }))
         })
         .collect();
     // To a tenth of the effect, what changed by more goes first.
-    let tenths = |it: &(f64, Covariate)| (it.1.effect.abs() * 10.0).round();
+    let tenths = |found: &(f64, Covariate)| (found.1.effect.abs() * 10.0).round();
     moved.sort_by(|one, other| {
         tenths(other).total_cmp(&tenths(one)).then(other.0.total_cmp(&one.0))
     });
@@ -127,13 +131,15 @@ pub(crate) fn shares_that_differ(
 ) -> Vec<Covariate> {
     let names: BTreeSet<&String> = from.iter().chain(to).flatten().collect();
     let count = |group: &[BTreeSet<String>], name: &String| {
-        (group.iter().filter(|it| it.contains(name)).count() as u64, group.len() as u64)
+        (group.iter().filter(|seen| seen.contains(name)).count() as u64, group.len() as u64)
     };
     let moved = |name: &&String| {
-        let (one, other) = (count(from, name), count(to, name));
+        let one = count(from, name);
+        let other = count(to, name);
         #[expect(clippy::cast_precision_loss, reason = "counts of samples")]
         let percent = |(own, all): (u64, u64)| 100.0 * own as f64 / all as f64;
-        let (was, is) = (percent(one), percent(other));
+        let was = percent(one);
+        let is = percent(other);
         let effect = (is - was) / 100.0;
         let how = CovariateChange::Rate { from: was, to: is, unit: "%".to_owned() };
         let chance = crashes_differ(one, other);
@@ -147,7 +153,8 @@ pub(crate) fn shares_that_differ(
 
 /// By how much a rate changed, as the absolute log of a ratio; None when that is too little to matter.
 fn change(one: &Rates, other: &Rates) -> Option<f64> {
-    let (from, to) = (mean(&one.values)?, mean(&other.values)?);
+    let from = mean(&one.values)?;
+    let to = mean(&other.values)?;
     let over = mean(&one.counted_over)?.max(mean(&other.counted_over)?);
     let grain = if one.is_count { 1.0 / over } else { 0.0 };
     if one.is_count && (to - from).abs() * over < FEWEST_EVENTS {
@@ -185,7 +192,7 @@ impl Arm {
         for invocation in invocations {
             arm.add_own(invocation);
             let Some(amounts) = counters.get(&invocation.invocation) else { continue };
-            let longest = amounts.iter().map(|it| it.duration_ns).max().unwrap_or(0);
+            let longest = amounts.iter().map(|amount| amount.duration_ns).max().unwrap_or(0);
             arm.monitored.push(seconds(longest));
             amounts.iter().for_each(|amount| arm.add(amount));
         }

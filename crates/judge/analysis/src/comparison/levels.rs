@@ -45,7 +45,8 @@ impl LevelsCompared {
             arms[arm].iter().copied().partition::<Vec<f64>, _>(|&log| log <= boundary)
         });
         let [one, other] = &parted;
-        let (faster, slower) = (ratio(&one.0, &other.0), ratio(&one.1, &other.1));
+        let faster = ratio(&one.0, &other.0);
+        let slower = ratio(&one.1, &other.1);
         let share = |arm: usize| {
             let boundary = levels[arm].unwrap_or(known);
             let counts = arms[arm].iter().map(|&log| (usize::from(log > boundary), 1));
@@ -53,11 +54,11 @@ impl LevelsCompared {
         };
         let slower_share = [share(0)?, share(1)?];
         let moved = Moved {
-            faster: faster.as_ref().is_some_and(|it| differs(it, margin)),
-            slower: slower.as_ref().is_some_and(|it| differs(it, margin)),
+            faster: faster.as_ref().is_some_and(|ratio| differs(ratio, margin)),
+            slower: slower.as_ref().is_some_and(|ratio| differs(ratio, margin)),
             shares: shares_differ(&slower_share),
         };
-        let found = levels.map(|it| it.is_some());
+        let found = levels.map(|levels| levels.is_some());
         Some(Self { found, faster, slower, slower_share, moved })
     }
 }

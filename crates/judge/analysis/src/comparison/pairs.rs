@@ -83,7 +83,9 @@ pub(crate) fn against_above(record: &RunRecord) -> Vec<PointComparison> {
 
 fn is_measured(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> bool {
     let planned = &record.plan.points[point];
-    record.good_invocations(point).any(|it| it.costs(planned, plan.metric).is_some())
+    record
+        .good_invocations(point)
+        .any(|invocation| invocation.costs(planned, plan.metric).is_some())
 }
 
 /// The log ratios of the second point's units over the first's; None where nothing is compared.
@@ -95,7 +97,7 @@ pub(crate) fn log_ratios_of(record: &RunRecord) -> Option<Vec<f64>> {
 /// The median cost of a point in every invocation, with its round.
 fn costs(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> Vec<(u32, f64)> {
     let planned = &record.plan.points[point];
-    medians(record, point, |it| it.costs(planned, plan.metric))
+    medians(record, point, |invocation| invocation.costs(planned, plan.metric))
 }
 
 fn medians(
@@ -104,7 +106,7 @@ fn medians(
     of: impl Fn(&InvocationRecord) -> Option<Vec<f64>>,
 ) -> Vec<(u32, f64)> {
     let all = record.good_invocations(point);
-    all.filter_map(|it| Some((it.round, median(&of(it)?)?))).collect()
+    all.filter_map(|invocation| Some((invocation.round, median(&of(invocation)?)?))).collect()
 }
 
 /// By how much the later point's values exceed the other's.
@@ -119,9 +121,9 @@ fn difference(
     }
     let values = |side: usize| {
         let planned = &record.plan.points[side];
-        medians(record, side, |it| match planned.description.metric(plan.metric) {
-            Some(declared) => it.steady(declared),
-            None => it.costs(planned, plan.metric),
+        medians(record, side, |invocation| match planned.description.metric(plan.metric) {
+            Some(declared) => invocation.steady(declared),
+            None => invocation.costs(planned, plan.metric),
         })
     };
     let values = differences(&values(from), &values(point), plan.a_unit);
@@ -140,15 +142,20 @@ fn encrypted(
         |side: usize| record.plan.points[side].preparation.iter().any(Preparation::encrypts);
     let declared = record.plan.points[point].description.metric(plan.metric)?;
     // What memory answered was not decrypted.
-    let is_cached = |it: &InvocationRecord| it.flags.iter().any(|it| it.flag == FlagKind::Cached);
+    let is_cached = |invocation: &InvocationRecord| {
+        invocation.flags.iter().any(|flag| flag.flag == FlagKind::Cached)
+    };
     let cached = || record.good_invocations(point).any(is_cached);
     if encrypts(from) || !encrypts(point) || declared.unit != "B/s" || cached() {
         return None;
     }
-    let values: Vec<f64> =
-        medians(record, point, |it| it.steady(declared)).into_iter().map(|(_, it)| it).collect();
+    let values: Vec<f64> = medians(record, point, |invocation| invocation.steady(declared))
+        .into_iter()
+        .map(|(_, level)| level)
+        .collect();
     let processes: Vec<&[f64]> = values.chunks(1).collect();
-    let interval = clustered(&processes, 0.5, plan.confidence.level()).map(|it| it.interval);
+    let interval =
+        clustered(&processes, 0.5, plan.confidence.level()).map(|estimate| estimate.interval);
     Some(estimate(median(&values)?, interval))
 }
 
@@ -183,13 +190,15 @@ fn compare(
 }
 
 fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan) -> Comparison {
-    let (first, later) = (costs(record, from, plan), costs(record, point, plan));
+    let first = costs(record, from, plan);
+    let later = costs(record, point, plan);
     let logs = log_ratios(&first, &later, plan.a_unit);
     let level = plan.level(logs.len());
     let failed = Failures::of(record, from, point);
     let unfit = failed.unfit(logs.len()).or_else(|| disturbed(record, from, point, logs.len()));
     let judged = unfit.map_or_else(|| judge(&logs, level, plan.margin), Err);
-    let is_look = |it: &&Decision| from == 0 && it.point == point && it.compared.is_some();
+    let is_look =
+        |decision: &&Decision| from == 0 && decision.point == point && decision.compared.is_some();
     let decisions: Vec<&Decision> = record.decisions.iter().filter(is_look).collect();
     let looks = looks(&decisions, &logs, plan);
     let scale = pair_scale(&logs);
@@ -202,7 +211,7 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
         told_apart: judged
             .as_ref()
             .ok()
-            .filter(|it| !it.settled())
+            .filter(|judged| !judged.settled())
             .and_then(|_| Some(told_apart(scale?, logs.len(), level).exp_m1())),
         spread: spread(record, from, point, plan),
         left_out: failed.rounds,
@@ -227,9 +236,11 @@ fn spread(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan) 
     let between = spread::log_step_ratios(&costs(record, from, plan), &costs(record, point, plan));
     let within = |side: usize| -> Vec<(u32, f64)> {
         let planned = &record.plan.points[side];
-        let spread = |it: &InvocationRecord| spread::within(&it.costs(planned, plan.metric)?);
+        let spread = |invocation: &InvocationRecord| {
+            spread::within(&invocation.costs(planned, plan.metric)?)
+        };
         let invocations = record.good_invocations(side);
-        invocations.filter_map(|it| Some((it.round, spread(it)?))).collect()
+        invocations.filter_map(|invocation| Some((invocation.round, spread(invocation)?))).collect()
     };
     let within = log_ratios(&within(from), &within(point), plan.a_unit);
     SpreadRatio { between: ratio(&between, CONFIDENCE), within: ratio(&within, CONFIDENCE) }
@@ -278,17 +289,19 @@ struct Failures {
 
 impl Failures {
     fn of(record: &RunRecord, from: usize, point: usize) -> Self {
-        let is_failed = |it: &&InvocationRecord| {
-            it.end.as_ref().is_some_and(|end| matches!(end.outcome, Outcome::Failed(_)))
+        let is_failed = |invocation: &&InvocationRecord| {
+            invocation.end.as_ref().is_some_and(|end| matches!(end.outcome, Outcome::Failed(_)))
         };
         let all = |point: usize| {
-            let is_of =
-                move |it: &&InvocationRecord| it.point == point && it.role == Role::Workload;
+            let is_of = move |invocation: &&InvocationRecord| {
+                invocation.point == point && invocation.role == Role::Workload
+            };
             record.invocations.iter().filter(is_of)
         };
         let failed = |point: usize| all(point).filter(is_failed);
         let count = |point: usize| (failed(point).count(), all(point).count());
-        let rounds: BTreeSet<u32> = failed(from).chain(failed(point)).map(|it| it.round).collect();
+        let rounds: BTreeSet<u32> =
+            failed(from).chain(failed(point)).map(|invocation| invocation.round).collect();
         Self { first: count(from), later: count(point), rounds: rounds.len() }
     }
 
@@ -300,7 +313,8 @@ impl Failures {
         let p = crashes_differ(counts(self.first), counts(self.later));
         let differ = p < FAILURES_DIFFER;
         let many = self.rounds as f64 > MOST_LEFT_OUT * (self.rounds + pairs) as f64;
-        let (first, later) = (self.first, self.later);
+        let first = self.first;
+        let later = self.later;
         (self.rounds > 0 && (differ || many)).then_some(NoVerdict::Failures {
             later,
             first,
@@ -312,10 +326,14 @@ impl Failures {
 
 /// The looks of the strategy, derived anew from the units that it had.
 fn looks(decisions: &[&Decision], logs: &[f64], plan: &ComparisonPlan) -> Vec<LookFound> {
-    let units = decisions.iter().filter_map(|it| it.compared.as_ref()).map(|it| it.pairs);
+    let units = decisions
+        .iter()
+        .filter_map(|decision| decision.compared.as_ref())
+        .map(|compared| compared.pairs);
     units
         .filter_map(|pairs| {
-            let (logs, level) = (logs.get(..pairs)?, plan.level(pairs));
+            let logs = logs.get(..pairs)?;
+            let level = plan.level(pairs);
             let judged = judge_pairs(logs, level, plan.margin).ok();
             let verdict = judged.map(|judged| judged.verdict);
             Some(LookFound { pairs, ratio: ratio(logs, level)?, verdict })
@@ -325,7 +343,8 @@ fn looks(decisions: &[&Decision], logs: &[f64], plan: &ComparisonPlan) -> Vec<Lo
 
 /// Whether every stored look is what the samples say.
 fn rederived(decisions: &[&Decision], looks: &[LookFound]) -> bool {
-    let stored = decisions.iter().filter_map(|it| Some((it.look?, it.compared.as_ref()?)));
+    let stored =
+        decisions.iter().filter_map(|decision| Some((decision.look?, decision.compared.as_ref()?)));
     let stored: Vec<_> = stored.collect();
     let bits = |value: Option<f64>| value.map(f64::to_bits);
     stored.len() == looks.len()

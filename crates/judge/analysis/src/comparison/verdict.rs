@@ -185,7 +185,7 @@ pub enum NoVerdict {
     Disturbed {
         /// Pairs that do not count.
         excluded: usize,
-        /// All.
+        /// All pairs, those that do not count included.
         of: usize,
     },
     /// There are fewer pairs than a verdict takes.
@@ -214,7 +214,8 @@ impl fmt::Display for NoVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failures { later: (later, of_later), first: (first, of_first), p, differ } => {
-                let (later_share, first_share) = (later * of_first, first * of_later);
+                let later_share = later * of_first;
+                let first_share = first * of_later;
                 let says = match (differ, later_share > first_share) {
                     (true, true) => "it fails more often, so that times are not compared",
                     (true, false) => "it fails less often, so that times are not compared",

@@ -21,7 +21,8 @@ pub(crate) fn levels(claims: &str, plateaus: &[Plateau]) -> Vec<CacheLevel> {
 }
 
 fn edge(before: &Plateau, after: &Plateau) -> Estimate {
-    let (low, high) = (before.to, after.from);
+    let low = before.to;
+    let high = after.from;
     Estimate { value: (low * high).sqrt(), interval: Ok(Ends { low, high }) }
 }
 
@@ -33,11 +34,13 @@ fn edge(before: &Plateau, after: &Plateau) -> Estimate {
 )]
 fn claim(text: &str) -> Option<(String, u64)> {
     let mut words = text.split(' ');
-    let (name, number, unit) = (words.next()?, words.next()?, words.next()?);
+    let name = words.next()?;
+    let number = words.next()?;
+    let unit = words.next()?;
     if name.ends_with('i') {
         return None;
     }
-    let scale = ["B", "KiB", "MiB", "GiB"].iter().position(|it| *it == unit)?;
+    let scale = ["B", "KiB", "MiB", "GiB"].iter().position(|known| *known == unit)?;
     let bytes = number.parse::<f64>().ok()? * 1024_f64.powi(i32::try_from(scale).ok()?);
     Some((name.trim_end_matches('d').to_owned(), bytes.round() as u64))
 }
@@ -84,14 +87,14 @@ mod tests {
     fn had(ends: &[(u64, u64)]) -> Vec<Option<(u64, u64)>> {
         let kib = |bytes: Option<f64>| bytes.unwrap() as u64 >> 10;
         let all = levels(CLAIMS, &plateaus(ends)).into_iter();
-        all.map(|it| it.had.map(|had| (kib(had.low()), kib(had.high())))).collect()
+        all.map(|cache| cache.had.map(|had| (kib(had.low()), kib(had.high())))).collect()
     }
 
     #[test]
     fn each_cache_has_the_edge_that_fits() {
         let of_all = had(&[(4, 32), (64, 256), (1024, 11 << 10), (16 << 10, 256 << 10)]);
         assert_eq!(of_all, [Some((32, 64)), Some((256, 1024)), Some((11 << 10, 16 << 10))]);
-        let names: Vec<String> = levels(CLAIMS, &[]).into_iter().map(|it| it.name).collect();
+        let names: Vec<String> = levels(CLAIMS, &[]).into_iter().map(|cache| cache.name).collect();
         assert_eq!(names, ["L1", "L2", "L3"]);
         assert_eq!(levels(CLAIMS, &[])[2].claimed, 32 << 20);
     }

@@ -11,7 +11,7 @@ pub struct Curve {
     pub of: String,
     /// The workload's id.
     pub workload: String,
-    /// The parameter.
+    /// The parameter on the horizontal axis.
     pub parameter: Parameter,
     /// The metric's name.
     pub metric: String,
@@ -120,7 +120,7 @@ pub struct Efficiency {
 pub struct Plateau {
     /// The parameter's least value on it.
     pub from: f64,
-    /// The greatest.
+    /// The greatest value of the parameter on it.
     pub to: f64,
     /// Points on it.
     pub points: usize,
@@ -131,7 +131,7 @@ pub struct Plateau {
 /// A cache that holds data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CacheLevel {
-    /// `L1`.
+    /// Name of the level: `L1`, `L2`, …
     pub name: String,
     /// Its size as the kernel says, in bytes.
     pub claimed: u64,

@@ -17,7 +17,7 @@ use crate::one_run::finding::Finding;
 pub(crate) fn curves(results: &[Finding], record: &RunRecord) -> Vec<Curve> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<(&Parameter, Vec<PointOfCurve>)> = Vec::new();
-    for (index, finding) in results.iter().enumerate().filter(|(_, it)| it.headline) {
+    for (index, finding) in results.iter().enumerate().filter(|(_, result)| result.headline) {
         let Some(planned) = record.plan.points.get(finding.point.index) else { continue };
         for parameter in &planned.description.parameters {
             let Some(kind) = parameter.meaning() else { continue };
@@ -52,7 +52,7 @@ fn caches(curve: &Curve, record: &RunRecord) -> Vec<CacheLevel> {
 /// Whether a result is a point of such a curve: where efficiency is about a rate that has a CPU for every thread, and
 /// the others about rates and times.
 fn counts(finding: &Finding, kind: CurveKind) -> bool {
-    let oversubscribed = || finding.flags.iter().any(|it| it.flag == FlagKind::Oversubscribed);
+    let oversubscribed = || finding.flags.iter().any(|flag| flag.flag == FlagKind::Oversubscribed);
     match kind {
         CurveKind::Scaling => finding.better == Better::Higher && !oversubscribed(),
         CurveKind::Plateaus => true,
@@ -70,7 +70,9 @@ pub(crate) fn key(finding: &Finding, planned: &PlannedPoint, swept: &[&str]) -> 
         .filter(|(name, _)| !swept.contains(&name.as_str()))
         .map(own)
         .collect();
-    let (point, program, prepared) = (&finding.point, &planned.program, &planned.preparation);
+    let point = &finding.point;
+    let program = &planned.program;
+    let prepared = &planned.preparation;
     let conditions = &planned.point.conditions;
     format!(
         "{} {} {} {} {swept:?} {rest:?} {program:?} {prepared:?} {conditions:?}",
@@ -118,7 +120,8 @@ fn curve(
 
 fn law(points: &[CurvePoint]) -> Result<ScalabilityLaw, String> {
     let found = usl::law(points).map_err(|why| why.to_string())?;
-    let (contention, coherency) = (figure(found.contention), figure(found.coherency));
+    let contention = figure(found.contention);
+    let coherency = figure(found.coherency);
     Ok(ScalabilityLaw { contention, coherency, most_at: found.most_at, off: found.off })
 }
 
@@ -158,16 +161,19 @@ pub(crate) fn figure(figure: Figure) -> Estimate {
 fn found(kind: CurveKind, points: &[CurvePoint], better: Better) -> Result<CurveFound, NoFit> {
     Ok(match kind {
         CurveKind::Scaling => {
-            let efficiency = |it: scaling::Efficiency| Efficiency {
-                at: it.at,
-                speedup: figure(it.speedup),
-                efficiency: figure(it.efficiency),
+            let efficiency = |efficiency: scaling::Efficiency| Efficiency {
+                at: efficiency.at,
+                speedup: figure(efficiency.speedup),
+                efficiency: figure(efficiency.efficiency),
             };
             CurveFound::Scaling(scaling::scaling(points)?.into_iter().map(efficiency).collect())
         }
         CurveKind::Plateaus => {
-            let plateau = |it: plateaus::Plateau| {
-                let (from, to, points, height) = (it.from, it.to, it.points, figure(it.height));
+            let plateau = |plateau: plateaus::Plateau| {
+                let from = plateau.from;
+                let to = plateau.to;
+                let points = plateau.points;
+                let height = figure(plateau.height);
                 Plateau { from, to, points, height }
             };
             CurveFound::Plateaus(plateaus::plateaus(points)?.into_iter().map(plateau).collect())
@@ -184,7 +190,8 @@ fn found(kind: CurveKind, points: &[CurvePoint], better: Better) -> Result<Curve
         },
         CurveKind::Line => {
             let line = line::line(points)?;
-            let (fixed, each) = (figure(line.fixed), figure(line.each));
+            let fixed = figure(line.fixed);
+            let each = figure(line.each);
             CurveFound::Line { fixed, each, off: line.off }
         }
     })

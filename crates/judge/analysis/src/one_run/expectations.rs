@@ -34,7 +34,9 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
     for (finding, ceiling) in results.iter_mut().zip(ceilings) {
         let expected = record.plan.points.get(finding.point.index).and_then(|planned| {
             let all = record.plan.expectations.iter();
-            all.rev().find(|it| it.is_of(&planned.point, &finding.metric, finding.primary))
+            all.rev().find(|expectation| {
+                expectation.is_of(&planned.point, &finding.metric, finding.primary)
+            })
         });
         let baseline = match (expected, ceiling) {
             (Some(expected), _) => Some((expected.value, BaselineSource::Expectation)),
@@ -75,7 +77,8 @@ fn share(estimate: &Estimate, baseline: f64, better: Better) -> Option<Estimate>
     };
     let sound = estimate.value > 0.0 && baseline > 0.0;
     let interval = estimate.interval.clone().map(|ends| {
-        let (one, other) = (of(ends.low), of(ends.high));
+        let one = of(ends.low);
+        let other = of(ends.high);
         Ends { low: one.min(other), high: one.max(other) }
     });
     sound.then(|| Estimate { value: of(estimate.value), interval })

@@ -53,11 +53,11 @@ pub struct RunFinding {
 /// The answer to a question that costs reading and is not always asked.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked<T> {
-    /// Nobody asked.
+    /// The question was not asked.
     NotAsked,
     /// It was asked, and there is no answer.
     Nothing,
-    /// The answer.
+    /// It was asked, and this is the answer.
     Found(T),
 }
 
@@ -75,7 +75,7 @@ impl<T> Asked<T> {
 /// How a run compares with the last comparable one before it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SinceLast {
-    /// That run.
+    /// Identity of the earlier run.
     pub run: Id,
     /// Its wall-clock start, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: i64,
@@ -90,7 +90,7 @@ pub struct SinceLast {
 pub struct Disturbances {
     /// What was done with the invocations that were disturbed.
     pub on_interference: OnInterference,
-    /// Measured invocations.
+    /// Measured invocations of the whole run.
     pub invocations: usize,
     /// Those of them that something else disturbed.
     pub disturbed: usize,
@@ -105,7 +105,7 @@ pub struct Disturbances {
 pub struct Finding {
     /// Name of the series: `memory.copy:method=libc/bandwidth`.
     pub series: String,
-    /// The point.
+    /// The measured point with its settings.
     pub point: PointFacts,
     /// The metric's name.
     pub metric: String,
@@ -144,7 +144,7 @@ pub struct Finding {
     pub confidence: f64,
     /// Independent processes that the interval counts.
     pub invocations: usize,
-    /// Steady samples.
+    /// Steady samples of these processes, without those of the warm-up.
     pub samples: usize,
     /// Independent samples that they are worth, where that is known.
     pub n_eff: Option<f64>,
@@ -223,7 +223,7 @@ pub enum BaselineSource {
 /// A point that can't be measured here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
-    /// The point.
+    /// The point that cannot be measured.
     pub point: PointFacts,
     /// What is missing.
     pub why: String,
@@ -234,7 +234,7 @@ pub struct Unsupported {
 /// Invocations of a point that failed for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The point.
+    /// The point that failed.
     pub point: PointFacts,
     /// What went wrong.
     pub why: String,

@@ -82,16 +82,18 @@ pub(crate) fn add(flags: &mut Vec<Flag>, flag: Flag) {
 /// everything was.
 fn incomplete(data: &PointData) -> Option<Flag> {
     let goal = data.planned.description.searched()?;
-    let found = |it: &&InvocationRecord| -> Option<Limit> {
-        let trials = trials(&it.samples.values, &it.samples.elapsed_ns)?;
+    let found = |invocation: &&InvocationRecord| -> Option<Limit> {
+        let trials = trials(&invocation.samples.values, &invocation.samples.elapsed_ns)?;
         limit(&goal.goal(), &trials)
     };
     let found: Vec<Limit> = data.invocations.iter().filter_map(found).collect();
-    let searches = data.invocations.iter().filter(|it| !it.samples.is_empty()).count();
+    let searches =
+        data.invocations.iter().filter(|invocation| !invocation.samples.is_empty()).count();
     let none = searches - found.len();
-    let early = found.iter().filter(|it| !it.met).count();
-    let boundless = found.iter().filter(|it| it.met && it.upper.is_none()).count();
-    let (all, seconds) = (searches, goal.most_ns / 1_000_000_000);
+    let early = found.iter().filter(|limit| !limit.met).count();
+    let boundless = found.iter().filter(|limit| limit.met && limit.upper.is_none()).count();
+    let all = searches;
+    let seconds = goal.most_ns / 1_000_000_000;
     let told = [
         (early > 0).then(|| {
             let width = goal.width * 100.0;
@@ -103,7 +105,8 @@ fn incomplete(data: &PointData) -> Option<Flag> {
             format!("in {boundless} of {all} searches {} held at the largest load too", goal.words)
         }),
         (none > 0).then(|| {
-            let (words, from) = (&goal.words, goal.from);
+            let words = &goal.words;
+            let from = goal.from;
             format!(
                 "in {none} of {all} searches {words} held at no load, not even at {from} a second, which counts as their limit"
             )
@@ -136,10 +139,10 @@ fn worker_flags(data: &PointData) -> Vec<Flag> {
 /// What else ran, each rule once with its first evidence and how many invocations it disturbed.
 fn interfered(data: &PointData) -> Option<Flag> {
     let mut rules: Vec<(&str, &str, usize)> = Vec::new();
-    for it in data.invocations.iter().flat_map(|invocation| &invocation.interference) {
-        match rules.iter_mut().find(|(rule, ..)| *rule == it.rule) {
+    for interference in data.invocations.iter().flat_map(|invocation| &invocation.interference) {
+        match rules.iter_mut().find(|(rule, ..)| *rule == interference.rule) {
             Some((_, _, times)) => *times += 1,
-            None => rules.push((&it.rule, &it.evidence, 1)),
+            None => rules.push((&interference.rule, &interference.evidence, 1)),
         }
     }
     let all = data.invocations.len();
@@ -162,7 +165,8 @@ fn capped(data: &PointData) -> Option<Flag> {
 }
 
 fn imprecise(finding: &Finding) -> Option<Flag> {
-    let (reached, wanted) = (finding.reached?, finding.wanted?);
+    let reached = finding.reached?;
+    let wanted = finding.wanted?;
     (reached > NOISY_OVER * wanted).then(|| {
         let why = format!("reached ±{}, wanted ±{}", percent(reached), percent(wanted));
         Flag::new(FlagKind::Noisy, why)
@@ -176,7 +180,8 @@ fn drift(finding: &Finding) -> Option<Flag> {
         return None;
     }
     let third = medians.len() / 3;
-    let (first, last) = (median(&medians[..third])?, median(&medians[medians.len() - third..])?);
+    let first = median(&medians[..third])?;
+    let last = median(&medians[medians.len() - third..])?;
     let size = (last - first) / first.abs();
     let drifts = kendall_score(&medians).abs() > DRIFT_SCORE && size.abs() > DRIFT_SIZE;
     (drifts && size.is_finite()).then(|| {
@@ -192,7 +197,7 @@ fn drift(finding: &Finding) -> Option<Flag> {
 /// The interval allows for neighbours that are alike; here it can't know for how long they are.
 fn short(finding: &Finding) -> Option<Flag> {
     (!finding.resolved && finding.primary).then(|| {
-        let session = finding.session_s.map_or_else(String::new, |it| format!(" of {it:.1} s"));
+        let session = finding.session_s.map_or_else(String::new, |seconds| format!(" of {seconds:.1} s"));
         let why = format!(
             "consecutive processes are alike, and the session{session} is too short to know for how long: its \
              interval speaks of that time alone"
@@ -226,7 +231,8 @@ fn kendall_score(values: &[f64]) -> f64 {
 /// Where there are two levels, a median describes neither.
 fn two_levels(finding: &Finding) -> Option<Flag> {
     let levels = finding.levels.as_ref()?;
-    let (share, apart) = (percent(levels.upper.share.value), percent(levels.apart()));
+    let share = percent(levels.upper.share.value);
+    let apart = percent(levels.apart());
     let why = format!("{share} of the {} lie {apart} above the others", levels.unit());
     Some(Flag::new(FlagKind::Bimodal, why))
 }
@@ -252,7 +258,8 @@ fn single_process(data: &PointData, finding: &Finding) -> Option<Flag> {
 fn unsteady(data: &PointData) -> Option<Flag> {
     let classes = data.warmups();
     let count = |class| classes.get(class).copied().unwrap_or(0);
-    let (unsteady, all) = (count("unsteady") + count("trend"), data.invocations.len());
+    let unsteady = count("unsteady") + count("trend");
+    let all = data.invocations.len();
     (unsteady as f64 > UNSTEADY_SHARE * all as f64).then(|| {
         let why = format!("no steady state in {unsteady} of {all} invocations");
         Flag::new(FlagKind::Unsteady, why)
@@ -292,8 +299,9 @@ fn resumed(data: &PointData) -> Option<Flag> {
 
 /// What was disturbed and replaced, which the results do not show any more.
 fn excluded(record: &RunRecord) -> Option<Flag> {
-    let excluded = record.invocations.iter().filter(|it| it.is_disturbed()).count();
-    let measured = record.invocations.iter().filter(|it| it.role == Role::Workload).count();
+    let excluded = record.invocations.iter().filter(|invocation| invocation.is_disturbed()).count();
+    let measured =
+        record.invocations.iter().filter(|invocation| invocation.role == Role::Workload).count();
     (excluded > 0).then(|| {
         let why = format!("{excluded} of {measured} invocations were disturbed and are excluded");
         Flag::new(FlagKind::Interference, why)
@@ -307,9 +315,10 @@ fn with_load(record: &RunRecord) -> Option<Flag> {
 /// Invocations whose distributions of a metric can't be decoded.
 fn unreadable(data: &PointData, finding: &Finding) -> Option<Flag> {
     let metrics = data.planned.description.metrics.iter();
-    let distributions = metrics.filter(|it| it.kind == Kind::Histogram && finding.primary);
+    let distributions = metrics.filter(|metric| metric.kind == Kind::Histogram && finding.primary);
     let of = |metric: &Metric| {
-        let (lost, all) = (histogram::unreadable(data, metric), data.invocations.len());
+        let lost = histogram::unreadable(data, metric);
+        let all = data.invocations.len();
         (lost > 0).then(|| format!("{} of {lost} of {all} invocations", metric.name))
     };
     let lost: Vec<String> = distributions.filter_map(of).collect();
@@ -318,7 +327,7 @@ fn unreadable(data: &PointData, finding: &Finding) -> Option<Flag> {
 
 /// What ran beside this point alone; what ran beside all is a flag of the run.
 fn with_own_load(data: &PointData) -> Option<Flag> {
-    alongside(&loads(data.plan.beside(Some(data.planned)).filter(|it| it.of_points)))
+    alongside(&loads(data.plan.beside(Some(data.planned)).filter(|load| load.of_points)))
 }
 
 fn alongside(loads: &[String]) -> Option<Flag> {
@@ -331,7 +340,8 @@ fn alongside(loads: &[String]) -> Option<Flag> {
 fn environment_changed(record: &RunRecord) -> Option<Flag> {
     let mut changes: Vec<String> = Vec::new();
     for pair in record.environments.windows(2) {
-        let (was, is) = (&pair[0].facts, &pair[1].facts);
+        let was = &pair[0].facts;
+        let is = &pair[1].facts;
         let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
         let word = |facts: &BTreeMap<String, String>, name| {
             facts.get(name).map_or_else(|| "unknown".to_owned(), Clone::clone)

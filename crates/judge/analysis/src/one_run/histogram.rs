@@ -17,9 +17,9 @@ const QUANTILES: [(&str, f64); 5] =
 /// The tail of a distribution that a point's workload reported, all processes together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointTail {
-    /// The point.
+    /// The measured point with its settings.
     pub point: PointFacts,
-    /// The metric.
+    /// The metric that the distribution is of.
     pub metric: Metric,
     /// One in so many values is greater (1 / (1 - quantile)), and that value, in the metric's unit.
     pub exceeded: Vec<(f64, f64)>,
@@ -34,9 +34,10 @@ const KNOTS: f64 = 10.0;
 #[must_use]
 pub fn tails(record: &RunRecord, workload: &str) -> Vec<PointTail> {
     let mut all = Vec::new();
-    for data in PointData::of(record).iter().filter(|it| it.planned.point.workload == workload) {
+    for data in PointData::of(record).iter().filter(|data| data.planned.point.workload == workload)
+    {
         let metrics = data.planned.description.metrics.iter();
-        for metric in metrics.filter(|it| it.kind == Kind::Histogram) {
+        for metric in metrics.filter(|metric| metric.kind == Kind::Histogram) {
             let pool = pooled(&processes(data, metric));
             let values = total(&pool);
             let point = point_facts(data.index, data.planned);
@@ -44,14 +45,14 @@ pub fn tails(record: &RunRecord, workload: &str) -> Vec<PointTail> {
             all.push(PointTail { point, metric: metric.clone(), exceeded, values });
         }
     }
-    all.retain(|it| !it.exceeded.is_empty());
+    all.retain(|result| !result.exceeded.is_empty());
     all
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a value for people")]
 fn tail(pool: &Counts, scale: f64, values: u64) -> Vec<(f64, f64)> {
     let rarities = (0..).map(|knot| 10_f64.powf(f64::from(knot) / KNOTS));
-    let rarities = rarities.take_while(|it| *it <= values as f64);
+    let rarities = rarities.take_while(|rarity| *rarity <= values as f64);
     let at = |one_in: f64| Some((one_in, quantile(pool, 1.0 - 1.0 / one_in)? as f64 * scale));
     rarities.filter_map(at).collect()
 }
@@ -102,7 +103,7 @@ pub(crate) fn unreadable(data: &PointData, metric: &Metric) -> usize {
     let is_lost = |invocation: &&&InvocationRecord| {
         let all = invocation.samples.histograms.get(&metric.name);
         let mut steady = all.into_iter().flatten().skip(invocation.steady_start());
-        steady.any(|it| it.counts().is_none())
+        steady.any(|invocation| invocation.counts().is_none())
     };
     data.invocations.iter().filter(is_lost).count()
 }
@@ -110,7 +111,11 @@ pub(crate) fn unreadable(data: &PointData, metric: &Metric) -> usize {
 /// The greatest value of each process.
 #[expect(clippy::cast_precision_loss, reason = "a value for people")]
 fn maxima(processes: &[Counts]) -> Vec<f64> {
-    processes.iter().filter_map(|counts| counts.keys().next_back()).map(|&it| it as f64).collect()
+    processes
+        .iter()
+        .filter_map(|counts| counts.keys().next_back())
+        .map(|&highest| highest as f64)
+        .collect()
 }
 
 fn median_of_processes(values: &[f64], level: f64) -> Result<Interval, NoInterval> {
@@ -121,7 +126,8 @@ fn median_of_processes(values: &[f64], level: f64) -> Result<Interval, NoInterva
 /// The quantiles of all processes together, in the metric's unit, with intervals of this level. Whatever is seen, a
 /// greater value may come: the maximum is that of a process, at the median of processes.
 pub(crate) fn quantiles(processes: &[Counts], unit: &str, level: f64) -> Vec<QuantileFound> {
-    let (scale, pool) = (scale(unit), pooled(processes));
+    let scale = scale(unit);
+    let pool = pooled(processes);
     let maxima = maxima(processes);
     let found = QUANTILES.iter().filter_map(|&(name, q)| {
         #[expect(clippy::cast_precision_loss, reason = "a value for people")]
@@ -149,7 +155,9 @@ mod tests {
         let pool = (1..=1000).map(|value| (value, 1)).collect::<Counts>();
         let found = tail(&pool, 1e-9, 1000);
         assert_eq!((found.len(), found[0].0), (31, 1.0));
-        let at = |one_in: f64| found.iter().find(|it| (it.0 - one_in).abs() < 1e-6).unwrap().1;
+        let at = |one_in: f64| {
+            found.iter().find(|percentile| (percentile.0 - one_in).abs() < 1e-6).unwrap().1
+        };
         assert!((at(10.0) - 900e-9).abs() < 2e-9 && (at(1000.0) - 999e-9).abs() < 2e-9);
         assert!(tail(&Counts::new(), 1.0, 0).is_empty());
     }
@@ -158,10 +166,10 @@ mod tests {
     fn quantiles_have_intervals_where_there_is_enough() {
         let process = |shift: u64| (0..2000).map(|i| (1000 + shift + i, 1)).collect::<Counts>();
         let found = quantiles(&(0..12).map(process).collect::<Vec<_>>(), "s", 0.97);
-        let names: Vec<&str> = found.iter().map(|it| it.name).collect();
+        let names: Vec<&str> = found.iter().map(|result| result.name).collect();
         assert_eq!(names, ["p50", "p90", "p99", "p99.9", "max"]);
         assert!((found[0].estimate.value - 2.005e-6).abs() < 1e-9);
-        let has: Vec<bool> = found.iter().map(|it| it.estimate.interval.is_ok()).collect();
+        let has: Vec<bool> = found.iter().map(|result| result.estimate.interval.is_ok()).collect();
         assert_eq!(has, [true; 5]);
         assert!((found[4].estimate.value - 3.004e-6).abs() < 2e-9);
         let max = found[4].estimate.interval.as_ref().unwrap();

@@ -75,15 +75,19 @@ impl TwoLevels {
                 .map(|parts| (own(parts), size(&parts[0]) + size(&parts[1])))
                 .collect();
             let values: Vec<&[f64]> = parted.iter().map(|parts| parts[which].as_slice()).collect();
-            let values: Vec<&[f64]> = values.into_iter().filter(|it| !it.is_empty()).collect();
+            let values: Vec<&[f64]> =
+                values.into_iter().filter(|process| !process.is_empty()).collect();
             Some(Level {
                 estimate: median_of_processes(&values, level)?.estimate,
                 share: share_of(&counts)?,
                 count: counts.iter().map(|(own, _)| own).sum(),
             })
         };
-        let (lower, upper) = (one(0)?, one(1)?);
-        let (of, boundary, switches) = (found.of, found.boundary, found.switches);
+        let lower = one(0)?;
+        let upper = one(1)?;
+        let of = found.of;
+        let boundary = found.boundary;
+        let switches = found.switches;
         Some(Self { of, boundary, switches, lower, upper, covariates: Vec::new() })
     }
 
@@ -105,7 +109,7 @@ impl TwoLevels {
 
 /// The share of the first of two counts in the second, with its interval.
 pub(crate) fn share_of(counts: &[(usize, usize)]) -> Option<Estimate> {
-    let (own, all) = counts.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    let (own, all) = counts.iter().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     let value = own as f64 / all as f64;
     value.is_finite().then(|| estimate(value, share(counts, CONFIDENCE)))
@@ -122,8 +126,8 @@ pub(crate) fn beside_upper(
     let [lower, upper] = invocations_of(data, metric, levels);
     let [lower_cpus, upper_cpus] = cpus_of(data, metric, levels);
     let disturbed = |group: &[&InvocationRecord]| -> Vec<BTreeSet<String>> {
-        let rule = |it: &Interference| format!("invocations with {}", it.rule);
-        group.iter().map(|it| it.interference.iter().map(rule).collect()).collect()
+        let rule = |interference: &Interference| format!("invocations with {}", interference.rule);
+        group.iter().map(|invocation| invocation.interference.iter().map(rule).collect()).collect()
     };
     let mut told = shares_that_differ(&lower_cpus, &upper_cpus);
     told.extend(shares_that_differ(&disturbed(&lower), &disturbed(&upper)));

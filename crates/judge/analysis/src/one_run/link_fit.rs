@@ -31,7 +31,7 @@ pub struct PointBehindLink {
     pub settings: String,
     /// Bytes over bandwidth, of the direction that takes longer, in seconds.
     pub sending_s: f64,
-    /// Operations.
+    /// Operations of one iteration.
     pub operations: f64,
     /// A round trip, in seconds.
     pub round_trip_s: f64,
@@ -55,7 +55,7 @@ pub struct LinkShares {
     pub bandwidth: Estimate,
     /// Waiting for round trips.
     pub round_trips: Estimate,
-    /// The rest.
+    /// The part that depends on neither bandwidth nor round trips.
     pub rest: Estimate,
     /// Which of them binds.
     pub binds: Binds,
@@ -80,7 +80,8 @@ impl LinkFound {
     #[must_use]
     pub fn depth(&self) -> EffectiveDepth {
         let of = |wait: f64| (wait > 0.0).then(|| wait.recip());
-        let (low, high) = (self.wait.high().and_then(of), self.wait.low().and_then(of));
+        let low = self.wait.high().and_then(of);
+        let high = self.wait.low().and_then(of);
         EffectiveDepth { value: of(self.wait.value), low, high }
     }
 }

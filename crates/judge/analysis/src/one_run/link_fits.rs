@@ -15,7 +15,7 @@ use crate::one_run::link_fit::{LinkFit, LinkFound, LinkShares, PointBehindLink};
 pub(crate) fn link_fits(results: &[Finding], record: &RunRecord) -> Vec<LinkFit> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<(&LinkTerms, Vec<Measured>)> = Vec::new();
-    for (index, finding) in results.iter().enumerate().filter(|(_, it)| it.primary) {
+    for (index, finding) in results.iter().enumerate().filter(|(_, result)| result.primary) {
         let Some(planned) = record.plan.points.get(finding.point.index) else { continue };
         let Some(terms) = &planned.description.link else { continue };
         let Some(measured) = Measured::of(index, results, record, (planned, terms)) else {
@@ -28,7 +28,7 @@ pub(crate) fn link_fits(results: &[Finding], record: &RunRecord) -> Vec<LinkFit>
         }
         let points = &mut groups[group].1;
         // What was planned twice is one point.
-        if points.iter().all(|it| it.finding.point.settings != finding.point.settings) {
+        if points.iter().all(|point| point.finding.point.settings != finding.point.settings) {
             points.push(measured);
         }
     }
@@ -52,17 +52,19 @@ impl<'f> Measured<'f> {
         (planned, terms): (&PlannedPoint, &LinkTerms),
     ) -> Option<Self> {
         let finding = results.get(result)?;
-        let (index, target) = (finding.point.index, finding.target);
+        let index = finding.point.index;
+        let target = finding.target;
         let value = |metric: &String| {
-            let is_it =
-                |it: &&Finding| (it.point.index, it.target, &it.metric) == (index, target, metric);
-            results.iter().find(is_it).map(|it| it.estimate.value)
+            let is_it = |finding: &&Finding| {
+                (finding.point.index, finding.target, &finding.metric) == (index, target, metric)
+            };
+            results.iter().find(is_it).map(|result| result.estimate.value)
         };
         let number = |parameter: &String| finding.point.number(parameter).map(float);
         let scale = terms.scale.as_ref().and_then(number).unwrap_or(1.0);
-        let sending = |it: &LinkDirection| {
-            let bytes = value(&it.bytes)?;
-            Some(number(&it.bandwidth).map_or(0.0, |bandwidth| bytes / (bandwidth * scale)))
+        let sending = |direction: &LinkDirection| {
+            let bytes = value(&direction.bytes)?;
+            Some(number(&direction.bandwidth).map_or(0.0, |bandwidth| bytes / (bandwidth * scale)))
         };
         let sending: Option<Vec<f64>> = terms.directions.iter().map(sending).collect();
         let operations: Option<Vec<f64>> = terms.operations.iter().map(value).collect();
@@ -104,15 +106,16 @@ fn time_of_iteration(
 
 fn fitted(terms: &LinkTerms, points: &[Measured]) -> LinkFit {
     let first = points[0].finding;
-    let differs = |name: &&str| points.iter().any(|it| it.setting(name) != points[0].setting(name));
+    let differs =
+        |name: &&str| points.iter().any(|point| point.setting(name) != points[0].setting(name));
     let by: Vec<String> = terms.parameters().filter(differs).map(str::to_owned).collect();
-    let all: Vec<link::LinkPoint> = points.iter().map(|it| it.point).collect();
-    let point = |it: &Measured| PointBehindLink {
-        result: it.result,
-        settings: it.finding.point.with_only(&by),
-        sending_s: it.point.sending,
-        operations: it.point.operations,
-        round_trip_s: it.point.round_trip,
+    let all: Vec<link::LinkPoint> = points.iter().map(|point| point.point).collect();
+    let point = |measured: &Measured| PointBehindLink {
+        result: measured.result,
+        settings: measured.finding.point.with_only(&by),
+        sending_s: measured.point.sending,
+        operations: measured.point.operations,
+        round_trip_s: measured.point.round_trip,
     };
     let swept: Vec<&str> = terms.parameters().collect();
     LinkFit {
@@ -126,12 +129,12 @@ fn fitted(terms: &LinkTerms, points: &[Measured]) -> LinkFit {
 }
 
 fn found(fit: link::LinkFit) -> LinkFound {
-    let shares = fit.shares.into_iter().map(|it| LinkShares {
-        bandwidth: figure(it.bandwidth),
-        round_trips: figure(it.round_trips),
-        rest: figure(it.rest),
-        binds: it.binds,
-        left_out: it.left_out,
+    let shares = fit.shares.into_iter().map(|shares| LinkShares {
+        bandwidth: figure(shares.bandwidth),
+        round_trips: figure(shares.round_trips),
+        rest: figure(shares.rest),
+        binds: shares.binds,
+        left_out: shares.left_out,
     });
     LinkFound { wait: figure(fit.wait), rest: figure(fit.rest), shares: shares.collect() }
 }

@@ -14,7 +14,7 @@ const FEWEST: usize = 3;
 /// Flags headline results of an address that lie apart from those of most others of the same host.
 pub(crate) fn flag_odd(results: &mut [Finding], record: &RunRecord) {
     let all = results.iter().enumerate();
-    let found = all.filter_map(|(index, it)| Some((index, odd(it, results, record)?)));
+    let found = all.filter_map(|(index, own)| Some((index, odd(own, results, record)?)));
     let found: Vec<(usize, Flag)> = found.collect();
     for (index, flag) in found {
         add(&mut results[index].flags, flag);
@@ -44,14 +44,15 @@ fn odd(this: &Finding, results: &[Finding], record: &RunRecord) -> Option<Flag> 
         return None;
     }
     let apart = others.iter().filter(|other| lies_apart(this, other) == Some(true)).count();
-    let values: Vec<f64> = others.iter().map(|it| it.estimate.value).collect();
+    let values: Vec<f64> = others.iter().map(|finding| finding.estimate.value).collect();
     let usual = median(&values).filter(|usual| *usual > 0.0)?;
-    let off = |it: &&&Finding| (it.estimate.value / usual).ln().abs();
+    let off = |finding: &&&Finding| (finding.estimate.value / usual).ln().abs();
     let typical = others.iter().min_by(|one, other| off(one).total_cmp(&off(other)))?;
     let agree = others.iter().filter(|other| lies_apart(typical, other) == Some(false)).count();
     // Those that are like it, with itself, are fewer, and most others are alike.
     (2 * apart > others.len() + 1 && 2 * agree > others.len()).then(|| {
-        let (host, of) = (rule.machine(&own.point.settings).unwrap_or_default(), values.len() + 1);
+        let host = rule.machine(&own.point.settings).unwrap_or_default();
+        let of = values.len() + 1;
         let times = this.estimate.value / usual;
         let why = format!(
             "{host} has {of} addresses: {} here is {times:.2} times that of the others",
@@ -63,7 +64,8 @@ fn odd(this: &Finding, results: &[Finding], record: &RunRecord) -> Option<Flag> 
 
 /// Whether both intervals leave room between them; None where one has none.
 fn lies_apart(one: &Finding, other: &Finding) -> Option<bool> {
-    let (one, other) = (&one.estimate, &other.estimate);
+    let one = &one.estimate;
+    let other = &other.estimate;
     let above = one.low()? > TIMES * other.high()?;
     Some(above || TIMES * one.high()? < other.low()?)
 }
@@ -116,8 +118,8 @@ mod tests {
             point.description.restricted = Some(Box::new(rule.clone()));
         }
         let finding = summarise(&record);
-        let flag = |it: &crate::Finding| {
-            let odd = it.flags.iter().find(|flag| flag.flag == FlagKind::OddAddress);
+        let flag = |finding: &crate::Finding| {
+            let odd = finding.flags.iter().find(|flag| flag.flag == FlagKind::OddAddress);
             odd.map(|flag| flag.why.clone())
         };
         finding.results.iter().map(flag).collect()

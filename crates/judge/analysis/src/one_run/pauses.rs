@@ -30,25 +30,28 @@ pub(crate) fn of(record: &RunRecord, point: usize, metric: &Metric) -> Option<Pa
     let mut pairs: Vec<(f64, f64)> = Vec::new();
     let mut ended_ns = None;
     let mut after: Option<(f64, f64)> = None;
-    for it in &record.invocations {
-        let (Some((began, ends)), Some(value)) = (span(it), value(it, metric)) else { continue };
+    for invocation in &record.invocations {
+        let (Some((began, ends)), Some(value)) = (span(invocation), value(invocation, metric))
+        else {
+            continue;
+        };
         let gap_ns = ended_ns.replace(ends).map_or(0, |before| began.saturating_sub(before));
         if gap_ns >= SHORTEST_PAUSE_NS {
-            after = (it.point == point).then_some((seconds(gap_ns), value));
-        } else if it.point == point {
+            after = (invocation.point == point).then_some((seconds(gap_ns), value));
+        } else if invocation.point == point {
             pairs.extend(after.take().map(|(length, first)| (length, (first / value).ln())));
         }
     }
-    let lengths: Vec<f64> = pairs.iter().map(|it| it.0).collect();
-    let logs: Vec<f64> = pairs.iter().map(|it| it.1).filter(|it| it.is_finite()).collect();
-    let is_left_out = |it: &&InvocationRecord| {
-        it.point == point && it.excluded_by.as_deref() == Some(AFTER_PAUSE)
+    let lengths: Vec<f64> = pairs.iter().map(|pair| pair.0).collect();
+    let logs: Vec<f64> = pairs.iter().map(|pair| pair.1).filter(|log| log.is_finite()).collect();
+    let is_left_out = |invocation: &&InvocationRecord| {
+        invocation.point == point && invocation.excluded_by.as_deref() == Some(AFTER_PAUSE)
     };
     let rules = record.plan.rules_of(&record.plan.points[point]);
     let margin = rules.and_then(|rules| rules.precision).unwrap_or(MARGIN);
     let judged = judge_pairs(&logs, CONFIDENCE, margin);
     Some(Pauses {
-        equivalent: judged.is_ok_and(|it| it.verdict == Verdict::Equivalent),
+        equivalent: judged.is_ok_and(|equivalence| equivalence.verdict == Verdict::Equivalent),
         length_s: median(&lengths)?,
         ratio: estimate(
             median(&logs)?.exp(),
@@ -60,14 +63,15 @@ pub(crate) fn of(record: &RunRecord, point: usize, metric: &Metric) -> Option<Pa
 }
 
 /// From the start of its first sample, warm-up included, to the end of its last, in nanoseconds.
-fn span(it: &InvocationRecord) -> Option<(u64, u64)> {
-    let (starts, lengths) = (&it.samples.start_ns, &it.samples.elapsed_ns);
+fn span(invocation: &InvocationRecord) -> Option<(u64, u64)> {
+    let starts = &invocation.samples.start_ns;
+    let lengths = &invocation.samples.elapsed_ns;
     Some((*starts.first()?, starts.last()?.saturating_add(*lengths.last()?)))
 }
 
-fn value(it: &InvocationRecord, metric: &Metric) -> Option<f64> {
-    let done = it.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done);
-    median(&it.steady(metric).filter(|_| done)?)
+fn value(invocation: &InvocationRecord, metric: &Metric) -> Option<f64> {
+    let done = invocation.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done);
+    median(&invocation.steady(metric).filter(|_| done)?)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]

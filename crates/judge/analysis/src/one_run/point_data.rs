@@ -65,7 +65,11 @@ impl<'a> PointData<'a> {
 
     /// Whether more than a fifth of it was measured beside other work.
     pub(crate) fn is_beside(&self) -> bool {
-        let beside = self.invocations.iter().filter(|it| !it.interference.is_empty()).count();
+        let beside = self
+            .invocations
+            .iter()
+            .filter(|invocation| !invocation.interference.is_empty())
+            .count();
         5 * beside > self.invocations.len()
     }
 
@@ -75,7 +79,8 @@ impl<'a> PointData<'a> {
     pub(crate) fn seconds(&self) -> Option<f64> {
         let mut spans: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for invocation in &self.invocations {
-            let (samples, first) = (&invocation.samples, invocation.steady_start());
+            let samples = &invocation.samples;
+            let first = invocation.steady_start();
             let Some(&began) = samples.start_ns.get(first) else { continue };
             let (Some(&last), Some(&took)) = (samples.start_ns.last(), samples.elapsed_ns.last())
             else {

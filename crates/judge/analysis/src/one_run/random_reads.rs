@@ -17,7 +17,7 @@ const TIMES: f64 = 1.1;
 /// Flags random reads that are faster than sequential ones.
 pub(crate) fn flag_faster(results: &mut [Finding], record: &RunRecord) {
     let all = results.iter().enumerate();
-    let found = all.filter_map(|(index, it)| Some((index, faster(it, results, record)?)));
+    let found = all.filter_map(|(index, random)| Some((index, faster(random, results, record)?)));
     let found: Vec<(usize, Flag)> = found.collect();
     for (index, flag) in found {
         add(&mut results[index].flags, flag);
@@ -31,17 +31,20 @@ fn faster(random: &Finding, results: &[Finding], record: &RunRecord) -> Option<F
     if !is_of(random, RANDOM) || !is_device_read {
         return None;
     }
-    let prepared = |it: &Finding| record.plan.points.get(it.point.index).map(|it| &it.preparation);
-    let sequential = results.iter().find(|it| {
-        is_of(it, SEQUENTIAL)
-            && it.target == random.target
-            && prepared(it) == prepared(random)
-            && agrees(&it.point, &random.point)
-            && agrees(&random.point, &it.point)
+    let prepared = |finding: &Finding| {
+        record.plan.points.get(finding.point.index).map(|planned| &planned.preparation)
+    };
+    let sequential = results.iter().find(|other| {
+        is_of(other, SEQUENTIAL)
+            && other.target == random.target
+            && prepared(other) == prepared(random)
+            && agrees(&other.point, &random.point)
+            && agrees(&random.point, &other.point)
     })?;
     #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
     let block = random.point.number("block")? as f64;
-    let (low, high) = (random.estimate.low()? * block, sequential.estimate.high()?);
+    let low = random.estimate.low()? * block;
+    let high = sequential.estimate.high()?;
     let times = random.estimate.value * block / sequential.estimate.value;
     (low > TIMES * high).then(|| {
         let why = format!(
@@ -57,16 +60,15 @@ fn is_of(finding: &Finding, (workload, metric): (&str, &str)) -> bool {
 }
 
 fn shown<'p>(point: &'p PointFacts, parameter: &str) -> Option<&'p str> {
-    let found = point.parameters.iter().find(|it| it.name == parameter)?;
+    let found = point.parameters.iter().find(|shown| shown.name == parameter)?;
     Some(&found.value)
 }
 
 /// Whether each parameter of a point has the same value at another, or its default where the other has none.
 fn agrees(point: &PointFacts, other: &PointFacts) -> bool {
-    point
-        .parameters
-        .iter()
-        .all(|it| shown(other, &it.name).map_or(it.default, |value| value == it.value))
+    point.parameters.iter().all(|parameter| {
+        shown(other, &parameter.name).map_or(parameter.default, |value| value == parameter.value)
+    })
 }
 
 #[cfg(test)]
@@ -90,8 +92,8 @@ mod tests {
         let record = Builder::new(None).measured(&sequential).measured(&random).build();
         let finding = summarise(&record);
         assert!(finding.results[0].flags.is_empty(), "{:?}", finding.results[0].flags);
-        let flag = finding.results[1].flags.iter().find(|it| it.flag == FlagKind::Cached);
-        flag.map(|it| it.why.clone())
+        let flag = finding.results[1].flags.iter().find(|flag| flag.flag == FlagKind::Cached);
+        flag.map(|flag| flag.why.clone())
     }
 
     #[test]

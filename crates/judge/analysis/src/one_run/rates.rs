@@ -11,7 +11,7 @@ use crate::facts::{PointFacts, point_facts};
 /// What monitors counted beside the invocations of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointRates {
-    /// The point.
+    /// The measured point with its settings.
     pub point: PointFacts,
     /// Invocations beside which monitors read.
     pub invocations: usize,
@@ -22,13 +22,13 @@ pub struct PointRates {
 /// What a counter came to a second; of a gauge its level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CounterRate {
-    /// The counter.
+    /// The counter with its unit and kind.
     pub counter: Counter,
     /// The median over invocations.
     pub median: f64,
-    /// The least.
+    /// The least over invocations.
     pub low: f64,
-    /// The most.
+    /// The greatest over invocations.
     pub high: f64,
 }
 
@@ -38,7 +38,9 @@ pub struct CounterRate {
 pub fn rates_by_point(record: &RunRecord, counters: &Counters) -> Vec<PointRates> {
     let points = record.plan.points.iter().enumerate();
     let of_point = |(index, planned)| {
-        let seen = record.good_invocations(index).filter_map(|it| counters.get(&it.invocation));
+        let seen = record
+            .good_invocations(index)
+            .filter_map(|invocation| counters.get(&invocation.invocation));
         let seen: Vec<_> = seen.collect();
         let mut values: BTreeMap<&Counter, Vec<f64>> = BTreeMap::new();
         for amount in seen.iter().copied().flatten() {
@@ -49,13 +51,15 @@ pub fn rates_by_point(record: &RunRecord, counters: &Counters) -> Vec<PointRates
                 rates.resize(seen.len().max(rates.len()), 0.0);
             }
             let fold = |pick: fn(f64, f64) -> f64| rates.iter().copied().reduce(pick);
-            let (low, high) = (fold(f64::min)?, fold(f64::max)?);
+            let low = fold(f64::min)?;
+            let high = fold(f64::max)?;
             Some(CounterRate { counter: counter.clone(), median: median(&rates)?, low, high })
         });
-        let (rates, point) = (rates.collect(), point_facts(index, planned));
+        let rates = rates.collect();
+        let point = point_facts(index, planned);
         PointRates { point, invocations: seen.len(), rates }
     };
-    points.map(of_point).filter(|it| it.invocations > 0).collect()
+    points.map(of_point).filter(|rates| rates.invocations > 0).collect()
 }
 
 #[cfg(test)]
@@ -88,7 +92,7 @@ mod tests {
         let rates: Vec<_> = found[0]
             .rates
             .iter()
-            .map(|it| (it.counter.name.as_str(), it.median, it.high))
+            .map(|rate| (rate.counter.name.as_str(), rate.median, rate.high))
             .collect();
         let read_once = ("meminfo.MemFree", 1000.0, 1000.0);
         assert_eq!(rates, [read_once, ("stat.ctxt", 100.0, 100.0), ("vmstat.pswpin", 0.0, 16.0)]);

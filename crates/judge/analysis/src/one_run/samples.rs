@@ -19,9 +19,9 @@ const QUANTILES: [f64; 19] = [
 /// What one metric of a point came to on a target, sample by sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointSamples {
-    /// The point.
+    /// The measured point with its settings.
     pub point: PointFacts,
-    /// The metric.
+    /// The metric that the samples are of.
     pub metric: Metric,
     /// Index of the target.
     pub target: usize,
@@ -73,11 +73,14 @@ impl PointSamples {
     #[must_use]
     pub fn medians_by_number(&self) -> Vec<f64> {
         let counts: Vec<_> =
-            self.invocations.iter().filter(|it| it.excluded_by.is_none()).collect();
-        let mut lengths: Vec<usize> = counts.iter().map(|it| it.values.len()).collect();
+            self.invocations.iter().filter(|invocation| invocation.excluded_by.is_none()).collect();
+        let mut lengths: Vec<usize> =
+            counts.iter().map(|invocation| invocation.values.len()).collect();
         lengths.sort_unstable();
         let reached = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
-        let of = |number: usize| counts.iter().filter_map(move |it| it.values.get(number).copied());
+        let of = |number: usize| {
+            counts.iter().filter_map(move |invocation| invocation.values.get(number).copied())
+        };
         (0..reached).map_while(|number| median(&of(number).collect::<Vec<_>>())).collect()
     }
 
@@ -86,7 +89,10 @@ impl PointSamples {
         let cost =
             |value: &f64| if self.metric.better == Better::Higher { 1.0 / value } else { *value };
         let processes = self.invocations.iter().map(InvocationSamples::steady);
-        processes.filter(|it| !it.is_empty()).map(|it| it.iter().map(cost).collect()).collect()
+        processes
+            .filter(|process| !process.is_empty())
+            .map(|process| process.iter().map(cost).collect())
+            .collect()
     }
 }
 
@@ -97,7 +103,8 @@ pub fn samples(record: &RunRecord, workload: &str) -> Vec<PointSamples> {
     let points = record.plan.points.iter().enumerate();
     let points = points.filter(|(_, planned)| planned.point.workload == workload);
     let metrics = |(index, planned): (usize, &plumb_model::PlannedPoint)| {
-        let metrics = planned.description.metrics.iter().filter(|it| it.kind != Kind::Histogram);
+        let metrics =
+            planned.description.metrics.iter().filter(|metric| metric.kind != Kind::Histogram);
         let of = metrics.flat_map(|metric| of_metric(record, index, metric));
         of.collect::<Vec<_>>()
     };
@@ -107,9 +114,9 @@ pub fn samples(record: &RunRecord, workload: &str) -> Vec<PointSamples> {
 fn of_metric(record: &RunRecord, index: usize, metric: &Metric) -> Vec<PointSamples> {
     let planned = &record.plan.points[index];
     let mut by_target: BTreeMap<u32, Vec<InvocationSamples>> = BTreeMap::new();
-    let well = |it: &&InvocationRecord| {
-        let done = it.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done);
-        it.role == Role::Workload && it.point == index && done
+    let well = |invocation: &&InvocationRecord| {
+        let done = invocation.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done);
+        invocation.role == Role::Workload && invocation.point == index && done
     };
     for invocation in record.invocations.iter().filter(well) {
         let work = invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
@@ -147,14 +154,15 @@ pub struct QuantileRatio {
 /// process, the pools are compared, without an interval. Empty where a cost is not positive.
 #[must_use]
 pub fn quantile_ratios(first: &PointSamples, later: &PointSamples) -> Vec<QuantileRatio> {
-    let (one, other) = (first.costs(), later.costs());
+    let one = first.costs();
+    let other = later.costs();
     let positive = |all: &[Vec<f64>]| {
-        !all.is_empty() && all.iter().flatten().all(|it| *it > 0.0 && it.is_finite())
+        !all.is_empty() && all.iter().flatten().all(|cost| *cost > 0.0 && cost.is_finite())
     };
     if !positive(&one) || !positive(&other) {
         return Vec::new();
     }
-    let pooled = [first, later].iter().any(|it| it.sample_is == SampleIs::Process);
+    let pooled = [first, later].iter().any(|arm| arm.sample_is == SampleIs::Process);
     let ratio = |&q: &f64| {
         let ratio =
             if pooled { of_pools(&one, &other, q)? } else { of_processes(&one, &other, q)? };
@@ -172,7 +180,8 @@ fn of_processes(one: &[Vec<f64>], other: &[Vec<f64>], q: f64) -> Option<Estimate
     let logs = |processes: &[Vec<f64>]| -> Vec<f64> {
         processes.iter().filter_map(|values| quantile(values, q)).map(f64::ln).collect()
     };
-    let (one, other) = (logs(one), logs(other));
+    let one = logs(one);
+    let other = logs(other);
     let found = rank_sum_interval(&one, &other, CONFIDENCE);
     let shift = match found {
         Ok(interval) => interval.estimate,
@@ -194,7 +203,9 @@ mod tests {
     fn samples_keep_their_phase() {
         let record = Builder::new(None)
             .measured(&copy(1e10, 12))
-            .invocations(|i, it| it.excluded_by = (i == 3).then(|| "steal".to_owned()))
+            .invocations(|i, invocation| {
+                invocation.excluded_by = (i == 3).then(|| "steal".to_owned())
+            })
             .build();
         let found = samples(&record, "memory.copy");
         assert_eq!((found.len(), found[0].invocations.len()), (1, 12));
@@ -215,9 +226,12 @@ mod tests {
         let found = samples(&record, "memory.copy");
         let ratios = quantile_ratios(&found[0], &found[1]);
         assert_eq!(ratios.len(), 19);
-        for it in &ratios {
-            assert!((it.ratio.value - 1.25).abs() < 0.05, "{it:?}");
-            assert!(it.ratio.low().unwrap() > 1.1 && it.ratio.high().unwrap() < 1.4, "{it:?}");
+        for ratio in &ratios {
+            assert!((ratio.ratio.value - 1.25).abs() < 0.05, "{ratio:?}");
+            assert!(
+                ratio.ratio.low().unwrap() > 1.1 && ratio.ratio.high().unwrap() < 1.4,
+                "{ratio:?}"
+            );
         }
     }
 
@@ -229,6 +243,8 @@ mod tests {
         let record = first_look();
         let found = samples(&record, "process.command");
         let ratios = quantile_ratios(&found[0], &found[0]);
-        assert!(ratios.iter().all(|it| it.ratio.value == 1.0 && it.ratio.interval.is_err()));
+        assert!(
+            ratios.iter().all(|ratio| ratio.ratio.value == 1.0 && ratio.ratio.interval.is_err())
+        );
     }
 }

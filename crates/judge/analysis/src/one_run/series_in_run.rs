@@ -19,7 +19,7 @@ use crate::one_run::point_data::PointData;
 pub fn series_in_run(record: &RunRecord) -> Vec<SeriesInRun> {
     let run = Arc::new(run_of_series(record));
     let environments: Vec<Arc<Environment>> =
-        record.environments.iter().map(|it| Arc::new(it.clone())).collect();
+        record.environments.iter().map(|environment| Arc::new(environment.clone())).collect();
     let all = PointData::of(record);
     let mut found: Vec<Measured> = Vec::new();
     for data in &all {
@@ -57,7 +57,8 @@ impl Measured<'_> {
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        let (one, two) = (self.parts[0], other.parts[0]);
+        let one = self.parts[0];
+        let two = other.parts[0];
         self.metric.name == other.metric.name
             && one.planned.description.version == two.planned.description.version
             && self.name() == other.name()

@@ -10,7 +10,8 @@ const BETWEEN: &str = "; the kernel ";
 
 /// Says in the remarks of each pair how much it keeps: `CPUs 0 and 1 keep 54 % [52, 56] each; the kernel reports two cores`.
 pub(crate) fn say(results: &mut [Finding]) {
-    let kept = results.iter_mut().filter(|it| (&*it.point.workload, &*it.metric) == KEPT);
+    let kept =
+        results.iter_mut().filter(|result| (&*result.point.workload, &*result.metric) == KEPT);
     for finding in kept {
         let keep = format!(" keep {} each", percent(finding));
         let pair = finding.notes.iter_mut().find(|note| note.contains(BETWEEN));

@@ -113,10 +113,12 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
 
 /// How often something else disturbed a run.
 fn disturbances(record: &RunRecord) -> Disturbances {
-    let measured = || record.invocations.iter().filter(|it| it.role == Role::Workload);
+    let measured =
+        || record.invocations.iter().filter(|invocation| invocation.role == Role::Workload);
     let mut rules = BTreeMap::new();
     for invocation in measured() {
-        let found: BTreeSet<&String> = invocation.interference.iter().map(|it| &it.rule).collect();
+        let found: BTreeSet<&String> =
+            invocation.interference.iter().map(|interference| &interference.rule).collect();
         for rule in found {
             *rules.entry(rule.clone()).or_default() += 1;
         }
@@ -124,8 +126,8 @@ fn disturbances(record: &RunRecord) -> Disturbances {
     Disturbances {
         on_interference: record.plan.on_interference,
         invocations: measured().count(),
-        disturbed: measured().filter(|it| !it.interference.is_empty()).count(),
-        excluded: measured().filter(|it| it.is_disturbed()).count(),
+        disturbed: measured().filter(|invocation| !invocation.interference.is_empty()).count(),
+        excluded: measured().filter(|invocation| invocation.is_disturbed()).count(),
         rules,
     }
 }

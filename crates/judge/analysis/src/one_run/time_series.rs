@@ -33,7 +33,7 @@ const MISSED: f64 = 1.5;
 /// What monitors read beside one point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointTimeSeries {
-    /// The point.
+    /// The measured point with its settings.
     pub point: PointFacts,
     /// The invocations that count and that were read beside.
     pub invocations: usize,
@@ -78,9 +78,9 @@ pub struct TimeSeries {
 pub struct Disturbed {
     /// The rule that found it.
     pub rule: String,
-    /// Seconds.
+    /// When it begins, in seconds after time 0.
     pub from: f64,
-    /// Seconds.
+    /// When it ends, in seconds after time 0.
     pub to: f64,
     /// Invocations beside which the rule found it at this time.
     pub invocations: usize,
@@ -97,7 +97,9 @@ pub fn time_series(record: &RunRecord, traces: &Traces, workload: &str) -> Vec<P
     let points = points.filter(|(_, planned)| planned.point.workload == workload);
     let points: Vec<(usize, &PlannedPoint, Vec<Seen>)> = points
         .map(|(index, planned)| {
-            let seen = record.good_invocations(index).filter_map(|it| Seen::new(it, traces));
+            let seen = record
+                .good_invocations(index)
+                .filter_map(|invocation| Seen::new(invocation, traces));
             (index, planned, seen.collect())
         })
         .filter(|(_, _, seen): &(_, _, Vec<Seen>)| !seen.is_empty())
@@ -105,7 +107,8 @@ pub fn time_series(record: &RunRecord, traces: &Traces, workload: &str) -> Vec<P
     // One kind of time for a monitor beside all points, so that they can be drawn on one axis.
     let all: Vec<&Seen> = points.iter().flat_map(|(_, _, seen)| seen).collect();
     let monitors = Monitors::of(&all);
-    let starts = record.invocations.iter().filter_map(|it| it.samples.start_ns.first());
+    let starts =
+        record.invocations.iter().filter_map(|invocation| invocation.samples.start_ns.first());
     let run_zero_ns = starts.min().copied().unwrap_or(0);
     let of_point = |(index, planned, seen): (usize, &PlannedPoint, Vec<Seen>)| PointTimeSeries {
         point: point_facts(index, planned),
@@ -130,13 +133,15 @@ struct Monitors {
 
 impl Monitors {
     fn of(seen: &[&Seen]) -> Self {
-        let traces = || seen.iter().flat_map(|it| it.traces);
+        let traces = || seen.iter().flat_map(|seen| seen.traces);
         let names: BTreeSet<&str> = traces().map(|trace| monitor(&trace.counter)).collect();
         let of = |name: &str| {
             let usual = usual_distance(seen, name);
-            let readings = |it: &&Seen| {
-                let times =
-                    it.of_monitor(name).flat_map(|trace| &trace.readings).map(|it| it.at_ns);
+            let readings = |seen: &&Seen| {
+                let times = seen
+                    .of_monitor(name)
+                    .flat_map(|trace| &trace.readings)
+                    .map(|reading| reading.at_ns);
                 let (first, last) = times.fold((u64::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
                 (first < last).then(|| seconds(last, first) / usual + 1.0)
             };
@@ -176,7 +181,7 @@ impl<'r> Seen<'r> {
             None if counter.kind == CounterKind::Gauge => None,
             None => {
                 let beside = self.of_monitor(monitor(counter));
-                let times = beside.flat_map(|trace| &trace.readings).map(|it| it.at_ns);
+                let times = beside.flat_map(|trace| &trace.readings).map(|reading| reading.at_ns);
                 let (first, last) = times.fold((u64::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
                 (first < last).then(|| Path {
                     steps: vec![(seconds(first, zero_ns), 0.0), (seconds(last, zero_ns), 0.0)],
@@ -210,7 +215,8 @@ impl Path {
     fn of(trace: &Trace, zero_ns: u64, usual: f64) -> Self {
         let mut steps: Vec<(f64, f64)> = Vec::new();
         for reading in &trace.readings {
-            let (at, value) = (seconds(reading.at_ns, zero_ns), reading.value as f64);
+            let at = seconds(reading.at_ns, zero_ns);
+            let value = reading.value as f64;
             if let Some(&(before, held)) = steps.last()
                 && usual > 0.0
                 && at - before > MISSED * usual
@@ -230,7 +236,7 @@ impl Path {
     /// Along the straight line from reading to reading.
     fn between(&self, at: f64) -> f64 {
         let after = self.steps.partition_point(|(time, _)| *time <= at);
-        match (after.checked_sub(1).and_then(|it| self.steps.get(it)), self.steps.get(after)) {
+        match (after.checked_sub(1).and_then(|last| self.steps.get(last)), self.steps.get(after)) {
             (Some(&(t0, v0)), Some(&(t1, v1))) => v0 + (v1 - v0) * (at - t0) / (t1 - t0),
             (Some(&(_, value)), None) | (None, Some(&(_, value))) => value,
             (None, None) => 0.0,
@@ -240,7 +246,7 @@ impl Path {
     /// The last reading at that time.
     fn held(&self, at: f64) -> f64 {
         let after = self.steps.partition_point(|(time, _)| *time <= at);
-        self.steps.get(after.saturating_sub(1)).map_or(0.0, |it| it.1)
+        self.steps.get(after.saturating_sub(1)).map_or(0.0, |step| step.1)
     }
 
     /// What the stretch from one time to another comes to.
@@ -257,14 +263,14 @@ impl Path {
 
 fn of_counters(seen: &[Seen], monitors: &Monitors, run_zero_ns: u64) -> Vec<(Counter, TimeSeries)> {
     let mut counters: Vec<&Counter> =
-        seen.iter().flat_map(|it| it.traces).map(|trace| &trace.counter).collect();
+        seen.iter().flat_map(|seen| seen.traces).map(|trace| &trace.counter).collect();
     counters.sort();
     counters.dedup();
     let of = |counter: &Counter| {
         let (usual, seldom) = *monitors.by_name.get(monitor(counter))?;
-        let zero = |it: &Seen| if seldom { run_zero_ns } else { it.zero_ns };
+        let zero = |seen: &Seen| if seldom { run_zero_ns } else { seen.zero_ns };
         let paths: Vec<Path> =
-            seen.iter().filter_map(|it| it.path(counter, usual, zero(it))).collect();
+            seen.iter().filter_map(|seen| seen.path(counter, usual, zero(seen))).collect();
         let course = if seldom {
             as_read(&paths, counter.kind)
         } else {
@@ -289,12 +295,13 @@ fn as_read(paths: &[Path], kind: CounterKind) -> TimeSeries {
             CounterKind::Gauge => {
                 let levels =
                     if readings > MOST_READ { &ends[ends.len().min(1)..] } else { &ends[..] };
-                course.at.extend(levels.iter().map(|it| it.0));
-                course.median.extend(levels.iter().map(|it| it.1));
+                course.at.extend(levels.iter().map(|level| level.0));
+                course.median.extend(levels.iter().map(|level| level.1));
             }
             CounterKind::Counter => {
                 for two in ends.windows(2).filter(|two| two[1].0 > two[0].0) {
-                    let ((from, before), (to, after)) = (two[0], two[1]);
+                    let (from, before) = two[0];
+                    let (to, after) = two[1];
                     course.at.push(f64::midpoint(from, to));
                     // A counter that was set back did not count backwards.
                     course.median.push(((after - before) / (to - from)).max(0.0));
@@ -315,7 +322,7 @@ fn usual_distance(seen: &[&Seen], monitor: &str) -> f64 {
         gaps.filter(|gap| *gap > 0.0).reduce(f64::min)
     };
     let all: Vec<f64> =
-        seen.iter().flat_map(|it| it.of_monitor(monitor)).filter_map(least).collect();
+        seen.iter().flat_map(|seen| seen.of_monitor(monitor)).filter_map(least).collect();
     quantile(&all, 0.25).unwrap_or(0.0)
 }
 
@@ -326,7 +333,8 @@ fn of_paths(paths: &[Path], kind: CounterKind, usual: f64) -> TimeSeries {
     let width = (longest / STRETCHES).max(usual);
     let mut stretches: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
     for (path, (from, to)) in paths.iter().zip(ends()) {
-        let (first, last) = ((from / width).ceil() as i64, (to / width).floor() as i64);
+        let first = (from / width).ceil() as i64;
+        let last = (to / width).floor() as i64;
         for number in first..last {
             let from = number_of(number) * width;
             let value = path.in_stretch(kind, from, from + width);
@@ -365,11 +373,11 @@ fn course(stretches: BTreeMap<i64, Vec<f64>>, width: f64) -> TimeSeries {
     reason = "a few stretches, and times within a run"
 )]
 fn of_samples(seen: &[Seen], metric: &Metric, run_zero_ns: Option<u64>) -> TimeSeries {
-    let values = |it: &Seen| {
-        let work = it.invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
-        let samples = &it.invocation.samples;
+    let values = |seen: &Seen| {
+        let work = seen.invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
+        let samples = &seen.invocation.samples;
         let values = samples.metric(metric, work).unwrap_or_default();
-        let zero_ns = run_zero_ns.unwrap_or(it.zero_ns);
+        let zero_ns = run_zero_ns.unwrap_or(seen.zero_ns);
         let middle = |(start, elapsed): (&u64, &u64)| seconds(start + elapsed / 2, zero_ns);
         let times = samples.start_ns.iter().zip(&samples.elapsed_ns).map(middle);
         times.zip(values).collect::<Vec<(f64, f64)>>()
@@ -383,8 +391,8 @@ fn of_samples(seen: &[Seen], metric: &Metric, run_zero_ns: Option<u64>) -> TimeS
         let (at, median) = all.into_iter().filter_map(middle).unzip();
         return TimeSeries { of: TimeOf::Run, at, median, ..TimeSeries::default() };
     }
-    let longest = all.iter().flatten().map(|it| it.0).fold(0.0, f64::max);
-    let samples: Vec<f64> = all.iter().map(|it| it.len() as f64).collect();
+    let longest = all.iter().flatten().map(|sample| sample.0).fold(0.0, f64::max);
+    let samples: Vec<f64> = all.iter().map(|process| process.len() as f64).collect();
     let width = longest / median(&samples).unwrap_or(1.0).clamp(1.0, STRETCHES);
     let mut stretches: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
     for (at, value) in all.into_iter().flatten().filter(|_| width > 0.0) {
@@ -399,16 +407,25 @@ fn found_beside(
     record: &RunRecord,
     point: usize,
 ) -> impl Iterator<Item = (&InvocationRecord, Vec<(&Interference, u64, u64)>)> {
-    let of = move |it: &&InvocationRecord| it.point == point && it.role == Role::Workload;
+    let of = move |invocation: &&InvocationRecord| {
+        invocation.point == point && invocation.role == Role::Workload
+    };
     record.invocations.iter().filter(of).map(|invocation| {
         let samples = &invocation.samples;
-        let when = |it: &'_ Interference| {
-            let start = samples.start_ns.get(it.first)?;
-            let end = samples.start_ns.get(it.last).zip(samples.elapsed_ns.get(it.last));
+        let when = |interference: &'_ Interference| {
+            let start = samples.start_ns.get(interference.first)?;
+            let end = samples
+                .start_ns
+                .get(interference.last)
+                .zip(samples.elapsed_ns.get(interference.last));
             end.map(|(last, elapsed)| (*start, last + elapsed))
         };
         let found = invocation.interference.iter();
-        let found = found.filter_map(|it| when(it).map(|(from, to)| (it, from, to))).collect();
+        let found = found
+            .filter_map(|interference| {
+                when(interference).map(|(from, to)| (interference, from, to))
+            })
+            .collect();
         (invocation, found)
     })
 }
@@ -416,13 +433,13 @@ fn found_beside(
 /// When something else ran beside the point's invocations in the time of the run: each where it was.
 fn disturbed_in_run(record: &RunRecord, point: usize, zero_ns: u64) -> Vec<Disturbed> {
     let found = found_beside(record, point).flat_map(|(_, found)| found);
-    let one = |(it, from, to): (&Interference, u64, u64)| Disturbed {
-        rule: it.rule.clone(),
+    let one = |(interference, from, to): (&Interference, u64, u64)| Disturbed {
+        rule: interference.rule.clone(),
         from: seconds(from, zero_ns),
         to: seconds(to, zero_ns),
         invocations: 1,
         of: 1,
-        evidence: it.evidence.clone(),
+        evidence: interference.evidence.clone(),
     };
     found.map(one).collect()
 }
@@ -438,9 +455,9 @@ fn disturbed(record: &RunRecord, point: usize) -> Vec<Disturbed> {
             continue;
         };
         lengths.push(seconds(last + elapsed, zero));
-        for (it, from, to) in found {
-            let stretch = (seconds(from, zero), seconds(to, zero), it.evidence.as_str());
-            by_rule.entry(&it.rule).or_default().push(stretch);
+        for (interference, from, to) in found {
+            let stretch = (seconds(from, zero), seconds(to, zero), interference.evidence.as_str());
+            by_rule.entry(&interference.rule).or_default().push(stretch);
         }
     }
     by_rule.into_iter().flat_map(|(rule, found)| stretches(rule, &found, &lengths)).collect()
@@ -452,8 +469,9 @@ fn stretches(rule: &str, found: &[(f64, f64, &str)], lengths: &[f64]) -> Vec<Dis
     let width = longest / STRETCHES;
     let mut all: Vec<Disturbed> = Vec::new();
     for number in 0..60 {
-        let (from, to) = (f64::from(number) * width, f64::from(number + 1) * width);
-        let mut beside = found.iter().filter(|it| it.0 < to && it.1 > from).peekable();
+        let from = f64::from(number) * width;
+        let to = f64::from(number + 1) * width;
+        let mut beside = found.iter().filter(|span| span.0 < to && span.1 > from).peekable();
         let Some(first) = beside.peek() else { continue };
         let evidence = first.2.to_owned();
         let of = lengths.iter().filter(|length| **length > from).count();
@@ -490,9 +508,9 @@ mod tests {
             let last = readings.len() - 1;
             let mut kept = 0..;
             let before = readings.clone();
-            readings.retain(|it| {
+            readings.retain(|reading| {
                 let i = kept.next().unwrap_or(0);
-                let changed = i == 0 || it.value != before[i - 1].value;
+                let changed = i == 0 || reading.value != before[i - 1].value;
                 changed || i == last || kind == CounterKind::Gauge
             });
             (invocation.invocation, vec![Trace { counter, readings }])
@@ -531,7 +549,8 @@ mod tests {
             })
             .collect();
         let found = time_series(&record, &traces, "memory.copy");
-        let (_, course) = found[0].counters.iter().find(|it| it.0.name == "vmstat.pswpin").unwrap();
+        let (_, course) =
+            found[0].counters.iter().find(|shown| shown.0.name == "vmstat.pswpin").unwrap();
         let moved: Vec<f64> = course.median.iter().copied().filter(|rate| *rate > 1.0).collect();
         assert!((1..=2).contains(&moved.len()), "{course:?}");
     }
@@ -540,18 +559,25 @@ mod tests {
     fn interference_stands_where_it_was_beside_as_many_invocations_as_it_was() {
         let record = Builder::new(None)
             .measured(&SPEC)
-            .invocations(|i, it| {
+            .invocations(|i, invocation| {
                 if i < 2 {
-                    let (first, last) = (50 * i, 50 + 49 * i);
-                    let (rule, evidence) = ("steal".to_owned(), format!("seen {i}"));
-                    it.interference.push(Interference { rule, first, last, evidence });
+                    let first = 50 * i;
+                    let last = 50 + 49 * i;
+                    let rule = "steal".to_owned();
+                    let evidence = format!("seen {i}");
+                    invocation.interference.push(Interference { rule, first, last, evidence });
                 }
             })
             .build();
         let traces = traced(&record, "stat.ctxt", CounterKind::Counter, |i| i);
         let found = time_series(&record, &traces, "memory.copy");
         let all = &found[0].disturbed;
-        assert!(all.iter().all(|it| it.of > 0 && it.of <= 5 && it.invocations <= 2), "{all:?}");
+        assert!(
+            all.iter().all(|disturbed| disturbed.of > 0
+                && disturbed.of <= 5
+                && disturbed.invocations <= 2),
+            "{all:?}"
+        );
         assert_eq!((all[0].from, all[0].invocations, all[0].evidence.as_str()), (0.0, 1, "seen 0"));
         assert!(all.is_sorted_by(|a, b| a.to <= b.from), "{all:?}");
         let in_run = &found[0].disturbed_in_run;

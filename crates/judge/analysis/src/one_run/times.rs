@@ -9,7 +9,7 @@ use crate::one_run::point_data::PointData;
 /// A point's times on one target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessTimes {
-    /// The point.
+    /// The measured point with its settings.
     pub point: PointFacts,
     /// Index of the target.
     pub target: usize,

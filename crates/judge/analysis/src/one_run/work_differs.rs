@@ -21,7 +21,7 @@ pub(crate) fn work_differs(data: &PointData) -> Option<Flag> {
     let of = |name: &str| -> Vec<f64> {
         data.invocations
             .iter()
-            .filter_map(|it| it.samples.values.get(name))
+            .filter_map(|invocation| invocation.samples.values.get(name))
             .flatten()
             .copied()
             .collect()

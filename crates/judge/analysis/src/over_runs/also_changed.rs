@@ -18,10 +18,11 @@ pub(crate) fn add_covariates_to_points(
     counters: &Counters,
 ) {
     let all = finding.against_first.iter_mut().chain(&mut finding.against_above);
-    for it in all.filter(|it| it.found.differs()) {
+    for comparison in all.filter(|comparison| comparison.found.differs()) {
         let of = |point: usize| record.good_invocations(point).collect::<Vec<_>>();
-        let (from, to) = (of(it.first.index), of(it.point.index));
-        it.found.covariates = rates_that_differ(&from, &to, counters);
+        let from = of(comparison.first.index);
+        let to = of(comparison.point.index);
+        comparison.found.covariates = rates_that_differ(&from, &to, counters);
     }
 }
 
@@ -54,9 +55,10 @@ pub(crate) fn add_covariates(
     for result in &mut finding.results {
         for (index, against) in result.against_first.iter_mut().enumerate() {
             let later = index + 1;
-            let Some(against) = against.as_mut().filter(|it| it.differs()) else { continue };
+            let Some(against) = against.as_mut().filter(|point| point.differs()) else { continue };
             let series = &result.series;
-            let (from, to) = (invocations(&arms[0], series), invocations(&arms[later], series));
+            let from = invocations(&arms[0], series);
+            let to = invocations(&arms[later], series);
             against.covariates = facts_that_differ(&differences, 0, later);
             against.covariates.extend(rates_that_differ(&from, &to, counters));
         }
@@ -73,10 +75,11 @@ pub fn add_covariates_to_check(
     let (baseline, fresh): (Vec<_>, Vec<_>) =
         (baseline.iter().collect(), confirming.iter().collect());
     let differences = finding.differences.clone();
-    for it in finding.series.iter_mut().filter(|it| it.state == CheckState::Confirmed) {
-        let (from, to) = (invocations(&baseline, &it.series), invocations(&fresh, &it.series));
-        it.covariates = facts_that_differ(&differences, 0, 1);
-        it.covariates.extend(rates_that_differ(&from, &to, counters));
+    for series in finding.series.iter_mut().filter(|series| series.state == CheckState::Confirmed) {
+        let from = invocations(&baseline, &series.series);
+        let to = invocations(&fresh, &series.series);
+        series.covariates = facts_that_differ(&differences, 0, 1);
+        series.covariates.extend(rates_that_differ(&from, &to, counters));
     }
 }
 
@@ -122,9 +125,9 @@ mod tests {
 
     /// Interrupts double with the second point; other counters do as they like.
     fn counters(record: &RunRecord) -> Counters {
-        let beside = |(n, it): (usize, &InvocationRecord)| {
+        let beside = |(n, invocation): (usize, &InvocationRecord)| {
             let n = n as u64;
-            let later = it.point as u64;
+            let later = invocation.point as u64;
             let mut all = vec![
                 amount("stat.interrupts", "", CounterKind::Counter, 1000 * (1 + later) + n),
                 amount("stat.switches", "", CounterKind::Counter, 500 + n * 7919 % 100),
@@ -135,7 +138,7 @@ mod tests {
                 all.push(amount("vmstat.swap_ins", "", CounterKind::Counter, 40));
                 all.push(amount("vmstat.rare", "", CounterKind::Counter, 2));
             }
-            (it.invocation, all)
+            (invocation.invocation, all)
         };
         record.invocations.iter().enumerate().map(beside).collect()
     }
@@ -146,7 +149,7 @@ mod tests {
         let mut finding = summarise(&record);
         add_covariates_to_points(&mut finding, &record, &counters(&record));
         let moved = &finding.against_first[0].found.covariates;
-        let names: Vec<&str> = moved.iter().map(|it| it.what.as_str()).collect();
+        let names: Vec<&str> = moved.iter().map(|covariate| covariate.what.as_str()).collect();
         assert!(names[0] == "vmstat.swap_ins", "from nothing to 40 a second: {names:?}");
         assert!(names.contains(&"stat.interrupts"), "{names:?}");
         assert!(names.contains(&"user time an iteration"), "{names:?}");
@@ -154,7 +157,8 @@ mod tests {
         {
             assert!(!names.contains(&absent), "{absent} in {names:?}");
         }
-        let interrupts = moved.iter().find(|it| it.what == "stat.interrupts").unwrap();
+        let interrupts =
+            moved.iter().find(|covariate| covariate.what == "stat.interrupts").unwrap();
         assert!((interrupts.effect - 1.0).abs() < 1e-12);
         let CovariateChange::Rate { from, to, unit } = &interrupts.how else {
             panic!("{interrupts:?}")
@@ -175,7 +179,10 @@ mod tests {
         let record = pairs(2.0);
         let of = |point| record.good_invocations(point).collect::<Vec<_>>();
         let moved = rates_that_differ(&of(0), &of(1), &Counters::new());
-        assert!(moved.iter().all(|it| it.what.ends_with("an iteration")), "{moved:?}");
+        assert!(
+            moved.iter().all(|covariate| covariate.what.ends_with("an iteration")),
+            "{moved:?}"
+        );
         assert!(!moved.is_empty());
         assert!(rates_that_differ(&[], &of(1), &Counters::new()).is_empty());
     }
@@ -198,6 +205,8 @@ mod tests {
         assert!(
             matches!(&first.how, CovariateChange::Fact { from, to, .. } if from == "6.1" && to == "6.18")
         );
-        assert!(against.covariates.iter().any(|it| it.what == "user time an iteration"));
+        assert!(
+            against.covariates.iter().any(|covariate| covariate.what == "user time an iteration")
+        );
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn groups<'r>(records: &'r [RunRecord], settings: &CompareSettings) -
     let one_machine = settings.one_machine();
     let mut groups: Vec<Group> = Vec::new();
     for (record, name) in records.iter().zip(names) {
-        let mixes = |it: &&RunRecord| one_machine.mixes(host(it), host(record));
+        let mixes = |run: &&RunRecord| one_machine.mixes(host(run), host(record));
         let is_its = |group: &&mut Group| group.name == name && group.runs.iter().all(mixes);
         match groups.iter_mut().find(is_its) {
             Some(group) => group.runs.push(record),
@@ -90,7 +90,7 @@ fn by_host(mut groups: Vec<Group>) -> Vec<Group> {
     let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
     for group in &mut groups {
         if names.iter().filter(|name| **name == group.name).count() > 1 {
-            let known = group.runs.iter().map(|it| host(it)).find(|it| it.known().is_some());
+            let known = group.runs.iter().map(|run| host(run)).find(|host| host.known().is_some());
             group.name = format!("{} on {}", group.name, known.unwrap_or(&Host::UNKNOWN));
         }
     }
@@ -136,7 +136,8 @@ fn names(records: &[RunRecord], by: &str) -> Vec<String> {
         records.iter().map(|record| value(record, records, field)).collect()
     };
     let all: Vec<Vec<String>> = fields(Some(by)).map(of_field).collect();
-    let mut telling: Vec<&Vec<String>> = all.iter().filter(|it| several(it.iter())).collect();
+    let mut telling: Vec<&Vec<String>> =
+        all.iter().filter(|settings| several(settings.iter())).collect();
     if telling.is_empty() {
         telling.extend(all.first());
     }

@@ -74,7 +74,8 @@ impl BaselineTimes {
     #[expect(clippy::cast_precision_loss, reason = "lengths of time")]
     fn of(baseline: &[RunRecord], now_unix_ns: i64) -> Option<Self> {
         let starts = || baseline.iter().map(|run| run.started_unix_ns);
-        let (first, last) = (starts().min()?, starts().max()?);
+        let first = starts().min()?;
+        let last = starts().max()?;
         // Imports may not know when they were measured.
         if first <= 0 || now_unix_ns < last {
             return None;
@@ -92,9 +93,9 @@ pub struct CheckedSeries {
     pub series: String,
     /// Its name in the store, without version and clock.
     pub stored: String,
-    /// The point.
+    /// The measured point with its settings.
     pub point: PointFacts,
-    /// Its unit.
+    /// Unit of the metric, an SI base unit.
     pub unit: String,
     /// Which direction is good.
     pub better: Better,
@@ -121,9 +122,9 @@ pub struct CheckedSeries {
 /// A series of the baseline that the fresh runs did not give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotMeasured {
-    /// Its name.
+    /// Name of the series.
     pub series: String,
-    /// Why.
+    /// Why it was not measured, in a sentence.
     pub why: String,
     /// Whether the workload failed.
     pub failed: bool,
@@ -155,7 +156,7 @@ impl CheckState {
 impl CheckFinding {
     /// Confirmed changes for the worse, by the margin or more, that nothing vetoes.
     pub fn regressions(&self) -> impl Iterator<Item = &CheckedSeries> {
-        self.alerts().filter(|it| !self.is_doubted(it))
+        self.alerts().filter(|alert| !self.is_doubted(alert))
     }
 
     /// Whether the series changed for the worse, but something else may be why.
@@ -167,12 +168,12 @@ impl CheckFinding {
 
     /// Confirmed changes for the worse, by the margin or more.
     fn alerts(&self) -> impl Iterator<Item = &CheckedSeries> {
-        self.series.iter().filter(|it| self.is_alert(it))
+        self.series.iter().filter(|series| self.is_alert(series))
     }
 
-    fn is_alert(&self, it: &CheckedSeries) -> bool {
-        let slower = it.verdict == Verdict::Slower && it.ratio.value >= 1.0 + self.margin;
-        it.state == CheckState::Confirmed && slower
+    fn is_alert(&self, series: &CheckedSeries) -> bool {
+        let slower = series.verdict == Verdict::Slower && series.ratio.value >= 1.0 + self.margin;
+        series.state == CheckState::Confirmed && slower
     }
 
     /// Whether something looked worse, or could not be looked at, and no verdict came of it.
@@ -251,15 +252,15 @@ impl<'r> Checker<'r> {
             }
         }
         let (series, few): (Vec<_>, Vec<_>) =
-            series.into_iter().partition(|it| it.logs.len() >= FEWEST_RUNS);
-        let uncalibrated = few.into_iter().map(|it| (it.name, it.logs.len())).collect();
+            series.into_iter().partition(|series| series.logs.len() >= FEWEST_RUNS);
+        let uncalibrated = few.into_iter().map(|series| (series.name, series.logs.len())).collect();
         if series.is_empty() {
             let have = baseline.len();
             return Err(format!(
                 "a check needs {FEWEST_RUNS} runs of a series; `{name}` has {have}"
             ));
         }
-        let logs: Vec<&[f64]> = series.iter().map(|it| it.logs.as_slice()).collect();
+        let logs: Vec<&[f64]> = series.iter().map(|series| series.logs.as_slice()).collect();
         let gate = RegressionGate::new(&logs).map_err(|reason| reason.to_string())?;
         let times = BaselineTimes::of(baseline, now_unix_ns);
         let gate = match times {
@@ -328,7 +329,7 @@ impl<'r> Checker<'r> {
                 self.checked(index, screen, found, &logs, state)
             })
             .collect();
-        let weight = |it: &CheckedSeries| -it.ratio.value.ln().abs();
+        let weight = |series: &CheckedSeries| -series.ratio.value.ln().abs();
         series.sort_by(|a, b| a.state.cmp(&b.state).then(weight(a).total_cmp(&weight(b))));
         let baseline: Vec<&RunRecord> = self.baseline.iter().collect();
         CheckFinding {
@@ -337,7 +338,7 @@ impl<'r> Checker<'r> {
             baseline_runs: self.baseline.len(),
             baseline_times: self.times,
             margin: self.margin,
-            machines_differ: self.baseline.iter().any(|it| differs(it, screen)),
+            machines_differ: self.baseline.iter().any(|run| differs(run, screen)),
             differences: differences(&[&baseline, &fresh]),
             runs: fresh.into_iter().map(run_facts).collect(),
             series,
@@ -373,7 +374,7 @@ impl<'r> Checker<'r> {
         let one = std::slice::from_ref(run);
         let shift = |index: usize| self.gate.shift(index, &self.logs_of(index, one)).ok();
         let shifts: Vec<f64> =
-            (0..self.series.len()).filter_map(shift).map(|it| it.interval.estimate).collect();
+            (0..self.series.len()).filter_map(shift).map(|moved| moved.interval.estimate).collect();
         common_shift(&shifts).map(f64::exp_m1)
     }
 
@@ -427,10 +428,13 @@ fn why_not(series: &str, run: &RunRecord) -> NotMeasured {
         })
     };
     let index = run.plan.points.iter().position(is_it);
-    let failure = failures::failed(run).into_iter().find(|it| Some(it.point.index) == index);
-    let missing = failures::unsupported(run).into_iter().find(|it| Some(it.point.index) == index);
+    let failure =
+        failures::failed(run).into_iter().find(|failure| Some(failure.point.index) == index);
+    let missing = failures::unsupported(run)
+        .into_iter()
+        .find(|unsupported| Some(unsupported.point.index) == index);
     let failed = failure.is_some();
-    let why = failure.map(|it| it.why).or(missing.map(|it| it.why));
+    let why = failure.map(|failure| failure.why).or(missing.map(|unsupported| unsupported.why));
     let why =
         why.unwrap_or_else(|| "the newest run of the baseline does not measure it".to_owned());
     NotMeasured { series: series.to_owned(), why, failed }

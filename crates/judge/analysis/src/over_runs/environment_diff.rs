@@ -26,7 +26,7 @@ pub(crate) fn differences(arms: &[&[&RunRecord]]) -> Vec<Difference> {
 
 /// Whether a point of the run, or a load beside, sends to a host that somebody named, which is not this machine.
 fn goes_elsewhere(record: &RunRecord) -> bool {
-    let loads = record.plan.companions.iter().map(|it| &it.point);
+    let loads = record.plan.companions.iter().map(|companion| &companion.point);
     record.plan.points.iter().chain(loads).any(|planned| {
         let rule = planned.description.restricted.as_ref();
         rule.is_some_and(|rule| rule.sent(&planned.point.settings).is_some())
@@ -71,7 +71,7 @@ fn between(mut all: Vec<Vec<(String, String)>>, leaves: bool) -> Vec<Difference>
 
 /// How bad a difference is; what leaves the machine passes its network devices.
 fn impact(field: &str, leaves: bool) -> Impact {
-    let is_of_network = || FactKind::named(field).is_some_and(|it| it.theme == Theme::Network);
+    let is_of_network = || FactKind::named(field).is_some_and(|kind| kind.theme == Theme::Network);
     if leaves && is_of_network() { Impact::Relevant } else { Impact::of(field) }
 }
 
@@ -97,9 +97,12 @@ fn facts(record: &RunRecord) -> Vec<(String, String)> {
     let mut facts: Vec<(String, String)> = record.targets.iter().flat_map(of_target).collect();
     facts.push(("plumb".into(), record.plumb.clone()));
     facts.push(("status".into(), format!("{:?}", record.status).to_lowercase()));
-    let loads = record.plan.beside(None).map(|it| it.point.name());
+    let loads = record.plan.beside(None).map(|load| load.point.name());
     facts.extend(loads.map(|load| ("load".to_owned(), load)));
-    for invocation in record.invocations.iter().filter(|it| it.role == plumb_model::Role::Workload)
+    for invocation in record
+        .invocations
+        .iter()
+        .filter(|invocation| invocation.role == plumb_model::Role::Workload)
     {
         let versions = &invocation.ready.versions;
         facts.extend(

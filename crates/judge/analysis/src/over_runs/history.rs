@@ -43,7 +43,7 @@ pub struct HistoryFinding {
     pub series: String,
     /// A name that a person gave the point.
     pub title: Option<String>,
-    /// Its unit.
+    /// Unit of its values, an SI base unit.
     pub unit: String,
     /// Which direction is good.
     pub better: Better,
@@ -102,7 +102,7 @@ pub struct HistoryStep {
     pub certain: bool,
 }
 
-/// What repeats.
+/// The period over which the time of measuring may matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cycle {
     /// Parts of six hours of the day, in UTC.
@@ -148,7 +148,7 @@ impl Cycle {
 /// Whether the time of measuring matters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CycleFinding {
-    /// What repeats.
+    /// Whether parts of the day or days of the week are compared.
     pub cycle: Cycle,
     /// The part that differs most from the others.
     pub part: &'static str,
@@ -250,7 +250,7 @@ fn steps(logs: &[f64], borders: &[usize], margin: f64) -> Result<Vec<HistoryStep
             step.interval.map_or(step.size, |interval| interval.estimate).exp(),
             step.interval.map(|interval| interval.map(f64::exp)),
         ),
-        certain: certain.iter().any(|it| it.at == step.at),
+        certain: certain.iter().any(|change| change.at == step.at),
     };
     Ok(found.iter().map(step).collect())
 }
@@ -294,13 +294,13 @@ fn changed(
     after: &BTreeMap<String, String>,
 ) -> Vec<(String, String, String)> {
     let fields: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let read = |it: &str| before.contains_key(it) && after.contains_key(it);
+    let read = |field: &str| before.contains_key(field) && after.contains_key(field);
     let value = |of: &BTreeMap<String, String>, field: &str| {
         of.get(field).cloned().unwrap_or_else(|| "none".to_owned())
     };
-    let known = fields.into_iter().filter(|it| read(it) || !is_of_environment(it));
-    let differ = known.filter(|it| before.get(*it) != after.get(*it));
-    differ.map(|it| (it.clone(), value(before, it), value(after, it))).collect()
+    let known = fields.into_iter().filter(|field| read(field) || !is_of_environment(field));
+    let differ = known.filter(|field| before.get(*field) != after.get(*field));
+    differ.map(|field| (field.clone(), value(before, field), value(after, field))).collect()
 }
 
 /// The facts of machine and environment that may move a number.
@@ -354,16 +354,17 @@ fn of_cycle(cycle: Cycle, starts: &[i64], residuals: &[Option<f64>]) -> Option<C
     }
     let moments: Vec<(usize, f64)> =
         moments.into_values().filter_map(|(part, of)| Some((part, median(&of)?))).collect();
-    let count = |part: usize| moments.iter().filter(|it| it.0 == part).count();
-    let parts: BTreeSet<usize> = moments.iter().map(|it| it.0).collect();
-    let parts: Vec<usize> = parts.into_iter().filter(|&it| count(it) >= FEWEST_IN_PART).collect();
+    let count = |part: usize| moments.iter().filter(|moment| moment.0 == part).count();
+    let parts: BTreeSet<usize> = moments.iter().map(|moment| moment.0).collect();
+    let parts: Vec<usize> =
+        parts.into_iter().filter(|&part| count(part) >= FEWEST_IN_PART).collect();
     if moments.len() < FEWEST_MOMENTS || parts.len() < 2 {
         return None;
     }
     #[expect(clippy::cast_precision_loss, reason = "seven at most")]
     let level = 1.0 - (1.0 - CONFIDENCE) / parts.len() as f64;
     let against_rest = parts.iter().filter_map(|&part| part_of(cycle, part, &moments, level));
-    let weight = |it: &CycleFinding| it.ratio.value.ln().abs();
+    let weight = |cycle: &CycleFinding| cycle.ratio.value.ln().abs();
     against_rest
         .max_by(|a, b| a.differs.cmp(&b.differs).then_with(|| weight(a).total_cmp(&weight(b))))
 }
@@ -375,8 +376,8 @@ fn part_of(
     moments: &[(usize, f64)],
     level: f64,
 ) -> Option<CycleFinding> {
-    let (inside, others): (Vec<_>, Vec<_>) = moments.iter().partition(|it| it.0 == part);
-    let values = |of: &[(usize, f64)]| of.iter().map(|it| it.1).collect::<Vec<_>>();
+    let (inside, others): (Vec<_>, Vec<_>) = moments.iter().partition(|moment| moment.0 == part);
+    let values = |of: &[(usize, f64)]| of.iter().map(|moment| moment.1).collect::<Vec<_>>();
     let found = rank_sum_interval(&values(&others), &values(&inside), level).ok()?;
     Some(CycleFinding {
         cycle,
@@ -444,7 +445,8 @@ mod tests {
         let steps = found.steps.unwrap();
         assert_eq!(steps.len(), 1, "{steps:?}");
         assert_eq!((steps[0].at, steps[0].certain), (25, true));
-        let (low, high) = (steps[0].ratio.low().unwrap(), steps[0].ratio.high().unwrap());
+        let low = steps[0].ratio.low().unwrap();
+        let high = steps[0].ratio.high().unwrap();
         assert!(low < 1.0513 && 1.0513 < high && high < 1.06, "{steps:?}");
     }
 
@@ -536,9 +538,9 @@ mod tests {
     #[test]
     fn weekdays_are_asked_after_three_weeks() {
         let found = of(&runs(28 * 4, |number| if number / 4 % 7 == 2 { 0.02 } else { 0.0 }));
-        let week = found.cycles.iter().find(|it| it.cycle == Cycle::Week).unwrap();
+        let week = found.cycles.iter().find(|cycle| cycle.cycle == Cycle::Week).unwrap();
         assert_eq!((week.part, week.differs), ("Sat", true));
-        let day = found.cycles.iter().find(|it| it.cycle == Cycle::Day).unwrap();
+        let day = found.cycles.iter().find(|cycle| cycle.cycle == Cycle::Day).unwrap();
         assert!(!day.differs, "{day:?}");
     }
 
@@ -561,7 +563,7 @@ mod tests {
         let mut differ = 0;
         for _ in 0..200 {
             let records: Vec<_> = (0..48).map(|number| run(number, 0.0, &mut rng)).collect();
-            differ += of(&records).cycles.iter().filter(|it| it.differs).count();
+            differ += of(&records).cycles.iter().filter(|cycle| cycle.differs).count();
         }
         assert!(differ <= 20, "{differ} of 200");
     }

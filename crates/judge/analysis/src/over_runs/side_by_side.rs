@@ -73,11 +73,11 @@ pub struct SeriesComparison {
     pub series: String,
     /// The point; of the first arm where the arms are points.
     pub point: PointFacts,
-    /// The metric.
+    /// Name of the metric, without that of the point.
     pub metric: String,
     /// Whether it is the workload's first.
     pub primary: bool,
-    /// Its unit.
+    /// Unit of the metric, an SI base unit.
     pub unit: String,
     /// Which direction is good.
     pub better: Better,
@@ -127,7 +127,11 @@ pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFind
             unit: declared.map_or_else(|| unit_of_any(&metric), |metric| metric.unit.clone()),
             better: declared.map_or(Better::Lower, |metric| metric.better),
             arms: (0..points.len()).map(|point| side(record, point, &metric)).collect(),
-            against_first: finding.against_first.iter().map(|it| Some(it.found.clone())).collect(),
+            against_first: finding
+                .against_first
+                .iter()
+                .map(|comparison| Some(comparison.found.clone()))
+                .collect(),
             against_previous: Vec::new(),
             metric,
         }
@@ -152,9 +156,9 @@ pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFind
 /// One side of a paired run by the metric that is compared.
 fn side(record: &RunRecord, point: usize, metric: &str) -> Option<Arm> {
     let planned = &record.plan.points[point];
-    let values = |it: &InvocationRecord| match planned.description.metric(metric) {
-        Some(declared) => it.steady(declared),
-        None => it.costs(planned, metric),
+    let values = |invocation: &InvocationRecord| match planned.description.metric(metric) {
+        Some(declared) => invocation.steady(declared),
+        None => invocation.costs(planned, metric),
     };
     let by_invocation: Vec<Vec<f64>> = record.good_invocations(point).filter_map(values).collect();
     let processes = match planned.description.sample_is {
@@ -165,7 +169,7 @@ fn side(record: &RunRecord, point: usize, metric: &str) -> Option<Arm> {
     let declared = planned.description.metric(metric);
     let parts = data.as_ref().zip(declared).map(|(data, metric)| parts_of(data, metric));
     let made = arm(&processes, 1, None)?;
-    Some(Arm { cpu: data.and_then(|it| it.cpu()), parts: parts.unwrap_or_default(), ..made })
+    Some(Arm { cpu: data.and_then(|data| data.cpu()), parts: parts.unwrap_or_default(), ..made })
 }
 
 /// Stored runs compared with the first of them and with the one before. `earlier` are the series of further runs, which
@@ -219,7 +223,9 @@ pub fn compare<'s>(
         confidence: CONFIDENCE,
         paired: false,
         machines_differ,
-        differences: differences(&groups.iter().map(|it| it.runs.as_slice()).collect::<Vec<_>>()),
+        differences: differences(
+            &groups.iter().map(|group| group.runs.as_slice()).collect::<Vec<_>>(),
+        ),
         overall: (1..names.len())
             .map(|arm| if settings.every_metric { None } else { overall(&results, arm - 1) })
             .collect(),
@@ -247,16 +253,17 @@ fn mark_standing_out(
     arm: usize,
     noise: &RunsNoise,
 ) -> StandingOut {
-    let first_metrics = results.iter().enumerate().filter(|(_, it)| it.primary);
-    let candidates = first_metrics.filter_map(|(place, it)| {
-        let estimate = |arm: usize| Some(&it.arms.get(arm)?.as_ref()?.estimate);
-        let against = it.against_first.get(arm - 1)?.as_ref()?;
-        let earlier = noise.beside_common(&it.series);
+    let first_metrics = results.iter().enumerate().filter(|(_, result)| result.primary);
+    let candidates = first_metrics.filter_map(|(place, result)| {
+        let estimate = |arm: usize| Some(&result.arms.get(arm)?.as_ref()?.estimate);
+        let against = result.against_first.get(arm - 1)?.as_ref()?;
+        let earlier = noise.beside_common(&result.series);
         Some(Candidate { place, against, estimates: (estimate(0)?, estimate(arm)?), earlier })
     });
     let found = standing_out(candidates);
     for &place in found.places() {
-        let against = results.get_mut(place).and_then(|it| it.against_first.get_mut(arm - 1));
+        let against =
+            results.get_mut(place).and_then(|result| result.against_first.get_mut(arm - 1));
         against.into_iter().flatten().for_each(Comparison::mark_standing_out);
     }
     found
@@ -268,7 +275,8 @@ fn overall(results: &[SeriesComparison], arm: usize) -> Option<Estimate> {
     let interval = |result: &SeriesComparison| {
         let ratio = result.against_first.get(arm)?.as_ref()?.ratio.as_ref()?;
         let ends = ratio.interval.as_ref().ok()?;
-        let (low, high) = (ends.low.ln(), ends.high.ln());
+        let low = ends.low.ln();
+        let high = ends.high.ln();
         Some(Interval { estimate: ratio.value.ln(), low, high })
     };
     let all: Vec<Interval> = results.iter().filter_map(interval).collect();
@@ -278,7 +286,7 @@ fn overall(results: &[SeriesComparison], arm: usize) -> Option<Estimate> {
     let mean = mean_log_ratio(&all, CONFIDENCE).ok()?;
     let known = |result: &SeriesComparison| {
         let against = result.against_first.get(arm).and_then(Option::as_ref);
-        against.is_none_or(|it| it.ratio.is_none() || it.verdict.is_ok())
+        against.is_none_or(|found| found.ratio.is_none() || found.verdict.is_ok())
     };
     let value = mean.estimate.exp();
     if results.iter().all(known) {
@@ -343,10 +351,12 @@ fn gives(data: &PointData, series: &SeriesInRun) -> bool {
 /// add up.
 fn parts_of(data: &PointData, first: &Metric) -> Vec<(String, f64)> {
     let mut metrics = data.planned.description.metrics.iter();
-    let is_first =
-        metrics.next().is_some_and(|it| it.name == first.name && it.better == Better::Lower);
+    let is_first = metrics
+        .next()
+        .is_some_and(|metric| metric.name == first.name && metric.better == Better::Lower);
     let mut parts = Vec::new();
-    for metric in metrics.filter(|it| is_first && it.headline && it.unit == first.unit) {
+    for metric in metrics.filter(|metric| is_first && metric.headline && metric.unit == first.unit)
+    {
         let Some(processes) = data.processes(metric) else { continue };
         let medians: Vec<f64> = processes.iter().filter_map(|values| median(values)).collect();
         parts.extend(median(&medians).map(|middle| (metric.name.clone(), middle)));
@@ -381,7 +391,7 @@ fn one_series(
 ) -> SeriesComparison {
     let arms: Vec<Option<&SeriesOfArm>> = arms.iter().map(|arm| arm.get(series)).collect();
     let point =
-        arms.iter().flatten().next().map_or_else(PointFacts::default, |it| it.point.clone());
+        arms.iter().flatten().next().map_or_else(PointFacts::default, |arm| arm.point.clone());
     let first = arms.iter().flatten().find_map(|arm| arm.in_runs.first());
     let against = |other: usize, this: usize| {
         let other: Vec<&SeriesInRun> = arms[other]?.in_runs.iter().collect();
@@ -392,13 +402,13 @@ fn one_series(
     SeriesComparison {
         series: series.to_owned(),
         point,
-        primary: first.is_some_and(|it| it.primary),
-        metric: first.map_or_else(String::new, |it| it.metric.clone()),
-        unit: first.map_or_else(String::new, |it| it.unit.clone()),
-        better: first.map_or(Better::Neither, |it| it.better),
+        primary: first.is_some_and(|result| result.primary),
+        metric: first.map_or_else(String::new, |result| result.metric.clone()),
+        unit: first.map_or_else(String::new, |result| result.unit.clone()),
+        better: first.map_or(Better::Neither, |result| result.better),
         against_first: (1..arms.len()).map(|this| against(0, this)).collect(),
         against_previous: previous.map(|this| against(this - 1, this)).collect(),
-        arms: arms.iter().map(|it| it.and_then(arm_of)).collect(),
+        arms: arms.iter().map(|arm| arm.and_then(arm_of)).collect(),
     }
 }
 
@@ -409,13 +419,13 @@ fn arm_of(series: &SeriesOfArm) -> Option<Arm> {
     let share = |of: fn(&CpuShares) -> f64| mean(&series.cpu.iter().map(of).collect::<Vec<_>>());
     let cpu = || {
         Some(CpuShares {
-            user: share(|it| it.user)?,
-            system: share(|it| it.system)?,
-            iowait: share(|it| it.iowait)?,
+            user: share(|cpu| cpu.user)?,
+            system: share(|cpu| cpu.system)?,
+            iowait: share(|cpu| cpu.iowait)?,
         })
     };
     let part = |(name, _): &(String, f64)| {
-        let own = |run: &Vec<(String, f64)>| Some(run.iter().find(|it| it.0 == *name)?.1);
+        let own = |run: &Vec<(String, f64)>| Some(run.iter().find(|part| part.0 == *name)?.1);
         let of_runs: Vec<f64> = series.parts.iter().filter_map(own).collect();
         Some((name.clone(), mean(&of_runs)?))
     };

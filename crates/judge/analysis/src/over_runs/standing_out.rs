@@ -71,9 +71,9 @@ fn log_error(estimate: &Estimate) -> Option<f64> {
 
 /// Which of them stand out.
 pub(crate) fn standing_out<'c>(candidates: impl Iterator<Item = Candidate<'c>>) -> StandingOut {
-    let moved = candidates.filter_map(|it| Some((it.place, it.moved()?)));
+    let moved = candidates.filter_map(|candidate| Some((candidate.place, candidate.moved()?)));
     let (places, series): (Vec<usize>, Vec<Moved>) = moved.unzip();
-    let runs = series.iter().filter_map(|it| it.earlier).map(|it| it.runs);
+    let runs = series.iter().filter_map(|series| series.earlier).map(|series| series.runs);
     let place = |at: &usize| places[*at];
     let placed = |found: Stood| Stood { series: found.series.iter().map(place).collect(), ..found };
     StandingOut {

@@ -25,8 +25,10 @@ pub fn events(record: &RunRecord, monitors: bool) -> Vec<Stamped> {
     for invocation in &record.invocations {
         all.extend(of_invocation(invocation, monitors));
     }
-    all.extend(record.decisions.iter().map(|it| Event::Decided(Box::new(it.clone()))));
-    all.extend(record.unsupported.iter().map(|it| Event::Unsupported(it.clone())));
+    all.extend(record.decisions.iter().map(|decision| Event::Decided(Box::new(decision.clone()))));
+    all.extend(
+        record.unsupported.iter().map(|unsupported| Event::Unsupported(unsupported.clone())),
+    );
     let interrupted = record.status != plumb_model::RunStatus::Complete;
     all.extend(
         record.ended_unix_ns.map(|ended_unix_ns| Event::RunEnded { ended_unix_ns, interrupted }),
@@ -52,51 +54,57 @@ fn begin(record: &RunRecord) -> Vec<Event> {
             owner: first.owner.clone(),
         },
     ];
-    let target = |(target, it): (u32, &plumb_model::Target)| Event::TargetReady {
+    let target = |(target, description): (u32, &plumb_model::Target)| Event::TargetReady {
         target,
-        description: Box::new(it.clone()),
+        description: Box::new(description.clone()),
     };
     all.extend((0..).zip(&record.targets).map(target));
     all
 }
 
-fn of_invocation(it: &InvocationRecord, monitors: bool) -> Vec<Event> {
-    let invocation = it.invocation;
+fn of_invocation(record: &InvocationRecord, monitors: bool) -> Vec<Event> {
+    let invocation = record.invocation;
     let mut all = vec![
         Event::InvocationStarted {
             invocation,
-            point: it.point,
-            role: it.role,
-            round: it.round,
-            position: it.position,
-            segment: it.segment,
-            target: it.target,
-            seed: it.seed,
-            ready: Box::new(it.ready.clone()),
+            point: record.point,
+            role: record.role,
+            round: record.round,
+            position: record.position,
+            segment: record.segment,
+            target: record.target,
+            seed: record.seed,
+            ready: Box::new(record.ready.clone()),
         },
         Event::Batch {
             invocation,
-            samples: Box::new(it.samples.clone()),
-            usage: it.usage.first().cloned().unwrap_or_default(),
-            flags: it.flags.clone(),
+            samples: Box::new(record.samples.clone()),
+            usage: record.usage.first().cloned().unwrap_or_default(),
+            flags: record.flags.clone(),
         },
     ];
-    if monitors || !it.interference.is_empty() {
-        let traces = if monitors { traces(it) } else { Vec::new() };
+    if monitors || !record.interference.is_empty() {
+        let traces = if monitors { traces(record) } else { Vec::new() };
         let readings = Box::new(Readings { traces, lines: Vec::new(), gaps: Vec::new() });
-        all.push(Event::Monitored { invocation, readings, interference: it.interference.clone() });
+        all.push(Event::Monitored {
+            invocation,
+            readings,
+            interference: record.interference.clone(),
+        });
     }
-    all.extend(it.excluded_by.clone().map(|by| Event::Excluded { invocation, by }));
-    all.extend(it.end.clone().map(|end| Event::InvocationEnded { invocation, end: Box::new(end) }));
+    all.extend(record.excluded_by.clone().map(|by| Event::Excluded { invocation, by }));
+    all.extend(
+        record.end.clone().map(|end| Event::InvocationEnded { invocation, end: Box::new(end) }),
+    );
     all
 }
 
 /// What monitors read: the same for the same invocation.
-fn traces(it: &InvocationRecord) -> Vec<Trace> {
-    let start_ns = it.samples.start_ns.first().copied().unwrap_or(0);
-    let length_ns: u64 = it.samples.elapsed_ns.iter().sum();
+fn traces(record: &InvocationRecord) -> Vec<Trace> {
+    let start_ns = record.samples.start_ns.first().copied().unwrap_or(0);
+    let length_ns: u64 = record.samples.elapsed_ns.iter().sum();
     let trace = |(name, unit, step, times): &(&str, &str, u64, u64)| {
-        let varied = step + it.seed % 7 + length_ns % 5;
+        let varied = step + record.seed % 7 + length_ns % 5;
         let reading =
             |n: u64| Reading { at_ns: start_ns + length_ns * n / times, value: 1_000 + varied * n };
         let counter = Counter {

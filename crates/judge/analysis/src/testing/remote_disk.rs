@@ -35,7 +35,8 @@ const SMALL: Writes = Writes { zeroes: "small", bytes: 5e6, count: 3000.0, depth
 #[must_use]
 pub fn remote_disk() -> RunRecord {
     let links = || UP.into_iter().flat_map(|up| ROUND_TRIPS.map(|trip| (up, trip)));
-    let points = [LARGE, SMALL].into_iter().flat_map(|writes| links().map(move |it| (writes, it)));
+    let points =
+        [LARGE, SMALL].into_iter().flat_map(|writes| links().map(move |link| (writes, link)));
     let suite = Builder::new(Some("remote-disk"));
     points.fold(suite, |builder, (writes, (up, trip))| made(builder, writes, up, trip)).build()
 }
@@ -62,15 +63,16 @@ fn made(builder: Builder, writes: Writes, up: (&str, f64), trip: (&str, f64)) ->
         memory_mib: 60,
     };
     let typed = [("zeroes", writes.zeroes), ("up", up.0), ("rtt", trip.0), ("scale", "100")];
-    let (count, bytes) = (writes.count, writes.bytes);
+    let count = writes.count;
+    let bytes = writes.bytes;
     let columns = [("writes", count), ("up_bytes", bytes), ("down_bytes", 16.0 * count)];
     builder
         .measured(&spec)
         .last_point(|planned| go_through_link(planned, &typed))
-        .invocations(|_, it| {
-            let length = it.samples.len();
+        .invocations(|_, invocation| {
+            let length = invocation.samples.len();
             let values = columns.map(|(name, value)| (name.to_owned(), vec![value; length]));
-            it.samples.values.extend(values);
+            invocation.samples.values.extend(values);
         })
         .stopped(StopReason::Precision)
 }
@@ -78,7 +80,7 @@ fn made(builder: Builder, writes: Writes, up: (&str, f64), trip: (&str, f64)) ->
 /// Says what of a point its link is, and sets that.
 fn go_through_link(planned: &mut PlannedPoint, typed: &[(&str, &str)]) {
     let description = &mut planned.description;
-    for parameter in description.parameters.iter_mut().filter(|it| it.kind == Rate) {
+    for parameter in description.parameters.iter_mut().filter(|parameter| parameter.kind == Rate) {
         parameter.unit = "bytes".into();
         parameter.allowed = vec![Value::Text("unlimited".into())];
     }

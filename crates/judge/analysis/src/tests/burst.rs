@@ -10,14 +10,15 @@ fn stream(at: usize, times: u64, processes: usize, within: f64) -> RunRecord {
     let spec = Spec { unit: "ops/s", value: 3_000.0, processes, samples: 90, within, ..COPY };
     Builder::new(None)
         .measured(&spec)
-        .invocations(move |_, it| {
-            it.samples.elapsed_ns.iter_mut().skip(at).for_each(|took| *took *= times);
-            for at in 1..it.samples.len() {
-                let before = it.samples.start_ns[at - 1] + it.samples.elapsed_ns[at - 1];
-                it.samples.start_ns[at] = before;
+        .invocations(move |_, invocation| {
+            invocation.samples.elapsed_ns.iter_mut().skip(at).for_each(|took| *took *= times);
+            for at in 1..invocation.samples.len() {
+                let before =
+                    invocation.samples.start_ns[at - 1] + invocation.samples.elapsed_ns[at - 1];
+                invocation.samples.start_ns[at] = before;
             }
             // As where the fast part was taken for warm-up.
-            it.end.as_mut().unwrap().steady_start = at.min(30);
+            invocation.end.as_mut().unwrap().steady_start = at.min(30);
         })
         .build()
 }

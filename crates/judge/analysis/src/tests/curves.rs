@@ -15,12 +15,15 @@ fn sized(builder: Builder, size: &'static str, kind: CurveKind, spec: Spec) -> B
     ];
     let spec = Spec { parameters: parameters.leak(), ..spec };
     // The values are declared before the point is made of them, so that the description may follow.
-    builder.measured(&spec).last_point(|it| it.description.parameters[0].curve = Some(kind))
+    builder
+        .measured(&spec)
+        .last_point(|planned| planned.description.parameters[0].curve = Some(kind))
 }
 
 fn over_sizes(kind: CurveKind, value: impl Fn(usize) -> Spec) -> Curve {
     let all = SIZES.iter().enumerate();
-    let built = all.fold(Builder::new(None), |it, (i, size)| sized(it, size, kind, value(i)));
+    let built =
+        all.fold(Builder::new(None), |builder, (i, size)| sized(builder, size, kind, value(i)));
     let mut curves = summarise(&built.build()).curves;
     assert_eq!(curves.len(), 1, "{curves:?}");
     curves.remove(0)
@@ -61,7 +64,8 @@ fn contention_and_coherency_are_found_from_six_numbers_of_threads_on() {
     assert_eq!(law(2), None);
     assert_eq!(law(5), Some(Err("too few points: 5, needs 6".into())));
     let Some(Ok(found)) = law(6) else { panic!() };
-    let (low, high) = (found.contention.low().unwrap(), found.contention.high().unwrap());
+    let low = found.contention.low().unwrap();
+    let high = found.contention.high().unwrap();
     assert!(low < 0.1 && 0.1 < high && high - low < 0.2, "{found:?}");
     assert!((found.coherency.value - 0.01).abs() < 0.01 && found.off < 0.05, "{found:?}");
     assert!(found.most_at.is_some_and(|most| (5.0..20.0).contains(&most)), "{found:?}");
@@ -73,7 +77,7 @@ fn threads_without_a_cpu_and_times_have_no_efficiency() {
     let record = Builder::new(None)
         .measured(&ONE)
         .measured(&TWO)
-        .invocations(|_, it| flag(it, shared.clone()))
+        .invocations(|_, invocation| flag(invocation, shared.clone()))
         .build();
     assert_eq!(summarise(&record).curves, []);
     let time = |spec: Spec| Spec { unit: "s", value: 1e-3, ..spec };
@@ -89,7 +93,7 @@ fn caches_have_heights_and_edges() {
         ..COPY
     });
     let Ok(CurveFound::Plateaus(found)) = curve.found else { panic!("{:?}", curve.found) };
-    let edges: Vec<(f64, f64)> = found.iter().map(|it| (it.from, it.to)).collect();
+    let edges: Vec<(f64, f64)> = found.iter().map(|plateau| (plateau.from, plateau.to)).collect();
     assert_eq!(edges, [(4096.0, 16384.0), (32768.0, 131_072.0)]);
     assert!(found[1].height.low().unwrap() < 4e-3 && found[1].height.high().unwrap() > 4e-3);
 }
@@ -124,9 +128,9 @@ fn bandwidth_over_a_size_has_the_cost_of_a_call_and_of_a_byte() {
 fn two_points_or_another_setting_make_no_curve() {
     let two = SIZES[..2]
         .iter()
-        .fold(Builder::new(None), |it, size| sized(it, size, CurveKind::Plateaus, COPY));
-    let third = sized(two, SIZES[2], CurveKind::Plateaus, COPY).last_point(|it| {
-        _ = it.point.settings.insert("mode".into(), plumb_model::Value::Text("other".into()))
+        .fold(Builder::new(None), |builder, size| sized(builder, size, CurveKind::Plateaus, COPY));
+    let third = sized(two, SIZES[2], CurveKind::Plateaus, COPY).last_point(|planned| {
+        _ = planned.point.settings.insert("mode".into(), plumb_model::Value::Text("other".into()))
     });
     assert_eq!(summarise(&third.build()).curves, []);
 }

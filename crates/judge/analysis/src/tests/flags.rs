@@ -78,9 +78,9 @@ fn distributions_that_cannot_be_read_are_said() {
         })
         .build();
     let found = summarise(&record);
-    let flagged = found.results.iter().find(|it| it.primary).unwrap();
+    let flagged = found.results.iter().find(|result| result.primary).unwrap();
     assert_eq!(why(flagged, &FlagKind::Unreadable).unwrap(), "latency of 2 of 12 invocations");
-    let p50 = found.results.iter().find(|it| it.metric == "latency p50").unwrap();
+    let p50 = found.results.iter().find(|result| result.metric == "latency p50").unwrap();
     assert_eq!(p50.invocations, 10);
 }
 
@@ -158,12 +158,14 @@ fn what_else_ran_is_a_flag_with_its_share_and_what_is_excluded_does_not_count() 
     let all = Builder::new(None).measured(&COPY).build().invocations.len();
     let record = Builder::new(None)
         .measured(&COPY)
-        .invocations(|index, it| {
+        .invocations(|index, invocation| {
             if index < 2 {
-                it.interference.push(found("steal", "the hypervisor took 3 % of the CPU time"));
-                it.interference.push(found("swap-in", "9 pages were swapped in"));
+                invocation
+                    .interference
+                    .push(found("steal", "the hypervisor took 3 % of the CPU time"));
+                invocation.interference.push(found("swap-in", "9 pages were swapped in"));
             }
-            it.excluded_by = (index == 0).then(|| "steal, swap-in".to_owned());
+            invocation.excluded_by = (index == 0).then(|| "steal, swap-in".to_owned());
         })
         .build();
     let finding = only(&record);

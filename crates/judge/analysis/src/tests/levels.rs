@@ -20,21 +20,22 @@ fn split(spec: &Spec) -> RunRecord {
         }
     };
     let commands = spec.samples == 0;
-    let change = move |index: usize, it: &mut InvocationRecord| match (commands, index % 3) {
-        (true, _) => slow(&mut it.samples, |at| at % 3 == 0),
-        (false, 0) => slow(&mut it.samples, |_| true),
-        (false, _) => slow(&mut it.samples, |_| false),
+    let change = move |index: usize, invocation: &mut InvocationRecord| match (commands, index % 3)
+    {
+        (true, _) => slow(&mut invocation.samples, |at| at % 3 == 0),
+        (false, 0) => slow(&mut invocation.samples, |_| true),
+        (false, _) => slow(&mut invocation.samples, |_| false),
     };
     Builder::new(None).measured(spec).invocations(change).build()
 }
 
 /// A counter that moves ten times as fast beside every third invocation.
 fn counters(record: &RunRecord) -> Counters {
-    let beside = |(index, it): (usize, &InvocationRecord)| {
+    let beside = |(index, invocation): (usize, &InvocationRecord)| {
         let counter =
             Counter { name: "stat.steal".into(), unit: "s".into(), kind: CounterKind::Counter };
         let amount = if index % 3 == 0 { 100_000_000 } else { 10_000_000 } + index as u64;
-        (it.invocation, vec![CounterAmount { counter, amount, duration_ns: 1_000_000_000 }])
+        (invocation.invocation, vec![CounterAmount { counter, amount, duration_ns: 1_000_000_000 }])
     };
     record.invocations.iter().enumerate().map(beside).collect()
 }
@@ -54,8 +55,11 @@ fn processes_on_two_levels_have_both_and_what_was_different_beside() {
     assert!((levels.lower.share.value + levels.upper.share.value - 1.0).abs() < 1e-12);
     // The estimate stays the median of all.
     assert!(levels.upper.estimate.value > result.estimate.value);
-    let told: Vec<(&str, f64)> =
-        levels.covariates.iter().map(|it| (it.what.as_str(), it.effect)).collect();
+    let told: Vec<(&str, f64)> = levels
+        .covariates
+        .iter()
+        .map(|covariate| (covariate.what.as_str(), covariate.effect))
+        .collect();
     assert!(told.contains(&("samples on CPU 1", -1.0)), "{told:?}");
     assert!(told.contains(&("stat.steal", -1.0)), "{told:?}");
     let why = why(result, &FlagKind::Bimodal).unwrap();

@@ -21,11 +21,11 @@ fn set(record: &mut RunRecord, point: usize, name: &str, value: Value) {
 #[test]
 fn points_that_differ_in_their_link_alone_are_fitted_together() {
     let fits = fits(&remote_disk());
-    let names: Vec<&str> = fits.iter().map(|it| it.of.as_str()).collect();
+    let names: Vec<&str> = fits.iter().map(|fit| fit.of.as_str()).collect();
     assert_eq!(names, ["block.mkfs:scale=100", "block.mkfs:zeroes=small,scale=100"]);
     let large = &fits[0];
     assert_eq!(large.by, ["up", "rtt"]);
-    let settings: Vec<&str> = large.points.iter().map(|it| it.settings.as_str()).collect();
+    let settings: Vec<&str> = large.points.iter().map(|point| point.settings.as_str()).collect();
     assert_eq!(settings[..2], ["up=125kB/s,rtt=75ms", "up=125kB/s,rtt=37500us"]);
     // The direction without a limit takes no time, however many bytes go there.
     let first = &large.points[0];
@@ -36,9 +36,10 @@ fn points_that_differ_in_their_link_alone_are_fitted_together() {
 #[test]
 fn many_under_way_wait_for_bandwidth_and_lone_ones_for_round_trips() {
     let fits = fits(&remote_disk());
-    let (large, small) = (found(&fits[0]), found(&fits[1]));
-    assert!(large.shares.iter().all(|it| it.binds == Binds::Bandwidth), "{large:?}");
-    assert!(small.shares.iter().all(|it| it.binds == Binds::RoundTrips), "{small:?}");
+    let large = found(&fits[0]);
+    let small = found(&fits[1]);
+    assert!(large.shares.iter().all(|share| share.binds == Binds::Bandwidth), "{large:?}");
+    assert!(small.shares.iter().all(|share| share.binds == Binds::RoundTrips), "{small:?}");
     let depth = small.depth();
     assert!(depth.low.unwrap() <= 1.0 && depth.high.unwrap() >= 1.0, "{depth:?}");
     assert!(depth.high.unwrap() - depth.low.unwrap() < 0.3, "{depth:?}");
@@ -60,8 +61,10 @@ fn a_rate_is_the_time_of_its_work() {
     for invocation in &mut record.invocations {
         invocation.ready.work.insert("time".into(), 11e6);
     }
-    let (rates, times) = (fits(&record), fits(&remote_disk()));
-    let (rate, time) = (found(&rates[1]), found(&times[1]));
+    let rates = fits(&record);
+    let times = fits(&remote_disk());
+    let rate = found(&rates[1]);
+    let time = found(&times[1]);
     assert!((rate.wait.value / time.wait.value - 1.0).abs() < 1e-3, "{rate:?} {time:?}");
     assert!((rate.rest.value / time.rest.value - 1.0).abs() < 1e-3, "{rate:?} {time:?}");
 }
@@ -82,7 +85,7 @@ fn what_belongs_to_no_link_or_is_too_little_has_no_fit() {
     for point in [0, 1] {
         set(&mut record, point, "zeroes", Value::Text("told".into()));
     }
-    let names: Vec<String> = fits(&record).into_iter().map(|it| it.of).collect();
+    let names: Vec<String> = fits(&record).into_iter().map(|fit| fit.of).collect();
     assert_eq!(names, ["block.mkfs:zeroes=small,scale=100"], "two points each are left");
 }
 

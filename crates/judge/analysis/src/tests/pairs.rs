@@ -49,14 +49,14 @@ fn few_rounds_give_a_ratio_and_no_verdict() {
 #[test]
 fn few_rounds_that_other_work_left_say_so() {
     let mut record = exec();
-    for it in record.invocations.iter_mut().filter(|it| it.round >= 5) {
-        it.excluded_by = Some("steal".to_owned());
+    for invocation in record.invocations.iter_mut().filter(|invocation| invocation.round >= 5) {
+        invocation.excluded_by = Some("steal".to_owned());
     }
     let comparison = &summarise(&record).against_first[0].found;
     assert_eq!(comparison.verdict, Err(NoVerdict::Disturbed { excluded: 15, of: 20 }));
     // Half of twenty leaves enough, and a verdict.
-    for it in record.invocations.iter_mut().filter(|it| it.round < 10) {
-        it.excluded_by = None;
+    for invocation in record.invocations.iter_mut().filter(|invocation| invocation.round < 10) {
+        invocation.excluded_by = None;
     }
     let comparison = &summarise(&record).against_first[0].found;
     assert_eq!(
@@ -75,9 +75,11 @@ fn rounds_without_both_are_left_out() {
 /// The comparison where invocations of the rounds up to these fail, of the first command and of the second.
 fn failing(first: u32, second: u32) -> PointComparison {
     let mut record = exec();
-    for it in &mut record.invocations {
-        if (it.point == 0 && it.round < first) || (it.point == 1 && it.round < second) {
-            fail(it, "exit status 1", "");
+    for invocation in &mut record.invocations {
+        if (invocation.point == 0 && invocation.round < first)
+            || (invocation.point == 1 && invocation.round < second)
+        {
+            fail(invocation, "exit status 1", "");
         }
     }
     summarise(&record).against_first.remove(0)
@@ -115,7 +117,7 @@ fn the_difference_is_of_pairs_and_in_the_unit_of_the_metric() {
     let finding = summarise(&record);
     let [compared] = finding.against_first.as_slice() else { panic!() };
     let difference = compared.difference.as_ref().unwrap();
-    let medians: Vec<f64> = finding.results.iter().map(|it| it.estimate.value).collect();
+    let medians: Vec<f64> = finding.results.iter().map(|result| result.estimate.value).collect();
     let by_medians = medians[1] - medians[0];
     assert_eq!(compared.unit, finding.results[0].unit);
     assert!((difference.value / by_medians - 1.0).abs() < 0.05, "{difference:?} {by_medians}");

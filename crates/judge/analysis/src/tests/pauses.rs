@@ -13,14 +13,14 @@ fn spread(first: f64, by: Option<&str>) -> RunRecord {
         .measured(&copy)
         .with(|record| {
             record.plan.spread_ns = Some(60_000_000_000);
-            for (index, it) in record.invocations.iter_mut().enumerate() {
+            for (index, invocation) in record.invocations.iter_mut().enumerate() {
                 let is_first = index % 3 == 0;
                 pause_ns += if is_first { 1_000_000_000 } else { 0 };
-                it.samples.start_ns.iter_mut().for_each(|at| *at += pause_ns);
+                invocation.samples.start_ns.iter_mut().for_each(|at| *at += pause_ns);
                 if is_first && index > 0 {
                     let slow = |ns: &mut u64| *ns = (*ns as f64 / first) as u64;
-                    it.samples.elapsed_ns.iter_mut().for_each(slow);
-                    it.excluded_by = by.map(str::to_owned);
+                    invocation.samples.elapsed_ns.iter_mut().for_each(slow);
+                    invocation.excluded_by = by.map(str::to_owned);
                 }
             }
         })
@@ -35,7 +35,8 @@ fn what_is_as_fast_after_a_pause_counts() {
     assert!((0.99..1.01).contains(&pauses.ratio.value), "{pauses:?}");
     assert!((pauses.length_s - 1.0).abs() < 0.1, "{pauses:?}");
     assert!(pauses.equivalent, "{pauses:?}");
-    let (low, high) = (pauses.ratio.low().unwrap(), pauses.ratio.high().unwrap());
+    let low = pauses.ratio.low().unwrap();
+    let high = pauses.ratio.high().unwrap();
     assert!(low < 1.0 && high > 1.0, "{pauses:?}");
 }
 
@@ -45,7 +46,11 @@ fn what_is_left_out_is_counted_and_is_no_interference() {
     let pauses = found.pauses.unwrap();
     assert_eq!((pauses.pairs, pauses.left_out, found.invocations), (19, 19, 41));
     assert!((0.78..0.82).contains(&pauses.ratio.value) && !pauses.equivalent, "{pauses:?}");
-    assert!(found.flags.iter().all(|it| it.flag != FlagKind::Interference), "{:?}", found.flags);
+    assert!(
+        found.flags.iter().all(|flag| flag.flag != FlagKind::Interference),
+        "{:?}",
+        found.flags
+    );
 }
 
 #[test]

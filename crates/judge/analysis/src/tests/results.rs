@@ -41,7 +41,8 @@ fn samples_of_failed_invocations_never_count() {
             })
             .build()
     };
-    let (mild, wild) = (summarise(&build(false)), summarise(&build(true)));
+    let mild = summarise(&build(false));
+    let wild = summarise(&build(true));
     assert_eq!(mild.results, wild.results);
     assert_eq!(mild.results[0].invocations, 11);
     let failure = &mild.failed[0];

@@ -126,7 +126,10 @@ fn what_one_run_did_not_read_is_no_difference_but_what_it_is_not_is_one() {
     target.environment.facts.insert("caches".into(), "L1d 32 KiB".into());
     target.machine.facts.insert("product".into(), "m5.large".into());
     let finding = compare(&[run(1.0, 1, ("k", "a")), other], &[], None, &settings());
-    let fields = finding.differences.iter().map(|it| (it.field.as_str(), it.values[0].as_str()));
+    let fields = finding
+        .differences
+        .iter()
+        .map(|difference| (difference.field.as_str(), difference.values[0].as_str()));
     let fields: Vec<_> = fields.filter(|(field, _)| *field != "labels").collect();
     assert_eq!(fields, [("product", "none")]);
 }
@@ -208,8 +211,11 @@ fn the_noise_between_runs_is_that_of_one_host_or_of_a_kind() {
 fn another_host_of_the_same_kind_is_a_difference_and_an_unknown_one_is_none() {
     let differing = |other: &str| {
         let finding = compare(&[on("web1", 1, "6.1"), on(other, 2, "6.1")], &[], None, &settings());
-        let host = finding.differences.into_iter().find(|it| it.field == "host");
-        (finding.machines_differ, host.map(|it| (it.values.join(" "), it.impact)))
+        let host = finding.differences.into_iter().find(|difference| difference.field == "host");
+        (
+            finding.machines_differ,
+            host.map(|difference| (difference.values.join(" "), difference.impact)),
+        )
     };
     assert_eq!(differing("web2"), (true, Some(("web1 web2".into(), Impact::Relevant))));
     assert_eq!(differing(""), (false, None));
@@ -223,7 +229,8 @@ fn differences_have_an_impact_and_strangers_are_listed() {
     other.plan.points[0].description.version = 2;
     let finding = compare(&[run(1.0, 1, ("k", "a")), other], &[], None, &settings());
     assert!(finding.machines_differ);
-    let kernel = finding.differences.iter().find(|it| it.field == "kernel").unwrap();
+    let kernel =
+        finding.differences.iter().find(|difference| difference.field == "kernel").unwrap();
     assert_eq!(kernel.impact, Impact::Relevant);
     assert!(finding.results.is_empty(), "another version is another series");
     assert_eq!(finding.not_in_all.len(), 2);
