@@ -10,13 +10,16 @@ const MOST_EARLIER: usize = 20;
 #[must_use]
 pub fn others(summaries: &[RunSummary], runs: &[Id]) -> Vec<Id> {
     // Runs of the same suites, so that audits and controls do not crowd them out.
-    let of_these: Vec<_> =
-        summaries.iter().filter(|it| runs.contains(&it.run)).map(|it| &it.suite).collect();
-    let others = summaries.iter().rev().filter(|it| {
-        let complete = it.status == RunStatus::Complete && !runs.contains(&it.run);
-        complete && of_these.contains(&&it.suite)
+    let of_these: Vec<_> = summaries
+        .iter()
+        .filter(|summary| runs.contains(&summary.run))
+        .map(|run| &run.suite)
+        .collect();
+    let others = summaries.iter().rev().filter(|summary| {
+        let complete = summary.status == RunStatus::Complete && !runs.contains(&summary.run);
+        complete && of_these.contains(&&summary.suite)
     });
-    others.take(MOST_EARLIER).map(|it| it.run).collect()
+    others.take(MOST_EARLIER).map(|summary| summary.run).collect()
 }
 
 #[cfg(test)]

@@ -127,7 +127,9 @@ pub fn on_host(mut runs: Vec<SeriesInRun>, here: &Host) -> (Vec<SeriesInRun>, Ho
 /// # Errors
 /// When the store can't be read.
 pub fn traces(store: &Store, records: &[RunRecord]) -> Result<Vec<Traces>, Error> {
-    let read = |it: &InvocationRecord| Ok((it.invocation, store.traces(it.invocation)?));
+    let read = |invocation: &InvocationRecord| {
+        Ok((invocation.invocation, store.traces(invocation.invocation)?))
+    };
     let of_run = |record: &RunRecord| record.invocations.iter().map(read).collect();
     records.iter().map(of_run).collect()
 }

@@ -17,7 +17,7 @@ pub enum SinceLastRun {
     NotAsked,
     /// Only if it has enough points for some to stand out, so that nothing else is read.
     IfItTells,
-    /// Always.
+    /// Always, however few points the run has.
     Always,
 }
 
