@@ -8,7 +8,7 @@ use plumb_model::{Host, Id, RunStatus, SeriesInRun};
 /// A run without its samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSummary {
-    /// Its identity.
+    /// Identity of the run.
     pub run: Id,
     /// Wall-clock start, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: i64,
@@ -20,7 +20,7 @@ pub struct RunSummary {
     pub suite: Option<String>,
     /// The command line.
     pub command: Vec<String>,
-    /// Its labels.
+    /// Labels that the user gave the run, value by name.
     pub labels: BTreeMap<String, String>,
     /// Which one of the machines of its kind measured it.
     pub host: Host,
@@ -33,7 +33,7 @@ pub struct RunSummary {
 /// A run, and what is known of its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEnd {
-    /// Its identity.
+    /// Identity of the run.
     pub run: Id,
     /// Wall-clock start, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: i64,
@@ -65,7 +65,7 @@ pub struct DerivedRun {
 /// A named set of runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
-    /// Its name.
+    /// The name that the user gave it.
     pub name: String,
     /// Its runs, oldest first.
     pub runs: Vec<Id>,
@@ -110,7 +110,7 @@ pub struct StoreInfo {
     pub running: usize,
     /// Runs that were cut off or stopped.
     pub interrupted: usize,
-    /// Stored samples.
+    /// Stored samples of all runs, warm-up included.
     pub samples: u64,
     /// The hosts that were measured, each with its runs, the most first; None for a host that is unknown.
     pub hosts: Vec<(Option<String>, u64)>,

@@ -17,7 +17,7 @@ pub enum Error {
     /// The file is something else.
     #[error("`{}` is not a plumb store: {why}; name another file", path.display())]
     NotAStore {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What it is.
         why: String,
@@ -28,7 +28,7 @@ pub enum Error {
          with `sqlite3 '{path}' .recover | sqlite3 saved.db`", path = path.display()
     )]
     Corrupt {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong in it.
         what: String,
@@ -39,7 +39,7 @@ pub enum Error {
          a newer plumb, or name another file", path.display()
     )]
     Newer {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Its schema version.
         found: i64,
@@ -52,7 +52,7 @@ pub enum Error {
          with the version of plumb that wrote it, or name another file", path.display()
     )]
     Older {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Its schema version.
         found: i64,
@@ -65,7 +65,7 @@ pub enum Error {
          it) and try again", path = path.display()
     )]
     Locked {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// There is no space left.
@@ -74,7 +74,7 @@ pub enum Error {
          then go on with `plumb run --resume`", path.display()
     )]
     Full {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What the database or the filesystem said.
         why: String,
@@ -85,7 +85,7 @@ pub enum Error {
         path.display()
     )]
     Unwritable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What the database or the filesystem said.
         why: String,
@@ -93,7 +93,7 @@ pub enum Error {
     /// Reading or writing the file failed.
     #[error("cannot use the store `{}`: {why}; check the disk and the system log", path.display())]
     Failed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What the database or the filesystem said.
         why: String,

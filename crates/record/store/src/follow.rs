@@ -8,7 +8,7 @@ use plumb_model::{Id, Plan};
 /// added, and those of one run in the order of their keys.
 #[derive(Debug, Clone)]
 pub struct Follow {
-    /// The run.
+    /// Identity of the run.
     pub run: Id,
     /// Its wall-clock start, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: i64,
@@ -36,7 +36,8 @@ pub(crate) struct LastRows {
 impl Follow {
     /// A run of which nothing was read yet.
     pub(crate) fn begin(run: Id, started_unix_ns: i64, plan: Plan, key: i64) -> Self {
-        let (last, open) = (LastRows::default(), BTreeSet::new());
+        let last = LastRows::default();
+        let open = BTreeSet::new();
         Self { run, started_unix_ns, plan, key, last, open, latest: 0 }
     }
 }

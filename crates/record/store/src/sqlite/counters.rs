@@ -17,7 +17,8 @@ pub(super) fn amounts(db: &Connection, run: Id) -> Result<Vec<(Id, Vec<CounterAm
                WHERE run.uuid = ? AND role = 'workload' \
                ORDER BY invocation.segment, invocation.ordinal, at_ns, invocation.uuid, name, unit";
     let rows = all(db, sql, &[&run.as_bytes()], |row| {
-        let (amount, duration_ns) = (unsigned(row.get(4)?), unsigned(row.get(5)?));
+        let amount = unsigned(row.get(4)?);
+        let duration_ns = unsigned(row.get(5)?);
         let amount = CounterAmount { counter: counter(row)?, amount, duration_ns };
         Ok((identity(row.get(3)?), amount))
     })?;
@@ -37,7 +38,8 @@ pub(super) fn of(db: &Connection, invocation: i64) -> Result<Vec<CounterAmount>,
                FROM counter_amount JOIN counter ON counter.id = counter_amount.counter \
                WHERE invocation = ? ORDER BY name, unit";
     all(db, sql, &[&invocation], |row| {
-        let (amount, duration_ns) = (unsigned(row.get(3)?), unsigned(row.get(4)?));
+        let amount = unsigned(row.get(3)?);
+        let duration_ns = unsigned(row.get(4)?);
         Ok(CounterAmount { counter: counter(row)?, amount, duration_ns })
     })
 }

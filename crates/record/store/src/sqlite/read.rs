@@ -238,7 +238,8 @@ fn decisions(db: &Connection, run: i64) -> Result<Vec<Decision>, DbError> {
 pub(super) fn decision(row: &Row<'_>) -> Result<Decision, DbError> {
     let level: Option<f64> = row.get(6)?;
     let estimate: Option<f64> = row.get(3)?;
-    let (low, high) = (row.get(4)?, row.get(5)?);
+    let low = row.get(4)?;
+    let high = row.get(5)?;
     // SQLite keeps NaN as null.
     let look = |level| Look { estimate: estimate.unwrap_or(f64::NAN), low, high, level };
     let number = |column| row.get::<_, Option<i64>>(column)?.map(counted).transpose();
@@ -342,7 +343,8 @@ pub(super) fn interference(db: &Connection, invocation: i64) -> Result<Vec<Inter
     let sql = "SELECT rule, first, last, evidence FROM interference WHERE invocation = ? \
                ORDER BY ordinal";
     all(db, sql, &[&invocation], |row| {
-        let (first, last) = (counted(row.get(1)?)?, counted(row.get(2)?)?);
+        let first = counted(row.get(1)?)?;
+        let last = counted(row.get(2)?)?;
         Ok(Interference { rule: row.get(0)?, first, last, evidence: row.get(3)? })
     })
 }

@@ -41,7 +41,7 @@ pub(super) fn updates(db: &Connection, follow: &mut Follow) -> Result<RunUpdate,
     let log = log(db, follow, &since)?;
     let current = follow.open.last().filter(|key| **key == follow.latest);
     let current = current.map(|key| point(db, *key)).transpose()?;
-    let times = ended.iter().map(|it| it.at_ns);
+    let times = ended.iter().map(|end| end.at_ns);
     let times = times.chain(decisions.iter().map(|(at_ns, _)| *at_ns));
     let times = times.chain(log.iter().map(|(at_ns, _)| *at_ns));
     let (ended_unix_ns, status) = read::end(db, follow.key)?;
@@ -65,9 +65,9 @@ struct Since(BTreeMap<u32, i64>);
 impl Since {
     fn of(db: &Connection, follow: &Follow) -> Result<Self, DbError> {
         let segments = read::segments(db, follow.key)?;
-        let begins = segments
-            .iter()
-            .map(|it| (it.segment, it.started_unix_ns.saturating_sub(follow.started_unix_ns)));
+        let begins = segments.iter().map(|segment| {
+            (segment.segment, segment.started_unix_ns.saturating_sub(follow.started_unix_ns))
+        });
         Ok(Self(begins.collect()))
     }
 
@@ -106,10 +106,12 @@ fn ended(
     let sql = "SELECT invocation.segment, invocation.at_ns, invocation_end.at_ns, point \
                FROM invocation_end JOIN invocation ON invocation.id = invocation_end.invocation \
                WHERE invocation_end.invocation = ?";
-    let (mut found, mut over) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut over = Vec::new();
     for key in &follow.open {
         let rows = all(db, sql, &[key], |row| {
-            let (began_ns, at_ns) = (since.at(row, 0, 1)?, since.at(row, 0, 2)?);
+            let began_ns = since.at(row, 0, 1)?;
+            let at_ns = since.at(row, 0, 2)?;
             Ok((began_ns, at_ns, counted(row.get(3)?)?))
         })?;
         over.extend(rows.into_iter().map(|times| (*key, times)));

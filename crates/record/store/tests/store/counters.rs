@@ -33,7 +33,10 @@ fn an_excluded_invocation_is_in_no_result() {
     excluded.events.swap(last - 1, last);
     let (folder, store) = stored(&excluded.events);
     let record = store.record(id(1)).unwrap();
-    assert_eq!(record.good_invocations(0).map(|it| it.invocation).collect::<Vec<_>>(), [id(2)]);
+    assert_eq!(
+        record.good_invocations(0).map(|invocation| invocation.invocation).collect::<Vec<_>>(),
+        [id(2)]
+    );
     let db = Connection::open(folder.path().join("plumb.db")).unwrap();
     let counted: i64 =
         db.query_row("SELECT invocations FROM results", [], |row| row.get(0)).unwrap();

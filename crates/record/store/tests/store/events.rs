@@ -54,7 +54,9 @@ pub fn planned(workload: &str, key: &str, metrics: Vec<Metric>) -> PlannedPoint 
     if let Some((name, value)) = key.split_once('=') {
         settings.insert(name.into(), Value::Text(value.into()));
     }
-    let (workload, key, conditions) = (workload.into(), key.into(), Vec::new());
+    let workload = workload.into();
+    let key = key.into();
+    let conditions = Vec::new();
     let point = Point { workload, settings, key, conditions };
     let program = Program { argv: vec!["plumb".into(), "worker".into()] };
     PlannedPoint::new(point, description, program)

@@ -139,7 +139,8 @@ fn a_run_that_was_resumed_twice_keeps_both_ways() {
     let b = begun().segment(1, 8, "xeon").copy(id(12), 40).end(true);
     let a = room.store("a", &[&a.events]);
     let b = room.store("b", &[&b.events]);
-    let (ab, ba) = (merged(&room, &[&a, &b]), merged(&room, &[&b, &a]));
+    let ab = merged(&room, &[&a, &b]);
+    let ba = merged(&room, &[&b, &a]);
     assert_eq!(dump(ab.path()), dump(ba.path()));
     let record = ab.record(id(1)).unwrap();
     assert_eq!(record, ba.record(id(1)).unwrap());

@@ -29,7 +29,8 @@ pub(super) fn readings(
     for trace in &readings.traces {
         let Some(first) = trace.readings.first() else { continue };
         let counter = keep(db, known, &trace.counter)?;
-        let (came_to, lasted_ns) = (signed(trace.amount()), signed(trace.duration_ns()));
+        let came_to = signed(trace.amount());
+        let lasted_ns = signed(trace.duration_ns());
         amount.execute((invocation, counter, came_to, lasted_ns))?;
         if trace.readings.len() > NO_CHUNK {
             let data = chunk::pack(&trace.readings);
@@ -62,15 +63,15 @@ pub(super) fn interference(
     found: &[Interference],
 ) -> Result<(), DbError> {
     let mut insert = db.prepare_cached("INSERT INTO interference VALUES (?, ?, ?, ?, ?, ?)")?;
-    for (ordinal, it) in found.iter().enumerate() {
-        let samples = (count(it.first), count(it.last));
+    for (ordinal, interference) in found.iter().enumerate() {
+        let samples = (count(interference.first), count(interference.last));
         insert.execute((
             invocation,
             count(ordinal),
-            &it.rule,
+            &interference.rule,
             samples.0,
             samples.1,
-            &it.evidence,
+            &interference.evidence,
         ))?;
     }
     Ok(())

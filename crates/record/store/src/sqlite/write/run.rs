@@ -198,7 +198,8 @@ impl OpenRun {
     }
 
     fn decided(&self, db: &Connection, at_ns: u64, decision: &Decision) -> Result<(), DbError> {
-        let (look, compared) = (decision.look, decision.compared.as_ref());
+        let look = decision.look;
+        let compared = decision.compared.as_ref();
         let columns = params![
             count(decision.point),
             count(decision.invocations),

@@ -12,8 +12,13 @@ pub fn amounts_and_readings_come_back(store: &dyn Backend) {
     assert_eq!(found.len(), 1);
     let (invocation, amounts) = &found[0];
     assert_eq!(*invocation, id(2));
-    let shown = |it: &plumb_model::CounterAmount| {
-        (it.counter.name.clone(), it.counter.unit.clone(), it.amount, it.rate().unwrap())
+    let shown = |amount: &plumb_model::CounterAmount| {
+        (
+            amount.counter.name.clone(),
+            amount.counter.unit.clone(),
+            amount.amount,
+            amount.rate().unwrap(),
+        )
     };
     assert_eq!(
         amounts.iter().map(shown).collect::<Vec<_>>(),
@@ -37,7 +42,10 @@ pub fn an_excluded_invocation_counts_nowhere(store: &dyn Backend) {
     excluded.events.swap(last - 1, last);
     write(store, &excluded.events);
     let record = store.record(id(1)).unwrap();
-    assert_eq!(record.good_invocations(0).map(|it| it.invocation).collect::<Vec<_>>(), [id(2)]);
+    assert_eq!(
+        record.good_invocations(0).map(|invocation| invocation.invocation).collect::<Vec<_>>(),
+        [id(2)]
+    );
 }
 
 pub fn nobody_is_excluded_who_never_started(store: &dyn Backend) {

@@ -24,7 +24,8 @@ pub fn a_baseline_is_what_was_said_last(store: &dyn Backend) {
     set(store, "main", &[id(1), id(2)], 1);
     set(store, "main", &[id(2), id(3)], 2);
     set(store, "other", &[id(1)], 3);
-    let names: Vec<_> = store.baselines().unwrap().into_iter().map(|it| it.name).collect();
+    let names: Vec<_> =
+        store.baselines().unwrap().into_iter().map(|baseline| baseline.name).collect();
     assert_eq!(names, ["main", "other"]);
     let main = store.baseline("main").unwrap().unwrap();
     assert_eq!((main.runs, main.changed_unix_ns), (vec![id(2), id(3)], 2));
@@ -34,12 +35,13 @@ pub fn a_baseline_is_what_was_said_last(store: &dyn Backend) {
 }
 
 pub fn audits_are_of_a_machine(store: &dyn Backend) {
-    let (epyc, xeon) = (target("epyc"), target("xeon"));
+    let epyc = target("epyc");
+    let xeon = target("xeon");
     store.add_audit(&epyc, 2, r#"{"n":2}"#).unwrap();
     store.add_audit(&epyc, 1, r#"{"n":1}"#).unwrap();
     store.add_audit(&xeon, 3, r#"{"n":3}"#).unwrap();
     let fact = |at_unix_ns: i64| AuditFact { at_unix_ns, json: format!(r#"{{"n":{at_unix_ns}}}"#) };
-    let of = |it: &Target| store.audits(&it.machine.fingerprint, &it.host).unwrap();
+    let of = |target: &Target| store.audits(&target.machine.fingerprint, &target.host).unwrap();
     assert_eq!(of(&epyc), [fact(1), fact(2)]);
     assert_eq!(of(&xeon), [fact(3)]);
     assert_eq!(store.audits("fp1:unknown", &Host::default()).unwrap(), []);

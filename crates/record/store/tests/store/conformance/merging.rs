@@ -8,7 +8,8 @@ use super::told::write;
 use crate::events::{Script, eventful, fold, id};
 
 pub fn a_merge_brings_what_is_missing_once(room: &dyn Room) {
-    let (here, there) = (room.store("here"), room.store("there"));
+    let here = room.store("here");
+    let there = room.store("there");
     let longer = Script::new(id(1), 5, &[]).copy(id(10), 20).copy(id(11), 7).end(false).events;
     let other = eventful(id(2), id(20));
     write(&*here, &Script::new(id(1), 5, &[]).copy(id(10), 20).events);
@@ -23,7 +24,8 @@ pub fn a_merge_brings_what_is_missing_once(room: &dyn Room) {
 
 pub fn a_run_that_was_resumed_twice_keeps_both_ways(room: &dyn Room) {
     let begun = || Script::new(id(1), 5, &[]).copy(id(10), 20);
-    let (a, b) = (room.store("a"), room.store("b"));
+    let a = room.store("a");
+    let b = room.store("b");
     write(&*a, &begun().segment(1, 9, "epyc").copy(id(11), 30).end(false).events);
     write(&*b, &begun().segment(1, 8, "xeon").copy(id(12), 40).end(true).events);
     let merged = ["ab", "ba"].map(|name| room.store(name));
@@ -34,7 +36,8 @@ pub fn a_run_that_was_resumed_twice_keeps_both_ways(room: &dyn Room) {
     }
     let record = merged[0].record(id(1)).unwrap();
     assert_eq!(record, merged[1].record(id(1)).unwrap());
-    let found: Vec<_> = record.invocations.iter().map(|it| it.samples.len()).collect();
+    let found: Vec<_> =
+        record.invocations.iter().map(|invocation| invocation.samples.len()).collect();
     assert_eq!((found, record.segments.len()), (vec![20, 30, 40], 3));
 }
 

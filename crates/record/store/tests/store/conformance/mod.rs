@@ -57,7 +57,7 @@ macro_rules! checks {
     };
 }
 
-/// All checks.
+/// Instantiates every check for one kind of store.
 macro_rules! every_check {
     ($room:ty) => {
         checks! {

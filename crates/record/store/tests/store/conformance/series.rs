@@ -24,7 +24,7 @@ pub fn ends_and_names_are_read_without_records(backend: &dyn Backend) {
     write(backend, &failed.events);
     assert_eq!(backend.series_names_alone().unwrap(), ["memory.copy:method=libc/bandwidth"]);
     let ends = backend.ends().unwrap();
-    let complete: Vec<_> = ends.iter().map(|it| (it.run, it.state.is_some())).collect();
+    let complete: Vec<_> = ends.iter().map(|run| (run.run, run.state.is_some())).collect();
     assert_eq!(complete, [(id(1), false), (id(2), true), (id(3), false)]);
     let status = |run| backend.record(run).unwrap().status == RunStatus::Complete;
     assert!(complete.iter().all(|&(run, is_complete)| status(run) == is_complete));

@@ -37,9 +37,9 @@ pub fn what_is_heard_bit_by_bit_is_what_is_heard_at_once(store: &dyn Backend) {
     let excluded = Event::Excluded { invocation: id(2), by: "steal".into() };
     events.insert(last, Stamped { at_ns: 99, event: excluded });
     let bits = watched(store, &events);
-    let current: Vec<bool> = bits.iter().map(|it| it.current == Some(1)).collect();
+    let current: Vec<bool> = bits.iter().map(|bit| bit.current == Some(1)).collect();
     assert_eq!(
-        current.iter().filter(|it| **it).count(),
+        current.iter().filter(|is_current| **is_current).count(),
         4,
         "from its start to its end: {current:?}"
     );
@@ -63,7 +63,7 @@ pub fn what_was_cut_off_is_not_current_for_ever(store: &dyn Backend) {
     let mut script = script.segment(1, 9, "epyc").copy(id(3), 10);
     script.start(id(4), 0, Role::Workload, work("bandwidth", 1.0));
     let updates = watched(store, &script.events);
-    let current: Vec<_> = updates.iter().rev().take(3).map(|it| it.current).collect();
+    let current: Vec<_> = updates.iter().rev().take(3).map(|update| update.current).collect();
     assert_eq!(current, [Some(0), None, Some(0)]);
 }
 
