@@ -24,7 +24,8 @@ pub(crate) struct Named<'n> {
 impl Named<'_> {
     /// `sieve took 2.20 times as long`.
     fn moved(&self) -> String {
-        let (name, times) = (&self.name, quantity(self.ratio, ""));
+        let name = &self.name;
+        let times = quantity(self.ratio, "");
         match (self.better, self.unit) {
             (Better::Higher, unit) if unit.ends_with("/s") => {
                 format!("{name} took {times} times as long")
@@ -64,7 +65,8 @@ fn stood_text<'n>(
     (many, then): (&str, &str),
     named: impl Fn(usize) -> Option<Named<'n>>,
 ) -> Vec<String> {
-    let (of, out) = (found.of, stood.series.len());
+    let of = found.of;
+    let out = stood.series.len();
     let spread = percent(stood.spread.exp_m1());
     let runs = match found.earlier_runs {
         0 | 1 => "these two runs".to_owned(),
@@ -76,7 +78,7 @@ fn stood_text<'n>(
         of - out
     );
     let each = stood.series.iter().filter_map(|&place| named(place));
-    let each = each.map(|it| format!("{}: stands out", it.moved()));
+    let each = each.map(|stands| format!("{}: stands out", stands.moved()));
     let blind = (stood.spread > NOISY).then(|| {
         let least = percent((STANDS_OUT * stood.spread).exp_m1());
         format!("from run to run the machine is noisy: a change of less than about {least} does not stand out")
@@ -118,14 +120,14 @@ pub(crate) fn standing_out_part(
     StandingOutPart {
         of: found.of,
         earlier_runs: found.earlier_runs,
-        series: stood.map(|it| it.series.iter().filter_map(|&place| named(place)).collect()),
+        series: stood.map(|stood| stood.series.iter().filter_map(|&place| named(place)).collect()),
         no_answer: found.found.as_ref().err().map(|why| match why {
             CannotTell::TooFewSeries => "too few series",
             CannotTell::TooManyMoved => "too many moved",
         }),
-        common: stood.map(|it| it.common.exp()),
-        moved_together: stood.map(|it| it.moved_together),
-        spread: stood.map(|it| it.spread.exp_m1()),
+        common: stood.map(|stood| stood.common.exp()),
+        moved_together: stood.map(|stood| stood.moved_together),
+        spread: stood.map(|stood| stood.spread.exp_m1()),
     }
 }
 
@@ -147,8 +149,10 @@ mod tests {
     fn later(slower: &[usize]) -> RunRecord {
         let mut record = first_look();
         record.run = Id::from_u128(7);
-        for invocation in record.invocations.iter_mut().filter(|it| slower.contains(&it.point)) {
-            invocation.samples.elapsed_ns.iter_mut().for_each(|it| *it *= 2);
+        for invocation in
+            record.invocations.iter_mut().filter(|invocation| slower.contains(&invocation.point))
+        {
+            invocation.samples.elapsed_ns.iter_mut().for_each(|took| *took *= 2);
         }
         record
     }
@@ -175,7 +179,11 @@ mod tests {
             assert!(form.contains(&usual) && form.contains("stands out"), "{form}");
         }
         let part = document(&view).since_last.unwrap();
-        let result = finding.results.iter().find(|it| it.point.index == 1 && it.primary).unwrap();
+        let result = finding
+            .results
+            .iter()
+            .find(|result| result.point.index == 1 && result.primary)
+            .unwrap();
         assert_eq!(part.standing_out.series, Some(vec![result.series.clone()]));
         let text = text.join(" ");
         assert!(!text.contains("slower") && !text.contains("faster"), "{text}");
@@ -206,13 +214,14 @@ mod tests {
     fn stored_runs_say_it_beside_the_uncalibrated_ratio() {
         let settings = CompareSettings { every_metric: true, ..CompareSettings::default() };
         let finding = compare(&[first_look(), later(&[1])], &[], None, &settings);
-        let marked = finding.results.iter().flat_map(|it| it.against_first.iter().flatten());
+        let marked =
+            finding.results.iter().flat_map(|result| result.against_first.iter().flatten());
         let marked: Vec<String> =
-            marked.map(remarks).filter(|it| it.contains("stands out")).collect();
+            marked.map(remarks).filter(|remark| remark.contains("stands out")).collect();
         assert_eq!(marked.len(), 1, "first metrics alone count: {marked:?}");
         assert!(marked[0].starts_with("uncalibrated, stands out"), "{marked:?}");
         assert!(closing(&finding).iter().any(|line| line.ends_with(": stands out")));
         let part = comparison_document(&finding).standing_out[0].clone().unwrap();
-        assert_eq!(part.series.map(|it| it.len()), Some(1));
+        assert_eq!(part.series.map(|places| places.len()), Some(1));
     }
 }

@@ -60,7 +60,8 @@ struct Watcher {
 impl Connections {
     /// Connections to the store in this file.
     pub(crate) fn to(path: PathBuf) -> Self {
-        let (pool, watcher) = (Mutex::default(), Mutex::default());
+        let pool = Mutex::default();
+        let watcher = Mutex::default();
         Self { path, pool, free: Condvar::new(), watcher }
     }
 
@@ -71,7 +72,7 @@ impl Connections {
     ) -> Result<T, Refusal> {
         let mut lease = self.lease()?;
         let connection = match lease.connection.take() {
-            Some(it) if Some(it.file) == file_id(&self.path) => it,
+            Some(watcher) if Some(watcher.file) == file_id(&self.path) => watcher,
             // Somebody has put another file there.
             _ => Connection::open(&self.path)?,
         };
@@ -87,7 +88,7 @@ impl Connections {
     pub(crate) fn version(&self) -> Result<Version, Refusal> {
         let mut watcher = locked(&self.watcher);
         let connection = match watcher.connection.take() {
-            Some(it) if Some(it.file) == file_id(&self.path) => it,
+            Some(watcher) if Some(watcher.file) == file_id(&self.path) => watcher,
             _ => {
                 watcher.opened += 1;
                 Connection::open(&self.path)?

@@ -37,27 +37,27 @@ const DATA_BEGINS: &str = "plumb.";
 /// Trouble with a folder of pages.
 #[derive(Debug, Error)]
 pub enum FolderError {
-    /// The store.
+    /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] plumb_store::Error),
     /// A file of the folder.
     #[error("{} can't be written: {why}", path.display())]
     Unwritable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// What the system said.
         why: io::Error,
     },
     /// The folder holds something else.
     #[error("{} is not empty and holds no report of plumb", path.display())]
     NotOurs {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
     /// The name is that of a file.
     #[error("{} is a file, not a folder", path.display())]
     NoFolder {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// There is nothing to compare by a label or fact.
@@ -69,7 +69,7 @@ pub enum FolderError {
     /// Somebody wants it to end.
     #[error("interrupted: the report in {} is incomplete and has no index.html", path.display())]
     Interrupted {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
 }
@@ -77,9 +77,9 @@ pub enum FolderError {
 /// What was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrittenPages {
-    /// Runs.
+    /// Runs that the pages show.
     pub runs: usize,
-    /// Pages.
+    /// Pages that were written.
     pub pages: usize,
     /// Bytes of all files.
     pub bytes: u64,
@@ -118,8 +118,8 @@ pub fn write(
     let reading = Store::open_read_only(store)?;
     let all: Arc<[RunSummary]> = reading.summaries()?.into();
     let mut named: Vec<Id> =
-        runs.map_or_else(|| all.iter().map(|it| it.run).collect(), <[Id]>::to_vec);
-    named.sort_by_key(|run| all.iter().position(|it| it.run == *run));
+        runs.map_or_else(|| all.iter().map(|summary| summary.run).collect(), <[Id]>::to_vec);
+    named.sort_by_key(|run| all.iter().position(|summary| summary.run == *run));
     let folder = Folder::begin(folder, force)?;
     let known = SeriesByRun::default();
     let compared = compared(&known, &reading, &all, runs)?;
@@ -262,7 +262,8 @@ impl Folder {
     }
 
     fn page(&self, page: Page) -> Result<(), FolderError> {
-        let (name, draws) = (page.name.clone(), !page.charts.is_empty());
+        let name = page.name.clone();
+        let draws = !page.charts.is_empty();
         let made = page.render();
         if draws {
             self.file(&format!("{DATA}/{name}.js"), made.charts.as_bytes())?;
@@ -287,7 +288,7 @@ impl Folder {
     /// The pages that are of no run, but the first.
     fn rest(&self, reader: &Reader) -> Result<(), FolderError> {
         let histories = reader.histories_found()?;
-        for page in histories.iter().map(|it| reader.history(it)) {
+        for page in histories.iter().map(|series| reader.history(series)) {
             self.page(page)?;
         }
         self.page(plumb_site::histories_page(&histories, None))?;
@@ -301,7 +302,8 @@ impl Folder {
     /// Writes the first page, whole or not at all.
     fn end(self, index: Page) -> Result<WrittenPages, FolderError> {
         let part = "index.html.part";
-        let (charts, made) = (!index.charts.is_empty(), index.render());
+        let charts = !index.charts.is_empty();
+        let made = index.render();
         if charts {
             self.file(&format!("{DATA}/{}.js", names::INDEX), made.charts.as_bytes())?;
         }
@@ -323,7 +325,7 @@ fn clear(folder: &Path, ending: &str, beginning: &str) -> io::Result<()> {
     }
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|it| it == ending)
+        if path.extension().is_some_and(|found| found == ending)
             && path.is_file()
             && begins(&path, beginning)?
         {

@@ -117,13 +117,13 @@ impl PageCache {
 
     fn cached(&self, name: &str, version: Version) -> Option<Arc<Rendered>> {
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        cached.retain(|it| it.version == version && it.made.elapsed() < LONGEST_KEPT);
-        cached.iter().find(|it| it.name == name).map(|it| Arc::clone(&it.page))
+        cached.retain(|entry| entry.version == version && entry.made.elapsed() < LONGEST_KEPT);
+        cached.iter().find(|entry| entry.name == name).map(|entry| Arc::clone(&entry.page))
     }
 
     fn keep(&self, page: CachedPage) {
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        cached.retain(|it| it.name != page.name);
+        cached.retain(|entry| entry.name != page.name);
         cached.push_back(page);
         let bytes =
             |cached: &VecDeque<CachedPage>| -> usize { cached.iter().map(CachedPage::bytes).sum() };

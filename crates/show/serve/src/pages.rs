@@ -33,7 +33,7 @@ pub(crate) struct Shown {
 #[derive(Debug)]
 pub struct Reader<'a> {
     store: &'a Store,
-    /// Oldest first.
+    /// All runs of the store, oldest first.
     runs: Arc<[RunSummary]>,
     links: Links,
     /// The series of runs that this work has read.
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
     }
 
     fn has(&self, run: Id) -> bool {
-        self.runs.iter().any(|it| it.run == run)
+        self.runs.iter().any(|summary| summary.run == run)
     }
 
     fn of_run(&self, run: Id, kind: &PageKind, name: &str) -> Result<Option<Page>, Error> {
@@ -191,7 +191,9 @@ impl<'a> Reader<'a> {
             PageKind::Monitors(_) => Some(self.monitors(&shown, &view)?),
             PageKind::Workload(_) => {
                 let workloads = plumb_site::workloads(&view);
-                let found = workloads.into_iter().find(|it| names::workload_page(run, it) == name);
+                let found = workloads
+                    .into_iter()
+                    .find(|workload| names::workload_page(run, workload) == name);
                 found.and_then(|workload| self.workload(&shown, &view, workload))
             }
             _ => Some(self.run(&shown, &view)),
@@ -256,7 +258,8 @@ impl<'a> Reader<'a> {
     /// How the points of a complete run compare with the last comparable one; None if there is no such run.
     fn changes(&self, run: Id) -> Result<Option<VerdictCounts>, Error> {
         let series = self.known.read(self.store, &[run])?;
-        let Some(series) = series.first().filter(|all| all.iter().any(|it| it.run.is_complete))
+        let Some(series) =
+            series.first().filter(|all| all.iter().any(|shown| shown.run.is_complete))
         else {
             return Ok(None);
         };
@@ -299,7 +302,7 @@ impl<'a> Reader<'a> {
     /// The newest runs that have pages, oldest first.
     pub(crate) fn newest(&self) -> Vec<Id> {
         let mut newest: Vec<Id> =
-            self.shown_runs().take(plumb_query::MOST_GROUPED).map(|it| it.run).collect();
+            self.shown_runs().take(plumb_query::MOST_GROUPED).map(|shown| shown.run).collect();
         newest.reverse();
         newest
     }
@@ -330,7 +333,8 @@ impl<'a> Reader<'a> {
         let by_id: HashMap<Id, &Arc<[SeriesInRun]>> =
             all.iter().filter_map(|run| Some((run.first()?.run.run, run))).collect();
         let mut of: BTreeMap<(&str, &str), Vec<SeriesInRun>> = BTreeMap::new();
-        for series in all.iter().flat_map(|run| run.iter()).filter(|it| !it.is_side_of_knob) {
+        for series in all.iter().flat_map(|run| run.iter()).filter(|series| !series.is_side_of_knob)
+        {
             let key = (series.name.as_str(), series.run.machine());
             of.entry(key).or_default().push(series.clone());
         }
@@ -456,8 +460,9 @@ fn line(run: &RunSummary) -> RunLine {
 
 /// Adds a run where its environment is another than the last one's.
 fn add(found: &mut Vec<MachineAtRun>, run: &RunSummary, target: plumb_model::Target) {
-    let is_last =
-        |it: &MachineAtRun| it.target.environment.fingerprint == target.environment.fingerprint;
+    let is_last = |machine: &MachineAtRun| {
+        machine.target.environment.fingerprint == target.environment.fingerprint
+    };
     if !found.last().is_some_and(is_last) {
         found.push(MachineAtRun { run: run.run, started_unix_ns: run.started_unix_ns, target });
     }

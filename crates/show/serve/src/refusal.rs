@@ -17,7 +17,7 @@ pub enum Refusal {
     /// The store can't be read.
     #[error(transparent)]
     Store(#[from] plumb_store::Error),
-    /// A bug.
+    /// Something that cannot happen has happened.
     #[error("{0}; this is a bug in plumb, please report it")]
     Bug(String),
 }

@@ -44,7 +44,8 @@ fn a_run_takes_little_room() {
     }
     drop(writer);
     let all = written(&store, &folder.path().join("pages"));
-    let (script, style) = (plumb_site::assets::SCRIPT, plumb_site::assets::STYLE);
+    let script = plumb_site::assets::SCRIPT;
+    let style = plumb_site::assets::STYLE;
     let shared = (script.len() + style.len()) as u64;
     let each = (all.bytes - shared) / u64::from(runs);
     assert!(each < MOST_BYTES_A_RUN, "{each} bytes a run");

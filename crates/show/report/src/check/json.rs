@@ -16,7 +16,7 @@ pub const CHECK_SCHEMA: &str = "plumb.check/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.check/1"))]
 pub struct CheckDocument {
-    /// `plumb.check/1`.
+    /// Name of the schema: `plumb.check/1`.
     #[cfg_attr(test, schemars(extend("const" = CHECK_SCHEMA)))]
     pub schema: &'static str,
     /// Version of the method that found the results.
@@ -57,11 +57,11 @@ pub struct CheckDocument {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CheckedPart {
-    /// Its name.
+    /// Name of the series.
     pub series: String,
     /// What people call the point.
     pub name: String,
-    /// Its unit.
+    /// Unit of the metric, an SI base unit.
     pub unit: String,
     /// The geometric mean of the baseline's runs.
     pub baseline: f64,
@@ -102,9 +102,9 @@ pub fn check_document(finding: &CheckFinding) -> CheckDocument {
         method: finding.method,
         baseline: finding.baseline.clone(),
         baseline_runs: finding.baseline_runs,
-        baseline_span_s: finding.baseline_times.map(|it| it.span_s),
-        baseline_age_s: finding.baseline_times.map(|it| it.age_s),
-        widened: finding.baseline_times.map_or(1.0, |it| it.widened),
+        baseline_span_s: finding.baseline_times.map(|times| times.span_s),
+        baseline_age_s: finding.baseline_times.map(|times| times.age_s),
+        widened: finding.baseline_times.map_or(1.0, |times| times.widened),
         runs: finding.runs.iter().map(|run| run.id.to_string()).collect(),
         margin: finding.margin,
         outcome,
@@ -116,7 +116,7 @@ pub fn check_document(finding: &CheckFinding) -> CheckDocument {
         not_measured: finding
             .not_measured
             .iter()
-            .map(|it| (it.series.clone(), it.why.clone()))
+            .map(|lost| (lost.series.clone(), lost.why.clone()))
             .collect(),
     }
 }

@@ -24,8 +24,15 @@ pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
     if finding.machines_differ {
         lines.push("This machine is not the one that the baseline was measured on.".to_owned());
     }
-    for it in finding.differences.iter().filter(|it| it.impact > Impact::Harmless) {
-        lines.push(format!("{} {}: {}", it.impact.word(), it.field, it.values.join(" | ")));
+    for difference in
+        finding.differences.iter().filter(|difference| difference.impact > Impact::Harmless)
+    {
+        lines.push(format!(
+            "{} {}: {}",
+            difference.impact.word(),
+            difference.field,
+            difference.values.join(" | ")
+        ));
     }
     lines.extend(finding.common_shift.map(|shift| {
         let shift = plumb_units::percent_change(shift, 1);
@@ -36,14 +43,15 @@ pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
         format!("unchanged work shifted by {shift} during the check: plumb ignores smaller alerts")
     }));
     let lost = finding.not_measured.iter();
-    lines.extend(lost.map(|it| format!("not measured: {}: {}", it.series, it.why)));
+    lines.extend(lost.map(|lost| format!("not measured: {}: {}", lost.series, lost.why)));
     lines.extend(finding.vetoes.iter().map(|why| format!("alerts do not count: {why}")));
     lines
 }
 
 /// How old the runs of the baseline are and how wide apart, and what follows from that.
 fn times(times: &BaselineTimes) -> Vec<String> {
-    let (span, age) = (length(times.span_s), length(times.age_s));
+    let span = length(times.span_s);
+    let age = length(times.age_s);
     let mut lines = vec![format!("the baseline's runs began within {span}, {age} ago")];
     if times.widened >= WORTH_WIDENING {
         let widened = quantity(times.widened, "");

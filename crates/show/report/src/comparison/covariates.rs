@@ -55,15 +55,16 @@ pub struct MovedPart {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum MovedValue {
-    /// A rate.
+    /// A rate or a level, in the unit of this change.
     Rate(f64),
-    /// A fact.
+    /// A fact in words.
     Fact(String),
 }
 
 /// The part of a document.
 pub(crate) fn covariate_part(covariate: &Covariate) -> MovedPart {
-    let (what, effect) = (covariate.what.clone(), covariate.effect);
+    let what = covariate.what.clone();
+    let effect = covariate.effect;
     match &covariate.how {
         CovariateChange::Rate { from, to, unit } => MovedPart {
             what,

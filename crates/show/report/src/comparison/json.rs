@@ -18,7 +18,7 @@ pub const COMPARISON_SCHEMA: &str = "plumb.comparison/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.comparison/1"))]
 pub struct ComparisonDocument {
-    /// `plumb.comparison/1`.
+    /// Name of the schema: `plumb.comparison/1`.
     #[cfg_attr(test, schemars(extend("const" = COMPARISON_SCHEMA)))]
     pub schema: &'static str,
     /// Version of the method that found the results.
@@ -54,7 +54,7 @@ pub struct ComparisonDocument {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DifferencePart {
-    /// The field.
+    /// Name of the field.
     pub field: String,
     /// Its value in every arm.
     pub values: Vec<String>,
@@ -71,9 +71,9 @@ pub struct ComparedPart {
     pub series: String,
     /// Every parameter with its value; of the first arm where the arms are points.
     pub point: BTreeMap<String, ValuePart>,
-    /// The metric.
+    /// Name of the metric.
     pub metric: String,
-    /// Its unit.
+    /// Unit of the metric, an SI base unit.
     pub unit: String,
     /// The arms; null where one lacks the series.
     pub arms: Vec<Option<ArmPart>>,
@@ -101,7 +101,7 @@ pub struct OverallPart {
 pub struct ArmPart {
     /// What people call it.
     pub label: String,
-    /// The median.
+    /// The median, in the unit of the metric.
     pub estimate: f64,
     /// Lower end of its interval.
     pub low: Option<f64>,
@@ -118,7 +118,7 @@ pub struct ArmPart {
 /// The comparison as a document.
 #[must_use]
 pub fn comparison_document(finding: &ComparisonFinding) -> ComparisonDocument {
-    let named = |place: usize| finding.results.get(place).map(|it| it.series.clone());
+    let named = |place: usize| finding.results.get(place).map(|result| result.series.clone());
     ComparisonDocument {
         schema: COMPARISON_SCHEMA,
         method: finding.method,
@@ -131,11 +131,11 @@ pub fn comparison_document(finding: &ComparisonFinding) -> ComparisonDocument {
         machines_differ: finding.machines_differ,
         differences: finding.differences.iter().map(difference).collect(),
         results: finding.results.iter().map(|result| compared(result, finding)).collect(),
-        overall: finding.overall.iter().map(|it| it.as_ref().map(overall)).collect(),
+        overall: finding.overall.iter().map(|arm| arm.as_ref().map(overall)).collect(),
         standing_out: finding
             .standing_out
             .iter()
-            .map(|it| it.as_ref().map(|it| standing_out_part(it, named)))
+            .map(|arm| arm.as_ref().map(|found| standing_out_part(found, named)))
             .collect(),
         not_in_all: finding.not_in_all.iter().cloned().collect(),
     }
@@ -154,8 +154,12 @@ pub fn comparison_json(finding: &ComparisonFinding) -> serde_json::Result<String
 }
 
 /// A difference as a part of a document.
-pub(crate) fn difference(it: &Difference) -> DifferencePart {
-    DifferencePart { field: it.field.clone(), values: it.values.clone(), grade: it.impact.word() }
+pub(crate) fn difference(difference: &Difference) -> DifferencePart {
+    DifferencePart {
+        field: difference.field.clone(),
+        values: difference.values.clone(),
+        grade: difference.impact.word(),
+    }
 }
 
 fn compared(result: &SeriesComparison, finding: &ComparisonFinding) -> ComparedPart {

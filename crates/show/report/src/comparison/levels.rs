@@ -21,7 +21,8 @@ pub fn levels_text(comparison: &Comparison) -> Option<String> {
     let ratios =
         if ratios.is_empty() { String::new() } else { format!("{} the cost; ", ratios.join(", ")) };
     let [first, later] = &levels.slower_share;
-    let (first, later) = (share_text(first), share_text(later));
+    let first = share_text(first);
+    let later = share_text(later);
     let conclusion = conclusion(levels, comparison.by_pairs().is_some());
     Some(format!(
         "two levels{}: {ratios}the slower in {first} of the processes, then {later}: {conclusion}",

@@ -38,14 +38,15 @@ pub fn comparison_markdown(finding: &ComparisonFinding) -> String {
             let shown = figure(&arm.estimate, &result.unit);
             let mut notes: Vec<String> = against.map(remarks).into_iter().collect();
             notes.extend(arm.for_price.map(|value| for_price(result, value)));
-            notes.extend(against.and_then(|it| covariates_text(&it.covariates)));
+            notes.extend(against.and_then(|comparison| covariates_text(&comparison.covariates)));
             let cells = [
                 code(&series(result)),
                 escape(name),
                 escape(&shown.quantity()),
                 shown.brackets(),
                 against.map_or_else(String::new, ratio),
-                against.map_or_else(String::new, |it| format!("**{}**", verdict(it))),
+                against
+                    .map_or_else(String::new, |comparison| format!("**{}**", verdict(comparison))),
                 escape(&notes.join(", ")),
             ];
             out.push_str(&format!("| {} |\n", cells.join(" | ")));

@@ -79,15 +79,15 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
         let against = later(&result.against_first);
         table.row(cells(name, arm, &result.unit, against.as_ref()));
         let mut notes: Vec<String> =
-            against.iter().map(remarks).filter(|it| !it.is_empty()).collect();
+            against.iter().map(remarks).filter(|remark| !remark.is_empty()).collect();
         let previous = later(&result.against_previous).filter(|_| index > 1);
-        notes.extend(
-            previous
-                .map(|it| format!("against the previous arm: {}, {}", ratio(&it), verdict(&it))),
-        );
+        notes.extend(previous.map(|comparison| {
+            format!("against the previous arm: {}, {}", ratio(&comparison), verdict(&comparison))
+        }));
         notes.extend(arm.for_price.map(|value| for_price(result, value)));
         table.across(4, Line::default(), Line::new(Style::Muted, &notes.join(" · ")));
-        let also_changed = against.as_ref().and_then(|it| covariates_text(&it.covariates));
+        let also_changed =
+            against.as_ref().and_then(|comparison| covariates_text(&comparison.covariates));
         table.across(
             4,
             Line::default(),
@@ -99,7 +99,7 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
 fn cells(name: &str, arm: &Arm, unit: &str, against: Option<&Comparison>) -> Vec<Line> {
     let shown = figure(&arm.estimate, unit);
     let word = against.map_or("", verdict);
-    let style = match against.map(|it| it.verdict) {
+    let style = match against.map(|comparison| comparison.verdict) {
         Some(Ok(Verdict::Slower)) => Style::Bad,
         Some(Ok(Verdict::Faster)) => Style::Good,
         Some(Ok(Verdict::Equivalent)) => Style::Estimate,

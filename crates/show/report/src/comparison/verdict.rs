@@ -70,7 +70,7 @@ pub struct VerdictPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InUnit {
-    /// The estimate.
+    /// The estimate, in the unit.
     pub value: f64,
     /// Lower end of its interval.
     pub low: Option<f64>,
@@ -84,7 +84,7 @@ pub struct InUnit {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SpreadPart {
-    /// The ratio.
+    /// Spread of the later arm over that of the first.
     pub ratio: f64,
     /// Lower end of its interval, at 95 %.
     pub low: Option<f64>,

@@ -76,8 +76,8 @@ pub fn heading(finding: &ComparisonFinding) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let against = finding.results.iter().flat_map(|it| &it.against_first).flatten();
-    let verdicts = against.filter(|it| it.verdict.is_ok()).count();
+    let against = finding.results.iter().flat_map(|result| &result.against_first).flatten();
+    let verdicts = against.filter(|comparison| comparison.verdict.is_ok()).count();
     if !finding.paired && verdicts >= 5 {
         #[expect(clippy::cast_precision_loss, reason = "a count of verdicts")]
         let expected = verdicts as f64 * (1.0 - finding.confidence);
@@ -118,7 +118,8 @@ fn mean(finding: &ComparisonFinding, arm: usize) -> Option<String> {
     };
     let why = overall.interval.as_ref().err();
     let why = why.map_or_else(String::new, |why| format!("; no interval: {why}"));
-    let (arm, ratio) = (&finding.arms[arm], &shown.estimate);
+    let arm = &finding.arms[arm];
+    let ratio = &shown.estimate;
     Some(format!("{arm}: {ratio}× {ends}the cost across these series (geometric mean{why})"))
 }
 
@@ -135,13 +136,13 @@ pub(crate) struct DifferenceLine {
 /// The differences that are worth a line: harmless ones only by their names.
 pub(crate) fn difference_lines(finding: &ComparisonFinding) -> (Vec<DifferenceLine>, String) {
     let (harmless, others): (Vec<_>, Vec<_>) =
-        finding.differences.iter().partition(|it| it.impact == Impact::Harmless);
-    let lines = others.into_iter().map(|it| DifferenceLine {
-        impact: it.impact,
-        lead: format!("{} {}", it.impact.word(), it.field),
-        values: it.values.join(" | "),
+        finding.differences.iter().partition(|difference| difference.impact == Impact::Harmless);
+    let lines = others.into_iter().map(|difference| DifferenceLine {
+        impact: difference.impact,
+        lead: format!("{} {}", difference.impact.word(), difference.field),
+        values: difference.values.join(" | "),
     });
-    let names: Vec<&str> = harmless.iter().map(|it| it.field.as_str()).collect();
+    let names: Vec<&str> = harmless.iter().map(|difference| difference.field.as_str()).collect();
     (lines.collect(), names.join(", "))
 }
 

@@ -18,7 +18,7 @@ pub const HISTORY_SCHEMA: &str = "plumb.history/1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.history/1"))]
 pub struct HistoryDocument {
-    /// `plumb.history/1`.
+    /// Name of the schema: `plumb.history/1`.
     #[cfg_attr(test, schemars(extend("const" = HISTORY_SCHEMA)))]
     pub schema: &'static str,
     /// Version of the method that found the results.
@@ -27,7 +27,7 @@ pub struct HistoryDocument {
     pub series: String,
     /// A name that a person gave the point.
     pub title: Option<String>,
-    /// Its unit.
+    /// Unit of its values, an SI base unit.
     pub unit: String,
     /// Which direction is good.
     #[cfg_attr(test, schemars(extend("enum" = ["higher", "lower", "neither"])))]
@@ -70,11 +70,11 @@ pub struct OtherHostsPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunPart {
-    /// Its id.
+    /// Identity of the run, a UUIDv7.
     pub run: String,
     /// Its start, RFC 3339 in UTC.
     pub started: String,
-    /// Its labels.
+    /// Labels that the user gave the run, value by name.
     pub labels: BTreeMap<String, String>,
     /// Which one of the machines of its kind measured it; null when that is unknown.
     pub host: Option<String>,
@@ -96,7 +96,7 @@ pub struct RunPart {
 pub struct SplitPart {
     /// Index of the first run after it.
     pub at: usize,
-    /// What changed.
+    /// The fields that changed.
     pub changes: Vec<ChangePart>,
 }
 
@@ -104,7 +104,7 @@ pub struct SplitPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ChangePart {
-    /// The field.
+    /// Name of the field.
     pub field: String,
     /// Its value before; `none` where it had none.
     pub from: String,
@@ -164,7 +164,7 @@ pub fn history_document(finding: &HistoryFinding) -> HistoryDocument {
         },
         margin: finding.margin,
         confidence: CONFIDENCE,
-        runs: finding.runs.iter().zip(common).map(|(it, common)| run(it, *common)).collect(),
+        runs: finding.runs.iter().zip(common).map(|(shown, common)| run(shown, *common)).collect(),
         splits: finding.splits.iter().map(split).collect(),
         steps: finding.steps.as_ref().ok().map(|steps| steps.iter().map(step).collect()),
         no_steps: finding.steps.as_ref().err().cloned(),
@@ -207,13 +207,13 @@ fn step(step: &HistoryStep) -> StepPart {
     StepPart { at: step.at, ratio: estimate(&step.ratio), certain: step.certain }
 }
 
-fn cycle(it: &CycleFinding) -> CyclePart {
+fn cycle(cycle: &CycleFinding) -> CyclePart {
     CyclePart {
-        cycle: it.cycle.words(),
-        part: it.part,
-        ratio: estimate(&it.ratio),
-        differs: it.differs,
-        moments: it.moments,
-        others: it.others,
+        cycle: cycle.cycle.words(),
+        part: cycle.part,
+        ratio: estimate(&cycle.ratio),
+        differs: cycle.differs,
+        moments: cycle.moments,
+        others: cycle.others,
     }
 }

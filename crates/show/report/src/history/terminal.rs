@@ -35,7 +35,7 @@ pub fn history_card(finding: &HistoryFinding, label: Option<&str>, terminal: &Te
             table.across(0, lead, Line::new(event.style, &event.text));
         }
         let mut cells: Vec<Line> =
-            row.iter().zip(STYLES).map(|(it, as_)| Line::new(as_, it)).collect();
+            row.iter().zip(STYLES).map(|(cell, as_)| Line::new(as_, cell)).collect();
         let of = &finding.runs[index].estimate;
         cells.push(Line::new(Style::Sketch, &scale.draw(of.value, of.low(), of.high())));
         table.row(cells);
@@ -52,12 +52,12 @@ pub fn history_card(finding: &HistoryFinding, label: Option<&str>, terminal: &Te
 /// together.
 fn scale(finding: &HistoryFinding, room: usize) -> IntervalScale {
     let estimates = || finding.runs.iter().map(|run| &run.estimate);
-    let half = |it: &Estimate| Some((it.high()? - it.low()?) / 2.0);
+    let half = |estimate: &Estimate| Some((estimate.high()? - estimate.low()?) / 2.0);
     let mut halves: Vec<f64> = estimates().filter_map(half).collect();
     halves.sort_by(f64::total_cmp);
     let usual = halves.get(halves.len() / 2).copied().unwrap_or(0.0);
-    let lowest = estimates().map(|it| it.value).fold(f64::INFINITY, f64::min);
-    let highest = estimates().map(|it| it.value).fold(f64::NEG_INFINITY, f64::max);
+    let lowest = estimates().map(|estimate| estimate.value).fold(f64::INFINITY, f64::min);
+    let highest = estimates().map(|estimate| estimate.value).fold(f64::NEG_INFINITY, f64::max);
     IntervalScale { low: lowest - usual, high: highest + usual, room }
 }
 
@@ -69,7 +69,8 @@ fn sparkline(finding: &HistoryFinding, terminal: &Terminal) -> String {
     let borders: Vec<usize> = steps.chain(finding.splits.iter().map(|split| split.at)).collect();
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (least, most) = (quantity(least, &finding.unit), quantity(most, &finding.unit));
+    let least = quantity(least, &finding.unit);
+    let most = quantity(most, &finding.unit);
     let told = format!("lowest {least}, highest {most}");
     let taken = width(&told) + 2 * BLANKS + borders.len();
     let drawn = line(&values, &borders, terminal.width.saturating_sub(taken), terminal.unicode);
@@ -97,7 +98,8 @@ fn rows(finding: &HistoryFinding, label: Option<&str>) -> Vec<[String; 5]> {
 }
 
 fn columns(finding: &HistoryFinding, rows: &[[String; 5]], scale: &IntervalScale) -> Vec<Column> {
-    let (low, high) = (quantity(scale.low, &finding.unit), quantity(scale.high, &finding.unit));
+    let low = quantity(scale.low, &finding.unit);
+    let high = quantity(scale.high, &finding.unit);
     let blanks = scale.room.saturating_sub(width(&low) + width(&high)).max(1);
     let labelled = rows.iter().any(|row| !row[1].is_empty());
     let gap = |column: Column, is: bool| if is { column } else { column.gap(0) };

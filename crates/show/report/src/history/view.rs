@@ -66,7 +66,7 @@ pub fn events_before(finding: &HistoryFinding, index: usize) -> Vec<HistoryEvent
     let splits = finding.splits.iter().filter(|split| split.at == index).map(split);
     let common = finding.common.get(index).filter(|shift| **shift != 0.0).map(moved_together);
     let steps = finding.steps.iter().flatten().filter(|step| step.at == index);
-    splits.chain(common).chain(steps.map(|it| step(it, finding.better))).collect()
+    splits.chain(common).chain(steps.map(|change| step(change, finding.better))).collect()
 }
 
 /// What all series of a run have in common.
@@ -163,12 +163,13 @@ fn hosts(finding: &HistoryFinding) -> Vec<String> {
     mixed.into_iter().chain(left_out).collect()
 }
 
-fn cycle(it: &CycleFinding) -> String {
-    let shown = figure(&it.ratio, "");
+fn cycle(cycle: &CycleFinding) -> String {
+    let shown = figure(&cycle.ratio, "");
     let found = format!("{}× {}", shown.estimate, shown.brackets());
-    let of = format!("{} of {} moments", it.moments, it.moments + it.others);
-    let (words, part) = (it.cycle.words(), it.part);
-    if it.differs {
+    let of = format!("{} of {} moments", cycle.moments, cycle.moments + cycle.others);
+    let words = cycle.cycle.words();
+    let part = cycle.part;
+    if cycle.differs {
         format!("{words} (UTC) matters: {part} costs {found} as much as the rest, {of}")
     } else {
         format!("{words} (UTC): no difference found; the largest is {part}, {found} the cost, {of}")

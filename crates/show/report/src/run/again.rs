@@ -42,22 +42,24 @@ pub fn again(finding: &RunFinding) -> Option<(String, String)> {
 /// The same for longer: until all points are precise, or for the longest that can be foretold and what it reaches then.
 fn precise(finding: &RunFinding) -> Option<(String, String)> {
     let run = &finding.run;
-    let in_time = |it: &&Finding| it.primary && it.stop == Some(StopReason::Budget);
+    let in_time = |result: &&Finding| result.primary && result.stop == Some(StopReason::Budget);
     let (known, unknown): (Vec<&Finding>, Vec<&Finding>) =
-        finding.results.iter().filter(in_time).partition(|it| it.reached.is_some());
+        finding.results.iter().filter(in_time).partition(|result| result.reached.is_some());
     if run.status != RunStatus::Complete {
         return None;
     }
     let wanted = known.first()?.wanted?;
     let took_s = took_s(finding)?;
-    let after = |times| known.iter().filter_map(move |it| it.reached_after(times));
+    let after = |times| known.iter().filter_map(move |finding| finding.reached_after(times));
     let mut longer = LONGER.into_iter().filter(|times| times * took_s <= LONGEST_S);
     let longest = longer.clone().next_back()?;
-    let times = longer.find(|times| after(*times).all(|it| it <= wanted)).unwrap_or(longest);
-    let late: Vec<f64> = after(times).filter(|it| *it > wanted).collect();
-    let all = finding.results.iter().filter(|it| it.primary).count();
+    let times =
+        longer.find(|times| after(*times).all(|reached| reached <= wanted)).unwrap_or(longest);
+    let late: Vec<f64> = after(times).filter(|reached| *reached > wanted).collect();
+    let all = finding.results.iter().filter(|result| result.primary).count();
     let done = all - late.len() - unknown.len();
-    let (wanted, others) = (percent(wanted), from_to(&late));
+    let wanted = percent(wanted);
+    let others = from_to(&late);
     let what = match (late.is_empty(), unknown.len()) {
         (true, 0) => format!("about what ±{wanted} everywhere takes"),
         (true, more) => format!("about what ±{wanted} takes in all points but {more}"),
@@ -71,7 +73,7 @@ fn precise(finding: &RunFinding) -> Option<(String, String)> {
 /// Commands that were alike for longer than the session: the same over two minutes, or ten where that was too short.
 fn spread(finding: &RunFinding) -> Option<(String, String)> {
     let run = &finding.run;
-    let is_short = |it: &Finding| it.flags.iter().any(|it| it.flag == FlagKind::Short);
+    let is_short = |result: &Finding| result.flags.iter().any(|flag| flag.flag == FlagKind::Short);
     let asks = |word: &String| word == "-n" || word.starts_with("-n") || word.starts_with("--runs");
     if !finding.results.iter().any(is_short) || run.command.iter().any(asks) {
         return None;
@@ -89,8 +91,9 @@ fn took_s(finding: &RunFinding) -> Option<f64> {
 
 fn settled(finding: &RunFinding, goal: &VerdictGoal) -> Option<(String, String)> {
     let run = &finding.run;
-    let compared = finding.against_first.iter().map(|it| &it.found);
-    let open = || compared.clone().filter(|it| it.verdict == Ok(Verdict::Inconclusive));
+    let compared = finding.against_first.iter().map(|comparison| &comparison.found);
+    let open =
+        || compared.clone().filter(|comparison| comparison.verdict == Ok(Verdict::Inconclusive));
     open().next()?;
     if goal.metric == WALL && cpu_varies_less(&finding.results) {
         let words = without(&run.command, &["--metric"]);
@@ -100,7 +103,8 @@ fn settled(finding: &RunFinding, goal: &VerdictGoal) -> Option<(String, String)>
     let took_s = took_s(finding)?;
     let times = open().map(more_pairs).collect::<Option<Vec<f64>>>();
     let times = times.map(|all| all.into_iter().fold(1.0, f64::max));
-    if let Some(takes_s) = times.map(|times| times * took_s).filter(|it| *it <= LONGEST_S) {
+    if let Some(takes_s) = times.map(|times| times * took_s).filter(|seconds| *seconds <= LONGEST_S)
+    {
         let words = without(&run.command, &["--budget", "--max-pairs"]);
         let what = "settles it if the ratio stays".to_owned();
         return Some((typed(&words, &["--budget", &budget(takes_s)]), what));
@@ -120,12 +124,12 @@ fn settled(finding: &RunFinding, goal: &VerdictGoal) -> Option<(String, String)>
 fn cpu_varies_less(results: &[Finding]) -> bool {
     let reached = |point: &Finding, metric: &str| {
         let mut all = results.iter();
-        let found = all.find(|it| it.point == point.point && it.metric == metric)?;
+        let found = all.find(|result| result.point == point.point && result.metric == metric)?;
         found.estimate.relative_half_width()
     };
-    let mut points = results.iter().filter(|it| it.primary).peekable();
-    let less = |it: &Finding| Some(FAR_LESS * reached(it, CPU)? <= reached(it, WALL)?);
-    points.peek().is_some() && points.all(|it| less(it) == Some(true))
+    let mut points = results.iter().filter(|result| result.primary).peekable();
+    let less = |result: &Finding| Some(FAR_LESS * reached(result, CPU)? <= reached(result, WALL)?);
+    points.peek().is_some() && points.all(|result| less(result) == Some(true))
 }
 
 /// How many times the pairs of this comparison it takes; None beyond what a comparison can have.
@@ -139,7 +143,8 @@ fn more_pairs(comparison: &Comparison) -> Option<f64> {
 /// How far from equality the interval reaches, as a share.
 fn reached(comparison: &Comparison) -> Option<f64> {
     let ratio = comparison.ratio.as_ref()?;
-    let (low, high) = (ratio.low()?, ratio.high()?);
+    let low = ratio.low()?;
+    let high = ratio.high()?;
     Some(high.max(1.0 / low) - 1.0)
 }
 
@@ -167,13 +172,13 @@ mod tests {
             ["plumb", "run", "--budget", "1m", "my.toml"].map(str::to_owned).into();
         finding.run.started_unix_ns = 0;
         finding.run.ended_unix_ns = Some(60_000_000_000);
-        finding.results.retain(|it| it.primary);
+        finding.results.retain(|result| result.primary);
         for (result, reached) in finding.results.iter_mut().zip(reached) {
             (result.stop, result.reached) = (Some(StopReason::Budget), Some(*reached));
             (result.wanted, result.stretch) = (Some(0.03), Some(1));
         }
         let rest = finding.results.iter_mut().skip(reached.len());
-        rest.for_each(|it| it.stop = Some(StopReason::Precision));
+        rest.for_each(|result| result.stop = Some(StopReason::Precision));
         finding
     }
 
@@ -205,7 +210,7 @@ mod tests {
         assert_eq!(again(&other), None);
         let mut elsewhere = run_of_late_points(&[0.05]);
         elsewhere.run.command.splice(1..1, ["--store", "x.db"].map(str::to_owned));
-        let command = again(&elsewhere).map(|it| it.0);
+        let command = again(&elsewhere).map(|command| command.0);
         assert_eq!(command.as_deref(), Some("plumb --store x.db run --budget 4m my.toml"));
     }
 
@@ -215,7 +220,7 @@ mod tests {
         finding.run.command = ["plumb", "exec", "sleep 1"].map(str::to_owned).into();
         assert_eq!(again(&finding), None);
         finding.results[0].flags.push(Flag::new(FlagKind::Short, "too short"));
-        let command = |finding: &RunFinding| again(finding).map(|it| it.0);
+        let command = |finding: &RunFinding| again(finding).map(|command| command.0);
         assert_eq!(command(&finding).unwrap(), "plumb exec --spread 10m 'sleep 1'");
         finding.run.ended_unix_ns = Some(5_000_000_000);
         assert_eq!(command(&finding).unwrap(), "plumb exec --spread 2m 'sleep 1'");
@@ -229,8 +234,12 @@ mod tests {
         let of = |metric: &str, half: f64| {
             let interval = Ok(Ends { low: 10.0 - half, high: 10.0 + half });
             let estimate = Estimate { value: 10.0, interval };
-            let (metric, primary) = (metric.to_owned(), metric == "wall");
-            Finding { metric, primary, estimate, ..some.clone() }
+            Finding {
+                metric: metric.to_owned(),
+                primary: metric == "wall",
+                estimate,
+                ..some.clone()
+            }
         };
         assert!(cpu_varies_less(&[of("wall", 1.0), of("cpu", 0.2)]));
         assert!(!cpu_varies_less(&[of("wall", 1.0), of("cpu", 0.5)]));

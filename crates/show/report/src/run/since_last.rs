@@ -42,7 +42,7 @@ pub struct SinceLastPart {
 /// The part of a document.
 pub(crate) fn since_last_part(finding: &RunFinding) -> Option<SinceLastPart> {
     let since = finding.since_last.found()?;
-    let named = |place: usize| finding.results.get(place).map(|it| it.series.clone());
+    let named = |place: usize| finding.results.get(place).map(|result| result.series.clone());
     Some(SinceLastPart {
         run: since.run.to_string(),
         started: rfc3339(since.started_unix_ns),

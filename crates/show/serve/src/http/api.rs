@@ -100,7 +100,7 @@ fn history(store: &Store, series: &str) -> Result<String, Refusal> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.runs/1"))]
 struct Runs {
-    /// `plumb.runs/1`.
+    /// Name of the schema: `plumb.runs/1`.
     #[cfg_attr(test, schemars(extend("const" = "plumb.runs/1")))]
     schema: &'static str,
     /// All runs, newest first.
@@ -111,7 +111,7 @@ struct Runs {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Run {
-    /// UUIDv7.
+    /// Identity of the run, a UUIDv7.
     id: String,
     /// Wall-clock start (RFC 3339).
     started: String,
@@ -123,7 +123,7 @@ struct Run {
     status: RunStatus,
     /// The suite's name; null when it came from none.
     suite: Option<String>,
-    /// Its labels.
+    /// Labels that the user gave the run, value by name.
     labels: BTreeMap<String, String>,
     /// The command line.
     command: Vec<String>,
@@ -136,16 +136,16 @@ struct Run {
 impl Runs {
     fn of(runs: &[RunSummary]) -> Self {
         let rfc3339 = plumb_text::time::rfc3339;
-        let run = |it: &RunSummary| Run {
-            id: it.run.to_string(),
-            started: rfc3339(it.started_unix_ns),
-            ended: it.ended_unix_ns.map(rfc3339),
-            status: it.status,
-            suite: it.suite.clone(),
-            labels: it.labels.clone(),
-            command: it.command.clone(),
-            points: it.points,
-            samples: it.samples,
+        let run = |run: &RunSummary| Run {
+            id: run.run.to_string(),
+            started: rfc3339(run.started_unix_ns),
+            ended: run.ended_unix_ns.map(rfc3339),
+            status: run.status,
+            suite: run.suite.clone(),
+            labels: run.labels.clone(),
+            command: run.command.clone(),
+            points: run.points,
+            samples: run.samples,
         };
         Self { schema: "plumb.runs/1", runs: runs.iter().rev().map(run).collect() }
     }

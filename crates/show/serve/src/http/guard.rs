@@ -48,7 +48,8 @@ impl Token {
 
     /// Whether this is it; how long that takes tells nothing of where it differs.
     fn is(&self, given: &str) -> bool {
-        let (own, given) = (self.0.as_bytes(), given.as_bytes());
+        let own = self.0.as_bytes();
+        let given = given.as_bytes();
         let differ = own.iter().zip(given).fold(0, |all, (a, b)| black_box(all | (a ^ b)));
         own.len() == given.len() && differ == 0
     }
@@ -69,7 +70,8 @@ pub(super) fn admit(
     address: SocketAddr,
     token: Option<&Token>,
 ) -> Result<Shown, Refused> {
-    if address.ip().is_loopback() && !request.field("host").is_some_and(|it| names(it, address)) {
+    if address.ip().is_loopback() && !request.field("host").is_some_and(|host| names(host, address))
+    {
         let why = "open the address that plumb printed: this server answers to no other name";
         return Err((StatusCode::MISDIRECTED_REQUEST, why));
     }
@@ -107,7 +109,7 @@ fn names(host: &str, address: SocketAddr) -> bool {
         _ => (host, Some(80)),
     };
     let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    let figures = bare.parse::<IpAddr>().is_ok_and(|it| it.is_loopback());
+    let figures = bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
     port == Some(address.port()) && (figures || name.eq_ignore_ascii_case("localhost"))
 }
 
@@ -125,10 +127,12 @@ mod tests {
 
     #[test]
     fn tokens_differ_and_are_compared_whole() {
-        let (one, two) = (Token::random().unwrap(), Token::random().unwrap());
+        let one = Token::random().unwrap();
+        let two = Token::random().unwrap();
         assert_eq!(one.text().len(), 32);
         assert!(one.is(one.text()) && !one.is(two.text()));
-        let (short, long) = (&one.text()[1..], format!("{}0", one.text()));
+        let short = &one.text()[1..];
+        let long = format!("{}0", one.text());
         assert!(!one.is("") && !one.is(short) && !one.is(&long));
         assert!(!format!("{one:?}").contains(one.text()), "not in a log");
     }

@@ -28,8 +28,9 @@ impl Request {
             Method::HEAD => true,
             _ => return Err((StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are allowed")),
         };
-        let (target, fields) = (request.uri(), request.headers());
-        let length = target.path_and_query().map_or(0, |it| it.as_str().len());
+        let target = request.uri();
+        let fields = request.headers();
+        let length = target.path_and_query().map_or(0, |address| address.as_str().len());
         if length > limits.target_bytes {
             return Err((StatusCode::URI_TOO_LONG, "the address is too long"));
         }
@@ -102,7 +103,8 @@ mod tests {
 
     fn parsed(method: &str, target: &str, fields: &[(&str, &str)]) -> Result<Request, StatusCode> {
         let begun = hyper::Request::builder().method(method).uri(target);
-        let request = fields.iter().fold(begun, |it, (name, value)| it.header(*name, *value));
+        let request =
+            fields.iter().fold(begun, |request, (name, value)| request.header(*name, *value));
         let request = request.body(()).unwrap();
         Request::of(&request, &Limits::default()).map_err(|(status, _)| status)
     }

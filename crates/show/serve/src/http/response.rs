@@ -12,15 +12,15 @@ use super::events::Events;
 /// What an answer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
-    /// A page.
+    /// An HTML page.
     Html,
-    /// A script.
+    /// A script in JavaScript.
     Script,
     /// A style sheet.
     Style,
-    /// A document.
+    /// A document in JSON.
     Json,
-    /// A text.
+    /// Plain text in UTF-8.
     Text,
     /// Messages that come one after another.
     Events,

@@ -34,7 +34,7 @@ const BEFORE_WARMING: Duration = Duration::from_secs(1);
 /// What is served, to whom.
 #[derive(Debug)]
 pub struct Settings {
-    /// The store.
+    /// Path of the store.
     pub store: PathBuf,
     /// What readers must know; None where only this machine can connect.
     pub token: Option<Token>,

@@ -80,7 +80,8 @@ struct Follower(BufReader<TcpStream>);
 impl Follower {
     fn of(served: &Served) -> Self {
         let mut stream = connect(served.server.address);
-        let (host, run) = (served.server.address, id(20));
+        let host = served.server.address;
+        let run = id(20);
         write!(stream, "GET /events?run={run} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
         let mut reader = BufReader::new(stream);
         let mut head = String::new();
@@ -215,7 +216,8 @@ fn a_run_whose_owner_is_gone_is_over() {
     let served = Served::new();
     let reply = Reply::read({
         let mut stream = connect(served.server.address);
-        let (host, run) = (served.server.address, id(1));
+        let host = served.server.address;
+        let run = id(1);
         write!(stream, "GET /events?run={run} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
         stream
     });
