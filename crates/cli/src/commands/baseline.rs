@@ -83,7 +83,8 @@ struct SetArgs {
 
 impl Subcommand for BaselineArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
-        let (store, ui) = (context.store, context.ui);
+        let store = context.store;
+        let ui = context.ui;
         match &self.command {
             BaselineCommand::List => list(&runs::open(store)?, ui),
             BaselineCommand::Remove { name } => remove(name, store, ui),
@@ -123,7 +124,8 @@ fn set(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 /// Runs that follow each other at once have not seen what differs between hours, days and boots.
 fn warn_of_haste(store: &Store, members: &[Id], ui: &Ui) -> Result<()> {
     let starts = store.summaries()?;
-    let starts = starts.iter().filter(|it| members.contains(&it.run)).map(|it| it.started_unix_ns);
+    let starts =
+        starts.iter().filter(|run| members.contains(&run.run)).map(|run| run.started_unix_ns);
     let (first, last) = starts.fold((i64::MAX, i64::MIN), |(a, b), at| (a.min(at), b.max(at)));
     let span = last.saturating_sub(first);
     if members.len() > 1 && span < HASTE_NS {
@@ -148,7 +150,9 @@ fn refuse_several_hosts(args: &SetArgs, store: &Store, members: &[Id]) -> Result
         return Ok(());
     }
     let names: Vec<String> = hosts.iter().map(ToString::to_string).collect();
-    let (names, name, runs) = (names.join(", "), &args.name, args.runs.join(" "));
+    let names = names.join(", ");
+    let name = &args.name;
+    let runs = args.runs.join(" ");
     Err(CommandError::usage(format!("these runs are of several hosts: {names}"))
         .hint(format!("plumb baseline set {name} {runs} --by kind    takes them together")))
 }
@@ -174,9 +178,10 @@ fn stored(names: &[String], store: &Store, ui: &Ui) -> Result<Vec<Id>> {
     let mut members = Vec::new();
     for name in names {
         let run = store.resolve(name)?;
-        let complete =
-            |it: &&plumb_store::RunSummary| it.run == run && it.status == RunStatus::Complete;
-        if !summaries.iter().any(|it| complete(&it)) {
+        let complete = |summary: &&plumb_store::RunSummary| {
+            summary.run == run && summary.status == RunStatus::Complete
+        };
+        if !summaries.iter().any(|summary| complete(&summary)) {
             ui.warn(&format!("run {} is not complete", short(run)));
         }
         if !members.contains(&run) {
@@ -235,9 +240,9 @@ fn wait_until(when: Instant) -> Result<()> {
 fn list(store: &Store, ui: &Ui) -> Result<Exit> {
     let all = store.baselines()?;
     if ui.wants_json() {
-        let one = |it: &Baseline| {
-            let runs: Vec<String> = it.runs.iter().map(ToString::to_string).collect();
-            serde_json::json!({"name": it.name, "runs": runs})
+        let one = |baseline: &Baseline| {
+            let runs: Vec<String> = baseline.runs.iter().map(ToString::to_string).collect();
+            serde_json::json!({"name": baseline.name, "runs": runs})
         };
         let document: Vec<_> = all.iter().map(one).collect();
         ui.out(
@@ -250,10 +255,14 @@ fn list(store: &Store, ui: &Ui) -> Result<Exit> {
     }
     let titles = ["baseline", "runs", "changed", "newest run"];
     let mut table = Table::new(titles.iter().map(|title| Column::left(title)).collect());
-    for it in &all {
-        let newest = it.runs.last().map_or(String::new(), |run| short(*run));
-        let cells =
-            [it.name.clone(), it.runs.len().to_string(), time::date(it.changed_unix_ns), newest];
+    for baseline in &all {
+        let newest = baseline.runs.last().map_or(String::new(), |run| short(*run));
+        let cells = [
+            baseline.name.clone(),
+            baseline.runs.len().to_string(),
+            time::date(baseline.changed_unix_ns),
+            newest,
+        ];
         let cell = |text: &String| Line::new(Style::Plain, &clean(text));
         table.row(cells.iter().map(cell).collect());
     }

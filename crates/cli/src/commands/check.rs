@@ -169,7 +169,7 @@ fn chosen(store: &Store, name: Option<&str>) -> Result<Baseline> {
     if let Some(name) = name {
         return baselines::known(store, name);
     }
-    let newest = store.baselines()?.into_iter().max_by_key(|it| it.changed_unix_ns);
+    let newest = store.baselines()?.into_iter().max_by_key(|baseline| baseline.changed_unix_ns);
     newest.ok_or_else(|| {
         CommandError::usage("there is no baseline to check against")
             .hint("plumb baseline set good    measures one: eight runs of first-look")
@@ -186,10 +186,10 @@ fn read(store: &Store, baseline: &Baseline) -> Result<Vec<RunRecord>> {
 /// Asks the store since when each confirmed change has been there.
 fn date(finding: &mut CheckFinding, by: By, store: &Store) -> Result<()> {
     let margin = finding.margin;
-    for it in finding.series.iter_mut().filter(|it| it.state == CheckState::Confirmed) {
-        let runs = plumb_query::read(store, Selection::Series(&it.stored))?;
+    for series in finding.series.iter_mut().filter(|series| series.state == CheckState::Confirmed) {
+        let runs = plumb_query::read(store, Selection::Series(&series.stored))?;
         let first = plumb_analysis::first_since_step(&runs, by, margin);
-        it.since = first.map(|first| (first.run.run.to_string(), first.run.started_unix_ns));
+        series.since = first.map(|first| (first.run.run.to_string(), first.run.started_unix_ns));
     }
     Ok(())
 }
@@ -238,20 +238,23 @@ impl Again<'_> {
     /// Compares the first point with itself: a verdict other than equal says that this machine, now,
     /// makes differences where there are none.
     fn null_control(&self, plan: &Plan) -> Result<Option<String>> {
-        let in_process =
-            |it: &&plumb_model::PlannedPoint| it.description.sample_is == SampleIs::Iteration;
+        let in_process = |planned: &&plumb_model::PlannedPoint| {
+            planned.description.sample_is == SampleIs::Iteration
+        };
         let Some(point) = plan.points.iter().find(in_process).or(plan.points.first()) else {
             return Ok(None);
         };
         let Some(metric) = point.description.primary() else { return Ok(None) };
         let goal = VerdictGoal::new(&metric.name, plumb_model::MARGIN, 40);
         let goal = Goal::Verdict(goal);
-        let (name, points) = (point.name(), vec![point.clone(), point.clone()]);
+        let name = point.name();
+        let points = vec![point.clone(), point.clone()];
         let budget_ns = Some(NULL_NS);
         let control = Plan { points, goal, budget_ns, suite: None, ..plan.clone() };
         let control = self.measure(&control, &format!("comparing {name} with itself"))?;
         let finding = plumb_analysis::summarise(&control.record);
-        let verdict = finding.against_first.first().and_then(|it| it.found.verdict.ok());
+        let verdict =
+            finding.against_first.first().and_then(|comparison| comparison.found.verdict.ok());
         Ok(match verdict {
             Some(verdict @ (Verdict::Faster | Verdict::Slower)) => {
                 Some(format!("{name} came out {} than itself", verdict.word()))
@@ -273,9 +276,11 @@ fn on_this_machine(
         return Ok(records);
     }
     let kind = plumb_machine::machine(&locate::root()).fingerprint;
-    let other = |it: &&RunRecord| it.targets.iter().any(|it| it.machine.fingerprint != kind);
+    let other =
+        |run: &&RunRecord| run.targets.iter().any(|target| target.machine.fingerprint != kind);
     if let Some(run) = records.iter().find(other) {
-        let facts = run.targets.first().map(|it| it.machine.facts.clone()).unwrap_or_default();
+        let facts =
+            run.targets.first().map(|target| target.machine.facts.clone()).unwrap_or_default();
         let cpu = facts.get("cpu").map_or("another CPU", String::as_str);
         return Err(CommandError::usage(format!(
             "the baseline was measured on another machine: {cpu}"
@@ -285,10 +290,10 @@ fn on_this_machine(
     }
     let here = locate::host(args.host.as_ref())?;
     let is_here =
-        |it: &RunRecord| it.targets.iter().all(|target| args.by.mixes(&target.host, &here));
+        |run: &RunRecord| run.targets.iter().all(|target| args.by.mixes(&target.host, &here));
     let (counting, others): (Vec<RunRecord>, Vec<RunRecord>) =
         records.into_iter().partition(is_here);
-    let Some(host) = others.iter().find_map(|it| Some(&it.targets.first()?.host)) else {
+    let Some(host) = others.iter().find_map(|run| Some(&run.targets.first()?.host)) else {
         return Ok(counting);
     };
     if counting.is_empty() {
@@ -300,7 +305,8 @@ fn on_this_machine(
         .hint(format!("{check} --host {host}    if this host takes the place of that one"))
         .hint("plumb baseline set NAME    measures a baseline of this host"));
     }
-    let (left_out, all) = (others.len(), others.len() + counting.len());
+    let left_out = others.len();
+    let all = others.len() + counting.len();
     ui.say(&format!(
         "left out: {left_out} of {all} runs of the baseline, which are of other hosts; --by kind counts them"
     ));
@@ -308,9 +314,10 @@ fn on_this_machine(
 }
 
 fn refuse_fatal(finding: &CheckFinding, force: bool) -> Result<()> {
-    match finding.differences.iter().find(|it| it.impact == Impact::Fatal) {
-        Some(it) if !force => {
-            let (field, values) = (&it.field, it.values.join(" and "));
+    match finding.differences.iter().find(|difference| difference.impact == Impact::Fatal) {
+        Some(difference) if !force => {
+            let field = &difference.field;
+            let values = difference.values.join(" and ");
             Err(CommandError::usage(format!(
                 "the baseline and this check did not measure the same thing: {field} {values}"
             ))
@@ -337,7 +344,7 @@ fn write(finding: &CheckFinding, args: &CheckArgs, ui: &Ui) -> Result<()> {
 
 fn exit(finding: &CheckFinding, strict: bool) -> Exit {
     let lost = &finding.not_measured;
-    if lost.iter().any(|it| it.failed) {
+    if lost.iter().any(|series| series.failed) {
         Exit::Failed
     } else if finding.series.is_empty() || !lost.is_empty() {
         Exit::Nothing

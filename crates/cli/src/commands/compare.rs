@@ -118,7 +118,8 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     say_hosts(&store, &finding, &args.runs, ui)?;
     let format = if ui.wants_json() { OutputFormat::Json } else { args.format };
     ui.out(&comparison::write(&finding, format, ui)?);
-    let undecided = finding.results.iter().flat_map(|it| &it.against_first).flatten().any(open);
+    let undecided =
+        finding.results.iter().flat_map(|result| &result.against_first).flatten().any(open);
     Ok(if args.strict && undecided { Exit::Inconclusive } else { Exit::Fine })
 }
 
@@ -146,11 +147,11 @@ fn nothing_in_common(
 
 /// Where results of another tool stand beside a workload that looks alike, how they differ in what they count.
 fn say_counting(records: &[RunRecord], ui: &Ui) {
-    let points = records.iter().flat_map(|it| &it.plan.points);
-    let measured: BTreeSet<&str> = points.map(|it| it.point.workload.as_str()).collect();
-    for it in COUNTING.iter().filter(|it| measured.contains(it.ours)) {
-        if let Some(imported) = measured.iter().find(|id| id.starts_with(it.imported)) {
-            ui.warn(&format!("{imported}: {}", it.sentence()));
+    let points = records.iter().flat_map(|record| &record.plan.points);
+    let measured: BTreeSet<&str> = points.map(|point| point.point.workload.as_str()).collect();
+    for counting in COUNTING.iter().filter(|counting| measured.contains(counting.ours)) {
+        if let Some(imported) = measured.iter().find(|id| id.starts_with(counting.imported)) {
+            ui.warn(&format!("{imported}: {}", counting.sentence()));
         }
     }
 }
@@ -159,8 +160,8 @@ fn say_counting(records: &[RunRecord], ui: &Ui) {
 fn say_hosts(store: &Store, found: &ComparisonFinding, typed: &[String], ui: &Ui) -> Result<()> {
     let by = found.by.as_deref();
     let is_mixed = by.is_some_and(|by| by.split(',').any(|field| field == By::KIND));
-    let against = || found.results.iter().flat_map(|it| &it.against_first).flatten();
-    if is_mixed || !against().any(|it| it.verdict == Err(NoVerdict::Uncalibrated)) {
+    let against = || found.results.iter().flat_map(|result| &result.against_first).flatten();
+    if is_mixed || !against().any(|comparison| comparison.verdict == Err(NoVerdict::Uncalibrated)) {
         return Ok(());
     }
     let ids: Vec<Id> = found.runs.iter().map(|run| run.id).collect();
@@ -168,12 +169,14 @@ fn say_hosts(store: &Store, found: &ComparisonFinding, typed: &[String], ui: &Ui
     let Some(first) = first.first() else { return Ok(()) };
     let mut others = 0;
     for run in plumb_query::others(&store.summaries()?, &ids) {
-        let is_other =
-            |it: &Target| it.is_one_with(first, By::Kind) && !it.is_one_with(first, By::Host);
+        let is_other = |target: &Target| {
+            target.is_one_with(first, By::Kind) && !target.is_one_with(first, By::Host)
+        };
         others += usize::from(store.targets(run)?.iter().any(is_other));
     }
     if others > 0 {
-        let (by, typed) = (by.unwrap_or("run"), typed.join(" "));
+        let by = by.unwrap_or("run");
+        let typed = typed.join(" ");
         ui.say(&format!(
             "{} on other hosts of this kind would tell how much runs differ: plumb compare --by {by},kind {typed}",
             counted(others, "run", "runs")
@@ -187,7 +190,7 @@ fn open(against: &Comparison) -> bool {
 }
 
 fn refuse_fatal(finding: &ComparisonFinding, force: bool) -> Result<()> {
-    let fatal = finding.differences.iter().find(|it| it.impact == Impact::Fatal);
+    let fatal = finding.differences.iter().find(|difference| difference.impact == Impact::Fatal);
     match fatal {
         Some(difference) if !force => {
             let values = difference.values.join(" and ");

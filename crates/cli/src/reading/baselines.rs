@@ -12,7 +12,7 @@ pub fn known(store: &Store, name: &str) -> Result<Baseline> {
     store.baseline(name)?.ok_or_else(|| {
         let error = CommandError::usage(format!("no baseline is called `{name}`"));
         let names: Vec<String> = match store.baselines() {
-            Ok(all) => all.into_iter().map(|it| it.name).collect(),
+            Ok(all) => all.into_iter().map(|baseline| baseline.name).collect(),
             Err(_) => Vec::new(),
         };
         match names.len() {

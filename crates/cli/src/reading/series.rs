@@ -20,15 +20,15 @@ const ALL: &str = "all";
 /// # Errors
 /// When none is, or several are.
 pub fn meant(known: &[SeriesName], name: &str) -> Result<String> {
-    if known.iter().any(|it| it.name == name) {
+    if known.iter().any(|series| series.name == name) {
         return Ok(name.to_owned());
     }
-    let firsts = || known.iter().filter(|it| it.primary);
-    let by_point: Vec<&SeriesName> = firsts().filter(|it| point(it) == name).collect();
-    let by_title = firsts().filter(|it| it.title.as_deref() == Some(name)).collect();
-    let by_workload = firsts().filter(|it| it.workload == name).collect();
+    let firsts = || known.iter().filter(|series| series.primary);
+    let by_point: Vec<&SeriesName> = firsts().filter(|series| point(series) == name).collect();
+    let by_title = firsts().filter(|series| series.title.as_deref() == Some(name)).collect();
+    let by_workload = firsts().filter(|series| series.workload == name).collect();
     let found: [Vec<&SeriesName>; 3] = [by_point, by_title, by_workload];
-    match found.iter().find(|it| !it.is_empty()).map(Vec::as_slice) {
+    match found.iter().find(|candidates| !candidates.is_empty()).map(Vec::as_slice) {
         Some([one]) => Ok(one.name.clone()),
         Some(several) => Err(ambiguous(several, name)),
         None => Err(unknown(known, name)),
@@ -36,15 +36,16 @@ pub fn meant(known: &[SeriesName], name: &str) -> Result<String> {
 }
 
 fn point(series: &SeriesName) -> String {
-    let (workload, key) = (&series.workload, &series.point);
+    let workload = &series.workload;
+    let key = &series.point;
     if key.is_empty() { workload.clone() } else { format!("{workload}:{key}") }
 }
 
 fn ambiguous(several: &[&SeriesName], name: &str) -> CommandError {
     let error = CommandError::usage(format!("`{name}` matches {} series", several.len()));
     let listed = several.iter().take(MOST_LISTED);
-    let error = listed.fold(error, |error, it| {
-        error.hint(format!("plumb history '{}'", it.title.as_ref().unwrap_or(&it.name)))
+    let error = listed.fold(error, |error, series| {
+        error.hint(format!("plumb history '{}'", series.title.as_ref().unwrap_or(&series.name)))
     });
     match several.len().saturating_sub(MOST_LISTED) {
         0 => error,
@@ -54,9 +55,9 @@ fn ambiguous(several: &[&SeriesName], name: &str) -> CommandError {
 
 fn unknown(known: &[SeriesName], name: &str) -> CommandError {
     let error = CommandError::usage(format!("no run measured a series called `{name}`"));
-    let mut names: Vec<String> = known.iter().map(|it| it.name.clone()).collect();
-    names.extend(known.iter().filter(|it| it.primary).map(point));
-    names.extend(known.iter().map(|it| it.workload.clone()));
+    let mut names: Vec<String> = known.iter().map(|series| series.name.clone()).collect();
+    names.extend(known.iter().filter(|series| series.primary).map(point));
+    names.extend(known.iter().map(|series| series.workload.clone()));
     match nearest(name, &names) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint("plumb show shows what the last run measured"),
@@ -114,8 +115,8 @@ fn not_measured_on(host: &Host, series: &str, runs: &[SeriesInRun]) -> CommandEr
     let error = CommandError::usage(format!("no stored run of {series} is of host {host}"));
     let hosts: BTreeSet<&str> = runs.iter().filter_map(|run| run.run.host().known()).collect();
     let listed = hosts.iter().take(MOST_LISTED);
-    let error =
-        listed.fold(error, |error, it| error.hint(format!("plumb history '{series}' --host {it}")));
+    let error = listed
+        .fold(error, |error, host| error.hint(format!("plumb history '{series}' --host {host}")));
     error
         .hint(format!("plumb history '{series}' --by kind    shows all hosts of a kind of machine"))
 }
@@ -130,7 +131,9 @@ fn of_kind(mut runs: Vec<SeriesInRun>, wanted: &str) -> Result<Vec<SeriesInRun>>
     let found: BTreeSet<&str> = runs.iter().map(|run| run.run.machine()).collect();
     if found.len() > 1 {
         let error = CommandError::usage(format!("`{wanted}` matches several machines"));
-        return Err(found.iter().fold(error, |error, it| error.hint(format!("--machine {it}"))));
+        return Err(found
+            .iter()
+            .fold(error, |error, machine| error.hint(format!("--machine {machine}"))));
     }
     Ok(runs)
 }
@@ -145,7 +148,8 @@ mod tests {
         let key = if point.is_empty() { String::new() } else { format!(":{point}") };
         let name = format!("{workload}{key}/{metric}");
         let title = (workload == "process.command").then(|| "sleep 1".to_owned());
-        let (workload, point) = (workload.to_owned(), point.to_owned());
+        let workload = workload.to_owned();
+        let point = point.to_owned();
         SeriesName { name, workload, point, primary, title }
     }
 
