@@ -69,7 +69,8 @@ mod tests {
 
     fn mean_components(between_sd: f64, samples: usize) -> (f64, f64) {
         let mut rng = Rng::new(11);
-        let (mut within, mut between) = (0.0, 0.0);
+        let mut within = 0.0;
+        let mut between = 0.0;
         for _ in 0..400 {
             let processes: Vec<Vec<f64>> = (0..12)
                 .map(|_| {

@@ -9,7 +9,7 @@
 //! where they passed quickly, so that the jumps from one level to the other have to be large beside the steps within levels,
 //! too. The three thresholds come from simulation (`plumb-simulate`, docs/validation.md).
 
-use crate::describe::{mean, median_of, quantile_in_order};
+use crate::describe::{mean, median_of, quantile_in_order, sum_of_squares};
 use crate::distribution::two_sided_t;
 use crate::precision::Stretches;
 use crate::{Interval, NoInterval};
@@ -64,8 +64,8 @@ impl Levels {
     /// values, and where one is not finite or not positive.
     #[must_use]
     pub fn of(processes: &[&[f64]], apart: f64) -> Option<Self> {
-        let mut all = processes.iter().copied().flatten();
-        if !all.all(|&value| value > 0.0 && value.is_finite()) {
+        let mut values = processes.iter().copied().flatten();
+        if !values.all(|&value| value > 0.0 && value.is_finite()) {
             return None;
         }
         let logs: Vec<Vec<f64>> = processes
@@ -75,12 +75,12 @@ impl Levels {
             .collect();
         let apart = apart.ln_1p();
         let of_samples =
-            if logs.iter().any(|it| it.len() > 1) { split(&logs, apart) } else { None };
-        let of_samples = of_samples.filter(|found| found.is_visited_by_most(&logs));
-        of_samples.map(|found| found.of(LevelsOf::Samples)).or_else(|| {
-            let medians = logs.iter().map(|logs| median_of(logs)).collect();
-            split(&[medians], apart).map(|found| found.of(LevelsOf::Processes))
-        })
+            if logs.iter().any(|values| values.len() > 1) { split(&logs, apart) } else { None };
+        if let Some(found) = of_samples.filter(|found| found.is_visited_by_most(&logs)) {
+            return Some(found.of(LevelsOf::Samples));
+        }
+        let medians = logs.iter().map(|logs| median_of(logs)).collect();
+        split(&[medians], apart).map(|found| found.of(LevelsOf::Processes))
     }
 }
 
@@ -97,9 +97,12 @@ impl Split {
 
     /// Whether at least half of the series have values on both levels: otherwise they, not their values, differ.
     fn is_visited_by_most(&self, series: &[Vec<f64>]) -> bool {
-        let above = |logs: &&Vec<f64>| logs.iter().filter(|&&log| log > self.boundary).count();
-        let visits = |logs: &&Vec<f64>| (1..logs.len()).contains(&above(logs));
-        2 * series.iter().filter(visits).count() >= series.len()
+        let mut visitors = 0;
+        for logs in series {
+            let above = logs.iter().filter(|&&log| log > self.boundary).count();
+            visitors += usize::from((1..logs.len()).contains(&above));
+        }
+        2 * visitors >= series.len()
     }
 }
 
@@ -116,18 +119,22 @@ fn split(series: &[Vec<f64>], apart: f64) -> Option<Split> {
     let ticks = inside.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.0);
     let least = LEAST_OF_A_TICK * ticks.fold(f64::INFINITY, f64::min);
     let groups = Groups::farthest_apart(inside, least)?;
-    let (distance, below) = (groups.distance(), groups.below.count as usize);
+    let distance = groups.distance();
+    let below = groups.below.count as usize;
     let far = distance > factor * DISTANCE * groups.deviation().max(least)
         && distance > factor * DISTANCE_OF_WIDER * groups.wider().max(least);
-    let medians = inside.split_at(below);
-    let medians = quantile_in_order(medians.1, 0.5) - quantile_in_order(medians.0, 0.5);
-    if !far || medians <= apart {
+    let (lower, upper) = inside.split_at(below);
+    let medians_apart = quantile_in_order(upper, 0.5) - quantile_in_order(lower, 0.5);
+    if !far || medians_apart <= apart {
         return None;
     }
     let boundary = 0.5 * (inside[below - 1] + inside[below]);
     let range = inside[0]..=inside[inside.len() - 1];
-    let counts = |logs: &Vec<f64>| logs.iter().copied().filter(|log| range.contains(log)).collect();
-    let close: Vec<Vec<f64>> = series.iter().map(counts).collect();
+    // An outlier is no jump between levels, so steps and jumps are taken without those.
+    let close: Vec<Vec<f64>> = series
+        .iter()
+        .map(|logs| logs.iter().copied().filter(|log| range.contains(log)).collect())
+        .collect();
     let step = mean(&steps(&close, boundary))?.max(least);
     let jump = mean(&jumps(&close, boundary))?;
     let switches = jumps(series, boundary).len();
@@ -177,6 +184,10 @@ impl Sums {
     fn scatter(self) -> f64 {
         (self.squares - self.sum * self.mean()).max(0.0)
     }
+
+    fn variance(self) -> f64 {
+        self.scatter() / (self.count - 1.0)
+    }
 }
 
 /// Two groups of logs.
@@ -220,8 +231,7 @@ impl Groups {
 
     /// The larger one of their standard deviations.
     fn wider(&self) -> f64 {
-        let variance = |group: Sums| group.scatter() / (group.count - 1.0);
-        variance(self.below).max(variance(self.above)).sqrt()
+        self.below.variance().max(self.above.variance()).sqrt()
     }
 }
 
@@ -234,14 +244,14 @@ fn jumps(series: &[Vec<f64>], boundary: f64) -> Vec<f64> {
 
 /// How far each value lies from the one before it on its level.
 fn steps(series: &[Vec<f64>], boundary: f64) -> Vec<f64> {
-    let of = |logs: &Vec<f64>| {
-        let (above, below) = logs.iter().partition::<Vec<f64>, _>(|&&log| log > boundary);
-        let steps = |level: Vec<f64>| {
-            level.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect::<Vec<_>>()
-        };
-        [steps(above), steps(below)].concat()
-    };
-    series.iter().flat_map(of).collect()
+    let mut steps = Vec::new();
+    for logs in series {
+        let (above, below): (Vec<f64>, Vec<f64>) = logs.iter().partition(|&&log| log > boundary);
+        for level in [above, below] {
+            steps.extend(level.windows(2).map(|pair| (pair[1] - pair[0]).abs()));
+        }
+    }
+    steps
 }
 
 /// The share of samples on the upper level, with its interval.
@@ -256,16 +266,18 @@ pub fn share(processes: &[(usize, usize)], level: f64) -> Result<Interval, NoInt
     if processes.len() < 2 {
         return Err(NoInterval::TooFewProcesses { have: processes.len(), need: 2 });
     }
-    let (above, all) = processes.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-    let (count, share) = (all as f64, above as f64 / all as f64);
+    let above: usize = processes.iter().map(|(above, _)| above).sum();
+    let all: usize = processes.iter().map(|(_, all)| all).sum();
+    let count = all as f64;
+    let share = above as f64 / all as f64;
     let excess: Vec<f64> =
         processes.iter().map(|&(above, all)| above as f64 - share * all as f64).collect();
     let stretches = Stretches::of(&excess);
     let sums = stretches.sums(&excess);
     let units = sums.len() as f64;
-    let squares = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>();
-    let variance =
-        squares(&excess).max(stretches.widening * squares(&sums)) * units / (units - 1.0);
+    // As for intervals, neighbours that take turns do not narrow it: the larger variance counts.
+    let of_stretches = stretches.widening * sum_of_squares(&sums);
+    let variance = sum_of_squares(&excess).max(of_stretches) * units / (units - 1.0);
     let independent = count * share * (1.0 - share);
     let worth = if independent > 0.0 { count / (variance / independent).max(1.0) } else { count };
     let over = two_sided_t(level, units - 1.0).powi(2) / worth;

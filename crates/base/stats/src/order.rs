@@ -28,8 +28,10 @@ pub fn latin_square(versions: usize, rng: &mut Rng) -> Vec<Vec<usize>> {
     let mut turns = names.clone();
     rng.shuffle(&mut names);
     rng.shuffle(&mut turns);
-    let round = |turn: usize| (0..versions).map(|at| names[(turn + at) % versions]).collect();
-    turns.into_iter().map(round).collect()
+    turns
+        .into_iter()
+        .map(|turn| (0..versions).map(|at| names[(turn + at) % versions]).collect())
+        .collect()
 }
 
 #[cfg(test)]

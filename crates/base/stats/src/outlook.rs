@@ -33,9 +33,10 @@ pub fn pairs_to_tell(
     schedule: Schedule,
     confidence: Confidence,
 ) -> Option<usize> {
-    let shows =
-        |look: &usize| told_apart(scale, *look, schedule.level(confidence, *look)) <= log_ratio;
-    schedule.looks().into_iter().find(shows)
+    schedule.looks().into_iter().find(|&look| {
+        let level = schedule.level(confidence, look);
+        told_apart(scale, look, level) <= log_ratio
+    })
 }
 
 #[cfg(test)]
@@ -70,7 +71,9 @@ mod tests {
 
     #[test]
     fn a_change_that_is_told_apart_is_found_four_times_in_five() {
-        let (schedule, scale, mut rng) = (Schedule::Long, 0.03, Rng::new(6));
+        let schedule = Schedule::Long;
+        let scale = 0.03;
+        let mut rng = Rng::new(6);
         for change in [0.01_f64, 0.03] {
             let log = change.ln_1p();
             let pairs = pairs_to_tell(log, scale, schedule, Confidence::NinetyFive).unwrap();

@@ -75,7 +75,8 @@ pub fn steady_state(log_times: &[f64]) -> Result<Steady, NoInterval> {
 /// the latest. `None` with fewer than three, or where they disagree; later entries are ignored.
 pub fn fixed_discard(first_three: &[usize]) -> Option<usize> {
     let starts = first_three.get(..3)?;
-    let (earliest, latest) = (*starts.iter().min()?, *starts.iter().max()?);
+    let earliest = *starts.iter().min()?;
+    let latest = *starts.iter().max()?;
     let agree = latest - earliest <= SAME_START.max(latest / 4);
     agree.then(|| (latest * 5).div_ceil(4))
 }
@@ -159,7 +160,9 @@ fn after_cut(calm: &[f64], start: usize, step: usize) -> Steady {
 /// The cut, at most half, that minimises the variance of what is left over its number.
 fn mser(values: &[f64]) -> usize {
     let mut best = (0, f64::INFINITY);
-    let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+    let mut count = 0.0;
+    let mut mean = 0.0;
+    let mut squares = 0.0;
     for (cut, value) in values.iter().enumerate().rev() {
         count += 1.0;
         let delta = value - mean;
@@ -191,9 +194,9 @@ impl Level {
 
 /// A least-squares line through a stretch of the series, clipped.
 struct Line {
-    /// Per sample.
+    /// The change per sample.
     slope: f64,
-    /// Number of samples.
+    /// How many samples the stretch has.
     length: f64,
     /// Over the whole stretch.
     change: f64,
@@ -203,14 +206,15 @@ struct Line {
 
 impl Line {
     fn through(values: &[f64]) -> Self {
-        let (n, calm) = (values.len() as f64, clipped(values, values, 3.0));
+        let n = values.len() as f64;
+        let calm = clipped(values, values, 3.0);
         let middle = 0.5 * (n - 1.0);
-        let around = |index: usize| index as f64 - middle;
-        let products: f64 =
-            calm.iter().enumerate().map(|(index, value)| around(index) * value).sum();
+        // Times around the middle of the stretch: the slope then needs no mean.
+        let times: Vec<f64> = (0..calm.len()).map(|index| index as f64 - middle).collect();
+        let products: f64 = times.iter().zip(&calm).map(|(time, value)| time * value).sum();
         let slope = products * 12.0 / (n * (n * n - 1.0));
         let rest: Vec<f64> =
-            calm.iter().enumerate().map(|(index, value)| value - slope * around(index)).collect();
+            times.iter().zip(&calm).map(|(time, value)| value - slope * time).collect();
         Self {
             slope,
             length: n,

@@ -43,16 +43,19 @@ pub struct Plateau {
 /// [`NoFit`]: fewer than three points, or values without a logarithm.
 pub fn plateaus(points: &[CurvePoint]) -> Result<Vec<Plateau>, NoFit> {
     let points = ordered(points, FEWEST_POINTS)?;
-    let logs: Vec<f64> = points.iter().map(|it| it.estimate.ln()).collect();
+    let logs: Vec<f64> = points.iter().map(|point| point.estimate.ln()).collect();
     let errors: Vec<Option<f64>> = points.iter().map(relative_error).collect();
     let stretches: Vec<Vec<usize>> = partition(&logs, &noise(&points, FLAT));
     let scatter = scatter(&stretches, &logs);
-    let plateau = |on: &Vec<usize>| {
-        let (first, last) = (on.first()?, on.last()?);
-        let height = height(on, &logs, &errors, scatter).exp();
-        Some(Plateau { from: points[*first].at, to: points[*last].at, points: on.len(), height })
-    };
-    Ok(stretches.iter().filter_map(plateau).collect())
+    let found = stretches.iter().filter_map(|on| {
+        Some(Plateau {
+            from: points[*on.first()?].at,
+            to: points[*on.last()?].at,
+            points: on.len(),
+            height: height(on, &logs, &errors, scatter).exp(),
+        })
+    });
+    Ok(found.collect())
 }
 
 /// What a point costs at a height, `None` where it is off; `noise` is its standard deviation.
@@ -112,17 +115,19 @@ struct Costs {
 
 impl Costs {
     fn new(logs: &[f64], noise: &[f64]) -> Self {
-        let of = |centre: &f64| {
-            let (mut sums, mut counts) = (vec![0.0], vec![0]);
+        let mut costs = Self { sums: Vec::new(), counts: Vec::new() };
+        for centre in logs {
+            let mut sums = vec![0.0];
+            let mut counts = vec![0];
             for (index, (log, noise)) in logs.iter().zip(noise).enumerate() {
                 let cost = cost(*log, *centre, *noise);
                 sums.push(sums[index] + cost.unwrap_or(OFF_COST));
                 counts.push(counts[index] + usize::from(cost.is_some()));
             }
-            (sums, counts)
-        };
-        let (sums, counts) = logs.iter().map(of).unzip();
-        Self { sums, counts }
+            costs.sums.push(sums);
+            costs.counts.push(counts);
+        }
+        costs
     }
 
     fn of(&self, centre: usize, begin: usize, end: usize) -> f64 {
@@ -140,10 +145,14 @@ impl Costs {
 
 /// The standard deviation of the points around their plateaus, and its degrees of freedom; `None` without any.
 fn scatter(stretches: &[Vec<usize>], logs: &[f64]) -> Option<(f64, f64)> {
-    let squares = |on: &Vec<usize>| variance_of(&values(on, logs)) * (on.len() - 1) as f64;
-    let df: usize = stretches.iter().map(|on| on.len() - 1).sum();
-    let df = df as f64;
-    (df > 0.0).then(|| ((stretches.iter().map(squares).sum::<f64>() / df).sqrt(), df))
+    let degrees: usize = stretches.iter().map(|on| on.len() - 1).sum();
+    if degrees == 0 {
+        return None;
+    }
+    let squares: f64 =
+        stretches.iter().map(|on| variance_of(&values(on, logs)) * (on.len() - 1) as f64).sum();
+    let df = degrees as f64;
+    Some(((squares / df).sqrt(), df))
 }
 
 fn values(on: &[usize], logs: &[f64]) -> Vec<f64> {
@@ -157,7 +166,8 @@ fn height(
     errors: &[Option<f64>],
     scatter: Option<(f64, f64)>,
 ) -> Figure {
-    let (count, mean) = (on.len() as f64, mean_of(&values(on, logs)));
+    let count = on.len() as f64;
+    let mean = mean_of(&values(on, logs));
     let squares: Option<f64> = on.iter().map(|&index| Some(errors[index]?.powi(2))).sum();
     let half = squares.map(|squares| {
         let told = two_sided_z(LEVEL) * squares.sqrt() / count;
@@ -184,7 +194,7 @@ mod tests {
     }
 
     fn stretches(found: &[Plateau]) -> Vec<(f64, f64)> {
-        found.iter().map(|it| (it.from, it.to)).collect()
+        found.iter().map(|plateau| (plateau.from, plateau.to)).collect()
     }
 
     /// Latency in ns over 4 KiB to 256 MiB, with slopes between the caches: a virtual machine's.

@@ -67,14 +67,17 @@ fn shares_below(samples: &[f64], estimate: f64, q: f64) -> Vec<f64> {
     let equal = samples.iter().filter(|&&sample| sample == estimate).count() as f64;
     let tie =
         if equal > 0.0 { ((samples.len() as f64 * q - less) / equal).clamp(0.0, 1.0) } else { 0.0 };
-    let share = |&sample: &f64| if sample == estimate { tie } else { f64::from(sample < estimate) };
-    samples.iter().map(share).collect()
+    samples
+        .iter()
+        .map(|&sample| if sample == estimate { tie } else { f64::from(sample < estimate) })
+        .collect()
 }
 
 /// The interval between the order statistics `reach` ranks to both sides of nq.
 fn around(pool: &mut [f64], estimate: f64, q: f64, reach: f64) -> Result<Interval, NoInterval> {
     let centre = pool.len() as f64 * q;
-    let (low, high) = ((centre - reach).floor(), (centre + reach).ceil() + 1.0);
+    let low = (centre - reach).floor();
+    let high = (centre + reach).ceil() + 1.0;
     if low < 1.0 || high > pool.len() as f64 {
         return Err(NoInterval::OutOfRange);
     }
