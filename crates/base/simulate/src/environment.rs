@@ -68,7 +68,8 @@ impl Environment {
     /// A machine of this kind.
     pub fn machine(self, seed: u64) -> Machine {
         let mut rng = Rng::new(seed);
-        let (wander, burst) = (rng.normal(), rng.uniform() < BURST.1);
+        let wander = rng.normal();
+        let burst = rng.uniform() < BURST.1;
         Machine { environment: self, rng, samples: 0.0, wander, burst }
     }
 }

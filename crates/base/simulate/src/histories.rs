@@ -78,7 +78,8 @@ const CERTAIN: Search = |window| certain(window, &[], 0.0);
 
 /// How often something is found that is not there, looking after each run; a found step begins a new history.
 fn alarms(history: &[f64], search: Search) -> f64 {
-    let (mut since, mut count) = (0, 0.0);
+    let mut since = 0;
+    let mut count = 0.0;
     for end in 1..=history.len() {
         let start = since.max(end.saturating_sub(WINDOW));
         let found = search(&history[start..end]).unwrap_or_default();

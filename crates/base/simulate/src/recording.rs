@@ -86,8 +86,8 @@ impl Recording {
         let end = bytes.windows(2).position(|pair| pair == b"\n\n").ok_or("no text at its head")?;
         let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "its head is no text")?;
         let about = text.strip_prefix(FIRST_LINE).ok_or("it is no recording of this version")?;
-        let unpacked = decompress_to_vec_with_limit(&bytes[end + 2..], MOST);
-        let unpacked = unpacked.map_err(|_| "it can't be unpacked")?;
+        let unpacked = decompress_to_vec_with_limit(&bytes[end + 2..], MOST)
+            .map_err(|_| "it can't be unpacked")?;
         let mut rest = unpacked.iter();
         let mut blocks = Vec::new();
         while !rest.as_slice().is_empty() {
@@ -100,7 +100,8 @@ impl Recording {
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for block in &self.blocks {
-            let number = Pattern::ALL.iter().position(|it| *it == block.pattern).unwrap_or(0);
+            let number =
+                Pattern::ALL.iter().position(|pattern| *pattern == block.pattern).unwrap_or(0);
             put(&mut bytes, number as u32);
             for (micros, off_cpu) in block.micros.iter().zip(block.off_cpu) {
                 put(&mut bytes, *micros);
@@ -120,16 +121,18 @@ impl Recording {
 
     /// The longest stretch of chunks one after the other; empty where there is none.
     pub fn longest(&self) -> &[Block] {
-        let stays = self.stretches().filter(|it| it[0].pattern == Pattern::Stay);
-        stays.max_by_key(|it| it.len()).unwrap_or_default()
+        let stays = self.stretches().filter(|stretch| stretch[0].pattern == Pattern::Stay);
+        stays.max_by_key(|stretch| stretch.len()).unwrap_or_default()
     }
 }
 
 fn block(rest: &mut std::slice::Iter<u8>) -> Option<Block> {
     let pattern = *Pattern::ALL.get(take(rest)? as usize)?;
-    let (mut micros, mut off_cpu) = ([0; CHUNKS], [0; CHUNKS]);
+    let mut micros = [0; CHUNKS];
+    let mut off_cpu = [0; CHUNKS];
     for (micros, off_cpu) in micros.iter_mut().zip(&mut off_cpu) {
-        (*micros, *off_cpu) = (take(rest)?, take(rest)?);
+        *micros = take(rest)?;
+        *off_cpu = take(rest)?;
     }
     Some(Block { pattern, micros, off_cpu, steal: take(rest)?, switches: take(rest)? })
 }

@@ -159,7 +159,7 @@ fn setting(noise: Noise, (series, earlier): (usize, usize)) -> String {
 fn false_ones(noise: Noise, size: (usize, usize), change: Change, trials: u64) -> Row {
     let share = |seed| {
         let (series, moved) = runs(noise, size, change, &mut Rng::new(seed));
-        let found = stand_out(&series).map_or(Vec::new(), |it| it.series);
+        let found = stand_out(&series).map_or(Vec::new(), |found| found.series);
         let wrong = found.iter().filter(|&&at| !moved[at]).count();
         wrong as f64 / found.len().max(1) as f64
     };
@@ -179,9 +179,9 @@ fn false_ones(noise: Noise, size: (usize, usize), change: Change, trials: u64) -
 fn found(noise: Noise, change: Change, earlier: usize, (bar, trials): (Bar, u64)) -> Row {
     let share = |seed| {
         let (series, moved) = runs(noise, (SERIES, earlier), change, &mut Rng::new(seed));
-        let found = stand_out(&series).map_or(Vec::new(), |it| it.series);
+        let found = stand_out(&series).map_or(Vec::new(), |found| found.series);
         let right = found.iter().filter(|&&at| moved[at]).count();
-        right as f64 / moved.iter().filter(|it| **it).count().max(1) as f64
+        right as f64 / moved.iter().filter(|moved| **moved).count().max(1) as f64
     };
     let what = match change {
         Change::Some(count, sds) => format!("{count} moved by {sds} sd"),

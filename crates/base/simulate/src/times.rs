@@ -72,7 +72,9 @@ fn tossed(difference: f64, rng: &mut Rng) -> f64 {
 
 /// A level of the machine for every 300 ms, with a memory; a pair lies in a block or across two.
 fn blocks() -> impl FnMut(&mut Rng) -> f64 {
-    let (mut level, mut next, mut at) = (0.0, 0.0, 0.0_f64);
+    let mut level = 0.0;
+    let mut next = 0.0;
+    let mut at = 0.0_f64;
     move |rng| {
         let mut process = |rng: &mut Rng| {
             at += 0.03;
@@ -83,7 +85,8 @@ fn blocks() -> impl FnMut(&mut Rng) -> f64 {
             let crossed = (at / 0.03).min(1.0);
             crossed * level + (1.0 - crossed) * next + 0.01 * rng.normal()
         };
-        let (first, second) = (process(rng), process(rng));
+        let first = process(rng);
+        let second = process(rng);
         tossed(second - first, rng)
     }
 }
@@ -92,7 +95,9 @@ fn blocks() -> impl FnMut(&mut Rng) -> f64 {
 fn misled(name: &str, replications: u64, source: impl Fn() -> Source) -> Row {
     let schedule = Schedule::Long;
     let is_misled = |seed: &u64| {
-        let (mut rng, mut draw, mut logs) = (Rng::new(*seed), source(), Vec::new());
+        let mut rng = Rng::new(*seed);
+        let mut draw = source();
+        let mut logs = Vec::new();
         schedule.looks().into_iter().any(|look| {
             logs.extend((logs.len()..look).map(|_| draw(&mut rng)));
             let alpha = 1.0 - schedule.level(Confidence::NinetyFive, look);
