@@ -64,6 +64,7 @@ impl Measured {
     /// Whether it is no higher than the bar, chance allowed for.
     fn at_most(&self, bar: f64) -> bool {
         match *self {
+            // Misses have the other side of the same law.
             Self::Share { hits, trials } => binomial_cdf(trials - hits, trials, 1.0 - bar) > CHANCE,
             Self::Mean { mean, error } => mean - CHANCE_Z * error <= bar,
         }

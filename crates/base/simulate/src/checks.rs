@@ -109,9 +109,12 @@ fn check(setting: Setting, effect: f64, rng: &mut Rng) -> Vec<usize> {
         (0..).zip(&fresh).filter_map(|(series, runs)| gate.shift(series, runs).ok()).collect()
     };
     let screened = shifts(1);
-    let again = shifts(CONFIRM_RUNS).into_iter().enumerate();
-    let flagged: Vec<(usize, Shift)> =
-        again.filter(|(series, _)| screened[*series].is_flagged()).collect();
+    // Fresh runs alone confirm: the screening chose the series, so that its runs would speak for them.
+    let flagged: Vec<(usize, Shift)> = shifts(CONFIRM_RUNS)
+        .into_iter()
+        .enumerate()
+        .filter(|(series, _)| screened[*series].is_flagged())
+        .collect();
     gate.confirm(&flagged)
 }
 

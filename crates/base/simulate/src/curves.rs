@@ -57,6 +57,7 @@ impl Truth {
 /// A point as its processes tell it: the mean of their logarithms, with Student's interval.
 fn measured(at: f64, truth: f64, rng: &mut Rng) -> CurvePoint {
     let root = (PROCESSES as f64).sqrt();
+    // A process has so much more noise that their mean has NOISE.
     let logs: Vec<f64> = (0..PROCESSES).map(|_| NOISE * root * rng.normal()).collect();
     let half = two_sided_t(0.95, (PROCESSES - 1) as f64) * variance_of(&logs).sqrt() / root;
     let mean = mean_of(&logs);

@@ -114,6 +114,7 @@ impl Machine {
             return 0.0;
         }
         let (size, share, length) = BURST;
+        // Entering this often makes bursts take their share of the time.
         let leave = if self.burst { 1.0 / length } else { share / (1.0 - share) / length };
         self.burst ^= self.rng.uniform() < leave;
         if self.burst { size } else { 0.0 }

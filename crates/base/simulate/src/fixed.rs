@@ -135,6 +135,7 @@ fn variance_bias(replications: u64, rho: f64) -> Row {
         promise: "bias of the long-run variance at 20,000 samples",
         setting: format!("AR({rho})"),
         bar: Bar::AtMost(0.1),
+        // Too small is as bad as too large.
         measured: Measured::Mean { mean: (mean - 1.0).abs(), error },
         note: format!("{mean:.3} of the truth"),
     }
@@ -166,6 +167,7 @@ fn shifted(replications: u64, name: &str, noise: PairNoise, pairs: usize) -> Row
     for _ in 0..replications {
         let rounds: Vec<(u32, f64)> =
             (0..pairs as u32).map(|round| (round, 100.0 + ROUNDS * rng.normal())).collect();
+        // Rounds differ by far more than programs, so that only differences inside a round show the shift.
         let mut side = |shift: f64| -> Vec<(u32, f64)> {
             rounds.iter().map(|&(round, level)| (round, level + shift + noise(&mut rng))).collect()
         };

@@ -51,6 +51,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
             let send = send.clone();
             scope.spawn(move || {
                 loop {
+                    // Groups take from seconds to minutes: a thread that is free takes the next one.
                     let group = next.fetch_add(1, Ordering::Relaxed);
                     let Some((_, measure)) = GROUPS.get(group) else { break };
                     let mut rows = Vec::new();

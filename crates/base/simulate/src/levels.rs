@@ -174,7 +174,7 @@ fn two(truth: Truth, bar: Bar, replications: u64) -> Row {
 struct Plan {
     name: &'static str,
     processes: usize,
-    /// Samples of a process; 0 where a sample is a process and follows the one before at once.
+    /// Samples of a process; 0 if a sample is a process and follows the one before at once.
     samples: usize,
 }
 

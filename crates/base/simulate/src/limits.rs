@@ -28,7 +28,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Every shape.
+    /// Every shape, in the order of the report.
     pub const ALL: [Self; 3] = [Self::Cliff, Self::Slope, Self::Noisy];
 
     /// What reports call it.
@@ -112,6 +112,7 @@ pub fn search(goal: Goal, loads: Loads, system: &mut System) -> (Option<Limit>, 
 /// Runs the bars of this file.
 pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     for shape in Shape::ALL {
+        // Seeds from the other end: the measured processes are none of those that tell the truth.
         let limits: Vec<f64> =
             (0..TRUTH_PROCESSES).map(|seed| process_limit(shape, !seed)).collect();
         let truth = median_of(&limits);
@@ -133,6 +134,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 
 /// The limit that one process of a machine shows. Its range of loads begins at random within a width of the goal.
 fn process_limit(shape: Shape, seed: u64) -> f64 {
+    // Another seed than the system's: its capacity must not depend on the shift.
     let shift = Rng::new(!seed).uniform();
     let goal = Goal { loss_ratio: 0.01, ..Goal::QUICK };
     let loads = Loads { least: 10.0, most: 1e7 }.shifted(&goal, shift);

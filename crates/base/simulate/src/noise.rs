@@ -195,6 +195,7 @@ impl Source {
         self.process_level = self.noise.process_sd * self.rng.normal();
         self.slow = self.noise.modes != Modes::One && self.rng.uniform() < MODE.1;
         self.octaves = std::array::from_fn(|_| self.rng.normal());
+        // A spawn and a warm-up outlast a burst: the next process meets another one, or none.
         if !self.back_to_back {
             self.burst = self.rng.uniform() < BURST.1;
         }
@@ -263,6 +264,7 @@ impl Source {
             return 0.0;
         }
         let (size, share, length) = BURST;
+        // Entering this often makes bursts take their share of the time.
         let leave = if self.burst { 1.0 / length } else { share / (1.0 - share) / length };
         self.burst ^= self.rng.uniform() < leave;
         if self.burst { size } else { 0.0 }

@@ -60,7 +60,7 @@ pub struct Block {
     pub pattern: Pattern,
     /// Microseconds of each chunk.
     pub micros: [u32; CHUNKS],
-    /// Microseconds of each that it was not on a CPU; 0 where nobody looked.
+    /// Microseconds of each that it was not on a CPU; 0 if nobody looked.
     pub off_cpu: [u32; CHUNKS],
     /// Clock ticks that the hypervisor took from all CPUs meanwhile.
     pub steal: u32,
@@ -86,6 +86,7 @@ impl Recording {
         let end = bytes.windows(2).position(|pair| pair == b"\n\n").ok_or("no text at its head")?;
         let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "its head is no text")?;
         let about = text.strip_prefix(FIRST_LINE).ok_or("it is no recording of this version")?;
+        // The limit keeps a spoiled file from filling the memory.
         let unpacked = decompress_to_vec_with_limit(&bytes[end + 2..], MOST)
             .map_err(|_| "it can't be unpacked")?;
         let mut rest = unpacked.iter();
@@ -119,7 +120,7 @@ impl Recording {
         self.blocks.chunk_by(|one, next| one.pattern == next.pattern)
     }
 
-    /// The longest stretch of chunks one after the other; empty where there is none.
+    /// The longest stretch of chunks one after the other; empty if there is none.
     pub fn longest(&self) -> &[Block] {
         let stays = self.stretches().filter(|stretch| stretch[0].pattern == Pattern::Stay);
         stays.max_by_key(|stretch| stretch.len()).unwrap_or_default()

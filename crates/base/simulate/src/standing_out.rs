@@ -20,7 +20,7 @@ struct Noise {
     sd: f64,
     /// The spread of those of the others: lognormal with this sigma.
     unequal: f64,
-    /// Degrees of freedom of its tails; 0 where it is normal.
+    /// Degrees of freedom of its tails; 0 if it is normal.
     tails: u32,
     /// The standard error that intervals show, as a share of the series' own noise, or of the typical one.
     shown: Shown,
@@ -112,6 +112,7 @@ fn runs(
 ) -> (Vec<Moved>, Vec<bool>) {
     let common = COMMON_SD * rng.normal();
     let mut order: Vec<usize> = (0..series).collect();
+    // Which series move is left to chance.
     rng.shuffle(&mut order);
     let one = |&place: &usize| {
         let sd = noise.sd * (noise.unequal * rng.normal()).exp();
@@ -119,6 +120,7 @@ fn runs(
             Shown::OfOwn(share) => share * sd,
             Shown::OfTypical(share) => share * noise.sd,
         };
+        // The interval of few processes knows its own width to about 15 %.
         let error = shown * (0.15 * rng.normal()).exp();
         let mut run = || sd * std::f64::consts::FRAC_1_SQRT_2 * drawn(noise.tails, rng);
         let before: Vec<f64> = (0..=earlier).map(|_| run()).collect();
@@ -157,12 +159,13 @@ fn setting(noise: Noise, (series, earlier): (usize, usize)) -> String {
 }
 
 fn false_ones(noise: Noise, size: (usize, usize), change: Change, trials: u64) -> Row {
-    let share = |seed| {
+    let mut shares = Vec::new();
+    for seed in 0..trials {
         let (series, moved) = runs(noise, size, change, &mut Rng::new(seed));
         let found = stand_out(&series).map_or(Vec::new(), |found| found.series);
         let wrong = found.iter().filter(|&&at| !moved[at]).count();
-        wrong as f64 / found.len().max(1) as f64
-    };
+        shares.push(wrong as f64 / found.len().max(1) as f64);
+    }
     let changed = match change {
         Change::Some(count, _) => format!(", {count} moved"),
         _ => String::new(),
@@ -171,18 +174,19 @@ fn false_ones(noise: Noise, size: (usize, usize), change: Change, trials: u64) -
         promise: "false ones among the series of two runs that stand out",
         setting: setting(noise, size) + &changed,
         bar: noise.bar,
-        measured: Measured::mean(&(0..trials).map(share).collect::<Vec<_>>()),
+        measured: Measured::mean(&shares),
         note: String::new(),
     }
 }
 
 fn found(noise: Noise, change: Change, earlier: usize, (bar, trials): (Bar, u64)) -> Row {
-    let share = |seed| {
+    let mut shares = Vec::new();
+    for seed in 0..trials {
         let (series, moved) = runs(noise, (SERIES, earlier), change, &mut Rng::new(seed));
         let found = stand_out(&series).map_or(Vec::new(), |found| found.series);
         let right = found.iter().filter(|&&at| moved[at]).count();
-        right as f64 / moved.iter().filter(|moved| **moved).count().max(1) as f64
-    };
+        shares.push(right as f64 / moved.iter().filter(|moved| **moved).count().max(1) as f64);
+    }
     let what = match change {
         Change::Some(count, sds) => format!("{count} moved by {sds} sd"),
         _ => String::new(),
@@ -191,17 +195,19 @@ fn found(noise: Noise, change: Change, earlier: usize, (bar, trials): (Bar, u64)
         promise: "series of two runs that moved and stand out",
         setting: format!("{}: {what}", setting(noise, (SERIES, earlier))),
         bar,
-        measured: Measured::mean(&(0..trials).map(share).collect::<Vec<_>>()),
+        measured: Measured::mean(&shares),
         note: String::new(),
     }
 }
 
+/// How often it is said that too many series moved.
 fn says(series: usize, noise: Noise, change: Change, trials: u64) -> Measured {
-    let declines = |&seed: &u64| {
+    let mut hits = 0;
+    for seed in 0..trials {
         let (series, _) = runs(noise, (series, 0), change, &mut Rng::new(seed));
-        stand_out(&series) == Err(CannotTell::TooManyMoved)
-    };
-    Measured::Share { hits: (0..trials).filter(declines).count() as u64, trials }
+        hits += u64::from(stand_out(&series) == Err(CannotTell::TooManyMoved));
+    }
+    Measured::Share { hits, trials }
 }
 
 fn noticed(noise: Noise, trials: u64) -> Row {

@@ -84,7 +84,7 @@ struct End {
     samples: usize,
 }
 
-/// Ordinary processes.
+/// Processes of ten samples, as most benchmarks have them.
 pub fn standard(replications: u64, report: &mut dyn FnMut(Row)) {
     measure(Plan::STANDARD, replications, report);
 }
@@ -111,7 +111,7 @@ fn measure(plan: Plan, replications: u64, report: &mut dyn FnMut(Row)) {
     }
 }
 
-/// One long process.
+/// One long process, whose samples are the units.
 pub fn one_process(replications: u64, report: &mut dyn FnMut(Row)) {
     for noise in Noise::ALL.into_iter().filter(|&noise| one_process_tells(noise)) {
         let ends = repeat(replications, |seed| serial(noise, seed));
@@ -133,6 +133,7 @@ fn repeat(replications: u64, once: impl Fn(u64) -> Option<End>) -> Vec<Option<En
 /// Measures processes until the interval is narrow enough; `None` if it never is.
 fn clustered(plan: Plan, noise: Noise, seed: u64) -> Option<End> {
     let mut source = plan.source(noise, seed);
+    // A source begins in its first process.
     let mut processes: Vec<Vec<f64>> = vec![source.samples(plan.samples_of(0))];
     for look in looks(plan.first_look).take_while(|&look| look <= MOST_PROCESSES) {
         processes.extend(

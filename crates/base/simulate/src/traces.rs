@@ -6,7 +6,7 @@
 mod longer;
 mod trace;
 
-use trace::{DISCARDED, PROCESS, SAMPLE, SAMPLES, Trace};
+use trace::{PROCESS, SAMPLE, Trace};
 
 use crate::bars::{Bar, Measured, Row};
 use plumb_stats::Interval;
@@ -156,6 +156,7 @@ fn command(trace: &Trace, from: usize, chunks: usize, at_least: usize) -> Option
         let Ok(found) = clustered(&views, 0.5, PER_LOOK_LEVEL) else { continue };
         let narrow = found.resolved && found.interval.relative_half_width() <= PRECISION;
         let seconds = trace.time(from, look * chunks);
+        // A session that runs out of time shows its last interval, however wide.
         last = Some(Session { interval: found.interval, units, seconds });
         if narrow && look * chunks >= at_least {
             break;
@@ -173,11 +174,8 @@ fn processes(
 ) -> Option<Session> {
     let mut last = None;
     for count in counts {
-        let one = |process: usize| {
-            let first = from + process * apart + DISCARDED;
-            (0..SAMPLES).map(|at| trace.time(first + at * SAMPLE, SAMPLE)).collect::<Vec<_>>()
-        };
-        let all: Vec<Vec<f64>> = (0..count).map(one).collect();
+        let all: Vec<Vec<f64>> =
+            (0..count).map(|process| trace.samples(from + process * apart)).collect();
         let views: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
         let Ok(found) = clustered(&views, 0.5, PER_LOOK_LEVEL) else { continue };
         let narrow = found.resolved && found.interval.relative_half_width() <= PRECISION;
@@ -204,7 +202,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
         longer::measure(&trace, replications, name, &mut keep);
         hyperfine(&trace, sessions, name, &mut keep);
     }
-    // What is promised is told promise by promise.
+    // The report has a section for each promise.
     rows.sort_by_key(|row| row.promise);
     rows.into_iter().for_each(report);
 }
@@ -244,8 +242,10 @@ fn measure(trace: &Trace, mode: Mode, sessions: u64, setting: &str, report: &mut
     let row = |promise, bar, found: &[Said]| {
         let claimed = found.len() as f64 / session.len() as f64;
         let hits = found.iter().filter(|said| said.interval.contains(said.truth)).count() as u64;
-        let half = |said: &Said| (said.interval.high - said.interval.low) / 2.0 / said.truth;
-        let widths: Vec<f64> = found.iter().map(half).collect();
+        let widths: Vec<f64> = found
+            .iter()
+            .map(|said| (said.interval.high - said.interval.low) / 2.0 / said.truth)
+            .collect();
         let width = median(&widths).unwrap_or(0.0);
         let length = mean_of(&lengths);
         Row {
@@ -285,7 +285,7 @@ fn hyperfine(trace: &Trace, sessions: u64, name: &str, report: &mut dyn FnMut(Ro
         error += u64::from((mean - truth).abs() <= 1.96 * sd / (runs as f64).sqrt());
     }
     let trials = from.len() as u64;
-    let mut row = |what: &str, hits| {
+    for (what, hits) in [("mean ± σ (hyperfine)", spread), ("mean ± 1.96 σ/√n", error)] {
         report(Row {
             promise: "Recorded traces: what other tools print",
             setting: format!("{what} of 100 runs of 30 ms, {name}"),
@@ -293,9 +293,7 @@ fn hyperfine(trace: &Trace, sessions: u64, name: &str, report: &mut dyn FnMut(Ro
             measured: Measured::Share { hits, trials },
             note: String::new(),
         });
-    };
-    row("mean ± σ (hyperfine)", spread);
-    row("mean ± 1.96 σ/√n", error);
+    }
 }
 
 #[cfg(test)]

@@ -87,9 +87,11 @@ impl Design {
 /// Has more pairs measured until their log ratios give a verdict, or none in reach.
 fn compare(schedule: Schedule, most: usize, mut measured: impl FnMut(usize) -> Vec<f64>) -> End {
     let mut end = End { verdict: Verdict::Inconclusive, pairs: 0, interval: None };
+    // A limit ends a comparison between two looks; the look at the end takes the place of the next.
     let all = schedule.looks().into_iter().filter(|&look| look < most).chain([most]);
     for look in all {
         let level = schedule.level(Confidence::NinetyFive, look);
+        // The first looks of a high confidence have no interval yet.
         let Ok(interval) = interval_of_pairs(&measured(look), level) else { continue };
         let judged = judge(&interval, look, MARGIN);
         end = End { verdict: judged.verdict, pairs: look, interval: Some(interval) };
@@ -134,6 +136,7 @@ fn on_machine(
     repeat(replications, |rng| {
         let mut simulated = SimulatedAb {
             machine: environment.machine(rng.next_u64()),
+            // Orders come from another generator than the noise of the machine, as a real coin does.
             rng: rng.fork(),
             design,
             slower: [0.0, effect.ln_1p()],
@@ -164,10 +167,12 @@ impl SimulatedAb {
                 self.unit += 1;
             }
         }
-        let until =
-            |side: &[(u32, f64)]| side.iter().copied().filter(|c| (c.0 as usize) < units).collect();
-        let [first, later]: [Vec<_>; 2] = [until(&self.costs[0]), until(&self.costs[1])];
-        log_ratios(&first, &later, self.design.a_unit())
+        // Rounds come in blocks, the last of which may reach beyond the units that were asked for.
+        let [first, later] = self.costs.each_ref().map(|costs| {
+            let end = costs.partition_point(|(unit, _)| (*unit as usize) < units);
+            &costs[..end]
+        });
+        log_ratios(first, later, self.design.a_unit())
     }
 
     fn measure(&mut self, order: &[usize]) {

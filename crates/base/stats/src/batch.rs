@@ -36,6 +36,7 @@ pub fn iterations_for(elapsed_ns: u64, iterations: u64, target_ns: u64) -> u64 {
     let per_call = elapsed_ns.max(1) as f64 / iterations.max(1) as f64;
     let wanted = (target_ns as f64 / per_call).ceil();
     let most = (LONGEST_NS as f64 / per_call).floor();
+    // A single call that is longer than the cap still makes a batch.
     (wanted.min(most) as u64).max(1)
 }
 

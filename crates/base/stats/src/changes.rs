@@ -44,7 +44,7 @@ impl Change {
 
 /// The best split into two parts of at least `shortest` values each.
 ///
-/// `None` where the series is too short for two such parts, constant, or not finite.
+/// `None` if the series is too short for two such parts, constant, or not finite.
 pub fn huber_max(series: &[f64], shortest: usize) -> Option<Change> {
     let n = series.len();
     let noise = Noise::of(series)?;
@@ -100,6 +100,7 @@ pub(crate) fn search(
     let mut open = Vec::new();
     open.push(0..series.len());
     while let Some(part) = open.pop() {
+        // A part that is shorter than the table has no critical value and is never split.
         let Some(critical) = table.critical(part.len(), alpha) else { continue };
         let candidate = huber_max(&series[part.clone()], table.shortest())
             .map(|change| correct(change, part.len()));

@@ -1,4 +1,4 @@
-//! Small descriptive statistics. `None` where there is nothing to describe: no values, or one that is not finite.
+//! Small descriptive statistics. `None` if there is nothing to describe: no values, or one that is not finite.
 
 use crate::NoInterval;
 
@@ -80,7 +80,7 @@ pub fn all_finite(values: &[f64]) -> bool {
 /// Natural logarithms of times.
 ///
 /// # Errors
-/// [`NoInterval::NotFinite`] or [`NoInterval::NotPositive`] where a value has no logarithm.
+/// [`NoInterval::NotFinite`] or [`NoInterval::NotPositive`] if a value has no logarithm.
 pub fn logs(times: &[f64]) -> Result<Vec<f64>, NoInterval> {
     finite(times)?;
     if times.iter().any(|&time| time <= 0.0) {
@@ -135,6 +135,7 @@ pub fn quantile_in(values: &mut [f64], q: f64) -> f64 {
     let position = (values.len() - 1) as f64 * q;
     let below = position.floor() as usize;
     let share = position.fract();
+    // Selection takes linear time, and only the part above is searched for the next value.
     let (_, &mut low, above) = values.select_nth_unstable_by(below, f64::total_cmp);
     if share == 0.0 {
         return low;

@@ -19,6 +19,7 @@ pub fn normal_cdf(z: f64) -> f64 {
         return f64::NAN;
     }
     let x = z * FRAC_1_SQRT_2;
+    // The series converges fast near 0, the fraction far from it.
     if x.abs() < 2.5 {
         0.5 + 0.5 * erf_series(x)
     } else if x < 0.0 {

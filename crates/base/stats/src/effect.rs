@@ -18,7 +18,7 @@ pub struct RankEffect {
 /// How far `after` lies above `before`.
 ///
 /// # Errors
-/// [`NoInterval::TooFewSamples`] where one is empty, [`NoInterval::NotFinite`].
+/// [`NoInterval::TooFewSamples`] if one is empty, [`NoInterval::NotFinite`].
 pub fn rank_effect(before: &[f64], after: &[f64]) -> Result<RankEffect, NoInterval> {
     finite(before)?;
     finite(after)?;

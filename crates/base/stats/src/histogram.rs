@@ -31,7 +31,7 @@ pub fn quantile(counts: &Counts, q: f64) -> Option<u64> {
 /// not further from `q` than processes differ in it.
 ///
 /// # Errors
-/// [`NoInterval::TooFewProcesses`]; [`NoInterval::TooFewSamples`] where fewer than ten independent ones lie beyond;
+/// [`NoInterval::TooFewProcesses`]; [`NoInterval::TooFewSamples`] if fewer than ten independent ones lie beyond;
 /// [`NoInterval::OutOfRange`], also for `q` or `level` outside (0, 1).
 pub fn pooled_quantile(processes: &[Counts], q: f64, level: f64) -> Result<Interval, NoInterval> {
     interior(q, level)?;

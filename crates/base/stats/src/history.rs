@@ -22,7 +22,7 @@ pub struct Step {
     /// From the median of the stretch before to that of the stretch after, in log units.
     pub size: f64,
     /// The size by ranks with its 95 % interval, widened where neighbours are alike; it takes the place of the step for
-    /// granted. None where the stretches are too short.
+    /// granted. None if the stretches are too short.
     pub interval: Result<Interval, NoInterval>,
 }
 

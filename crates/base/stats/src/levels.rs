@@ -114,6 +114,7 @@ fn split(series: &[Vec<f64>], apart: f64) -> Option<Split> {
     }
     sorted.sort_unstable_by(f64::total_cmp);
     let inside = without_outliers(&sorted);
+    // Chance alone lets groups of few values look farther apart.
     let few = (1.0 / inside.len() as f64 - 1.0 / MANY).max(0.0);
     let factor = 1.0 + MORE_FOR_FEW * few;
     let ticks = inside.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.0);
@@ -198,7 +199,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// The groups of sorted values that lie farthest apart beside their deviation; `None` where neither may be so small.
+    /// The groups of sorted values that lie farthest apart beside their deviation; `None` if neither may be so small.
     fn farthest_apart(sorted: &[f64], least_deviation: f64) -> Option<Self> {
         let count = sorted.len();
         let least = LEAST_OF_A_LEVEL.max((LEAST_SHARE * count as f64).ceil() as usize);

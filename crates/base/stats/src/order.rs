@@ -26,6 +26,7 @@ pub fn quad(rng: &mut Rng) -> [usize; 4] {
 pub fn latin_square(versions: usize, rng: &mut Rng) -> Vec<Vec<usize>> {
     let mut names: Vec<usize> = (0..versions).collect();
     let mut turns = names.clone();
+    // Both shuffled, every cyclic square is equally likely.
     rng.shuffle(&mut names);
     rng.shuffle(&mut turns);
     turns

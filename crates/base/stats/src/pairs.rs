@@ -93,8 +93,8 @@ pub fn signed_rank_cdf(sum: usize, pairs: usize) -> f64 {
 /// where B is slower.
 ///
 /// # Errors
-/// [`NoInterval::TooFewProcesses`] below [`FEWEST_PAIRS`]; [`NoInterval::OutOfRange`] where `level` needs more pairs;
-/// [`NoInterval::AllEqual`] where all values are the same, which is an exact comparison; [`NoInterval::NotFinite`].
+/// [`NoInterval::TooFewProcesses`] below [`FEWEST_PAIRS`]; [`NoInterval::OutOfRange`] if `level` needs more pairs;
+/// [`NoInterval::AllEqual`] if all values are the same, which is an exact comparison; [`NoInterval::NotFinite`].
 pub fn signed_rank_interval(log_ratios: &[f64], level: f64) -> Result<Interval, NoInterval> {
     finite(log_ratios)?;
     let pairs = log_ratios.len();
@@ -129,6 +129,7 @@ pub fn signed_rank_p(log_ratios: &[f64]) -> Result<f64, NoInterval> {
     }
     let averages = Walsh::of(log_ratios);
     let (below, no_more) = averages.below(0.0);
+    // Averages of 0 count on both sides, so that ties only make p larger.
     let above = averages.len() - below;
     Ok((2.0 * signed_rank_cdf(no_more.min(above), pairs)).min(1.0))
 }
@@ -140,6 +141,7 @@ fn signed_rank_law(pairs: usize) -> Vec<f64> {
     let mut largest = 0;
     for rank in 1..=pairs {
         largest += rank;
+        // From the top down, so that a subset holds each rank only once.
         for sum in (0..=largest).rev() {
             let with_rank = if sum >= rank { law[sum - rank] } else { 0.0 };
             law[sum] = 0.5 * (law[sum] + with_rank);

@@ -40,7 +40,7 @@ const MOST_DF: f64 = 1e9;
 pub struct Prior {
     /// The typical variance between runs, in square log units.
     pub variance: f64,
-    /// How much it counts, in degrees of freedom; 0 where series have nothing in common, infinite where they are alike.
+    /// How much it counts, in degrees of freedom; 0 if series have nothing in common, infinite if they are alike.
     pub df: f64,
 }
 
@@ -103,7 +103,7 @@ impl RegressionGate {
     /// Takes the log estimates of every series in the runs of the baseline.
     ///
     /// # Errors
-    /// [`NoInterval::TooFewProcesses`] where a series has fewer than [`FEWEST_RUNS`] runs: it is uncalibrated, leave it
+    /// [`NoInterval::TooFewProcesses`] if a series has fewer than [`FEWEST_RUNS`] runs: it is uncalibrated, leave it
     /// out; [`NoInterval::NotFinite`].
     pub fn new(baseline: &[&[f64]]) -> Result<Self, NoInterval> {
         let series: Vec<BaselineSeries> =

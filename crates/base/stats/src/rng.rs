@@ -48,6 +48,7 @@ impl Rng {
         if n == 0 {
             return 0;
         }
+        // Draws beyond the last whole multiple of n would favour small numbers.
         let limit = u64::MAX - u64::MAX % n;
         loop {
             let draw = self.next_u64();
@@ -78,6 +79,7 @@ impl Rng {
             let u = 2.0 * self.uniform() - 1.0;
             let v = 2.0 * self.uniform() - 1.0;
             let square = u * u + v * v;
+            // Only points inside the unit circle have a uniform direction; its centre has no logarithm.
             if square > 0.0 && square < 1.0 {
                 let scale = (-2.0 * square.ln() / square).sqrt();
                 self.spare_normal = Some(v * scale);

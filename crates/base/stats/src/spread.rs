@@ -37,7 +37,7 @@ fn log_cost_in(side: &[(u32, f64)], round: u32) -> Option<f64> {
     side.get(at).filter(|(other, _)| *other == round).map(|(_, cost)| cost.ln())
 }
 
-/// The spread of the values inside one process: the median absolute deviation of their logarithms. `None` where they
+/// The spread of the values inside one process: the median absolute deviation of their logarithms. `None` if they
 /// are too few, not positive, or most are equal.
 pub fn within(values: &[f64]) -> Option<f64> {
     let logs = logs(values).ok().filter(|logs| logs.len() >= FEWEST_WITHIN)?;

@@ -198,7 +198,7 @@ fn core_count(values: usize) -> usize {
     (CORE * values as f64).ceil() as usize
 }
 
-/// How many standard deviations from there; infinite where there is none and the value is elsewhere.
+/// How many standard deviations from there; infinite if there is none and the value is elsewhere.
 fn away(value: f64, sd: f64, from: f64) -> f64 {
     let away = (value - from).abs();
     if away == 0.0 { 0.0 } else { away / sd }

@@ -28,7 +28,7 @@ pub enum RunNoise {
     },
     /// Too few earlier runs: the interval speaks of these two runs, not of the programs.
     Uncalibrated {
-        /// The standard deviation between runs, in log units, above which the difference could be chance; 0 where the
+        /// The standard deviation between runs, in log units, above which the difference could be chance; 0 if the
         /// noise inside the runs already could explain it.
         break_even: f64,
     },
@@ -46,7 +46,7 @@ pub struct RunsCompared {
 }
 
 impl RunsCompared {
-    /// The verdict, with `margin` the smallest relative change that matters; `None` where uncalibrated and not exact.
+    /// The verdict, with `margin` the smallest relative change that matters; `None` if uncalibrated and not exact.
     pub fn judge(&self, margin: f64) -> Option<Judgement> {
         let calibrated = matches!(self.run_noise, RunNoise::Calibrated { .. });
         let judged = Judgement { exact: self.exact, ..judge(&self.interval, 0, margin) };
@@ -61,7 +61,7 @@ impl RunsCompared {
 /// t sqrt(2 var(earlier)).
 ///
 /// # Errors
-/// [`NoInterval::OutOfRange`] where a run has too few processes for `level`: at .95 it takes 4 and 4, or 3 and 5;
+/// [`NoInterval::OutOfRange`] if a run has too few processes for `level`: at .95 it takes 4 and 4, or 3 and 5;
 /// [`NoInterval::NotFinite`].
 pub fn compare_runs(
     a: &[f64],
@@ -103,7 +103,7 @@ fn break_even(inside: &Interval, level: f64) -> f64 {
 /// The median of all b_j - a_i with its exact interval at `level`, in the unit of the values.
 ///
 /// # Errors
-/// [`NoInterval::OutOfRange`] where `level` needs more values; [`NoInterval::AllEqual`] where neither side varies;
+/// [`NoInterval::OutOfRange`] if `level` needs more values; [`NoInterval::AllEqual`] if neither side varies;
 /// [`NoInterval::NotFinite`].
 pub fn rank_sum_interval(a: &[f64], b: &[f64], level: f64) -> Result<Interval, NoInterval> {
     finite(a)?;
@@ -220,6 +220,7 @@ fn rank_sum_law(a: usize, b: usize) -> Vec<f64> {
     let mut law = vec![0.0; a * b / 2 + 1];
     law[0] = 1.0;
     for i in 1..=fewer {
+        // Downwards for the numerator and upwards for the denominator: both are done in place.
         for sum in (more + i..law.len()).rev() {
             law[sum] -= law[sum - more - i];
         }

@@ -88,6 +88,7 @@ impl Judgement {
 pub fn judge(log_ratio: &Interval, pairs: usize, margin: f64) -> Judgement {
     let Interval { estimate, low, high } = *log_ratio;
     let margin = margin.ln_1p();
+    // Equivalence comes first: a difference inside the margin does not matter, however certain it is.
     if -margin < low && high < margin {
         let negligible = low > 0.0 || high < 0.0;
         return Judgement { negligible, ..Judgement::of(Verdict::Equivalent) };

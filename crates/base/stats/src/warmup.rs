@@ -88,6 +88,7 @@ fn long_series(log_times: &[f64]) -> Result<Steady, NoInterval> {
     if too_short(by_level, n) {
         return Ok(Steady { start: by_level, class: Class::Unsteady });
     }
+    // A single outlier near the beginning must not look like a warm-up.
     let calm = clipped(log_times, &log_times[by_level..], 6.0);
     let batches: Vec<f64> = calm.chunks_exact(MSER_BATCH).map(mean_of).collect();
     let start = by_level.max(MSER_BATCH * mser(&batches));
@@ -165,6 +166,7 @@ fn mser(values: &[f64]) -> usize {
     let mut squares = 0.0;
     for (cut, value) in values.iter().enumerate().rev() {
         count += 1.0;
+        // Welford's update, which loses no digits to cancellation.
         let delta = value - mean;
         mean += delta / count;
         squares += delta * (value - mean);

@@ -1,6 +1,6 @@
 //! A run of many points whose time was short, and the longer one that its end advises.
 
-use super::trace::{DISCARDED, PROCESS, SAMPLE, SAMPLES, Trace};
+use super::trace::{PROCESS, Trace};
 use crate::bars::{Bar, Measured, Row};
 use plumb_stats::precision::{Clustered, FIRST_LOOK, PER_LOOK_LEVEL, clustered, half_after, looks};
 use plumb_stats::rng::Rng;
@@ -38,7 +38,7 @@ impl Point {
     }
 }
 
-/// The points in turns, from a chunk on for so many seconds; None where the trace ends before.
+/// The points in turns, from a chunk on for so many seconds; None if the trace ends before.
 fn run(trace: &Trace, from: usize, seconds: f64, wanted: f64) -> Option<Vec<Point>> {
     let counts: Vec<usize> = looks(FIRST_LOOK).take_while(|count| *count < trace.len()).collect();
     let mut points: Vec<Point> = (0..POINTS).map(|_| Point::default()).collect();
@@ -51,10 +51,7 @@ fn run(trace: &Trace, from: usize, seconds: f64, wanted: f64) -> Option<Vec<Poin
             if trace.time(from, at - from) > seconds {
                 return Some(points);
             }
-            let first = at + DISCARDED;
-            point.processes.push(
-                (0..SAMPLES).map(|number| trace.time(first + number * SAMPLE, SAMPLE)).collect(),
-            );
+            point.processes.push(trace.samples(at));
             at += PROCESS;
             if counts.contains(&point.processes.len()) {
                 point.precise = point.found().is_some_and(|found| {

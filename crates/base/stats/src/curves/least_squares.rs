@@ -74,7 +74,7 @@ pub(super) fn fit(columns: &[Vec<f64>], values: &[f64], noise: &[f64]) -> Option
     Some(Fit { coefficients, errors, squares, covariance: inverse })
 }
 
-/// The inverse of a symmetric positive definite matrix by elimination; `None` where it has none.
+/// The inverse of a symmetric positive definite matrix by elimination; `None` if it has none.
 fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let n = matrix.len();
     let scales: Vec<f64> = (0..n).map(|index| matrix[index][index].sqrt()).collect();

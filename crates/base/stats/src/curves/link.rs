@@ -33,7 +33,7 @@ pub struct LinkPoint {
     pub round_trip: f64,
     /// The measured time of an iteration.
     pub time: f64,
-    /// The ends of its 95 % interval; `None` where it has none.
+    /// The ends of its 95 % interval; `None` if it has none.
     pub ends: Option<(f64, f64)>,
 }
 
@@ -82,7 +82,7 @@ pub struct LinkShares {
     pub rest: Figure,
     /// Which of them binds.
     pub binds: Binds,
-    /// How far the time that the other points predict lies off the measured one, relative to it; `None` where they
+    /// How far the time that the other points predict lies off the measured one, relative to it; `None` if they
     /// predict none.
     pub left_out: Option<f64>,
 }
@@ -181,7 +181,7 @@ struct Model {
 }
 
 impl Model {
-    /// The model of these points, and whether their noise is known; `None` where they don't tell waiting from the rest.
+    /// The model of these points, and whether their noise is known; `None` if they don't tell waiting from the rest.
     fn of(points: &[LinkPoint]) -> Option<(Self, bool)> {
         let trips: Vec<f64> = points.iter().map(LinkPoint::trips).collect();
         let columns = [trips, vec![1.0; points.len()]];

@@ -58,7 +58,7 @@ pub fn plateaus(points: &[CurvePoint]) -> Result<Vec<Plateau>, NoFit> {
     Ok(found.collect())
 }
 
-/// What a point costs at a height, `None` where it is off; `noise` is its standard deviation.
+/// What a point costs at a height, `None` if it is off; `noise` is its standard deviation.
 fn cost(log: f64, height: f64, noise: f64) -> Option<f64> {
     let distance = (log - height) / noise;
     (distance.abs() < OFF).then_some(distance * distance)
@@ -82,6 +82,7 @@ fn partition(logs: &[f64], noise: &[f64]) -> Vec<Vec<usize>> {
     for end in 1..=n {
         let mut best = Cut { cost: cuts[end - 1].cost + OFF_COST, last: None };
         for (begin, before) in cuts.iter().enumerate() {
+            // The height of a stretch is the value of one of its points, so that all costs come from sums made once.
             for centre in begin..end {
                 let cost = before.cost + penalty + table.of(centre, begin, end);
                 if cost < best.cost && table.on(centre, begin, end) >= FEWEST_ON {

@@ -22,7 +22,7 @@ pub struct CurvePoint {
     pub at: f64,
     /// The estimate there, in any unit.
     pub estimate: f64,
-    /// The ends of its 95 % interval; `None` where it has none.
+    /// The ends of its 95 % interval; `None` if it has none.
     pub ends: Option<(f64, f64)>,
 }
 

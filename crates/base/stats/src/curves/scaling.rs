@@ -53,6 +53,7 @@ fn quotient(above: &CurvePoint, below: &CurvePoint) -> Figure {
     let Some(((a_down, a_up), (b_down, b_up))) = distances(above).zip(distances(below)) else {
         return Figure::new(value, None);
     };
+    // An interval that reaches 0 has no logarithm.
     if [a_down, b_down].iter().any(|ratio| !ratio.is_finite() || *ratio <= 0.0) {
         return Figure { value, interval: Err(NoInterval::NotPositive) };
     }

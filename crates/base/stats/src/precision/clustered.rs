@@ -76,8 +76,8 @@ pub fn clustered_quantile(
 /// Ties are kept together, so that rounded times only widen the interval.
 ///
 /// # Errors
-/// [`NoInterval::TooFewProcesses`] below [`fewest_processes`]; [`NoInterval::TooFewSamples`] where fewer than ten
-/// effective samples lie beyond a tail quantile; [`NoInterval::OutOfRange`] where a bound of another quantile than the
+/// [`NoInterval::TooFewProcesses`] below [`fewest_processes`]; [`NoInterval::TooFewSamples`] if fewer than ten
+/// effective samples lie beyond a tail quantile; [`NoInterval::OutOfRange`] if a bound of another quantile than the
 /// median would lie outside the sample, or `q` or `level` outside (0, 1); [`NoInterval::NotFinite`].
 pub fn clustered(processes: &[&[f64]], q: f64, level: f64) -> Result<Clustered, NoInterval> {
     interior(q, level)?;

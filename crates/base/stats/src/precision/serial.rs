@@ -35,7 +35,7 @@ impl Serial {
 /// Says nothing about other processes: layout and regime are not sampled.
 ///
 /// # Errors
-/// [`NoInterval::Unresolved`] where the dependence outlasts the series; [`NoInterval::TooFewSamples`] where fewer
+/// [`NoInterval::Unresolved`] if the dependence outlasts the series; [`NoInterval::TooFewSamples`] if fewer
 /// than ten effective samples lie beyond the quantile; [`NoInterval::OutOfRange`], [`NoInterval::NotFinite`].
 pub fn serial_quantile(samples: &[f64], q: f64, level: f64) -> Result<Serial, NoInterval> {
     finite(samples)?;
@@ -56,6 +56,7 @@ pub fn serial_quantile(samples: &[f64], q: f64, level: f64) -> Result<Serial, No
     let n = samples.len() as f64;
     let independent = two_sided_z(level) * (n * q * (1.0 - q)).sqrt();
     let dependent = two_sided_t(level, dependence.df) * (n * dependence.variance).sqrt();
+    // A negative correlation may be chance: the interval is never narrower than for independent samples.
     let interval = around(&mut pool, estimate, q, independent.max(dependent))?;
     Ok(Serial { interval, tau: dependence.tau, n_eff: dependence.n_eff })
 }

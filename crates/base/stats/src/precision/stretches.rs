@@ -37,6 +37,7 @@ impl Stretches {
         let alone = Self::alone(processes);
         let correlation = lag_one(excess);
         if processes < FEWEST_PROCESSES {
+            // Too few to correct for: the interval stays as it is, and only says whether it can be trusted.
             return Self { resolved: correlation <= BEYOND_CHANCE / root, ..alone };
         }
         if correlation <= CHANCE / root {
