@@ -40,13 +40,13 @@ const SETTINGS: [Setting; 6] = [
 
 /// The level of one series: independent noise, and slow noise that adds to the variance of a difference, a doubling of
 /// time, the share of the variance of neighbours that [`PER_DOUBLING`] says.
-struct Level {
+struct SeriesLevel {
     parts: [f64; OCTAVES],
     white: f64,
     octave: f64,
 }
 
-impl Level {
+impl SeriesLevel {
     fn new(slow: bool, rng: &mut Rng) -> Self {
         // Half of the mean square difference of neighbours is SD²; each octave has half of what a doubling adds.
         let octave = if slow { (0.5 * PER_DOUBLING).sqrt() * SD } else { 0.0 };
@@ -90,7 +90,7 @@ fn check(
     effect: f64,
     rng: &mut Rng,
 ) -> Vec<usize> {
-    let mut levels: Vec<Level> = (0..SERIES).map(|_| Level::new(slow, rng)).collect();
+    let mut levels: Vec<SeriesLevel> = (0..SERIES).map(|_| SeriesLevel::new(slow, rng)).collect();
     let baseline = measure(&mut levels, RUNS, (0.0, setting.every_s), rng);
     let mut screen = measure(&mut levels, 1, (setting.later_s, RUN_S), rng);
     let mut again = measure(&mut levels, CONFIRM_RUNS, (RUN_S, RUN_S), rng);
@@ -114,7 +114,7 @@ fn check(
 
 /// The log costs of all series in so many runs: seconds to the first of them, and from each to the next.
 fn measure(
-    levels: &mut [Level],
+    levels: &mut [SeriesLevel],
     runs: usize,
     (first_s, next_s): (f64, f64),
     rng: &mut Rng,

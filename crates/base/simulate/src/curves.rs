@@ -20,13 +20,13 @@ const PROCESSES: usize = 10;
 const DEARER: u64 = 2;
 
 /// A curve of known form.
-struct Truth {
+struct TrueCurve {
     name: &'static str,
     /// Values of the parameter, each with the true value there.
     points: Vec<(f64, f64)>,
 }
 
-impl Truth {
+impl TrueCurve {
     fn new(name: &'static str, at: impl Iterator<Item = f64>, of: impl Fn(f64) -> f64) -> Self {
         Self { name, points: at.map(|at| (at, of(at))).collect() }
     }
@@ -77,11 +77,11 @@ fn counted(count: i32) -> impl Iterator<Item = f64> {
     (1..=count).map(f64::from)
 }
 
-fn flat() -> [Truth; 3] {
+fn flat() -> [TrueCurve; 3] {
     [
-        Truth::new("flat, 5 points", doublings(5), |_| 10.0),
-        Truth::new("flat, 17 points", doublings(17), |_| 10.0),
-        Truth::new("flat, 64 points", counted(64), |_| 10.0),
+        TrueCurve::new("flat, 5 points", doublings(5), |_| 10.0),
+        TrueCurve::new("flat, 17 points", doublings(17), |_| 10.0),
+        TrueCurve::new("flat, 64 points", counted(64), |_| 10.0),
     ]
 }
 
@@ -95,7 +95,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     }
     for truth in flat() {
         report(row("a flat curve has one plateau", 0.95, &truth, |truth| {
-            truth.share(replications, |points| has_one_plateau(points))
+            truth.share(replications, has_one_plateau)
         }));
     }
     for (truth, edges) in staircases() {
@@ -143,8 +143,8 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 fn row(
     promise: &'static str,
     bar: f64,
-    truth: &Truth,
-    measure: impl Fn(&Truth) -> Measured,
+    truth: &TrueCurve,
+    measure: impl Fn(&TrueCurve) -> Measured,
 ) -> Row {
     Row {
         promise,
@@ -156,17 +156,17 @@ fn row(
 }
 
 /// Staircases, with the indices of the points where a plateau ends and the next one begins.
-fn staircases() -> Vec<(Truth, Vec<(usize, usize)>)> {
+fn staircases() -> Vec<(TrueCurve, Vec<(usize, usize)>)> {
     let caches =
         [1.3, 1.3, 1.3, 1.3, 4.2, 4.2, 4.2, 4.2, 4.2, 4.2, 28.0, 28.0, 28.0, 28.0, 105.0, 105.0];
     let slopes = [
         1.3, 1.3, 1.3, 1.3, 2.6, 4.2, 4.2, 4.2, 4.2, 4.2, 12.0, 28.0, 28.0, 28.0, 60.0, 105.0,
         105.0, 105.0,
     ];
-    let with_caches = Truth::at_doublings("three caches and memory", &caches);
-    let with_slopes = Truth::at_doublings("the same with slopes between", &slopes);
-    let by_doublings = Truth::new("one step of a half", doublings(9), step_at_sixteen);
-    let by_quarters = Truth::new("the same by quarters", quarters(33), step_at_sixteen);
+    let with_caches = TrueCurve::at_doublings("three caches and memory", &caches);
+    let with_slopes = TrueCurve::at_doublings("the same with slopes between", &slopes);
+    let by_doublings = TrueCurve::new("one step of a half", doublings(9), step_at_sixteen);
+    let by_quarters = TrueCurve::new("the same by quarters", quarters(33), step_at_sixteen);
     vec![
         (with_caches, vec![(3, 4), (9, 10), (13, 14)]),
         (with_slopes, vec![(3, 5), (9, 11), (13, 15)]),
@@ -199,7 +199,7 @@ fn is_at(points: &[CurvePoint], found: f64, index: usize) -> bool {
 }
 
 /// Of the curves whose plateaus were found, at each of their heights.
-fn heights(replications: u64, truth: &Truth, edges: &[(usize, usize)]) -> Measured {
+fn heights(replications: u64, truth: &TrueCurve, edges: &[(usize, usize)]) -> Measured {
     let begins = std::iter::once(0).chain(edges.iter().map(|edge| edge.1));
     let true_heights: Vec<f64> = begins.map(|index| truth.points[index].1).collect();
     covered(replications, truth, |points| {
@@ -215,7 +215,7 @@ fn heights(replications: u64, truth: &Truth, edges: &[(usize, usize)]) -> Measur
 /// How often the figures of drawn curves hold their truths.
 fn covered(
     replications: u64,
-    truth: &Truth,
+    truth: &TrueCurve,
     figures: impl Fn(&[CurvePoint]) -> Vec<(Figure, f64)>,
 ) -> Measured {
     let mut rng = Rng::new(truth.points.len() as u64);
@@ -236,15 +236,15 @@ fn holds(figure: Figure, truth: f64) -> bool {
 }
 
 /// Curves with a knee, and where it is.
-fn kneed() -> Vec<(Truth, f64)> {
+fn kneed() -> Vec<(TrueCurve, f64)> {
     let falling = "1..64, linear to 8, then falling";
     let root = "1..64, as the square root to 8";
     vec![
-        (Truth::new("1..64, linear to 8", doublings(7), |at| 100.0 * at.min(8.0)), 8.0),
-        (Truth::new("1..16+1, linear to 6", counted(16), |at| 100.0 * at.min(6.0)), 6.0),
-        (Truth::new(root, doublings(7), |at| 100.0 * at.min(8.0).sqrt()), 8.0),
-        (Truth::new(falling, doublings(7), falling_beyond_eight), 8.0),
-        (Truth::new("1..16, linear to 4", doublings(5), |at| 100.0 * at.min(4.0)), 4.0),
+        (TrueCurve::new("1..64, linear to 8", doublings(7), |at| 100.0 * at.min(8.0)), 8.0),
+        (TrueCurve::new("1..16+1, linear to 6", counted(16), |at| 100.0 * at.min(6.0)), 6.0),
+        (TrueCurve::new(root, doublings(7), |at| 100.0 * at.min(8.0).sqrt()), 8.0),
+        (TrueCurve::new(falling, doublings(7), falling_beyond_eight), 8.0),
+        (TrueCurve::new("1..16, linear to 4", doublings(5), |at| 100.0 * at.min(4.0)), 4.0),
     ]
 }
 
@@ -260,7 +260,7 @@ fn is_near(points: &[CurvePoint], truth: f64) -> bool {
     !points.iter().any(|point| low < point.at && point.at < high)
 }
 
-fn knee_and_level(replications: u64, truth: &Truth, at: f64) -> Measured {
+fn knee_and_level(replications: u64, truth: &TrueCurve, at: f64) -> Measured {
     let level = truth.value_at(at);
     covered(replications, truth, |points| match knee(points) {
         Ok(Growth::Until { knee, level: found }) => vec![(knee, at), (found, level)],
@@ -268,30 +268,30 @@ fn knee_and_level(replications: u64, truth: &Truth, at: f64) -> Measured {
     })
 }
 
-fn growing() -> [Truth; 3] {
+fn growing() -> [TrueCurve; 3] {
     [
-        Truth::new("linear, 1..64", doublings(7), |at| 100.0 * at),
+        TrueCurve::new("linear, 1..64", doublings(7), |at| 100.0 * at),
         // Amdahl's law.
-        Truth::new("a tenth is serial, 1..16", doublings(5), |at| {
+        TrueCurve::new("a tenth is serial, 1..16", doublings(5), |at| {
             100.0 * at / (1.0 + 0.1 * (at - 1.0))
         }),
-        Truth::new("linear, 1..8+1", counted(8), |at| 100.0 * at),
+        TrueCurve::new("linear, 1..8+1", counted(8), |at| 100.0 * at),
     ]
 }
 
 /// The cost of a call and of a byte of the lines below.
 const COST: (f64, f64) = (50e-9, 0.1e-9);
 
-fn lines() -> [Truth; 4] {
+fn lines() -> [TrueCurve; 4] {
     [
-        Truth::new("1 B to 64 KiB", doublings(17), time_of_call),
-        Truth::new(
+        TrueCurve::new("1 B to 64 KiB", doublings(17), time_of_call),
+        TrueCurve::new(
             "16 B to 4 KiB, 5 points",
             quarters(5).map(|at| 16.0 * at.powi(8)),
             time_of_call,
         ),
-        Truth::new("100 to 900 B, 9 points", counted(9).map(|at| 100.0 * at), time_of_call),
-        Truth::new("3 points", [64.0, 512.0, 4096.0].into_iter(), time_of_call),
+        TrueCurve::new("100 to 900 B, 9 points", counted(9).map(|at| 100.0 * at), time_of_call),
+        TrueCurve::new("3 points", [64.0, 512.0, 4096.0].into_iter(), time_of_call),
     ]
 }
 
@@ -299,7 +299,7 @@ fn time_of_call(bytes: f64) -> f64 {
     COST.0 + COST.1 * bytes
 }
 
-fn of_line(replications: u64, truth: &Truth) -> Measured {
+fn of_line(replications: u64, truth: &TrueCurve) -> Measured {
     covered(replications, truth, |points| {
         let found = line(points).ok();
         found.map_or_else(Vec::new, |line| vec![(line.fixed, COST.0), (line.each, COST.1)])
@@ -345,7 +345,7 @@ fn of_link(replications: u64, depth: f64, operations: f64) -> Measured {
     Measured::Share { hits, trials }
 }
 
-fn of_scaling(replications: u64, truth: &Truth) -> Measured {
+fn of_scaling(replications: u64, truth: &TrueCurve) -> Measured {
     let (first, rate) = truth.points[0];
     covered(replications, truth, |points| {
         let found = scaling(points).unwrap_or_default();

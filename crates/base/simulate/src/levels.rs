@@ -18,7 +18,7 @@ const DELAY: f64 = 1.0 / 1.5;
 
 /// Two levels and who lies on them.
 #[derive(Clone, Copy)]
-struct Truth {
+struct TwoLevels {
     processes: usize,
     samples: usize,
     /// Relative distance of the levels.
@@ -31,7 +31,7 @@ struct Truth {
     delayed: f64,
 }
 
-const COMMANDS: Truth = Truth {
+const COMMANDS: TwoLevels = TwoLevels {
     processes: 30,
     samples: 1,
     apart: 0.05,
@@ -41,7 +41,7 @@ const COMMANDS: Truth = Truth {
     delayed: 0.0,
 };
 
-impl Truth {
+impl TwoLevels {
     fn name(&self) -> String {
         let Self { processes, samples, apart, upper, of, lasts, delayed } = self;
         let what = match (samples, of) {
@@ -119,26 +119,26 @@ fn of(processes: &[Vec<f64>]) -> Option<Levels> {
 pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     let promised = [
         COMMANDS,
-        Truth { upper: 0.5, ..COMMANDS },
-        Truth { upper: 0.7, ..COMMANDS },
-        Truth { apart: 0.3, ..COMMANDS },
-        Truth { processes: 300, ..COMMANDS },
-        Truth { processes: 100, lasts: true, ..COMMANDS },
-        Truth { samples: 10, ..COMMANDS },
-        Truth { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
+        TwoLevels { upper: 0.5, ..COMMANDS },
+        TwoLevels { upper: 0.7, ..COMMANDS },
+        TwoLevels { apart: 0.3, ..COMMANDS },
+        TwoLevels { processes: 300, ..COMMANDS },
+        TwoLevels { processes: 100, lasts: true, ..COMMANDS },
+        TwoLevels { samples: 10, ..COMMANDS },
+        TwoLevels { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
     ];
     for truth in promised {
         report(two(truth, Bar::AtLeast(0.95), replications));
     }
-    let lasts = Truth { lasts: true, ..COMMANDS };
+    let lasts = TwoLevels { lasts: true, ..COMMANDS };
     report(two(lasts, Bar::Exempt("a level may hardly be visited"), replications));
     for processes in [30, 100] {
-        let delayed = Truth { processes, delayed: 0.05, ..COMMANDS };
+        let delayed = TwoLevels { processes, delayed: 0.05, ..COMMANDS };
         report(two(delayed, Bar::Exempt("delays widen the levels"), replications));
     }
     for processes in [10, 13, 20] {
         let bar = Bar::Exempt("promised from 30 on");
-        report(two(Truth { processes, ..COMMANDS }, bar, replications));
+        report(two(TwoLevels { processes, ..COMMANDS }, bar, replications));
     }
     for plan in PLANS {
         for noise in UNIMODAL.into_iter().chain(Noise::ALL).filter(|&noise| is_unimodal(noise)) {
@@ -147,16 +147,16 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     }
     for truth in [
         COMMANDS,
-        Truth { upper: 0.5, ..COMMANDS },
-        Truth { processes: 100, ..COMMANDS },
-        Truth { processes: 100, lasts: true, ..COMMANDS },
-        Truth { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
+        TwoLevels { upper: 0.5, ..COMMANDS },
+        TwoLevels { processes: 100, ..COMMANDS },
+        TwoLevels { processes: 100, lasts: true, ..COMMANDS },
+        TwoLevels { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
     ] {
         report(covers(truth, replications));
     }
 }
 
-fn two(truth: Truth, bar: Bar, replications: u64) -> Row {
+fn two(truth: TwoLevels, bar: Bar, replications: u64) -> Row {
     let hits = (0..replications)
         .filter(|&seed| truth.found(seed).is_some_and(|found| found.of == truth.of))
         .count() as u64;
@@ -171,14 +171,14 @@ fn two(truth: Truth, bar: Bar, replications: u64) -> Row {
 
 /// What is measured of one level.
 #[derive(Clone, Copy)]
-struct Plan {
+struct OneLevelPlan {
     name: &'static str,
     processes: usize,
     /// Samples of a process; 0 if a sample is a process and follows the one before at once.
     samples: usize,
 }
 
-impl Plan {
+impl OneLevelPlan {
     fn measure(&self, source: &mut Source, noise: Noise) -> Vec<Vec<f64>> {
         (0..self.processes)
             .map(|_| match (self.samples, noise.memory) {
@@ -191,16 +191,16 @@ impl Plan {
     }
 }
 
-const PLANS: [Plan; 9] = [
-    Plan { name: "10 processes of 10", processes: 10, samples: 10 },
-    Plan { name: "30 processes of 10", processes: 30, samples: 10 },
-    Plan { name: "100 processes of 5", processes: 100, samples: 5 },
-    Plan { name: "13 commands", processes: 13, samples: 0 },
-    Plan { name: "16 commands", processes: 16, samples: 0 },
-    Plan { name: "20 commands", processes: 20, samples: 0 },
-    Plan { name: "25 commands", processes: 25, samples: 0 },
-    Plan { name: "30 commands", processes: 30, samples: 0 },
-    Plan { name: "300 commands", processes: 300, samples: 0 },
+const PLANS: [OneLevelPlan; 9] = [
+    OneLevelPlan { name: "10 processes of 10", processes: 10, samples: 10 },
+    OneLevelPlan { name: "30 processes of 10", processes: 30, samples: 10 },
+    OneLevelPlan { name: "100 processes of 5", processes: 100, samples: 5 },
+    OneLevelPlan { name: "13 commands", processes: 13, samples: 0 },
+    OneLevelPlan { name: "16 commands", processes: 16, samples: 0 },
+    OneLevelPlan { name: "20 commands", processes: 20, samples: 0 },
+    OneLevelPlan { name: "25 commands", processes: 25, samples: 0 },
+    OneLevelPlan { name: "30 commands", processes: 30, samples: 0 },
+    OneLevelPlan { name: "300 commands", processes: 300, samples: 0 },
 ];
 
 /// Kinds of noise that could be taken for two levels, beside those of all bars.
@@ -215,7 +215,7 @@ fn is_unimodal(noise: Noise) -> bool {
     noise.modes == Modes::One && !noise.bursts
 }
 
-fn one(plan: Plan, noise: Noise, replications: u64) -> Row {
+fn one(plan: OneLevelPlan, noise: Noise, replications: u64) -> Row {
     let hits = (0..replications)
         .filter(|&seed| of(&plan.measure(&mut Source::new(noise, seed), noise)).is_some())
         .count() as u64;
@@ -229,7 +229,7 @@ fn one(plan: Plan, noise: Noise, replications: u64) -> Row {
 }
 
 /// Whether the interval of the share holds the true one.
-fn covers(truth: Truth, replications: u64) -> Row {
+fn covers(truth: TwoLevels, replications: u64) -> Row {
     let all: Vec<Interval> = (0..replications).filter_map(|seed| truth.found_share(seed)).collect();
     let hits = all.iter().filter(|interval| interval.contains(truth.upper)).count() as u64;
     Row {

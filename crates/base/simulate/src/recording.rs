@@ -12,9 +12,9 @@ pub const CHUNKS: usize = 32;
 /// What a recording begins with.
 const FIRST_LINE: &str = "plumb trace 2";
 /// The most that a file holds unpacked, in bytes.
-const MOST: usize = 1 << 28;
+const MOST_BYTES: usize = 1 << 28;
 /// How hard the packer works, of 10.
-const PACKING: u8 = 9;
+const COMPRESSION_LEVEL: u8 = 9;
 
 /// What goes on between chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Recording {
         let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "its head is no text")?;
         let about = text.strip_prefix(FIRST_LINE).ok_or("it is no recording of this version")?;
         // The limit keeps a spoiled file from filling the memory.
-        let unpacked = decompress_to_vec_with_limit(&bytes[end + 2..], MOST)
+        let unpacked = decompress_to_vec_with_limit(&bytes[end + 2..], MOST_BYTES)
             .map_err(|_| "it can't be unpacked")?;
         let mut rest = unpacked.iter();
         let mut blocks = Vec::new();
@@ -112,7 +112,7 @@ impl Recording {
             put(&mut bytes, block.switches);
         }
         let head = format!("{FIRST_LINE}\n{}\n\n", self.about).into_bytes();
-        [head, compress_to_vec(&bytes, PACKING)].concat()
+        [head, compress_to_vec(&bytes, COMPRESSION_LEVEL)].concat()
     }
 
     /// Neighbours in time that have the same pattern.

@@ -14,7 +14,7 @@ const COMMON_SD: f64 = 0.05;
 
 /// How series differ between two runs in which nothing changed.
 #[derive(Debug, Clone, Copy)]
-struct Noise {
+struct RunDifferences {
     name: &'static str,
     /// The standard deviation of the difference of a typical series.
     sd: f64,
@@ -33,7 +33,7 @@ enum Shown {
     OfTypical(f64),
 }
 
-const PLAIN: Noise = Noise {
+const PLAIN: RunDifferences = RunDifferences {
     name: "noise between runs alike, twice what intervals show",
     sd: 0.03,
     unequal: 0.0,
@@ -41,21 +41,26 @@ const PLAIN: Noise = Noise {
     shown: Shown::OfOwn(0.5),
     bar: Bar::AtMost(FALSE_SHARE),
 };
-const NOISES: [Noise; 7] = [
-    Noise { name: "no noise but what intervals show", shown: Shown::OfOwn(1.0), ..PLAIN },
+const NOISES: [RunDifferences; 7] = [
+    RunDifferences { name: "no noise but what intervals show", shown: Shown::OfOwn(1.0), ..PLAIN },
     PLAIN,
-    Noise { name: "heavy tails (t of 3)", tails: 3, ..PLAIN },
-    Noise { name: "unequal noise, seen by intervals", unequal: 0.7, ..PLAIN },
-    Noise { name: "unequal noise, not seen by intervals", unequal: 0.5, ..UNSEEN },
-    Noise { name: "unequal noise with heavy tails (t of 4)", unequal: 0.5, tails: 4, ..PLAIN },
-    Noise {
+    RunDifferences { name: "heavy tails (t of 3)", tails: 3, ..PLAIN },
+    RunDifferences { name: "unequal noise, seen by intervals", unequal: 0.7, ..PLAIN },
+    RunDifferences { name: "unequal noise, not seen by intervals", unequal: 0.5, ..UNSEEN },
+    RunDifferences {
+        name: "unequal noise with heavy tails (t of 4)",
+        unequal: 0.5,
+        tails: 4,
+        ..PLAIN
+    },
+    RunDifferences {
         name: "very unequal noise, not seen by intervals",
         unequal: 0.7,
         bar: Bar::Exempt("a series four times as noisy as the others, and no sign of it"),
         ..UNSEEN
     },
 ];
-const UNSEEN: Noise = Noise { shown: Shown::OfTypical(0.3), ..PLAIN };
+const UNSEEN: RunDifferences = RunDifferences { shown: Shown::OfTypical(0.3), ..PLAIN };
 
 /// What moved besides.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,7 +110,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 
 /// Two runs with so many earlier ones beside the first, and whether each series moved.
 fn runs(
-    noise: Noise,
+    noise: RunDifferences,
     (series, earlier): (usize, usize),
     change: Change,
     rng: &mut Rng,
@@ -151,14 +156,14 @@ fn sign(rng: &mut Rng) -> f64 {
     if rng.coin() { 1.0 } else { -1.0 }
 }
 
-fn setting(noise: Noise, (series, earlier): (usize, usize)) -> String {
+fn setting(noise: RunDifferences, (series, earlier): (usize, usize)) -> String {
     match earlier {
         0 => format!("{series} series, {}", noise.name),
         earlier => format!("{series} series, {}, {earlier} earlier runs", noise.name),
     }
 }
 
-fn false_ones(noise: Noise, size: (usize, usize), change: Change, trials: u64) -> Row {
+fn false_ones(noise: RunDifferences, size: (usize, usize), change: Change, trials: u64) -> Row {
     let mut shares = Vec::new();
     for seed in 0..trials {
         let (series, moved) = runs(noise, size, change, &mut Rng::new(seed));
@@ -179,7 +184,7 @@ fn false_ones(noise: Noise, size: (usize, usize), change: Change, trials: u64) -
     }
 }
 
-fn found(noise: Noise, change: Change, earlier: usize, (bar, trials): (Bar, u64)) -> Row {
+fn found(noise: RunDifferences, change: Change, earlier: usize, (bar, trials): (Bar, u64)) -> Row {
     let mut shares = Vec::new();
     for seed in 0..trials {
         let (series, moved) = runs(noise, (SERIES, earlier), change, &mut Rng::new(seed));
@@ -201,7 +206,7 @@ fn found(noise: Noise, change: Change, earlier: usize, (bar, trials): (Bar, u64)
 }
 
 /// How often it is said that too many series moved.
-fn says(series: usize, noise: Noise, change: Change, trials: u64) -> Measured {
+fn says(series: usize, noise: RunDifferences, change: Change, trials: u64) -> Measured {
     let mut hits = 0;
     for seed in 0..trials {
         let (series, _) = runs(noise, (series, 0), change, &mut Rng::new(seed));
@@ -210,7 +215,7 @@ fn says(series: usize, noise: Noise, change: Change, trials: u64) -> Measured {
     Measured::Share { hits, trials }
 }
 
-fn noticed(noise: Noise, trials: u64) -> Row {
+fn noticed(noise: RunDifferences, trials: u64) -> Row {
     Row {
         promise: "two runs of which half of the series moved: too many to tell which stand out",
         setting: setting(noise, (SERIES, 0)),

@@ -24,7 +24,7 @@ const PROVES: f64 = 0.6;
 const FINDS: f64 = 0.8;
 
 /// Draws log ratios of pairs one after the other.
-type Source = Box<dyn FnMut(&mut Rng) -> f64>;
+type PairSource = Box<dyn FnMut(&mut Rng) -> f64>;
 
 /// Kinds of noise, each with the standard deviation of a pair.
 const SPREADS: [(&str, PairNoise); 4] = [
@@ -93,7 +93,7 @@ fn blocks() -> impl FnMut(&mut Rng) -> f64 {
 }
 
 /// The longest comparison of equal programs, which nothing ends but a difference.
-fn misled(name: &str, replications: u64, source: impl Fn() -> Source) -> Row {
+fn misled(name: &str, replications: u64, source: impl Fn() -> PairSource) -> Row {
     let schedule = Schedule::Long;
     let mut hits = 0;
     for seed in 0..replications {

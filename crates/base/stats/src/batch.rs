@@ -43,11 +43,9 @@ pub fn iterations_for(elapsed_ns: u64, iterations: u64, target_ns: u64) -> u64 {
 /// The number of calls for all sides of a comparison, each given by its (elapsed_ns, iterations): the largest of the
 /// needs, no more than fit into [`LONGEST_NS`] on the slowest side. 1 where there is no side.
 pub fn shared_iterations(sides: &[(u64, u64)], target_ns: u64) -> u64 {
-    let need = |&(elapsed, iterations): &(u64, u64)| iterations_for(elapsed, iterations, target_ns);
-    let most =
-        |&(elapsed, iterations): &(u64, u64)| iterations_for(elapsed, iterations, LONGEST_NS);
-    let largest = sides.iter().map(need).max().unwrap_or(1);
-    largest.min(sides.iter().map(most).min().unwrap_or(1))
+    let needs = sides.iter().map(|&(elapsed, count)| iterations_for(elapsed, count, target_ns));
+    let limits = sides.iter().map(|&(elapsed, count)| iterations_for(elapsed, count, LONGEST_NS));
+    needs.max().unwrap_or(1).min(limits.min().unwrap_or(1))
 }
 
 /// `iterations` varied by up to 10 % either way, at least 1. Use the same draw for both sides of a pair.

@@ -47,23 +47,24 @@ impl Change {
 /// `None` if the series is too short for two such parts, constant, or not finite.
 pub fn huber_max(series: &[f64], shortest: usize) -> Option<Change> {
     let n = series.len();
-    let noise = Noise::of(series)?;
+    let smallest_step = SmallestStep::of(series)?;
     if n < 2 * shortest || shortest == 0 || n < 4 {
         return None;
     }
     // A step widens the spread of the values, but only one difference of neighbours. Differences have √2 times the
     // deviation of the values.
-    let first_scale = noise.scale(0.5f64.sqrt(), series.windows(2).map(|pair| pair[1] - pair[0]));
+    let first_scale =
+        smallest_step.scale(0.5f64.sqrt(), series.windows(2).map(|pair| pair[1] - pair[0]));
     let (first, _) = best_split(series, median_of(series), first_scale, shortest);
     // Two medians are taken off: that costs two degrees of freedom.
     let widen = (n as f64 / (n - 2) as f64).sqrt();
-    let scale = noise.scale(widen, residuals(series, first).into_iter());
+    let scale = smallest_step.scale(widen, residuals(series, first).into_iter());
     let (before, after) = series.split_at(first);
     // Scores around the longer side: its median is known best, and the step then shows in the shorter side alone.
     let longer = if after.len() > before.len() { after } else { before };
     let (at, cusum) = best_split(series, median_of(longer), scale, shortest);
     let rest = residuals(series, at);
-    let scale = noise.scale(widen, rest.iter().copied());
+    let scale = smallest_step.scale(widen, rest.iter().copied());
     let scores: Vec<f64> =
         rest.iter().map(|residual| (residual / scale).clamp(-CLIP, CLIP)).collect();
     let sd = (scores.iter().map(|score| score * score).sum::<f64>() / (n - 2) as f64).sqrt();
@@ -115,24 +116,22 @@ pub(crate) fn search(
 }
 
 /// The smallest step that a series shows, which stands in for its noise where most values are equal.
-struct Noise {
-    smallest_step: f64,
-}
+struct SmallestStep(f64);
 
-impl Noise {
+impl SmallestStep {
     /// `None` for a constant series, or one that is not finite.
     fn of(series: &[f64]) -> Option<Self> {
         finite(series).ok()?;
         let steps =
             series.windows(2).map(|pair| (pair[1] - pair[0]).abs()).filter(|&step| step > 0.0);
-        steps.min_by(f64::total_cmp).map(|smallest_step| Self { smallest_step })
+        steps.min_by(f64::total_cmp).map(Self)
     }
 
     /// The standard deviation of a normal with these deviations, times `factor`.
     fn scale(&self, factor: f64, deviations: impl Iterator<Item = f64>) -> f64 {
         let sizes: Vec<f64> = deviations.map(f64::abs).collect();
         let scale = MAD_TO_SD * median_of(&sizes) * factor;
-        if scale > 0.0 { scale } else { 0.5 * self.smallest_step }
+        if scale > 0.0 { scale } else { 0.5 * self.0 }
     }
 }
 

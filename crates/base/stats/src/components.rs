@@ -55,7 +55,7 @@ pub fn components(processes: &[&[f64]]) -> Result<Components, NoInterval> {
 pub fn samples_per_process(components: &Components, cost_sample: f64, cost_process: f64) -> usize {
     let best =
         (cost_process / cost_sample * (components.within / components.between)).sqrt().ceil();
-    // Processes that do not differ (a division by 0): another sample is worth as much as another process.
+    // Without differences between processes (a division by 0) only the number of samples counts.
     if best.is_nan() || components.between <= 0.0 {
         return MOST_SAMPLES;
     }

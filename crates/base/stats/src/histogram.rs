@@ -48,7 +48,7 @@ pub fn pooled_quantile(processes: &[Counts], q: f64, level: f64) -> Result<Inter
         }
     }
     let weights = weights(&processes);
-    let mut below = Below::nothing(&weights, q, level);
+    let mut below = CountsBelow::nothing(&weights, q, level);
     let mut low = None;
     let mut middle = None;
     let mut high = None;
@@ -84,7 +84,7 @@ fn weights(processes: &[&Counts]) -> Vec<(f64, f64)> {
 }
 
 /// How much of each process lies below a value that moves up, against how much should.
-struct Below {
+struct CountsBelow {
     excess: Vec<f64>,
     /// The variance of the sum if there were one independent sample, and if all were.
     of_one: f64,
@@ -93,7 +93,7 @@ struct Below {
     z_squared: f64,
 }
 
-impl Below {
+impl CountsBelow {
     fn nothing(weights: &[(f64, f64)], q: f64, level: f64) -> Self {
         let variance = q * (1.0 - q);
         let weight: f64 = weights.iter().map(|(size, weight)| size * weight).sum();

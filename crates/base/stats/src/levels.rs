@@ -15,7 +15,7 @@ use crate::precision::Stretches;
 use crate::{Interval, NoInterval};
 
 /// Fewest values that are split.
-const FEWEST: usize = 10;
+const FEWEST_VALUES: usize = 10;
 /// Each level holds at least this share of the values, and so many of them.
 const LEAST_SHARE: f64 = 0.125;
 const LEAST_OF_A_LEVEL: usize = 3;
@@ -26,13 +26,13 @@ const DISTANCE_OF_WIDER: f64 = 3.8;
 /// ... and of a jump between levels, in mean steps within a level.
 const JUMP: f64 = 3.15;
 /// With fewer values than these, all three are larger by so much times 1/n - 1/MANY: chance makes larger ones.
-const MANY: f64 = 29.0;
-const MORE_FOR_FEW: f64 = 4.0;
+const MANY_VALUES: f64 = 29.0;
+const FACTOR_OF_FEW: f64 = 4.0;
 /// Values farther than so many times the middle 80 % from it are outliers, which say nothing of levels.
-const FAR: f64 = 2.0;
-const MIDDLE: (f64, f64) = (0.1, 0.9);
+const OUTLIER_REACH: f64 = 2.0;
+const MIDDLE_QUANTILES: (f64, f64) = (0.1, 0.9);
 /// From twice so many values on, another outlier is left out for each so many.
-const ONE_IN: usize = 20;
+const VALUES_PER_OUTLIER: usize = 20;
 /// A deviation or a step counts as no less than this share of the smallest step between values: three ticks of
 /// a coarse clock are no levels.
 const LEAST_OF_A_TICK: f64 = 0.5;
@@ -109,14 +109,14 @@ impl Split {
 /// The two levels of some series, each in time order.
 fn split(series: &[Vec<f64>], apart: f64) -> Option<Split> {
     let mut sorted = series.concat();
-    if sorted.len() < FEWEST {
+    if sorted.len() < FEWEST_VALUES {
         return None;
     }
     sorted.sort_unstable_by(f64::total_cmp);
     let inside = without_outliers(&sorted);
     // Chance alone lets groups of few values look farther apart.
-    let few = (1.0 / inside.len() as f64 - 1.0 / MANY).max(0.0);
-    let factor = 1.0 + MORE_FOR_FEW * few;
+    let few = (1.0 / inside.len() as f64 - 1.0 / MANY_VALUES).max(0.0);
+    let factor = 1.0 + FACTOR_OF_FEW * few;
     let ticks = inside.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.0);
     let least = LEAST_OF_A_TICK * ticks.fold(f64::INFINITY, f64::min);
     let groups = Groups::farthest_apart(inside, least)?;
@@ -144,11 +144,12 @@ fn split(series: &[Vec<f64>], apart: f64) -> Option<Split> {
 
 /// Sorted values but those far from the middle of them, and but the farthest of many.
 fn without_outliers(sorted: &[f64]) -> &[f64] {
-    let [low, high] = [MIDDLE.0, MIDDLE.1].map(|q| quantile_in_order(sorted, q));
-    let reach = FAR * (high - low);
+    let [low, high] =
+        [MIDDLE_QUANTILES.0, MIDDLE_QUANTILES.1].map(|q| quantile_in_order(sorted, q));
+    let reach = OUTLIER_REACH * (high - low);
     let mut from = sorted.partition_point(|&log| log < low - reach);
     let mut to = sorted.partition_point(|&log| log <= high + reach);
-    for _ in 1..sorted.len() / ONE_IN {
+    for _ in 1..sorted.len() / VALUES_PER_OUTLIER {
         if low - sorted[from] > sorted[to - 1] - high { from += 1 } else { to -= 1 }
     }
     &sorted[from..to]

@@ -110,9 +110,9 @@ fn too_short(start: usize, n: usize) -> bool {
 /// Walks back from the last segment while levels agree: the start of the suffix, and the segment that stopped it.
 fn steady_suffix(log_times: &[f64], parts: &[Range<usize>]) -> (usize, Option<Range<usize>>) {
     let last = parts.last().map_or(0..0, Range::clone);
-    let steady = Level::of(&log_times[last]);
+    let steady = SegmentLevel::of(&log_times[last]);
     let refused = parts.iter().rev().find(|part| {
-        let level = Level::of(&log_times[(*part).clone()]);
+        let level = SegmentLevel::of(&log_times[(*part).clone()]);
         let error = level.error.hypot(steady.error);
         (level.median - steady.median).abs() > SAME_LEVEL.max(2.0 * error)
     });
@@ -127,8 +127,8 @@ fn moving(
     start: usize,
     refused: Option<&Range<usize>>,
 ) -> bool {
-    let steady = Line::through(&log_times[start..]);
-    let whole = Line::through(&log_times[by_level..]);
+    let steady = TrendLine::through(&log_times[start..]);
+    let whole = TrendLine::through(&log_times[by_level..]);
     let tread = refused.map(|refused| {
         let rise = median_of(&log_times[by_level..]) - median_of(&log_times[refused.clone()]);
         2.0 * rise / (log_times.len() - refused.start) as f64
@@ -179,12 +179,12 @@ fn mser(values: &[f64]) -> usize {
 }
 
 /// The median of a stretch of the series with its standard error.
-struct Level {
+struct SegmentLevel {
     median: f64,
     error: f64,
 }
 
-impl Level {
+impl SegmentLevel {
     fn of(values: &[f64]) -> Self {
         let variance = long_run_variance(&clipped(values, values, 3.0));
         Self {
@@ -195,7 +195,7 @@ impl Level {
 }
 
 /// A least-squares line through a stretch of the series, clipped.
-struct Line {
+struct TrendLine {
     /// The change per sample.
     slope: f64,
     /// How many samples the stretch has.
@@ -206,7 +206,7 @@ struct Line {
     error: f64,
 }
 
-impl Line {
+impl TrendLine {
     fn through(values: &[f64]) -> Self {
         let n = values.len() as f64;
         let calm = clipped(values, values, 3.0);

@@ -13,7 +13,7 @@ use crate::distribution::two_sided_z;
 /// The fewest points of a curve.
 pub const FEWEST_POINTS: usize = 3;
 /// What lies on its piece to within about this fits, however precise it is: one standard deviation.
-const FITS: f64 = 0.03;
+const LEAST_DEVIATION: f64 = 0.03;
 /// What a coefficient costs, besides the level.
 const SLOPE: f64 = 6.0;
 /// What the place of a bend costs.
@@ -44,7 +44,7 @@ struct Bend {
     step: f64,
     level: f64,
     error: f64,
-    growth: Shape,
+    growth: GrowthShape,
     squares: f64,
     /// How many slopes it has.
     slopes: usize,
@@ -57,7 +57,7 @@ impl Bend {
         columns: &[Vec<f64>],
         y: &[f64],
         noise: &[f64],
-        shape: fn(&[f64]) -> Shape,
+        shape: fn(&[f64]) -> GrowthShape,
     ) -> Option<Self> {
         let found = fit(columns, y, noise)?;
         Some(Self {
@@ -78,7 +78,7 @@ impl Bend {
 
 /// What a model says of growth.
 #[derive(Clone, Copy, PartialEq)]
-enum Shape {
+enum GrowthShape {
     Never,
     Unfinished,
     Until,
@@ -102,31 +102,32 @@ pub fn knee(points: &[CurvePoint]) -> Result<Growth, NoFit> {
     }
     let x: Vec<f64> = points.iter().map(|point| point.at.ln()).collect();
     let y: Vec<f64> = points.iter().map(|point| point.estimate.ln()).collect();
-    let noise = noise(&points, FITS);
+    let noise = noise(&points, LEAST_DEVIATION);
     let bends = bends(&x, &y, &noise);
     let straight = straight(&x, &y, &noise);
     let best = bends.iter().min_by(|a, b| a.total().total_cmp(&b.total()));
     Ok(match best.filter(|best| best.total() < straight.1) {
-        None if straight.0 == Shape::Unfinished => Growth::Unfinished,
+        None if straight.0 == GrowthShape::Unfinished => Growth::Unfinished,
         None => Growth::Never,
         Some(best) => match best.growth {
-            Shape::Never => Growth::Never,
-            Shape::Unfinished => Growth::Unfinished,
-            Shape::Until => until(best, &bends, &x, relative_errors(&points).is_some()),
+            GrowthShape::Never => Growth::Never,
+            GrowthShape::Unfinished => Growth::Unfinished,
+            GrowthShape::Until => until(best, &bends, &x, relative_errors(&points).is_some()),
         },
     })
 }
 
 /// The better one of a level and a slope, and what it costs in all.
-fn straight(x: &[f64], y: &[f64], noise: &[f64]) -> (Shape, f64) {
+fn straight(x: &[f64], y: &[f64], noise: &[f64]) -> (GrowthShape, f64) {
     let ones = vec![1.0; x.len()];
     let level = fit(std::slice::from_ref(&ones), y, noise);
     let level_cost = level.map_or(f64::INFINITY, |level| level.squares);
     let slope = fit(&[ones, x.to_vec()], y, noise);
     let Some(slope) = slope.filter(|slope| slope.squares + SLOPE < level_cost) else {
-        return (Shape::Never, level_cost);
+        return (GrowthShape::Never, level_cost);
     };
-    let shape = if slope.coefficients[1] > 0.0 { Shape::Unfinished } else { Shape::Never };
+    let shape =
+        if slope.coefficients[1] > 0.0 { GrowthShape::Unfinished } else { GrowthShape::Never };
     (shape, slope.squares + SLOPE)
 }
 
@@ -157,21 +158,21 @@ fn bends_at(place: (f64, f64), x: &[f64], y: &[f64], noise: &[f64]) -> Vec<Bend>
 }
 
 /// What a slope says that ends at the bend.
-fn slope_then_level(slopes: &[f64]) -> Shape {
-    if slopes[0] > 0.0 { Shape::Until } else { Shape::Never }
+fn slope_then_level(slopes: &[f64]) -> GrowthShape {
+    if slopes[0] > 0.0 { GrowthShape::Until } else { GrowthShape::Never }
 }
 
 /// What a slope says that begins at the bend.
-fn level_then_slope(slopes: &[f64]) -> Shape {
-    if slopes[0] > 0.0 { Shape::Unfinished } else { Shape::Never }
+fn level_then_slope(slopes: &[f64]) -> GrowthShape {
+    if slopes[0] > 0.0 { GrowthShape::Unfinished } else { GrowthShape::Never }
 }
 
 /// What the slopes before and after the bend say.
-fn two_slopes(slopes: &[f64]) -> Shape {
+fn two_slopes(slopes: &[f64]) -> GrowthShape {
     match (slopes[0] > 0.0, slopes[1] > 0.0) {
-        (_, true) => Shape::Unfinished,
-        (true, false) => Shape::Until,
-        (false, false) => Shape::Never,
+        (_, true) => GrowthShape::Unfinished,
+        (true, false) => GrowthShape::Until,
+        (false, false) => GrowthShape::Never,
     }
 }
 
@@ -186,7 +187,7 @@ fn until(best: &Bend, bends: &[Bend], x: &[f64], known: bool) -> Growth {
     let mut ends = (best.at, best.at);
     let mut levels = (best.level, best.level);
     for bend in bends {
-        let is_alike = bend.growth == Shape::Until && bend.slopes == best.slopes;
+        let is_alike = bend.growth == GrowthShape::Until && bend.slopes == best.slopes;
         if !is_alike || bend.squares > most_squares {
             continue;
         }

@@ -20,7 +20,7 @@ use crate::describe::all_finite;
 /// The fewest points: two figures are fitted, and one more point tells whether they hold.
 pub const FEWEST_POINTS: usize = 3;
 /// A term with more than this share of the time binds.
-const MOST: f64 = 0.5;
+const BINDING_SHARE: f64 = 0.5;
 
 /// A point behind a link; times are of an iteration, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,7 +49,7 @@ impl LinkPoint {
         all_finite(&[self.sending, self.operations, self.round_trip, self.time, low, high])
     }
 
-    /// Whether it took some time, and no part of it less than none.
+    /// Whether its time is above 0, and no other number below 0.
     fn is_possible(&self) -> bool {
         let parts = [self.sending, self.operations, self.round_trip];
         self.time > 0.0 && parts.iter().all(|part| *part >= 0.0)
@@ -279,12 +279,13 @@ fn binds([bandwidth, round_trips, rest]: &[Figure; 3]) -> Binds {
         [(bandwidth, Binds::Bandwidth), (round_trips, Binds::RoundTrips), (rest, Binds::Rest)];
     // A share without an interval neither has most of the time nor less than that, so it leaves the answer open.
     for (share, term) in terms {
-        if share.interval.is_ok_and(|interval| interval.low > MOST) {
+        if share.interval.is_ok_and(|interval| interval.low > BINDING_SHARE) {
             return term;
         }
     }
-    let all_less =
-        terms.iter().all(|(share, _)| share.interval.is_ok_and(|interval| interval.high < MOST));
+    let all_less = terms
+        .iter()
+        .all(|(share, _)| share.interval.is_ok_and(|interval| interval.high < BINDING_SHARE));
     if all_less { Binds::NoTerm } else { Binds::Open }
 }
 

@@ -12,9 +12,9 @@ use crate::distribution::{two_sided_t, two_sided_z};
 /// The fewest points of a curve.
 pub const FEWEST_POINTS: usize = 3;
 /// What differs by no more than about this is flat, however precise it is: one standard deviation.
-const FLAT: f64 = 0.1;
+const LEAST_DEVIATION: f64 = 0.1;
 /// Points that lie further from a height, in standard deviations, are not on the plateau.
-const OFF: f64 = 2.5;
+const MOST_DEVIATIONS: f64 = 2.5;
 /// What a point off the plateaus costs, in squares: of three standard deviations.
 const OFF_COST: f64 = 9.0;
 /// The fewest points on a plateau: a single one can't be told from an outlier.
@@ -45,7 +45,7 @@ pub fn plateaus(points: &[CurvePoint]) -> Result<Vec<Plateau>, NoFit> {
     let points = ordered(points, FEWEST_POINTS)?;
     let logs: Vec<f64> = points.iter().map(|point| point.estimate.ln()).collect();
     let errors: Vec<Option<f64>> = points.iter().map(relative_error).collect();
-    let stretches: Vec<Vec<usize>> = partition(&logs, &noise(&points, FLAT));
+    let stretches: Vec<Vec<usize>> = partition(&logs, &noise(&points, LEAST_DEVIATION));
     let scatter = scatter(&stretches, &logs);
     let found = stretches.iter().filter_map(|on| {
         Some(Plateau {
@@ -61,12 +61,12 @@ pub fn plateaus(points: &[CurvePoint]) -> Result<Vec<Plateau>, NoFit> {
 /// What a point costs at a height, `None` if it is off; `noise` is its standard deviation.
 fn cost(log: f64, height: f64, noise: f64) -> Option<f64> {
     let distance = (log - height) / noise;
-    (distance.abs() < OFF).then_some(distance * distance)
+    (distance.abs() < MOST_DEVIATIONS).then_some(distance * distance)
 }
 
 /// The best cut so far of the points before one.
 #[derive(Clone, Copy)]
-struct Cut {
+struct BestCut {
     cost: f64,
     /// Where its last stretch begins, and the point whose value is the height there.
     last: Option<(usize, usize)>,
@@ -77,16 +77,16 @@ fn partition(logs: &[f64], noise: &[f64]) -> Vec<Vec<usize>> {
     let n = logs.len();
     let penalty = 6.0 + 2.0 * (n as f64).ln();
     // Before the first stretch, between two, and after the last, points may lie that are on none.
-    let mut cuts = vec![Cut { cost: 0.0, last: None }];
-    let table = Costs::new(logs, noise);
+    let mut cuts = vec![BestCut { cost: 0.0, last: None }];
+    let table = StretchCosts::new(logs, noise);
     for end in 1..=n {
-        let mut best = Cut { cost: cuts[end - 1].cost + OFF_COST, last: None };
+        let mut best = BestCut { cost: cuts[end - 1].cost + OFF_COST, last: None };
         for (begin, before) in cuts.iter().enumerate() {
             // The height of a stretch is the value of one of its points, so that all costs come from sums made once.
             for centre in begin..end {
                 let cost = before.cost + penalty + table.of(centre, begin, end);
                 if cost < best.cost && table.on(centre, begin, end) >= FEWEST_ON {
-                    best = Cut { cost, last: Some((begin, centre)) };
+                    best = BestCut { cost, last: Some((begin, centre)) };
                 }
             }
         }
@@ -107,14 +107,14 @@ fn partition(logs: &[f64], noise: &[f64]) -> Vec<Vec<usize>> {
 }
 
 /// What stretches cost with the height of one of the points, as sums that are made once.
-struct Costs {
+struct StretchCosts {
     /// For each centre, the cost of all points before one.
     sums: Vec<Vec<f64>>,
     /// The same of the number of points on the plateau.
     counts: Vec<Vec<usize>>,
 }
 
-impl Costs {
+impl StretchCosts {
     fn new(logs: &[f64], noise: &[f64]) -> Self {
         let mut costs = Self { sums: Vec::new(), counts: Vec::new() };
         for centre in logs {

@@ -37,7 +37,7 @@ impl CurvePoint {
 /// A figure of a curve: a value in the unit of the estimates (or of the parameter), and its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
-    /// The value that describes the curve best.
+    /// The estimate, in the unit of the points' estimates or of the parameter.
     pub value: f64,
     /// Its interval, or why it has none.
     pub interval: Result<Interval, NoInterval>,
