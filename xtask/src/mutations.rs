@@ -61,9 +61,9 @@ const MUTATIONS: [Mutation; 12] = [
     Mutation {
         dropped: "pairing: a process compared with one of another round",
         file: "pairs.rs",
-        from: "let both = units.into_iter().map(|unit| (of(first, unit), of(later, unit)));",
+        from: "let both = units.into_iter().map(|unit| (costs_in(first, unit), costs_in(later, unit)));",
         to: "let count = units.len() as u32; \
-             let both = units.into_iter().map(|unit| (of(first, unit), of(later, (17 * unit + 5) % count)));",
+             let both = units.into_iter().map(|unit| (costs_in(first, unit), costs_in(later, (17 * unit + 5) % count)));",
         group: "verdicts",
     },
     Mutation {

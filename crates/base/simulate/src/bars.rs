@@ -31,7 +31,7 @@ pub enum Measured {
     },
     /// An average with its standard error.
     Mean {
-        /// The average.
+        /// The average over all draws.
         mean: f64,
         /// Its standard error.
         error: f64,
@@ -53,6 +53,7 @@ impl Measured {
         }
     }
 
+    /// Whether it is no lower than the bar, chance allowed for.
     fn at_least(&self, bar: f64) -> bool {
         match *self {
             Self::Share { hits, trials } => binomial_cdf(hits, trials, bar) > CHANCE,
@@ -60,8 +61,10 @@ impl Measured {
         }
     }
 
+    /// Whether it is no higher than the bar, chance allowed for.
     fn at_most(&self, bar: f64) -> bool {
         match *self {
+            // Misses have the other side of the same law.
             Self::Share { hits, trials } => binomial_cdf(trials - hits, trials, 1.0 - bar) > CHANCE,
             Self::Mean { mean, error } => mean - CHANCE_Z * error <= bar,
         }
@@ -75,9 +78,9 @@ pub struct Row {
     pub promise: &'static str,
     /// Under which noise or setting.
     pub setting: String,
-    /// The bar.
+    /// The least or the most that is promised.
     pub bar: Bar,
-    /// The result.
+    /// What the simulation shows.
     pub measured: Measured,
     /// What else is worth knowing.
     pub note: String,

@@ -40,13 +40,13 @@ const SETTINGS: [Setting; 6] = [
 
 /// The level of one series: independent noise, and slow noise that adds to the variance of a difference, a doubling of
 /// time, the share of the variance of neighbours that [`PER_DOUBLING`] says.
-struct Level {
+struct SeriesLevel {
     parts: [f64; OCTAVES],
     white: f64,
     octave: f64,
 }
 
-impl Level {
+impl SeriesLevel {
     fn new(slow: bool, rng: &mut Rng) -> Self {
         // Half of the mean square difference of neighbours is SD²; each octave has half of what a doubling adds.
         let octave = if slow { (0.5 * PER_DOUBLING).sqrt() * SD } else { 0.0 };
@@ -65,6 +65,7 @@ impl Level {
     }
 }
 
+/// The time after which an octave of slow noise has forgotten its level, in seconds.
 fn memory_s(octave: usize) -> f64 {
     RUN_S * 2f64.powi(octave as i32)
 }
@@ -89,31 +90,45 @@ fn check(
     effect: f64,
     rng: &mut Rng,
 ) -> Vec<usize> {
-    let mut levels: Vec<Level> = (0..SERIES).map(|_| Level::new(slow, rng)).collect();
-    let mut measure = |runs: usize, first_s: f64, next_s: f64| -> Vec<Vec<f64>> {
-        let after = |run: usize| if run == 0 { first_s } else { next_s };
-        let one = |level: &mut Level, rng: &mut Rng| {
-            (0..runs).map(|run| level.run(after(run), rng)).collect::<Vec<f64>>()
-        };
-        levels.iter_mut().map(|level| one(level, rng)).collect()
-    };
-    let baseline = measure(RUNS, 0.0, setting.every_s);
-    let [screen, again] = [(1, setting.later_s), (CONFIRM_RUNS, RUN_S)]
-        .map(|(runs, first_s)| measure(runs, first_s, RUN_S));
+    let mut levels: Vec<SeriesLevel> = (0..SERIES).map(|_| SeriesLevel::new(slow, rng)).collect();
+    let baseline = measure(&mut levels, RUNS, (0.0, setting.every_s), rng);
+    let mut screen = measure(&mut levels, 1, (setting.later_s, RUN_S), rng);
+    let mut again = measure(&mut levels, CONFIRM_RUNS, (RUN_S, RUN_S), rng);
+    for fresh in [&mut screen, &mut again] {
+        fresh[0].iter_mut().for_each(|value| *value += effect.ln_1p());
+    }
     let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
     let Ok(gate) = RegressionGate::new(&views) else { return Vec::new() };
     let span_s = (RUNS - 1) as f64 * setting.every_s;
+    // The age counts from the middle of the baseline.
     let age_s = 0.5 * span_s + setting.later_s;
     let gate = if widened { gate.after(span_s, age_s) } else { gate };
-    let shifts = |mut fresh: Vec<Vec<f64>>| -> Vec<Shift> {
-        fresh[0].iter_mut().for_each(|value| *value += effect.ln_1p());
-        (0..).zip(&fresh).filter_map(|(series, runs)| gate.shift(series, runs).ok()).collect()
-    };
-    let screened = shifts(screen);
-    let again = shifts(again).into_iter().enumerate();
-    let flagged: Vec<(usize, Shift)> =
-        again.filter(|(series, _)| screened[*series].is_flagged()).collect();
+    let screened = shifts(&gate, &screen);
+    let flagged: Vec<(usize, Shift)> = shifts(&gate, &again)
+        .into_iter()
+        .enumerate()
+        .filter(|(series, _)| screened[*series].is_flagged())
+        .collect();
     gate.confirm(&flagged)
+}
+
+/// The log costs of all series in so many runs: seconds to the first of them, and from each to the next.
+fn measure(
+    levels: &mut [SeriesLevel],
+    runs: usize,
+    (first_s, next_s): (f64, f64),
+    rng: &mut Rng,
+) -> Vec<Vec<f64>> {
+    levels
+        .iter_mut()
+        .map(|level| {
+            (0..runs).map(|run| level.run(if run == 0 { first_s } else { next_s }, rng)).collect()
+        })
+        .collect()
+}
+
+fn shifts(gate: &RegressionGate, fresh: &[Vec<f64>]) -> Vec<Shift> {
+    (0..).zip(fresh).filter_map(|(series, runs)| gate.shift(series, runs).ok()).collect()
 }
 
 fn count(trials: u64, is: impl Fn(&mut Rng) -> bool) -> Measured {

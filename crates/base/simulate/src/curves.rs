@@ -1,7 +1,6 @@
 //! Curves of known form: whether edges and knees are found where they are, and whether figures hold the truth.
 
 use super::bars::{Bar, Measured, Row};
-use plumb_stats::Interval;
 use plumb_stats::curves::knee::{Growth, knee};
 use plumb_stats::curves::line::line;
 use plumb_stats::curves::link::{LinkPoint, link};
@@ -21,15 +20,26 @@ const PROCESSES: usize = 10;
 const DEARER: u64 = 2;
 
 /// A curve of known form.
-struct Truth {
+struct TrueCurve {
     name: &'static str,
     /// Values of the parameter, each with the true value there.
     points: Vec<(f64, f64)>,
 }
 
-impl Truth {
+impl TrueCurve {
     fn new(name: &'static str, at: impl Iterator<Item = f64>, of: impl Fn(f64) -> f64) -> Self {
         Self { name, points: at.map(|at| (at, of(at))).collect() }
+    }
+
+    /// A curve with these values at 1, 2, 4 and so on.
+    fn at_doublings(name: &'static str, values: &[f64]) -> Self {
+        let at = doublings(i32::try_from(values.len()).unwrap_or(0));
+        Self { name, points: at.zip(values.iter().copied()).collect() }
+    }
+
+    /// The true value of the point at this value of the parameter.
+    fn value_at(&self, at: f64) -> f64 {
+        self.points.iter().find(|point| point.0 == at).map_or(f64::NAN, |point| point.1)
     }
 
     fn drawn(&self, rng: &mut Rng) -> Vec<CurvePoint> {
@@ -47,12 +57,12 @@ impl Truth {
 /// A point as its processes tell it: the mean of their logarithms, with Student's interval.
 fn measured(at: f64, truth: f64, rng: &mut Rng) -> CurvePoint {
     let root = (PROCESSES as f64).sqrt();
+    // A process has so much more noise that their mean has NOISE.
     let logs: Vec<f64> = (0..PROCESSES).map(|_| NOISE * root * rng.normal()).collect();
     let half = two_sided_t(0.95, (PROCESSES - 1) as f64) * variance_of(&logs).sqrt() / root;
     let mean = mean_of(&logs);
-    let value = |log: f64| truth * log.exp();
-    let ends = Some((value(mean - half), value(mean + half)));
-    CurvePoint { at, estimate: value(mean), ends }
+    let [low, estimate, high] = [mean - half, mean, mean + half].map(|log| truth * log.exp());
+    CurvePoint { at, estimate, ends: Some((low, high)) }
 }
 
 fn doublings(count: i32) -> impl Iterator<Item = f64> {
@@ -67,11 +77,11 @@ fn counted(count: i32) -> impl Iterator<Item = f64> {
     (1..=count).map(f64::from)
 }
 
-fn flat() -> [Truth; 3] {
+fn flat() -> [TrueCurve; 3] {
     [
-        Truth::new("flat, 5 points", doublings(5), |_| 10.0),
-        Truth::new("flat, 17 points", doublings(17), |_| 10.0),
-        Truth::new("flat, 64 points", counted(64), |_| 10.0),
+        TrueCurve::new("flat, 5 points", doublings(5), |_| 10.0),
+        TrueCurve::new("flat, 17 points", doublings(17), |_| 10.0),
+        TrueCurve::new("flat, 64 points", counted(64), |_| 10.0),
     ]
 }
 
@@ -85,7 +95,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     }
     for truth in flat() {
         report(row("a flat curve has one plateau", 0.95, &truth, |truth| {
-            truth.share(replications, |points| plateaus(points).is_ok_and(|it| it.len() == 1))
+            truth.share(replications, has_one_plateau)
         }));
     }
     for (truth, edges) in staircases() {
@@ -133,8 +143,8 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 fn row(
     promise: &'static str,
     bar: f64,
-    truth: &Truth,
-    measure: impl Fn(&Truth) -> Measured,
+    truth: &TrueCurve,
+    measure: impl Fn(&TrueCurve) -> Measured,
 ) -> Row {
     Row {
         promise,
@@ -146,120 +156,153 @@ fn row(
 }
 
 /// Staircases, with the indices of the points where a plateau ends and the next one begins.
-fn staircases() -> Vec<(Truth, Vec<(usize, usize)>)> {
+fn staircases() -> Vec<(TrueCurve, Vec<(usize, usize)>)> {
     let caches =
         [1.3, 1.3, 1.3, 1.3, 4.2, 4.2, 4.2, 4.2, 4.2, 4.2, 28.0, 28.0, 28.0, 28.0, 105.0, 105.0];
     let slopes = [
         1.3, 1.3, 1.3, 1.3, 2.6, 4.2, 4.2, 4.2, 4.2, 4.2, 12.0, 28.0, 28.0, 28.0, 60.0, 105.0,
         105.0, 105.0,
     ];
-    let of = |name, values: &[f64]| {
-        let at = doublings(i32::try_from(values.len()).unwrap_or(0));
-        Truth { name, points: at.zip(values.iter().copied()).collect() }
-    };
-    let step = |at: f64| if at < 16.0 { 10.0 } else { 15.0 };
+    let with_caches = TrueCurve::at_doublings("three caches and memory", &caches);
+    let with_slopes = TrueCurve::at_doublings("the same with slopes between", &slopes);
+    let by_doublings = TrueCurve::new("one step of a half", doublings(9), step_at_sixteen);
+    let by_quarters = TrueCurve::new("the same by quarters", quarters(33), step_at_sixteen);
     vec![
-        (of("three caches and memory", &caches), vec![(3, 4), (9, 10), (13, 14)]),
-        (of("the same with slopes between", &slopes), vec![(3, 5), (9, 11), (13, 15)]),
-        (Truth::new("one step of a half", doublings(9), step), vec![(3, 4)]),
-        (Truth::new("the same by quarters", quarters(33), step), vec![(15, 16)]),
+        (with_caches, vec![(3, 4), (9, 10), (13, 14)]),
+        (with_slopes, vec![(3, 5), (9, 11), (13, 15)]),
+        (by_doublings, vec![(3, 4)]),
+        (by_quarters, vec![(15, 16)]),
     ]
 }
 
+fn step_at_sixteen(at: f64) -> f64 {
+    if at < 16.0 { 10.0 } else { 15.0 }
+}
+
+fn has_one_plateau(points: &[CurvePoint]) -> bool {
+    plateaus(points).is_ok_and(|found| found.len() == 1)
+}
+
 fn has_edges(points: &[CurvePoint], edges: &[(usize, usize)]) -> bool {
-    let index = |at: f64| points.iter().position(|it| it.at == at).unwrap_or(usize::MAX);
-    let near = |found: f64, edge: usize| index(found).abs_diff(edge) <= 1;
     let Ok(found) = plateaus(points) else { return false };
-    let pairs = found.windows(2).zip(edges);
+    let mut pairs = found.windows(2).zip(edges);
     found.len() == edges.len() + 1
-        && pairs.into_iter().all(|(it, edge)| near(it[0].to, edge.0) && near(it[1].from, edge.1))
+        && pairs.all(|(pair, edge)| {
+            is_at(points, pair[0].to, edge.0) && is_at(points, pair[1].from, edge.1)
+        })
+}
+
+/// Whether a value of the parameter belongs to the point with this index, or to one of its neighbours.
+fn is_at(points: &[CurvePoint], found: f64, index: usize) -> bool {
+    let place = points.iter().position(|point| point.at == found).unwrap_or(usize::MAX);
+    place.abs_diff(index) <= 1
 }
 
 /// Of the curves whose plateaus were found, at each of their heights.
-fn heights(replications: u64, truth: &Truth, edges: &[(usize, usize)]) -> Measured {
+fn heights(replications: u64, truth: &TrueCurve, edges: &[(usize, usize)]) -> Measured {
     let begins = std::iter::once(0).chain(edges.iter().map(|edge| edge.1));
     let true_heights: Vec<f64> = begins.map(|index| truth.points[index].1).collect();
     covered(replications, truth, |points| {
-        let found = plateaus(points).ok().filter(|it| it.len() == true_heights.len());
-        let all = found.unwrap_or_default().into_iter().map(|it| it.height);
-        all.zip(true_heights.iter().copied()).collect()
+        let found = plateaus(points).unwrap_or_default();
+        if found.len() != true_heights.len() {
+            return Vec::new();
+        }
+        let heights = found.into_iter().map(|plateau| plateau.height);
+        heights.zip(true_heights.iter().copied()).collect()
     })
 }
 
 /// How often the figures of drawn curves hold their truths.
 fn covered(
     replications: u64,
-    truth: &Truth,
+    truth: &TrueCurve,
     figures: impl Fn(&[CurvePoint]) -> Vec<(Figure, f64)>,
 ) -> Measured {
     let mut rng = Rng::new(truth.points.len() as u64);
-    let found = (0..replications).flat_map(|_| figures(&truth.drawn(&mut rng)));
-    let holds = |(figure, truth): (Figure, f64)| {
-        figure.interval.is_ok_and(|it: Interval| it.contains(truth))
-    };
-    let found: Vec<bool> = found.map(holds).collect();
-    let hits = found.iter().filter(|holds| **holds).count() as u64;
-    Measured::Share { hits, trials: found.len() as u64 }
+    let mut hits = 0;
+    let mut trials = 0;
+    for _ in 0..replications {
+        for (figure, value) in figures(&truth.drawn(&mut rng)) {
+            trials += 1;
+            hits += u64::from(holds(figure, value));
+        }
+    }
+    Measured::Share { hits, trials }
+}
+
+/// Whether the interval of a figure contains its true value; not if it has none.
+fn holds(figure: Figure, truth: f64) -> bool {
+    figure.interval.is_ok_and(|interval| interval.contains(truth))
 }
 
 /// Curves with a knee, and where it is.
-fn kneed() -> Vec<(Truth, f64)> {
-    let until = |knee: f64| move |at: f64| 100.0 * at.min(knee);
-    let slow = |at: f64| 100.0 * at.min(8.0).sqrt();
-    let falling = |at: f64| 100.0 * if at <= 8.0 { at } else { 8.0 * (8.0 / at).sqrt() };
+fn kneed() -> Vec<(TrueCurve, f64)> {
+    let falling = "1..64, linear to 8, then falling";
+    let root = "1..64, as the square root to 8";
     vec![
-        (Truth::new("1..64, linear to 8", doublings(7), until(8.0)), 8.0),
-        (Truth::new("1..16+1, linear to 6", counted(16), until(6.0)), 6.0),
-        (Truth::new("1..64, as the square root to 8", doublings(7), slow), 8.0),
-        (Truth::new("1..64, linear to 8, then falling", doublings(7), falling), 8.0),
-        (Truth::new("1..16, linear to 4", doublings(5), until(4.0)), 4.0),
+        (TrueCurve::new("1..64, linear to 8", doublings(7), |at| 100.0 * at.min(8.0)), 8.0),
+        (TrueCurve::new("1..16+1, linear to 6", counted(16), |at| 100.0 * at.min(6.0)), 6.0),
+        (TrueCurve::new(root, doublings(7), |at| 100.0 * at.min(8.0).sqrt()), 8.0),
+        (TrueCurve::new(falling, doublings(7), falling_beyond_eight), 8.0),
+        (TrueCurve::new("1..16, linear to 4", doublings(5), |at| 100.0 * at.min(4.0)), 4.0),
     ]
+}
+
+fn falling_beyond_eight(at: f64) -> f64 {
+    100.0 * if at <= 8.0 { at } else { 8.0 * (8.0 / at).sqrt() }
 }
 
 /// Whether the point next to the knee that was found is the true one's neighbour at most.
 fn is_near(points: &[CurvePoint], truth: f64) -> bool {
     let Ok(Growth::Until { knee, .. }) = knee(points) else { return false };
-    let steps = |one: f64, other: f64| {
-        let (low, high) = (one.min(other), one.max(other));
-        points.iter().filter(|it| low < it.at && it.at < high).count()
-    };
-    steps(knee.value, truth) == 0
+    let low = knee.value.min(truth);
+    let high = knee.value.max(truth);
+    !points.iter().any(|point| low < point.at && point.at < high)
 }
 
-fn knee_and_level(replications: u64, truth: &Truth, at: f64) -> Measured {
-    let level = truth.points.iter().find(|point| point.0 == at).map_or(f64::NAN, |point| point.1);
+fn knee_and_level(replications: u64, truth: &TrueCurve, at: f64) -> Measured {
+    let level = truth.value_at(at);
     covered(replications, truth, |points| match knee(points) {
         Ok(Growth::Until { knee, level: found }) => vec![(knee, at), (found, level)],
         _ => Vec::new(),
     })
 }
 
-fn growing() -> [Truth; 3] {
-    let amdahl = |serial: f64| move |at: f64| 100.0 * at / (1.0 + serial * (at - 1.0));
+fn growing() -> [TrueCurve; 3] {
     [
-        Truth::new("linear, 1..64", doublings(7), |at| 100.0 * at),
-        Truth::new("a tenth is serial, 1..16", doublings(5), amdahl(0.1)),
-        Truth::new("linear, 1..8+1", counted(8), |at| 100.0 * at),
+        TrueCurve::new("linear, 1..64", doublings(7), |at| 100.0 * at),
+        // Amdahl's law.
+        TrueCurve::new("a tenth is serial, 1..16", doublings(5), |at| {
+            100.0 * at / (1.0 + 0.1 * (at - 1.0))
+        }),
+        TrueCurve::new("linear, 1..8+1", counted(8), |at| 100.0 * at),
     ]
 }
 
 /// The cost of a call and of a byte of the lines below.
 const COST: (f64, f64) = (50e-9, 0.1e-9);
 
-fn lines() -> [Truth; 4] {
-    let time = |at: f64| COST.0 + COST.1 * at;
+fn lines() -> [TrueCurve; 4] {
     [
-        Truth::new("1 B to 64 KiB", doublings(17), time),
-        Truth::new("16 B to 4 KiB, 5 points", quarters(5).map(|at| 16.0 * at.powi(8)), time),
-        Truth::new("100 to 900 B, 9 points", counted(9).map(|at| 100.0 * at), time),
-        Truth::new("3 points", [64.0, 512.0, 4096.0].into_iter(), time),
+        TrueCurve::new("1 B to 64 KiB", doublings(17), time_of_call),
+        TrueCurve::new(
+            "16 B to 4 KiB, 5 points",
+            quarters(5).map(|at| 16.0 * at.powi(8)),
+            time_of_call,
+        ),
+        TrueCurve::new("100 to 900 B, 9 points", counted(9).map(|at| 100.0 * at), time_of_call),
+        TrueCurve::new("3 points", [64.0, 512.0, 4096.0].into_iter(), time_of_call),
     ]
 }
 
-fn of_line(replications: u64, truth: &Truth) -> Measured {
+fn time_of_call(bytes: f64) -> f64 {
+    COST.0 + COST.1 * bytes
+}
+
+fn of_line(replications: u64, truth: &TrueCurve) -> Measured {
     covered(replications, truth, |points| {
         let found = line(points).ok();
-        found.map_or_else(Vec::new, |it| vec![(it.fixed, COST.0), (it.each, COST.1)])
+        found.map_or_else(Vec::new, |line| vec![(line.fixed, COST.0), (line.each, COST.1)])
     })
 }
 
@@ -277,37 +320,41 @@ const REST: f64 = 0.3;
 /// How often the figures of points behind a link hold their truths.
 fn of_link(replications: u64, depth: f64, operations: f64) -> Measured {
     let mut rng = Rng::new(17);
-    let wait = |round_trip: f64| operations * round_trip / depth;
-    let time = |&(sending, round_trip): &(f64, f64)| sending + wait(round_trip) + REST;
-    let (mut hits, mut trials) = (0, 0);
+    let mut hits = 0;
+    let mut trials = 0;
     for _ in 0..replications {
-        let points = GRID.map(|at| {
-            let it = measured(at.1, time(&at), &mut rng);
-            let (sending, round_trip) = at;
-            LinkPoint { sending, operations, round_trip, time: it.estimate, ends: it.ends }
+        let points = GRID.map(|(sending, round_trip)| {
+            let time = sending + operations * round_trip / depth + REST;
+            let point = measured(round_trip, time, &mut rng);
+            LinkPoint { sending, operations, round_trip, time: point.estimate, ends: point.ends }
         });
         let Ok(found) = link(&points) else { continue };
-        let shares = found.shares.iter().zip(&GRID).flat_map(|(it, at)| {
-            let (sending, waiting, all) = (at.0, wait(at.1), time(at));
-            [(it.bandwidth, sending / all), (it.round_trips, waiting / all), (it.rest, REST / all)]
-        });
-        let all = [(found.wait, depth.recip()), (found.rest, REST)].into_iter().chain(shares);
-        for (figure, truth) in all {
+        let mut figures = vec![(found.wait, depth.recip()), (found.rest, REST)];
+        for (shares, (sending, round_trip)) in found.shares.iter().zip(GRID) {
+            let waiting = operations * round_trip / depth;
+            let time = sending + waiting + REST;
+            figures.push((shares.bandwidth, sending / time));
+            figures.push((shares.round_trips, waiting / time));
+            figures.push((shares.rest, REST / time));
+        }
+        for (figure, truth) in figures {
             trials += 1;
-            hits += u64::from(figure.interval.is_ok_and(|it| it.contains(truth)));
+            hits += u64::from(holds(figure, truth));
         }
     }
     Measured::Share { hits, trials }
 }
 
-fn of_scaling(replications: u64, truth: &Truth) -> Measured {
+fn of_scaling(replications: u64, truth: &TrueCurve) -> Measured {
     let (first, rate) = truth.points[0];
-    let true_of = |at: f64| {
-        let found = truth.points.iter().find(|point| point.0 == at);
-        found.map_or(f64::NAN, |point| point.1 / rate / (at / first))
-    };
     covered(replications, truth, |points| {
         let found = scaling(points).unwrap_or_default();
-        found.into_iter().map(|it| (it.efficiency, true_of(it.at))).collect()
+        found
+            .into_iter()
+            .map(|point| {
+                let true_efficiency = truth.value_at(point.at) / rate / (point.at / first);
+                (point.efficiency, true_efficiency)
+            })
+            .collect()
     })
 }

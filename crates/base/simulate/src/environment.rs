@@ -68,7 +68,8 @@ impl Environment {
     /// A machine of this kind.
     pub fn machine(self, seed: u64) -> Machine {
         let mut rng = Rng::new(seed);
-        let (wander, burst) = (rng.normal(), rng.uniform() < BURST.1);
+        let wander = rng.normal();
+        let burst = rng.uniform() < BURST.1;
         Machine { environment: self, rng, samples: 0.0, wander, burst }
     }
 }
@@ -113,6 +114,7 @@ impl Machine {
             return 0.0;
         }
         let (size, share, length) = BURST;
+        // Entering this often makes bursts take their share of the time.
         let leave = if self.burst { 1.0 / length } else { share / (1.0 - share) / length };
         self.burst ^= self.rng.uniform() < leave;
         if self.burst { size } else { 0.0 }

@@ -47,9 +47,11 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         for _ in 0..threads {
-            let (next, send) = (&next, send.clone());
+            let next = &next;
+            let send = send.clone();
             scope.spawn(move || {
                 loop {
+                    // Groups take from seconds to minutes: a thread that is free takes the next one.
                     let group = next.fetch_add(1, Ordering::Relaxed);
                     let Some((_, measure)) = GROUPS.get(group) else { break };
                     let mut rows = Vec::new();
@@ -60,7 +62,8 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
             });
         }
         drop(send);
-        let (mut waiting, mut due) = (BTreeMap::new(), 0);
+        let mut waiting = BTreeMap::new();
+        let mut due = 0;
         for (group, rows) in received {
             waiting.insert(group, rows);
             while let Some(rows) = waiting.remove(&due) {

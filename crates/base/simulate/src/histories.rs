@@ -16,7 +16,7 @@ const AFTER: usize = 30;
 
 /// What disturbs a history, in its standard deviations.
 #[derive(Debug, Clone, Copy)]
-struct Noise {
+struct HistoryNoise {
     name: &'static str,
     rho: f64,
     /// Share of values and their size: outliers, or a second mode.
@@ -25,20 +25,25 @@ struct Noise {
     finds: Bar,
 }
 
-const PLAIN: Noise =
-    Noise { name: "independent", rho: 0.0, other: (0.0, 0.0), finds: Bar::AtLeast(0.9) };
+const PLAIN: HistoryNoise =
+    HistoryNoise { name: "independent", rho: 0.0, other: (0.0, 0.0), finds: Bar::AtLeast(0.9) };
 const UNDERESTIMATED: Bar = Bar::Exempt("80 runs show too little of their memory");
 const HIDDEN: Bar = Bar::Exempt("looks much like the noise");
 
-const NOISES: [Noise; 5] = [
+const NOISES: [HistoryNoise; 5] = [
     PLAIN,
-    Noise { name: "AR(.3)", rho: 0.3, finds: HIDDEN, ..PLAIN },
-    Noise { name: "AR(.6)", rho: 0.6, finds: HIDDEN, ..PLAIN },
-    Noise { name: "5 % outliers of 6 sd", other: (0.05, 6.0), ..PLAIN },
-    Noise { name: "20 % in a second mode at 3 sd", other: (0.2, 3.0), finds: HIDDEN, ..PLAIN },
+    HistoryNoise { name: "AR(.3)", rho: 0.3, finds: HIDDEN, ..PLAIN },
+    HistoryNoise { name: "AR(.6)", rho: 0.6, finds: HIDDEN, ..PLAIN },
+    HistoryNoise { name: "5 % outliers of 6 sd", other: (0.05, 6.0), ..PLAIN },
+    HistoryNoise {
+        name: "20 % in a second mode at 3 sd",
+        other: (0.2, 3.0),
+        finds: HIDDEN,
+        ..PLAIN
+    },
 ];
 
-impl Noise {
+impl HistoryNoise {
     fn draw(&self, count: usize, rng: &mut Rng) -> Vec<f64> {
         let mut state = rng.normal();
         (0..count)
@@ -71,18 +76,20 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 }
 
 /// What finds the steps of a window.
-type Search = fn(&[f64]) -> Result<Vec<Step>, NoInterval>;
+type FindSteps = fn(&[f64]) -> Result<Vec<Step>, NoInterval>;
 
-const SUSPECTS: Search = |window| suspects(window, &[]);
-const CERTAIN: Search = |window| certain(window, &[], 0.0);
+const SUSPECTS: FindSteps = |window| suspects(window, &[]);
+const CERTAIN: FindSteps = |window| certain(window, &[], 0.0);
 
 /// How often something is found that is not there, looking after each run; a found step begins a new history.
-fn alarms(history: &[f64], search: Search) -> f64 {
-    let (mut since, mut count) = (0, 0.0);
+fn alarms(history: &[f64], search: FindSteps) -> f64 {
+    let mut since = 0;
+    let mut count = 0.0;
     for end in 1..=history.len() {
         let start = since.max(end.saturating_sub(WINDOW));
         let found = search(&history[start..end]).unwrap_or_default();
         if let Some(last) = found.last() {
+            // As in use, nothing before a found step is looked at again.
             since = start + last.at;
             count += 1.0;
         }
@@ -91,8 +98,8 @@ fn alarms(history: &[f64], search: Search) -> f64 {
 }
 
 fn false_alarms(
-    noise: Noise,
-    search: Search,
+    noise: HistoryNoise,
+    search: FindSteps,
     promise: &'static str,
     bar: Bar,
     histories: u64,
@@ -113,40 +120,42 @@ fn false_alarms(
 }
 
 /// A history that gets slower by [`STEP`] after [`BEFORE`] runs.
-fn stepped(noise: Noise, after: usize, rng: &mut Rng) -> Vec<f64> {
+fn stepped(noise: HistoryNoise, after: usize, rng: &mut Rng) -> Vec<f64> {
     let mut history = noise.draw(BEFORE + after, rng);
     history[BEFORE..].iter_mut().for_each(|value| *value += STEP);
     history
 }
 
-fn found_soon(noise: Noise, replications: u64) -> Row {
-    let found = |&seed: &u64| {
+/// Whether a step that was found is the one that is there: noise may move it by a few runs.
+fn is_the_step(step: &Step) -> bool {
+    step.at.abs_diff(BEFORE) <= 3
+}
+
+fn found_soon(noise: HistoryNoise, replications: u64) -> Row {
+    let mut hits = 0;
+    for seed in 0..replications {
         let history = stepped(noise, SOON, &mut Rng::new(seed));
-        let seen = |end: usize| {
+        let is_found = (BEFORE + 1..=history.len()).any(|end| {
             let found = SUSPECTS(&history[..end]).unwrap_or_default();
-            found.iter().any(|step| step.at.abs_diff(BEFORE) <= 3)
-        };
-        (BEFORE + 1..=history.len()).any(seen)
-    };
+            found.iter().any(is_the_step)
+        });
+        hits += u64::from(is_found);
+    }
     Row {
         promise: "a step of 3 sd suspected within 10 runs",
         setting: noise.name.to_owned(),
         bar: noise.finds,
-        measured: Measured::Share {
-            hits: (0..replications).filter(found).count() as u64,
-            trials: replications,
-        },
+        measured: Measured::Share { hits, trials: replications },
         note: String::new(),
     }
 }
 
-fn size_known(noise: Noise, replications: u64) -> Row {
+fn size_known(noise: HistoryNoise, replications: u64) -> Row {
     let covered: Vec<bool> = (0..replications)
         .filter_map(|seed| {
             let history = stepped(noise, AFTER, &mut Rng::new(seed));
             let all = SUSPECTS(&history).unwrap_or_default();
-            let near = |step: &&Step| step.at.abs_diff(BEFORE) <= 3;
-            Some(all.iter().find(near)?.interval.ok()?.contains(STEP))
+            Some(all.iter().find(|step| is_the_step(step))?.interval.ok()?.contains(STEP))
         })
         .collect();
     Row {

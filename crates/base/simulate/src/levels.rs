@@ -2,6 +2,7 @@
 
 use super::bars::{Bar, Measured, Row};
 use super::noise::{Memory, Modes, Noise, Shape, Source};
+use plumb_stats::Interval;
 use plumb_stats::levels::{Levels, LevelsOf, share};
 use plumb_stats::rng::Rng;
 
@@ -17,7 +18,7 @@ const DELAY: f64 = 1.0 / 1.5;
 
 /// Two levels and who lies on them.
 #[derive(Clone, Copy)]
-struct Truth {
+struct TwoLevels {
     processes: usize,
     samples: usize,
     /// Relative distance of the levels.
@@ -30,7 +31,7 @@ struct Truth {
     delayed: f64,
 }
 
-const COMMANDS: Truth = Truth {
+const COMMANDS: TwoLevels = TwoLevels {
     processes: 30,
     samples: 1,
     apart: 0.05,
@@ -40,7 +41,7 @@ const COMMANDS: Truth = Truth {
     delayed: 0.0,
 };
 
-impl Truth {
+impl TwoLevels {
     fn name(&self) -> String {
         let Self { processes, samples, apart, upper, of, lasts, delayed } = self;
         let what = match (samples, of) {
@@ -48,7 +49,8 @@ impl Truth {
             (_, LevelsOf::Processes) => format!("{processes} processes of {samples} samples"),
             (_, LevelsOf::Samples) => format!("samples of {processes} processes of {samples}"),
         };
-        let (apart, upper) = (100.0 * apart, 100.0 * upper);
+        let apart = 100.0 * apart;
+        let upper = 100.0 * upper;
         let lasts = if *lasts { ", each for a while" } else { "" };
         let delayed = if *delayed > 0.0 {
             format!(", {:.0} % delayed", 100.0 * delayed)
@@ -60,25 +62,47 @@ impl Truth {
 
     fn draw(&self, rng: &mut Rng) -> Vec<Vec<f64>> {
         let mut is_upper = rng.uniform() < self.upper;
-        let mut next = |rng: &mut Rng| {
-            if !self.lasts || rng.uniform() > MEMORY {
-                is_upper = rng.uniform() < self.upper;
+        let mut processes = Vec::new();
+        for _ in 0..self.processes {
+            is_upper = self.next_level(is_upper, rng);
+            let mut samples = Vec::new();
+            for _ in 0..self.samples {
+                if self.of == LevelsOf::Samples {
+                    is_upper = self.next_level(is_upper, rng);
+                }
+                samples.push(self.sample(is_upper, rng));
             }
-            is_upper
-        };
+            processes.push(samples);
+        }
+        processes
+    }
+
+    /// Whether the next process or sample lies on the upper level, if this one does or does not.
+    fn next_level(&self, is_upper: bool, rng: &mut Rng) -> bool {
+        if !self.lasts || rng.uniform() > MEMORY { rng.uniform() < self.upper } else { is_upper }
+    }
+
+    /// A sample on one of the levels.
+    fn sample(&self, is_upper: bool, rng: &mut Rng) -> f64 {
         let apart = self.apart.ln_1p();
-        let mut process = |_| {
-            let own = next(rng);
-            let mut sample = |_| {
-                let upper = if self.of == LevelsOf::Samples { next(rng) } else { own };
-                let level = if upper { apart } else { 0.0 };
-                let is_delayed = self.delayed > 0.0 && rng.uniform() < self.delayed;
-                let delay = if is_delayed { DELAY * rng.exponential() } else { 0.0 };
-                (level + apart / DEVIATIONS * rng.normal() + delay).exp()
-            };
-            (0..self.samples).map(&mut sample).collect()
-        };
-        (0..self.processes).map(&mut process).collect()
+        let level = if is_upper { apart } else { 0.0 };
+        let is_delayed = self.delayed > 0.0 && rng.uniform() < self.delayed;
+        let delay = if is_delayed { DELAY * rng.exponential() } else { 0.0 };
+        (level + apart / DEVIATIONS * rng.normal() + delay).exp()
+    }
+
+    /// The share of samples on the upper level, by the boundary that is found; `None` if one level is found.
+    fn found_share(&self, seed: u64) -> Option<Interval> {
+        let processes = self.draw(&mut Rng::new(seed));
+        let boundary = of(&processes)?.boundary;
+        let counts: Vec<(usize, usize)> = processes
+            .iter()
+            .map(|values| {
+                let above = values.iter().filter(|&&value| value > boundary).count();
+                (above, values.len())
+            })
+            .collect();
+        share(&counts, 0.95).ok()
     }
 
     fn found(&self, seed: u64) -> Option<Levels> {
@@ -95,46 +119,47 @@ fn of(processes: &[Vec<f64>]) -> Option<Levels> {
 pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     let promised = [
         COMMANDS,
-        Truth { upper: 0.5, ..COMMANDS },
-        Truth { upper: 0.7, ..COMMANDS },
-        Truth { apart: 0.3, ..COMMANDS },
-        Truth { processes: 300, ..COMMANDS },
-        Truth { processes: 100, lasts: true, ..COMMANDS },
-        Truth { samples: 10, ..COMMANDS },
-        Truth { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
+        TwoLevels { upper: 0.5, ..COMMANDS },
+        TwoLevels { upper: 0.7, ..COMMANDS },
+        TwoLevels { apart: 0.3, ..COMMANDS },
+        TwoLevels { processes: 300, ..COMMANDS },
+        TwoLevels { processes: 100, lasts: true, ..COMMANDS },
+        TwoLevels { samples: 10, ..COMMANDS },
+        TwoLevels { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
     ];
     for truth in promised {
         report(two(truth, Bar::AtLeast(0.95), replications));
     }
-    let lasts = Truth { lasts: true, ..COMMANDS };
+    let lasts = TwoLevels { lasts: true, ..COMMANDS };
     report(two(lasts, Bar::Exempt("a level may hardly be visited"), replications));
     for processes in [30, 100] {
-        let delayed = Truth { processes, delayed: 0.05, ..COMMANDS };
+        let delayed = TwoLevels { processes, delayed: 0.05, ..COMMANDS };
         report(two(delayed, Bar::Exempt("delays widen the levels"), replications));
     }
     for processes in [10, 13, 20] {
         let bar = Bar::Exempt("promised from 30 on");
-        report(two(Truth { processes, ..COMMANDS }, bar, replications));
+        report(two(TwoLevels { processes, ..COMMANDS }, bar, replications));
     }
     for plan in PLANS {
-        for noise in UNIMODAL.into_iter().chain(Noise::ALL).filter(|it| is_unimodal(*it)) {
+        for noise in UNIMODAL.into_iter().chain(Noise::ALL).filter(|&noise| is_unimodal(noise)) {
             report(one(plan, noise, replications));
         }
     }
     for truth in [
         COMMANDS,
-        Truth { upper: 0.5, ..COMMANDS },
-        Truth { processes: 100, ..COMMANDS },
-        Truth { processes: 100, lasts: true, ..COMMANDS },
-        Truth { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
+        TwoLevels { upper: 0.5, ..COMMANDS },
+        TwoLevels { processes: 100, ..COMMANDS },
+        TwoLevels { processes: 100, lasts: true, ..COMMANDS },
+        TwoLevels { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
     ] {
         report(covers(truth, replications));
     }
 }
 
-fn two(truth: Truth, bar: Bar, replications: u64) -> Row {
-    let is_found = |seed: &u64| truth.found(*seed).is_some_and(|found| found.of == truth.of);
-    let hits = (0..replications).filter(is_found).count() as u64;
+fn two(truth: TwoLevels, bar: Bar, replications: u64) -> Row {
+    let hits = (0..replications)
+        .filter(|&seed| truth.found(seed).is_some_and(|found| found.of == truth.of))
+        .count() as u64;
     Row {
         promise: "two levels, six of their deviations apart, found",
         setting: truth.name(),
@@ -146,23 +171,36 @@ fn two(truth: Truth, bar: Bar, replications: u64) -> Row {
 
 /// What is measured of one level.
 #[derive(Clone, Copy)]
-struct Plan {
+struct OneLevelPlan {
     name: &'static str,
     processes: usize,
-    /// Samples of a process; 0 where a sample is a process and follows the one before at once.
+    /// Samples of a process; 0 if a sample is a process and follows the one before at once.
     samples: usize,
 }
 
-const PLANS: [Plan; 9] = [
-    Plan { name: "10 processes of 10", processes: 10, samples: 10 },
-    Plan { name: "30 processes of 10", processes: 30, samples: 10 },
-    Plan { name: "100 processes of 5", processes: 100, samples: 5 },
-    Plan { name: "13 commands", processes: 13, samples: 0 },
-    Plan { name: "16 commands", processes: 16, samples: 0 },
-    Plan { name: "20 commands", processes: 20, samples: 0 },
-    Plan { name: "25 commands", processes: 25, samples: 0 },
-    Plan { name: "30 commands", processes: 30, samples: 0 },
-    Plan { name: "300 commands", processes: 300, samples: 0 },
+impl OneLevelPlan {
+    fn measure(&self, source: &mut Source, noise: Noise) -> Vec<Vec<f64>> {
+        (0..self.processes)
+            .map(|_| match (self.samples, noise.memory) {
+                (0, Memory::Independent) => source.process(1),
+                // Noise with a memory goes on from command to command, as samples of one process do.
+                (0, _) => source.samples(1),
+                (samples, _) => source.process(samples),
+            })
+            .collect()
+    }
+}
+
+const PLANS: [OneLevelPlan; 9] = [
+    OneLevelPlan { name: "10 processes of 10", processes: 10, samples: 10 },
+    OneLevelPlan { name: "30 processes of 10", processes: 30, samples: 10 },
+    OneLevelPlan { name: "100 processes of 5", processes: 100, samples: 5 },
+    OneLevelPlan { name: "13 commands", processes: 13, samples: 0 },
+    OneLevelPlan { name: "16 commands", processes: 16, samples: 0 },
+    OneLevelPlan { name: "20 commands", processes: 20, samples: 0 },
+    OneLevelPlan { name: "25 commands", processes: 25, samples: 0 },
+    OneLevelPlan { name: "30 commands", processes: 30, samples: 0 },
+    OneLevelPlan { name: "300 commands", processes: 300, samples: 0 },
 ];
 
 /// Kinds of noise that could be taken for two levels, beside those of all bars.
@@ -177,18 +215,10 @@ fn is_unimodal(noise: Noise) -> bool {
     noise.modes == Modes::One && !noise.bursts
 }
 
-fn one(plan: Plan, noise: Noise, replications: u64) -> Row {
-    let is_split = |seed: &u64| {
-        let mut source = Source::new(noise, *seed);
-        let mut process = |_| match (plan.samples, noise.memory) {
-            (0, Memory::Independent) => source.process(1),
-            (0, _) => source.samples(1),
-            (samples, _) => source.process(samples),
-        };
-        let processes: Vec<Vec<f64>> = (0..plan.processes).map(&mut process).collect();
-        of(&processes).is_some()
-    };
-    let hits = (0..replications).filter(is_split).count() as u64;
+fn one(plan: OneLevelPlan, noise: Noise, replications: u64) -> Row {
+    let hits = (0..replications)
+        .filter(|&seed| of(&plan.measure(&mut Source::new(noise, seed), noise)).is_some())
+        .count() as u64;
     Row {
         promise: "one level split in two",
         setting: format!("{}, {}", noise.name, plan.name),
@@ -199,17 +229,9 @@ fn one(plan: Plan, noise: Noise, replications: u64) -> Row {
 }
 
 /// Whether the interval of the share holds the true one.
-fn covers(truth: Truth, replications: u64) -> Row {
-    let share = |seed: u64| {
-        let processes = truth.draw(&mut Rng::new(seed));
-        let found = of(&processes)?;
-        let above = |values: &Vec<f64>| {
-            (values.iter().filter(|&&value| value > found.boundary).count(), values.len())
-        };
-        share(&processes.iter().map(above).collect::<Vec<_>>(), 0.95).ok()
-    };
-    let all: Vec<_> = (0..replications).filter_map(share).collect();
-    let hits = all.iter().filter(|it| it.contains(truth.upper)).count() as u64;
+fn covers(truth: TwoLevels, replications: u64) -> Row {
+    let all: Vec<Interval> = (0..replications).filter_map(|seed| truth.found_share(seed)).collect();
+    let hits = all.iter().filter(|interval| interval.contains(truth.upper)).count() as u64;
     Row {
         promise: "95 % interval of the share of a level",
         setting: truth.name(),

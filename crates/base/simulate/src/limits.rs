@@ -28,7 +28,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Every shape.
+    /// Every shape, in the order of the report.
     pub const ALL: [Self; 3] = [Self::Cliff, Self::Slope, Self::Noisy];
 
     /// What reports call it.
@@ -76,7 +76,8 @@ impl System {
         let Next { load, duration_ns } = next;
         let offered = (load * duration_ns as f64 * 1e-9).round();
         // The same numbers are drawn whatever the shape and the load, so that they belong to the trial.
-        let (noise, stall) = (self.rng.normal(), self.rng.uniform());
+        let noise = self.rng.normal();
+        let stall = self.rng.uniform();
         let loss = match self.shape {
             Shape::Cliff => 1.0 - self.capacity / load,
             Shape::Slope => 0.02 * (load / self.capacity).powf(self.steepness) - 1e-4,
@@ -86,8 +87,14 @@ impl System {
             }
         };
         let good = offered * (1.0 - loss.clamp(0.0, 1.0));
-        let (offered, good) = (offered as u64, (good.floor() as u64).min(offered as u64));
-        Trial { load, duration_ns, elapsed_ns: duration_ns, offered, good }
+        let whole_offered = offered as u64;
+        Trial {
+            load,
+            duration_ns,
+            elapsed_ns: duration_ns,
+            offered: whole_offered,
+            good: (good.floor() as u64).min(whole_offered),
+        }
     }
 }
 
@@ -105,13 +112,15 @@ pub fn search(goal: Goal, loads: Loads, system: &mut System) -> (Option<Limit>, 
 /// Runs the bars of this file.
 pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     for shape in Shape::ALL {
-        let truth: Vec<f64> =
+        // Seeds from the other end: the measured processes are none of those that tell the truth.
+        let limits: Vec<f64> =
             (0..TRUTH_PROCESSES).map(|seed| process_limit(shape, !seed)).collect();
-        let truth = median_of(&truth);
+        let truth = median_of(&limits);
         let ends: Vec<(bool, usize)> = (0..replications.div_ceil(4))
             .filter_map(|seed| stopped(shape, truth, seed << 32))
             .collect();
-        let (trials, hits) = (ends.len() as u64, ends.iter().filter(|end| end.0).count() as u64);
+        let trials = ends.len() as u64;
+        let hits = ends.iter().filter(|end| end.0).count() as u64;
         let processes: usize = ends.iter().map(|end| end.1).sum();
         report(Row {
             promise: "stopped 95 % interval of a limit: a search a process",
@@ -125,6 +134,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 
 /// The limit that one process of a machine shows. Its range of loads begins at random within a width of the goal.
 fn process_limit(shape: Shape, seed: u64) -> f64 {
+    // Another seed than the system's: its capacity must not depend on the shift.
     let shift = Rng::new(!seed).uniform();
     let goal = Goal { loss_ratio: 0.01, ..Goal::QUICK };
     let loads = Loads { least: 10.0, most: 1e7 }.shifted(&goal, shift);

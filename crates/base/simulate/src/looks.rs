@@ -27,15 +27,17 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
         for schedule in SCHEDULES {
             let trials = RANKS_CHEAPER * replications;
             let hits = misled(schedule, confidence, trials);
-            let row = |bar, note: &str| Row {
-                promise: "any look of a schedule excludes equality of equal programs",
-                setting: format!("{name}, up to {} pairs", schedule.most_pairs()),
-                bar,
-                measured: Measured::Share { hits, trials },
-                note: note.to_owned(),
-            };
-            report(row(Bar::AtMost(most), ""));
-            report(row(Bar::AtLeast(least), "no level is given away"));
+            for (bar, note) in
+                [(Bar::AtMost(most), ""), (Bar::AtLeast(least), "no level is given away")]
+            {
+                report(Row {
+                    promise: "any look of a schedule excludes equality of equal programs",
+                    setting: format!("{name}, up to {} pairs", schedule.most_pairs()),
+                    bar,
+                    measured: Measured::Share { hits, trials },
+                    note: note.to_owned(),
+                });
+            }
         }
     }
 }
@@ -43,8 +45,8 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 /// In how many of `trials` comparisons of equal programs a look excludes 0; exact for any symmetric noise without ties,
 /// because only ranks and signs count.
 pub fn misled(schedule: Schedule, confidence: Confidence, trials: u64) -> u64 {
-    let looks = schedule.looks().into_iter().map(|pairs| Look::new(schedule, confidence, pairs));
-    let looks: Vec<Look> = looks.collect();
+    let looks: Vec<Look> =
+        schedule.looks().into_iter().map(|pairs| Look::new(schedule, confidence, pairs)).collect();
     let mut rng = Rng::new(schedule.most_pairs() as u64);
     let mut pairs = Pairs::default();
     (0..trials).map(|_| u64::from(pairs.any_look_misleads(&looks, &mut rng))).sum()
@@ -78,7 +80,8 @@ struct Pairs {
 impl Pairs {
     fn any_look_misleads(&mut self, looks: &[Look], rng: &mut Rng) -> bool {
         self.sizes.clear();
-        (self.count, self.sum) = (0, 0.0);
+        self.count = 0;
+        self.sum = 0.0;
         looks.iter().any(|look| {
             let more = look.pairs - self.count;
             self.count = look.pairs;

@@ -195,6 +195,7 @@ impl Source {
         self.process_level = self.noise.process_sd * self.rng.normal();
         self.slow = self.noise.modes != Modes::One && self.rng.uniform() < MODE.1;
         self.octaves = std::array::from_fn(|_| self.rng.normal());
+        // A spawn and a warm-up outlast a burst: the next process meets another one, or none.
         if !self.back_to_back {
             self.burst = self.rng.uniform() < BURST.1;
         }
@@ -263,6 +264,7 @@ impl Source {
             return 0.0;
         }
         let (size, share, length) = BURST;
+        // Entering this often makes bursts take their share of the time.
         let leave = if self.burst { 1.0 / length } else { share / (1.0 - share) / length };
         self.burst ^= self.rng.uniform() < leave;
         if self.burst { size } else { 0.0 }
@@ -276,7 +278,8 @@ impl Source {
     /// The true `q`-quantile in nanoseconds: over all processes that there could be, or, where the level of the run
     /// moves, over those that there were.
     pub fn truth(&self, q: f64) -> f64 {
-        let (mut low, mut high) = (-3.0, 13.0);
+        let mut low = -3.0;
+        let mut high = 13.0;
         for _ in 0..50 {
             let middle = 0.5 * (low + high);
             if self.cdf(middle) < q { low = middle } else { high = middle }
@@ -331,7 +334,8 @@ mod tests {
                 .flat_map(|_| source.process(if noise.moves() { 5000 } else { 10 }))
                 .collect();
             for q in [0.25, 0.5, 0.9] {
-                let (found, truth) = (quantile(&pool, q).unwrap(), source.truth(q));
+                let found = quantile(&pool, q).unwrap();
+                let truth = source.truth(q);
                 assert!(
                     (found / truth - 1.0).abs() < 0.006,
                     "{} {q}: {found} against {truth}",

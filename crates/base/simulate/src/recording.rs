@@ -12,9 +12,9 @@ pub const CHUNKS: usize = 32;
 /// What a recording begins with.
 const FIRST_LINE: &str = "plumb trace 2";
 /// The most that a file holds unpacked, in bytes.
-const MOST: usize = 1 << 28;
+const MOST_BYTES: usize = 1 << 28;
 /// How hard the packer works, of 10.
-const PACKING: u8 = 9;
+const COMPRESSION_LEVEL: u8 = 9;
 
 /// What goes on between chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct Block {
     pub pattern: Pattern,
     /// Microseconds of each chunk.
     pub micros: [u32; CHUNKS],
-    /// Microseconds of each that it was not on a CPU; 0 where nobody looked.
+    /// Microseconds of each that it was not on a CPU; 0 if nobody looked.
     pub off_cpu: [u32; CHUNKS],
     /// Clock ticks that the hypervisor took from all CPUs meanwhile.
     pub steal: u32,
@@ -86,8 +86,9 @@ impl Recording {
         let end = bytes.windows(2).position(|pair| pair == b"\n\n").ok_or("no text at its head")?;
         let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "its head is no text")?;
         let about = text.strip_prefix(FIRST_LINE).ok_or("it is no recording of this version")?;
-        let unpacked = decompress_to_vec_with_limit(&bytes[end + 2..], MOST);
-        let unpacked = unpacked.map_err(|_| "it can't be unpacked")?;
+        // The limit keeps a spoiled file from filling the memory.
+        let unpacked = decompress_to_vec_with_limit(&bytes[end + 2..], MOST_BYTES)
+            .map_err(|_| "it can't be unpacked")?;
         let mut rest = unpacked.iter();
         let mut blocks = Vec::new();
         while !rest.as_slice().is_empty() {
@@ -100,7 +101,8 @@ impl Recording {
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for block in &self.blocks {
-            let number = Pattern::ALL.iter().position(|it| *it == block.pattern).unwrap_or(0);
+            let number =
+                Pattern::ALL.iter().position(|pattern| *pattern == block.pattern).unwrap_or(0);
             put(&mut bytes, number as u32);
             for (micros, off_cpu) in block.micros.iter().zip(block.off_cpu) {
                 put(&mut bytes, *micros);
@@ -110,7 +112,7 @@ impl Recording {
             put(&mut bytes, block.switches);
         }
         let head = format!("{FIRST_LINE}\n{}\n\n", self.about).into_bytes();
-        [head, compress_to_vec(&bytes, PACKING)].concat()
+        [head, compress_to_vec(&bytes, COMPRESSION_LEVEL)].concat()
     }
 
     /// Neighbours in time that have the same pattern.
@@ -118,18 +120,20 @@ impl Recording {
         self.blocks.chunk_by(|one, next| one.pattern == next.pattern)
     }
 
-    /// The longest stretch of chunks one after the other; empty where there is none.
+    /// The longest stretch of chunks one after the other; empty if there is none.
     pub fn longest(&self) -> &[Block] {
-        let stays = self.stretches().filter(|it| it[0].pattern == Pattern::Stay);
-        stays.max_by_key(|it| it.len()).unwrap_or_default()
+        let stays = self.stretches().filter(|stretch| stretch[0].pattern == Pattern::Stay);
+        stays.max_by_key(|stretch| stretch.len()).unwrap_or_default()
     }
 }
 
 fn block(rest: &mut std::slice::Iter<u8>) -> Option<Block> {
     let pattern = *Pattern::ALL.get(take(rest)? as usize)?;
-    let (mut micros, mut off_cpu) = ([0; CHUNKS], [0; CHUNKS]);
+    let mut micros = [0; CHUNKS];
+    let mut off_cpu = [0; CHUNKS];
     for (micros, off_cpu) in micros.iter_mut().zip(&mut off_cpu) {
-        (*micros, *off_cpu) = (take(rest)?, take(rest)?);
+        *micros = take(rest)?;
+        *off_cpu = take(rest)?;
     }
     Some(Block { pattern, micros, off_cpu, steal: take(rest)?, switches: take(rest)? })
 }

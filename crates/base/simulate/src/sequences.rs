@@ -11,8 +11,9 @@ const MOST_PAIRS: usize = 400;
 /// Runs the bars of this file.
 pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     for (name, noise) in PAIRS {
-        let misled = |&seed: &u64| ever_misleads(noise, &mut Rng::new(seed));
-        let hits = (0..replications).filter(misled).count() as u64;
+        let hits = (0..replications)
+            .filter(|&seed| ever_misleads(noise, &mut Rng::new(seed)))
+            .count() as u64;
         report(Row {
             promise: "equality of equal programs excluded after any of 400 pairs",
             setting: name.to_owned(),

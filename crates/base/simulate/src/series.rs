@@ -5,7 +5,7 @@ use plumb_stats::rng::Rng;
 /// What the level does over a series; fractions are of its length, sizes relative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TimeSeries {
-    /// Nothing.
+    /// It stays the same from the first sample on.
     Flat,
     /// 20 % slower at first, decaying with a time constant of 5 % of the series.
     Exponential,

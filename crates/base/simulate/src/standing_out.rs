@@ -14,13 +14,13 @@ const COMMON_SD: f64 = 0.05;
 
 /// How series differ between two runs in which nothing changed.
 #[derive(Debug, Clone, Copy)]
-struct Noise {
+struct RunDifferences {
     name: &'static str,
     /// The standard deviation of the difference of a typical series.
     sd: f64,
     /// The spread of those of the others: lognormal with this sigma.
     unequal: f64,
-    /// Degrees of freedom of its tails; 0 where it is normal.
+    /// Degrees of freedom of its tails; 0 if it is normal.
     tails: u32,
     /// The standard error that intervals show, as a share of the series' own noise, or of the typical one.
     shown: Shown,
@@ -33,7 +33,7 @@ enum Shown {
     OfTypical(f64),
 }
 
-const PLAIN: Noise = Noise {
+const PLAIN: RunDifferences = RunDifferences {
     name: "noise between runs alike, twice what intervals show",
     sd: 0.03,
     unequal: 0.0,
@@ -41,21 +41,26 @@ const PLAIN: Noise = Noise {
     shown: Shown::OfOwn(0.5),
     bar: Bar::AtMost(FALSE_SHARE),
 };
-const NOISES: [Noise; 7] = [
-    Noise { name: "no noise but what intervals show", shown: Shown::OfOwn(1.0), ..PLAIN },
+const NOISES: [RunDifferences; 7] = [
+    RunDifferences { name: "no noise but what intervals show", shown: Shown::OfOwn(1.0), ..PLAIN },
     PLAIN,
-    Noise { name: "heavy tails (t of 3)", tails: 3, ..PLAIN },
-    Noise { name: "unequal noise, seen by intervals", unequal: 0.7, ..PLAIN },
-    Noise { name: "unequal noise, not seen by intervals", unequal: 0.5, ..UNSEEN },
-    Noise { name: "unequal noise with heavy tails (t of 4)", unequal: 0.5, tails: 4, ..PLAIN },
-    Noise {
+    RunDifferences { name: "heavy tails (t of 3)", tails: 3, ..PLAIN },
+    RunDifferences { name: "unequal noise, seen by intervals", unequal: 0.7, ..PLAIN },
+    RunDifferences { name: "unequal noise, not seen by intervals", unequal: 0.5, ..UNSEEN },
+    RunDifferences {
+        name: "unequal noise with heavy tails (t of 4)",
+        unequal: 0.5,
+        tails: 4,
+        ..PLAIN
+    },
+    RunDifferences {
         name: "very unequal noise, not seen by intervals",
         unequal: 0.7,
         bar: Bar::Exempt("a series four times as noisy as the others, and no sign of it"),
         ..UNSEEN
     },
 ];
-const UNSEEN: Noise = Noise { shown: Shown::OfTypical(0.3), ..PLAIN };
+const UNSEEN: RunDifferences = RunDifferences { shown: Shown::OfTypical(0.3), ..PLAIN };
 
 /// What moved besides.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,13 +110,14 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 
 /// Two runs with so many earlier ones beside the first, and whether each series moved.
 fn runs(
-    noise: Noise,
+    noise: RunDifferences,
     (series, earlier): (usize, usize),
     change: Change,
     rng: &mut Rng,
 ) -> (Vec<Moved>, Vec<bool>) {
     let common = COMMON_SD * rng.normal();
     let mut order: Vec<usize> = (0..series).collect();
+    // Which series move is left to chance.
     rng.shuffle(&mut order);
     let one = |&place: &usize| {
         let sd = noise.sd * (noise.unequal * rng.normal()).exp();
@@ -119,6 +125,7 @@ fn runs(
             Shown::OfOwn(share) => share * sd,
             Shown::OfTypical(share) => share * noise.sd,
         };
+        // The interval of few processes knows its own width to about 15 %.
         let error = shown * (0.15 * rng.normal()).exp();
         let mut run = || sd * std::f64::consts::FRAC_1_SQRT_2 * drawn(noise.tails, rng);
         let before: Vec<f64> = (0..=earlier).map(|_| run()).collect();
@@ -149,20 +156,21 @@ fn sign(rng: &mut Rng) -> f64 {
     if rng.coin() { 1.0 } else { -1.0 }
 }
 
-fn setting(noise: Noise, (series, earlier): (usize, usize)) -> String {
+fn setting(noise: RunDifferences, (series, earlier): (usize, usize)) -> String {
     match earlier {
         0 => format!("{series} series, {}", noise.name),
         earlier => format!("{series} series, {}, {earlier} earlier runs", noise.name),
     }
 }
 
-fn false_ones(noise: Noise, size: (usize, usize), change: Change, trials: u64) -> Row {
-    let share = |seed| {
+fn false_ones(noise: RunDifferences, size: (usize, usize), change: Change, trials: u64) -> Row {
+    let mut shares = Vec::new();
+    for seed in 0..trials {
         let (series, moved) = runs(noise, size, change, &mut Rng::new(seed));
-        let found = stand_out(&series).map_or(Vec::new(), |it| it.series);
+        let found = stand_out(&series).map_or(Vec::new(), |found| found.series);
         let wrong = found.iter().filter(|&&at| !moved[at]).count();
-        wrong as f64 / found.len().max(1) as f64
-    };
+        shares.push(wrong as f64 / found.len().max(1) as f64);
+    }
     let changed = match change {
         Change::Some(count, _) => format!(", {count} moved"),
         _ => String::new(),
@@ -171,18 +179,19 @@ fn false_ones(noise: Noise, size: (usize, usize), change: Change, trials: u64) -
         promise: "false ones among the series of two runs that stand out",
         setting: setting(noise, size) + &changed,
         bar: noise.bar,
-        measured: Measured::mean(&(0..trials).map(share).collect::<Vec<_>>()),
+        measured: Measured::mean(&shares),
         note: String::new(),
     }
 }
 
-fn found(noise: Noise, change: Change, earlier: usize, (bar, trials): (Bar, u64)) -> Row {
-    let share = |seed| {
+fn found(noise: RunDifferences, change: Change, earlier: usize, (bar, trials): (Bar, u64)) -> Row {
+    let mut shares = Vec::new();
+    for seed in 0..trials {
         let (series, moved) = runs(noise, (SERIES, earlier), change, &mut Rng::new(seed));
-        let found = stand_out(&series).map_or(Vec::new(), |it| it.series);
+        let found = stand_out(&series).map_or(Vec::new(), |found| found.series);
         let right = found.iter().filter(|&&at| moved[at]).count();
-        right as f64 / moved.iter().filter(|it| **it).count().max(1) as f64
-    };
+        shares.push(right as f64 / moved.iter().filter(|moved| **moved).count().max(1) as f64);
+    }
     let what = match change {
         Change::Some(count, sds) => format!("{count} moved by {sds} sd"),
         _ => String::new(),
@@ -191,20 +200,22 @@ fn found(noise: Noise, change: Change, earlier: usize, (bar, trials): (Bar, u64)
         promise: "series of two runs that moved and stand out",
         setting: format!("{}: {what}", setting(noise, (SERIES, earlier))),
         bar,
-        measured: Measured::mean(&(0..trials).map(share).collect::<Vec<_>>()),
+        measured: Measured::mean(&shares),
         note: String::new(),
     }
 }
 
-fn says(series: usize, noise: Noise, change: Change, trials: u64) -> Measured {
-    let declines = |&seed: &u64| {
+/// How often it is said that too many series moved.
+fn says(series: usize, noise: RunDifferences, change: Change, trials: u64) -> Measured {
+    let mut hits = 0;
+    for seed in 0..trials {
         let (series, _) = runs(noise, (series, 0), change, &mut Rng::new(seed));
-        stand_out(&series) == Err(CannotTell::TooManyMoved)
-    };
-    Measured::Share { hits: (0..trials).filter(declines).count() as u64, trials }
+        hits += u64::from(stand_out(&series) == Err(CannotTell::TooManyMoved));
+    }
+    Measured::Share { hits, trials }
 }
 
-fn noticed(noise: Noise, trials: u64) -> Row {
+fn noticed(noise: RunDifferences, trials: u64) -> Row {
     Row {
         promise: "two runs of which half of the series moved: too many to tell which stand out",
         setting: setting(noise, (SERIES, 0)),

@@ -23,7 +23,7 @@ const ORACLE: f64 = 151.0;
 
 /// How processes are measured.
 #[derive(Clone, Copy)]
-struct Plan {
+struct SamplingPlan {
     promise: &'static str,
     first_look: usize,
     /// Samples of each of the first three processes, and of each later one.
@@ -31,7 +31,7 @@ struct Plan {
     later: usize,
 }
 
-impl Plan {
+impl SamplingPlan {
     const STANDARD: Self = Self {
         promise: "stopped 95 % interval of the median: processes of 10 samples",
         first_look: FIRST_LOOK,
@@ -79,39 +79,39 @@ impl Plan {
 }
 
 /// How one simulated measurement ended.
-struct End {
+struct Stopped {
     covered: bool,
     samples: usize,
 }
 
-/// Ordinary processes.
+/// Processes of ten samples, as most benchmarks have them.
 pub fn standard(replications: u64, report: &mut dyn FnMut(Row)) {
-    measure(Plan::STANDARD, replications, report);
+    measure(SamplingPlan::STANDARD, replications, report);
 }
 
 /// Processes of few samples, because samples are long.
 pub fn long_samples(replications: u64, report: &mut dyn FnMut(Row)) {
-    measure(Plan::LONG_SAMPLES, replications, report);
+    measure(SamplingPlan::LONG_SAMPLES, replications, report);
 }
 
 /// A pilot and shorter processes after it.
 pub fn after_pilot(replications: u64, report: &mut dyn FnMut(Row)) {
-    measure(Plan::AFTER_PILOT, replications, report);
+    measure(SamplingPlan::AFTER_PILOT, replications, report);
 }
 
 /// Commands, whose samples are processes.
 pub fn commands(replications: u64, report: &mut dyn FnMut(Row)) {
-    measure(Plan::COMMANDS, replications, report);
+    measure(SamplingPlan::COMMANDS, replications, report);
 }
 
-fn measure(plan: Plan, replications: u64, report: &mut dyn FnMut(Row)) {
+fn measure(plan: SamplingPlan, replications: u64, report: &mut dyn FnMut(Row)) {
     for noise in Noise::ALL.into_iter().filter(|&noise| plan.meets(noise)) {
         let ends = repeat(replications, |seed| clustered(plan, noise, seed));
         report(coverage(plan.promise, noise, &ends, plan.exempt(noise)));
     }
 }
 
-/// One long process.
+/// One long process, whose samples are the units.
 pub fn one_process(replications: u64, report: &mut dyn FnMut(Row)) {
     for noise in Noise::ALL.into_iter().filter(|&noise| one_process_tells(noise)) {
         let ends = repeat(replications, |seed| serial(noise, seed));
@@ -122,17 +122,18 @@ pub fn one_process(replications: u64, report: &mut dyn FnMut(Row)) {
 
 /// What a wanted precision costs.
 pub fn cost(replications: u64, report: &mut dyn FnMut(Row)) {
-    let ends = repeat(replications, |seed| clustered(Plan::STANDARD, FIVE_PERCENT, seed));
+    let ends = repeat(replications, |seed| clustered(SamplingPlan::STANDARD, FIVE_PERCENT, seed));
     report(cost_of(&ends));
 }
 
-fn repeat(replications: u64, once: impl Fn(u64) -> Option<End>) -> Vec<Option<End>> {
+fn repeat(replications: u64, once: impl Fn(u64) -> Option<Stopped>) -> Vec<Option<Stopped>> {
     (0..replications).map(once).collect()
 }
 
 /// Measures processes until the interval is narrow enough; `None` if it never is.
-fn clustered(plan: Plan, noise: Noise, seed: u64) -> Option<End> {
+fn clustered(plan: SamplingPlan, noise: Noise, seed: u64) -> Option<Stopped> {
     let mut source = plan.source(noise, seed);
+    // A source begins in its first process.
     let mut processes: Vec<Vec<f64>> = vec![source.samples(plan.samples_of(0))];
     for look in looks(plan.first_look).take_while(|&look| look <= MOST_PROCESSES) {
         processes.extend(
@@ -151,7 +152,7 @@ fn clustered(plan: Plan, noise: Noise, seed: u64) -> Option<End> {
 }
 
 /// Measures one process until the interval is narrow enough; `None` if it never is.
-fn serial(noise: Noise, seed: u64) -> Option<End> {
+fn serial(noise: Noise, seed: u64) -> Option<Stopped> {
     let mut source = Source::new(noise, seed);
     let mut samples = Vec::new();
     for look in looks(FIRST_LOOK_SERIAL).take_while(|&look| look <= MOST_SAMPLES) {
@@ -166,17 +167,17 @@ fn serial(noise: Noise, seed: u64) -> Option<End> {
     None
 }
 
-fn end(found: &Interval, source: &Source, samples: usize) -> End {
-    End { covered: found.contains(source.truth(0.5)), samples }
+fn end(found: &Interval, source: &Source, samples: usize) -> Stopped {
+    Stopped { covered: found.contains(source.truth(0.5)), samples }
 }
 
 fn coverage(
     promise: &'static str,
     noise: Noise,
-    ends: &[Option<End>],
+    ends: &[Option<Stopped>],
     exempt: Option<&'static str>,
 ) -> Row {
-    let stopped: Vec<&End> = ends.iter().flatten().collect();
+    let stopped: Vec<&Stopped> = ends.iter().flatten().collect();
     let hits = stopped.iter().filter(|end| end.covered).count() as u64;
     let gave_up = ends.len() - stopped.len();
     let note = if gave_up > 0 { format!(", {gave_up} gave up") } else { String::new() };
@@ -190,8 +191,8 @@ fn coverage(
 }
 
 /// The cost in samples against what an oracle would have needed.
-fn cost_of(ends: &[Option<End>]) -> Row {
-    let stopped: Vec<&End> = ends.iter().flatten().collect();
+fn cost_of(ends: &[Option<Stopped>]) -> Row {
+    let stopped: Vec<&Stopped> = ends.iter().flatten().collect();
     let (mean, error) = mean_samples(&stopped);
     Row {
         promise: "samples for 1 % under 5 % noise, over those of an oracle",
@@ -203,7 +204,7 @@ fn cost_of(ends: &[Option<End>]) -> Row {
     }
 }
 
-fn mean_samples(ends: &[&End]) -> (f64, f64) {
+fn mean_samples(ends: &[&Stopped]) -> (f64, f64) {
     let samples: Vec<f64> = ends.iter().map(|end| end.samples as f64).collect();
     let mean = plumb_stats::describe::mean(&samples).unwrap_or(0.0);
     let variance = plumb_stats::describe::variance(&samples).unwrap_or(0.0);

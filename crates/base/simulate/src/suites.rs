@@ -47,6 +47,7 @@ fn screen_and_confirm(rng: &mut Rng) -> Outcome {
     let flagged: Vec<usize> = (0..BENCHMARKS)
         .filter(|&benchmark| p_of(benchmark, SCREEN_PAIRS, rng) <= SCREEN_P)
         .collect();
+    // Fresh pairs alone convict: those of the screening chose the benchmarks.
     let p_values: Vec<f64> =
         flagged.iter().map(|&benchmark| p_of(benchmark, CONFIRM_PAIRS, rng)).collect();
     let pairs = BENCHMARKS * SCREEN_PAIRS + flagged.len() * CONFIRM_PAIRS;
@@ -65,8 +66,6 @@ fn screened(replications: u64, report: &mut dyn FnMut(Row)) {
     let outcomes: Vec<Outcome> =
         (0..replications).map(|seed| screen_and_confirm(&mut Rng::new(seed))).collect();
     let wrong = outcomes.iter().filter(|outcome| outcome.wrong > 0).count() as u64;
-    let mean_of =
-        |of: &dyn Fn(&Outcome) -> f64| Measured::mean(&outcomes.iter().map(of).collect::<Vec<_>>());
     let mut row = |setting: &str, bar, measured| {
         report(Row {
             promise: "a suite of 100 benchmarks, five of them 3 % slower, screened and confirmed",
@@ -81,40 +80,45 @@ fn screened(replications: u64, report: &mut dyn FnMut(Row)) {
         Bar::AtMost(0.06),
         Measured::Share { hits: wrong, trials: replications },
     );
-    let found = mean_of(&|outcome| outcome.found as f64 / SLOWER as f64);
-    row("share of the slower found", Bar::AtLeast(0.9), found);
-    let pairs = mean_of(&|outcome| outcome.pairs as f64 / BENCHMARKS as f64);
-    row("pairs a benchmark", Bar::AtMost(11.0), pairs);
+    let found: Vec<f64> =
+        outcomes.iter().map(|outcome| outcome.found as f64 / SLOWER as f64).collect();
+    row("share of the slower found", Bar::AtLeast(0.9), Measured::mean(&found));
+    let pairs: Vec<f64> =
+        outcomes.iter().map(|outcome| outcome.pairs as f64 / BENCHMARKS as f64).collect();
+    row("pairs a benchmark", Bar::AtMost(11.0), Measured::mean(&pairs));
 }
 
 fn false_share(replications: u64) -> Row {
-    let share = |seed| {
+    let mut shares = Vec::new();
+    for seed in 0..replications {
         let mut rng = Rng::new(seed);
-        let p: Vec<f64> = (0..BENCHMARKS).map(|b| p_of(b, SINGLE_PAIRS, &mut rng)).collect();
+        let p: Vec<f64> =
+            (0..BENCHMARKS).map(|benchmark| p_of(benchmark, SINGLE_PAIRS, &mut rng)).collect();
         let rejected = benjamini_hochberg(&p, FALSE_SHARE).into_iter().enumerate();
         let Outcome { found, wrong, .. } = outcome(0, rejected);
-        wrong as f64 / (found + wrong).max(1) as f64
-    };
+        shares.push(wrong as f64 / (found + wrong).max(1) as f64);
+    }
     Row {
         promise: "false ones among the benchmarks that Benjamini and Hochberg report",
         setting: format!("{SINGLE_PAIRS} pairs, q = {FALSE_SHARE}"),
         bar: Bar::AtMost(FALSE_SHARE),
-        measured: Measured::mean(&(0..replications).map(share).collect::<Vec<_>>()),
+        measured: Measured::mean(&shares),
         note: String::new(),
     }
 }
 
 fn moves_together(benchmarks: usize, trials: u64) -> Row {
-    let moved = |&seed: &u64| {
+    let mut hits = 0;
+    for seed in 0..trials {
         let mut rng = Rng::new(seed);
         let logs: Vec<f64> = (0..benchmarks).map(|_| PAIR_SD * rng.normal()).collect();
-        common_mode(&logs).is_some_and(|common| common.moved())
-    };
+        hits += u64::from(common_mode(&logs).is_some_and(|common| common.moved()));
+    }
     Row {
         promise: "benchmarks said to move together that do not",
         setting: format!("{benchmarks} benchmarks"),
         bar: Bar::AtMost(0.03),
-        measured: Measured::Share { hits: (0..trials).filter(moved).count() as u64, trials },
+        measured: Measured::Share { hits, trials },
         note: String::new(),
     }
 }

@@ -24,7 +24,7 @@ const PROVES: f64 = 0.6;
 const FINDS: f64 = 0.8;
 
 /// Draws log ratios of pairs one after the other.
-type Source = Box<dyn FnMut(&mut Rng) -> f64>;
+type PairSource = Box<dyn FnMut(&mut Rng) -> f64>;
 
 /// Kinds of noise, each with the standard deviation of a pair.
 const SPREADS: [(&str, PairNoise); 4] = [
@@ -72,34 +72,41 @@ fn tossed(difference: f64, rng: &mut Rng) -> f64 {
 
 /// A level of the machine for every 300 ms, with a memory; a pair lies in a block or across two.
 fn blocks() -> impl FnMut(&mut Rng) -> f64 {
-    let (mut level, mut next, mut at) = (0.0, 0.0, 0.0_f64);
+    let mut level = 0.0;
+    let mut next = 0.0;
+    let mut at = 0.0_f64;
     move |rng| {
         let mut process = |rng: &mut Rng| {
             at += 0.03;
             if at >= 0.3 {
                 at -= 0.3;
-                (level, next) = (next, 0.4 * next + 0.05 * rng.normal());
+                level = next;
+                next = 0.4 * next + 0.05 * rng.normal();
             }
             let crossed = (at / 0.03).min(1.0);
             crossed * level + (1.0 - crossed) * next + 0.01 * rng.normal()
         };
-        let (first, second) = (process(rng), process(rng));
+        let first = process(rng);
+        let second = process(rng);
         tossed(second - first, rng)
     }
 }
 
 /// The longest comparison of equal programs, which nothing ends but a difference.
-fn misled(name: &str, replications: u64, source: impl Fn() -> Source) -> Row {
+fn misled(name: &str, replications: u64, source: impl Fn() -> PairSource) -> Row {
     let schedule = Schedule::Long;
-    let is_misled = |seed: &u64| {
-        let (mut rng, mut draw, mut logs) = (Rng::new(*seed), source(), Vec::new());
-        schedule.looks().into_iter().any(|look| {
+    let mut hits = 0;
+    for seed in 0..replications {
+        let mut rng = Rng::new(seed);
+        let mut draw = source();
+        let mut logs = Vec::new();
+        let is_misled = schedule.looks().into_iter().any(|look| {
             logs.extend((logs.len()..look).map(|_| draw(&mut rng)));
             let alpha = 1.0 - schedule.level(Confidence::NinetyFive, look);
             signed_rank_p(&logs).is_ok_and(|p| p <= alpha)
-        })
-    };
-    let hits = (0..replications).filter(is_misled).count() as u64;
+        });
+        hits += u64::from(is_misled);
+    }
     Row {
         promise: "a program called slower or faster than itself in up to 10,000 pairs",
         setting: name.to_owned(),
@@ -120,6 +127,7 @@ fn told(
     let ends = drawn(Schedule::Long, most, |rng| effect.ln_1p() + noise(rng), replications);
     let right = if effect > 0.0 { Verdict::Slower } else { Verdict::Equivalent };
     let mut rng = Rng::new(3);
+    // Whether a change can be told apart depends on the true scale, known from many more pairs.
     let known: Vec<f64> = (0..KNOWN_BY).map(|_| noise(&mut rng)).collect();
     let level = Schedule::Long.level(Confidence::NinetyFive, most);
     let told = pair_scale(&known).map_or(f64::INFINITY, |scale| told_apart(scale, most, level));
@@ -145,8 +153,12 @@ fn told(
 }
 
 fn false_equivalent(replications: u64) -> Row {
-    let law = |rng: &mut Rng| MARGIN.ln_1p() + 0.02 * rng.normal();
-    let ends = drawn(Schedule::Long, Schedule::MOST_PAIRS, law, replications);
+    let ends = drawn(
+        Schedule::Long,
+        Schedule::MOST_PAIRS,
+        |rng| MARGIN.ln_1p() + 0.02 * rng.normal(),
+        replications,
+    );
     Row {
         promise: "called equivalent within 1 % though it is not, in up to 10,000 pairs",
         setting: "1 % slower".to_owned(),

@@ -6,7 +6,7 @@
 mod longer;
 mod trace;
 
-use trace::{DISCARDED, PROCESS, SAMPLE, SAMPLES, Trace};
+use trace::{PROCESS, SAMPLE, Trace};
 
 use crate::bars::{Bar, Measured, Row};
 use plumb_stats::Interval;
@@ -156,6 +156,7 @@ fn command(trace: &Trace, from: usize, chunks: usize, at_least: usize) -> Option
         let Ok(found) = clustered(&views, 0.5, PER_LOOK_LEVEL) else { continue };
         let narrow = found.resolved && found.interval.relative_half_width() <= PRECISION;
         let seconds = trace.time(from, look * chunks);
+        // A session that runs out of time shows its last interval, however wide.
         last = Some(Session { interval: found.interval, units, seconds });
         if narrow && look * chunks >= at_least {
             break;
@@ -173,11 +174,8 @@ fn processes(
 ) -> Option<Session> {
     let mut last = None;
     for count in counts {
-        let one = |process: usize| {
-            let first = from + process * apart + DISCARDED;
-            (0..SAMPLES).map(|at| trace.time(first + at * SAMPLE, SAMPLE)).collect::<Vec<_>>()
-        };
-        let all: Vec<Vec<f64>> = (0..count).map(one).collect();
+        let all: Vec<Vec<f64>> =
+            (0..count).map(|process| trace.samples(from + process * apart)).collect();
         let views: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
         let Ok(found) = clustered(&views, 0.5, PER_LOOK_LEVEL) else { continue };
         let narrow = found.resolved && found.interval.relative_half_width() <= PRECISION;
@@ -193,16 +191,18 @@ fn processes(
 
 /// How often intervals of sessions hold the median of the whole trace.
 pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
-    let (sessions, mut rows) = (replications.min(SESSIONS), Vec::new());
+    let sessions = replications.min(SESSIONS);
+    let mut rows = Vec::new();
     for (name, beside, bytes) in TRACES {
-        let (trace, mut keep) = (Trace::of(bytes, beside), |row| rows.push(row));
+        let trace = Trace::of(bytes, beside);
+        let mut keep = |row| rows.push(row);
         for (words, mode) in MODES {
             measure(&trace, mode, sessions, &format!("{words}, {name}"), &mut keep);
         }
         longer::measure(&trace, replications, name, &mut keep);
         hyperfine(&trace, sessions, name, &mut keep);
     }
-    // What is promised is told promise by promise.
+    // The report has a section for each promise.
     rows.sort_by_key(|row| row.promise);
     rows.into_iter().for_each(report);
 }
@@ -219,7 +219,8 @@ fn measure(trace: &Trace, mode: Mode, sessions: u64, setting: &str, report: &mut
         return;
     }
     let pieces = Pieces::of(trace, mode.value());
-    let (mut session, mut machine) = (Vec::new(), Vec::new());
+    let mut session = Vec::new();
+    let mut machine = Vec::new();
     let mut lengths = Vec::new();
     for from in beginnings(trace, mode.longest(), sessions) {
         let Some(found) = mode.session(trace, from) else { continue };
@@ -240,10 +241,13 @@ fn measure(trace: &Trace, mode: Mode, sessions: u64, setting: &str, report: &mut
     }
     let row = |promise, bar, found: &[Said]| {
         let claimed = found.len() as f64 / session.len() as f64;
-        let hits = found.iter().filter(|it| it.interval.contains(it.truth)).count() as u64;
-        let half = |it: &Said| (it.interval.high - it.interval.low) / 2.0 / it.truth;
-        let widths: Vec<f64> = found.iter().map(half).collect();
-        let (width, length) = (median(&widths).unwrap_or(0.0), mean_of(&lengths));
+        let hits = found.iter().filter(|said| said.interval.contains(said.truth)).count() as u64;
+        let widths: Vec<f64> = found
+            .iter()
+            .map(|said| (said.interval.high - said.interval.low) / 2.0 / said.truth)
+            .collect();
+        let width = median(&widths).unwrap_or(0.0);
+        let length = mean_of(&lengths);
         Row {
             promise,
             setting: setting.to_owned(),
@@ -266,19 +270,22 @@ fn measure(trace: &Trace, mode: Mode, sessions: u64, setting: &str, report: &mut
 
 /// What hyperfine prints of ten runs and three seconds at least: mean and standard deviation.
 fn hyperfine(trace: &Trace, sessions: u64, name: &str, report: &mut dyn FnMut(Row)) {
-    let (chunks, runs) = (30, 100);
+    let chunks = 30;
+    let runs = 100;
     let pieces = Pieces::of(trace, chunks);
-    let (mut spread, mut error) = (0, 0);
+    let mut spread = 0;
+    let mut error = 0;
     let from = beginnings(trace, LONGEST, sessions);
     for &from in &from {
         let truth = pieces.truth(from + runs * chunks / 2);
         let values: Vec<f64> = (0..runs).map(|at| trace.time(from + at * chunks, chunks)).collect();
-        let (mean, sd) = (mean_of(&values), variance_of(&values).sqrt());
+        let mean = mean_of(&values);
+        let sd = variance_of(&values).sqrt();
         spread += u64::from((mean - truth).abs() <= sd);
         error += u64::from((mean - truth).abs() <= 1.96 * sd / (runs as f64).sqrt());
     }
     let trials = from.len() as u64;
-    let mut row = |what: &str, hits| {
+    for (what, hits) in [("mean ± σ (hyperfine)", spread), ("mean ± 1.96 σ/√n", error)] {
         report(Row {
             promise: "Recorded traces: what other tools print",
             setting: format!("{what} of 100 runs of 30 ms, {name}"),
@@ -286,9 +293,7 @@ fn hyperfine(trace: &Trace, sessions: u64, name: &str, report: &mut dyn FnMut(Ro
             measured: Measured::Share { hits, trials },
             note: String::new(),
         });
-    };
-    row("mean ± σ (hyperfine)", spread);
-    row("mean ± 1.96 σ/√n", error);
+    }
 }
 
 #[cfg(test)]
@@ -320,7 +325,8 @@ mod tests {
 
     #[test]
     fn the_machines_interval_holds_where_the_sessions_does_not() {
-        let (mut promised, mut low) = (0, 0);
+        let mut promised = 0;
+        let mut low = 0;
         run(60, &mut |row| {
             match row.bar {
                 Bar::AtLeast(_) => promised += 1,

@@ -20,13 +20,13 @@ const PAIRS_CHEAPER: u64 = 5;
 
 /// How one comparison ended.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct End {
+pub(super) struct ComparisonEnd {
     pub(super) verdict: Verdict,
     pub(super) pairs: usize,
     interval: Option<Interval>,
 }
 
-impl End {
+impl ComparisonEnd {
     fn is_different(&self) -> bool {
         matches!(self.verdict, Verdict::Slower | Verdict::Faster)
     }
@@ -85,14 +85,20 @@ impl Design {
 }
 
 /// Has more pairs measured until their log ratios give a verdict, or none in reach.
-fn compare(schedule: Schedule, most: usize, mut measured: impl FnMut(usize) -> Vec<f64>) -> End {
-    let mut end = End { verdict: Verdict::Inconclusive, pairs: 0, interval: None };
+fn compare(
+    schedule: Schedule,
+    most: usize,
+    mut measured: impl FnMut(usize) -> Vec<f64>,
+) -> ComparisonEnd {
+    let mut end = ComparisonEnd { verdict: Verdict::Inconclusive, pairs: 0, interval: None };
+    // A limit ends a comparison between two looks; the look at the end takes the place of the next.
     let all = schedule.looks().into_iter().filter(|&look| look < most).chain([most]);
     for look in all {
         let level = schedule.level(Confidence::NinetyFive, look);
+        // The first looks of a high confidence have no interval yet.
         let Ok(interval) = interval_of_pairs(&measured(look), level) else { continue };
         let judged = judge(&interval, look, MARGIN);
-        end = End { verdict: judged.verdict, pairs: look, interval: Some(interval) };
+        end = ComparisonEnd { verdict: judged.verdict, pairs: look, interval: Some(interval) };
         if judged.settled() || schedule.hopeless(&judged, look, most) {
             return end;
         }
@@ -100,7 +106,7 @@ fn compare(schedule: Schedule, most: usize, mut measured: impl FnMut(usize) -> V
     end
 }
 
-fn repeat(replications: u64, once: impl Fn(&mut Rng) -> End) -> Vec<End> {
+fn repeat(replications: u64, once: impl Fn(&mut Rng) -> ComparisonEnd) -> Vec<ComparisonEnd> {
     (0..replications).map(|seed| once(&mut Rng::new(seed))).collect()
 }
 
@@ -110,7 +116,7 @@ pub(super) fn drawn(
     most: usize,
     law: impl Fn(&mut Rng) -> f64,
     replications: u64,
-) -> Vec<End> {
+) -> Vec<ComparisonEnd> {
     repeat(replications, |rng| {
         let mut logs = Vec::new();
         compare(schedule, most, |pairs| {
@@ -120,7 +126,7 @@ pub(super) fn drawn(
     })
 }
 
-fn normal_pairs(effect: f64, replications: u64) -> Vec<End> {
+fn normal_pairs(effect: f64, replications: u64) -> Vec<ComparisonEnd> {
     drawn(Schedule::Forty, 40, |rng| effect.ln_1p() + PAIR_SD * rng.normal(), replications)
 }
 
@@ -130,10 +136,11 @@ fn on_machine(
     design: Design,
     effect: f64,
     replications: u64,
-) -> Vec<End> {
+) -> Vec<ComparisonEnd> {
     repeat(replications, |rng| {
         let mut simulated = SimulatedAb {
             machine: environment.machine(rng.next_u64()),
+            // Orders come from another generator than the noise of the machine, as a real coin does.
             rng: rng.fork(),
             design,
             slower: [0.0, effect.ln_1p()],
@@ -164,10 +171,12 @@ impl SimulatedAb {
                 self.unit += 1;
             }
         }
-        let until =
-            |side: &[(u32, f64)]| side.iter().copied().filter(|c| (c.0 as usize) < units).collect();
-        let [first, later]: [Vec<_>; 2] = [until(&self.costs[0]), until(&self.costs[1])];
-        log_ratios(&first, &later, self.design.a_unit())
+        // Rounds come in blocks, the last of which may reach beyond the units that were asked for.
+        let [first, later] = self.costs.each_ref().map(|costs| {
+            let end = costs.partition_point(|(unit, _)| (*unit as usize) < units);
+            &costs[..end]
+        });
+        log_ratios(first, later, self.design.a_unit())
     }
 
     fn measure(&mut self, order: &[usize]) {
@@ -180,16 +189,16 @@ impl SimulatedAb {
     }
 }
 
-pub(super) fn count(ends: &[End], is: impl Fn(&End) -> bool) -> Measured {
+pub(super) fn count(ends: &[ComparisonEnd], is: impl Fn(&ComparisonEnd) -> bool) -> Measured {
     let hits = ends.iter().filter(|end| is(end)).count() as u64;
     Measured::Share { hits, trials: ends.len() as u64 }
 }
 
-pub(super) fn pairs_of(ends: &[End]) -> Measured {
+pub(super) fn pairs_of(ends: &[ComparisonEnd]) -> Measured {
     Measured::mean(&ends.iter().map(|end| end.pairs as f64).collect::<Vec<_>>())
 }
 
-fn pairs_note(ends: &[End]) -> String {
+fn pairs_note(ends: &[ComparisonEnd]) -> String {
     format!("{:.1} pairs", pairs_of(ends).value())
 }
 
@@ -202,7 +211,7 @@ fn same_program(environment: Environment, replications: u64, report: &mut dyn Fn
         measured,
         note: pairs_note(&ends),
     };
-    report(row(environment.name.to_owned(), 0.05, count(&ends, End::is_different)));
+    report(row(environment.name.to_owned(), 0.05, count(&ends, ComparisonEnd::is_different)));
     for (verdict, word) in [(Verdict::Slower, "slower"), (Verdict::Faster, "faster")] {
         let setting = format!("{}, {word}", environment.name);
         report(row(setting, 0.03, count(&ends, |end| end.verdict == verdict)));
@@ -215,7 +224,7 @@ fn same_program_by(name: &str, design: Design, environment: Environment, replica
         promise: "a program called slower or faster than itself, in other turns",
         setting: format!("{name}, {}", environment.name),
         bar: Bar::AtMost(0.05),
-        measured: count(&ends, End::is_different),
+        measured: count(&ends, ComparisonEnd::is_different),
         note: pairs_note(&ends),
     }
 }

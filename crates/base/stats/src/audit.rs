@@ -59,7 +59,9 @@ pub fn wrong_by_chance(trials: u64, promised: f64) -> u64 {
 
 /// The share with P(X <= `hits`) = `probability`, by halving: the probability falls as the share rises.
 fn share_where(hits: u64, trials: u64, probability: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 1.0);
+    let mut low = 0.0;
+    let mut high = 1.0;
+    // 2^-60 is less than the rounding of a share.
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
         if binomial_cdf(hits, trials, middle) > probability { low = middle } else { high = middle }

@@ -36,17 +36,16 @@ pub fn iterations_for(elapsed_ns: u64, iterations: u64, target_ns: u64) -> u64 {
     let per_call = elapsed_ns.max(1) as f64 / iterations.max(1) as f64;
     let wanted = (target_ns as f64 / per_call).ceil();
     let most = (LONGEST_NS as f64 / per_call).floor();
+    // A single call that is longer than the cap still makes a batch.
     (wanted.min(most) as u64).max(1)
 }
 
 /// The number of calls for all sides of a comparison, each given by its (elapsed_ns, iterations): the largest of the
 /// needs, no more than fit into [`LONGEST_NS`] on the slowest side. 1 where there is no side.
 pub fn shared_iterations(sides: &[(u64, u64)], target_ns: u64) -> u64 {
-    let need = |&(elapsed, iterations): &(u64, u64)| iterations_for(elapsed, iterations, target_ns);
-    let most =
-        |&(elapsed, iterations): &(u64, u64)| iterations_for(elapsed, iterations, LONGEST_NS);
-    let largest = sides.iter().map(need).max().unwrap_or(1);
-    largest.min(sides.iter().map(most).min().unwrap_or(1))
+    let needs = sides.iter().map(|&(elapsed, count)| iterations_for(elapsed, count, target_ns));
+    let limits = sides.iter().map(|&(elapsed, count)| iterations_for(elapsed, count, LONGEST_NS));
+    needs.max().unwrap_or(1).min(limits.min().unwrap_or(1))
 }
 
 /// `iterations` varied by up to 10 % either way, at least 1. Use the same draw for both sides of a pair.

@@ -44,22 +44,27 @@ impl Change {
 
 /// The best split into two parts of at least `shortest` values each.
 ///
-/// `None` where the series is too short for two such parts, constant, or not finite.
+/// `None` if the series is too short for two such parts, constant, or not finite.
 pub fn huber_max(series: &[f64], shortest: usize) -> Option<Change> {
     let n = series.len();
-    let noise = Noise::of(series)?;
+    let smallest_step = SmallestStep::of(series)?;
     if n < 2 * shortest || shortest == 0 || n < 4 {
         return None;
     }
-    let first_scale = noise.scale(0.5f64.sqrt(), series.windows(2).map(|pair| pair[1] - pair[0]));
+    // A step widens the spread of the values, but only one difference of neighbours. Differences have √2 times the
+    // deviation of the values.
+    let first_scale =
+        smallest_step.scale(0.5f64.sqrt(), series.windows(2).map(|pair| pair[1] - pair[0]));
     let (first, _) = best_split(series, median_of(series), first_scale, shortest);
+    // Two medians are taken off: that costs two degrees of freedom.
     let widen = (n as f64 / (n - 2) as f64).sqrt();
-    let scale = noise.scale(widen, residuals(series, first).into_iter());
+    let scale = smallest_step.scale(widen, residuals(series, first).into_iter());
     let (before, after) = series.split_at(first);
+    // Scores around the longer side: its median is known best, and the step then shows in the shorter side alone.
     let longer = if after.len() > before.len() { after } else { before };
     let (at, cusum) = best_split(series, median_of(longer), scale, shortest);
     let rest = residuals(series, at);
-    let scale = noise.scale(widen, rest.iter().copied());
+    let scale = smallest_step.scale(widen, rest.iter().copied());
     let scores: Vec<f64> =
         rest.iter().map(|residual| (residual / scale).clamp(-CLIP, CLIP)).collect();
     let sd = (scores.iter().map(|score| score * score).sum::<f64>() / (n - 2) as f64).sqrt();
@@ -91,13 +96,16 @@ pub(crate) fn search(
     alpha: Alpha,
     correct: impl Fn(Change, usize) -> Change,
 ) -> Vec<Change> {
-    let (mut found, mut open) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    // The parts that no search has looked at yet.
+    let mut open = Vec::new();
     open.push(0..series.len());
     while let Some(part) = open.pop() {
+        // A part that is shorter than the table has no critical value and is never split.
         let Some(critical) = table.critical(part.len(), alpha) else { continue };
-        let change = huber_max(&series[part.clone()], table.shortest());
-        let change = change.map(|change| correct(change, part.len()));
-        if let Some(change) = change.filter(|change| change.exceeds(critical)) {
+        let candidate = huber_max(&series[part.clone()], table.shortest())
+            .map(|change| correct(change, part.len()));
+        if let Some(change) = candidate.filter(|change| change.exceeds(critical)) {
             let at = part.start + change.at;
             open.extend([part.start..at, at..part.end]);
             found.push(Change { at, ..change });
@@ -108,24 +116,22 @@ pub(crate) fn search(
 }
 
 /// The smallest step that a series shows, which stands in for its noise where most values are equal.
-struct Noise {
-    smallest_step: f64,
-}
+struct SmallestStep(f64);
 
-impl Noise {
+impl SmallestStep {
     /// `None` for a constant series, or one that is not finite.
     fn of(series: &[f64]) -> Option<Self> {
         finite(series).ok()?;
         let steps =
             series.windows(2).map(|pair| (pair[1] - pair[0]).abs()).filter(|&step| step > 0.0);
-        steps.min_by(f64::total_cmp).map(|smallest_step| Self { smallest_step })
+        steps.min_by(f64::total_cmp).map(Self)
     }
 
     /// The standard deviation of a normal with these deviations, times `factor`.
     fn scale(&self, factor: f64, deviations: impl Iterator<Item = f64>) -> f64 {
         let sizes: Vec<f64> = deviations.map(f64::abs).collect();
         let scale = MAD_TO_SD * median_of(&sizes) * factor;
-        if scale > 0.0 { scale } else { 0.5 * self.smallest_step }
+        if scale > 0.0 { scale } else { 0.5 * self.0 }
     }
 }
 
@@ -133,7 +139,8 @@ impl Noise {
 fn best_split(series: &[f64], centre: f64, scale: f64, shortest: usize) -> (usize, f64) {
     let scores: Vec<f64> =
         series.iter().map(|value| ((value - centre) / scale).clamp(-CLIP, CLIP)).collect();
-    let (n, mean) = (series.len(), mean_of(&scores));
+    let n = series.len();
+    let mean = mean_of(&scores);
     let mut best = (shortest, 0.0);
     let mut sum = 0.0;
     for (index, score) in scores.iter().enumerate().take(n - shortest) {
@@ -151,11 +158,13 @@ fn best_split(series: &[f64], centre: f64, scale: f64, shortest: usize) -> (usiz
 /// Each value less the median of its side.
 fn residuals(series: &[f64], split: usize) -> Vec<f64> {
     let (before, after) = series.split_at(split);
-    let centred = |part: &[f64]| {
-        let centre = median_of(part);
-        part.iter().map(|value| value - centre).collect::<Vec<_>>()
-    };
     [centred(before), centred(after)].concat()
+}
+
+/// Each value less the median of all.
+fn centred(part: &[f64]) -> Vec<f64> {
+    let centre = median_of(part);
+    part.iter().map(|value| value - centre).collect()
 }
 
 #[cfg(test)]
@@ -210,7 +219,8 @@ mod tests {
     #[test]
     fn autocorrelation_raises_the_bar() {
         let mut rng = Rng::new(4);
-        let (mut plainly, mut cautiously) = (0, 0);
+        let mut plainly = 0;
+        let mut cautiously = 0;
         for _ in 0..100 {
             let mut state = 0.0;
             let next = |_| {

@@ -17,7 +17,7 @@ pub const MOST_SAMPLES: usize = 100;
 pub struct Components {
     /// Long-run variance of samples within a process, averaged over processes.
     pub within: f64,
-    /// Variance of the processes' true means; 0 where the observed means differ no more than their samples explain.
+    /// Variance of the processes' true means; 0 if the observed means differ no more than their samples explain.
     pub between: f64,
     /// Variance of the observed means, as a check: about `between` + `within` / samples a process.
     pub of_means: f64,
@@ -26,7 +26,7 @@ pub struct Components {
 /// Splits the noise. Give logarithms of times to have relative variances.
 ///
 /// # Errors
-/// [`NoInterval::TooFewProcesses`] below two processes, [`NoInterval::TooFewSamples`] where one has fewer than two,
+/// [`NoInterval::TooFewProcesses`] below two processes, [`NoInterval::TooFewSamples`] if one has fewer than two,
 /// [`NoInterval::NotFinite`].
 pub fn components(processes: &[&[f64]]) -> Result<Components, NoInterval> {
     processes.iter().try_for_each(|samples| finite(samples))?;
@@ -55,6 +55,7 @@ pub fn components(processes: &[&[f64]]) -> Result<Components, NoInterval> {
 pub fn samples_per_process(components: &Components, cost_sample: f64, cost_process: f64) -> usize {
     let best =
         (cost_process / cost_sample * (components.within / components.between)).sqrt().ceil();
+    // Without differences between processes (a division by 0) only the number of samples counts.
     if best.is_nan() || components.between <= 0.0 {
         return MOST_SAMPLES;
     }
@@ -69,7 +70,8 @@ mod tests {
 
     fn mean_components(between_sd: f64, samples: usize) -> (f64, f64) {
         let mut rng = Rng::new(11);
-        let (mut within, mut between) = (0.0, 0.0);
+        let mut within = 0.0;
+        let mut between = 0.0;
         for _ in 0..400 {
             let processes: Vec<Vec<f64>> = (0..12)
                 .map(|_| {

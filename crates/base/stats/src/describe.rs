@@ -1,4 +1,4 @@
-//! Small descriptive statistics. `None` where there is nothing to describe: no values, or one that is not finite.
+//! Small descriptive statistics. `None` if there is nothing to describe: no values, or one that is not finite.
 
 use crate::NoInterval;
 
@@ -18,7 +18,8 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
 
 /// The same of values in the order of [`f64::total_cmp`]: for many quantiles of the same values.
 pub fn quantile_of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
-    let (&least, &greatest) = (sorted.first()?, sorted.last()?);
+    let &least = sorted.first()?;
+    let &greatest = sorted.last()?;
     let describable = all_finite(&[least, greatest]) && (0.0..=1.0).contains(&q);
     describable.then(|| quantile_in_order(sorted, q))
 }
@@ -45,11 +46,11 @@ pub fn mad(values: &[f64]) -> Option<f64> {
 pub struct BoxPlot {
     /// The least value within 1.5 times the box's length below it.
     pub low: f64,
-    /// First quartile.
+    /// The first quartile, where the box begins.
     pub q1: f64,
-    /// Median.
+    /// The median of all values.
     pub median: f64,
-    /// Third quartile.
+    /// The third quartile, where the box ends.
     pub q3: f64,
     /// The greatest value within 1.5 times the box's length above it.
     pub high: f64,
@@ -60,14 +61,14 @@ const WHISKER: f64 = 1.5;
 
 /// The box plot of Tukey, with quartiles as by [`quantile`].
 pub fn box_plot(values: &[f64]) -> Option<BoxPlot> {
-    let (q1, q3) = (quantile(values, 0.25)?, quantile(values, 0.75)?);
+    let q1 = quantile(values, 0.25)?;
+    let q3 = quantile(values, 0.75)?;
     let reach = WHISKER * (q3 - q1);
-    let inside = |value: &&f64| (q1 - reach..=q3 + reach).contains(*value);
-    let ends = |worst: f64, pick: fn(f64, f64) -> f64| {
-        values.iter().filter(inside).copied().fold(worst, pick)
-    };
+    let within_reach = q1 - reach..=q3 + reach;
+    let inside = values.iter().copied().filter(|value| within_reach.contains(value));
     // Quartiles lie between values, so that a whisker could end inside the box.
-    let (low, high) = (ends(q1, f64::min), ends(q3, f64::max));
+    let low = inside.clone().fold(q1, f64::min);
+    let high = inside.fold(q3, f64::max);
     Some(BoxPlot { low, q1, median: median(values)?, q3, high })
 }
 
@@ -79,7 +80,7 @@ pub fn all_finite(values: &[f64]) -> bool {
 /// Natural logarithms of times.
 ///
 /// # Errors
-/// [`NoInterval::NotFinite`] or [`NoInterval::NotPositive`] where a value has no logarithm.
+/// [`NoInterval::NotFinite`] or [`NoInterval::NotPositive`] if a value has no logarithm.
 pub fn logs(times: &[f64]) -> Result<Vec<f64>, NoInterval> {
     finite(times)?;
     if times.iter().any(|&time| time <= 0.0) {
@@ -106,6 +107,11 @@ pub fn variance_of(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
 }
 
+/// The sum of the squares of values.
+pub(crate) fn sum_of_squares(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum()
+}
+
 /// The median of values that are known to be finite and not empty; allocates a copy. [`median`] checks.
 ///
 /// # Panics
@@ -127,7 +133,9 @@ pub(crate) fn mad_around(values: &[f64], centre: f64) -> f64 {
 /// Without values.
 pub fn quantile_in(values: &mut [f64], q: f64) -> f64 {
     let position = (values.len() - 1) as f64 * q;
-    let (below, share) = (position.floor() as usize, position.fract());
+    let below = position.floor() as usize;
+    let share = position.fract();
+    // Selection takes linear time, and only the part above is searched for the next value.
     let (_, &mut low, above) = values.select_nth_unstable_by(below, f64::total_cmp);
     if share == 0.0 {
         return low;
@@ -139,7 +147,8 @@ pub fn quantile_in(values: &mut [f64], q: f64) -> f64 {
 /// The type 7 quantile of sorted, checked values, not empty.
 pub(crate) fn quantile_in_order(sorted: &[f64], q: f64) -> f64 {
     let position = (sorted.len() - 1) as f64 * q;
-    let (below, share) = (position.floor() as usize, position.fract());
+    let below = position.floor() as usize;
+    let share = position.fract();
     let low = sorted[below];
     if share == 0.0 { low } else { low + share * (sorted[below + 1] - low) }
 }
@@ -194,7 +203,11 @@ mod tests {
     #[test]
     fn whiskers_end_at_values_and_leave_out_what_is_far() {
         let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 20.0];
-        let (low, q1, median, q3, high) = (1.0, 3.0, 5.0, 7.0, 8.0);
+        let low = 1.0;
+        let q1 = 3.0;
+        let median = 5.0;
+        let q3 = 7.0;
+        let high = 8.0;
         assert_eq!(box_plot(&values), Some(BoxPlot { low, q1, median, q3, high }));
         let flat = box_plot(&[2.0; 3]).unwrap();
         assert_eq!((flat.low, flat.high), (2.0, 2.0));

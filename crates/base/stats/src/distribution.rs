@@ -19,6 +19,7 @@ pub fn normal_cdf(z: f64) -> f64 {
         return f64::NAN;
     }
     let x = z * FRAC_1_SQRT_2;
+    // The series converges fast near 0, the fraction far from it.
     if x.abs() < 2.5 {
         0.5 + 0.5 * erf_series(x)
     } else if x < 0.0 {
@@ -69,9 +70,12 @@ pub fn normal_quantile(p: f64) -> f64 {
 
 /// The quotient of two polynomials given from the constant term up.
 fn ratio(x: f64, top: &[f64; 8], bottom: &[f64; 8]) -> f64 {
-    let horner =
-        |coefficients: &[f64; 8]| coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c);
-    horner(top) / horner(bottom)
+    polynomial(x, top) / polynomial(x, bottom)
+}
+
+/// A polynomial by Horner's scheme, its coefficients given from the constant term up.
+fn polynomial(x: f64, coefficients: &[f64; 8]) -> f64 {
+    coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * x + coefficient)
 }
 
 const AS241_CENTRE_TOP: [f64; 8] = [
@@ -181,9 +185,8 @@ fn half_step(x: f64) -> f64 {
 
 /// The continued fraction F in I_x(a, b) = x^a (1-x)^b F / (a B(a, b)), by Lentz's method.
 fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
-    let guard = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
     let mut c = 1.0;
-    let mut d = 1.0 / guard(1.0 - (a + b) * x / (a + 1.0));
+    let mut d = 1.0 / not_zero(1.0 - (a + b) * x / (a + 1.0));
     let mut fraction = d;
     for step in 1..10_000 {
         let m = f64::from(step);
@@ -191,8 +194,8 @@ fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
         let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
         let mut change = 1.0;
         for coefficient in [even, odd] {
-            d = 1.0 / guard(1.0 + coefficient * d);
-            c = guard(1.0 + coefficient / c);
+            d = 1.0 / not_zero(1.0 + coefficient * d);
+            c = not_zero(1.0 + coefficient / c);
             change = c * d;
             fraction *= change;
         }
@@ -201,6 +204,11 @@ fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
         }
     }
     fraction
+}
+
+/// The value, or a tiny one in place of 0: Lentz's method divides by its intermediate results.
+fn not_zero(value: f64) -> f64 {
+    if value.abs() < 1e-300 { 1e-300 } else { value }
 }
 
 /// The t with P(T <= t) = `p` for `df` > 0 degrees of freedom; infinite at 0 and 1, NaN outside.
@@ -249,6 +257,7 @@ pub fn binomial_cdf(successes: u64, trials: u64, p: f64) -> f64 {
     if p >= 1.0 {
         return 0.0;
     }
+    // Logarithms, because single terms of many trials are smaller than the least number.
     let odds = (p / (1.0 - p)).ln();
     let mut log_term = trials as f64 * (-p).ln_1p();
     let mut sum = log_term.exp();
@@ -281,7 +290,8 @@ pub fn trigamma(x: f64) -> f64 {
 
 /// The x > 0 with trigamma(x) = `value` > 0, by halving: trigamma falls, and lies between 1/x and 1/x + 1/x^2.
 pub fn trigamma_inverse(value: f64) -> f64 {
-    let (mut low, mut high) = (1.0 / value, 1.0 / value + 1.0 / value.sqrt());
+    let mut low = 1.0 / value;
+    let mut high = 1.0 / value + 1.0 / value.sqrt();
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {

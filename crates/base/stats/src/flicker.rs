@@ -46,7 +46,7 @@ const STANDARD_ERRORS: f64 = 1.96;
 pub struct Taken<'a> {
     /// In order of time, a number each: medians of processes, or the samples of a single one.
     pub units: &'a [f64],
-    /// From the first to the last.
+    /// Seconds from the first unit to the last.
     pub seconds: f64,
     /// Whether the machine had other work.
     pub beside: bool,
@@ -90,14 +90,18 @@ pub fn interval_over(
     let doublings = (horizon_s / seconds).max(2.0).log2();
     let t = two_sided_t(level, BLOCKS as f64 - 1.0);
     let added = t * t * slow * COMES_AND_GOES * (PER_DOUBLING * doublings + AT_ONCE);
-    let wider = |half: f64| (half * half + added).sqrt();
-    let low = session.estimate - wider(session.estimate - session.low);
+    let low = session.estimate - widened(session.estimate - session.low, added);
     Some(Interval {
         estimate: session.estimate,
         // What can't be negative is not said to be.
         low: if session.low >= 0.0 { low.max(0.0) } else { low },
-        high: session.estimate + wider(session.high - session.estimate),
+        high: session.estimate + widened(session.high - session.estimate, added),
     })
+}
+
+/// A half-width to which a variance is added.
+fn widened(half: f64, added: f64) -> f64 {
+    (half * half + added).sqrt()
 }
 
 /// The Allan variance of the medians of blocks, less what independent noise and chance explain.

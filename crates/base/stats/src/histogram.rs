@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::describe::sum_of_squares;
 use crate::distribution::{two_sided_t, two_sided_z};
 use crate::precision::{fewest_processes, interior};
 use crate::{Interval, NoInterval};
@@ -12,7 +13,7 @@ use crate::{Interval, NoInterval};
 /// Independent samples that must lie beyond a quantile.
 const FEWEST_BEYOND: f64 = 10.0;
 
-/// Value → how often.
+/// How often each value was counted.
 pub type Counts = BTreeMap<u64, u64>;
 
 /// All counts together.
@@ -30,12 +31,13 @@ pub fn quantile(counts: &Counts, q: f64) -> Option<u64> {
 /// not further from `q` than processes differ in it.
 ///
 /// # Errors
-/// [`NoInterval::TooFewProcesses`]; [`NoInterval::TooFewSamples`] where fewer than ten independent ones lie beyond;
+/// [`NoInterval::TooFewProcesses`]; [`NoInterval::TooFewSamples`] if fewer than ten independent ones lie beyond;
 /// [`NoInterval::OutOfRange`], also for `q` or `level` outside (0, 1).
 pub fn pooled_quantile(processes: &[Counts], q: f64, level: f64) -> Result<Interval, NoInterval> {
     interior(q, level)?;
     let processes: Vec<&Counts> = processes.iter().filter(|counts| !counts.is_empty()).collect();
-    let (have, need) = (processes.len(), fewest_processes(level));
+    let have = processes.len();
+    let need = fewest_processes(level);
     if have < need {
         return Err(NoInterval::TooFewProcesses { have, need });
     }
@@ -46,8 +48,10 @@ pub fn pooled_quantile(processes: &[Counts], q: f64, level: f64) -> Result<Inter
         }
     }
     let weights = weights(&processes);
-    let mut below = Below::nothing(&weights, q, level);
-    let (mut low, mut middle, mut high) = (None, None, None);
+    let mut below = CountsBelow::nothing(&weights, q, level);
+    let mut low = None;
+    let mut middle = None;
+    let mut high = None;
     for (&value, counts) in &pool {
         if below.distance() <= 0.0 {
             high = Some(value);
@@ -72,8 +76,7 @@ pub fn pooled_quantile(processes: &[Counts], q: f64, level: f64) -> Result<Inter
 
 /// The size of each process, and what one of its samples counts: less in a process with more than the middle one has.
 fn weights(processes: &[&Counts]) -> Vec<(f64, f64)> {
-    let sizes = processes.iter().map(|counts| total(counts) as f64);
-    let sizes: Vec<f64> = sizes.collect();
+    let sizes: Vec<f64> = processes.iter().map(|counts| total(counts) as f64).collect();
     let mut sorted = sizes.clone();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted[sorted.len() / 2];
@@ -81,7 +84,7 @@ fn weights(processes: &[&Counts]) -> Vec<(f64, f64)> {
 }
 
 /// How much of each process lies below a value that moves up, against how much should.
-struct Below {
+struct CountsBelow {
     excess: Vec<f64>,
     /// The variance of the sum if there were one independent sample, and if all were.
     of_one: f64,
@@ -90,7 +93,7 @@ struct Below {
     z_squared: f64,
 }
 
-impl Below {
+impl CountsBelow {
     fn nothing(weights: &[(f64, f64)], q: f64, level: f64) -> Self {
         let variance = q * (1.0 - q);
         let weight: f64 = weights.iter().map(|(size, weight)| size * weight).sum();
@@ -109,7 +112,7 @@ impl Below {
     }
 
     fn squares(&self) -> f64 {
-        self.excess.iter().map(|it| it * it).sum()
+        sum_of_squares(&self.excess)
     }
 
     /// Below 0 where too few lie below, above 0 where too many do, 0 where it could be chance.
@@ -162,8 +165,10 @@ mod tests {
     fn counts_give_what_samples_give() {
         let values = drawn(12, 50, &mut Rng::new(5));
         let counts: Vec<Counts> = values.iter().map(|values| counted(values)).collect();
-        let samples: Vec<Vec<f64>> =
-            values.iter().map(|values| values.iter().map(|&it| it as f64).collect()).collect();
+        let samples: Vec<Vec<f64>> = values
+            .iter()
+            .map(|values| values.iter().map(|&value| value as f64).collect())
+            .collect();
         let slices: Vec<&[f64]> = samples.iter().map(Vec::as_slice).collect();
         let by_samples = clustered_quantile(&slices, 0.5, 0.97).unwrap();
         let by_counts = pooled_quantile(&counts, 0.5, 0.97).unwrap();
@@ -191,7 +196,7 @@ mod tests {
             .filter(|_| {
                 let values = drawn(12, 2000, &mut rng);
                 let counts: Vec<Counts> = values.iter().map(|values| counted(values)).collect();
-                pooled_quantile(&counts, 0.99, 0.95).is_ok_and(|it| it.contains(truth))
+                pooled_quantile(&counts, 0.99, 0.95).is_ok_and(|interval| interval.contains(truth))
             })
             .count();
         assert!(covered >= 276, "{covered} of 300");

@@ -22,7 +22,7 @@ pub struct Step {
     /// From the median of the stretch before to that of the stretch after, in log units.
     pub size: f64,
     /// The size by ranks with its 95 % interval, widened where neighbours are alike; it takes the place of the step for
-    /// granted. None where the stretches are too short.
+    /// granted. None if the stretches are too short.
     pub interval: Result<Interval, NoInterval>,
 }
 
@@ -53,23 +53,27 @@ fn steps(history: &[f64], splits: &[usize], alpha: Alpha) -> Result<Vec<Step>, N
     borders.extend([0, history.len()]);
     borders.sort_unstable();
     borders.dedup();
-    let parts = borders.windows(2).map(|ends| &history[ends[0]..ends[1]]);
-    let moved = |(part, start): (&[f64], usize)| {
-        steps_in(part, alpha).into_iter().map(move |step| Step { at: step.at + start, ..step })
-    };
-    Ok(parts.zip(borders.iter().copied()).flat_map(moved).collect())
+    let mut found = Vec::new();
+    for ends in borders.windows(2) {
+        let start = ends[0];
+        let steps = steps_in(&history[start..ends[1]], alpha);
+        found.extend(steps.into_iter().map(|step| Step { at: step.at + start, ..step }));
+    }
+    Ok(found)
 }
 
+/// The steps inside one part of a history, placed in that part.
 fn steps_in(part: &[f64], alpha: Alpha) -> Vec<Step> {
     let correct = if alpha == Alpha::Thousandth { cautious } else { |change, _| change };
-    let found = search(part, Table::History, alpha, correct);
-    let begins = std::iter::once(0).chain(found.iter().map(|change| change.at));
-    let ends = found.iter().skip(1).map(|change| change.at).chain([part.len()]);
-    let stretches = begins.zip(ends);
-    let step = |(change, (begin, end)): (&Change, (usize, usize))| {
-        step(change, &part[begin..change.at], &part[change.at..end])
-    };
-    found.iter().zip(stretches).map(step).collect()
+    let changes = search(part, Table::History, alpha, correct);
+    let mut steps = Vec::new();
+    for (index, change) in changes.iter().enumerate() {
+        // Only the neighbouring stretches tell its size: farther values lie beyond other steps.
+        let begin = index.checked_sub(1).map_or(0, |before| changes[before].at);
+        let end = changes.get(index + 1).map_or(part.len(), |after| after.at);
+        steps.push(step(change, &part[begin..change.at], &part[change.at..end]));
+    }
+    steps
 }
 
 /// The change with its correlation corrected for what short histories hide: a lag-1 autocorrelation r around the means
@@ -81,6 +85,7 @@ fn cautious(change: Change, runs: usize) -> Change {
     Change { correlation: correlation.min(MOST_CORRELATED), ..change }
 }
 
+/// The step at a change, from the stretches before and after it.
 fn step(change: &Change, before: &[f64], after: &[f64]) -> Step {
     let widen = change.inflation();
     let interval = rank_sum_interval(before, after, 0.95).map(|found| Interval {

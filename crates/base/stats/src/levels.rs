@@ -9,13 +9,13 @@
 //! where they passed quickly, so that the jumps from one level to the other have to be large beside the steps within levels,
 //! too. The three thresholds come from simulation (`plumb-simulate`, docs/validation.md).
 
-use crate::describe::{mean, median_of, quantile_in_order};
+use crate::describe::{mean, median_of, quantile_in_order, sum_of_squares};
 use crate::distribution::two_sided_t;
 use crate::precision::Stretches;
 use crate::{Interval, NoInterval};
 
 /// Fewest values that are split.
-const FEWEST: usize = 10;
+const FEWEST_VALUES: usize = 10;
 /// Each level holds at least this share of the values, and so many of them.
 const LEAST_SHARE: f64 = 0.125;
 const LEAST_OF_A_LEVEL: usize = 3;
@@ -26,13 +26,13 @@ const DISTANCE_OF_WIDER: f64 = 3.8;
 /// ... and of a jump between levels, in mean steps within a level.
 const JUMP: f64 = 3.15;
 /// With fewer values than these, all three are larger by so much times 1/n - 1/MANY: chance makes larger ones.
-const MANY: f64 = 29.0;
-const MORE_FOR_FEW: f64 = 4.0;
+const MANY_VALUES: f64 = 29.0;
+const FACTOR_OF_FEW: f64 = 4.0;
 /// Values farther than so many times the middle 80 % from it are outliers, which say nothing of levels.
-const FAR: f64 = 2.0;
-const MIDDLE: (f64, f64) = (0.1, 0.9);
+const OUTLIER_REACH: f64 = 2.0;
+const MIDDLE_QUANTILES: (f64, f64) = (0.1, 0.9);
 /// From twice so many values on, another outlier is left out for each so many.
-const ONE_IN: usize = 20;
+const VALUES_PER_OUTLIER: usize = 20;
 /// A deviation or a step counts as no less than this share of the smallest step between values: three ticks of
 /// a coarse clock are no levels.
 const LEAST_OF_A_TICK: f64 = 0.5;
@@ -64,8 +64,8 @@ impl Levels {
     /// values, and where one is not finite or not positive.
     #[must_use]
     pub fn of(processes: &[&[f64]], apart: f64) -> Option<Self> {
-        let mut all = processes.iter().copied().flatten();
-        if !all.all(|&value| value > 0.0 && value.is_finite()) {
+        let mut values = processes.iter().copied().flatten();
+        if !values.all(|&value| value > 0.0 && value.is_finite()) {
             return None;
         }
         let logs: Vec<Vec<f64>> = processes
@@ -75,12 +75,12 @@ impl Levels {
             .collect();
         let apart = apart.ln_1p();
         let of_samples =
-            if logs.iter().any(|it| it.len() > 1) { split(&logs, apart) } else { None };
-        let of_samples = of_samples.filter(|found| found.is_visited_by_most(&logs));
-        of_samples.map(|found| found.of(LevelsOf::Samples)).or_else(|| {
-            let medians = logs.iter().map(|logs| median_of(logs)).collect();
-            split(&[medians], apart).map(|found| found.of(LevelsOf::Processes))
-        })
+            if logs.iter().any(|values| values.len() > 1) { split(&logs, apart) } else { None };
+        if let Some(found) = of_samples.filter(|found| found.is_visited_by_most(&logs)) {
+            return Some(found.of(LevelsOf::Samples));
+        }
+        let medians = logs.iter().map(|logs| median_of(logs)).collect();
+        split(&[medians], apart).map(|found| found.of(LevelsOf::Processes))
     }
 }
 
@@ -97,37 +97,45 @@ impl Split {
 
     /// Whether at least half of the series have values on both levels: otherwise they, not their values, differ.
     fn is_visited_by_most(&self, series: &[Vec<f64>]) -> bool {
-        let above = |logs: &&Vec<f64>| logs.iter().filter(|&&log| log > self.boundary).count();
-        let visits = |logs: &&Vec<f64>| (1..logs.len()).contains(&above(logs));
-        2 * series.iter().filter(visits).count() >= series.len()
+        let mut visitors = 0;
+        for logs in series {
+            let above = logs.iter().filter(|&&log| log > self.boundary).count();
+            visitors += usize::from((1..logs.len()).contains(&above));
+        }
+        2 * visitors >= series.len()
     }
 }
 
 /// The two levels of some series, each in time order.
 fn split(series: &[Vec<f64>], apart: f64) -> Option<Split> {
     let mut sorted = series.concat();
-    if sorted.len() < FEWEST {
+    if sorted.len() < FEWEST_VALUES {
         return None;
     }
     sorted.sort_unstable_by(f64::total_cmp);
     let inside = without_outliers(&sorted);
-    let few = (1.0 / inside.len() as f64 - 1.0 / MANY).max(0.0);
-    let factor = 1.0 + MORE_FOR_FEW * few;
+    // Chance alone lets groups of few values look farther apart.
+    let few = (1.0 / inside.len() as f64 - 1.0 / MANY_VALUES).max(0.0);
+    let factor = 1.0 + FACTOR_OF_FEW * few;
     let ticks = inside.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.0);
     let least = LEAST_OF_A_TICK * ticks.fold(f64::INFINITY, f64::min);
     let groups = Groups::farthest_apart(inside, least)?;
-    let (distance, below) = (groups.distance(), groups.below.count as usize);
+    let distance = groups.distance();
+    let below = groups.below.count as usize;
     let far = distance > factor * DISTANCE * groups.deviation().max(least)
         && distance > factor * DISTANCE_OF_WIDER * groups.wider().max(least);
-    let medians = inside.split_at(below);
-    let medians = quantile_in_order(medians.1, 0.5) - quantile_in_order(medians.0, 0.5);
-    if !far || medians <= apart {
+    let (lower, upper) = inside.split_at(below);
+    let medians_apart = quantile_in_order(upper, 0.5) - quantile_in_order(lower, 0.5);
+    if !far || medians_apart <= apart {
         return None;
     }
     let boundary = 0.5 * (inside[below - 1] + inside[below]);
     let range = inside[0]..=inside[inside.len() - 1];
-    let counts = |logs: &Vec<f64>| logs.iter().copied().filter(|log| range.contains(log)).collect();
-    let close: Vec<Vec<f64>> = series.iter().map(counts).collect();
+    // An outlier is no jump between levels, so steps and jumps are taken without those.
+    let close: Vec<Vec<f64>> = series
+        .iter()
+        .map(|logs| logs.iter().copied().filter(|log| range.contains(log)).collect())
+        .collect();
     let step = mean(&steps(&close, boundary))?.max(least);
     let jump = mean(&jumps(&close, boundary))?;
     let switches = jumps(series, boundary).len();
@@ -136,11 +144,12 @@ fn split(series: &[Vec<f64>], apart: f64) -> Option<Split> {
 
 /// Sorted values but those far from the middle of them, and but the farthest of many.
 fn without_outliers(sorted: &[f64]) -> &[f64] {
-    let [low, high] = [MIDDLE.0, MIDDLE.1].map(|q| quantile_in_order(sorted, q));
-    let reach = FAR * (high - low);
+    let [low, high] =
+        [MIDDLE_QUANTILES.0, MIDDLE_QUANTILES.1].map(|q| quantile_in_order(sorted, q));
+    let reach = OUTLIER_REACH * (high - low);
     let mut from = sorted.partition_point(|&log| log < low - reach);
     let mut to = sorted.partition_point(|&log| log <= high + reach);
-    for _ in 1..sorted.len() / ONE_IN {
+    for _ in 1..sorted.len() / VALUES_PER_OUTLIER {
         if low - sorted[from] > sorted[to - 1] - high { from += 1 } else { to -= 1 }
     }
     &sorted[from..to]
@@ -177,6 +186,10 @@ impl Sums {
     fn scatter(self) -> f64 {
         (self.squares - self.sum * self.mean()).max(0.0)
     }
+
+    fn variance(self) -> f64 {
+        self.scatter() / (self.count - 1.0)
+    }
 }
 
 /// Two groups of logs.
@@ -187,7 +200,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// The groups of sorted values that lie farthest apart beside their deviation; `None` where neither may be so small.
+    /// The groups of sorted values that lie farthest apart beside their deviation; `None` if neither may be so small.
     fn farthest_apart(sorted: &[f64], least_deviation: f64) -> Option<Self> {
         let count = sorted.len();
         let least = LEAST_OF_A_LEVEL.max((LEAST_SHARE * count as f64).ceil() as usize);
@@ -220,8 +233,7 @@ impl Groups {
 
     /// The larger one of their standard deviations.
     fn wider(&self) -> f64 {
-        let variance = |group: Sums| group.scatter() / (group.count - 1.0);
-        variance(self.below).max(variance(self.above)).sqrt()
+        self.below.variance().max(self.above.variance()).sqrt()
     }
 }
 
@@ -234,14 +246,14 @@ fn jumps(series: &[Vec<f64>], boundary: f64) -> Vec<f64> {
 
 /// How far each value lies from the one before it on its level.
 fn steps(series: &[Vec<f64>], boundary: f64) -> Vec<f64> {
-    let of = |logs: &Vec<f64>| {
-        let (above, below) = logs.iter().partition::<Vec<f64>, _>(|&&log| log > boundary);
-        let steps = |level: Vec<f64>| {
-            level.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect::<Vec<_>>()
-        };
-        [steps(above), steps(below)].concat()
-    };
-    series.iter().flat_map(of).collect()
+    let mut steps = Vec::new();
+    for logs in series {
+        let (above, below): (Vec<f64>, Vec<f64>) = logs.iter().partition(|&&log| log > boundary);
+        for level in [above, below] {
+            steps.extend(level.windows(2).map(|pair| (pair[1] - pair[0]).abs()));
+        }
+    }
+    steps
 }
 
 /// The share of samples on the upper level, with its interval.
@@ -256,16 +268,18 @@ pub fn share(processes: &[(usize, usize)], level: f64) -> Result<Interval, NoInt
     if processes.len() < 2 {
         return Err(NoInterval::TooFewProcesses { have: processes.len(), need: 2 });
     }
-    let (above, all) = processes.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-    let (count, share) = (all as f64, above as f64 / all as f64);
+    let above: usize = processes.iter().map(|(above, _)| above).sum();
+    let all: usize = processes.iter().map(|(_, all)| all).sum();
+    let count = all as f64;
+    let share = above as f64 / all as f64;
     let excess: Vec<f64> =
         processes.iter().map(|&(above, all)| above as f64 - share * all as f64).collect();
     let stretches = Stretches::of(&excess);
     let sums = stretches.sums(&excess);
     let units = sums.len() as f64;
-    let squares = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>();
-    let variance =
-        squares(&excess).max(stretches.widening * squares(&sums)) * units / (units - 1.0);
+    // As for intervals, neighbours that take turns do not narrow it: the larger variance counts.
+    let of_stretches = stretches.widening * sum_of_squares(&sums);
+    let variance = sum_of_squares(&excess).max(of_stretches) * units / (units - 1.0);
     let independent = count * share * (1.0 - share);
     let worth = if independent > 0.0 { count / (variance / independent).max(1.0) } else { count };
     let over = two_sided_t(level, units - 1.0).powi(2) / worth;

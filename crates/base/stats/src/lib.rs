@@ -19,7 +19,7 @@
 //!
 //! # Rules of the crate
 //! - A function that infers returns an [`Interval`] or the reason why there is none, [`NoInterval`];
-//!   a function that only describes returns `None` where there is nothing to describe.
+//!   a function that only describes returns `None` if there is nothing to describe.
 //! - NaN and infinities are refused at every entrance.
 //! - Everything random takes an [`rng::Rng`], so that any run can be repeated from its seed.
 //! - The unit of inference is the process; samples inside one process are never taken for independent.

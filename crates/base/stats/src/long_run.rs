@@ -67,7 +67,9 @@ fn corrected(
     correlation: f64,
     resolved: bool,
 ) -> LongRun {
-    let (n, count) = (series.len() as f64, means.len() as f64);
+    let n = series.len() as f64;
+    let count = means.len() as f64;
+    // A lag-1 correlation of b values is too low by about 1/b.
     let left = (correlation + 1.0 / count).clamp(0.0, MOST_CORRELATED);
     let variance = size as f64 * variance_of(means) * (1.0 + left) / (1.0 - left);
     let plain = variance_of(series);

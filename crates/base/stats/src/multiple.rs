@@ -46,8 +46,10 @@ pub fn holm(p_values: &[f64], alpha: f64) -> Vec<bool> {
 pub fn benjamini_hochberg(p_values: &[f64], q: f64) -> Vec<bool> {
     let all = p_values.len();
     let order = ascending(p_values);
-    let small = |&rank: &usize| p_values[order[rank]] <= q * (rank + 1) as f64 / all as f64;
-    let count = (0..all).rev().find(small).map_or(0, |last| last + 1);
+    // The largest rank that is small enough rejects all before it too, even those that are not small for their own rank.
+    let last =
+        (0..all).rev().find(|&rank| p_values[order[rank]] <= q * (rank + 1) as f64 / all as f64);
+    let count = last.map_or(0, |last| last + 1);
     let mut rejected = vec![false; all];
     order[..count].iter().for_each(|&index| rejected[index] = true);
     rejected
@@ -76,7 +78,8 @@ pub fn mean_log_ratio(log_ratios: &[Interval], level: f64) -> Result<Interval, N
     }
     let numbers: Vec<f64> = log_ratios.iter().flat_map(|r| [r.estimate, r.low, r.high]).collect();
     finite(&numbers)?;
-    let (count, z) = (log_ratios.len() as f64, two_sided_z(level));
+    let count = log_ratios.len() as f64;
+    let z = two_sided_z(level);
     let estimate = log_ratios.iter().map(|ratio| ratio.estimate).sum::<f64>() / count;
     let squares = log_ratios.iter().map(|ratio| (0.5 * (ratio.high - ratio.low) / z).powi(2));
     let half = z * squares.sum::<f64>().sqrt() / count;
@@ -109,7 +112,7 @@ pub fn common_mode(log_ratios: &[f64]) -> Option<CommonMode> {
     Some(CommonMode { shift, error: MEDIAN_OVER_MEAN * sd / (log_ratios.len() as f64).sqrt() })
 }
 
-/// The shift that benchmarks share where it is beyond chance; `None` where it is not, or can't be told.
+/// The shift that benchmarks share where it is beyond chance; `None` if it is not, or can't be told.
 pub fn common_shift(log_ratios: &[f64]) -> Option<f64> {
     common_mode(log_ratios).filter(CommonMode::moved).map(|common| common.shift)
 }
@@ -119,8 +122,10 @@ pub fn common_shift(log_ratios: &[f64]) -> Option<f64> {
 /// `a` and `b` are crashes and processes of a version, crashes among them (more are taken for as many). Where versions
 /// crash differently no verdict on their times is given (docs/method.md, *Edge cases*).
 pub fn crashes_differ(a: (u64, u64), b: (u64, u64)) -> f64 {
-    let (observed, crashes) = (a.0.min(a.1), a.0.min(a.1) + b.0.min(b.1));
-    let (fewest, most) = (crashes.saturating_sub(b.1), crashes.min(a.1));
+    let observed = a.0.min(a.1);
+    let crashes = a.0.min(a.1) + b.0.min(b.1);
+    let fewest = crashes.saturating_sub(b.1);
+    let most = crashes.min(a.1);
     // The hypergeometric law of the crashes of A: logarithms relative to its first term.
     let mut logs = vec![0.0f64];
     for of_a in fewest..most {
@@ -130,6 +135,7 @@ pub fn crashes_differ(a: (u64, u64), b: (u64, u64)) -> f64 {
     }
     let largest = logs.iter().copied().fold(0.0, f64::max);
     let law: Vec<f64> = logs.iter().map(|log| (log - largest).exp()).collect();
+    // Rounding must not leave out outcomes that are exactly as likely as the observed one.
     let no_likelier = law[(observed - fewest) as usize] * (1.0 + 1e-9);
     law.iter().filter(|&&share| share <= no_likelier).sum::<f64>() / law.iter().sum::<f64>()
 }
@@ -194,7 +200,8 @@ mod tests {
         assert!(crashes_differ((0, 20), (6, 20)) < 0.05);
         assert!(crashes_differ((900, 2000), (1100, 2000)) < 1e-8);
         assert_eq!(crashes_differ((9, 4), (4, 4)), 1.0);
-        let (one, other) = (crashes_differ((2, 30), (9, 25)), crashes_differ((9, 25), (2, 30)));
+        let one = crashes_differ((2, 30), (9, 25));
+        let other = crashes_differ((9, 25), (2, 30));
         assert!((one - other).abs() < 1e-12);
     }
 }

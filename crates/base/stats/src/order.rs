@@ -26,10 +26,13 @@ pub fn quad(rng: &mut Rng) -> [usize; 4] {
 pub fn latin_square(versions: usize, rng: &mut Rng) -> Vec<Vec<usize>> {
     let mut names: Vec<usize> = (0..versions).collect();
     let mut turns = names.clone();
+    // Both shuffled, every cyclic square is equally likely.
     rng.shuffle(&mut names);
     rng.shuffle(&mut turns);
-    let round = |turn: usize| (0..versions).map(|at| names[(turn + at) % versions]).collect();
-    turns.into_iter().map(round).collect()
+    turns
+        .into_iter()
+        .map(|turn| (0..versions).map(|at| names[(turn + at) % versions]).collect())
+        .collect()
 }
 
 #[cfg(test)]

@@ -11,9 +11,10 @@ use crate::verdict::{Confidence, Schedule};
 /// The chance that a change which is told apart is found at that look.
 const POWER: f64 = 0.8;
 
-/// The scale of pairs; about their standard deviation where they are normal. None where they have no interval, or none
+/// The scale of pairs; about their standard deviation where they are normal. None if they have no interval, or none
 /// of some width.
 pub fn pair_scale(log_ratios: &[f64]) -> Option<f64> {
+    // The half-width of an interval at this level is one standard error.
     let level = 1.0 - 2.0 * normal_cdf(-1.0);
     let interval = signed_rank_interval(log_ratios, level).ok()?;
     let scale = 0.5 * (interval.high - interval.low) * (log_ratios.len() as f64).sqrt();
@@ -26,16 +27,17 @@ pub fn told_apart(scale: f64, pairs: usize, level: f64) -> f64 {
     (two_sided_z(level) + normal_quantile(POWER)) * scale / (pairs as f64).sqrt()
 }
 
-/// The pairs at the first look of a schedule that shows this log ratio four times in five; None where none does.
+/// The pairs at the first look of a schedule that shows this log ratio four times in five; None if none does.
 pub fn pairs_to_tell(
     log_ratio: f64,
     scale: f64,
     schedule: Schedule,
     confidence: Confidence,
 ) -> Option<usize> {
-    let shows =
-        |look: &usize| told_apart(scale, *look, schedule.level(confidence, *look)) <= log_ratio;
-    schedule.looks().into_iter().find(shows)
+    schedule.looks().into_iter().find(|&look| {
+        let level = schedule.level(confidence, look);
+        told_apart(scale, look, level) <= log_ratio
+    })
 }
 
 #[cfg(test)]
@@ -70,7 +72,9 @@ mod tests {
 
     #[test]
     fn a_change_that_is_told_apart_is_found_four_times_in_five() {
-        let (schedule, scale, mut rng) = (Schedule::Long, 0.03, Rng::new(6));
+        let schedule = Schedule::Long;
+        let scale = 0.03;
+        let mut rng = Rng::new(6);
         for change in [0.01_f64, 0.03] {
             let log = change.ln_1p();
             let pairs = pairs_to_tell(log, scale, schedule, Confidence::NinetyFive).unwrap();

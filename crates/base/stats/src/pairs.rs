@@ -31,25 +31,28 @@ pub fn differences(first: &[(u32, f64)], later: &[(u32, f64)], a_unit: usize) ->
     in_units(first, later, a_unit, |first, later| later - first)
 }
 
+/// The mean value of each unit in which both sides are complete, in order.
 fn in_units(
     first: &[(u32, f64)],
     later: &[(u32, f64)],
     a_unit: usize,
     value: fn(f64, f64) -> f64,
 ) -> Vec<f64> {
-    let of = |side: &[(u32, f64)], unit: u32| -> Vec<f64> {
-        let start = side.partition_point(|&(other, _)| other < unit);
-        side[start..].iter().take_while(|&&(other, _)| other == unit).map(|&(_, c)| c).collect()
-    };
     let mut units: Vec<u32> = first.iter().map(|&(unit, _)| unit).collect();
     units.dedup();
-    let both = units.into_iter().map(|unit| (of(first, unit), of(later, unit)));
+    let both = units.into_iter().map(|unit| (costs_in(first, unit), costs_in(later, unit)));
     both.filter(|(one, other)| one.len() == a_unit && other.len() == a_unit)
         .map(|(one, other)| {
             let values = one.iter().zip(&other).map(|(first, later)| value(*first, *later));
             values.sum::<f64>() / a_unit as f64
         })
         .collect()
+}
+
+/// The costs of a side in one unit; units rise along the side.
+fn costs_in(side: &[(u32, f64)], unit: u32) -> Vec<f64> {
+    let start = side.partition_point(|&(other, _)| other < unit);
+    side[start..].iter().take_while(|&&(other, _)| other == unit).map(|&(_, cost)| cost).collect()
 }
 
 /// The Hodges-Lehmann estimate of the centre: the median of all averages of two values (a value with itself too).
@@ -90,8 +93,8 @@ pub fn signed_rank_cdf(sum: usize, pairs: usize) -> f64 {
 /// where B is slower.
 ///
 /// # Errors
-/// [`NoInterval::TooFewProcesses`] below [`FEWEST_PAIRS`]; [`NoInterval::OutOfRange`] where `level` needs more pairs;
-/// [`NoInterval::AllEqual`] where all values are the same, which is an exact comparison; [`NoInterval::NotFinite`].
+/// [`NoInterval::TooFewProcesses`] below [`FEWEST_PAIRS`]; [`NoInterval::OutOfRange`] if `level` needs more pairs;
+/// [`NoInterval::AllEqual`] if all values are the same, which is an exact comparison; [`NoInterval::NotFinite`].
 pub fn signed_rank_interval(log_ratios: &[f64], level: f64) -> Result<Interval, NoInterval> {
     finite(log_ratios)?;
     let pairs = log_ratios.len();
@@ -107,7 +110,9 @@ pub fn signed_rank_interval(log_ratios: &[f64], level: f64) -> Result<Interval, 
     }
     let mut averages = Walsh::of(log_ratios);
     let mirrored = averages.len() + 1 - rank;
-    let (estimate, low, high) = (averages.median(), averages.at(rank), averages.at(mirrored));
+    let estimate = averages.median();
+    let low = averages.at(rank);
+    let high = averages.at(mirrored);
     Ok(Interval { estimate, low, high })
 }
 
@@ -124,6 +129,7 @@ pub fn signed_rank_p(log_ratios: &[f64]) -> Result<f64, NoInterval> {
     }
     let averages = Walsh::of(log_ratios);
     let (below, no_more) = averages.below(0.0);
+    // Averages of 0 count on both sides, so that ties only make p larger.
     let above = averages.len() - below;
     Ok((2.0 * signed_rank_cdf(no_more.min(above), pairs)).min(1.0))
 }
@@ -135,6 +141,7 @@ fn signed_rank_law(pairs: usize) -> Vec<f64> {
     let mut largest = 0;
     for rank in 1..=pairs {
         largest += rank;
+        // From the top down, so that a subset holds each rank only once.
         for sum in (0..=largest).rev() {
             let with_rank = if sum >= rank { law[sum - rank] } else { 0.0 };
             law[sum] = 0.5 * (law[sum] + with_rank);
@@ -251,7 +258,8 @@ mod tests {
             let mut averages: Vec<f64> =
                 (0..pairs).flat_map(all).map(|(i, other)| 0.5 * (values[i] + other)).collect();
             averages.sort_unstable_by(f64::total_cmp);
-            let (ours, n) = (signed_rank_interval(&values, 0.95).unwrap(), averages.len());
+            let ours = signed_rank_interval(&values, 0.95).unwrap();
+            let n = averages.len();
             assert_eq!((ours.low, ours.high), (averages[rank - 1], averages[n - rank]));
             let reference =
                 pragmastat::estimators::raw::center_bounds(&values, 0.05, false).unwrap();
@@ -288,8 +296,10 @@ mod tests {
     fn p_and_interval_agree() {
         let mut rng = Rng::new(23);
         for pairs in (8..=60).chain([150, 201, 300, 1000]) {
-            let values: Vec<f64> =
-                drawn(pairs, &mut rng).iter().map(|it| it - 0.01 + 0.05 / pairs as f64).collect();
+            let values: Vec<f64> = drawn(pairs, &mut rng)
+                .iter()
+                .map(|value| value - 0.01 + 0.05 / pairs as f64)
+                .collect();
             let p = signed_rank_p(&values).unwrap();
             for level in [0.9, 0.95, 0.98] {
                 let excludes = !signed_rank_interval(&values, level).unwrap().contains(0.0);
@@ -309,7 +319,8 @@ mod tests {
         let mut rng = Rng::new(7);
         let side =
             |rng: &mut Rng| (0..20).map(|unit| (unit, 5.0 + rng.normal())).collect::<Vec<_>>();
-        let (first, later) = (side(&mut rng), side(&mut rng));
+        let first = side(&mut rng);
+        let later = side(&mut rng);
         let thousands = |side: &[(u32, f64)]| -> Vec<(u32, f64)> {
             side.iter().map(|&(unit, value)| (unit, 1000.0 * value)).collect()
         };

@@ -40,7 +40,7 @@ const MOST_DF: f64 = 1e9;
 pub struct Prior {
     /// The typical variance between runs, in square log units.
     pub variance: f64,
-    /// How much it counts, in degrees of freedom; 0 where series have nothing in common, infinite where they are alike.
+    /// How much it counts, in degrees of freedom; 0 if series have nothing in common, infinite if they are alike.
     pub df: f64,
 }
 
@@ -82,9 +82,9 @@ pub struct Shift {
     pub p: f64,
 }
 
-/// One series of a baseline.
+/// One series of a baseline: log estimates of its runs, summed up.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Series {
+struct BaselineSeries {
     mean: f64,
     variance: f64,
     runs: f64,
@@ -93,7 +93,7 @@ struct Series {
 /// A baseline of all series that a check looks at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RegressionGate {
-    series: Vec<Series>,
+    series: Vec<BaselineSeries>,
     prior: Prior,
     /// The variance that the baseline's runs were too close together to show, as a share of what they show.
     unseen: f64,
@@ -103,11 +103,11 @@ impl RegressionGate {
     /// Takes the log estimates of every series in the runs of the baseline.
     ///
     /// # Errors
-    /// [`NoInterval::TooFewProcesses`] where a series has fewer than [`FEWEST_RUNS`] runs: it is uncalibrated, leave it
+    /// [`NoInterval::TooFewProcesses`] if a series has fewer than [`FEWEST_RUNS`] runs: it is uncalibrated, leave it
     /// out; [`NoInterval::NotFinite`].
     pub fn new(baseline: &[&[f64]]) -> Result<Self, NoInterval> {
-        let series: Vec<Series> =
-            baseline.iter().map(|runs| series(runs)).collect::<Result<_, _>>()?;
+        let series: Vec<BaselineSeries> =
+            baseline.iter().map(|runs| baseline_series(runs)).collect::<Result<_, _>>()?;
         let variances: Vec<(f64, f64)> =
             series.iter().map(|series| (series.variance, series.runs - 1.0)).collect();
         Ok(Self { prior: Prior::of(&variances), series, unseen: 0.0 })
@@ -148,7 +148,7 @@ impl RegressionGate {
         if fresh.is_empty() {
             return Err(NoInterval::TooFewSamples);
         }
-        let Series { mean, variance, runs } = self.series[series];
+        let BaselineSeries { mean, variance, runs } = self.series[series];
         let estimate = mean_of(fresh) - mean;
         if variance == 0.0 {
             let p = if estimate == 0.0 { 1.0 } else { 0.0 };
@@ -178,15 +178,16 @@ impl Shift {
     }
 }
 
-fn series(runs: &[f64]) -> Result<Series, NoInterval> {
+fn baseline_series(runs: &[f64]) -> Result<BaselineSeries, NoInterval> {
     finite(runs)?;
     if runs.len() < FEWEST_RUNS {
         return Err(NoInterval::TooFewProcesses { have: runs.len(), need: FEWEST_RUNS });
     }
+    // Rounding in a mean of equal values would give a counter some variance.
     let constant = runs.iter().all(|&run| run == runs[0]);
     let mean = if constant { runs[0] } else { mean_of(runs) };
     let variance = if constant { 0.0 } else { variance_of(runs) };
-    Ok(Series { mean, variance, runs: runs.len() as f64 })
+    Ok(BaselineSeries { mean, variance, runs: runs.len() as f64 })
 }
 
 #[cfg(test)]
@@ -272,7 +273,9 @@ mod tests {
             let interval = gate.shift(0, &[0.0]).unwrap().interval;
             0.5 * (interval.high - interval.low)
         };
-        let (hour, day, week) = (3600.0, 86_400.0, 604_800.0);
+        let hour = 3600.0;
+        let day = 86_400.0;
+        let week = 604_800.0;
         let usual = half(&gate);
         for (span, age) in [(hour, 0.2 * hour), (week, day), (week, 0.0)] {
             let same = gate.clone().after(span, age);

@@ -48,6 +48,7 @@ impl Rng {
         if n == 0 {
             return 0;
         }
+        // Draws beyond the last whole multiple of n would favour small numbers.
         let limit = u64::MAX - u64::MAX % n;
         loop {
             let draw = self.next_u64();
@@ -75,8 +76,10 @@ impl Rng {
             return spare;
         }
         loop {
-            let (u, v) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
+            let u = 2.0 * self.uniform() - 1.0;
+            let v = 2.0 * self.uniform() - 1.0;
             let square = u * u + v * v;
+            // Only points inside the unit circle have a uniform direction; its centre has no logarithm.
             if square > 0.0 && square < 1.0 {
                 let scale = (-2.0 * square.ln() / square).sqrt();
                 self.spare_normal = Some(v * scale);
@@ -126,7 +129,9 @@ mod tests {
     fn moments_of_normal_and_exponential() {
         let mut rng = Rng::new(1);
         let n = 200_000;
-        let (mut sum, mut squares, mut waits) = (0.0, 0.0, 0.0);
+        let mut sum = 0.0;
+        let mut squares = 0.0;
+        let mut waits = 0.0;
         for _ in 0..n {
             let x = rng.normal();
             sum += x;
@@ -165,8 +170,10 @@ mod tests {
 
     #[test]
     fn a_fork_differs_and_repeats() {
-        let (mut one, mut two) = (Rng::new(4), Rng::new(4));
-        let (mut first, mut second) = (one.fork(), two.fork());
+        let mut one = Rng::new(4);
+        let mut two = Rng::new(4);
+        let mut first = one.fork();
+        let mut second = two.fork();
         assert_eq!(first.next_u64(), second.next_u64());
         assert_ne!(first.next_u64(), one.next_u64());
     }

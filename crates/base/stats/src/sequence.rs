@@ -82,7 +82,8 @@ mod tests {
     #[test]
     fn a_median_that_is_widened_holds_at_every_look() {
         let mut rng = Rng::new(3);
-        let (mut plain, mut widened) = (0, 0);
+        let mut plain = 0;
+        let mut widened = 0;
         let runs = 300;
         for _ in 0..runs {
             // Lognormal: a mean and a median are not the same.

@@ -18,21 +18,26 @@ const FEWEST_WITHIN: usize = 8;
 /// (round, cost), rounds rising; of several costs in a round the first counts. A step of 0 or a cost that is not positive gives a value that is not finite, which
 /// every interval refuses.
 pub fn log_step_ratios(first: &[(u32, f64)], later: &[(u32, f64)]) -> Vec<f64> {
-    let log_of = |round: u32| {
-        let at = later.partition_point(|&(other, _)| other < round);
-        later.get(at).filter(|(other, _)| *other == round).map(|(_, cost)| cost.ln())
-    };
     let rounds = first.chunk_by(|one, next| one.0 == next.0).map(|round| round[0]);
     let both: Vec<(f64, f64)> =
-        rounds.filter_map(|(round, cost)| Some((cost.ln(), log_of(round)?))).collect();
-    let step = |rounds: &[(f64, f64)]| {
-        let [(first_1, later_1), (first_2, later_2)] = rounds else { return None };
-        Some(((later_2 - later_1) / (first_2 - first_1)).abs().ln())
-    };
-    both.chunks_exact(2).filter_map(step).collect()
+        rounds.filter_map(|(round, cost)| Some((cost.ln(), log_cost_in(later, round)?))).collect();
+    // Two rounds a step, and no round in two steps: otherwise steps would depend on each other.
+    both.chunks_exact(2)
+        .map(|rounds| {
+            let (first_before, later_before) = rounds[0];
+            let (first_after, later_after) = rounds[1];
+            ((later_after - later_before) / (first_after - first_before)).abs().ln()
+        })
+        .collect()
 }
 
-/// The spread of the values inside one process: the median absolute deviation of their logarithms. `None` where they
+/// The log of a side's first cost in a round; rounds rise along the side.
+fn log_cost_in(side: &[(u32, f64)], round: u32) -> Option<f64> {
+    let at = side.partition_point(|&(other, _)| other < round);
+    side.get(at).filter(|(other, _)| *other == round).map(|(_, cost)| cost.ln())
+}
+
+/// The spread of the values inside one process: the median absolute deviation of their logarithms. `None` if they
 /// are too few, not positive, or most are equal.
 pub fn within(values: &[f64]) -> Option<f64> {
     let logs = logs(values).ok().filter(|logs| logs.len() >= FEWEST_WITHIN)?;
@@ -68,7 +73,8 @@ mod tests {
     /// The share of intervals that hold the truth, and the median estimate, for noise of this shape.
     fn simulated(truth: f64, pairs: usize, noise: fn(&mut Rng) -> f64) -> (f64, f64) {
         let mut rng = Rng::new(7);
-        let (mut held, mut centres) = (0, Vec::new());
+        let mut held = 0;
+        let mut centres = Vec::new();
         let runs = 600;
         for _ in 0..runs {
             let mut side = |scale: f64| -> Vec<(u32, f64)> {

@@ -60,6 +60,24 @@ pub struct Moved {
     pub earlier: Option<EarlierNoise>,
 }
 
+impl Moved {
+    /// Whether its numbers are finite, and its error is not negative.
+    fn is_sound(&self) -> bool {
+        self.log_ratio.is_finite() && self.error.is_finite() && self.error >= 0.0
+    }
+
+    /// How likely a series that moved like the others lies so far from them, two-sided. `own` is its standard deviation
+    /// where the core has a scale of 1.
+    fn p(&self, core: &Core, own: f64) -> f64 {
+        let usual = away(self.log_ratio, core.scale * own, core.centre);
+        let shown = away(self.log_ratio, self.error, core.centre);
+        // It must stand out both of what is usual and of its own interval.
+        let p_usual = t_cdf(-usual, degrees(self.earlier));
+        let p_shown = t_cdf(-shown, OWN_DF);
+        2.0 * p_usual.max(p_shown)
+    }
+}
+
 /// What is usual, and who is not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stood {
@@ -87,43 +105,37 @@ pub enum CannotTell {
 /// # Errors
 /// [`CannotTell`].
 pub fn stand_out(series: &[Moved]) -> Result<Stood, CannotTell> {
-    let finite = |it: &Moved| it.log_ratio.is_finite() && it.error.is_finite() && it.error >= 0.0;
-    if series.len() < FEWEST_SERIES || !series.iter().all(finite) {
+    if series.len() < FEWEST_SERIES || !series.iter().all(Moved::is_sound) {
         return Err(CannotTell::TooFewSeries);
     }
-    let logs: Vec<f64> = series.iter().map(|it| it.log_ratio).collect();
-    let typical = median_of(&series.iter().map(|it| it.error).collect::<Vec<_>>());
-    let weights: Vec<f64> = series.iter().map(|it| it.error.hypot(typical)).collect();
+    let logs: Vec<f64> = series.iter().map(|moved| moved.log_ratio).collect();
+    let typical = median_of(&series.iter().map(|moved| moved.error).collect::<Vec<_>>());
+    let weights: Vec<f64> = series.iter().map(|moved| moved.error.hypot(typical)).collect();
     let common = Core::of(&logs, &weights);
     let own: Vec<f64> = series
         .iter()
         .zip(&weights)
-        .map(|(it, weight)| moderated(common.scale * weight, it.earlier))
+        .map(|(moved, weight)| moderated(common.scale * weight, moved.earlier))
         .collect();
-    let core = if series.iter().any(|it| it.earlier.is_some()) {
+    let core = if series.iter().any(|moved| moved.earlier.is_some()) {
+        let by_own = Core::of(&logs, &own);
         // A run of a noisier hour than the earlier ones is as noisy as it shows itself.
-        let core = Core::of(&logs, &own);
-        Core { scale: core.scale.max(1.0), ..core }
+        Core { scale: by_own.scale.max(1.0), ..by_own }
     } else {
         Core { scale: 1.0, ..common }
     };
     if core.outside as f64 > MOST_MOVED * series.len() as f64 {
         return Err(CannotTell::TooManyMoved);
     }
-    let p = |(it, own): (&Moved, &f64)| {
-        let usual = away(it.log_ratio, core.scale * own, core.centre);
-        let shown = away(it.log_ratio, it.error, core.centre);
-        let (usual, shown) = (t_cdf(-usual, degrees(it.earlier)), t_cdf(-shown, OWN_DF));
-        2.0 * usual.max(shown)
-    };
-    let p_values: Vec<f64> = series.iter().zip(&own).map(p).collect();
+    let p_values: Vec<f64> =
+        series.iter().zip(&own).map(|(moved, own)| moved.p(&core, *own)).collect();
     let rejected = benjamini_hochberg(&p_values, FALSE_SHARE);
     let mut found: Vec<usize> = (0..series.len()).filter(|&at| rejected[at]).collect();
-    let distance = |at: usize| (logs[at] - core.centre).abs();
-    found.sort_by(|&a, &b| distance(b).total_cmp(&distance(a)));
+    let distances: Vec<f64> = logs.iter().map(|log| (log - core.centre).abs()).collect();
+    found.sort_by(|&a, &b| distances[b].total_cmp(&distances[a]));
     Ok(Stood {
         common: core.centre,
-        moved_together: common_mode(&logs).is_some_and(|it| it.moved()),
+        moved_together: common_mode(&logs).is_some_and(|common| common.moved()),
         spread: core.scale * median_of(&own),
         series: found,
     })
@@ -132,12 +144,12 @@ pub fn stand_out(series: &[Moved]) -> Result<Stood, CannotTell> {
 /// The standard deviation of a difference of two runs: the common one, and the series' own as far as it is known.
 fn moderated(common: f64, earlier: Option<EarlierNoise>) -> f64 {
     let df = own_df(earlier);
-    let own = earlier.map_or(0.0, |it| 2.0 * it.variance);
+    let own = earlier.map_or(0.0, |noise| 2.0 * noise.variance);
     ((COMMON_DF * common * common + df * own) / (COMMON_DF + df)).sqrt()
 }
 
 fn own_df(earlier: Option<EarlierNoise>) -> f64 {
-    earlier.map_or(0.0, |it| it.runs.saturating_sub(1) as f64)
+    earlier.map_or(0.0, |noise| noise.runs.saturating_sub(1) as f64)
 }
 
 fn degrees(earlier: Option<EarlierNoise>) -> f64 {
@@ -165,14 +177,20 @@ impl Core {
         let inside: Vec<usize> = (0..values.len())
             .filter(|&at| away(values[at], sds[at], middle) <= CORE_REACH * narrow)
             .collect();
-        let weight = |at: &usize| if sds[*at] > 0.0 { sds[*at].powi(-2) } else { 1.0 };
-        let total: f64 = inside.iter().map(weight).sum();
-        let centre = inside.iter().map(|at| weight(at) * values[*at]).sum::<f64>() / total;
+        let total: f64 = inside.iter().map(|&at| weight(sds[at])).sum();
+        let centre = inside.iter().map(|&at| weight(sds[at]) * values[at]).sum::<f64>() / total;
         let squares = inside.iter().map(|&at| away(values[at], sds[at], centre).powi(2));
         let scale = CUT_OFF * (squares.sum::<f64>() / (inside.len() as f64 - 1.0)).sqrt();
-        let is_outside = |at: &usize| away(values[*at], sds[*at], centre) > MOVED * narrow;
-        Self { centre, scale, outside: (0..values.len()).filter(is_outside).count() }
+        let outside = (0..values.len())
+            .filter(|&at| away(values[at], sds[at], centre) > MOVED * narrow)
+            .count();
+        Self { centre, scale, outside }
     }
+}
+
+/// How much a value with this standard deviation counts; one without any lies in the centre exactly, or outside.
+fn weight(sd: f64) -> f64 {
+    if sd > 0.0 { sd.powi(-2) } else { 1.0 }
 }
 
 /// How many values make the core, at least.
@@ -180,7 +198,7 @@ fn core_count(values: usize) -> usize {
     (CORE * values as f64).ceil() as usize
 }
 
-/// How many standard deviations from there; infinite where there is none and the value is elsewhere.
+/// How many standard deviations from there; infinite if there is none and the value is elsewhere.
 fn away(value: f64, sd: f64, from: f64) -> f64 {
     let away = (value - from).abs();
     if away == 0.0 { 0.0 } else { away / sd }
@@ -189,13 +207,12 @@ fn away(value: f64, sd: f64, from: f64) -> f64 {
 /// The value that a third of all is nearest to, and how near that is.
 fn most_central(values: &[f64], sds: &[f64]) -> (f64, f64) {
     let place = core_count(values.len()) - 1;
-    let reach = |from: f64| {
+    let reaches = values.iter().map(|&from| {
         let mut all: Vec<f64> =
             values.iter().zip(sds).map(|(value, sd)| away(*value, *sd, from)).collect();
-        *all.select_nth_unstable_by(place, f64::total_cmp).1
-    };
-    let all = values.iter().map(|&value| (value, reach(value)));
-    all.min_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0.0, 0.0))
+        (from, *all.select_nth_unstable_by(place, f64::total_cmp).1)
+    });
+    reaches.min_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0.0, 0.0))
 }
 
 #[cfg(test)]
@@ -252,7 +269,7 @@ mod tests {
         all[5].log_ratio += 0.3;
         assert_eq!(stand_out(&all).unwrap().series, [5]);
         let quiet = EarlierNoise { variance: 0.014f64.powi(2), runs: 5 };
-        all.iter_mut().for_each(|it| it.earlier = Some(quiet));
+        all.iter_mut().for_each(|series| series.earlier = Some(quiet));
         assert_eq!(stand_out(&all).unwrap().series, [5]);
         all[5].earlier = Some(EarlierNoise { variance: 0.04, runs: 5 });
         assert_eq!(stand_out(&all).unwrap().series, [0usize; 0]);

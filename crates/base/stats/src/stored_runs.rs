@@ -28,7 +28,7 @@ pub enum RunNoise {
     },
     /// Too few earlier runs: the interval speaks of these two runs, not of the programs.
     Uncalibrated {
-        /// The standard deviation between runs, in log units, above which the difference could be chance; 0 where the
+        /// The standard deviation between runs, in log units, above which the difference could be chance; 0 if the
         /// noise inside the runs already could explain it.
         break_even: f64,
     },
@@ -46,7 +46,7 @@ pub struct RunsCompared {
 }
 
 impl RunsCompared {
-    /// The verdict, with `margin` the smallest relative change that matters; `None` where uncalibrated and not exact.
+    /// The verdict, with `margin` the smallest relative change that matters; `None` if uncalibrated and not exact.
     pub fn judge(&self, margin: f64) -> Option<Judgement> {
         let calibrated = matches!(self.run_noise, RunNoise::Calibrated { .. });
         let judged = Judgement { exact: self.exact, ..judge(&self.interval, 0, margin) };
@@ -61,7 +61,7 @@ impl RunsCompared {
 /// t sqrt(2 var(earlier)).
 ///
 /// # Errors
-/// [`NoInterval::OutOfRange`] where a run has too few processes for `level`: at .95 it takes 4 and 4, or 3 and 5;
+/// [`NoInterval::OutOfRange`] if a run has too few processes for `level`: at .95 it takes 4 and 4, or 3 and 5;
 /// [`NoInterval::NotFinite`].
 pub fn compare_runs(
     a: &[f64],
@@ -103,7 +103,7 @@ fn break_even(inside: &Interval, level: f64) -> f64 {
 /// The median of all b_j - a_i with its exact interval at `level`, in the unit of the values.
 ///
 /// # Errors
-/// [`NoInterval::OutOfRange`] where `level` needs more values; [`NoInterval::AllEqual`] where neither side varies;
+/// [`NoInterval::OutOfRange`] if `level` needs more values; [`NoInterval::AllEqual`] if neither side varies;
 /// [`NoInterval::NotFinite`].
 pub fn rank_sum_interval(a: &[f64], b: &[f64], level: f64) -> Result<Interval, NoInterval> {
     finite(a)?;
@@ -112,8 +112,7 @@ pub fn rank_sum_interval(a: &[f64], b: &[f64], level: f64) -> Result<Interval, N
     if rank == 0 {
         return Err(NoInterval::OutOfRange);
     }
-    let constant = |values: &[f64]| values.iter().all(|&value| value == values[0]);
-    if constant(a) && constant(b) {
+    if is_constant(a) && is_constant(b) {
         return Err(NoInterval::AllEqual);
     }
     let differences = Differences::of(a, b);
@@ -127,6 +126,10 @@ pub fn rank_sum_interval(a: &[f64], b: &[f64], level: f64) -> Result<Interval, N
     })
 }
 
+fn is_constant(values: &[f64]) -> bool {
+    values.iter().all(|&value| value == values[0])
+}
+
 /// All b_j - a_i in their order, without making them: of two histories of 500 runs they are a quarter of a million.
 struct Differences {
     a: Vec<f64>,
@@ -135,19 +138,18 @@ struct Differences {
 
 impl Differences {
     fn of(a: &[f64], b: &[f64]) -> Self {
-        let sorted = |values: &[f64]| {
-            let mut values = values.to_vec();
-            values.sort_unstable_by(f64::total_cmp);
-            values
-        };
-        Self { a: sorted(a), b: sorted(b) }
+        let mut differences = Self { a: a.to_vec(), b: b.to_vec() };
+        differences.a.sort_unstable_by(f64::total_cmp);
+        differences.b.sort_unstable_by(f64::total_cmp);
+        differences
     }
 
     /// The `rank`-th smallest, counted from 1: halves the range, whose ends are always differences that occur.
     fn smallest(&self, rank: usize) -> f64 {
-        let last = |values: &[f64]| values[values.len() - 1];
-        let (mut low, mut high) = (self.b[0] - last(&self.a), last(&self.b) - self.a[0]);
+        let mut low = self.b[0] - self.a[self.a.len() - 1];
+        let mut high = self.b[self.b.len() - 1] - self.a[0];
         while low < high {
+            // Between neighbouring numbers, the midpoint may round up to `high`, and the range would not shrink.
             let middle = f64::midpoint(low, high);
             let (count, below, above) = self.split(if middle < high { middle } else { low });
             if count >= rank { high = below } else { low = above }
@@ -157,7 +159,9 @@ impl Differences {
 
     /// How many are no larger than `at`, the largest of them, and the smallest of the others.
     fn split(&self, at: f64) -> (usize, f64, f64) {
-        let (mut count, mut below, mut above) = (0, f64::NEG_INFINITY, f64::INFINITY);
+        let mut count = 0;
+        let mut below = f64::NEG_INFINITY;
+        let mut above = f64::INFINITY;
         let mut taken = 0;
         for a in &self.a {
             while taken < self.b.len() && self.b[taken] - a <= at {
@@ -202,7 +206,8 @@ pub fn rank_sum_cdf(sum: usize, a: usize, b: usize) -> f64 {
 
 /// Mean and standard deviation of U where its exact law would take too many steps.
 fn normal_law(a: usize, b: usize) -> Option<(f64, f64)> {
-    let (fewer, more) = (a.min(b) as f64, a.max(b) as f64);
+    let fewer = a.min(b) as f64;
+    let more = a.max(b) as f64;
     let sd = (fewer * more * (fewer + more + 1.0) / 12.0).sqrt();
     (fewer * fewer * more > MOST_STEPS).then_some((0.5 * fewer * more, sd))
 }
@@ -210,10 +215,12 @@ fn normal_law(a: usize, b: usize) -> Option<(f64, f64)> {
 /// P(U = u) for u from 0 to the middle: the coefficients of the Gaussian binomial, as the product over i of
 /// (1 - x^(more + i)) / (1 - x^i), each factor of which is scaled to stay a probability.
 fn rank_sum_law(a: usize, b: usize) -> Vec<f64> {
-    let (fewer, more) = (a.min(b), a.max(b));
+    let fewer = a.min(b);
+    let more = a.max(b);
     let mut law = vec![0.0; a * b / 2 + 1];
     law[0] = 1.0;
     for i in 1..=fewer {
+        // Downwards for the numerator and upwards for the denominator: both are done in place.
         for sum in (more + i..law.len()).rev() {
             law[sum] -= law[sum - more - i];
         }
@@ -258,7 +265,8 @@ mod tests {
                 let mut draw = |count: usize| -> Vec<f64> {
                     (0..count).map(|_| (digits * rng.normal()).round() / digits).collect()
                 };
-                let (a, b) = (draw(a), draw(b));
+                let a = draw(a);
+                let b = draw(b);
                 let mut all: Vec<f64> =
                     b.iter().flat_map(|b| a.iter().map(move |a| b - a)).collect();
                 all.sort_unstable_by(f64::total_cmp);
@@ -297,9 +305,11 @@ mod tests {
 
     #[test]
     fn the_normal_law_takes_over_without_a_step() {
-        let (exact, normal) = (rank_sum_rank(215, 215, 0.05), rank_sum_rank(216, 216, 0.05));
+        let exact = rank_sum_rank(215, 215, 0.05);
+        let normal = rank_sum_rank(216, 216, 0.05);
         // U scales with the product of the sizes, within a percent here.
-        let (exact, normal) = (exact as f64 / 46_225.0, normal as f64 / 46_656.0);
+        let exact = exact as f64 / 46_225.0;
+        let normal = normal as f64 / 46_656.0;
         assert!((normal / exact - 1.0).abs() < 1e-3, "{exact} {normal}");
         assert!((rank_sum_cdf(23_327, 216, 216) - 0.5).abs() < 1e-3);
     }
@@ -313,7 +323,8 @@ mod tests {
     #[test]
     fn runs_that_differ_by_themselves_widen_the_interval() {
         let mut rng = Rng::new(1);
-        let (a, b) = (drawn(10, 0.0, &mut rng), drawn(10, 0.03, &mut rng));
+        let a = drawn(10, 0.0, &mut rng);
+        let b = drawn(10, 0.03, &mut rng);
         let verdict = |earlier: &[f64]| {
             compare_runs(&a, &b, earlier, 0.95).unwrap().judge(0.01).map(|judged| judged.verdict)
         };

@@ -42,7 +42,7 @@ impl Verdict {
 
     /// The verdict of a stored word.
     pub fn of_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.word() == word)
+        Self::ALL.into_iter().find(|verdict| verdict.word() == word)
     }
 
     /// The word that is shown and stored.
@@ -59,7 +59,7 @@ impl Verdict {
 /// A verdict with what belongs beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judgement {
-    /// The verdict.
+    /// What the interval says about B.
     pub verdict: Verdict,
     /// Faster or slower, and the whole interval is beyond the margin: the difference matters for certain.
     pub beyond_margin: bool,
@@ -73,8 +73,7 @@ pub struct Judgement {
 
 impl Judgement {
     fn of(verdict: Verdict) -> Self {
-        let (beyond_margin, negligible, exact) = (false, false, false);
-        Self { verdict, beyond_margin, negligible, exact, pairs_needed: None }
+        Self { verdict, beyond_margin: false, negligible: false, exact: false, pairs_needed: None }
     }
 
     /// Whether there is another verdict than inconclusive, so that no more pairs are needed.
@@ -89,6 +88,7 @@ impl Judgement {
 pub fn judge(log_ratio: &Interval, pairs: usize, margin: f64) -> Judgement {
     let Interval { estimate, low, high } = *log_ratio;
     let margin = margin.ln_1p();
+    // Equivalence comes first: a difference inside the margin does not matter, however certain it is.
     if -margin < low && high < margin {
         let negligible = low > 0.0 || high < 0.0;
         return Judgement { negligible, ..Judgement::of(Verdict::Equivalent) };
@@ -149,10 +149,12 @@ pub enum Confidence {
 impl Confidence {
     /// Of a percentage, where there is one.
     pub fn of_percent(percent: u8) -> Option<Self> {
-        [Self::NinetyFive, Self::NinetyNine].into_iter().find(|it| it.percent() == percent)
+        [Self::NinetyFive, Self::NinetyNine]
+            .into_iter()
+            .find(|confidence| confidence.percent() == percent)
     }
 
-    /// In percent.
+    /// The percentage that users type and read.
     pub fn percent(self) -> u8 {
         match self {
             Self::NinetyFive => 95,
@@ -186,6 +188,12 @@ const LOOKS: [usize; 19] = [
     8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675, 1_000, 1_500, 2_250, 3_400, 5_000, 7_500,
     10_000,
 ];
+
+/// What a look of the long schedule spends: c / √k at the k-th, `first` being c.
+fn spent_at(pairs: usize, first: f64) -> f64 {
+    let before = LOOKS[..LOOKS.len() - 1].iter().filter(|&&look| look < pairs).count();
+    first / (1.0 + before as f64).sqrt()
+}
 
 impl Schedule {
     /// The most pairs of any comparison.
@@ -225,19 +233,17 @@ impl Schedule {
 
     /// The level of the interval at a look, such as .985; between two looks, that of the later one.
     pub fn level(self, confidence: Confidence, pairs: usize) -> f64 {
-        let before = || LOOKS[..LOOKS.len() - 1].iter().filter(|&&look| look < pairs).count();
-        let spent = |first: f64| first / (1.0 + before() as f64).sqrt();
         let alpha = match (confidence, self) {
             (Confidence::NinetyFive, Self::Fixed(_)) => 0.05,
             (Confidence::NinetyFive, Self::Forty) => 0.015,
             (Confidence::NinetyFive, Self::Ninety) => 0.012,
             (Confidence::NinetyFive, Self::TwoHundred) => 0.008_75,
-            (Confidence::NinetyFive, Self::Long) => spent(0.010_5),
+            (Confidence::NinetyFive, Self::Long) => spent_at(pairs, 0.010_5),
             (Confidence::NinetyNine, Self::Fixed(_)) => 0.01,
             (Confidence::NinetyNine, Self::Forty) => 0.003_25,
             (Confidence::NinetyNine, Self::Ninety) => 0.002_25,
             (Confidence::NinetyNine, Self::TwoHundred) => 0.001_75,
-            (Confidence::NinetyNine, Self::Long) => spent(0.002_1),
+            (Confidence::NinetyNine, Self::Long) => spent_at(pairs, 0.002_1),
         };
         1.0 - alpha
     }

@@ -54,36 +54,38 @@ impl Walsh {
 
     /// How many are less than `value`, and how many are no more.
     pub(crate) fn below(&self, value: f64) -> (usize, usize) {
-        let count =
-            |ends: Vec<usize>| (0..).zip(ends).map(|(row, end): (usize, _)| end - row).sum();
-        (count(self.ends(|it| it < value)), count(self.ends(|it| it <= value)))
+        let less = self.ends(|average| average < value);
+        let no_more = self.ends(|average| average <= value);
+        (count(&less), count(&no_more))
     }
 
     /// Where each row stops to fulfil what low averages do.
     fn ends(&self, low: impl Fn(f64) -> bool) -> Vec<usize> {
         let sorted = &self.sorted;
         let mut end = sorted.len();
-        let mut of_row = |row: usize| {
-            while end > row && !low(0.5 * (sorted[row] + sorted[end - 1])) {
+        let mut ends = Vec::with_capacity(sorted.len());
+        for (row, value) in sorted.iter().enumerate() {
+            // Averages rise from row to row in every column, so that no row reaches farther than the one before.
+            while end > row && !low(0.5 * (value + sorted[end - 1])) {
                 end -= 1;
             }
-            end.max(row)
-        };
-        (0..sorted.len()).map(&mut of_row).collect()
+            ends.push(end.max(row));
+        }
+        ends
     }
 
     fn searched(&self, rank: usize) -> f64 {
         let n = self.sorted.len();
         let mut rng = Rng::new(SEED);
-        let (mut from, mut to): (Vec<usize>, Vec<usize>) = ((0..n).collect(), vec![n; n]);
+        let mut from: Vec<usize> = (0..n).collect();
+        let mut to: Vec<usize> = vec![n; n];
         // Averages before the candidates, and candidates.
-        let (mut before, mut left) = (0, self.len());
+        let mut before = 0;
+        let mut left = self.len();
         while left > LISTED_A_VALUE * n {
             let pivot = self.candidate(&from, &to, rng.below(left));
-            let (less, no_more) = (self.ends(|it| it < pivot), self.ends(|it| it <= pivot));
-            let count = |ends: &[usize]| {
-                (0..).zip(ends).map(|(row, end): (usize, _)| end - row).sum::<usize>()
-            };
+            let less = self.ends(|average| average < pivot);
+            let no_more = self.ends(|average| average <= pivot);
             if rank <= count(&less) {
                 to = less;
             } else if rank > count(&no_more) {
@@ -109,6 +111,11 @@ impl Walsh {
         }
         f64::NAN
     }
+}
+
+/// How many averages lie before the ends of the rows; a row begins at its own number.
+fn count(ends: &[usize]) -> usize {
+    ends.iter().enumerate().map(|(row, end)| end - row).sum()
 }
 
 /// The averages of the columns of each row that are asked for.
@@ -153,8 +160,8 @@ mod tests {
                     assert_eq!(walsh.at(rank), all[rank - 1], "{n}: {rank}");
                 }
                 for value in [0.0, all[all.len() / 3], -1e9, 1e9] {
-                    let less = all.iter().filter(|&&it| it < value).count();
-                    let no_more = all.iter().filter(|&&it| it <= value).count();
+                    let less = all.iter().filter(|&&average| average < value).count();
+                    let no_more = all.iter().filter(|&&average| average <= value).count();
                     assert_eq!(walsh.below(value), (less, no_more));
                 }
             }

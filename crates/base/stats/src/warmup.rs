@@ -75,7 +75,8 @@ pub fn steady_state(log_times: &[f64]) -> Result<Steady, NoInterval> {
 /// the latest. `None` with fewer than three, or where they disagree; later entries are ignored.
 pub fn fixed_discard(first_three: &[usize]) -> Option<usize> {
     let starts = first_three.get(..3)?;
-    let (earliest, latest) = (*starts.iter().min()?, *starts.iter().max()?);
+    let earliest = *starts.iter().min()?;
+    let latest = *starts.iter().max()?;
     let agree = latest - earliest <= SAME_START.max(latest / 4);
     agree.then(|| (latest * 5).div_ceil(4))
 }
@@ -87,6 +88,7 @@ fn long_series(log_times: &[f64]) -> Result<Steady, NoInterval> {
     if too_short(by_level, n) {
         return Ok(Steady { start: by_level, class: Class::Unsteady });
     }
+    // A single outlier near the beginning must not look like a warm-up.
     let calm = clipped(log_times, &log_times[by_level..], 6.0);
     let batches: Vec<f64> = calm.chunks_exact(MSER_BATCH).map(mean_of).collect();
     let start = by_level.max(MSER_BATCH * mser(&batches));
@@ -108,9 +110,9 @@ fn too_short(start: usize, n: usize) -> bool {
 /// Walks back from the last segment while levels agree: the start of the suffix, and the segment that stopped it.
 fn steady_suffix(log_times: &[f64], parts: &[Range<usize>]) -> (usize, Option<Range<usize>>) {
     let last = parts.last().map_or(0..0, Range::clone);
-    let steady = Level::of(&log_times[last]);
+    let steady = SegmentLevel::of(&log_times[last]);
     let refused = parts.iter().rev().find(|part| {
-        let level = Level::of(&log_times[(*part).clone()]);
+        let level = SegmentLevel::of(&log_times[(*part).clone()]);
         let error = level.error.hypot(steady.error);
         (level.median - steady.median).abs() > SAME_LEVEL.max(2.0 * error)
     });
@@ -125,8 +127,8 @@ fn moving(
     start: usize,
     refused: Option<&Range<usize>>,
 ) -> bool {
-    let steady = Line::through(&log_times[start..]);
-    let whole = Line::through(&log_times[by_level..]);
+    let steady = TrendLine::through(&log_times[start..]);
+    let whole = TrendLine::through(&log_times[by_level..]);
     let tread = refused.map(|refused| {
         let rise = median_of(&log_times[by_level..]) - median_of(&log_times[refused.clone()]);
         2.0 * rise / (log_times.len() - refused.start) as f64
@@ -159,9 +161,12 @@ fn after_cut(calm: &[f64], start: usize, step: usize) -> Steady {
 /// The cut, at most half, that minimises the variance of what is left over its number.
 fn mser(values: &[f64]) -> usize {
     let mut best = (0, f64::INFINITY);
-    let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+    let mut count = 0.0;
+    let mut mean = 0.0;
+    let mut squares = 0.0;
     for (cut, value) in values.iter().enumerate().rev() {
         count += 1.0;
+        // Welford's update, which loses no digits to cancellation.
         let delta = value - mean;
         mean += delta / count;
         squares += delta * (value - mean);
@@ -174,12 +179,12 @@ fn mser(values: &[f64]) -> usize {
 }
 
 /// The median of a stretch of the series with its standard error.
-struct Level {
+struct SegmentLevel {
     median: f64,
     error: f64,
 }
 
-impl Level {
+impl SegmentLevel {
     fn of(values: &[f64]) -> Self {
         let variance = long_run_variance(&clipped(values, values, 3.0));
         Self {
@@ -190,10 +195,10 @@ impl Level {
 }
 
 /// A least-squares line through a stretch of the series, clipped.
-struct Line {
-    /// Per sample.
+struct TrendLine {
+    /// The change per sample.
     slope: f64,
-    /// Number of samples.
+    /// How many samples the stretch has.
     length: f64,
     /// Over the whole stretch.
     change: f64,
@@ -201,16 +206,17 @@ struct Line {
     error: f64,
 }
 
-impl Line {
+impl TrendLine {
     fn through(values: &[f64]) -> Self {
-        let (n, calm) = (values.len() as f64, clipped(values, values, 3.0));
+        let n = values.len() as f64;
+        let calm = clipped(values, values, 3.0);
         let middle = 0.5 * (n - 1.0);
-        let around = |index: usize| index as f64 - middle;
-        let products: f64 =
-            calm.iter().enumerate().map(|(index, value)| around(index) * value).sum();
+        // Times around the middle of the stretch: the slope then needs no mean.
+        let times: Vec<f64> = (0..calm.len()).map(|index| index as f64 - middle).collect();
+        let products: f64 = times.iter().zip(&calm).map(|(time, value)| time * value).sum();
         let slope = products * 12.0 / (n * (n * n - 1.0));
         let rest: Vec<f64> =
-            calm.iter().enumerate().map(|(index, value)| value - slope * around(index)).collect();
+            times.iter().zip(&calm).map(|(time, value)| value - slope * time).collect();
         Self {
             slope,
             length: n,

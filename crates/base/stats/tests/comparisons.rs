@@ -61,7 +61,8 @@ fn side(rounds: &[(f64, f64)], factor: f64, of: fn(&(f64, f64)) -> f64) -> Vec<(
 }
 
 fn judged_in_units(rounds: &[(f64, f64)], factor: f64) -> Judgement {
-    let (a, b) = (side(rounds, factor, |round| round.0), side(rounds, factor, |round| round.1));
+    let a = side(rounds, factor, |round| round.0);
+    let b = side(rounds, factor, |round| round.1);
     judge_pairs(&log_ratios(&a, &b, 1), 0.95, MARGIN).unwrap()
 }
 
@@ -125,7 +126,8 @@ proptest! {
 
     #[test]
     fn a_wider_margin_only_adds_equivalence(logs in small()) {
-        let (narrow, wide) = (judged(&logs), judge_pairs(&logs, 0.95, 3.0 * MARGIN).unwrap());
+        let narrow = judged(&logs);
+        let wide = judge_pairs(&logs, 0.95, 3.0 * MARGIN).unwrap();
         prop_assert!(narrow.verdict == wide.verdict || wide.verdict == Verdict::Equivalent);
     }
 
@@ -139,7 +141,8 @@ proptest! {
 
     #[test]
     fn swapping_runs_negates_exactly(a in small(), b in small(), earlier in vec(-0.02..0.02f64, 0..9)) {
-        let (one, other) = (compared(&a, &b, &earlier), compared(&b, &a, &earlier));
+        let one = compared(&a, &b, &earlier);
+        let other = compared(&b, &a, &earlier);
         prop_assert_eq!(one.interval, mirrored(other.interval));
         prop_assert_eq!(one.run_noise, other.run_noise);
         prop_assert_eq!(one.judge(MARGIN).map(mirrored_verdict), other.judge(MARGIN));
@@ -181,7 +184,8 @@ proptest! {
             rejected.rotate_left(turn);
             prop_assert_eq!(&rejected, &reject(&turned, 0.05));
         }
-        let (strict, lenient) = (holm(&p, 0.05), benjamini_hochberg(&p, 0.05));
+        let strict = holm(&p, 0.05);
+        let lenient = benjamini_hochberg(&p, 0.05);
         prop_assert!(strict.iter().zip(lenient).all(|(strict, lenient)| !strict || lenient));
     }
 
@@ -221,13 +225,15 @@ proptest! {
         let found = share_interval(hits, trials, 0.95).unwrap();
         let rest = share_interval(trials - hits, trials, 0.95).unwrap();
         prop_assert!((found.low + rest.high - 1.0).abs() < 1e-9 && found.low <= found.estimate);
-        let (one, two) = ((hits, trials), (other.min(20), 20));
+        let one = (hits, trials);
+        let two = (other.min(20), 20);
         prop_assert!((crashes_differ(one, two) - crashes_differ(two, one)).abs() < 1e-9);
     }
 
     #[test]
     fn what_is_common_moves_with_everything(logs in vec(-0.05..0.05f64, 12..40), shift in -1.0..1.0f64) {
-        let (one, other) = (common_mode(&logs).unwrap(), common_mode(&moved(&logs, shift)).unwrap());
+        let one = common_mode(&logs).unwrap();
+        let other = common_mode(&moved(&logs, shift)).unwrap();
         prop_assert!((one.shift + shift - other.shift).abs() < 1e-12 && (one.error - other.error).abs() < 1e-12);
     }
 }

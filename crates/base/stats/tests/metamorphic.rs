@@ -137,7 +137,8 @@ proptest! {
     #[test]
     fn swapping_a_and_b_negates_exactly(log_ratios in log_ratios()) {
         let swapped: Vec<f64> = log_ratios.iter().map(|ratio| -ratio).collect();
-        let (one, other) = (signed_rank_interval(&log_ratios, 0.95), signed_rank_interval(&swapped, 0.95));
+        let one = signed_rank_interval(&log_ratios, 0.95);
+        let other = signed_rank_interval(&swapped, 0.95);
         let mirrored = other.map(|other| (-other.estimate, -other.high, -other.low));
         prop_assert_eq!(one.map(|one| (one.estimate, one.low, one.high)), mirrored);
     }
@@ -179,7 +180,8 @@ proptest! {
         let views: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
         let doubled = scaled(&processes, 2.0);
         let doubled_views: Vec<&[f64]> = doubled.iter().map(Vec::as_slice).collect();
-        let (one, other) = (components(&views).unwrap(), components(&doubled_views).unwrap());
+        let one = components(&views).unwrap();
+        let other = components(&doubled_views).unwrap();
         prop_assert!(close(one.within * 4.0, other.within) && close(one.of_means * 4.0, other.of_means));
     }
 

@@ -1,6 +1,6 @@
 //! A run of many points whose time was short, and the longer one that its end advises.
 
-use super::trace::{DISCARDED, PROCESS, SAMPLE, SAMPLES, Trace};
+use super::trace::{PROCESS, Trace};
 use crate::bars::{Bar, Measured, Row};
 use plumb_stats::precision::{Clustered, FIRST_LOOK, PER_LOOK_LEVEL, clustered, half_after, looks};
 use plumb_stats::rng::Rng;
@@ -38,26 +38,25 @@ impl Point {
     }
 }
 
-/// The points in turns, from a chunk on for so many seconds; None where the trace ends before.
+/// The points in turns, from a chunk on for so many seconds; None if the trace ends before.
 fn run(trace: &Trace, from: usize, seconds: f64, wanted: f64) -> Option<Vec<Point>> {
     let counts: Vec<usize> = looks(FIRST_LOOK).take_while(|count| *count < trace.len()).collect();
     let mut points: Vec<Point> = (0..POINTS).map(|_| Point::default()).collect();
     let mut at = from;
-    while points.iter().any(|it| !it.precise) {
-        for point in points.iter_mut().filter(|it| !it.precise) {
+    while points.iter().any(|point| !point.precise) {
+        for point in points.iter_mut().filter(|point| !point.precise) {
             if at + PROCESS > trace.len() {
                 return None;
             }
             if trace.time(from, at - from) > seconds {
                 return Some(points);
             }
-            let sample = |number| trace.time(at + DISCARDED + number * SAMPLE, SAMPLE);
-            point.processes.push((0..SAMPLES).map(sample).collect());
+            point.processes.push(trace.samples(at));
             at += PROCESS;
             if counts.contains(&point.processes.len()) {
-                let narrow =
-                    |it: Clustered| it.resolved && it.interval.relative_half_width() <= wanted;
-                point.precise = point.found().is_some_and(narrow);
+                point.precise = point.found().is_some_and(|found| {
+                    found.resolved && found.interval.relative_half_width() <= wanted
+                });
             }
         }
     }
@@ -66,34 +65,40 @@ fn run(trace: &Trace, from: usize, seconds: f64, wanted: f64) -> Option<Vec<Poin
 
 /// The widest interval of the points that are not precise.
 fn widest(points: &[Point], of: impl Fn(&Clustered) -> f64) -> Option<f64> {
-    let late = points.iter().filter(|it| !it.precise);
-    let widths: Option<Vec<f64>> = late.map(|it| it.found().map(|found| of(&found))).collect();
+    let late = points.iter().filter(|point| !point.precise);
+    let widths: Option<Vec<f64>> =
+        late.map(|point| point.found().map(|found| of(&found))).collect();
     Some(widths?.into_iter().fold(0.0, f64::max))
+}
+
+/// The widest half-width that a run so many times as long is to reach.
+fn widest_after(points: &[Point], times: f64) -> Option<f64> {
+    widest(points, |found| half_after(found.interval.relative_half_width(), found.stretch, times))
 }
 
 /// Whether a run that misses what is wanted foretells what a longer one reaches, no more than [`FACTOR`] too narrow; None
 /// where it misses nothing, or the trace ends.
 fn holds(trace: &Trace, from: usize, wanted: f64) -> Option<bool> {
     let short = run(trace, from, SECONDS, wanted)?;
-    if short.iter().all(|it| it.precise) {
+    if short.iter().all(|point| point.precise) {
         return None;
     }
-    let after = |times: f64| {
-        widest(&short, |it| half_after(it.interval.relative_half_width(), it.stretch, times))
-    };
-    let enough = |times: &f64| after(*times).is_some_and(|it| it <= wanted);
-    let times = LONGER.into_iter().find(enough).unwrap_or(LONGER[LONGER.len() - 1]);
-    let foretold = after(times)?.max(wanted);
+    let times = LONGER
+        .into_iter()
+        .find(|&times| widest_after(&short, times).is_some_and(|half| half <= wanted))
+        .unwrap_or(LONGER[LONGER.len() - 1]);
+    let foretold = widest_after(&short, times)?.max(wanted);
     let begin = trace.chunk_at(trace.sums[from] + SECONDS + PAUSE);
     let long = run(trace, begin, times * SECONDS, wanted)?;
-    let reached = widest(&long, |it| it.interval.relative_half_width());
-    Some(reached.is_some_and(|it| it <= FACTOR * foretold))
+    let reached = widest(&long, |found| found.interval.relative_half_width());
+    Some(reached.is_some_and(|half| half <= FACTOR * foretold))
 }
 
 /// How often a longer run reaches what the end of a shorter one foretells.
 pub(super) fn measure(trace: &Trace, runs: u64, name: &str, report: &mut dyn FnMut(Row)) {
     let mut rng = Rng::new(3);
-    let (mut hits, mut trials) = (0, 0);
+    let mut hits = 0;
+    let mut trials = 0;
     for wanted in if trace.beside { WANTED_BESIDE } else { WANTED } {
         for _ in 0..runs.min(RUNS) {
             let from = (rng.uniform() * trace.len() as f64) as usize;

@@ -5,11 +5,11 @@ use plumb_stats::flicker::HORIZON_S;
 use crate::recording::Recording;
 
 /// Chunks of a process that are discarded as warm-up.
-pub(super) const DISCARDED: usize = 100;
+const DISCARDED: usize = 100;
 /// Chunks of one sample.
 pub(super) const SAMPLE: usize = 10;
 /// Samples of one process.
-pub(super) const SAMPLES: usize = 10;
+const SAMPLES: usize = 10;
 /// Chunks from one process to the next.
 pub(super) const PROCESS: usize = 220;
 
@@ -42,6 +42,12 @@ impl Trace {
     /// How long so many chunks take from here on.
     pub(super) fn time(&self, from: usize, chunks: usize) -> f64 {
         self.sums[from + chunks] - self.sums[from]
+    }
+
+    /// The samples of a process that begins at this chunk, in seconds, without its warm-up.
+    pub(super) fn samples(&self, begin: usize) -> Vec<f64> {
+        let first = begin + DISCARDED;
+        (0..SAMPLES).map(|sample| self.time(first + sample * SAMPLE, SAMPLE)).collect()
     }
 
     pub(super) fn seconds(&self) -> f64 {

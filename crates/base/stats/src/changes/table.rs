@@ -43,6 +43,7 @@ impl Table {
             return Some(values[column]);
         }
         let (size_before, before) = rows.get(next.checked_sub(1)?)?;
+        // Critical values change about evenly with the logarithm of the length.
         let share =
             (n as f64 / *size_before as f64).ln() / (size as f64 / *size_before as f64).ln();
         Some(before[column] + share * (values[column] - before[column]))

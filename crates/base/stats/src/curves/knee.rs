@@ -6,14 +6,14 @@
 //! slopes. There is a knee where a piece that grows is followed by one that is flat or falls. Hinges on
 //! logarithms, as for thresholds in dose-response curves (Hinkley 1971, *Inference in two-phase regression*).
 
-use super::least_squares::{Fit, fit};
+use super::least_squares::fit;
 use super::point::{CurvePoint, Figure, LEVEL, NoFit, noise, ordered, relative_errors};
 use crate::distribution::two_sided_z;
 
 /// The fewest points of a curve.
 pub const FEWEST_POINTS: usize = 3;
 /// What lies on its piece to within about this fits, however precise it is: one standard deviation.
-const FITS: f64 = 0.03;
+const LEAST_DEVIATION: f64 = 0.03;
 /// What a coefficient costs, besides the level.
 const SLOPE: f64 = 6.0;
 /// What the place of a bend costs.
@@ -44,13 +44,33 @@ struct Bend {
     step: f64,
     level: f64,
     error: f64,
-    growth: Shape,
+    growth: GrowthShape,
     squares: f64,
     /// How many slopes it has.
     slopes: usize,
 }
 
 impl Bend {
+    /// The model of these columns, the first of which is the level; `None` if they have no fit.
+    fn fitted(
+        (at, step): (f64, f64),
+        columns: &[Vec<f64>],
+        y: &[f64],
+        noise: &[f64],
+        shape: fn(&[f64]) -> GrowthShape,
+    ) -> Option<Self> {
+        let found = fit(columns, y, noise)?;
+        Some(Self {
+            at,
+            step,
+            level: found.coefficients[0],
+            error: found.errors[0],
+            growth: shape(&found.coefficients[1..]),
+            squares: found.squares,
+            slopes: columns.len() - 1,
+        })
+    }
+
     fn total(&self) -> f64 {
         self.squares + BEND + SLOPE * self.slopes as f64
     }
@@ -58,7 +78,7 @@ impl Bend {
 
 /// What a model says of growth.
 #[derive(Clone, Copy, PartialEq)]
-enum Shape {
+enum GrowthShape {
     Never,
     Unfinished,
     Until,
@@ -74,75 +94,86 @@ enum Shape {
 /// # Errors
 /// [`NoFit`]: fewer than three points above 0, or values without a logarithm.
 pub fn knee(points: &[CurvePoint]) -> Result<Growth, NoFit> {
-    let points: Vec<CurvePoint> = points.iter().copied().filter(|it| it.at != 0.0).collect();
-    let points = ordered(&points, FEWEST_POINTS)?;
+    let above_zero: Vec<CurvePoint> =
+        points.iter().copied().filter(|point| point.at != 0.0).collect();
+    let points = ordered(&above_zero, FEWEST_POINTS)?;
     if points[0].at <= 0.0 {
         return Err(NoFit::NotPositive);
     }
-    let x: Vec<f64> = points.iter().map(|it| it.at.ln()).collect();
-    let y: Vec<f64> = points.iter().map(|it| it.estimate.ln()).collect();
-    let noise = noise(&points, FITS);
+    let x: Vec<f64> = points.iter().map(|point| point.at.ln()).collect();
+    let y: Vec<f64> = points.iter().map(|point| point.estimate.ln()).collect();
+    let noise = noise(&points, LEAST_DEVIATION);
     let bends = bends(&x, &y, &noise);
     let straight = straight(&x, &y, &noise);
     let best = bends.iter().min_by(|a, b| a.total().total_cmp(&b.total()));
     Ok(match best.filter(|best| best.total() < straight.1) {
-        None if straight.0 == Shape::Unfinished => Growth::Unfinished,
+        None if straight.0 == GrowthShape::Unfinished => Growth::Unfinished,
         None => Growth::Never,
         Some(best) => match best.growth {
-            Shape::Never => Growth::Never,
-            Shape::Unfinished => Growth::Unfinished,
-            Shape::Until => until(best, &bends, &x, relative_errors(&points).is_some()),
+            GrowthShape::Never => Growth::Never,
+            GrowthShape::Unfinished => Growth::Unfinished,
+            GrowthShape::Until => until(best, &bends, &x, relative_errors(&points).is_some()),
         },
     })
 }
 
 /// The better one of a level and a slope, and what it costs in all.
-fn straight(x: &[f64], y: &[f64], noise: &[f64]) -> (Shape, f64) {
+fn straight(x: &[f64], y: &[f64], noise: &[f64]) -> (GrowthShape, f64) {
     let ones = vec![1.0; x.len()];
-    let squares = |fit: &Fit| fit.squares;
     let level = fit(std::slice::from_ref(&ones), y, noise);
-    let level = (Shape::Never, level.as_ref().map_or(f64::INFINITY, squares));
+    let level_cost = level.map_or(f64::INFINITY, |level| level.squares);
     let slope = fit(&[ones, x.to_vec()], y, noise);
-    let Some(slope) = slope.filter(|slope| slope.squares + SLOPE < level.1) else { return level };
-    let shape = if slope.coefficients[1] > 0.0 { Shape::Unfinished } else { Shape::Never };
+    let Some(slope) = slope.filter(|slope| slope.squares + SLOPE < level_cost) else {
+        return (GrowthShape::Never, level_cost);
+    };
+    let shape =
+        if slope.coefficients[1] > 0.0 { GrowthShape::Unfinished } else { GrowthShape::Never };
     (shape, slope.squares + SLOPE)
 }
 
 /// All models with a bend, at every place.
 fn bends(x: &[f64], y: &[f64], noise: &[f64]) -> Vec<Bend> {
+    // A bend at the first or last point would leave one side without a slope to fit.
     let inner = &x[1..x.len() - 1];
     let between = inner.windows(2).flat_map(|pair| {
         let step = (pair[1] - pair[0]) / STEPS as f64;
         (0..STEPS).map(move |index| (pair[0] + index as f64 * step, step))
     });
     let places = between.chain(inner.last().map(|last| (*last, 0.0)));
-    places.flat_map(|(at, step)| at_place(at, step, x, y, noise)).collect()
+    places.flat_map(|place| bends_at(place, x, y, noise)).collect()
 }
 
-fn at_place(at: f64, step: f64, x: &[f64], y: &[f64], noise: &[f64]) -> Vec<Bend> {
+/// The models with a bend at this place, which lies a step before the next.
+fn bends_at(place: (f64, f64), x: &[f64], y: &[f64], noise: &[f64]) -> Vec<Bend> {
+    let (at, _) = place;
     let ones = vec![1.0; x.len()];
     let before: Vec<f64> = x.iter().map(|x| (x - at).min(0.0)).collect();
     let after: Vec<f64> = x.iter().map(|x| (x - at).max(0.0)).collect();
-    let bend = |columns: &[Vec<f64>], shape: fn(&[f64]) -> Shape| {
-        let found = fit(columns, y, noise)?;
-        let (level, error) = (found.coefficients[0], found.errors[0]);
-        let growth = shape(&found.coefficients[1..]);
-        let slopes = columns.len() - 1;
-        Some(Bend { at, step, level, error, growth, squares: found.squares, slopes })
-    };
-    let stops = |slopes: &[f64]| if slopes[0] > 0.0 { Shape::Until } else { Shape::Never };
-    let starts = |slopes: &[f64]| if slopes[0] > 0.0 { Shape::Unfinished } else { Shape::Never };
-    let both = |slopes: &[f64]| match (slopes[0] > 0.0, slopes[1] > 0.0) {
-        (_, true) => Shape::Unfinished,
-        (true, false) => Shape::Until,
-        (false, false) => Shape::Never,
-    };
     let models = [
-        bend(&[ones.clone(), before.clone()], stops),
-        bend(&[ones.clone(), after.clone()], starts),
-        bend(&[ones, before, after], both),
+        Bend::fitted(place, &[ones.clone(), before.clone()], y, noise, slope_then_level),
+        Bend::fitted(place, &[ones.clone(), after.clone()], y, noise, level_then_slope),
+        Bend::fitted(place, &[ones, before, after], y, noise, two_slopes),
     ];
     models.into_iter().flatten().collect()
+}
+
+/// What a slope says that ends at the bend.
+fn slope_then_level(slopes: &[f64]) -> GrowthShape {
+    if slopes[0] > 0.0 { GrowthShape::Until } else { GrowthShape::Never }
+}
+
+/// What a slope says that begins at the bend.
+fn level_then_slope(slopes: &[f64]) -> GrowthShape {
+    if slopes[0] > 0.0 { GrowthShape::Unfinished } else { GrowthShape::Never }
+}
+
+/// What the slopes before and after the bend say.
+fn two_slopes(slopes: &[f64]) -> GrowthShape {
+    match (slopes[0] > 0.0, slopes[1] > 0.0) {
+        (_, true) => GrowthShape::Unfinished,
+        (true, false) => GrowthShape::Until,
+        (false, false) => GrowthShape::Never,
+    }
 }
 
 /// The knee and its level with what else fits as well.
@@ -151,20 +182,24 @@ fn until(best: &Bend, bends: &[Bend], x: &[f64], known: bool) -> Growth {
     // A level, the bend, and the slopes.
     let df = x.len() as f64 - 2.0 - best.slopes as f64;
     let scale = if df > 0.0 { (best.squares / df).max(1.0) } else { 1.0 };
-    let as_well = |it: &&Bend| {
-        it.growth == Shape::Until
-            && it.slopes == best.slopes
-            && it.squares <= best.squares + z * z * scale
-    };
-    let (mut ends, mut levels) = ((best.at, best.at), (best.level, best.level));
-    for it in bends.iter().filter(as_well) {
-        let half = z * it.error * scale.sqrt();
+    // Profile likelihood: twice the log-likelihood falls by up to z² at places inside the interval.
+    let most_squares = best.squares + z * z * scale;
+    let mut ends = (best.at, best.at);
+    let mut levels = (best.level, best.level);
+    for bend in bends {
+        let is_alike = bend.growth == GrowthShape::Until && bend.slopes == best.slopes;
+        if !is_alike || bend.squares > most_squares {
+            continue;
+        }
+        let half = z * bend.error * scale.sqrt();
         // What was tried lies up to a step inside of what fits as well.
-        ends = (ends.0.min(it.at - it.step), ends.1.max(it.at + it.step));
-        levels = (levels.0.min(it.level - half), levels.1.max(it.level + half));
+        ends = (ends.0.min(bend.at - bend.step), ends.1.max(bend.at + bend.step));
+        levels = (levels.0.min(bend.level - half), levels.1.max(bend.level + half));
     }
-    let figure = |value, ends| Figure::new(value, known.then_some(ends)).exp();
-    Growth::Until { knee: figure(best.at, ends), level: figure(best.level, levels) }
+    Growth::Until {
+        knee: Figure::new(best.at, known.then_some(ends)).exp(),
+        level: Figure::new(best.level, known.then_some(levels)).exp(),
+    }
 }
 
 #[cfg(test)]
@@ -187,7 +222,8 @@ mod tests {
         let Growth::Until { knee, level } = knee(&curve(&workers)).unwrap() else {
             panic!("no knee")
         };
-        let (knee, level) = (knee.interval.unwrap(), level.interval.unwrap());
+        let knee = knee.interval.unwrap();
+        let level = level.interval.unwrap();
         assert!(knee.contains(4.0) && knee.low > 3.2 && knee.high < 4.9, "{knee:?}");
         assert!(level.contains(400.0) && level.relative_half_width() < 0.06, "{level:?}");
     }

@@ -8,11 +8,11 @@ pub(super) const ROUNDS: usize = 30;
 /// A fitted time is no less than this share of the measured one, or a fit through 0 had infinite weights.
 pub(super) const LEAST_SHARE: f64 = 0.2;
 
-/// What was fitted.
+/// A weighted sum of columns, as close to some values as it comes.
 pub(super) struct Fit {
-    /// A coefficient a column.
+    /// The factor of each column.
     pub(super) coefficients: Vec<f64>,
-    /// The standard errors of these, where the noise is as large as was said.
+    /// The standard errors of these, if the noise is as large as the caller says.
     pub(super) errors: Vec<f64>,
     /// The sum of squares of what is left, in standard deviations.
     pub(super) squares: f64,
@@ -23,10 +23,27 @@ pub(super) struct Fit {
 impl Fit {
     /// The standard error of a quantity that changes with the coefficients by so much each.
     pub(super) fn error_of(&self, gradient: &[f64]) -> f64 {
-        let times = |row: &[f64]| row.iter().zip(gradient).map(|(a, b)| a * b).sum::<f64>();
         let rows = self.covariance.iter().zip(gradient);
-        rows.map(|(row, by)| by * times(row)).sum::<f64>().max(0.0).sqrt()
+        let variance: f64 = rows.map(|(row, by)| by * product(row, gradient)).sum();
+        // Rounding may leave a variance of 0 slightly negative.
+        variance.max(0.0).sqrt()
     }
+}
+
+/// The sum of the products of two rows of numbers, one by one.
+fn product(one: &[f64], other: &[f64]) -> f64 {
+    one.iter().zip(other).map(|(a, b)| a * b).sum()
+}
+
+/// The product of two columns in which each value counts by its precision, the inverse of its variance.
+fn weighted_product(one: &[f64], other: &[f64], noise: &[f64]) -> f64 {
+    let pairs = one.iter().zip(other).zip(noise);
+    pairs.map(|((one, other), noise)| one * other / (noise * noise)).sum()
+}
+
+/// The weighted sum of the columns in one row.
+pub(super) fn fitted_value(columns: &[Vec<f64>], coefficients: &[f64], row: usize) -> f64 {
+    columns.iter().zip(coefficients).map(|(column, factor)| factor * column[row]).sum()
 }
 
 /// How many standard errors wide a figure's interval is to either side: the wider one of what the points' intervals
@@ -39,28 +56,25 @@ pub(super) fn widening(squares: f64, degrees: usize) -> f64 {
 /// The weighted sum of `columns` that comes closest to `values`, whose standard deviations are `noise`; `None` where
 /// the columns do not tell the coefficients apart.
 pub(super) fn fit(columns: &[Vec<f64>], values: &[f64], noise: &[f64]) -> Option<Fit> {
-    let product = |one: &[f64], other: &[f64]| -> f64 {
-        let pairs = one.iter().zip(other).zip(noise);
-        pairs.map(|((one, other), noise)| one * other / (noise * noise)).sum()
-    };
     let matrix: Vec<Vec<f64>> = columns
         .iter()
-        .map(|row| columns.iter().map(|column| product(row, column)).collect())
+        .map(|row| columns.iter().map(|column| weighted_product(row, column, noise)).collect())
         .collect();
     let inverse = inverse(matrix)?;
-    let right: Vec<f64> = columns.iter().map(|column| product(column, values)).collect();
-    let times = |row: &Vec<f64>| row.iter().zip(&right).map(|(a, b)| a * b).sum();
-    let coefficients: Vec<f64> = inverse.iter().map(times).collect();
-    let fitted = |index: usize| -> f64 {
-        columns.iter().zip(&coefficients).map(|(column, factor)| factor * column[index]).sum()
-    };
-    let square = |index: usize| ((values[index] - fitted(index)) / noise[index]).powi(2);
-    let squares = (0..values.len()).map(square).sum();
+    let right: Vec<f64> =
+        columns.iter().map(|column| weighted_product(column, values, noise)).collect();
+    let coefficients: Vec<f64> = inverse.iter().map(|row| product(row, &right)).collect();
+    let squares = (0..values.len())
+        .map(|row| {
+            let left = values[row] - fitted_value(columns, &coefficients, row);
+            (left / noise[row]).powi(2)
+        })
+        .sum();
     let errors = (0..columns.len()).map(|index| inverse[index][index].sqrt()).collect();
     Some(Fit { coefficients, errors, squares, covariance: inverse })
 }
 
-/// The inverse of a symmetric positive definite matrix by elimination; `None` where it has none.
+/// The inverse of a symmetric positive definite matrix by elimination; `None` if it has none.
 fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let n = matrix.len();
     let scales: Vec<f64> = (0..n).map(|index| matrix[index][index].sqrt()).collect();

@@ -32,28 +32,32 @@ pub struct Line {
 /// [`NoFit`]: fewer than three points, or times that are not above 0.
 pub fn line(points: &[CurvePoint]) -> Result<Line, NoFit> {
     let points = ordered(points, FEWEST_POINTS)?;
-    let n: Vec<f64> = points.iter().map(|it| it.at).collect();
-    let times: Vec<f64> = points.iter().map(|it| it.estimate).collect();
+    let n: Vec<f64> = points.iter().map(|point| point.at).collect();
+    let times: Vec<f64> = points.iter().map(|point| point.estimate).collect();
     let (relative, known) = weighing_noise(&points);
     let columns = [vec![1.0; n.len()], n.clone()];
     let mut fitted = times.clone();
     let mut found = None;
+    // The weights come from the fit that they make, so it is repeated until both have settled.
     for _ in 0..ROUNDS {
-        let noise: Vec<f64> = fitted.iter().zip(&relative).map(|(time, of)| time * of).collect();
+        let noise: Vec<f64> =
+            fitted.iter().zip(&relative).map(|(time, share)| time * share).collect();
         let next = fit(&columns, &times, &noise).ok_or(NoFit::NotFinite)?;
-        let (fixed, each) = (next.coefficients[0], next.coefficients[1]);
+        let fixed = next.coefficients[0];
+        let each = next.coefficients[1];
         let least = times.iter().map(|time| time * LEAST_SHARE);
         fitted = n.iter().zip(least).map(|(n, least)| (fixed + each * n).max(least)).collect();
         found = Some(next);
     }
     let found = found.ok_or(NoFit::NotFinite)?;
     let factor = widening(found.squares, n.len() - 2);
-    let figure = |index: usize| {
-        let (value, half) = (found.coefficients[index], found.errors[index] * factor);
+    let [fixed, each] = [0, 1].map(|index| {
+        let value = found.coefficients[index];
+        let half = found.errors[index] * factor;
         Figure::new(value, known.then_some((value - half, value + half)))
-    };
+    });
     let distances = times.iter().zip(&fitted).map(|(time, line)| (time / line - 1.0).abs());
-    Ok(Line { fixed: figure(0), each: figure(1), off: distances.fold(0.0, f64::max) })
+    Ok(Line { fixed, each, off: distances.fold(0.0, f64::max) })
 }
 
 #[cfg(test)]
@@ -71,7 +75,8 @@ mod tests {
         let time = |n: f64| 50e-9 + 0.1e-9 * n;
         let points = [16.0, 256.0, 4096.0, 65536.0, 1e6].map(|n| point(n, time(n)));
         let found = line(&points).unwrap();
-        let (fixed, each) = (found.fixed.interval.unwrap(), found.each.interval.unwrap());
+        let fixed = found.fixed.interval.unwrap();
+        let each = found.each.interval.unwrap();
         assert!((fixed.estimate - 50e-9).abs() < 1e-15 && fixed.relative_half_width() < 0.02);
         assert!((each.estimate - 0.1e-9).abs() < 1e-18 && each.relative_half_width() < 0.01);
         assert!(found.off < 1e-9);

@@ -20,20 +20,20 @@ use crate::describe::all_finite;
 /// The fewest points: two figures are fitted, and one more point tells whether they hold.
 pub const FEWEST_POINTS: usize = 3;
 /// A term with more than this share of the time binds.
-const MOST: f64 = 0.5;
+const BINDING_SHARE: f64 = 0.5;
 
 /// A point behind a link; times are of an iteration, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkPoint {
     /// Bytes over bandwidth, of the direction that takes longer.
     pub sending: f64,
-    /// Operations.
+    /// Operations of an iteration, each of which waits for an answer.
     pub operations: f64,
-    /// A round trip.
+    /// The time of one round trip.
     pub round_trip: f64,
-    /// The time.
+    /// The measured time of an iteration.
     pub time: f64,
-    /// The ends of its 95 % interval; `None` where it has none.
+    /// The ends of its 95 % interval; `None` if it has none.
     pub ends: Option<(f64, f64)>,
 }
 
@@ -41,6 +41,18 @@ impl LinkPoint {
     /// The time of all round trips, one after the other.
     fn trips(&self) -> f64 {
         self.operations * self.round_trip
+    }
+
+    /// Whether no number of it is NaN or infinite.
+    fn is_finite(&self) -> bool {
+        let (low, high) = self.ends.unwrap_or((self.time, self.time));
+        all_finite(&[self.sending, self.operations, self.round_trip, self.time, low, high])
+    }
+
+    /// Whether its time is above 0, and no other number below 0.
+    fn is_possible(&self) -> bool {
+        let parts = [self.sending, self.operations, self.round_trip];
+        self.time > 0.0 && parts.iter().all(|part| *part >= 0.0)
     }
 
     fn curve_point(&self) -> CurvePoint {
@@ -62,15 +74,15 @@ pub struct LinkFit {
 /// What the time of a point is made of: shares of the fitted time, 1 together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkShares {
-    /// Sending.
+    /// The share of sending.
     pub bandwidth: Figure,
-    /// Waiting for round trips.
+    /// The share of waiting for round trips.
     pub round_trips: Figure,
-    /// The rest.
+    /// The share that depends on neither.
     pub rest: Figure,
     /// Which of them binds.
     pub binds: Binds,
-    /// How far the time that the other points predict lies off the measured one, relative to it; `None` where they
+    /// How far the time that the other points predict lies off the measured one, relative to it; `None` if they
     /// predict none.
     pub left_out: Option<f64>,
 }
@@ -115,12 +127,14 @@ pub fn link(points: &[LinkPoint]) -> Result<LinkFit, NoFit> {
     checked(points)?;
     let (model, known) = Model::of(points).ok_or(NoFit::OneRoundTrip)?;
     let factor = widening(model.squares, points.len() - 2);
-    let coefficient = |index: usize| {
-        let (value, free) = (model.coefficients[index], model.free.coefficients[index]);
+    let [wait, rest] = [0, 1].map(|index: usize| {
+        let value = model.coefficients[index];
+        let free = model.free.coefficients[index];
         let half = model.free.errors[index] * factor;
+        // The errors are those of the free fit; the interval still holds the value that is not negative.
         let ends = ((free - half).clamp(0.0, value), (free + half).max(value));
         Figure::new(value, known.then_some(ends))
-    };
+    });
     let shares = points.iter().enumerate().map(|(index, point)| {
         let parts = model.parts(point, known.then_some(factor));
         let [bandwidth, round_trips, rest] = parts;
@@ -132,25 +146,18 @@ pub fn link(points: &[LinkPoint]) -> Result<LinkFit, NoFit> {
             left_out: left_out(points, index),
         }
     });
-    Ok(LinkFit { wait: coefficient(0), rest: coefficient(1), shares: shares.collect() })
+    Ok(LinkFit { wait, rest, shares: shares.collect() })
 }
 
 /// From three to [`MOST_POINTS`] points with numbers that make sense, and round trips that differ.
 fn checked(points: &[LinkPoint]) -> Result<(), NoFit> {
-    let numbers = |it: &LinkPoint| {
-        let (low, high) = it.ends.unwrap_or((it.time, it.time));
-        all_finite(&[it.sending, it.operations, it.round_trip, it.time, low, high])
-    };
-    let sound = |it: &LinkPoint| {
-        it.time > 0.0 && [it.sending, it.operations, it.round_trip].iter().all(|it| *it >= 0.0)
-    };
     if points.len() < FEWEST_POINTS {
         Err(NoFit::TooFewPoints { have: points.len(), need: FEWEST_POINTS })
     } else if points.len() > MOST_POINTS {
         Err(NoFit::TooManyPoints)
-    } else if !points.iter().all(numbers) {
+    } else if !points.iter().all(LinkPoint::is_finite) {
         Err(NoFit::NotFinite)
-    } else if !points.iter().all(sound) {
+    } else if !points.iter().all(LinkPoint::is_possible) {
         Err(NoFit::NotPositive)
     } else if !round_trips_differ(points) {
         Err(NoFit::OneRoundTrip)
@@ -174,21 +181,23 @@ struct Model {
 }
 
 impl Model {
-    /// The model of these points, and whether their noise is known; `None` where they don't tell waiting from the rest.
+    /// The model of these points, and whether their noise is known; `None` if they don't tell waiting from the rest.
     fn of(points: &[LinkPoint]) -> Option<(Self, bool)> {
         let trips: Vec<f64> = points.iter().map(LinkPoint::trips).collect();
         let columns = [trips, vec![1.0; points.len()]];
-        let beyond_sending: Vec<f64> = points.iter().map(|it| it.time - it.sending).collect();
+        let beyond_sending: Vec<f64> =
+            points.iter().map(|point| point.time - point.sending).collect();
         let curve_points: Vec<CurvePoint> = points.iter().map(LinkPoint::curve_point).collect();
         let (relative, known) = weighing_noise(&curve_points);
-        let mut fitted: Vec<f64> = points.iter().map(|it| it.time).collect();
+        let mut fitted: Vec<f64> = points.iter().map(|point| point.time).collect();
         let mut found = None;
+        // The weights come from the fit that they make, so it is repeated until both have settled.
         for _ in 0..ROUNDS {
             let noise: Vec<f64> =
-                fitted.iter().zip(&relative).map(|(time, of)| time * of).collect();
+                fitted.iter().zip(&relative).map(|(time, share)| time * share).collect();
             let next = Self::weighted(&columns, &beyond_sending, &noise)?;
-            let time = |it: &LinkPoint| next.time(it).max(it.time * LEAST_SHARE);
-            fitted = points.iter().map(time).collect();
+            fitted =
+                points.iter().map(|point| next.time(point).max(point.time * LEAST_SHARE)).collect();
             found = Some(next);
         }
         Some((found?, known))
@@ -204,14 +213,14 @@ impl Model {
             return Some(Self { coefficients: [wait, rest], squares: free.squares, free });
         }
         // The best lies where one of them is 0: the other is fitted alone.
-        let alone = |index: usize| {
-            let only = fit(&columns[index..=index], values, noise)?.coefficients[0].max(0.0);
-            let coefficients = if index == 0 { [only, 0.0] } else { [0.0, only] };
-            Some((coefficients, squares(columns, coefficients, values, noise)))
-        };
-        let (wait, rest) = (alone(0)?, alone(1)?);
-        let (coefficients, squares) = if wait.1 < rest.1 { wait } else { rest };
-        Some(Self { coefficients, squares, free })
+        let wait = fit(&columns[..1], values, noise)?.coefficients[0].max(0.0);
+        let squares_of_wait = squares(columns, [wait, 0.0], values, noise);
+        let rest = fit(&columns[1..], values, noise)?.coefficients[0].max(0.0);
+        let squares_of_rest = squares(columns, [0.0, rest], values, noise);
+        if squares_of_wait < squares_of_rest {
+            return Some(Self { coefficients: [wait, 0.0], squares: squares_of_wait, free });
+        }
+        Some(Self { coefficients: [0.0, rest], squares: squares_of_rest, free })
     }
 
     /// The fitted time of a point.
@@ -223,16 +232,29 @@ impl Model {
     /// The shares of sending, round trips and rest in the time of a point, with intervals so many standard errors wide.
     fn parts(&self, point: &LinkPoint, factor: Option<f64>) -> [Figure; 3] {
         let [wait, rest] = self.coefficients;
-        let (time, trips) = (self.time(point), point.trips());
-        let share = |term: f64, by_wait: f64, by_rest: f64| {
-            let value = term / time;
-            // How the share changes with each coefficient: the term itself does, and the whole time.
-            let gradient = [(by_wait - value * trips) / time, (by_rest - value) / time];
-            let half = factor.map(|factor| factor * self.free.error_of(&gradient));
-            let ends = half.map(|half| ((value - half).max(0.0), (value + half).min(1.0)));
-            Figure::new(value, ends)
-        };
-        [share(point.sending, 0.0, 0.0), share(wait * trips, trips, 0.0), share(rest, 0.0, 1.0)]
+        let trips = point.trips();
+        [
+            self.share(point, point.sending, [0.0, 0.0], factor),
+            self.share(point, wait * trips, [trips, 0.0], factor),
+            self.share(point, rest, [0.0, 1.0], factor),
+        ]
+    }
+
+    /// The share of a term in the time of a point. The term changes with wait and rest by `by_wait` and `by_rest`.
+    fn share(
+        &self,
+        point: &LinkPoint,
+        term: f64,
+        [by_wait, by_rest]: [f64; 2],
+        factor: Option<f64>,
+    ) -> Figure {
+        let time = self.time(point);
+        let value = term / time;
+        // How the share changes with each coefficient: the term itself does, and the whole time.
+        let gradient = [(by_wait - value * point.trips()) / time, (by_rest - value) / time];
+        let half = factor.map(|factor| factor * self.free.error_of(&gradient));
+        let ends = half.map(|half| ((value - half).max(0.0), (value + half).min(1.0)));
+        Figure::new(value, ends)
     }
 }
 
@@ -255,13 +277,16 @@ fn left_out(points: &[LinkPoint], index: usize) -> Option<f64> {
 fn binds([bandwidth, round_trips, rest]: &[Figure; 3]) -> Binds {
     let terms =
         [(bandwidth, Binds::Bandwidth), (round_trips, Binds::RoundTrips), (rest, Binds::Rest)];
-    let most = terms.iter().find(|(share, _)| share.interval.is_ok_and(|it| it.low > MOST));
-    let less = |share: &Figure| share.interval.is_ok_and(|it| it.high < MOST);
-    match most {
-        Some((_, term)) => *term,
-        None if terms.iter().all(|(share, _)| less(share)) => Binds::NoTerm,
-        None => Binds::Open,
+    // A share without an interval neither has most of the time nor less than that, so it leaves the answer open.
+    for (share, term) in terms {
+        if share.interval.is_ok_and(|interval| interval.low > BINDING_SHARE) {
+            return term;
+        }
     }
+    let all_less = terms
+        .iter()
+        .all(|(share, _)| share.interval.is_ok_and(|interval| interval.high < BINDING_SHARE));
+    if all_less { Binds::NoTerm } else { Binds::Open }
 }
 
 #[cfg(test)]
@@ -290,25 +315,26 @@ mod tests {
         let time = |&(bandwidth, round_trip): &(f64, f64)| {
             BYTES / bandwidth + OPERATIONS * round_trip / depth + REST
         };
-        of.iter().map(|it| point(*it, time(it))).collect()
+        of.iter().map(|at| point(*at, time(at))).collect()
     }
 
     fn binding(found: &LinkFit) -> Vec<Binds> {
-        found.shares.iter().map(|it| it.binds).collect()
+        found.shares.iter().map(|shares| shares.binds).collect()
     }
 
     #[test]
     fn the_depth_and_the_rest_are_found() {
         for depth in [1.0, 2.0, 8.0] {
             let found = link(&at_depth(depth, &GRID)).unwrap();
-            let (wait, rest) = (found.wait.interval.unwrap(), found.rest.interval.unwrap());
+            let wait = found.wait.interval.unwrap();
+            let rest = found.rest.interval.unwrap();
             assert!((wait.estimate * depth - 1.0).abs() < 1e-6 && wait.contains(1.0 / depth));
             assert!((rest.estimate - REST).abs() < 1e-6 && rest.contains(REST), "{rest:?}");
             assert!(wait.high - wait.low < 0.4, "{wait:?}");
             for shares in &found.shares {
                 let parts = [shares.bandwidth, shares.round_trips, shares.rest];
-                assert!((parts.iter().map(|it| it.value).sum::<f64>() - 1.0).abs() < 1e-9);
-                assert!(parts.iter().all(|it| it.interval.unwrap().contains(it.value)));
+                assert!((parts.iter().map(|part| part.value).sum::<f64>() - 1.0).abs() < 1e-9);
+                assert!(parts.iter().all(|part| part.interval.unwrap().contains(part.value)));
                 assert!(shares.left_out.unwrap() < 1e-6, "{shares:?}");
             }
         }
@@ -324,46 +350,52 @@ mod tests {
 
     #[test]
     fn lone_operations_are_bound_by_round_trips_where_they_are_small() {
-        let small = |it: LinkPoint| {
-            let sending = it.sending / 50.0;
-            LinkPoint { sending, time: it.time - it.sending + sending, ..it }
-        };
         let large = at_depth(1.0, &GRID);
         assert_eq!(binding(&link(&large).unwrap()), [Binds::Bandwidth; 4]);
-        let small: Vec<LinkPoint> = large.into_iter().map(small).collect();
+        let small: Vec<LinkPoint> = large
+            .into_iter()
+            .map(|point| {
+                let sending = point.sending / 50.0;
+                LinkPoint { sending, time: point.time - point.sending + sending, ..point }
+            })
+            .collect();
         assert_eq!(binding(&link(&small).unwrap()), [Binds::RoundTrips; 4]);
     }
 
     #[test]
     fn a_shorter_round_trip_that_gives_nothing_leaves_only_a_least_depth() {
         let times = [4.11, 4.14, 1.50, 1.52];
-        let points: Vec<LinkPoint> = GRID.iter().zip(times).map(|(it, t)| point(*it, t)).collect();
+        let points: Vec<LinkPoint> = GRID.iter().zip(times).map(|(at, t)| point(*at, t)).collect();
         let found = link(&points).unwrap();
         let wait = found.wait.interval.unwrap();
         assert_eq!((wait.estimate, wait.low), (0.0, 0.0));
         assert!(wait.high > 0.0 && wait.high < 0.5, "{wait:?}");
-        assert!(found.rest.value > 0.1 && found.shares.iter().all(|it| it.left_out.unwrap() < 0.1));
+        assert!(
+            found.rest.value > 0.1
+                && found.shares.iter().all(|shares| shares.left_out.unwrap() < 0.1)
+        );
         assert_eq!(binding(&found)[..2], [Binds::Bandwidth; 2]);
     }
 
     #[test]
     fn points_that_the_terms_do_not_describe_are_badly_predicted_and_leave_it_open() {
         let times = [4.0, 4.1, 4.2, 2.1];
-        let points: Vec<LinkPoint> = GRID.iter().zip(times).map(|(it, t)| point(*it, t)).collect();
+        let points: Vec<LinkPoint> = GRID.iter().zip(times).map(|(at, t)| point(*at, t)).collect();
         let found = link(&points).unwrap();
-        assert!(found.shares.iter().any(|it| it.left_out.unwrap() > 0.2), "{found:?}");
+        assert!(found.shares.iter().any(|shares| shares.left_out.unwrap() > 0.2), "{found:?}");
         assert!(binding(&found).contains(&Binds::Open), "{found:?}");
     }
 
     #[test]
     fn what_can_not_be_told_is_said() {
-        let alike = [12.5e6, 25e6, 37.5e6].map(|it| (it, 75e-5));
+        let alike = [12.5e6, 25e6, 37.5e6].map(|bandwidth| (bandwidth, 75e-5));
         assert_eq!(link(&at_depth(1.0, &alike)), Err(NoFit::OneRoundTrip));
         let points = at_depth(1.0, &GRID);
         assert_eq!(link(&points[..2]), Err(NoFit::TooFewPoints { have: 2, need: 3 }));
         // Without the second, both others have one round trip.
         let three = link(&points[..3]).unwrap();
-        let predicted: Vec<bool> = three.shares.iter().map(|it| it.left_out.is_some()).collect();
+        let predicted: Vec<bool> =
+            three.shares.iter().map(|shares| shares.left_out.is_some()).collect();
         assert_eq!(predicted, [true, false, true]);
         let mut points = points;
         points[1].ends = None;

@@ -12,9 +12,9 @@ use crate::distribution::{two_sided_t, two_sided_z};
 /// The fewest points of a curve.
 pub const FEWEST_POINTS: usize = 3;
 /// What differs by no more than about this is flat, however precise it is: one standard deviation.
-const FLAT: f64 = 0.1;
+const LEAST_DEVIATION: f64 = 0.1;
 /// Points that lie further from a height, in standard deviations, are not on the plateau.
-const OFF: f64 = 2.5;
+const MOST_DEVIATIONS: f64 = 2.5;
 /// What a point off the plateaus costs, in squares: of three standard deviations.
 const OFF_COST: f64 = 9.0;
 /// The fewest points on a plateau: a single one can't be told from an outlier.
@@ -43,27 +43,30 @@ pub struct Plateau {
 /// [`NoFit`]: fewer than three points, or values without a logarithm.
 pub fn plateaus(points: &[CurvePoint]) -> Result<Vec<Plateau>, NoFit> {
     let points = ordered(points, FEWEST_POINTS)?;
-    let logs: Vec<f64> = points.iter().map(|it| it.estimate.ln()).collect();
+    let logs: Vec<f64> = points.iter().map(|point| point.estimate.ln()).collect();
     let errors: Vec<Option<f64>> = points.iter().map(relative_error).collect();
-    let stretches: Vec<Vec<usize>> = partition(&logs, &noise(&points, FLAT));
+    let stretches: Vec<Vec<usize>> = partition(&logs, &noise(&points, LEAST_DEVIATION));
     let scatter = scatter(&stretches, &logs);
-    let plateau = |on: &Vec<usize>| {
-        let (first, last) = (on.first()?, on.last()?);
-        let height = height(on, &logs, &errors, scatter).exp();
-        Some(Plateau { from: points[*first].at, to: points[*last].at, points: on.len(), height })
-    };
-    Ok(stretches.iter().filter_map(plateau).collect())
+    let found = stretches.iter().filter_map(|on| {
+        Some(Plateau {
+            from: points[*on.first()?].at,
+            to: points[*on.last()?].at,
+            points: on.len(),
+            height: height(on, &logs, &errors, scatter).exp(),
+        })
+    });
+    Ok(found.collect())
 }
 
-/// What a point costs at a height, `None` where it is off; `noise` is its standard deviation.
+/// What a point costs at a height, `None` if it is off; `noise` is its standard deviation.
 fn cost(log: f64, height: f64, noise: f64) -> Option<f64> {
     let distance = (log - height) / noise;
-    (distance.abs() < OFF).then_some(distance * distance)
+    (distance.abs() < MOST_DEVIATIONS).then_some(distance * distance)
 }
 
 /// The best cut so far of the points before one.
 #[derive(Clone, Copy)]
-struct Cut {
+struct BestCut {
     cost: f64,
     /// Where its last stretch begins, and the point whose value is the height there.
     last: Option<(usize, usize)>,
@@ -74,15 +77,16 @@ fn partition(logs: &[f64], noise: &[f64]) -> Vec<Vec<usize>> {
     let n = logs.len();
     let penalty = 6.0 + 2.0 * (n as f64).ln();
     // Before the first stretch, between two, and after the last, points may lie that are on none.
-    let mut cuts = vec![Cut { cost: 0.0, last: None }];
-    let table = Costs::new(logs, noise);
+    let mut cuts = vec![BestCut { cost: 0.0, last: None }];
+    let table = StretchCosts::new(logs, noise);
     for end in 1..=n {
-        let mut best = Cut { cost: cuts[end - 1].cost + OFF_COST, last: None };
+        let mut best = BestCut { cost: cuts[end - 1].cost + OFF_COST, last: None };
         for (begin, before) in cuts.iter().enumerate() {
+            // The height of a stretch is the value of one of its points, so that all costs come from sums made once.
             for centre in begin..end {
                 let cost = before.cost + penalty + table.of(centre, begin, end);
                 if cost < best.cost && table.on(centre, begin, end) >= FEWEST_ON {
-                    best = Cut { cost, last: Some((begin, centre)) };
+                    best = BestCut { cost, last: Some((begin, centre)) };
                 }
             }
         }
@@ -103,26 +107,28 @@ fn partition(logs: &[f64], noise: &[f64]) -> Vec<Vec<usize>> {
 }
 
 /// What stretches cost with the height of one of the points, as sums that are made once.
-struct Costs {
+struct StretchCosts {
     /// For each centre, the cost of all points before one.
     sums: Vec<Vec<f64>>,
     /// The same of the number of points on the plateau.
     counts: Vec<Vec<usize>>,
 }
 
-impl Costs {
+impl StretchCosts {
     fn new(logs: &[f64], noise: &[f64]) -> Self {
-        let of = |centre: &f64| {
-            let (mut sums, mut counts) = (vec![0.0], vec![0]);
+        let mut costs = Self { sums: Vec::new(), counts: Vec::new() };
+        for centre in logs {
+            let mut sums = vec![0.0];
+            let mut counts = vec![0];
             for (index, (log, noise)) in logs.iter().zip(noise).enumerate() {
                 let cost = cost(*log, *centre, *noise);
                 sums.push(sums[index] + cost.unwrap_or(OFF_COST));
                 counts.push(counts[index] + usize::from(cost.is_some()));
             }
-            (sums, counts)
-        };
-        let (sums, counts) = logs.iter().map(of).unzip();
-        Self { sums, counts }
+            costs.sums.push(sums);
+            costs.counts.push(counts);
+        }
+        costs
     }
 
     fn of(&self, centre: usize, begin: usize, end: usize) -> f64 {
@@ -140,10 +146,14 @@ impl Costs {
 
 /// The standard deviation of the points around their plateaus, and its degrees of freedom; `None` without any.
 fn scatter(stretches: &[Vec<usize>], logs: &[f64]) -> Option<(f64, f64)> {
-    let squares = |on: &Vec<usize>| variance_of(&values(on, logs)) * (on.len() - 1) as f64;
-    let df: usize = stretches.iter().map(|on| on.len() - 1).sum();
-    let df = df as f64;
-    (df > 0.0).then(|| ((stretches.iter().map(squares).sum::<f64>() / df).sqrt(), df))
+    let degrees: usize = stretches.iter().map(|on| on.len() - 1).sum();
+    if degrees == 0 {
+        return None;
+    }
+    let squares: f64 =
+        stretches.iter().map(|on| variance_of(&values(on, logs)) * (on.len() - 1) as f64).sum();
+    let df = degrees as f64;
+    Some(((squares / df).sqrt(), df))
 }
 
 fn values(on: &[usize], logs: &[f64]) -> Vec<f64> {
@@ -157,7 +167,8 @@ fn height(
     errors: &[Option<f64>],
     scatter: Option<(f64, f64)>,
 ) -> Figure {
-    let (count, mean) = (on.len() as f64, mean_of(&values(on, logs)));
+    let count = on.len() as f64;
+    let mean = mean_of(&values(on, logs));
     let squares: Option<f64> = on.iter().map(|&index| Some(errors[index]?.powi(2))).sum();
     let half = squares.map(|squares| {
         let told = two_sided_z(LEVEL) * squares.sqrt() / count;
@@ -184,7 +195,7 @@ mod tests {
     }
 
     fn stretches(found: &[Plateau]) -> Vec<(f64, f64)> {
-        found.iter().map(|it| (it.from, it.to)).collect()
+        found.iter().map(|plateau| (plateau.from, plateau.to)).collect()
     }
 
     /// Latency in ns over 4 KiB to 256 MiB, with slopes between the caches: a virtual machine's.

@@ -22,14 +22,22 @@ pub struct CurvePoint {
     pub at: f64,
     /// The estimate there, in any unit.
     pub estimate: f64,
-    /// The ends of its 95 % interval; `None` where it has none.
+    /// The ends of its 95 % interval; `None` if it has none.
     pub ends: Option<(f64, f64)>,
+}
+
+impl CurvePoint {
+    /// Whether no number of it is NaN or infinite.
+    fn is_finite(&self) -> bool {
+        let (low, high) = self.ends.unwrap_or((self.estimate, self.estimate));
+        all_finite(&[self.at, self.estimate, low, high])
+    }
 }
 
 /// A figure of a curve: a value in the unit of the estimates (or of the parameter), and its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
-    /// The value.
+    /// The estimate, in the unit of the points' estimates or of the parameter.
     pub value: f64,
     /// Its interval, or why it has none.
     pub interval: Result<Interval, NoInterval>,
@@ -56,7 +64,7 @@ pub enum NoFit {
     TooFewPoints {
         /// Points with different values of the parameter.
         have: usize,
-        /// The fewest.
+        /// The fewest that the fit accepts.
         need: usize,
     },
     /// More points than [`MOST_POINTS`].
@@ -91,17 +99,13 @@ impl fmt::Display for NoFit {
 pub(super) fn ordered(points: &[CurvePoint], fewest: usize) -> Result<Vec<CurvePoint>, NoFit> {
     let mut points = points.to_vec();
     points.sort_by(|one, other| one.at.total_cmp(&other.at));
-    let numbers = |it: &CurvePoint| {
-        let (low, high) = it.ends.unwrap_or((it.estimate, it.estimate));
-        all_finite(&[it.at, it.estimate, low, high])
-    };
     if points.len() < fewest {
         Err(NoFit::TooFewPoints { have: points.len(), need: fewest })
     } else if points.len() > MOST_POINTS {
         Err(NoFit::TooManyPoints)
-    } else if !points.iter().all(numbers) {
+    } else if !points.iter().all(CurvePoint::is_finite) {
         Err(NoFit::NotFinite)
-    } else if points.iter().any(|it| it.estimate <= 0.0) {
+    } else if points.iter().any(|point| point.estimate <= 0.0) {
         Err(NoFit::NotPositive)
     } else if points.windows(2).any(|pair| pair[0].at >= pair[1].at) {
         Err(NoFit::Repeated)
@@ -125,7 +129,9 @@ pub(super) fn relative_errors(points: &[CurvePoint]) -> Option<Vec<f64>> {
 /// known; where it is not, all points count alike.
 pub(super) fn weighing_noise(points: &[CurvePoint]) -> (Vec<f64>, bool) {
     match relative_errors(points) {
-        Some(errors) => (shrunk(&errors).into_iter().map(|it| it.max(LEAST_ERROR)).collect(), true),
+        Some(errors) => {
+            (shrunk(&errors).into_iter().map(|error| error.max(LEAST_ERROR)).collect(), true)
+        }
         None => (vec![LEAST_ERROR; points.len()], false),
     }
 }

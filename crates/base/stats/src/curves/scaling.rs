@@ -28,23 +28,32 @@ pub fn scaling(points: &[CurvePoint]) -> Result<Vec<Efficiency>, NoFit> {
     if first.at <= 0.0 {
         return Err(NoFit::NotPositive);
     }
-    let efficiency = |point: &CurvePoint| {
+    Ok(rest.iter().map(|point| Efficiency::of(point, first)).collect())
+}
+
+impl Efficiency {
+    /// The efficiency of a point compared with the smallest.
+    fn of(point: &CurvePoint, first: &CurvePoint) -> Self {
         let speedup = quotient(point, first);
         let share = first.at / point.at;
         let scaled = speedup.interval.map(|interval| interval.map(|value| value * share));
         let efficiency = Figure { value: speedup.value * share, interval: scaled };
-        Efficiency { at: point.at, speedup, efficiency }
-    };
-    Ok(rest.iter().map(efficiency).collect())
+        Self { at: point.at, speedup, efficiency }
+    }
 }
 
+/// How far the ends of a point's interval lie from its estimate, down and up, as ratios; `None` if it has no interval.
+fn distances(point: &CurvePoint) -> Option<(f64, f64)> {
+    point.ends.map(|(low, high)| (point.estimate / low, high / point.estimate))
+}
+
+/// The estimate of one point over that of another, with an interval by MOVER.
 fn quotient(above: &CurvePoint, below: &CurvePoint) -> Figure {
     let value = above.estimate / below.estimate;
-    let distances =
-        |it: &CurvePoint| it.ends.map(|(low, high)| (it.estimate / low, high / it.estimate));
     let Some(((a_down, a_up), (b_down, b_up))) = distances(above).zip(distances(below)) else {
         return Figure::new(value, None);
     };
+    // An interval that reaches 0 has no logarithm.
     if [a_down, b_down].iter().any(|ratio| !ratio.is_finite() || *ratio <= 0.0) {
         return Figure { value, interval: Err(NoInterval::NotPositive) };
     }

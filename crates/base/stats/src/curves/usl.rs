@@ -7,7 +7,7 @@
 //! Contention is the share of the work that only one can do at a time: it bounds the speedup. Coherency is the price of
 //! every two having to agree: with it the rate falls again beyond a number.
 
-use super::least_squares::{LEAST_SHARE, ROUNDS, fit, widening};
+use super::least_squares::{LEAST_SHARE, ROUNDS, fit, fitted_value, widening};
 use super::point::{CurvePoint, Figure, NoFit, ordered, weighing_noise};
 
 /// The fewest points of a fit: three figures are found, and their scatter has to say how well.
@@ -42,8 +42,8 @@ pub fn law(points: &[CurvePoint]) -> Result<Law, NoFit> {
     if points.iter().any(|point| point.at <= 0.0 || point.estimate <= 0.0) {
         return Err(NoFit::NotPositive);
     }
-    let n: Vec<f64> = points.iter().map(|it| it.at).collect();
-    let times: Vec<f64> = points.iter().map(|it| it.at / it.estimate).collect();
+    let n: Vec<f64> = points.iter().map(|point| point.at).collect();
+    let times: Vec<f64> = points.iter().map(|point| point.at / point.estimate).collect();
     let (relative, known) = weighing_noise(&points);
     let columns = [
         vec![1.0; n.len()],
@@ -52,29 +52,34 @@ pub fn law(points: &[CurvePoint]) -> Result<Law, NoFit> {
     ];
     let mut fitted = times.clone();
     let mut found = None;
+    // The weights come from the fit that they make, so it is repeated until both have settled.
     for _ in 0..ROUNDS {
-        let noise: Vec<f64> = fitted.iter().zip(&relative).map(|(time, of)| time * of).collect();
+        let noise: Vec<f64> =
+            fitted.iter().zip(&relative).map(|(time, share)| time * share).collect();
         let next = fit(&columns, &times, &noise).ok_or(NoFit::NotFinite)?;
-        let of = &next.coefficients;
-        let at = |index: usize| -> f64 {
-            columns.iter().zip(of).map(|(column, factor)| column[index] * factor).sum()
-        };
-        let least = |index: usize| times[index] * LEAST_SHARE;
-        fitted = (0..n.len()).map(|index| at(index).max(least(index))).collect();
+        fitted = (0..n.len())
+            .map(|row| {
+                let value = fitted_value(&columns, &next.coefficients, row);
+                value.max(times[row] * LEAST_SHARE)
+            })
+            .collect();
         found = Some(next);
     }
     let found = found.ok_or(NoFit::NotFinite)?;
-    let (alone, first, second) =
-        (found.coefficients[0], found.coefficients[1], found.coefficients[2]);
+    let alone = found.coefficients[0];
+    let first = found.coefficients[1];
+    let second = found.coefficients[2];
     if alone <= 0.0 {
         return Err(NoFit::NotPositive);
     }
     let factor = widening(found.squares, n.len() - columns.len());
+    // The gradient of a figure with respect to the coefficients gives its error (delta method).
     let figure = |value: f64, gradient: [f64; 3]| {
         let half = found.error_of(&gradient) * factor;
         Figure::new(value, known.then_some((value - half, value + half)))
     };
-    let (contention, coherency) = (first / alone, second / alone);
+    let contention = first / alone;
+    let coherency = second / alone;
     let agreement = figure(coherency, [-coherency / alone, 0.0, 1.0 / alone]);
     let falls_again = agreement.interval.as_ref().is_ok_and(|interval| interval.low > 0.0);
     let distances = times.iter().zip(&fitted).map(|(time, law)| (law / time - 1.0).abs());

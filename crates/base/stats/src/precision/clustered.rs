@@ -22,7 +22,7 @@
 
 use std::cmp::Ordering;
 
-use crate::describe::finite;
+use crate::describe::{finite, sum_of_squares};
 use crate::distribution::{two_sided_t, two_sided_z};
 use crate::{Interval, NoInterval};
 
@@ -38,9 +38,12 @@ const ROUNDING: f64 = 1e-9;
 
 /// The fewest processes that can give an interval of `level`: 7 for .95, 8 for .97.
 pub fn fewest_processes(level: f64) -> usize {
-    let possible =
-        |&processes: &usize| two_sided_t(level, processes as f64 - 1.0).powi(2) < processes as f64;
-    (2..100).find(possible).unwrap_or(100)
+    // All samples on one side is the most extreme that processes can show: (sum r)² = P sum r² then.
+    (2..100)
+        .find(|&processes: &usize| {
+            two_sided_t(level, processes as f64 - 1.0).powi(2) < processes as f64
+        })
+        .unwrap_or(100)
 }
 
 /// A quantile over processes, with what their order in time says.
@@ -73,8 +76,8 @@ pub fn clustered_quantile(
 /// Ties are kept together, so that rounded times only widen the interval.
 ///
 /// # Errors
-/// [`NoInterval::TooFewProcesses`] below [`fewest_processes`]; [`NoInterval::TooFewSamples`] where fewer than ten
-/// effective samples lie beyond a tail quantile; [`NoInterval::OutOfRange`] where a bound of another quantile than the
+/// [`NoInterval::TooFewProcesses`] below [`fewest_processes`]; [`NoInterval::TooFewSamples`] if fewer than ten
+/// effective samples lie beyond a tail quantile; [`NoInterval::OutOfRange`] if a bound of another quantile than the
 /// median would lie outside the sample, or `q` or `level` outside (0, 1); [`NoInterval::NotFinite`].
 pub fn clustered(processes: &[&[f64]], q: f64, level: f64) -> Result<Clustered, NoInterval> {
     interior(q, level)?;
@@ -82,7 +85,8 @@ pub fn clustered(processes: &[&[f64]], q: f64, level: f64) -> Result<Clustered, 
     let pool = Pool::of(&processes);
     let estimate = pool.quantile(q);
     let stretches = Stretches::of(&pool.excess(&processes, estimate, q));
-    let (stretch, resolved) = (stretches.length, stretches.resolved);
+    let stretch = stretches.length;
+    let resolved = stretches.resolved;
     match not_refused(&processes, &pool, &stretches, (q, estimate), level) {
         Ok(interval) => {
             let interval = stretches.narrowed(interval, &processes, (q, level));
@@ -109,7 +113,8 @@ fn not_refused(
 ) -> Result<Interval, NoInterval> {
     let mut below = Below::nothing(processes, pool, stretches, q, level);
     let lowest_refused = below.too_few();
-    let (mut low, mut high) = (None, None);
+    let mut low = None;
+    let mut high = None;
     for ties in pool.sorted.chunk_by(|one, next| one.0 == next.0) {
         if !below.too_many() {
             high = Some(ties[0].0);
@@ -148,7 +153,8 @@ fn with_samples<'a>(processes: &[&'a [f64]]) -> Vec<&'a [f64]> {
 fn filled<'a>(processes: &[&'a [f64]], level: f64) -> Result<Vec<&'a [f64]>, NoInterval> {
     let filled = with_samples(processes);
     filled.iter().try_for_each(|samples| finite(samples))?;
-    let (have, need) = (filled.len(), fewest_processes(level));
+    let have = filled.len();
+    let need = fewest_processes(level);
     if have < need { Err(NoInterval::TooFewProcesses { have, need }) } else { Ok(filled) }
 }
 
@@ -171,10 +177,10 @@ struct Pool {
 
 impl Pool {
     fn of(processes: &[&[f64]]) -> Self {
-        let owned = |(owner, samples): (usize, &&[f64])| {
-            samples.iter().map(|&x| (x, owner)).collect::<Vec<_>>()
-        };
-        let mut sorted: Vec<(f64, usize)> = processes.iter().enumerate().flat_map(owned).collect();
+        let mut sorted: Vec<(f64, usize)> = Vec::new();
+        for (process, samples) in processes.iter().enumerate() {
+            sorted.extend(samples.iter().map(|&sample| (sample, process)));
+        }
         sorted.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
         let mut sizes: Vec<usize> = processes.iter().map(|samples| samples.len()).collect();
         let most = *sizes.select_nth_unstable(processes.len() / 2).1 as f64;
@@ -194,14 +200,16 @@ impl Pool {
 
     /// For each process the weight that lies below a value, less what should; samples that equal it count half.
     fn excess(&self, processes: &[&[f64]], value: f64, q: f64) -> Vec<f64> {
-        let below = |&x: &f64| match x.total_cmp(&value) {
-            Ordering::Less => 1.0 - q,
-            Ordering::Equal => 0.5 - q,
-            Ordering::Greater => -q,
-        };
-        let of =
-            |(samples, weight): (&&[f64], &f64)| weight * samples.iter().map(below).sum::<f64>();
-        processes.iter().zip(&self.weights).map(of).collect()
+        let mut excess = Vec::new();
+        for (samples, weight) in processes.iter().zip(&self.weights) {
+            let below = samples.iter().map(|sample| match sample.total_cmp(&value) {
+                Ordering::Less => 1.0 - q,
+                Ordering::Equal => 0.5 - q,
+                Ordering::Greater => -q,
+            });
+            excess.push(weight * below.sum::<f64>());
+        }
+        excess
     }
 
     /// The value below which a share `q` of the weight lies; the middle of two where the share falls between them.
@@ -247,21 +255,19 @@ impl<'s> Below<'s> {
         q: f64,
         level: f64,
     ) -> Self {
-        let sizes = || {
-            processes
-                .iter()
-                .zip(&pool.weights)
-                .map(|(samples, weight)| (samples.len() as f64, weight))
-        };
-        let excess: Vec<f64> = sizes().map(|(count, weight)| -q * count * weight).collect();
-        let independent =
-            q * (1.0 - q) * sizes().map(|(count, weight)| count * weight * weight).sum::<f64>();
+        let mut excess = Vec::new();
+        let mut squared_weights = Vec::new();
+        for (samples, weight) in processes.iter().zip(&pool.weights) {
+            let count = samples.len() as f64;
+            excess.push(-q * count * weight);
+            squared_weights.push(count * weight * weight);
+        }
+        let independent = q * (1.0 - q) * squared_weights.iter().sum::<f64>();
         let of_stretches = stretches.sums(&excess);
-        let square_sum = |sums: &[f64]| sums.iter().map(|r| r * r).sum();
         Self {
             sum: excess.iter().sum(),
-            squares: square_sum(&excess),
-            squares_of_stretches: square_sum(&of_stretches),
+            squares: sum_of_squares(&excess),
+            squares_of_stretches: sum_of_squares(&of_stretches),
             independent,
             of_one: q * (1.0 - q) * pool.weight * pool.weight,
             t_squared: two_sided_t(level, of_stretches.len() as f64 - 1.0).powi(2),

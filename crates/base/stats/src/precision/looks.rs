@@ -23,8 +23,9 @@ pub fn looks(first: usize) -> impl Iterator<Item = usize> {
 
 /// Refuses a quantile or a level outside (0, 1).
 pub(crate) fn interior(q: f64, level: f64) -> Result<(), NoInterval> {
-    let inside = |p: f64| p > 0.0 && p < 1.0;
-    if inside(q) && inside(level) { Ok(()) } else { Err(NoInterval::OutOfRange) }
+    // Written so that NaN is refused, too.
+    let inside = q > 0.0 && q < 1.0 && level > 0.0 && level < 1.0;
+    if inside { Ok(()) } else { Err(NoInterval::OutOfRange) }
 }
 
 #[cfg(test)]

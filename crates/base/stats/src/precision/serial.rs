@@ -35,7 +35,7 @@ impl Serial {
 /// Says nothing about other processes: layout and regime are not sampled.
 ///
 /// # Errors
-/// [`NoInterval::Unresolved`] where the dependence outlasts the series; [`NoInterval::TooFewSamples`] where fewer
+/// [`NoInterval::Unresolved`] if the dependence outlasts the series; [`NoInterval::TooFewSamples`] if fewer
 /// than ten effective samples lie beyond the quantile; [`NoInterval::OutOfRange`], [`NoInterval::NotFinite`].
 pub fn serial_quantile(samples: &[f64], q: f64, level: f64) -> Result<Serial, NoInterval> {
     finite(samples)?;
@@ -56,6 +56,7 @@ pub fn serial_quantile(samples: &[f64], q: f64, level: f64) -> Result<Serial, No
     let n = samples.len() as f64;
     let independent = two_sided_z(level) * (n * q * (1.0 - q)).sqrt();
     let dependent = two_sided_t(level, dependence.df) * (n * dependence.variance).sqrt();
+    // A negative correlation may be chance: the interval is never narrower than for independent samples.
     let interval = around(&mut pool, estimate, q, independent.max(dependent))?;
     Ok(Serial { interval, tau: dependence.tau, n_eff: dependence.n_eff })
 }
@@ -67,14 +68,17 @@ fn shares_below(samples: &[f64], estimate: f64, q: f64) -> Vec<f64> {
     let equal = samples.iter().filter(|&&sample| sample == estimate).count() as f64;
     let tie =
         if equal > 0.0 { ((samples.len() as f64 * q - less) / equal).clamp(0.0, 1.0) } else { 0.0 };
-    let share = |&sample: &f64| if sample == estimate { tie } else { f64::from(sample < estimate) };
-    samples.iter().map(share).collect()
+    samples
+        .iter()
+        .map(|&sample| if sample == estimate { tie } else { f64::from(sample < estimate) })
+        .collect()
 }
 
 /// The interval between the order statistics `reach` ranks to both sides of nq.
 fn around(pool: &mut [f64], estimate: f64, q: f64, reach: f64) -> Result<Interval, NoInterval> {
     let centre = pool.len() as f64 * q;
-    let (low, high) = ((centre - reach).floor(), (centre + reach).ceil() + 1.0);
+    let low = (centre - reach).floor();
+    let high = (centre + reach).ceil() + 1.0;
     if low < 1.0 || high > pool.len() as f64 {
         return Err(NoInterval::OutOfRange);
     }

@@ -37,6 +37,7 @@ impl Stretches {
         let alone = Self::alone(processes);
         let correlation = lag_one(excess);
         if processes < FEWEST_PROCESSES {
+            // Too few to correct for: the interval stays as it is, and only says whether it can be trusted.
             return Self { resolved: correlation <= BEYOND_CHANCE / root, ..alone };
         }
         if correlation <= CHANCE / root {
@@ -140,7 +141,8 @@ mod tests {
         let mut rng = Rng::new(17);
         for count in [10, 20, 100] {
             let found = (0..500).map(|_| Stretches::of(&signs(0.0, count, &mut rng)));
-            let alone = found.filter(|it| it.length == 1 && it.resolved).count();
+            let alone =
+                found.filter(|stretches| stretches.length == 1 && stretches.resolved).count();
             assert!(alone > 375, "{count}: {alone} of 500");
         }
     }
@@ -149,8 +151,8 @@ mod tests {
     fn neighbours_that_are_alike_are_joined() {
         let mut rng = Rng::new(18);
         let found: Vec<_> = (0..100).map(|_| Stretches::of(&signs(0.8, 2000, &mut rng))).collect();
-        assert!(found.iter().all(|it| it.length > 1), "{found:?}");
-        assert!(found.iter().filter(|it| it.resolved).count() > 90);
+        assert!(found.iter().all(|stretches| stretches.length > 1), "{found:?}");
+        assert!(found.iter().filter(|stretches| stretches.resolved).count() > 90);
         // Half slow, half fast: no number of these seconds says what the others are like.
         let steps: Vec<f64> = (0..64).map(|at| if at < 32 { -0.5 } else { 0.5 }).collect();
         let found = Stretches::of(&steps);

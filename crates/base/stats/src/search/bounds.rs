@@ -59,19 +59,30 @@ pub struct Bounds {
     pub upper: Option<usize>,
 }
 
+/// How long good and bad trials lasted, in nanoseconds.
+#[derive(Default)]
+struct Lasted {
+    good_ns: f64,
+    bad_ns: f64,
+}
+
 /// Of all trials of a load: whether it bears the stage's goal. RFC 9971's load classification: what short good trials
 /// excuse of short bad ones is taken off, and missing trials are tried out as all good and as all bad.
 fn classify(stage: &Stage, trials: &[Trial]) -> Class {
-    let lasted_ns = |long: bool, bad: bool| -> f64 {
-        let counts = |it: &&Trial| {
-            (it.duration_ns >= stage.trial_ns) == long
-                && (it.loss_ratio() > stage.loss_ratio) == bad
-        };
-        trials.iter().filter(counts).map(|it| it.duration_ns as f64).sum()
-    };
-    let excused_ns = lasted_ns(false, false) * stage.exceed_ratio / (1.0 - stage.exceed_ratio);
-    let bad_ns = lasted_ns(true, true) + (lasted_ns(false, true) - excused_ns).max(0.0);
-    let good_ns = lasted_ns(true, false);
+    let mut long = Lasted::default();
+    let mut short = Lasted::default();
+    for trial in trials {
+        let sum = if trial.duration_ns >= stage.trial_ns { &mut long } else { &mut short };
+        let is_bad = trial.loss_ratio() > stage.loss_ratio;
+        if is_bad {
+            sum.bad_ns += trial.duration_ns as f64;
+        } else {
+            sum.good_ns += trial.duration_ns as f64;
+        }
+    }
+    let excused_ns = short.good_ns * stage.exceed_ratio / (1.0 - stage.exceed_ratio);
+    let bad_ns = long.bad_ns + (short.bad_ns - excused_ns).max(0.0);
+    let good_ns = long.good_ns;
     let all_ns = (good_ns + bad_ns).max(stage.sum_ns as f64);
     let quota_ns = all_ns * stage.exceed_ratio;
     match (bad_ns <= quota_ns, all_ns - good_ns <= quota_ns) {
@@ -103,8 +114,8 @@ pub fn relevant<'t>(stage: &Stage, loads: impl Iterator<Item = &'t [Trial]>) -> 
 fn quantile_loss(stage: &Stage, trials: &[Trial]) -> f64 {
     let mut long: Vec<(f64, f64)> = trials
         .iter()
-        .filter(|it| it.duration_ns >= stage.trial_ns)
-        .map(|it| (it.loss_ratio(), it.duration_ns as f64))
+        .filter(|trial| trial.duration_ns >= stage.trial_ns)
+        .map(|trial| (trial.loss_ratio(), trial.duration_ns as f64))
         .collect();
     long.sort_by(|one, other| one.0.total_cmp(&other.0));
     let whole_ns: f64 = long.iter().map(|&(_, lasted_ns)| lasted_ns).sum();
@@ -128,11 +139,12 @@ pub fn limit(goal: &Goal, trials: &[Trial]) -> Option<Limit> {
     goal.stages().iter().rev().find_map(|stage| of_stage(goal, stage, &loads))
 }
 
+/// What trials, given load by load, say of the limit by one of the goals.
 fn of_stage(goal: &Goal, stage: &Stage, loads: &[&[Trial]]) -> Option<Limit> {
     let bounds = relevant(stage, loads.iter().copied());
-    let load = |at: usize| loads.get(at).and_then(|trials| trials.first()).map(|trial| trial.load);
     let trials = loads.get(bounds.lower?)?;
-    let (lower, upper) = (load(bounds.lower?)?, bounds.upper.and_then(load));
+    let lower = trials.first()?.load;
+    let upper = bounds.upper.and_then(|index| Some(loads.get(index)?.first()?.load));
     let is_top = bounds.lower == Some(loads.len() - 1);
     let is_close = upper.map_or(is_top, |upper| (upper - lower) / upper <= goal.width + ROUNDING);
     Some(Limit {

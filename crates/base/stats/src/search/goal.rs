@@ -68,12 +68,12 @@ impl Goal {
     /// # Errors
     /// The first number that is out of its range.
     pub fn check(&self) -> Result<(), GoalError> {
-        let share = |value: f64| (0.0..1.0).contains(&value);
-        if !share(self.loss_ratio) {
+        let share = 0.0..1.0;
+        if !share.contains(&self.loss_ratio) {
             Err(GoalError("the loss ratio of a goal is from 0 to below 1"))
-        } else if !share(self.exceed_ratio) {
+        } else if !share.contains(&self.exceed_ratio) {
             Err(GoalError("the exceed ratio of a goal is from 0 to below 1"))
-        } else if !share(self.width) || self.width < 1e-6 {
+        } else if !share.contains(&self.width) || self.width < 1e-6 {
             Err(GoalError("the width of a goal is from 0.000001 to below 1"))
         } else if self.initial_trial_ns == 0
             || self.final_trial_ns < self.initial_trial_ns

@@ -47,6 +47,7 @@ impl Grid {
             return 0;
         }
         let share = (load / self.least).ln() / (self.most / self.least).ln();
+        // Rounding in logarithms may give the position next to the right one.
         let near = ((share * f64::from(self.last)) as u32).min(self.last);
         match near {
             at if at < self.last && self.load(at + 1) <= load => at + 1,
@@ -65,8 +66,12 @@ pub fn middle(lower: u32, upper: u32, width: u32) -> u32 {
         part *= 2;
     }
     let rest = whole - 2 * part;
-    let evenness = |part: u32| u64::from(part) * u64::from(whole - part);
-    lower + if evenness(part) > evenness(rest) { part } else { rest }
+    lower + if evenness(part, whole) > evenness(rest, whole) { part } else { rest }
+}
+
+/// The product of a part and what is left of the whole: the larger, the more even they are.
+fn evenness(part: u32, whole: u32) -> u64 {
+    u64::from(part) * u64::from(whole - part)
 }
 
 #[cfg(test)]
@@ -80,7 +85,8 @@ mod tests {
             assert_eq!(grid.position(grid.load(position)), position);
         }
         assert!((grid.load(grid.last()) - 1e6).abs() < 1e-9 && grid.position(1e9) == grid.last());
-        let (lower, upper) = (grid.load(400), grid.load(401));
+        let lower = grid.load(400);
+        let upper = grid.load(401);
         let width = (upper - lower) / upper;
         assert!(width <= 0.01 && width > 0.0099, "{width}");
         assert!(Grid::new(1e-300, 1e300, 1e-6).is_err());

@@ -44,7 +44,7 @@ pub struct Search {
     trials: BTreeMap<u32, Vec<Trial>>,
     opening: Opening,
     /// The bounds of the stage before, or of the opening: positions.
-    before: Interval,
+    before: PositionBounds,
     /// By how much the next step out of the known interval goes.
     step: u32,
     asked: Option<Asked>,
@@ -65,7 +65,7 @@ enum Opening {
 
 /// Two positions, where they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Interval {
+struct PositionBounds {
     lower: Option<u32>,
     upper: Option<u32>,
 }
@@ -98,7 +98,7 @@ impl Search {
             stage: 0,
             trials: BTreeMap::new(),
             opening: Opening::Top,
-            before: Interval::default(),
+            before: PositionBounds::default(),
             step: 0,
             asked: None,
             spent_ns: 0,
@@ -152,11 +152,11 @@ impl Search {
     /// After a first trial: goes to the load that it let through; from there towards the limit.
     fn open(&mut self, position: u32, trial: Trial) {
         let loss = trial.loss_ratio();
-        let passed = trial.load * (1.0 - loss) / (1.0 - self.goal.loss_ratio);
-        let passed = self.grid.position(passed);
+        let passed_load = trial.load * (1.0 - loss) / (1.0 - self.goal.loss_ratio);
+        let passed = self.grid.position(passed_load);
         match self.opening {
             Opening::Top => {
-                match self.apart(passed, Interval { lower: None, upper: Some(position) }) {
+                match self.apart(passed, PositionBounds { lower: None, upper: Some(position) }) {
                     Some(second) if passed < position => {
                         self.opening = Opening::Second;
                         self.before.upper = Some(second);
@@ -166,9 +166,10 @@ impl Search {
             }
             Opening::Second => {
                 let third = if loss > self.goal.loss_ratio {
-                    self.apart(passed, Interval { lower: None, upper: Some(position) })
+                    self.apart(passed, PositionBounds { lower: None, upper: Some(position) })
                 } else {
-                    let around = Interval { lower: Some(position), upper: Some(self.grid.last()) };
+                    let around =
+                        PositionBounds { lower: Some(position), upper: Some(self.grid.last()) };
                     self.apart(position + self.width(), around)
                 };
                 match third {
@@ -186,11 +187,11 @@ impl Search {
 
     fn begin(&mut self, lower: u32, upper: u32) {
         self.opening = Opening::Over;
-        self.enter(Interval { lower: Some(lower), upper: Some(upper) });
+        self.enter(PositionBounds { lower: Some(lower), upper: Some(upper) });
     }
 
     /// Begins a stage with what is known of the one before.
-    fn enter(&mut self, before: Interval) {
+    fn enter(&mut self, before: PositionBounds) {
         self.before = before;
         let apart = before.lower.zip(before.upper).map_or(0, |(lower, upper)| upper - lower);
         self.step = 2 * apart.max(self.width());
@@ -209,10 +210,14 @@ impl Search {
         }
     }
 
-    fn bounds(&self) -> Interval {
+    fn bounds(&self) -> PositionBounds {
         let found = relevant(&self.stages[self.stage], self.trials.values().map(Vec::as_slice));
-        let position = |index: usize| self.trials.keys().nth(index).copied();
-        Interval { lower: found.lower.and_then(position), upper: found.upper.and_then(position) }
+        PositionBounds { lower: self.position(found.lower), upper: self.position(found.upper) }
+    }
+
+    /// The position of the load with this index among those that were tried.
+    fn position(&self, index: Option<usize>) -> Option<u32> {
+        self.trials.keys().nth(index?).copied()
     }
 
     /// The first of the ways to proceed that has something to ask; when none has, the stage is reached and the next
@@ -236,7 +241,7 @@ impl Search {
     }
 
     /// In the middle of the old bounds, when one half will do.
-    fn between_the_old(&mut self, bounds: Interval) -> Option<Asked> {
+    fn between_the_old(&mut self, bounds: PositionBounds) -> Option<Asked> {
         let (lower, upper) = self.before.lower.zip(self.before.upper)?;
         let width = self.width();
         let halves = width + 1..=2 * width;
@@ -245,21 +250,21 @@ impl Search {
     }
 
     /// At this position, unless it is known to be a bound or beyond.
-    fn again(&mut self, bounds: Interval, position: Option<u32>) -> Option<Asked> {
+    fn again(&mut self, bounds: PositionBounds, position: Option<u32>) -> Option<Asked> {
         let position = position.filter(|&position| self.is_worth(bounds, position))?;
         self.step = 2 * self.width();
         Some(Asked { position, doubles: None })
     }
 
     /// Below an upper bound, when there is no lower one.
-    fn lower(&self, bounds: Interval) -> Option<Asked> {
+    fn lower(&self, bounds: PositionBounds) -> Option<Asked> {
         let upper = bounds.upper.filter(|&upper| bounds.lower.is_none() && upper > 0)?;
         let position = self.apart(upper.saturating_sub(self.step), bounds)?;
         Some(Asked { position, doubles: Some(Bound::Upper) })
     }
 
     /// Above a lower bound, when there is no upper one.
-    fn higher(&self, bounds: Interval) -> Option<Asked> {
+    fn higher(&self, bounds: PositionBounds) -> Option<Asked> {
         let last = self.grid.last();
         let lower = bounds.lower.filter(|&lower| bounds.upper.is_none() && lower < last)?;
         let position = self.apart(lower.saturating_add(self.step).min(last), bounds)?;
@@ -268,7 +273,7 @@ impl Search {
 
     /// Between two bounds: a step out from one of them where the old bounds lie on that side and it is the shorter way,
     /// else in the middle.
-    fn between(&mut self, bounds: Interval) -> Option<Asked> {
+    fn between(&mut self, bounds: PositionBounds) -> Option<Asked> {
         let (lower, upper) = bounds.lower.zip(bounds.upper)?;
         if upper - lower <= self.width() {
             return None;
@@ -291,32 +296,38 @@ impl Search {
     }
 
     /// Whether a trial at this position can make or improve a bound.
-    fn is_worth(&self, bounds: Interval, position: u32) -> bool {
+    fn is_worth(&self, bounds: PositionBounds, position: u32) -> bool {
         let is_inside = bounds.lower.is_none_or(|lower| lower < position)
             && bounds.upper.is_none_or(|upper| position < upper);
-        let is_close = |(lower, upper): (u32, u32)| upper - lower <= self.width();
-        is_inside && !bounds.lower.zip(bounds.upper).is_some_and(is_close)
+        let is_close = bounds
+            .lower
+            .zip(bounds.upper)
+            .is_some_and(|(lower, upper)| upper - lower <= self.width());
+        is_inside && !is_close
     }
 
     /// A position as close to this as is worth a trial: a width away from bounds that are known, and at the end of the
     /// range rather than close to it. None when no place is left.
-    fn apart(&self, position: u32, bounds: Interval) -> Option<u32> {
-        let (lowest, highest) =
-            (bounds.lower.unwrap_or(0), bounds.upper.unwrap_or(self.grid.last()));
+    fn apart(&self, position: u32, bounds: PositionBounds) -> Option<u32> {
+        let lowest = bounds.lower.unwrap_or(0);
+        let highest = bounds.upper.unwrap_or(self.grid.last());
         let width = self.width();
         match bounds {
-            Interval { upper: Some(upper), .. } if position >= upper || upper == 0 => return None,
-            Interval { lower: Some(lower), .. } if position <= lower => return None,
+            PositionBounds { upper: Some(upper), .. } if position >= upper || upper == 0 => {
+                return None;
+            }
+            PositionBounds { lower: Some(lower), .. } if position <= lower => return None,
             _ => {}
         }
         if highest - lowest <= width {
             return match bounds {
-                Interval { lower: None, .. } => Some(lowest),
-                Interval { upper: None, .. } => Some(highest),
+                PositionBounds { lower: None, .. } => Some(lowest),
+                PositionBounds { upper: None, .. } => Some(highest),
                 _ => None,
             };
         }
-        let (mut from, mut to) = (lowest + width, highest - width);
+        let mut from = lowest + width;
+        let mut to = highest - width;
         if from > to {
             from = middle(lowest, highest, width);
             to = from;
@@ -452,7 +463,7 @@ mod tests {
             let mut answers = Rng::new(seed);
             let wild = |_, offered| ((answers.uniform() * 1.5 * offered as f64) as u64).min(offered);
             let (found, mut trials) = search(goal(loss), wild);
-            prop_assert!(trials.iter().all(|it| (LOADS.least..=LOADS.most).contains(&it.load)));
+            prop_assert!(trials.iter().all(|trial| (LOADS.least..=LOADS.most).contains(&trial.load)));
             Rng::new(seed).shuffle(&mut trials);
             prop_assert_eq!(found, limit(&goal(loss), &trials));
             if let Some(found) = found {
