@@ -56,7 +56,7 @@ pub struct Reading {
 /// The readings of one counter beside an invocation: the first, every change, and the last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
-    /// The counter.
+    /// The counter that was read.
     pub counter: Counter,
     /// What was read, in order of time; at least one.
     pub readings: Vec<Reading>,
@@ -72,7 +72,7 @@ impl Trace {
         match self.counter.kind {
             CounterKind::Counter => last.value.saturating_sub(first.value),
             CounterKind::Gauge => {
-                let sum: u128 = self.readings.iter().map(|it| u128::from(it.value)).sum();
+                let sum: u128 = self.readings.iter().map(|reading| u128::from(reading.value)).sum();
                 u64::try_from(sum / self.readings.len() as u128).unwrap_or(u64::MAX)
             }
         }
@@ -81,8 +81,7 @@ impl Trace {
     /// Time from the first reading to the last, in nanoseconds.
     #[must_use]
     pub fn duration_ns(&self) -> u64 {
-        let (first, last) = (self.readings.first(), self.readings.last());
-        let ends = first.zip(last);
+        let ends = self.readings.first().zip(self.readings.last());
         ends.map_or(0, |(first, last)| last.at_ns.saturating_sub(first.at_ns))
     }
 }
@@ -90,7 +89,7 @@ impl Trace {
 /// What a counter came to beside one invocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterAmount {
-    /// The counter.
+    /// The counter that was read.
     pub counter: Counter,
     /// By how much it moved; the mean of a gauge.
     pub amount: u64,
@@ -120,16 +119,16 @@ pub struct KernelLine {
     pub at_ns: u64,
     /// 0 (emergency) to 7 (debug).
     pub level: u8,
-    /// Its text.
+    /// Text of the line, without level and time.
     pub text: String,
 }
 
 /// A monitor that failed beside an invocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
-    /// The monitor.
+    /// Name of the monitor that failed.
     pub monitor: String,
-    /// Why.
+    /// Why it failed, in words.
     pub why: String,
 }
 
@@ -196,8 +195,9 @@ mod tests {
 
     fn trace(kind: CounterKind, values: &[u64]) -> Trace {
         let counter = Counter { name: "stat.user".into(), unit: "tick".into(), kind };
-        let reading = |(i, &value): (usize, &u64)| Reading { at_ns: i as u64 * 500_000_000, value };
-        Trace { counter, readings: values.iter().enumerate().map(reading).collect() }
+        let times = (0..).map(|number: u64| number * 500_000_000);
+        let readings = times.zip(values).map(|(at_ns, &value)| Reading { at_ns, value });
+        Trace { counter, readings: readings.collect() }
     }
 
     #[test]
@@ -214,7 +214,11 @@ mod tests {
             let counter = trace(kind, &[1]).counter;
             CounterAmount { counter, amount: 30, duration_ns }.rate()
         };
-        assert_eq!(rate(CounterKind::Counter, 500_000_000), Some(0.6), "60 ticks of 10 ms a second");
+        assert_eq!(
+            rate(CounterKind::Counter, 500_000_000),
+            Some(0.6),
+            "60 ticks of 10 ms a second"
+        );
         assert_eq!(rate(CounterKind::Counter, 0), None);
         assert_eq!(rate(CounterKind::Gauge, 0), Some(0.3));
     }

@@ -58,7 +58,7 @@ pub struct Compared {
 /// An interval seen at a look.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Look {
-    /// The estimate.
+    /// The estimate, in the unit of the metric.
     pub estimate: f64,
     /// Lower end; None when there is no interval.
     pub low: Option<f64>,
@@ -72,7 +72,8 @@ impl Look {
     /// Larger distance from the estimate to an end, relative to the estimate.
     #[must_use]
     pub fn relative_half_width(&self) -> Option<f64> {
-        let (low, high) = (self.low?, self.high?);
+        let low = self.low?;
+        let high = self.high?;
         Some((high - self.estimate).max(self.estimate - low) / self.estimate.abs())
     }
 }

@@ -37,15 +37,15 @@ pub enum Theme {
     Memory,
     /// Board, firmware, power, what is below.
     Firmware,
-    /// Disks.
+    /// Disks: models, schedulers, caches.
     Disks,
-    /// Network devices.
+    /// Network devices: drivers, speeds, offloads.
     Network,
     /// The target directory.
     Place,
     /// What plumb's own group may use.
     Limits,
-    /// The kernel.
+    /// The kernel: version, command line, build.
     Kernel,
     /// What can be set while it runs.
     Settings,

@@ -45,8 +45,8 @@ impl FromStr for FarEnd {
             let (host, port) = host_and_port(place).map_err(wrong)?;
             return Ok(Self::Peer { host: host.to_owned(), port });
         }
-        let rest = text.strip_prefix(SSH);
-        let rest = rest.ok_or_else(|| wrong("it begins with neither ssh: nor peer:"))?;
+        let rest =
+            text.strip_prefix(SSH).ok_or_else(|| wrong("it begins with neither ssh: nor peer:"))?;
         let (user, place) = match rest.rsplit_once('@') {
             Some((user, place)) => (Some(user), place),
             None => (None, rest),
@@ -64,11 +64,15 @@ const NO_NAME: &str = "the name of a user or host can't be like that";
 
 /// What begins with a dash would be an option of ssh.
 fn is_word(word: &str) -> bool {
-    let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == ',' || c == '@';
-    !word.is_empty() && !word.starts_with('-') && !word.contains(is_odd)
+    !word.is_empty() && !word.starts_with('-') && !word.contains(is_forbidden)
 }
 
-/// Of `HOST[:PORT]`.
+/// Whether the name of a user or host can't have this character: commas separate values, and `@` ends a user's name.
+fn is_forbidden(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || c == ',' || c == '@'
+}
+
+/// The host and the port of `HOST[:PORT]`, with an IPv6 address in brackets.
 fn host_and_port(place: &str) -> Result<(&str, Option<u16>), &'static str> {
     let (host, port) = match place.strip_prefix('[') {
         Some(place) => {

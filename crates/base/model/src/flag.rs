@@ -195,7 +195,7 @@ impl fmt::Display for FlagKind {
 /// A reason to distrust a number, with its evidence. Shown, never hidden.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Flag {
-    /// The rule.
+    /// The rule that raised the flag.
     pub flag: FlagKind,
     /// The evidence in one line.
     pub why: String,

@@ -55,16 +55,20 @@ impl From<Option<String>> for Host {
     }
 }
 
+/// Whether the name of a host may have this character.
+fn is_of_host(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "._-:".contains(c)
+}
+
 impl FromStr for Host {
     type Err = String;
 
     /// A name as people type it; nothing is an unknown host.
     fn from_str(name: &str) -> Result<Self, String> {
-        let is_good = |c: char| c.is_ascii_alphanumeric() || "._-:".contains(c);
         let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
         if name.is_empty() {
             Ok(Self::default())
-        } else if begins && name.len() <= LONGEST && name.chars().all(is_good) {
+        } else if begins && name.len() <= LONGEST && name.chars().all(is_of_host) {
             Ok(Self(Some(name.to_owned())))
         } else {
             Err(format!(

@@ -49,7 +49,7 @@ impl Target {
 /// The process that carries a run out: while it lives, the run is `running`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// Process id.
+    /// Process id on this machine.
     pub pid: u32,
     /// Start time of the process, in clock ticks since boot (field 22 of /proc/PID/stat).
     pub start_ticks: u64,
@@ -60,7 +60,7 @@ pub struct Owner {
 /// Where a CPU is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuPlace {
-    /// Its number.
+    /// Number that the kernel gives it.
     pub cpu: u32,
     /// Its core: CPUs of one core have the same number, which is that of its first CPU.
     pub core: u32,

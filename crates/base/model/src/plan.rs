@@ -37,7 +37,7 @@ pub struct Plan {
     pub seed: u64,
     /// The target directory as the user gave it, or a fresh one; absolute.
     pub dir: String,
-    /// Labels: `k=v`.
+    /// Labels by name, as `--label k=v` gives them.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// Whether the results are compared with the first point's (`exec` of several commands).
@@ -223,12 +223,12 @@ pub struct PlannedPoint {
 pub enum Sampling {
     /// One batch that lasts about so long.
     Batch {
-        /// In nanoseconds.
+        /// Length of the batch, in nanoseconds.
         length_ns: u64,
     },
     /// One invocation that works without pause for so long, a sample a second.
     Stream {
-        /// In nanoseconds.
+        /// Length of the invocation, in nanoseconds.
         length_ns: u64,
     },
 }
@@ -239,20 +239,29 @@ impl Plan {
         &'p self,
         point: Option<&'p PlannedPoint>,
     ) -> impl Iterator<Item = &'p Companion> {
-        let own = move |index: &usize| point.is_some_and(|point| point.beside.contains(index));
-        let all = self.companions.iter().enumerate();
-        all.filter(move |(index, it)| !it.of_points || own(index)).map(|(_, it)| it)
+        let own = point.map(|point| point.beside.as_slice()).unwrap_or_default();
+        let companions = self.companions.iter().enumerate();
+        companions
+            .filter(move |(index, companion)| !companion.of_points || own.contains(index))
+            .map(|(_, companion)| companion)
     }
 
     /// What is prepared, in words, for the run or for a point of it: all but what only varies what else would be
     /// left to chance.
     #[must_use]
     pub fn prepared(&self, point: Option<&PlannedPoint>) -> String {
-        let own = point.map(|it| it.preparation.as_slice()).unwrap_or_default();
-        let counts = self.preparation.iter().chain(own).filter(|it| !it.is_only_chance());
-        let companions = self.beside(point).filter(|it| it.role == Role::Preparation);
-        let names = counts.map(Preparation::name).chain(companions.map(|it| it.point.name()));
-        let mut names: Vec<String> = names.collect();
+        let own = point.map(|point| point.preparation.as_slice()).unwrap_or_default();
+        let prepared = self.preparation.iter().chain(own);
+        let mut names: Vec<String> = prepared
+            .filter(|preparation| !preparation.is_only_chance())
+            .map(Preparation::name)
+            .collect();
+        let companions = self.beside(point);
+        names.extend(
+            companions
+                .filter(|companion| companion.role == Role::Preparation)
+                .map(|companion| companion.point.name()),
+        );
         names.sort();
         if names.is_empty() { "nothing".into() } else { names.join(" ") }
     }

@@ -97,9 +97,12 @@ pub struct PreparationRecord {
 impl PreparationRecord {
     /// Notes that the latest preparation of this name that holds was undone.
     pub fn undone(records: &mut [Self], setting: &str, at_ns: u64) {
-        let holds = |it: &&mut Self| it.prepared.setting == setting && it.restored_at_ns.is_none();
-        if let Some(latest) = records.iter_mut().rev().find(holds) {
-            latest.restored_at_ns = Some(at_ns);
+        // A knob that was set more than once has several records, and an undone one holds no longer: go from the latest.
+        for record in records.iter_mut().rev() {
+            if record.prepared.setting == setting && record.restored_at_ns.is_none() {
+                record.restored_at_ns = Some(at_ns);
+                return;
+            }
         }
     }
 }

@@ -74,15 +74,21 @@ mod tests {
 
     fn restricted() -> Restricted {
         let [host, address, bound] = ["host", "address", "rate"].map(str::to_owned);
-        let (what, harmless) = ("packets a second".into(), vec!["off".into()]);
-        Restricted { host, address, bound, most: 1000, harmless, what }
+        Restricted {
+            host,
+            address,
+            bound,
+            most: 1000,
+            harmless: vec!["off".into()],
+            what: "packets a second".into(),
+        }
     }
 
     #[test]
     fn what_goes_to_a_machine_of_somebody_else_is_known() {
         let sent = |host: &str, rate: Value| {
             let (host, address) = host.split_once('@').unwrap_or((host, ""));
-            let [host, address] = [host, address].map(|it| Value::Text(it.into()));
+            let [host, address] = [host, address].map(|text| Value::Text(text.into()));
             let named = [("host", host), ("address", address), ("rate", rate)];
             let settings: Settings =
                 named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();

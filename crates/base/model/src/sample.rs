@@ -259,7 +259,7 @@ pub enum Outcome {
     Failed(String),
     /// It can't run here.
     Unsupported {
-        /// Why not.
+        /// Why it can't run, in words.
         why: String,
         /// What would mend it.
         fix: String,

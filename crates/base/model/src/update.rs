@@ -33,7 +33,7 @@ pub struct EndedInvocation {
     pub began_ns: u64,
     /// When it ended.
     pub at_ns: u64,
-    /// Its point.
+    /// Index of its point in the plan.
     pub point: usize,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,

@@ -70,8 +70,8 @@ impl Description {
 
     /// The metrics that precision and scorecards are about: the first, and those that are marked.
     pub fn headlines(&self) -> impl Iterator<Item = &Metric> {
-        let is_one = |(index, metric): &(usize, &Metric)| *index == 0 || metric.headline;
-        self.metrics.iter().enumerate().filter(is_one).map(|(_, metric)| metric)
+        let metrics = self.metrics.iter().enumerate();
+        metrics.filter(|(index, metric)| *index == 0 || metric.headline).map(|(_, metric)| metric)
     }
 
     /// The metric that verdicts are about, the first of the headlines.
@@ -90,9 +90,12 @@ impl Description {
     #[must_use]
     pub fn at(&self, settings: &Settings) -> Self {
         let goal = self.search_goal(settings);
-        let metrics =
-            self.metrics.iter().filter(|it| (it.source == MetricSource::Search) == goal.is_some());
-        let metrics = metrics.map(|it| Metric { search: goal.clone(), ..it.clone() }).collect();
+        let mut metrics = Vec::new();
+        for metric in &self.metrics {
+            if (metric.source == MetricSource::Search) == goal.is_some() {
+                metrics.push(Metric { search: goal.clone(), ..metric.clone() });
+            }
+        }
         Self { metrics, ..self.clone() }
     }
 
@@ -281,7 +284,7 @@ impl CurveKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ParameterType {
-    /// A count.
+    /// A whole number without a unit.
     Integer,
     /// A size in bytes; typed with suffixes (`64KiB`).
     Bytes,
@@ -289,7 +292,7 @@ pub enum ParameterType {
     Threads,
     /// One of the allowed words.
     Choice,
-    /// Any text.
+    /// A text that is not interpreted.
     Text,
     /// A file or folder; never part of a point's key.
     Path,
@@ -467,10 +470,10 @@ impl ClockSource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClockKind {
-    /// Real time.
+    /// Real time, as CLOCK_MONOTONIC counts it.
     Wall,
     /// Time of a simulated machine.
     Virtual,
-    /// Executed instructions.
+    /// Executed instructions instead of time.
     Instructions,
 }

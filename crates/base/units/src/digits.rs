@@ -11,7 +11,7 @@ const DIGITS_ALONE: i32 = 3;
 
 /// A number and the ends of its interval, written in the same way.
 pub struct Digits {
-    /// The number.
+    /// The number itself, as text.
     pub value: String,
     /// The lower and the upper end; None without an interval.
     pub ends: Option<(String, String)>,
