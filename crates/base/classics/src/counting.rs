@@ -8,7 +8,7 @@ use Rule::{Other, Same};
 pub struct Counting {
     /// The beginning of the imported workload's id.
     pub imported: &'static str,
-    /// Plumb's workload.
+    /// Id of the workload of plumb that it is compared with.
     pub ours: &'static str,
     /// Whether they count the same.
     pub rule: Rule,

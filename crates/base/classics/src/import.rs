@@ -49,9 +49,9 @@ pub struct Series {
 /// A workload of plumb that a test is the same as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ours {
-    /// Its id.
+    /// Id of plumb's workload.
     pub workload: &'static str,
-    /// Its settings.
+    /// Its parameters with the values that the tool used.
     pub settings: Vec<(&'static str, String)>,
 }
 

@@ -52,8 +52,9 @@ fn figure(text: &str, decimals: usize) -> Option<f64> {
 
 fn series(bench: Bench) -> Result<Series, Error> {
     let name = bench.name;
-    let why = || Error::damaged(Format::Perf, format!("`{name}` has no total time"));
-    let total_s = bench.total_s.ok_or_else(why)?;
+    let Some(total_s) = bench.total_s else {
+        return Err(Error::damaged(Format::Perf, format!("`{name}` has no total time")));
+    };
     let id: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let mut series =

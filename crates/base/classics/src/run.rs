@@ -71,7 +71,8 @@ pub fn events(import: &Import, content: &[u8], said: &Said, describe: Describe) 
 fn identity(import: &Import, content: &[u8]) -> Id {
     let machine: Vec<String> = import.machine.iter().map(|(k, v)| format!("{k}={v}")).collect();
     let version = import.version.as_deref().unwrap_or("");
-    let (tool, machine) = (import.format.word(), machine.join("\n"));
+    let tool = import.format.word();
+    let machine = machine.join("\n");
     let head = format!("plumb import {IMPORT_VERSION}\n{tool}\n{version}\n{machine}\n");
     Uuid::new_v5(&Uuid::NAMESPACE_OID, &[head.as_bytes(), content].concat())
 }
@@ -86,8 +87,10 @@ fn begin(
     let tool = import.format.word();
     let mut labels = said.labels.clone();
     labels.insert("tool".to_owned(), tool.to_owned());
-    let measured_by = import.version.as_ref().map(|version| format!("{tool} {version}"));
-    let measured_by = measured_by.unwrap_or_else(|| tool.to_owned());
+    let measured_by = match &import.version {
+        Some(version) => format!("{tool} {version}"),
+        None => tool.to_owned(),
+    };
     let plan = Plan {
         suite: None,
         points,
@@ -132,17 +135,21 @@ fn begin(
 /// A machine that nobody knows is never the same as another: each import has its own, unless its host is
 /// known.
 fn machine(import: &Import, run: Id, host: &Host) -> Machine {
-    let shown = |id: Id| id.simple().to_string().chars().take(SHOWN).collect::<String>();
     let (id, which) = match host.known() {
         Some(name) => {
-            let id = shown(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()));
+            let id = shortened(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()));
             (id, format!("that of host {name}"))
         }
-        None => (shown(run), format!("the one of import {}", shown(run))),
+        None => (shortened(run), format!("the one of import {}", shortened(run))),
     };
     let mut facts = import.machine.clone();
     facts.insert("machine".to_owned(), format!("unknown: {which}"));
     Machine { fingerprint: format!("{UNKNOWN}:{id}"), facts }
+}
+
+/// The first characters of an identity.
+fn shortened(id: Id) -> String {
+    id.simple().to_string().chars().take(SHOWN).collect()
 }
 
 /// The index of a point; one that is there already has its metrics joined.
@@ -165,8 +172,8 @@ fn planned(series: &Series, describe: Describe) -> (PlannedPoint, bool) {
     let ours = ours(series, describe);
     let is_ours = ours.is_some();
     let (description, point) = ours.unwrap_or_else(|| own(series));
-    let planned = PlannedPoint::new(point, description, Program { argv: Vec::new() });
-    let planned = PlannedPoint { title: series.title.clone(), ..planned };
+    let mut planned = PlannedPoint::new(point, description, Program { argv: Vec::new() });
+    planned.title.clone_from(&series.title);
     (planned, is_ours)
 }
 
@@ -187,22 +194,12 @@ fn ours(series: &Series, describe: Describe) -> Option<(Description, Point)> {
 
 /// A description made of what the file tells.
 fn own(series: &Series) -> (Description, Point) {
-    let parameter = |(name, _): &(String, String)| Parameter {
-        name: name.clone(),
-        kind: ParameterType::Text,
-        unit: String::new(),
-        default: Value::Text(String::new()),
-        allowed: Vec::new(),
-        summary: String::new(),
-        curve: None,
-        search: None,
-    };
     let description = Description {
         id: series.workload.clone(),
         version: 1,
         summary: series.summary.clone(),
         roles: vec![Role::Workload],
-        parameters: series.settings.iter().map(parameter).collect(),
+        parameters: series.settings.iter().map(|(name, _)| parameter(name)).collect(),
         metrics: series.metrics.clone(),
         requirements: Vec::new(),
         fixture: None,
@@ -217,23 +214,41 @@ fn own(series: &Series) -> (Description, Point) {
         restricted: None,
     };
     let key: Vec<String> = series.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
-    let value = |(name, value): &(String, String)| (name.clone(), Value::Text(value.clone()));
+    let mut settings = Settings::new();
+    for (name, value) in &series.settings {
+        settings.insert(name.clone(), Value::Text(value.clone()));
+    }
     let point = Point {
         workload: series.workload.clone(),
-        settings: series.settings.iter().map(value).collect(),
+        settings,
         key: key.join(","),
         conditions: Vec::new(),
     };
     (description, point)
 }
 
+/// A parameter of a workload that only the tool has: a text, because nobody says which values it may have.
+fn parameter(name: &str) -> Parameter {
+    Parameter {
+        name: name.to_owned(),
+        kind: ParameterType::Text,
+        unit: String::new(),
+        default: Value::Text(String::new()),
+        allowed: Vec::new(),
+        summary: String::new(),
+        curve: None,
+        search: None,
+    }
+}
+
 fn ready(import: &Import, series: &Series, invocation: &Invocation, is_ours: bool) -> Ready {
     let version = import.version.iter();
     let versions = version.map(|version| (import.format.word().to_owned(), version.clone()));
     let mut notes = series.notes.clone();
-    let known = counting::of(&series.workload);
-    let applies = |counting: &&Counting| is_ours || matches!(counting.rule, Rule::Other(_));
-    notes.extend(known.filter(applies).map(Counting::sentence));
+    // A test that could count the same and does not, because of its settings, says nothing.
+    let counting = counting::of(&series.workload)
+        .filter(|counting| is_ours || matches!(counting.rule, Rule::Other(_)));
+    notes.extend(counting.map(Counting::sentence));
     Ready {
         versions: versions.collect(),
         notes,
@@ -273,7 +288,8 @@ impl Process {
         };
         let samples = Box::new(self.samples(told, declared));
         self.number += 1;
-        let (usage, flags) = (told.usage.clone(), Vec::new());
+        let batch =
+            Event::Batch { invocation, samples, usage: told.usage.clone(), flags: Vec::new() };
         let end = InvocationEnd {
             outcome,
             steady_start: 0,
@@ -282,11 +298,7 @@ impl Process {
             peak_memory_bytes: 0,
             log: String::new(),
         };
-        [
-            started,
-            Event::Batch { invocation, samples, usage, flags },
-            Event::InvocationEnded { invocation, end: Box::new(end) },
-        ]
+        [started, batch, Event::InvocationEnded { invocation, end: Box::new(end) }]
     }
 
     /// Back to back from where the last process ended, with what the workload reports by itself.
@@ -299,11 +311,12 @@ impl Process {
             samples.cpu.push(-1);
             self.clock_ns = self.clock_ns.saturating_add(elapsed_ns);
         }
-        let is_reported = |name: &String| {
-            declared.iter().any(|it| it.name == *name && it.source == MetricSource::Value)
-        };
-        let values = told.values.iter().filter(|(name, _)| is_reported(name));
-        samples.values = values.map(|(name, column)| (name.clone(), column.clone())).collect();
+        // A time or rate follows from the times above: a column for it would be a second truth.
+        for metric in declared.iter().filter(|metric| metric.source == MetricSource::Value) {
+            if let Some(column) = told.values.get(&metric.name) {
+                samples.values.insert(metric.name.clone(), column.clone());
+            }
+        }
         samples
     }
 }

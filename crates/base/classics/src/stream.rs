@@ -11,7 +11,7 @@ use crate::{Error, Format, Import, Invocation, Series};
 /// How the heading of the table begins.
 pub(crate) const HEAD: &str = "Function    Best Rate MB/s";
 
-/// The loops.
+/// The loops, as the table names them.
 const KERNELS: [&str; 4] = ["Copy", "Scale", "Add", "Triad"];
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
@@ -25,7 +25,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let bytes = number("Array size = ").zip(number("This system uses ")).map(|(a, b)| a * b);
     for line in text.lines() {
         let Some((name, figures)) = line.split_once(':') else { continue };
-        let Some(kernel) = KERNELS.into_iter().find(|it| *it == name) else { continue };
+        let Some(kernel) = KERNELS.into_iter().find(|kernel| *kernel == name) else { continue };
         let figures: Vec<f64> = figures.split_whitespace().filter_map(positive).collect();
         let &[rate, _, shortest, _] = figures.as_slice() else {
             return Err(damaged(&format!("the row of {kernel} lacks figures")));

@@ -17,8 +17,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let missing = |what: &str| Error::damaged(Format::Sysbench, format!("it has no `{what}`"));
     let total = "total time:";
     let seconds = report.after(total).and_then(leading).ok_or_else(|| missing(total))?;
-    let events = "total number of events:";
-    let events = report.after(events).and_then(positive).ok_or_else(|| missing(events))?;
+    let count_of_events = "total number of events:";
+    let events =
+        report.after(count_of_events).and_then(positive).ok_or_else(|| missing(count_of_events))?;
     let last = "execution time (avg/stddev):";
     report.after(last).filter(|end| end.contains('/')).ok_or_else(|| missing(last))?;
     let mut series = report.series();

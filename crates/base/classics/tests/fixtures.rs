@@ -35,7 +35,8 @@ fn told(name: &str, version: Option<&str>) -> String {
 }
 
 fn lines(import: &Import) -> String {
-    let (tool, version) = (import.format.word(), import.version.as_deref().unwrap_or("?"));
+    let tool = import.format.word();
+    let version = import.version.as_deref().unwrap_or("?");
     let mut out =
         format!("{tool} {version} at {:?} on {:?}\n", import.started_unix_ns, import.machine);
     for series in &import.series {
