@@ -96,9 +96,11 @@ pub fn refuse_not_applicable(
         words.push(name);
         deepest = below;
     }
-    let is_typed = |option: &str| deepest.value_source(option) == Some(ValueSource::CommandLine);
-    let options = not_applicable(&words.join(" "));
-    let Some(refused) = options.iter().find(|option| is_typed(option)) else { return Ok(()) };
+    // A default is no mistake of the user: only a typed option is refused.
+    let refused = not_applicable(&words.join(" "))
+        .iter()
+        .find(|option| deepest.value_source(option) == Some(ValueSource::CommandLine));
+    let Some(refused) = refused else { return Ok(()) };
     command_line.build();
     let typed =
         words.iter().try_fold(&*command_line, |command, name| command.find_subcommand(name));

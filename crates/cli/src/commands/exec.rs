@@ -181,14 +181,12 @@ fn points(args: &ExecArgs, all_threads: u64) -> Result<Vec<PlannedPoint>> {
     for (command, mut settings) in commands.iter().zip(untimed) {
         settings.extend([ignoring(args.ignore_failure)]);
         let texts: Vec<String> = settings.values().map(Value::to_string).collect();
-        let asks = |name: &str| {
-            asks_for(command.text(), name) || texts.iter().any(|text| asks_for(text, name))
-        };
-        let own: BTreeMap<String, Vec<Value>> = sets
-            .iter()
-            .filter(|(name, _)| asks(name))
-            .map(|(name, values)| (name.clone(), values.clone()))
-            .collect();
+        let mut own: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for (name, values) in &sets {
+            if asks_for(command.text(), name) || texts.iter().any(|text| asks_for(text, name)) {
+                own.insert(name.clone(), values.clone());
+            }
+        }
         asked.extend(own.keys().cloned());
         let values = products(&Settings::new(), &own, all_threads)?;
         // The values that ranges stand for, in the order in which points have them.

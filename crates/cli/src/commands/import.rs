@@ -67,8 +67,10 @@ impl Subcommand for ImportArgs {
 fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let host = args.host.clone().unwrap_or_default();
     let said = Said { labels: pairs(&args.labels)?, host };
-    let files = args.files.iter().map(|file| Ok((file, content_of(file, args, &said)?)));
-    let files: Vec<(&PathBuf, Content)> = files.collect::<Result<_>>()?;
+    let mut files = Vec::new();
+    for file in &args.files {
+        files.push((file, content_of(file, args, &said)?));
+    }
     let store = Store::open(locate::store(store)?)?;
     for (file, content) in files {
         match content {

@@ -113,8 +113,8 @@ fn finish(checks: &[Check], id: Option<&str>, next: &str, ui: &Ui) -> Result<Exi
 }
 
 fn last_line(checks: &[Check], id: Option<&str>, next: &str) -> String {
-    let count = |state| checks.iter().filter(|check| check.state == state).count();
-    let (failed, warnings) = (count(State::Failed), count(State::Warning));
+    let failed = checks.iter().filter(|check| check.state == State::Failed).count();
+    let warnings = checks.iter().filter(|check| check.state == State::Warning).count();
     let name = plumb_text::clean(id.unwrap_or("the plug-in"));
     match (failed, warnings) {
         (0, 0) => format!("\n{name} is fine; measure it: {next}"),

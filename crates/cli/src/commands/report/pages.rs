@@ -21,7 +21,7 @@ const NEXT_LINE: Duration = Duration::from_secs(5);
 
 /// Which runs, as they were typed.
 pub struct Named<'n> {
-    /// None: all.
+    /// The runs, as they were typed; if empty, all runs of the store.
     pub runs: &'n [String],
     /// The label or fact by which they are compared.
     pub by: Option<&'n str>,
@@ -57,8 +57,8 @@ pub fn pages(
     progress.finish();
     let written = written.map_err(trouble)?;
     let took = length(progress.began.elapsed().as_secs_f64());
-    let (runs, pages) =
-        (counted(written.runs, "run", "runs"), counted(written.pages, "page", "pages"));
+    let runs = counted(written.runs, "run", "runs");
+    let pages = counted(written.pages, "page", "pages");
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let size = quantity(written.bytes as f64, "B");
     let index = output.join("index.html");
@@ -70,7 +70,7 @@ pub fn pages(
 /// A file's name where a folder is to be is a forgotten `--chart`.
 fn refuse_file(output: &Path) -> Result<()> {
     let ending = output.extension().and_then(|ending| ending.to_str());
-    match ending.filter(|it| ["svg", "png", "csv", "json", "html"].contains(it)) {
+    match ending.filter(|ending| ["svg", "png", "csv", "json", "html"].contains(ending)) {
         Some(ending) => Err(CommandError::usage(format!(
             "{} looks like a file, but pages need a folder",
             output.display()
