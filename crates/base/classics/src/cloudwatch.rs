@@ -2,7 +2,7 @@
 //!
 //! Its statistics say different things, which people mix up: of `DataWriteIOBytes`, the sum over the period is the
 //! bandwidth, the number of samples is the operations a second, and average, minimum and maximum are bytes of one
-//! operation. They are kept apart. The file does not tell the period: it is the shortest time between two datapoints.
+//! operation. They are kept apart. The file does not give the period: it is the shortest time between two datapoints.
 
 use jiff::Timestamp;
 use plumb_model::Better::{Higher, Neither};

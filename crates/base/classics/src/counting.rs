@@ -3,7 +3,7 @@
 
 use Rule::{Other, Same};
 
-/// A test of a tool beside the workload of plumb that looks most like it.
+/// A test of a tool next to the workload of plumb that looks most like it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counting {
     /// The beginning of the imported workload's id.

@@ -122,7 +122,7 @@ impl Histogram {
         whole.then_some(())
     }
 
-    /// The latency by nearest rank, of `all` that were read; None where it lies beyond the rows.
+    /// The latency by nearest rank, of `all` that were read; None if it lies beyond the rows.
     fn median(&self, all: u64) -> Option<u64> {
         let mut below = 0_u64;
         self.rows.iter().find_map(|(latency, count)| {

@@ -65,7 +65,7 @@ pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
-/// When fio wrote the file: it does not tell when it began.
+/// When fio wrote the file: it does not say when it began.
 fn started(document: &Value) -> Option<i64> {
     let scaled =
         |name: &str, factor: i64| document.get(name).and_then(Value::as_i64)?.checked_mul(factor);

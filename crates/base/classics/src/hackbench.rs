@@ -41,7 +41,7 @@ fn seconds(time: &str) -> Option<f64> {
     positive(time).filter(|_| whole)
 }
 
-/// What runs, as the lines above a time tell it.
+/// What runs, as the lines above a time give it.
 #[derive(Clone, PartialEq, Default)]
 struct Settings(Vec<(&'static str, String)>);
 

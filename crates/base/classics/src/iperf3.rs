@@ -46,30 +46,30 @@ fn missing(name: &str) -> Error {
 }
 
 /// One direction of a test: its name, and the sums of the receiver and of the sender.
-struct Way<'a> {
+struct Direction<'a> {
     name: &'static str,
     received: &'a Value,
     sent: Option<&'a Value>,
 }
 
-impl<'a> Way<'a> {
+impl<'a> Direction<'a> {
     /// The direction with these sums; None when the receiver has none.
     fn new(end: &'a Value, name: &'static str, received: &str, sent: &str) -> Option<Self> {
         Some(Self { name, received: end.get(received)?, sent: end.get(sent) })
     }
 }
 
-fn directions<'a>(test: &Value, end: &'a Value) -> Vec<Way<'a>> {
+fn directions<'a>(test: &Value, end: &'a Value) -> Vec<Direction<'a>> {
     let reverse = number(test, "reverse").is_some_and(|reverse| reverse != 0.0);
     let first = if reverse { "down" } else { "up" };
     let both = [
-        Way::new(end, first, "sum_received", "sum_sent"),
-        Way::new(end, "down", "sum_received_bidir_reverse", "sum_sent_bidir_reverse"),
+        Direction::new(end, first, "sum_received", "sum_sent"),
+        Direction::new(end, "down", "sum_received_bidir_reverse", "sum_sent_bidir_reverse"),
     ];
     both.into_iter().flatten().collect()
 }
 
-fn series(way: &Way, test: &Value, end: &Value, program: Option<&str>) -> Option<Series> {
+fn series(way: &Direction, test: &Value, end: &Value, program: Option<&str>) -> Option<Series> {
     let bits = positive(way.received, "bits_per_second")?;
     let protocol = match text(test, "protocol").unwrap_or("TCP").to_ascii_lowercase().as_str() {
         "tcp" => "tcp",

@@ -1,7 +1,7 @@
 //! mbw's lines.
 //!
 //! Up to version 1.3 the labels MEMCPY and DUMB are swapped, and up to 1.2 MCBLOCK reads the same
-//! block again and again. The output does not tell the version, so a person has to; without it the
+//! block again and again. The output does not give the version, so a person has to; without it the
 //! labels are only repeated. Every pass is a sample of one process. The rows of averages are left
 //! out, unless they are all that there is (`mbw -q`): then each is the only sample of its process.
 

@@ -3,7 +3,7 @@
 //! `+H` has the block sizes, `+F` the bytes a second of an algorithm at each. `+F2` to `+F6` are keys:
 //! RSA, DSA, ECDSA, ECDH, EdDSA. Before 1.1 those lines have seconds an operation, since then
 //! operations a second; ECDH has both. Which it is follows from the size of the figures. Work is
-//! divided by CPU time of user mode unless `-elapsed` was given, which the lines do not tell, nor the
+//! divided by CPU time of user mode unless `-elapsed` was given, which the lines do not say, nor the
 //! version.
 
 use plumb_model::Better::Higher;

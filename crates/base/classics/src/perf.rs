@@ -1,6 +1,6 @@
 //! `perf bench` in its default format.
 //!
-//! A benchmark begins with a line that names it, and has a total time; where it repeats one operation,
+//! A benchmark begins with a line that names it, and has a total time; if it repeats one operation,
 //! it also says how long one takes, with more digits than the total has.
 
 use plumb_model::Better::Lower;

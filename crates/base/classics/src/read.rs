@@ -8,8 +8,8 @@ use crate::{
     openssl, perf, ping, sockperf, stream, stress_ng, sysbench,
 };
 
-/// The results in a file; several where it holds those of several machines. Without a format it is
-/// recognised by its content. `version` is the tool's, for files that do not tell it.
+/// The results in a file; several if it holds those of several machines. Without a format it is
+/// recognised by its content. `version` is the tool's, for files that do not give it.
 ///
 /// # Errors
 /// When nothing knows it, or it is damaged, or nothing was measured: then nothing of it is given.

@@ -19,11 +19,11 @@ use crate::{Counting, Import, Invocation, Rule, Series, counting};
 /// Rises when the same file gives other events.
 const IMPORT_VERSION: u32 = 2;
 
-/// What a file does not tell.
+/// What a file does not say.
 const UNKNOWN: &str = "unknown";
 
 /// Digits of a run's identity that are shown.
-const SHOWN: usize = 12;
+const MACHINE_DIGITS: usize = 12;
 
 /// What gives the description of a workload of plumb, by its id.
 pub type Describe<'a> = &'a dyn Fn(&str) -> Option<Description>;
@@ -149,7 +149,7 @@ fn machine(import: &Import, run: Id, host: &Host) -> Machine {
 
 /// The first characters of an identity.
 fn shortened(id: Id) -> String {
-    id.simple().to_string().chars().take(SHOWN).collect()
+    id.simple().to_string().chars().take(MACHINE_DIGITS).collect()
 }
 
 /// The index of a point; one that is there already has its metrics joined.
@@ -192,7 +192,7 @@ fn ours(series: &Series, describe: Describe) -> Option<(Description, Point)> {
     Some((description, point))
 }
 
-/// A description made of what the file tells.
+/// A description made of what the file says.
 fn own(series: &Series) -> (Description, Point) {
     let description = Description {
         id: series.workload.clone(),

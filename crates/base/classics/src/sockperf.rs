@@ -1,6 +1,6 @@
 //! The report of `sockperf ping-pong`, version 3.7.
 //!
-//! sockperf calls half of a round trip a latency unless it is told `--full-rtt`; here it is the whole one, whichever was asked for. The
+//! sockperf calls half of a round trip a latency unless it has `--full-rtt`; here it is the whole one, whichever was asked for. The
 //! figures are of the valid duration, without warming up.
 
 use plumb_model::Better::{Higher, Lower};

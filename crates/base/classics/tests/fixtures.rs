@@ -21,8 +21,10 @@ fn fixture(name: &str) -> String {
 
 /// All fixtures, by name, but the one of a test that failed.
 fn fixtures() -> Vec<(String, String)> {
-    let names = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());
-    let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    let mut names: Vec<String> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.retain(|name| name != "iperf3-refused.json");
     names.sort();
     names.into_iter().map(|name| (name.clone(), fixture(&name))).collect()
@@ -47,11 +49,12 @@ fn lines(import: &Import) -> String {
             let elapsed: Vec<String> = invocation.elapsed_ns.iter().map(u64::to_string).collect();
             let _ = write!(out, "  {} ns, {} ops", elapsed.join("+"), invocation.iterations);
             for metric in &series.metrics {
-                let values = invocation.values.get(&metric.name);
-                let values = values.iter().flat_map(|values| values.iter());
-                let values: Vec<String> = values.map(|value| format!("{value:.6e}")).collect();
-                let unit = &metric.unit;
-                let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+                let column = invocation.values.get(&metric.name).into_iter().flatten();
+                let values: Vec<String> = column.map(|value| format!("{value:.6e}")).collect();
+                let unit = match metric.unit.as_str() {
+                    "" => String::new(),
+                    unit => format!(" {unit}"),
+                };
                 let _ = write!(out, "; {} {}{unit}", metric.name, values.join(" "));
             }
             let _ = writeln!(

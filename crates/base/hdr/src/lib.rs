@@ -105,7 +105,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The V2 encoding: a header in network order, then counts by index, where a negative one skips.
+/// The V2 encoding: a header in network order, then counts by index, of which a negative one skips that many.
 fn counts(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     let digits = word(bytes, 12)?;
     let lowest = u64::from_be_bytes(bytes.get(16..24)?.try_into().ok()?);
@@ -146,7 +146,7 @@ fn value_at(index: u64, half_bits: u32, unit_bits: u32) -> Option<u64> {
 }
 
 /// The next zigzag LEB128 number of at most nine bytes, the last of which has eight bits; `Some(None)` at
-/// the end, None where it breaks off.
+/// the end, None if it breaks off.
 fn next_count(payload: &mut std::slice::Iter<u8>) -> Option<Option<i64>> {
     let mut raw = 0_u64;
     for place in 0..9 {

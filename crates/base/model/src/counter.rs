@@ -1,4 +1,4 @@
-//! Counters: what monitors read beside an invocation.
+//! Counters: what monitors read during an invocation.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum CounterKind {
 pub struct Counter {
     /// `monitor.name`, or `monitor.device.name` (`stat.user`, `diskstats.sda.reads`).
     pub name: String,
-    /// Unit of its values (`tick`, `page`, `B`, `us`); empty where it counts events.
+    /// Unit of its values (`tick`, `page`, `B`, `us`); empty if it counts events.
     pub unit: String,
     /// What its value means.
     pub kind: CounterKind,
@@ -32,7 +32,7 @@ impl Counter {
     }
 
     /// The unit of [`CounterAmount::rate`]: of a gauge that of its level, of a counter that of a second's
-    /// worth: `B/s`, `events/s`, `s/s` where it counts time, `W` where it counts energy.
+    /// worth: `B/s`, `events/s`, `s/s` if it counts time, `W` if it counts energy.
     #[must_use]
     pub fn rate_unit(&self) -> String {
         match (self.kind, self.base().1) {
@@ -53,7 +53,7 @@ pub struct Reading {
     pub value: u64,
 }
 
-/// The readings of one counter beside an invocation: the first, every change, and the last.
+/// The readings of one counter during an invocation: the first, every change, and the last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
     /// The counter that was read.
@@ -86,7 +86,7 @@ impl Trace {
     }
 }
 
-/// What a counter came to beside one invocation.
+/// What a counter came to during one invocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterAmount {
     /// The counter that was read.
@@ -123,7 +123,7 @@ pub struct KernelLine {
     pub text: String,
 }
 
-/// A monitor that failed beside an invocation.
+/// A monitor that failed during an invocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     /// Name of the monitor that failed.
@@ -132,7 +132,7 @@ pub struct Gap {
     pub why: String,
 }
 
-/// All that monitors read beside one invocation.
+/// All that monitors read during one invocation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Readings {
     /// Counters that moved, and gauges.

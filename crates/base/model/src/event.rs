@@ -121,7 +121,7 @@ pub enum Event {
         /// Reasons to distrust it.
         flags: Vec<Flag>,
     },
-    /// What was read beside an invocation, once its samples are taken and before its end.
+    /// What was read during an invocation, once its samples are taken and before its end.
     Monitored {
         /// The invocation that was watched.
         invocation: Id,

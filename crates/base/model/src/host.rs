@@ -10,7 +10,7 @@ const HASHED: &str = "id1:";
 /// Bytes of the hash that are kept.
 const HASHED_BYTES: usize = 8;
 /// The longest name, as of hosts in DNS.
-const LONGEST: usize = 64;
+const LONGEST_NAME: usize = 64;
 
 /// Which one of the machines of a kind: a name that somebody gave it, or a hash of its machine id; unknown
 /// where it has neither.
@@ -68,11 +68,11 @@ impl FromStr for Host {
         let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
         if name.is_empty() {
             Ok(Self::default())
-        } else if begins && name.len() <= LONGEST && name.chars().all(is_of_host) {
+        } else if begins && name.len() <= LONGEST_NAME && name.chars().all(is_of_host) {
             Ok(Self(Some(name.to_owned())))
         } else {
             Err(format!(
-                "`{name}` cannot be the name of a host: up to {LONGEST} letters, digits and . _ - :, beginning \
+                "`{name}` cannot be the name of a host: up to {LONGEST_NAME} letters, digits and . _ - :, beginning \
                  with a letter or digit"
             ))
         }

@@ -9,11 +9,11 @@ pub struct LinkTerms {
     pub directions: Vec<LinkDirection>,
     /// The parameter that is the round trip, of the type `time`.
     pub round_trip: String,
-    /// The parameter that multiplies the bandwidths and divides the round trip, of the type `integer`; None where
+    /// The parameter that multiplies the bandwidths and divides the round trip, of the type `integer`; None if
     /// nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<String>,
-    /// The metrics whose sum is the number of operations of an iteration; an iteration is one operation where it names
+    /// The metrics whose sum is the number of operations of an iteration; an iteration is one operation if it names
     /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<String>,

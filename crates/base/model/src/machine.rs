@@ -68,13 +68,13 @@ pub struct CpuPlace {
     pub node: u32,
 }
 
-/// What a workload is told of the host with `start`, so that it needs no code to find out.
+/// What a workload learns of the host with `start`, so that it needs no code to find out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
     /// The CPUs that the process may run on.
     pub cpus: Vec<u32>,
-    /// Where each CPU is, as far as the kernel tells.
+    /// Where each CPU is, as far as the kernel reports it.
     #[serde(default)]
     pub places: Vec<CpuPlace>,
     /// Size of the first-level data cache, in bytes; 0 when unknown.

@@ -151,7 +151,7 @@ pub struct InvocationRecord {
     pub usage: Vec<Usage>,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
-    /// What else ran beside it.
+    /// What else ran at the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<Interference>,
     /// The rules by which it does not count; None when it does.
@@ -221,7 +221,7 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// How the reason begins where a command does not exist; what finds that says so with these words.
+    /// How the reason begins if a command does not exist; what finds that says so with these words.
     pub const COMMAND_NOT_FOUND: &'static str = "command not found";
 
     /// What kind of thing is missing.

@@ -6,7 +6,7 @@ use crate::sample::Samples;
 use crate::search::{BAD, DURATION, GOOD, LOAD, OFFERED};
 
 /// The most operations of a trial: every count up to here is a number of its own.
-const MOST: f64 = 9_007_199_254_740_992.0;
+const MOST_OPERATIONS: f64 = 9_007_199_254_740_992.0;
 
 /// The columns of a trial that took this long.
 #[must_use]
@@ -66,7 +66,7 @@ fn operations(samples: &Samples, name: &str) -> Result<f64, String> {
         None => {
             Err(format!("its trial has no `{name}`: it counts offered, good and bad operations"))
         }
-        Some(count) if count.fract().abs() > 0.0 || !(0.0..=MOST).contains(count) => {
+        Some(count) if count.fract().abs() > 0.0 || !(0.0..=MOST_OPERATIONS).contains(count) => {
             Err(format!("its trial has {count} `{name}` operations, which is no count"))
         }
         Some(count) => Ok(*count),

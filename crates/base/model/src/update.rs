@@ -37,8 +37,8 @@ pub struct EndedInvocation {
     pub point: usize,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
-    /// What else ran beside it.
+    /// What else ran at the same time.
     pub interference: Vec<Interference>,
-    /// What was counted beside it.
+    /// What was counted at the same time.
     pub amounts: Vec<CounterAmount>,
 }

@@ -29,10 +29,10 @@ pub struct Description {
     /// The parameters that its fixture depends on; none when it has no fixture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture: Option<Vec<String>>,
-    /// Whose fixture it takes in place of its own; none where it always has its own.
+    /// Whose fixture it takes in place of its own; none if it always has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture_of: Option<FixtureOf>,
-    /// What its fixture is, where workloads of the same word have the same one: they share it where its parameters are equal.
+    /// What its fixture is: workloads of the same word have the same one, and share it if its parameters are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture_kind: Option<String>,
     /// Whether a sample is a stretch of one process or a process of its own.
@@ -55,7 +55,7 @@ pub struct Description {
     /// is bandwidth and what round trips. None when it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkTerms>,
-    /// What it sends to machines of others only where the user says that the network is theirs; None when it sends
+    /// What it sends to machines of others only if the user says that the network is theirs; None when it sends
     /// nothing to a machine that a parameter names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restricted: Option<Box<Restricted>>,
@@ -86,7 +86,7 @@ impl Description {
         self.metrics.iter().find(|metric| metric.name == name)
     }
 
-    /// The same at a point with these settings: with its limits and nothing else where it is searched, else without them.
+    /// The same at a point with these settings: with its limits and nothing else if it is searched, else without them.
     #[must_use]
     pub fn at(&self, settings: &Settings) -> Self {
         let goal = self.search_goal(settings);
@@ -177,7 +177,7 @@ pub enum Role {
     Server,
     /// A change to the machine, applied by `prepare` and undone by `clean`.
     Preparation,
-    /// Counters read beside a workload.
+    /// Counters read during a workload.
     Monitor,
     /// It runs in the background of another workload, on purpose.
     Load,
@@ -194,7 +194,7 @@ pub struct Parameter {
     /// Its unit in words, empty when it has none.
     #[serde(default)]
     pub unit: String,
-    /// The value when nobody sets it.
+    /// The value if nobody sets it.
     pub default: Value,
     /// All allowed values of a choice; empty when any value of the type will do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -296,14 +296,14 @@ pub enum ParameterType {
     Text,
     /// A file or folder; never part of a point's key.
     Path,
-    /// So much a second; typed `5k/s`, and `20Mbit/s` or `100MB/s` where the unit is `bytes`. A whole number of the
+    /// So much a second; typed `5k/s`, and `20Mbit/s` or `100MB/s` if the unit is `bytes`. A whole number of the
     /// unit a second, or one of the allowed words.
     Rate,
     /// A length of time; typed `10ms`. A whole number of nanoseconds.
     Time,
     /// A share of a whole; typed `1%`. A whole number of millionths, 1000000 at most.
     Share,
-    /// What nobody else may know; typed `env:NAME` or `file:PATH`, which say where it is. Only a workload that is
+    /// A secret; typed `env:NAME` or `file:PATH`, which say where it is. Only a workload that is
     /// started gets it; never part of a point's key.
     Secret,
     /// `yes` or `no`.
@@ -342,7 +342,7 @@ pub struct Metric {
     /// Whether precision and scorecards are about it, as they are about the first metric.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headline: bool,
-    /// The least and the greatest value that a histogram may count, as it counts them (nanoseconds where the unit is
+    /// The least and the greatest value that a histogram may count, as it counts them (nanoseconds if the unit is
     /// `s`); any when not stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<(u64, u64)>,
@@ -375,14 +375,14 @@ impl Better {
     }
 }
 
-/// The fixture of another workload, which a point takes where the run also measures that one with the same values of the
+/// The fixture of another workload, which a point takes if the run also measures that one with the same values of the
 /// parameters that its own fixture depends on: two files of one size are not alike fast.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixtureOf {
     /// The other workload.
     pub workload: String,
     /// Values of parameters with which a point leaves the fixture as it is, such as of an operation. One with other values
-    /// takes it only where all points of the other workload on it have those same values: none needs it as it was.
+    /// takes it only if all points of the other workload on it have those same values: none needs it as it was.
     #[serde(default, rename = "where", skip_serializing_if = "Settings::is_empty")]
     pub settings: Settings,
 }

@@ -87,7 +87,7 @@ fn deserved(below: f64, above: f64) -> f64 {
     below.min(above).max(below.max(above) / 5.0)
 }
 
-/// Decimals so that the half-width keeps one digit, two where it begins with 1.
+/// Decimals so that the half-width keeps one digit, two if it begins with 1.
 fn decimals_for(value: f64, half: Option<f64>) -> usize {
     let Some(half) = half.filter(|half| *half > 0.0) else {
         return decimals(value, DIGITS_ALONE);
