@@ -37,7 +37,7 @@ impl Subcommand for TuneArgs {
 
 /// A knob as it is shown.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct KnobNow {
     name: &'static str,
     summary: &'static str,
     values: &'static str,
@@ -55,7 +55,7 @@ struct Shown {
 
 /// A change that a journal holds.
 #[derive(Debug, Serialize)]
-struct Changed {
+struct ChangedSetting {
     setting: String,
     was: String,
     became: String,
@@ -67,10 +67,10 @@ struct Changed {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct TuneDocument {
     schema: &'static str,
-    knobs: Vec<Shown>,
-    changes: Vec<Changed>,
+    knobs: Vec<KnobNow>,
+    changes: Vec<ChangedSetting>,
 }
 
 /// Shows the knobs, or restores what is left.
@@ -82,7 +82,7 @@ fn tune(args: &TuneArgs, ui: &Ui) -> Result<Exit> {
     let knobs = KNOBS.iter().map(|knob| shown(knob, &root)).collect();
     let held = plumb_keeper::held(&locate::journals());
     let changes = held.into_iter().map(|held| changed(held, &root)).collect();
-    let document = Document { schema: "plumb.tune/1", knobs, changes };
+    let document = TuneDocument { schema: "plumb.tune/1", knobs, changes };
     if ui.wants_json() {
         ui.out(&pretty(&document)?);
         return Ok(Exit::Fine);
@@ -105,14 +105,14 @@ fn restore(root: &Root, ui: &Ui) -> Result<Exit> {
     Ok(if failed { Exit::Failed } else { Exit::Fine })
 }
 
-fn shown(knob: &Knob, root: &Root) -> Shown {
+fn shown(knob: &Knob, root: &Root) -> KnobNow {
     let undo = match knob.lasts {
         Lasts::Undone => "restored after",
         Lasts::Done => "leaves nothing",
         Lasts::Process => "ends with the process",
         Lasts::Run => "ends with the run",
     };
-    Shown {
+    KnobNow {
         name: knob.name,
         summary: knob.summary,
         values: knob.values,
@@ -143,7 +143,7 @@ fn unsupported(knob: &Knob, root: &Root) -> Option<String> {
     }
 }
 
-fn table(knobs: &[Shown]) -> Table {
+fn table(knobs: &[KnobNow]) -> Table {
     let columns = ["knob", "now", "gentle", "lab"].map(Column::left).into_iter();
     let mut table = Table::new(columns.chain([Column::left("").wrapping()]).collect());
     for knob in knobs {
@@ -168,9 +168,9 @@ fn cell(text: Option<&str>) -> Line {
     Line::new(Style::Plain, text.unwrap_or(""))
 }
 
-fn changed(held: HeldChange, root: &Root) -> Changed {
+fn changed(held: HeldChange, root: &Root) -> ChangedSetting {
     let now = held.setting.read(root).ok().map(|now| now.trim().to_owned());
-    Changed {
+    ChangedSetting {
         setting: held.setting.to_string(),
         was: held.was.trim().to_owned(),
         became: held.became.trim().to_owned(),
@@ -180,8 +180,8 @@ fn changed(held: HeldChange, root: &Root) -> Changed {
     }
 }
 
-fn sentence(change: &Changed) -> String {
-    let Changed { setting, was, became, plumb, .. } = change;
+fn sentence(change: &ChangedSetting) -> String {
+    let ChangedSetting { setting, was, became, plumb, .. } = change;
     let owner = match change.alive {
         true => format!("by a plumb that is measuring (pid {plumb})"),
         false => format!("left by an earlier plumb (pid {plumb}): plumb tune --restore"),

@@ -19,7 +19,7 @@ use crate::{interrupt, locate};
 
 /// The document of `--json`.
 #[derive(Serialize)]
-struct Document<'c> {
+struct CheckDocument<'c> {
     schema: &'static str,
     id: Option<&'c str>,
     checks: &'c [Check],
@@ -105,7 +105,7 @@ fn line(check: &Check) -> String {
 /// The last words: a line and the next command, or the document.
 fn finish(checks: &[Check], id: Option<&str>, next: &str, ui: &Ui) -> Result<Exit> {
     if ui.wants_json() {
-        ui.out(&pretty(&Document { schema: "plumb.plugin-check/1", id, checks })?);
+        ui.out(&pretty(&CheckDocument { schema: "plumb.plugin-check/1", id, checks })?);
     } else {
         ui.out(&last_line(checks, id, next));
     }

@@ -20,7 +20,7 @@ const REDRAW: Duration = Duration::from_millis(100);
 const NEXT_LINE: Duration = Duration::from_secs(5);
 
 /// Which runs, as they were typed.
-pub struct Named<'n> {
+pub struct NamedRuns<'n> {
     /// The runs, as they were typed; if empty, all runs of the store.
     pub runs: &'n [String],
     /// The label or fact by which they are compared.
@@ -32,7 +32,7 @@ pub struct Named<'n> {
 /// # Errors
 /// When a run is unknown, or the folder can't be written.
 pub fn pages(
-    named: &Named<'_>,
+    named: &NamedRuns<'_>,
     output: &Path,
     force: bool,
     store: Option<&Path>,
