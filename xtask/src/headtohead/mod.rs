@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use self::neighbour::{Kind, Neighbour};
+use self::neighbour::{Neighbour, NeighbourKind};
 use self::programs::{EFFECTS, PROGRAMS, Shelf};
 use self::results::{Comparison, Line, Part, Results};
 use self::schedule::{Cell, Planned};
@@ -38,7 +38,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if let [role, kind, seed] = arguments
         && role == neighbour::ROLE
     {
-        neighbour::burn(Kind::of_word(kind)?, number(seed)?);
+        neighbour::burn(NeighbourKind::of_word(kind)?, number(seed)?);
         return Ok(());
     }
     let options = parse(arguments)?;
@@ -198,8 +198,9 @@ impl HeadToHead {
         let Cell { program, effect, neighbour } = planned.cell;
         let sides = self.sides(part, planned)?;
         self.tools.clean()?;
-        let _disturbing =
-            neighbour.then(|| Neighbour::start(Kind::Bursty, planned.seed.into())).transpose()?;
+        let _disturbing = neighbour
+            .then(|| Neighbour::start(NeighbourKind::Bursty, planned.seed.into()))
+            .transpose()?;
         let (plumb, budget) = self.tools.plumb(&sides, planned.seed)?;
         let mut hyperfine = None;
         let mut criterion = None;

@@ -183,9 +183,14 @@ fn rounds(aim_s: f64, start_up_s: f64, round_s: f64) -> Option<[u64; 4]> {
     // A start-up beyond the aim still gets rounds, or nothing could be made slower.
     let base = ((aim_s - start_up_s).max(aim_s / 2.0) / round_s).round();
     let total_s = start_up_s + base * round_s;
-    let more = |effect| (total_s * f64::from(effect) / 100.0 / round_s).round();
     let plausible = round_s > 0.0 && (1000.0..1e8).contains(&base);
-    plausible.then(|| EFFECTS.map(|effect| (base + more(effect)) as u64))
+    if !plausible {
+        return None;
+    }
+    Some(EFFECTS.map(|effect| {
+        let more = (total_s * f64::from(effect) / 100.0 / round_s).round();
+        (base + more) as u64
+    }))
 }
 
 /// The count in what `perf stat -x,` told, where the machine has counters.

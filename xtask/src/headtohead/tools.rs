@@ -237,15 +237,18 @@ pub fn version_of_plumb(plumb: &Path) -> Result<String, String> {
 /// # Errors
 /// When it can't be asked.
 pub fn version_of_hyperfine() -> Result<String, String> {
-    let version = output(Command::new("hyperfine").arg("--version"));
-    let version = version.map_err(|why| format!("{why}; try: bash scripts/install-test-needs"))?;
-    Ok(version.trim().to_owned())
+    match output(Command::new("hyperfine").arg("--version")) {
+        Ok(version) => Ok(version.trim().to_owned()),
+        Err(why) => Err(format!("{why}; try: bash scripts/install-test-needs")),
+    }
 }
 
 /// A crate with the version that a manifest asks for.
 fn version_in(manifest: &str, name: &str) -> String {
-    let version = manifest.split_once(&format!("{name} = \"="));
-    let version = version.and_then(|(_, rest)| rest.split('"').next()).unwrap_or("unknown");
+    let version = manifest
+        .split_once(&format!("{name} = \"="))
+        .and_then(|(_, rest)| rest.split('"').next())
+        .unwrap_or("unknown");
     format!("{name} {version}")
 }
 

@@ -12,7 +12,7 @@ use plumb_simulate::recording::{Block, CHUNKS, Pattern, Recording};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::headtohead::neighbour::{Kind, Neighbour};
+use crate::headtohead::neighbour::{Neighbour, NeighbourKind};
 
 /// The word that starts this binary as the short command.
 pub const ROLE: &str = "--chunks";
@@ -50,7 +50,7 @@ fn work(iterations: u64) {
 ///
 /// # Errors
 /// When the neighbour or a command can't be started, or the CPUs are not known.
-pub fn record(minutes: f64, beside: Option<Kind>) -> Result<Recording, String> {
+pub fn record(minutes: f64, beside: Option<NeighbourKind>) -> Result<Recording, String> {
     let mut recorder = Recorder::new()?;
     let _beside = beside.map(|kind| Neighbour::start(kind, 1)).transpose()?;
     let mut blocks = Vec::new();
@@ -73,7 +73,7 @@ pub fn record(minutes: f64, beside: Option<Kind>) -> Result<Recording, String> {
         "machine: {}\ndate: {}\nbeside: {}\nminutes: {minutes}",
         crate::host::hardware(),
         crate::host::today(),
-        beside.map_or("what ran anyway", Kind::word),
+        beside.map_or("what ran anyway", NeighbourKind::word),
     );
     Ok(Recording { about, blocks })
 }
@@ -86,12 +86,12 @@ struct Recorder {
     /// Blocks taken where the CPU changes.
     moved: usize,
     me: PathBuf,
-    met: Met,
+    met: DisturbanceCounters,
 }
 
 /// Counters since the machine or the thread started.
 #[derive(Clone, Copy)]
-struct Met {
+struct DisturbanceCounters {
     steal: u32,
     switches: u32,
 }
@@ -99,12 +99,7 @@ struct Met {
 impl Recorder {
     fn new() -> Result<Self, String> {
         let (trial, times) = TRIAL;
-        let once = |_| {
-            let begun = Instant::now();
-            work(trial);
-            begun.elapsed()
-        };
-        let fastest = (0..times).map(once).min().unwrap_or(CHUNK);
+        let fastest = (0..times).map(|_| time_of(trial)).min().unwrap_or(CHUNK);
         let iterations = (CHUNK.as_nanos() * u128::from(trial) / fastest.as_nanos().max(1)) as u64;
         let me = std::env::current_exe().map_err(|error| format!("this binary: {error}"))?;
         let cpus = sched_getaffinity(None).map_err(|error| format!("CPUs: {error}"))?;
@@ -115,7 +110,8 @@ impl Recorder {
         if pattern == Pattern::Move {
             self.move_on()?;
         }
-        let (mut micros, mut off_cpu) = ([0; CHUNKS], [0; CHUNKS]);
+        let mut micros = [0; CHUNKS];
+        let mut off_cpu = [0; CHUNKS];
         for (micros, off_cpu) in micros.iter_mut().zip(&mut off_cpu) {
             if pattern.is_of_commands() {
                 *micros = self.command()?;
@@ -135,9 +131,12 @@ impl Recorder {
 
     /// Microseconds of a chunk, and those of them that it was not on a CPU.
     fn chunk(&self) -> (u32, u32) {
-        let (cpu, begun) = (on_cpu(), Instant::now());
+        // The CPU clock is read first and last: it encloses the wall clock, so no time on the CPU seems to be off it.
+        let cpu_before = on_cpu();
+        let begun = Instant::now();
         work(self.iterations);
-        let (wall, cpu) = (begun.elapsed(), on_cpu().saturating_sub(cpu));
+        let wall = begun.elapsed();
+        let cpu = on_cpu().saturating_sub(cpu_before);
         (micros(wall), micros(wall.saturating_sub(cpu)))
     }
 
@@ -170,6 +169,13 @@ impl Recorder {
     }
 }
 
+/// How long so much work takes once.
+fn time_of(iterations: u64) -> Duration {
+    let begun = Instant::now();
+    work(iterations);
+    begun.elapsed()
+}
+
 fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
@@ -193,24 +199,26 @@ fn on_cpu() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-fn met() -> Result<Met, String> {
-    let read = |path: &str| {
-        std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
-    };
-    let (stat, status) = (read("/proc/stat")?, read("/proc/thread-self/status")?);
-    Ok(Met { steal: steal(&stat), switches: switches(&status) })
+fn met() -> Result<DisturbanceCounters, String> {
+    let stat = read("/proc/stat")?;
+    let status = read("/proc/thread-self/status")?;
+    Ok(DisturbanceCounters { steal: steal(&stat), switches: switches(&status) })
+}
+
+fn read(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
 }
 
 /// Ticks of steal on all CPUs, in /proc/stat: the eighth number of its first line.
 fn steal(stat: &str) -> u32 {
     let word = stat.lines().next().and_then(|line| line.split_whitespace().nth(8));
-    word.and_then(|it| it.parse().ok()).unwrap_or(0)
+    word.and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
 /// Involuntary switches, in the status of a thread.
 fn switches(status: &str) -> u32 {
     let word = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
-    word.and_then(|it| it.trim().parse().ok()).unwrap_or(0)
+    word.and_then(|word| word.trim().parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]
