@@ -105,7 +105,7 @@ impl Drop for Server {
     }
 }
 
-/// Runs a client beside its server; what it printed, and the CPU time of both.
+/// Runs a client with its server; what it printed, and the CPU time of both.
 fn beside(server: &mut Command, client: &mut Command) -> Outcome<(String, f64)> {
     let meter = UsageMeter::start(&[]);
     let running = Server(server.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);

@@ -1,4 +1,4 @@
-//! Rows of plumb beside a classic tool: what both do a second, and a second of CPU time.
+//! Rows of plumb next to a classic tool: what both do a second, and a second of CPU time.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -60,12 +60,12 @@ fn keeper_of(parent: u32) -> Option<u32> {
 pub struct Folder(pub std::path::PathBuf);
 
 impl Folder {
-    /// A fresh one.
+    /// A fresh folder among the temporary files.
     pub fn new() -> Outcome<Self> {
         Self::in_folder(&std::env::temp_dir(), "")
     }
 
-    /// Another beside it.
+    /// Another fresh folder, with this word in its name.
     pub fn named(name: &str) -> Outcome<Self> {
         Self::in_folder(&std::env::temp_dir(), name)
     }

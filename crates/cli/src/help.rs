@@ -54,7 +54,7 @@ fn not_applicable(words: &str) -> &'static [&'static str] {
     listed.map_or(&[], |(_, options)| options)
 }
 
-/// Adds the first examples of the complete help to the short one, and where the rest is.
+/// Adds the first examples of the complete help to the short one, and says where the rest is.
 fn with_short_help(command: Command, name: &str) -> Command {
     let complete = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let examples = complete.lines().skip_while(|line| *line != "Examples:").skip(1);

@@ -42,5 +42,5 @@ pub use error::Error;
 pub use format::Format;
 pub use import::{Import, Invocation, Ours, Series};
 pub use read::read;
-pub use run::{Describe, Said, events};
+pub use run::{Describe, ImportDetails, events};
 pub use suites::{SUITES, arguments};

@@ -28,9 +28,9 @@ const MACHINE_DIGITS: usize = 12;
 /// What gives the description of a workload of plumb, by its id.
 pub type Describe<'a> = &'a dyn Fn(&str) -> Option<Description>;
 
-/// What the user says of a file.
+/// What the user says of a file, because the file does not say it.
 #[derive(Debug, Clone, Default)]
-pub struct Said {
+pub struct ImportDetails {
     /// Labels of the runs.
     pub labels: BTreeMap<String, String>,
     /// The host that was measured.
@@ -39,7 +39,12 @@ pub struct Said {
 
 /// The run that an import is; `content` is what it was read from.
 #[must_use]
-pub fn events(import: &Import, content: &[u8], said: &Said, describe: Describe) -> Vec<Stamped> {
+pub fn events(
+    import: &Import,
+    content: &[u8],
+    details: &ImportDetails,
+    describe: Describe,
+) -> Vec<Stamped> {
     let run = identity(import, content);
     let mut points = Vec::new();
     let mut happened = Vec::new();
@@ -59,7 +64,7 @@ pub fn events(import: &Import, content: &[u8], said: &Said, describe: Describe) 
         }
     }
     let started_unix_ns = import.started_unix_ns.unwrap_or(0);
-    let mut events = begin(import, run, said, started_unix_ns, points);
+    let mut events = begin(import, run, details, started_unix_ns, points);
     events.append(&mut happened);
     let took = i64::try_from(process.clock_ns).unwrap_or(i64::MAX);
     let ended_unix_ns = started_unix_ns.saturating_add(took);
@@ -80,12 +85,12 @@ fn identity(import: &Import, content: &[u8]) -> Id {
 fn begin(
     import: &Import,
     run: Id,
-    said: &Said,
+    details: &ImportDetails,
     started_unix_ns: i64,
     points: Vec<PlannedPoint>,
 ) -> Vec<Event> {
     let tool = import.format.word();
-    let mut labels = said.labels.clone();
+    let mut labels = details.labels.clone();
     labels.insert("tool".to_owned(), tool.to_owned());
     let measured_by = match &import.version {
         Some(version) => format!("{tool} {version}"),
@@ -109,8 +114,8 @@ fn begin(
     };
     let target = Target {
         name: UNKNOWN.to_owned(),
-        host: said.host.clone(),
-        machine: machine(import, run, &said.host),
+        host: details.host.clone(),
+        machine: machine(import, run, &details.host),
         environment: Environment { fingerprint: UNKNOWN.to_owned(), facts: BTreeMap::new() },
     };
     vec![

@@ -62,6 +62,7 @@ impl<'a> Report<'a> {
 
     /// The test with its settings.
     fn series(&self) -> Series {
+        // sysbench 0.4 has other words than 1.0.
         let older = "Maximum prime number checked in CPU test:";
         if let Some(limit) = self.after("Prime numbers limit:").or(self.after(older)) {
             let mut series = Series::new("sysbench.cpu", "trial division of numbers to a limit");

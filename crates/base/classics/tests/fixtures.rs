@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
-use plumb_classics::{COUNTING, Error, Format, Import, Said, events, read};
+use plumb_classics::{COUNTING, Error, Format, Import, ImportDetails, events, read};
 use plumb_model::{Description, Event, MetricSource, Outcome, Stamped};
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 
@@ -273,7 +273,7 @@ fn labels_are_those_of_the_user_and_the_tool() {
     let events = events(
         &read(&content, None, None).unwrap()[0],
         content.as_bytes(),
-        &Said { labels, ..Said::default() },
+        &ImportDetails { labels, ..ImportDetails::default() },
         &|_| None,
     );
     let Event::RunStarted { plan, .. } = &events[0].event else { panic!("{:?}", events[0]) };
@@ -518,7 +518,7 @@ fn a_test_that_failed_gives_nothing_and_its_reason() {
 
 /// The events of a file, as any caller gets them.
 fn run(import: &Import, content: &str) -> Vec<Stamped> {
-    events(import, content.as_bytes(), &Said::default(), &|_| None)
+    events(import, content.as_bytes(), &ImportDetails::default(), &|_| None)
 }
 
 /// What every run must be, whatever it was made of.
@@ -585,7 +585,7 @@ fn only_what_counts_the_same_becomes_a_series_of_plumbs_workload() {
         asked.borrow_mut().push(id.to_owned());
         None
     };
-    let _ = events(&imports[0], text.as_bytes(), &Said::default(), &describe);
+    let _ = events(&imports[0], text.as_bytes(), &ImportDetails::default(), &describe);
     assert_eq!(*asked.borrow(), ["memory.copy"; 3]);
     // Every rule of the table gives its reason.
     assert!(COUNTING.iter().all(|counting| counting.sentence().len() > counting.ours.len() + 30));

@@ -70,6 +70,7 @@ impl Trace {
             return 0;
         };
         match self.counter.kind {
+            // A counter that was reset in between ends below its beginning: by how much it moved is not known.
             CounterKind::Counter => last.value.saturating_sub(first.value),
             CounterKind::Gauge => {
                 let sum: u128 = self.readings.iter().map(|reading| u128::from(reading.value)).sum();

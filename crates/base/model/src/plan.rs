@@ -262,6 +262,7 @@ impl Plan {
                 .filter(|companion| companion.role == Role::Preparation)
                 .map(|companion| companion.point.name()),
         );
+        // In whichever order they were typed, the same preparations are the same words.
         names.sort();
         if names.is_empty() { "nothing".into() } else { names.join(" ") }
     }
@@ -348,6 +349,7 @@ impl PlannedPoint {
     /// The point with its server on another machine, which tells it from the same point without that.
     #[must_use]
     pub fn to(self, far_end: &FarEnd) -> Self {
+        // The far end is a condition of the point: through another machine or network, results are another series.
         let point = self.point.under(&[format!("to={far_end}")]);
         Self { point, far_end: Some(far_end.clone()), ..self }
     }

@@ -72,6 +72,7 @@ impl Samples {
                 "column `{name}` has {length} entries, `elapsed_ns` has {n}"
             )));
         }
+        // Times and iterations are divided by: a 0 would become an infinite rate or time.
         if let Some(i) = self.elapsed_ns.iter().position(|&t| t == 0) {
             return Err(SamplesError(format!(
                 "sample {i} took no time: the clock is too coarse or the work was skipped"
@@ -118,6 +119,7 @@ impl Samples {
             *self = other;
             return Ok(());
         }
+        // A column that one batch lacks would give the values of later batches to the wrong samples.
         if !self.values.keys().eq(other.values.keys())
             || !self.histograms.keys().eq(other.histograms.keys())
         {

@@ -90,6 +90,7 @@ impl Description {
     #[must_use]
     pub fn at(&self, settings: &Settings) -> Self {
         let goal = self.search_goal(settings);
+        // A search tries many loads, so a rate or time over all its samples has no meaning.
         let mut metrics = Vec::new();
         for metric in &self.metrics {
             if (metric.source == MetricSource::Search) == goal.is_some() {

@@ -155,7 +155,7 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let commands = points.iter().all(|planned| planned.point.workload == command::COMMAND);
     let place = if commands { Place::Scratch } else { args.target.place() };
     let folders = folders(&mut setup.keeper, &place)?;
-    // Values of a knob are compared on one and the same file.
+    // Values of a knob are compared on one and the same file: a second copy would be a second difference.
     if !args.no_copy && of_knob.is_empty() {
         points = copy_side_by_side(points, &folders.scratch)?;
     }
@@ -171,7 +171,7 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     measure(setup, job, ui)
 }
 
-/// The values of a knob that are compared, and what else is set: where one side is named, the sets of the
+/// The values of a knob that are compared, and what else is set: if one side is named, the sets of the
 /// one knob that is set more than once are the sides.
 fn knob_sides(args: &AbArgs) -> Result<(Vec<Preparation>, Vec<String>)> {
     let sets = &args.execution.prepare.set;
@@ -213,7 +213,7 @@ fn at_values(points: &[PlannedPoint], values: &[Preparation]) -> Vec<PlannedPoin
     sides
 }
 
-/// The sides: points where every name is one, else commands.
+/// The sides: points if every name is one, else commands.
 fn sides(setup: &mut Setup, args: &AbArgs) -> Result<Vec<PlannedPoint>> {
     let points = args.sides.iter().filter(|side| is_point(setup, side)).count();
     if points == 0 {

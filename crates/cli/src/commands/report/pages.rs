@@ -14,9 +14,9 @@ use crate::interrupt;
 use crate::reading::runs;
 use crate::ui::Ui;
 
-/// On a terminal: no redrawing sooner than this after the last time.
+/// Least time between two drawings on a terminal.
 const REDRAW: Duration = Duration::from_millis(100);
-/// Elsewhere: a line no sooner than this after the last one.
+/// Least time between two lines if stderr is no terminal.
 const NEXT_LINE: Duration = Duration::from_secs(5);
 
 /// Which runs, as they were typed.
@@ -67,7 +67,7 @@ pub fn pages(
     Ok(Exit::Fine)
 }
 
-/// A file's name where a folder is to be is a forgotten `--chart`.
+/// Refuses the name of a chart file: whoever gives one has forgotten `--chart`.
 fn refuse_file(output: &Path) -> Result<()> {
     let ending = output.extension().and_then(|ending| ending.to_str());
     match ending.filter(|ending| ["svg", "png", "csv", "json", "html"].contains(ending)) {

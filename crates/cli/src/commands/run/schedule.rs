@@ -44,7 +44,7 @@ pub fn print(every: &str, names: &[String], store: Option<&Path>, ui: &Ui) -> Re
     Ok(Exit::Fine)
 }
 
-/// The command that was typed, with a label in place of `--every`, the store by its path, the host by its name where the
+/// The command that was typed, with a label in place of `--every`, the store by its path, the host by its name if the
 /// environment gives it one, and no talk.
 fn words(
     plumb: &str,

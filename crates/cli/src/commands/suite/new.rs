@@ -144,7 +144,7 @@ fn draft(args: &NewArgs) -> Result<Draft> {
     })
 }
 
-/// What a suite in this file is called where nobody names it.
+/// What a suite in this file is called if the user gives no name.
 fn name_of(file: &str) -> Option<String> {
     let stem = Path::new(file).file_stem().filter(|_| file != STDOUT)?;
     Some(stem.to_string_lossy().into_owned())
