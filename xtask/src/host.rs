@@ -25,7 +25,7 @@ pub fn hardware() -> String {
     format!("{model}, {}", machine())
 }
 
-/// The binary as people get it, beside this one.
+/// Builds plumb as people get it. Returns the path of the binary, in the target folder of this one.
 ///
 /// # Errors
 /// When it can't be built.

@@ -24,7 +24,7 @@ struct Licenses {
 #[derive(Debug, Deserialize)]
 struct Bans {
     deny: Vec<NamedPackage>,
-    /// Versions that may stand beside another.
+    /// Versions that may be used next to another version.
     skip: Vec<NamedPackage>,
 }
 

@@ -11,7 +11,7 @@ use plumb_stats::rng::Rng;
 pub const ROLE: &str = "--neighbour";
 
 /// Mean length of a burst and of a pause, in seconds; both are exponential.
-pub const MEAN: f64 = 0.2;
+pub const MEAN_BURST_S: f64 = 0.2;
 
 /// How much of a core the neighbour burns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl NeighbourKind {
     /// All, by the words that are typed.
     pub const WORDS: [(&str, Self); 2] = [("bursty", Self::Bursty), ("full", Self::Full)];
 
-    /// Of a word that was typed.
+    /// The kind that a typed word names.
     ///
     /// # Errors
     /// When it is none of the words.
@@ -65,7 +65,7 @@ impl Drop for Neighbour {
     }
 }
 
-/// Burns, and pauses where it has bursts, until standard input ends, which it does however the parent ended.
+/// Burns, and pauses if it has bursts, until standard input ends: a pipe closes even if the parent was killed.
 pub fn burn(kind: NeighbourKind, seed: u64) {
     let (end, ended) = channel::<()>();
     std::thread::spawn(move || {
@@ -84,7 +84,7 @@ pub fn burn(kind: NeighbourKind, seed: u64) {
 
 /// A length of a burst or a pause.
 fn drawn(rng: &mut Rng) -> Duration {
-    Duration::from_secs_f64(MEAN * rng.exponential())
+    Duration::from_secs_f64(MEAN_BURST_S * rng.exponential())
 }
 
 /// Burns for this time; returns whether the end came meanwhile.

@@ -15,7 +15,7 @@ use super::tools::TIME_S;
 /// Below so many comparisons in a cell the page warns.
 const FEW: usize = 30;
 
-/// A rule by which a tool tells a difference.
+/// A rule by which a tool reports a difference.
 struct Judge {
     name: &'static str,
     verdict: fn(&Comparison) -> Verdict,
@@ -50,7 +50,7 @@ const JUDGES: [Judge; 5] = [
     },
 ];
 
-/// What plumb promises where the time can tell the effect apart: the least share found, and of A/A the least share called
+/// What plumb promises if the time can tell the effect apart: the least share found, and of A/A the least share called
 /// equivalent within the margin of 1 % (docs/validation.md, "found within a time").
 const FOUND_AT_LEAST: f64 = 0.8;
 const PROVEN_AT_LEAST: f64 = 0.6;
@@ -209,7 +209,7 @@ fn noise(chosen: &[&Comparison], effect: u32) -> String {
     }
 }
 
-/// How often a rule told a difference (A/A) or the right one, and of how many.
+/// How often a rule reported a difference (A/A) or the right one, and of how many.
 fn hits(judge: &Judge, chosen: &[&Comparison], effect: u32) -> (u64, u64) {
     let cell = chosen.iter().filter(|comparison| comparison.effect == effect);
     let verdicts: Vec<Verdict> = cell.map(|comparison| (judge.verdict)(comparison)).collect();
@@ -217,7 +217,7 @@ fn hits(judge: &Judge, chosen: &[&Comparison], effect: u32) -> (u64, u64) {
     (hits as u64, verdicts.len() as u64)
 }
 
-/// Whether a verdict tells a difference. B is never faster: between A and itself any difference counts, else the right
+/// Whether a verdict reports a difference. B is never faster: between A and itself any difference counts, else the right
 /// one only.
 fn is_hit(verdict: Verdict, effect: u32) -> bool {
     match verdict {
@@ -326,7 +326,7 @@ fn tells(plumb: &Plumb, effect: u32) -> bool {
     plumb.pair_sd.is_none_or(|sd| told_apart(sd.ln_1p(), most, level) <= wanted.ln_1p())
 }
 
-/// Who told and found what of which program, in both conditions.
+/// What each tool reported of each program, in both conditions.
 fn by_program(all: &[&Comparison]) -> String {
     let mut table = String::from(
         "\n## By program\n\nBoth conditions together.\n\n\
@@ -370,7 +370,7 @@ fn injected_on(part: &Part) -> String {
          | program | a round | rounds of A | added for 1, 2, 5 % | time of A | of it start-up |{}\n|---|---|---|---|---|---|{}\n",
         part.machine,
         truth(part),
-        neighbour::MEAN,
+        neighbour::MEAN_BURST_S,
         counted(part, " instructions of B over A |"),
         counted(part, "---|"),
     );
@@ -403,7 +403,7 @@ fn truth(part: &Part) -> &'static str {
     }
 }
 
-/// The column where the machine counts instructions, else none.
+/// The column of instructions, if the machine counts them; else no column.
 fn counted<'a>(part: &Part, column: &'a str) -> &'a str {
     let counts = part.programs.iter().all(|program| program.instructions.is_some());
     if counts { column } else { "" }

@@ -1,6 +1,6 @@
 //! Real programs, of 30 and of 3 ms, whose work is counted in rounds, so that how much slower B is than A is known.
 //!
-//! A side is a number of rounds. Start-up is no round: where it takes a share of the time, B gets as many
+//! A side is a number of rounds. Start-up is no round: if it takes a share of the time, B gets as many
 //! more rounds as make the *whole* slower by the effect. That share is measured once, from the fastest of
 //! several starts, which other processes disturb least.
 
@@ -178,7 +178,7 @@ impl Shelf {
     }
 }
 
-/// Rounds of each effect, or nothing where a round takes no time.
+/// Rounds of each effect, or nothing if a round takes no time.
 fn rounds(aim_s: f64, start_up_s: f64, round_s: f64) -> Option<[u64; 4]> {
     // A start-up beyond the aim still gets rounds, or nothing could be made slower.
     let base = ((aim_s - start_up_s).max(aim_s / 2.0) / round_s).round();
@@ -193,7 +193,7 @@ fn rounds(aim_s: f64, start_up_s: f64, round_s: f64) -> Option<[u64; 4]> {
     }))
 }
 
-/// The count in what `perf stat -x,` told, where the machine has counters.
+/// The count that `perf stat -x,` printed, if the machine has counters.
 fn count_of(told: &str) -> Option<u64> {
     let line = told.lines().find(|line| line.contains("instructions"))?;
     line.split(',').next()?.parse().ok()

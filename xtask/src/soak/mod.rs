@@ -105,6 +105,7 @@ fn kill_all(options: &Options, plumb: &str) -> Outcome {
 
 /// As many kills again, of plumb, of its keeper and of both, while settings are changed.
 fn kill_all_prepared(options: &Options, plumb: &str, outcome: &mut Outcome) {
+    // A run that ends before its kill does not count, so there are twice as many tries as kills.
     for number in (options.from..).take(2 * options.kills) {
         if outcome.restored.len() == options.kills {
             return;
@@ -137,6 +138,7 @@ fn kill_all_on_media(options: &Options, plumb: &str, outcome: &mut Outcome) {
         outcome.failures.push("media need root".into());
         return;
     }
+    // A run that ends before its kill does not count, so there are twice as many tries as kills.
     for number in (options.from..).take(2 * options.kills) {
         if outcome.on_media.len() == options.kills {
             return;

@@ -1,5 +1,5 @@
-//! Whether runs on a quiet machine are left alone by the rules of interference, and those beside a
-//! neighbour are not. How quiet the machine was is told by this chore's own reading of /proc/stat, less
+//! Whether runs on a quiet machine are left alone by the rules of interference, and those next to a
+//! neighbour are not. How quiet the machine was is known from this chore's own reading of /proc/stat, less
 //! what plumb and its processes used.
 
 use std::fmt::Write;
@@ -46,7 +46,7 @@ impl Stretch {
     }
 }
 
-/// Runs until enough were quiet, then beside a neighbour.
+/// Runs until enough were quiet, then next to a neighbour.
 ///
 /// # Errors
 /// When a run can't be made.

@@ -1,6 +1,6 @@
 //! Records this machine: how long fixed work takes, chunk after chunk, for minutes.
 //!
-//! The first part is one stretch of chunks back to back, long enough to hold ten minutes where the recording is; the
+//! The first part is one stretch of chunks back to back, long enough to hold ten minutes if the recording is; the
 //! rest goes through all patterns in turns of some seconds, so that they meet the same minutes.
 
 use std::hint::{black_box, spin_loop};
@@ -19,15 +19,17 @@ pub const ROLE: &str = "--chunks";
 
 /// What a chunk should last.
 const CHUNK: Duration = Duration::from_millis(1);
-/// Iterations that calibration times, and how often; the fastest counts.
-const TRIAL: (u64, usize) = (100_000, 60);
+/// Iterations that calibration times at once.
+const TRIAL_ITERATIONS: u64 = 100_000;
+/// How often calibration times them; the fastest time counts.
+const TRIALS: usize = 60;
 /// Chunks of a command.
 const OF_A_COMMAND: u64 = 3;
 /// The share of the time for the one long stretch.
-const LONG: f64 = 0.6;
-/// A turn of each pattern in the rest.
+const LONG_STRETCH_SHARE: f64 = 0.6;
+/// Length of the turn of a pattern, in the part after the long stretch.
 const TURN: Duration = Duration::from_secs(6);
-/// What `Sleep` and `Spin` do between.
+/// Pause between chunks, which `Sleep` sleeps and `Spin` spins.
 const GAP: Duration = Duration::from_millis(10);
 
 /// The work of a command: this binary, started again.
@@ -46,7 +48,7 @@ fn work(iterations: u64) {
     black_box(x);
 }
 
-/// Records for so many minutes beside this neighbour.
+/// Records for so many minutes while this neighbour runs, if there is one.
 ///
 /// # Errors
 /// When the neighbour or a command can't be started, or the CPUs are not known.
@@ -56,7 +58,7 @@ pub fn record(minutes: f64, beside: Option<NeighbourKind>) -> Result<Recording, 
     let mut blocks = Vec::new();
     let whole = Duration::from_secs_f64(60.0 * minutes);
     let begun = Instant::now();
-    while begun.elapsed() < whole.mul_f64(LONG) {
+    while begun.elapsed() < whole.mul_f64(LONG_STRETCH_SHARE) {
         blocks.push(recorder.block(Pattern::Stay)?);
     }
     for pattern in Pattern::ALL.into_iter().cycle() {
@@ -83,7 +85,7 @@ struct Recorder {
     iterations: u64,
     /// Where it may run at all.
     cpus: CpuSet,
-    /// Blocks taken where the CPU changes.
+    /// How many blocks were taken with the pattern that changes the CPU.
     moved: usize,
     me: PathBuf,
     met: DisturbanceCounters,
@@ -98,9 +100,9 @@ struct DisturbanceCounters {
 
 impl Recorder {
     fn new() -> Result<Self, String> {
-        let (trial, times) = TRIAL;
-        let fastest = (0..times).map(|_| time_of(trial)).min().unwrap_or(CHUNK);
-        let iterations = (CHUNK.as_nanos() * u128::from(trial) / fastest.as_nanos().max(1)) as u64;
+        let fastest = (0..TRIALS).map(|_| time_of(TRIAL_ITERATIONS)).min().unwrap_or(CHUNK);
+        let iterations =
+            (CHUNK.as_nanos() * u128::from(TRIAL_ITERATIONS) / fastest.as_nanos().max(1)) as u64;
         let me = std::env::current_exe().map_err(|error| format!("this binary: {error}"))?;
         let cpus = sched_getaffinity(None).map_err(|error| format!("CPUs: {error}"))?;
         Ok(Self { iterations, cpus, moved: 0, me, met: met()? })
