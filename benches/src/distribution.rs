@@ -10,7 +10,7 @@ use crate::Outcome;
 
 /// Values of a batch.
 const VALUES: u64 = 1_000_000;
-/// Batches, of which the fastest tells the cost.
+/// Batches, of which the fastest is taken as the cost.
 const BATCHES: usize = 15;
 
 /// Records batches of latencies, in turns with the same loop that records nothing.

@@ -52,7 +52,7 @@ fn peak(command: &mut Command) -> Outcome<f64> {
     Ok(last["estimate"].as_f64().ok_or("no estimate")? / f64::from(1 << 20))
 }
 
-/// What hyperfine reads for the small command after the big one, where its version tells.
+/// What hyperfine reads for the small command after the big one, if its version reports it.
 fn hyperfine(folder: &Folder) -> Outcome<String> {
     let file = folder.0.join("memory.json");
     Command::new("hyperfine")

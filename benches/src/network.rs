@@ -105,7 +105,7 @@ impl Drop for Server {
     }
 }
 
-/// Runs a client beside its server; what it printed, and the CPU time of both.
+/// Runs a client with its server; what it printed, and the CPU time of both.
 fn beside(server: &mut Command, client: &mut Command) -> Outcome<(String, f64)> {
     let meter = UsageMeter::start(&[]);
     let running = Server(server.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
@@ -127,19 +127,22 @@ fn iperf3(words: &[&str]) -> Outcome<Done> {
     )?;
     let document: Value = serde_json::from_str(&printed)?;
     let end = &document["end"];
-    let number = |of: &Value| of.as_f64().ok_or("iperf3 printed no figure");
     // Of datagrams `sum` has the bytes that were sent, and how many packets of these were lost.
     let rate = match end.get("sum_received").filter(|_| !words.contains(&"-u")) {
-        Some(received) => number(&received["bits_per_second"])? / 8.0,
+        Some(received) => figure(&received["bits_per_second"])? / 8.0,
         None => {
             let sum = &end["sum"];
-            number(&sum["bits_per_second"])? / 8.0 * (1.0 - number(&sum["lost_percent"])? / 100.0)
+            figure(&sum["bits_per_second"])? / 8.0 * (1.0 - figure(&sum["lost_percent"])? / 100.0)
         }
     };
     Ok(Done {
         rate,
-        cpu: cpu / number(&end["sum_sent"]["seconds"]).or(number(&end["sum"]["seconds"]))?,
+        cpu: cpu / figure(&end["sum_sent"]["seconds"]).or(figure(&end["sum"]["seconds"]))?,
     })
+}
+
+fn figure(value: &Value) -> Outcome<f64> {
+    Ok(value.as_f64().ok_or("iperf3 printed no figure")?)
 }
 
 /// Datagrams that the kernel gave to programs, of which ping-pong takes two a request.
@@ -182,12 +185,11 @@ fn ping() -> Outcome<Done> {
     let usage = meter.finish(&[]);
     let text = String::from_utf8(output.stdout)?;
     // 300000 packets transmitted, 300000 received, 0% packet loss, time 1999ms
-    let before = |word: &str| -> Outcome<f64> {
-        let found = text.split(word).next().filter(|before| before.len() < text.len());
-        let last = found.and_then(|line| line.split_whitespace().last());
-        Ok(last.ok_or_else(|| format!("ping printed no figure: {text}"))?.parse()?)
-    };
-    let received = before(" received")?;
+    let received: f64 = text
+        .split_once(" received")
+        .and_then(|(before, _)| before.split_whitespace().last())
+        .ok_or_else(|| format!("ping printed no figure: {text}"))?
+        .parse()?;
     let time = text.split("time ").nth(1).and_then(|rest| rest.split("ms").next());
     let seconds = time.ok_or("ping printed no time")?.parse::<f64>()? / 1000.0;
     let cpu = Duration::from_nanos(usage.user_ns + usage.system_ns).as_secs_f64();

@@ -18,21 +18,24 @@ pub fn by_hand(page: &Path) -> String {
 /// Title, machine, date and command.
 pub fn head() -> String {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let field = |key: &str| {
-        let line = cpuinfo.lines().find(|line| line.starts_with(key));
-        line.and_then(|line| line.split(": ").nth(1)).unwrap_or("unknown").to_owned()
-    };
+    let model = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("model name"))
+        .and_then(|line| line.split(": ").nth(1))
+        .unwrap_or("unknown");
     let cpus = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let date = Command::new("date").args(["-u", "+%Y-%m-%d %H:%M UTC"]).output();
-    let date = date.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
+    let date = match Command::new("date").args(["-u", "+%Y-%m-%d %H:%M UTC"]).output() {
+        Ok(output) => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        Err(_) => String::new(),
+    };
     format!(
         "# What measuring with plumb costs\n\n`make bench` rewrites this page, except its last section. {}, {} × {}, Linux {}, \
          load average before: {}. Intervals are at 95 %.\n",
-        date.unwrap_or_default(),
+        date,
         cpus,
-        field("model name"),
+        model,
         kernel.trim(),
         load.split_whitespace().next().unwrap_or("unknown"),
     )

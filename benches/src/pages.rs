@@ -48,15 +48,9 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
         .stderr(Stdio::inherit())
         .output()?;
     let document: Value = serde_json::from_slice(&output.stdout)?;
-    let of = |metric: &str| -> Outcome<f64> {
-        let results = document["results"].as_array().ok_or("no results")?;
-        let found =
-            results.iter().find(|result| result["metric"] == metric).ok_or("no such metric")?;
-        Ok(found["estimate"].as_f64().ok_or("no estimate")?)
-    };
-    let wall = of("wall")?;
-    let cpu = of("cpu")?;
-    let memory = of("peak_memory")?;
+    let wall = estimate(&document, "wall")?;
+    let cpu = estimate(&document, "cpu")?;
+    let memory = estimate(&document, "peak_memory")?;
     let (files, bytes) = size(&pages)?;
     let series = series(plumb, &path, &folder.0)?;
     Ok(format!(
@@ -66,6 +60,13 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
         memory * 1e-6,
         millions(bytes),
     ))
+}
+
+/// The estimate of a metric in the document of a run with one point.
+fn estimate(document: &Value, metric: &str) -> Outcome<f64> {
+    let results = document["results"].as_array().ok_or("no results")?;
+    let found = results.iter().find(|result| result["metric"] == metric).ok_or("no such metric")?;
+    Ok(found["estimate"].as_f64().ok_or("no estimate")?)
 }
 
 /// How long `plumb serve` takes for the page of a series, each the first that it is asked for after a start; an

@@ -1,4 +1,4 @@
-//! Rows of plumb beside a classic tool: what both do a second, and a second of CPU time.
+//! Rows of plumb next to a classic tool: what both do a second, and a second of CPU time.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -60,6 +60,7 @@ fn line(row: &Row, plumb: &Path) -> Outcome<String> {
     let folder = Folder::new()?;
     let mut ours = Vec::new();
     let mut classic = Vec::new();
+    // Who goes first alternates: a machine that slows down while it measures must not favour one side.
     for pair in 0..PAIRS {
         if pair % 2 == 0 {
             ours.push((row.ours)(plumb, &folder.0)?);
@@ -73,16 +74,19 @@ fn line(row: &Row, plumb: &Path) -> Outcome<String> {
         let logs = ours.iter().zip(&classic).map(|(ours, classic)| (of(ours) / of(classic)).ln());
         ratio(&logs.collect::<Vec<_>>())
     };
-    let rates = |side: &[Done]| median(&side.iter().map(|done| done.rate).collect::<Vec<_>>());
     Ok(format!(
         "| {} | {:.3e} {unit} | {:.3e} {unit} | {} | {} |\n",
         row.title,
-        rates(&classic),
-        rates(&ours),
+        median_rate(&classic),
+        median_rate(&ours),
         over(|done| done.rate),
         over(|done| done.rate / done.cpu),
         unit = row.unit,
     ))
+}
+
+fn median_rate(side: &[Done]) -> f64 {
+    median(&side.iter().map(|done| done.rate).collect::<Vec<_>>())
 }
 
 /// One invocation of a workload.
@@ -102,7 +106,10 @@ pub fn run(plumb: &Path, folder: &Path, words: &str, metric: &str) -> Outcome<Do
     let document: Value = serde_json::from_slice(&output.stdout)?;
     let results = document["results"].as_array().ok_or("no results")?;
     let found = results.iter().find(|result| result["metric"] == metric).ok_or("no such metric")?;
-    let number = |of: &Value| of.as_f64().ok_or("a figure is missing");
-    let cpu = number(&found["cpu"]["user"])? + number(&found["cpu"]["system"])?;
-    Ok(Done { rate: number(&found["estimate"])?, cpu })
+    let cpu = figure(&found["cpu"]["user"])? + figure(&found["cpu"]["system"])?;
+    Ok(Done { rate: figure(&found["estimate"])?, cpu })
+}
+
+fn figure(value: &Value) -> Outcome<f64> {
+    Ok(value.as_f64().ok_or("a figure is missing")?)
 }

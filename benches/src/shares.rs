@@ -28,12 +28,13 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
     let after = (ticks(engine), ticks(keeper));
     let seconds = at.elapsed().as_secs_f64();
     child.wait()?;
-    let share = |before: f64, after: f64| (after - before) / TICKS / seconds * 100.0;
+    let engine_percent = (after.0 - before.0) / TICKS / seconds * 100.0;
+    let keeper_percent = (after.1 - before.1) / TICKS / seconds * 100.0;
     Ok(format!(
         "A run of `cpu.sieve` over {seconds:.0} s, progress off: the engine (statistics, store) used **{:.2} %** of one CPU, the keeper \
          **{:.2} %** (/proc/PID/stat, in steps of {:.2} %). While a batch runs both sleep.\n",
-        share(before.0, after.0),
-        share(before.1, after.1),
+        engine_percent,
+        keeper_percent,
         100.0 / TICKS / seconds,
     ))
 }
@@ -59,12 +60,12 @@ fn keeper_of(parent: u32) -> Option<u32> {
 pub struct Folder(pub std::path::PathBuf);
 
 impl Folder {
-    /// A fresh one.
+    /// A fresh folder among the temporary files.
     pub fn new() -> Outcome<Self> {
         Self::in_folder(&std::env::temp_dir(), "")
     }
 
-    /// Another beside it.
+    /// Another fresh folder, with this word in its name.
     pub fn named(name: &str) -> Outcome<Self> {
         Self::in_folder(&std::env::temp_dir(), name)
     }

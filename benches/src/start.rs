@@ -1,4 +1,4 @@
-//! How long `plumb --version` takes, beside `/bin/true` and `hyperfine --version`.
+//! How long `plumb --version` takes, next to `/bin/true` and `hyperfine --version`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

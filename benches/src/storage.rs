@@ -87,18 +87,22 @@ impl Disk {
         let disk = Self(folder.join("disk"));
         std::fs::create_dir_all(&disk.0)?;
         File::create(image)?.set_len(4 << 30)?;
-        let done = |program: &str, words: &[&OsStr]| -> Outcome<()> {
-            let status = Command::new(program).args(words).status()?;
-            if status.success() { Ok(()) } else { Err(format!("{program}: {status}").into()) }
-        };
-        let made =
-            done("mkfs.ext4", &["-q".as_ref(), "-N".as_ref(), "1000000".as_ref(), image.as_ref()]);
+        let made = succeed(
+            "mkfs.ext4",
+            &["-q".as_ref(), "-N".as_ref(), "1000000".as_ref(), image.as_ref()],
+        );
         let words = ["-o".as_ref(), "loop".as_ref(), image.as_ref(), disk.0.as_ref()];
-        let mounted = made.and_then(|()| done("mount", &words));
+        let mounted = made.and_then(|()| succeed("mount", &words));
         // The mount holds it.
         std::fs::remove_file(image)?;
         mounted.map(|()| disk)
     }
+}
+
+/// Runs a program; one that fails is an error.
+fn succeed(program: &str, words: &[&OsStr]) -> Outcome<()> {
+    let status = Command::new(program).args(words).status()?;
+    if status.success() { Ok(()) } else { Err(format!("{program}: {status}").into()) }
 }
 
 impl Drop for Disk {
@@ -134,20 +138,27 @@ fn in_memory(words: &str) -> Outcome<Done> {
 /// less that of its start.
 fn fio(file: &Path, words: &str, figure: &str) -> Outcome<Done> {
     let words: Vec<&str> = words.split_whitespace().collect();
-    let measured = |more: &[&str]| -> Outcome<(Vec<u8>, f64)> {
-        let meter = UsageMeter::start(&[]);
-        let output = fio_command(file, &[&words, more].concat()).output()?;
-        let usage = meter.finish(&[]);
-        Ok((output.stdout, Duration::from_nanos(usage.user_ns + usage.system_ns).as_secs_f64()))
-    };
-    measured(&["--create_only=1"])?;
-    let start = measured(&["--create_only=1"])?.1;
-    let (printed, cpu) = measured(&[])?;
+    let start_only = [&words[..], &["--create_only=1"]].concat();
+    // The first start writes the file; the second one is what every start costs.
+    fio_and_cpu(file, &start_only)?;
+    let (_, start) = fio_and_cpu(file, &start_only)?;
+    let (printed, cpu) = fio_and_cpu(file, &words)?;
     let document: Value = serde_json::from_slice(&printed)?;
     let read = &document["jobs"][0]["read"];
-    let number = |of: &Value| of.as_f64().ok_or("fio printed no figure");
-    let seconds = number(&read["runtime"])? / 1000.0;
-    Ok(Done { rate: number(&read[figure])?, cpu: (cpu - start) / seconds })
+    let seconds = fio_figure(&read["runtime"])? / 1000.0;
+    Ok(Done { rate: fio_figure(&read[figure])?, cpu: (cpu - start) / seconds })
+}
+
+/// What fio prints, and the CPU time in seconds that it takes.
+fn fio_and_cpu(file: &Path, words: &[&str]) -> Outcome<(Vec<u8>, f64)> {
+    let meter = UsageMeter::start(&[]);
+    let output = fio_command(file, words).output()?;
+    let usage = meter.finish(&[]);
+    Ok((output.stdout, Duration::from_nanos(usage.user_ns + usage.system_ns).as_secs_f64()))
+}
+
+fn fio_figure(value: &Value) -> Outcome<f64> {
+    Ok(value.as_f64().ok_or("fio printed no figure")?)
 }
 
 fn fio_command(file: &Path, words: &[&str]) -> Command {
@@ -170,9 +181,10 @@ fn bonnie(folder: &Path, thousands: u32) -> Outcome<Done> {
         .output()?;
     let text = String::from_utf8(output.stdout)?;
     let fields: Vec<&str> = text.trim().split(',').collect();
-    let number = |at: usize| -> Outcome<f64> {
-        let field = fields.get(at).ok_or("bonnie++ printed no CSV")?;
-        Ok(field.parse::<f64>().map_err(|_| format!("bonnie++ rated nothing: `{field}`"))?)
-    };
-    Ok(Done { rate: number(26)?, cpu: number(27)? / 100.0 })
+    Ok(Done { rate: bonnie_figure(&fields, 26)?, cpu: bonnie_figure(&fields, 27)? / 100.0 })
+}
+
+fn bonnie_figure(fields: &[&str], index: usize) -> Outcome<f64> {
+    let field = fields.get(index).ok_or("bonnie++ printed no CSV")?;
+    Ok(field.parse::<f64>().map_err(|_| format!("bonnie++ rated nothing: `{field}`"))?)
 }

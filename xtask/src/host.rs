@@ -17,12 +17,15 @@ pub fn machine() -> String {
 /// The processor, the kernel and the number of CPUs.
 pub fn hardware() -> String {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpuinfo.lines().find(|line| line.starts_with("model name"));
-    let model = model.and_then(|line| line.split(": ").nth(1)).unwrap_or("unknown processor");
+    let model = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("model name"))
+        .and_then(|line| line.split(": ").nth(1))
+        .unwrap_or("unknown processor");
     format!("{model}, {}", machine())
 }
 
-/// The binary as people get it, beside this one.
+/// Builds plumb as people get it. Returns the path of the binary, in the target folder of this one.
 ///
 /// # Errors
 /// When it can't be built.

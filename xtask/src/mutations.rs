@@ -224,9 +224,12 @@ fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 fn spoil(file: &Path, mutation: &Mutation) -> Result<(), String> {
-    let named = |error| format!("{}: {error}", file.display());
-    let code = fs::read_to_string(file).map_err(named)?;
-    fs::write(file, spoilt(&code, mutation)?).map_err(named)
+    let code = fs::read_to_string(file).map_err(|error| named(file, &error))?;
+    fs::write(file, spoilt(&code, mutation)?).map_err(|error| named(file, &error))
+}
+
+fn named(file: &Path, error: &std::io::Error) -> String {
+    format!("{}: {error}", file.display())
 }
 
 /// The code with the passage exchanged, which must occur once.

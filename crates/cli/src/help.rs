@@ -54,7 +54,7 @@ fn not_applicable(words: &str) -> &'static [&'static str] {
     listed.map_or(&[], |(_, options)| options)
 }
 
-/// Adds the first examples of the complete help to the short one, and where the rest is.
+/// Adds the first examples of the complete help to the short one, and says where the rest is.
 fn with_short_help(command: Command, name: &str) -> Command {
     let complete = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let examples = complete.lines().skip_while(|line| *line != "Examples:").skip(1);
@@ -96,9 +96,11 @@ pub fn refuse_not_applicable(
         words.push(name);
         deepest = below;
     }
-    let is_typed = |option: &str| deepest.value_source(option) == Some(ValueSource::CommandLine);
-    let options = not_applicable(&words.join(" "));
-    let Some(refused) = options.iter().find(|option| is_typed(option)) else { return Ok(()) };
+    // A default is no mistake of the user: only a typed option is refused.
+    let refused = not_applicable(&words.join(" "))
+        .iter()
+        .find(|option| deepest.value_source(option) == Some(ValueSource::CommandLine));
+    let Some(refused) = refused else { return Ok(()) };
     command_line.build();
     let typed =
         words.iter().try_fold(&*command_line, |command, name| command.find_subcommand(name));

@@ -56,12 +56,12 @@ struct Node {
 #[derive(Debug, Deserialize)]
 struct Edge {
     pkg: String,
-    dep_kinds: Vec<Kind>,
+    dep_kinds: Vec<DependencyKind>,
 }
 
 /// None is a dependency of what is built, not of its tests or build script.
 #[derive(Debug, Deserialize)]
-struct Kind {
+struct DependencyKind {
     kind: Option<String>,
 }
 

@@ -15,7 +15,7 @@ use metadata::Metadata;
 
 const FILE: &str = "THIRD-PARTY.md";
 
-/// Checks, and with `--write` writes THIRD-PARTY.md anew.
+/// Checks, and with `--write` writes THIRD-PARTY.md again.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let write = match arguments {
         [] => false,

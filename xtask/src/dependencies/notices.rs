@@ -74,7 +74,7 @@ fn crates(packages: &[&Package]) -> Result<Vec<Notice>, String> {
     Ok(notices)
 }
 
-/// The licences of a package: of those among which one may choose MIT, where its text is there.
+/// The licences of a package: of those among which one may choose MIT, if its text is there.
 fn texts(folder: &Path, licence: &str) -> Result<Vec<String>, String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files: Vec<String> = entries
@@ -109,7 +109,7 @@ fn is_licence(name: &str) -> bool {
         .any(|start| name.starts_with(start))
 }
 
-/// The copyright of a text, where it has one, and the rest, which others share.
+/// The copyright of a text, if it has one, and the rest, which others share.
 fn parted(text: &str) -> (Option<String>, String) {
     let mut lines: Vec<&str> = text.trim().lines().map(str::trim_end).collect();
     let mut of: Vec<String> = Vec::new();

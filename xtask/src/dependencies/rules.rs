@@ -23,9 +23,9 @@ struct Licenses {
 
 #[derive(Debug, Deserialize)]
 struct Bans {
-    deny: Vec<Named>,
-    /// Versions that may stand beside another.
-    skip: Vec<Named>,
+    deny: Vec<NamedPackage>,
+    /// Versions that may be used next to another version.
+    skip: Vec<NamedPackage>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -36,7 +36,7 @@ struct Sources {
 
 /// `name` or `name@version`.
 #[derive(Debug, Deserialize)]
-struct Named {
+struct NamedPackage {
     #[serde(rename = "crate")]
     name: String,
 }

@@ -1,4 +1,4 @@
-//! plumb against hyperfine, criterion and tango on real programs, where it is known how much slower B is.
+//! plumb against hyperfine, criterion and tango on real programs, of which it is known how much slower B is.
 //!
 //! `schedule` says what is compared when, `programs` makes sides whose difference is counted, `tools`
 //! drives each tool as its users do, `results` keeps every comparison, `page` counts. A call measures for
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use self::neighbour::{Kind, Neighbour};
+use self::neighbour::{Neighbour, NeighbourKind};
 use self::programs::{EFFECTS, PROGRAMS, Shelf};
 use self::results::{Comparison, Line, Part, Results};
 use self::schedule::{Cell, Planned};
@@ -35,10 +35,11 @@ struct Options {
 
 /// Runs the chore with what was typed after its name.
 pub fn run(arguments: &[String]) -> Result<(), String> {
+    // The neighbour is this binary, started again.
     if let [role, kind, seed] = arguments
         && role == neighbour::ROLE
     {
-        neighbour::burn(Kind::of_word(kind)?, number(seed)?);
+        neighbour::burn(NeighbourKind::of_word(kind)?, number(seed)?);
         return Ok(());
     }
     let options = parse(arguments)?;
@@ -106,6 +107,7 @@ fn measure(options: &Options, results: &mut Results) -> Result<(), String> {
     let begun = Instant::now();
     let mut longest = 0.0_f64;
     let seconds = options.minutes * 60.0;
+    // A comparison that might not end in time is not begun; the longest one so far is the guess.
     while begun.elapsed().as_secs_f64() + longest < seconds {
         let number = results.comparisons.last().map_or(0, |comparison| comparison.number + 1);
         if options.quick && number >= cells.len() {
@@ -116,34 +118,34 @@ fn measure(options: &Options, results: &mut Results) -> Result<(), String> {
         let mut comparison = head_to_head.compare(&part, &planned, number)?;
         comparison.part = results.parts.len() - 1;
         longest = longest.max(one.elapsed().as_secs_f64());
-        eprintln!("{}", told(&comparison));
+        eprintln!("{}", one_line(&comparison));
         results.append(Line::Comparison(comparison))?;
     }
     Ok(())
 }
 
 /// One comparison on one line.
-fn told(it: &Comparison) -> String {
-    let company = if it.neighbour { ", neighbour" } else { "" };
+fn one_line(comparison: &Comparison) -> String {
+    let company = if comparison.neighbour { ", neighbour" } else { "" };
     format!(
         "{}: {} {} %{company}: plumb {:?} {:.3} in {:.1} s, hyperfine {:?}/{:?} {:.3} in {:.1} s, \
          criterion {:?} {:.3} in {:.1} s, tango {:?} {:.3} in {:.1} s",
-        it.number,
-        it.program,
-        it.effect,
-        it.plumb.verdict,
-        it.plumb.ratio,
-        it.plumb.wall_s,
-        it.hyperfine.summary,
-        it.hyperfine.welch,
-        it.hyperfine.ratio,
-        it.hyperfine.wall_s,
-        it.criterion.verdict,
-        it.criterion.ratio,
-        it.criterion.wall_s,
-        it.tango.verdict,
-        it.tango.ratio,
-        it.tango.wall_s,
+        comparison.number,
+        comparison.program,
+        comparison.effect,
+        comparison.plumb.verdict,
+        comparison.plumb.ratio,
+        comparison.plumb.wall_s,
+        comparison.hyperfine.summary,
+        comparison.hyperfine.welch,
+        comparison.hyperfine.ratio,
+        comparison.hyperfine.wall_s,
+        comparison.criterion.verdict,
+        comparison.criterion.ratio,
+        comparison.criterion.wall_s,
+        comparison.tango.verdict,
+        comparison.tango.ratio,
+        comparison.tango.wall_s,
     )
 }
 
@@ -168,6 +170,7 @@ impl HeadToHead {
     fn part(&self, options: &Options, earlier: &[Part]) -> Result<Part, String> {
         let first = earlier.first();
         let machine = crate::host::hardware();
+        // Calibrating again would find other rounds, so B would be slower by another effect than in earlier parts.
         let programs = match earlier.iter().find(|part| part.machine == machine) {
             Some(same) => same.programs.clone(),
             None => {
@@ -198,8 +201,10 @@ impl HeadToHead {
         let Cell { program, effect, neighbour } = planned.cell;
         let sides = self.sides(part, planned)?;
         self.tools.clean()?;
-        let _disturbing =
-            neighbour.then(|| Neighbour::start(Kind::Bursty, planned.seed.into())).transpose()?;
+        let _disturbing = neighbour
+            .then(|| Neighbour::start(NeighbourKind::Bursty, planned.seed.into()))
+            .transpose()?;
+        // plumb goes first because the others plan with the length of a run, which it measures.
         let (plumb, budget) = self.tools.plumb(&sides, planned.seed)?;
         let mut hyperfine = None;
         let mut criterion = None;

@@ -11,22 +11,22 @@ use plumb_stats::rng::Rng;
 pub const ROLE: &str = "--neighbour";
 
 /// Mean length of a burst and of a pause, in seconds; both are exponential.
-pub const MEAN: f64 = 0.2;
+pub const MEAN_BURST_S: f64 = 0.2;
 
 /// How much of a core the neighbour burns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum NeighbourKind {
     /// Half of the time, in bursts.
     Bursty,
     /// All the time.
     Full,
 }
 
-impl Kind {
+impl NeighbourKind {
     /// All, by the words that are typed.
     pub const WORDS: [(&str, Self); 2] = [("bursty", Self::Bursty), ("full", Self::Full)];
 
-    /// Of a word that was typed.
+    /// The kind that a typed word names.
     ///
     /// # Errors
     /// When it is none of the words.
@@ -49,7 +49,7 @@ impl Neighbour {
     ///
     /// # Errors
     /// When it can't be started.
-    pub fn start(kind: Kind, seed: u64) -> Result<Self, String> {
+    pub fn start(kind: NeighbourKind, seed: u64) -> Result<Self, String> {
         let me = std::env::current_exe().map_err(|error| format!("this binary: {error}"))?;
         let mut command = Command::new(me);
         let words = ["headtohead", ROLE, kind.word(), &seed.to_string()];
@@ -65,8 +65,8 @@ impl Drop for Neighbour {
     }
 }
 
-/// Burns, and pauses where it has bursts, until standard input ends, which it does however the parent ended.
-pub fn burn(kind: Kind, seed: u64) {
+/// Burns, and pauses if it has bursts, until standard input ends: a pipe closes even if the parent was killed.
+pub fn burn(kind: NeighbourKind, seed: u64) {
     let (end, ended) = channel::<()>();
     std::thread::spawn(move || {
         _ = std::io::stdin().read_to_end(&mut Vec::new());
@@ -75,7 +75,7 @@ pub fn burn(kind: Kind, seed: u64) {
     let mut rng = Rng::new(seed);
     loop {
         let burst = drawn(&mut rng);
-        let pause = if kind == Kind::Bursty { drawn(&mut rng) } else { Duration::ZERO };
+        let pause = if kind == NeighbourKind::Bursty { drawn(&mut rng) } else { Duration::ZERO };
         if spin(burst, &ended) || is_over(&ended, pause) {
             return;
         }
@@ -84,7 +84,7 @@ pub fn burn(kind: Kind, seed: u64) {
 
 /// A length of a burst or a pause.
 fn drawn(rng: &mut Rng) -> Duration {
-    Duration::from_secs_f64(MEAN * rng.exponential())
+    Duration::from_secs_f64(MEAN_BURST_S * rng.exponential())
 }
 
 /// Burns for this time; returns whether the end came meanwhile.

@@ -15,7 +15,7 @@ use super::tools::TIME_S;
 /// Below so many comparisons in a cell the page warns.
 const FEW: usize = 30;
 
-/// A rule by which a tool tells a difference.
+/// A rule by which a tool reports a difference.
 struct Judge {
     name: &'static str,
     verdict: fn(&Comparison) -> Verdict,
@@ -50,7 +50,7 @@ const JUDGES: [Judge; 5] = [
     },
 ];
 
-/// What plumb promises where the time can tell the effect apart: the least share found, and of A/A the least share called
+/// What plumb promises if the time can tell the effect apart: the least share found, and of A/A the least share called
 /// equivalent within the margin of 1 % (docs/validation.md, "found within a time").
 const FOUND_AT_LEAST: f64 = 0.8;
 const PROVEN_AT_LEAST: f64 = 0.6;
@@ -140,14 +140,16 @@ fn unlike(parts: &[Part], of: impl Fn(&Part) -> &String) -> String {
 }
 
 fn warning(comparisons: &[Comparison]) -> String {
-    let cell = |effect, neighbour| {
-        comparisons
-            .iter()
-            .filter(|comparison| comparison.effect == effect && comparison.neighbour == neighbour)
-            .count()
-    };
-    let cells = EFFECTS.iter().flat_map(|effect| [cell(*effect, false), cell(*effect, true)]);
-    match cells.min() {
+    let mut cells = Vec::new();
+    for effect in EFFECTS {
+        for neighbour in [false, true] {
+            let cell = comparisons.iter().filter(|comparison| {
+                comparison.effect == effect && comparison.neighbour == neighbour
+            });
+            cells.push(cell.count());
+        }
+    }
+    match cells.into_iter().min() {
         Some(fewest) if fewest < FEW => format!(
             " **The smallest cell has {fewest}: too few to tell tools apart; the intervals say how few.**"
         ),
@@ -207,16 +209,22 @@ fn noise(chosen: &[&Comparison], effect: u32) -> String {
     }
 }
 
-/// How often a rule told a difference (A/A) or the right one, and of how many.
+/// How often a rule reported a difference (A/A) or the right one, and of how many.
 fn hits(judge: &Judge, chosen: &[&Comparison], effect: u32) -> (u64, u64) {
     let cell = chosen.iter().filter(|comparison| comparison.effect == effect);
     let verdicts: Vec<Verdict> = cell.map(|comparison| (judge.verdict)(comparison)).collect();
-    let is_hit = |verdict: &&Verdict| match **verdict {
+    let hits = verdicts.iter().filter(|verdict| is_hit(**verdict, effect)).count();
+    (hits as u64, verdicts.len() as u64)
+}
+
+/// Whether a verdict reports a difference. B is never faster: between A and itself any difference counts, else the right
+/// one only.
+fn is_hit(verdict: Verdict, effect: u32) -> bool {
+    match verdict {
         Verdict::Slower => true,
         Verdict::Faster => effect == 0,
         Verdict::Equivalent | Verdict::Inconclusive => false,
-    };
-    (verdicts.iter().filter(is_hit).count() as u64, verdicts.len() as u64)
+    }
 }
 
 /// Whether a rule called the slower side faster.
@@ -306,8 +314,8 @@ fn reaches(hits: u64, trials: u64, share: f64) -> bool {
 
 /// Whether so many or more would.
 fn stays(hits: u64, trials: u64, share: f64) -> bool {
-    let below = |fewer| distribution::binomial_cdf(fewer, trials, share);
-    hits.checked_sub(1).is_none_or(|fewer| 1.0 - below(fewer) >= 0.01)
+    hits.checked_sub(1)
+        .is_none_or(|fewer| 1.0 - distribution::binomial_cdf(fewer, trials, share) >= 0.01)
 }
 
 /// Whether pairs that differ so far tell the effect apart in the time; of A/A, whether they prove the margin.
@@ -315,11 +323,10 @@ fn tells(plumb: &Plumb, effect: u32) -> bool {
     let most = (TIME_S * f64::from(plumb.pairs) / plumb.wall_s) as usize;
     let level = Schedule::Long.level(Confidence::NinetyFive, most);
     let wanted = if effect > 0 { f64::from(effect) / 100.0 } else { MARGIN };
-    let told = |sd: f64| told_apart(sd.ln_1p(), most, level);
-    plumb.pair_sd.is_none_or(|sd| told(sd) <= wanted.ln_1p())
+    plumb.pair_sd.is_none_or(|sd| told_apart(sd.ln_1p(), most, level) <= wanted.ln_1p())
 }
 
-/// Who told and found what of which program, in both conditions.
+/// What each tool reported of each program, in both conditions.
 fn by_program(all: &[&Comparison]) -> String {
     let mut table = String::from(
         "\n## By program\n\nBoth conditions together.\n\n\
@@ -363,7 +370,7 @@ fn injected_on(part: &Part) -> String {
          | program | a round | rounds of A | added for 1, 2, 5 % | time of A | of it start-up |{}\n|---|---|---|---|---|---|{}\n",
         part.machine,
         truth(part),
-        neighbour::MEAN,
+        neighbour::MEAN_BURST_S,
         counted(part, " instructions of B over A |"),
         counted(part, "---|"),
     );
@@ -396,7 +403,7 @@ fn truth(part: &Part) -> &'static str {
     }
 }
 
-/// The column where the machine counts instructions, else none.
+/// The column of instructions, if the machine counts them; else no column.
 fn counted<'a>(part: &Part, column: &'a str) -> &'a str {
     let counts = part.programs.iter().all(|program| program.instructions.is_some());
     if counts { column } else { "" }
@@ -508,9 +515,9 @@ mod tests {
     #[test]
     fn nothing_is_promised_of_what_the_time_can_not_tell_apart() {
         let told = |pair_sd, effect| {
-            let mut it = comparison(0, effect);
-            it.plumb.pair_sd = pair_sd;
-            tells(&it.plumb, effect)
+            let mut compared = comparison(0, effect);
+            compared.plumb.pair_sd = pair_sd;
+            tells(&compared.plumb, effect)
         };
         // 60 pairs in 20 s: at a level of about .002 they tell .5 of the standard deviation apart.
         assert!(told(Some(0.03), 2) && told(Some(0.03), 5) && told(None, 1));

@@ -1,6 +1,6 @@
 //! Real programs, of 30 and of 3 ms, whose work is counted in rounds, so that how much slower B is than A is known.
 //!
-//! A side is a number of rounds. Start-up is no round: where it takes a share of the time, B gets as many
+//! A side is a number of rounds. Start-up is no round: if it takes a share of the time, B gets as many
 //! more rounds as make the *whole* slower by the effect. That share is measured once, from the fastest of
 //! several starts, which other processes disturb least.
 
@@ -178,17 +178,22 @@ impl Shelf {
     }
 }
 
-/// Rounds of each effect, or nothing where a round takes no time.
+/// Rounds of each effect, or nothing if a round takes no time.
 fn rounds(aim_s: f64, start_up_s: f64, round_s: f64) -> Option<[u64; 4]> {
     // A start-up beyond the aim still gets rounds, or nothing could be made slower.
     let base = ((aim_s - start_up_s).max(aim_s / 2.0) / round_s).round();
     let total_s = start_up_s + base * round_s;
-    let more = |effect| (total_s * f64::from(effect) / 100.0 / round_s).round();
     let plausible = round_s > 0.0 && (1000.0..1e8).contains(&base);
-    plausible.then(|| EFFECTS.map(|effect| (base + more(effect)) as u64))
+    if !plausible {
+        return None;
+    }
+    Some(EFFECTS.map(|effect| {
+        let more = (total_s * f64::from(effect) / 100.0 / round_s).round();
+        (base + more) as u64
+    }))
 }
 
-/// The count in what `perf stat -x,` told, where the machine has counters.
+/// The count that `perf stat -x,` printed, if the machine has counters.
 fn count_of(told: &str) -> Option<u64> {
     let line = told.lines().find(|line| line.contains("instructions"))?;
     line.split(',').next()?.parse().ok()

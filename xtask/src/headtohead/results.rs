@@ -41,7 +41,7 @@ pub struct Calibrated {
     pub total_s: f64,
     /// Rounds of every effect, in the order of `EFFECTS`.
     pub rounds: [u64; 4],
-    /// Instructions in user space of every effect, where the machine counts them.
+    /// Instructions in user space of every effect, if the machine counts them.
     pub instructions: Option<[u64; 4]>,
 }
 
@@ -89,7 +89,7 @@ pub struct Plumb {
     pub verdict: Verdict,
     pub ratio: f64,
     pub pairs: u32,
-    /// How far pairs differ, as a relative deviation; none where all are alike or too few.
+    /// How far pairs differ, as a relative deviation; none if all are alike or too few.
     pub pair_sd: Option<f64>,
     pub wall_s: f64,
 }

@@ -22,8 +22,11 @@ const HYPERFINE_OVERHEAD: f64 = 0.02;
 /// The share of its time that criterion warms up by default: 3 s of 8 s.
 const WARM_UP_SHARE: f64 = 3.0 / 8.0;
 
-/// criterion's smallest and its default number of samples.
-const SAMPLES: (f64, f64) = (10.0, 100.0);
+/// The smallest number of samples that criterion takes.
+const FEWEST_SAMPLES: f64 = 10.0;
+
+/// The number of samples that criterion takes by default.
+const DEFAULT_SAMPLES: f64 = 100.0;
 
 /// What tango tries to fill with iterations in a sample, in seconds.
 const TANGO_SLICE_S: f64 = 0.01;
@@ -31,7 +34,7 @@ const TANGO_SLICE_S: f64 = 0.01;
 /// What tango spends apart from samples, in seconds.
 const TANGO_OVERHEAD: f64 = 0.2;
 
-/// A tool beside plumb.
+/// A tool that plumb is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Other {
     Hyperfine,
@@ -40,7 +43,7 @@ pub enum Other {
 }
 
 impl Other {
-    /// All of them.
+    /// All of them, in the order of declaration.
     pub const ALL: [Self; 3] = [Self::Hyperfine, Self::Criterion, Self::Tango];
 }
 
@@ -237,15 +240,18 @@ pub fn version_of_plumb(plumb: &Path) -> Result<String, String> {
 /// # Errors
 /// When it can't be asked.
 pub fn version_of_hyperfine() -> Result<String, String> {
-    let version = output(Command::new("hyperfine").arg("--version"));
-    let version = version.map_err(|why| format!("{why}; try: bash scripts/install-test-needs"))?;
-    Ok(version.trim().to_owned())
+    match output(Command::new("hyperfine").arg("--version")) {
+        Ok(version) => Ok(version.trim().to_owned()),
+        Err(why) => Err(format!("{why}; try: bash scripts/install-test-needs")),
+    }
 }
 
 /// A crate with the version that a manifest asks for.
 fn version_in(manifest: &str, name: &str) -> String {
-    let version = manifest.split_once(&format!("{name} = \"="));
-    let version = version.and_then(|(_, rest)| rest.split('"').next()).unwrap_or("unknown");
+    let version = manifest
+        .split_once(&format!("{name} = \"="))
+        .and_then(|(_, rest)| rest.split('"').next())
+        .unwrap_or("unknown");
     format!("{name} {version}")
 }
 
@@ -328,6 +334,7 @@ fn plumb_said(said: &str) -> Option<PlumbSaid> {
     let document: Value = serde_json::from_str(said).ok()?;
     let result = &document["results"][0];
     let against = &result["against_first"][0];
+    // A comparison that was not settled in its time has no verdict.
     let verdict = match &against["verdict"] {
         Value::Null => Verdict::Inconclusive,
         named => serde_json::from_value(named.clone()).ok()?,
@@ -362,7 +369,7 @@ fn ratio_of_means(first: &[f64], second: &[f64]) -> Option<f64> {
 }
 
 /// hyperfine's summary: `1.03 ± 0.05 times faster`, slower over faster, the spread from the standard
-/// deviations of single runs. A reader takes it for a difference where the spread leaves out 1.
+/// deviations of single runs. A reader takes it for a difference if the spread leaves out 1.
 fn by_summary(first: &[f64], second: &[f64]) -> Option<Verdict> {
     let ratio = ratio_of_means(first, second)?;
     let (factor, slower) = if ratio >= 1.0 { (ratio, true) } else { (ratio.recip(), false) };
@@ -400,7 +407,7 @@ fn found(different: bool, slower: bool) -> Verdict {
     }
 }
 
-/// What a call of criterion is told.
+/// The options of a call of criterion.
 #[derive(Debug, PartialEq)]
 struct CriterionPlan {
     warm_up_s: f64,
@@ -410,7 +417,7 @@ struct CriterionPlan {
     runs: usize,
 }
 
-/// What a side of criterion is told.
+/// The options of a side of criterion.
 ///
 /// criterion rounds up: warm-up goes on by doubling until its time is over, and every sample takes as many
 /// runs as the wanted time holds at least. So both times are put between two of its steps; else a budget
@@ -420,9 +427,9 @@ fn criterion_plan(budget: &Budget, side: usize) -> CriterionPlan {
     let runs = budget.wall_s / 2.0 / run_s;
     let doublings = (runs * WARM_UP_SHARE + 1.0).log2().floor().max(1.0);
     let warm_up = doublings.exp2() - 1.0;
-    let left = (runs - warm_up - analysis_s(runs) / run_s).max(SAMPLES.0);
-    let each = (left / SAMPLES.1).ceil();
-    let samples = (left / each).floor().clamp(SAMPLES.0, SAMPLES.1);
+    let left = (runs - warm_up - analysis_s(runs) / run_s).max(FEWEST_SAMPLES);
+    let each = (left / DEFAULT_SAMPLES).ceil();
+    let samples = (left / each).floor().clamp(FEWEST_SAMPLES, DEFAULT_SAMPLES);
     CriterionPlan {
         warm_up_s: (warm_up - (doublings - 2.0).exp2()) * run_s,
         measurement_s: (each - 0.5) * samples * run_s,
@@ -433,7 +440,7 @@ fn criterion_plan(budget: &Budget, side: usize) -> CriterionPlan {
 
 /// About what criterion's bootstrap takes for a side of so many runs, in seconds.
 fn analysis_s(runs: f64) -> f64 {
-    0.05 + 0.003 * runs.min(SAMPLES.1)
+    0.05 + 0.003 * runs.min(DEFAULT_SAMPLES)
 }
 
 /// The sentence below criterion's figures; a change within its noise threshold is none.
@@ -453,7 +460,7 @@ fn criterion_ratio(kept: &str) -> Option<f64> {
     Some(1.0 + document["mean"]["point_estimate"].as_f64()?)
 }
 
-/// The time that tango is told to measure so that it ends in time: what it counts are the samples of one side; both
+/// The time that tango is asked to measure so that it ends in time: what it counts are the samples of one side; both
 /// take as long, and each is warmed up by a tenth of its iterations, one at least.
 fn tango_time(budget: &Budget) -> f64 {
     let run_s = describe::mean(&budget.runs_s).unwrap_or(f64::NAN);

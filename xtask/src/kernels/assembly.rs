@@ -53,7 +53,7 @@ fn function(label: &str, instructions: &[String]) -> Function {
     Function { name: symbol::demangled(label), instructions: instructions.to_vec() }
 }
 
-/// `#` begins a comment where a word begins; in this dialect nothing else does.
+/// `#` begins a comment at the beginning of a word; in this dialect nothing else does.
 fn without_comment(line: &str) -> &str {
     let hash = line.char_indices().find(|&(at, c)| {
         c == '#' && line[..at].chars().next_back().is_none_or(char::is_whitespace)

@@ -9,7 +9,7 @@ pub fn demangled(symbol: &str) -> String {
     symbol.strip_prefix("_R").map_or_else(|| symbol.to_owned(), first_version)
 }
 
-/// A row of names, each behind its length; the last is a hash.
+/// A row of names, each after its length; the last is a hash.
 fn legacy(mut rest: &str) -> String {
     let mut names = Vec::new();
     while let Some((name, after)) = counted(rest, "") {
@@ -35,7 +35,7 @@ fn first_version(mut rest: &str) -> String {
             names.push(name);
             rest = after;
         } else if matches!(first, 's' | 'B') && rest.contains('_') {
-            // A number that tells two of one name apart, or a way back to what was said before.
+            // A number that distinguishes two of one name, or a way back to what was said before.
             rest = rest.split_once('_').map_or("", |(_, after)| after);
         } else {
             rest = &rest[first.len_utf8()..];
@@ -44,7 +44,7 @@ fn first_version(mut rest: &str) -> String {
     names.join("::")
 }
 
-/// A name behind its length and, where there is one, a separator; and what follows.
+/// A name after its length and, if there is one, a separator; and what follows.
 fn counted<'t>(text: &'t str, separator: &str) -> Option<(&'t str, &'t str)> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let length: usize = text[..digits].parse().ok()?;

@@ -84,11 +84,12 @@ fn kill_all(options: &Options, plumb: &str) -> Outcome {
         let place = TestEnvironment::new(plumb).map_err(|error| error.to_string());
         match place.and_then(|place| kill_once(&place, moment)) {
             Ok(Some(killed)) => {
-                let late = killed.cleaned_after > CLEAN_WITHIN;
-                let why = || {
-                    format!("kill {number} ({moment:?}): clean after {:?}", killed.cleaned_after)
-                };
-                outcome.failures.extend(late.then(why));
+                if killed.cleaned_after > CLEAN_WITHIN {
+                    let after = killed.cleaned_after;
+                    outcome
+                        .failures
+                        .push(format!("kill {number} ({moment:?}): clean after {after:?}"));
+                }
                 outcome.killed.push(killed);
             }
             Ok(None) => outcome.late += 1,
@@ -104,6 +105,7 @@ fn kill_all(options: &Options, plumb: &str) -> Outcome {
 
 /// As many kills again, of plumb, of its keeper and of both, while settings are changed.
 fn kill_all_prepared(options: &Options, plumb: &str, outcome: &mut Outcome) {
+    // A run that ends before its kill does not count, so there are twice as many tries as kills.
     for number in (options.from..).take(2 * options.kills) {
         if outcome.restored.len() == options.kills {
             return;
@@ -112,10 +114,12 @@ fn kill_all_prepared(options: &Options, plumb: &str, outcome: &mut Outcome) {
         let place = TestEnvironment::new(plumb).map_err(|error| error.to_string());
         match place.and_then(|place| kill_prepared(&place, moment)) {
             Ok(Some(restored)) => {
-                let late = restored.after > RESTORED_WITHIN;
-                let why =
-                    || format!("knobs {number} ({moment:?}): restored after {:?}", restored.after);
-                outcome.failures.extend(late.then(why));
+                if restored.after > RESTORED_WITHIN {
+                    let after = restored.after;
+                    outcome
+                        .failures
+                        .push(format!("knobs {number} ({moment:?}): restored after {after:?}"));
+                }
                 outcome.restored.push((moment, restored));
             }
             Ok(None) => {}
@@ -134,6 +138,7 @@ fn kill_all_on_media(options: &Options, plumb: &str, outcome: &mut Outcome) {
         outcome.failures.push("media need root".into());
         return;
     }
+    // A run that ends before its kill does not count, so there are twice as many tries as kills.
     for number in (options.from..).take(2 * options.kills) {
         if outcome.on_media.len() == options.kills {
             return;
@@ -142,8 +147,11 @@ fn kill_all_on_media(options: &Options, plumb: &str, outcome: &mut Outcome) {
         let place = TestEnvironment::new(plumb).map_err(|error| error.to_string());
         match place.and_then(|place| kill_on_medium(&place, moment)) {
             Ok(Some(after)) => {
-                let why = || format!("media {number} ({moment:?}): gone after {after:?}");
-                outcome.failures.extend((after > CLEAN_WITHIN).then(why));
+                if after > CLEAN_WITHIN {
+                    outcome
+                        .failures
+                        .push(format!("media {number} ({moment:?}): gone after {after:?}"));
+                }
                 outcome.on_media.push((moment, after));
             }
             Ok(None) => {}
@@ -201,17 +209,19 @@ from before among the results, and results of both stretches have the flag `resu
 | | |\n|---|---|\n";
 
 fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
-    let count = |is: &dyn Fn(&Killed) -> bool| killed.iter().filter(|kill| is(kill)).count();
-    let sum = |of: &dyn Fn(&Killed) -> usize| killed.iter().map(of).sum::<usize>().to_string();
+    let unstored = killed.iter().filter(|kill| !kill.resumed).count();
+    let with_samples = killed.iter().filter(|kill| kill.seen > 0).count();
+    let seen: usize = killed.iter().map(|kill| kill.seen).sum();
+    let stored: usize = killed.iter().map(|kill| kill.stored).sum();
     let slowest = killed.iter().map(|kill| kill.cleaned_after).max().unwrap_or_default();
     let most = killed.iter().map(|kill| kill.processes).max().unwrap_or(0);
     vec![
         ("kills", killed.len().to_string()),
-        ("of them before anything was stored", count(&|kill| !kill.resumed).to_string()),
-        ("of them with samples visible", count(&|kill| kill.seen > 0).to_string()),
+        ("of them before anything was stored", unstored.to_string()),
+        ("of them with samples visible", with_samples.to_string()),
         ("runs that had ended before their kill (not counted)", late.to_string()),
-        ("values visible before the kills, all found again", sum(&|kill| kill.seen)),
-        ("values after all resumes", sum(&|kill| kill.stored)),
+        ("values visible before the kills, all found again", seen.to_string()),
+        ("values after all resumes", stored.to_string()),
         ("processes alive at a kill, at most", most.to_string()),
         (
             "until nothing was left, at most",
@@ -229,22 +239,23 @@ keeper, or both in the same instant, after which another plumb is started. Then 
 value within 2 s, and no journal may be left. Every second kill is on this machine's own settings, where it is root's.\n\n\
 | | |\n|---|---|\n";
 
+fn kills_of(victims: &[knobs::Victim], victim: knobs::Victim) -> String {
+    victims.iter().filter(|other| **other == victim).count().to_string()
+}
+
 fn rows_of_knobs(restored: &[(knobs::Moment, Restored)]) -> Vec<(&'static str, String)> {
-    let count = |is: &dyn Fn(&(knobs::Moment, Restored)) -> bool| {
-        restored.iter().filter(|kill| is(kill)).count().to_string()
-    };
-    let of = |victim| count(&|(moment, _)| moment.victim == victim);
+    let victims: Vec<knobs::Victim> = restored.iter().map(|(moment, _)| moment.victim).collect();
+    let on_this_machine =
+        restored.iter().filter(|(moment, _)| moment.machine == knobs::Machine::Real).count();
+    let changed = restored.iter().filter(|(_, restored)| restored.changed > 0).count();
     let slowest = restored.iter().map(|(_, restored)| restored.after).max().unwrap_or_default();
     let allowed = RESTORED_WITHIN.as_millis();
     vec![
-        ("kills of plumb", of(knobs::Victim::Plumb)),
-        ("kills of the keeper", of(knobs::Victim::Keeper)),
-        ("kills of both", of(knobs::Victim::Both)),
-        (
-            "of all on this machine's own settings",
-            count(&|(moment, _)| moment.machine == knobs::Machine::Real),
-        ),
-        ("with settings changed at that moment", count(&|(_, restored)| restored.changed > 0)),
+        ("kills of plumb", kills_of(&victims, knobs::Victim::Plumb)),
+        ("kills of the keeper", kills_of(&victims, knobs::Victim::Keeper)),
+        ("kills of both", kills_of(&victims, knobs::Victim::Both)),
+        ("of all on this machine's own settings", on_this_machine.to_string()),
+        ("with settings changed at that moment", changed.to_string()),
         (
             "until all was as it was, at most",
             format!("{} ms of {allowed} ms allowed", slowest.as_millis()),
@@ -261,14 +272,13 @@ be left after 2 s; with both killed, the empty folders of the run may.\n\n\
 | | |\n|---|---|\n";
 
 fn rows_of_media(killed: &[(media::Moment, Duration)]) -> Vec<(&'static str, String)> {
-    let of =
-        |victim| killed.iter().filter(|(moment, _)| moment.victim == victim).count().to_string();
+    let victims: Vec<knobs::Victim> = killed.iter().map(|(moment, _)| moment.victim).collect();
     let slowest = killed.iter().map(|(_, after)| *after).max().unwrap_or_default();
     let allowed = CLEAN_WITHIN.as_millis();
     vec![
-        ("kills of plumb", of(knobs::Victim::Plumb)),
-        ("kills of the keeper", of(knobs::Victim::Keeper)),
-        ("kills of both", of(knobs::Victim::Both)),
+        ("kills of plumb", kills_of(&victims, knobs::Victim::Plumb)),
+        ("kills of the keeper", kills_of(&victims, knobs::Victim::Keeper)),
+        ("kills of both", kills_of(&victims, knobs::Victim::Both)),
         (
             "until nothing was left, at most",
             format!("{} ms of {allowed} ms allowed", slowest.as_millis()),

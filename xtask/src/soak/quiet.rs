@@ -1,11 +1,11 @@
-//! Whether runs on a quiet machine are left alone by the rules of interference, and those beside a
-//! neighbour are not. How quiet the machine was is told by this chore's own reading of /proc/stat, less
+//! Whether runs on a quiet machine are left alone by the rules of interference, and those next to a
+//! neighbour are not. How quiet the machine was is known from this chore's own reading of /proc/stat, less
 //! what plumb and its processes used.
 
 use std::fmt::Write;
 
 use super::common::TestEnvironment;
-use crate::headtohead::neighbour::{Kind, Neighbour};
+use crate::headtohead::neighbour::{Neighbour, NeighbourKind};
 
 /// Workloads of every kind that the rules treat differently: computing, memory, system calls, two threads
 /// that wake each other, short processes, a file.
@@ -46,7 +46,7 @@ impl Stretch {
     }
 }
 
-/// Runs until enough were quiet, then beside a neighbour.
+/// Runs until enough were quiet, then next to a neighbour.
 ///
 /// # Errors
 /// When a run can't be made.
@@ -58,7 +58,7 @@ pub fn stretches(plumb: &str) -> Result<Vec<Stretch>, String> {
         all.push(stretch(plumb, false)?);
     }
     for seed in 0..RUNS {
-        let neighbour = Neighbour::start(Kind::Bursty, seed as u64)?;
+        let neighbour = Neighbour::start(NeighbourKind::Bursty, seed as u64)?;
         all.push(stretch(plumb, true)?);
         drop(neighbour);
     }
@@ -67,24 +67,22 @@ pub fn stretches(plumb: &str) -> Result<Vec<Stretch>, String> {
 
 fn stretch(plumb: &str, neighbour: bool) -> Result<Stretch, String> {
     let place = TestEnvironment::new(plumb).map_err(|error| error.to_string())?;
-    let said = |error: std::io::Error| error.to_string();
     let begun = std::time::Instant::now();
     let busy = busy_ticks()?;
     let own = own_ticks()?;
-    place.run(RUN).map_err(said)?;
+    place.run(RUN).map_err(|error| error.to_string())?;
     let seconds = begun.elapsed().as_secs_f64();
     let busy = busy_ticks()? - busy;
     let own = own_ticks()? - own;
-    let shown = place.run("show --json").map_err(said)?;
+    let shown = place.run("show --json").map_err(|error| error.to_string())?;
     let document: serde_json::Value =
         serde_json::from_str(&shown.stdout).map_err(|error| error.to_string())?;
     let interference = &document["interference"];
-    let count = |name: &str| interference[name].as_u64().unwrap_or(0);
     let stretch = Stretch {
         neighbour,
         foreign: (busy - own) / TICKS_PER_S / seconds,
-        invocations: count("invocations"),
-        disturbed: count("disturbed"),
+        invocations: interference["invocations"].as_u64().unwrap_or(0),
+        disturbed: interference["disturbed"].as_u64().unwrap_or(0),
         rules: interference["rules"].to_string().replace(['{', '}', '"'], ""),
     };
     let Stretch { foreign, invocations, disturbed, .. } = stretch;

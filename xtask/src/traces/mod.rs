@@ -1,6 +1,6 @@
 //! Records how this machine's speed changes from minute to minute, for the bars on recorded noise.
 
-use crate::headtohead::neighbour::Kind;
+use crate::headtohead::neighbour::NeighbourKind;
 
 mod record;
 
@@ -27,7 +27,7 @@ fn record(arguments: &[String]) -> Result<(), String> {
     for pair in arguments.chunks(2) {
         match pair {
             [name, value] if name == "--minutes" => minutes = number(value)?,
-            [name, value] if name == "--beside" => beside = Some(Kind::of_word(value)?),
+            [name, value] if name == "--beside" => beside = Some(NeighbourKind::of_word(value)?),
             [name, value] if name == "--write" => write = Some(value),
             _ => return Err(format!("cannot read {}; {}", pair.join(" "), crate::usage::USAGE)),
         }

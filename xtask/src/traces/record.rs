@@ -1,6 +1,6 @@
 //! Records this machine: how long fixed work takes, chunk after chunk, for minutes.
 //!
-//! The first part is one stretch of chunks back to back, long enough to hold ten minutes where the recording is; the
+//! The first part is one stretch of chunks back to back, long enough to hold ten minutes if the recording is; the
 //! rest goes through all patterns in turns of some seconds, so that they meet the same minutes.
 
 use std::hint::{black_box, spin_loop};
@@ -12,22 +12,24 @@ use plumb_simulate::recording::{Block, CHUNKS, Pattern, Recording};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::headtohead::neighbour::{Kind, Neighbour};
+use crate::headtohead::neighbour::{Neighbour, NeighbourKind};
 
 /// The word that starts this binary as the short command.
 pub const ROLE: &str = "--chunks";
 
 /// What a chunk should last.
 const CHUNK: Duration = Duration::from_millis(1);
-/// Iterations that calibration times, and how often; the fastest counts.
-const TRIAL: (u64, usize) = (100_000, 60);
+/// Iterations that calibration times at once.
+const TRIAL_ITERATIONS: u64 = 100_000;
+/// How often calibration times them; the fastest time counts.
+const TRIALS: usize = 60;
 /// Chunks of a command.
 const OF_A_COMMAND: u64 = 3;
 /// The share of the time for the one long stretch.
-const LONG: f64 = 0.6;
-/// A turn of each pattern in the rest.
+const LONG_STRETCH_SHARE: f64 = 0.6;
+/// Length of the turn of a pattern, in the part after the long stretch.
 const TURN: Duration = Duration::from_secs(6);
-/// What `Sleep` and `Spin` do between.
+/// Pause between chunks, which `Sleep` sleeps and `Spin` spins.
 const GAP: Duration = Duration::from_millis(10);
 
 /// The work of a command: this binary, started again.
@@ -46,17 +48,17 @@ fn work(iterations: u64) {
     black_box(x);
 }
 
-/// Records for so many minutes beside this neighbour.
+/// Records for so many minutes while this neighbour runs, if there is one.
 ///
 /// # Errors
 /// When the neighbour or a command can't be started, or the CPUs are not known.
-pub fn record(minutes: f64, beside: Option<Kind>) -> Result<Recording, String> {
+pub fn record(minutes: f64, beside: Option<NeighbourKind>) -> Result<Recording, String> {
     let mut recorder = Recorder::new()?;
     let _beside = beside.map(|kind| Neighbour::start(kind, 1)).transpose()?;
     let mut blocks = Vec::new();
     let whole = Duration::from_secs_f64(60.0 * minutes);
     let begun = Instant::now();
-    while begun.elapsed() < whole.mul_f64(LONG) {
+    while begun.elapsed() < whole.mul_f64(LONG_STRETCH_SHARE) {
         blocks.push(recorder.block(Pattern::Stay)?);
     }
     for pattern in Pattern::ALL.into_iter().cycle() {
@@ -73,7 +75,7 @@ pub fn record(minutes: f64, beside: Option<Kind>) -> Result<Recording, String> {
         "machine: {}\ndate: {}\nbeside: {}\nminutes: {minutes}",
         crate::host::hardware(),
         crate::host::today(),
-        beside.map_or("what ran anyway", Kind::word),
+        beside.map_or("what ran anyway", NeighbourKind::word),
     );
     Ok(Recording { about, blocks })
 }
@@ -83,29 +85,24 @@ struct Recorder {
     iterations: u64,
     /// Where it may run at all.
     cpus: CpuSet,
-    /// Blocks taken where the CPU changes.
+    /// How many blocks were taken with the pattern that changes the CPU.
     moved: usize,
     me: PathBuf,
-    met: Met,
+    met: DisturbanceCounters,
 }
 
 /// Counters since the machine or the thread started.
 #[derive(Clone, Copy)]
-struct Met {
+struct DisturbanceCounters {
     steal: u32,
     switches: u32,
 }
 
 impl Recorder {
     fn new() -> Result<Self, String> {
-        let (trial, times) = TRIAL;
-        let once = |_| {
-            let begun = Instant::now();
-            work(trial);
-            begun.elapsed()
-        };
-        let fastest = (0..times).map(once).min().unwrap_or(CHUNK);
-        let iterations = (CHUNK.as_nanos() * u128::from(trial) / fastest.as_nanos().max(1)) as u64;
+        let fastest = (0..TRIALS).map(|_| time_of(TRIAL_ITERATIONS)).min().unwrap_or(CHUNK);
+        let iterations =
+            (CHUNK.as_nanos() * u128::from(TRIAL_ITERATIONS) / fastest.as_nanos().max(1)) as u64;
         let me = std::env::current_exe().map_err(|error| format!("this binary: {error}"))?;
         let cpus = sched_getaffinity(None).map_err(|error| format!("CPUs: {error}"))?;
         Ok(Self { iterations, cpus, moved: 0, me, met: met()? })
@@ -115,7 +112,8 @@ impl Recorder {
         if pattern == Pattern::Move {
             self.move_on()?;
         }
-        let (mut micros, mut off_cpu) = ([0; CHUNKS], [0; CHUNKS]);
+        let mut micros = [0; CHUNKS];
+        let mut off_cpu = [0; CHUNKS];
         for (micros, off_cpu) in micros.iter_mut().zip(&mut off_cpu) {
             if pattern.is_of_commands() {
                 *micros = self.command()?;
@@ -135,9 +133,12 @@ impl Recorder {
 
     /// Microseconds of a chunk, and those of them that it was not on a CPU.
     fn chunk(&self) -> (u32, u32) {
-        let (cpu, begun) = (on_cpu(), Instant::now());
+        // The CPU clock is read first and last: it encloses the wall clock, so no time on the CPU seems to be off it.
+        let cpu_before = on_cpu();
+        let begun = Instant::now();
         work(self.iterations);
-        let (wall, cpu) = (begun.elapsed(), on_cpu().saturating_sub(cpu));
+        let wall = begun.elapsed();
+        let cpu = on_cpu().saturating_sub(cpu_before);
         (micros(wall), micros(wall.saturating_sub(cpu)))
     }
 
@@ -170,6 +171,13 @@ impl Recorder {
     }
 }
 
+/// How long so much work takes once.
+fn time_of(iterations: u64) -> Duration {
+    let begun = Instant::now();
+    work(iterations);
+    begun.elapsed()
+}
+
 fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
@@ -193,24 +201,26 @@ fn on_cpu() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-fn met() -> Result<Met, String> {
-    let read = |path: &str| {
-        std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
-    };
-    let (stat, status) = (read("/proc/stat")?, read("/proc/thread-self/status")?);
-    Ok(Met { steal: steal(&stat), switches: switches(&status) })
+fn met() -> Result<DisturbanceCounters, String> {
+    let stat = read("/proc/stat")?;
+    let status = read("/proc/thread-self/status")?;
+    Ok(DisturbanceCounters { steal: steal(&stat), switches: switches(&status) })
+}
+
+fn read(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))
 }
 
 /// Ticks of steal on all CPUs, in /proc/stat: the eighth number of its first line.
 fn steal(stat: &str) -> u32 {
     let word = stat.lines().next().and_then(|line| line.split_whitespace().nth(8));
-    word.and_then(|it| it.parse().ok()).unwrap_or(0)
+    word.and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
 /// Involuntary switches, in the status of a thread.
 fn switches(status: &str) -> u32 {
     let word = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
-    word.and_then(|it| it.trim().parse().ok()).unwrap_or(0)
+    word.and_then(|word| word.trim().parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

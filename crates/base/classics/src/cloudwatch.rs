@@ -2,7 +2,7 @@
 //!
 //! Its statistics say different things, which people mix up: of `DataWriteIOBytes`, the sum over the period is the
 //! bandwidth, the number of samples is the operations a second, and average, minimum and maximum are bytes of one
-//! operation. They are kept apart. The file does not tell the period: it is the shortest time between two datapoints.
+//! operation. They are kept apart. The file does not give the period: it is the shortest time between two datapoints.
 
 use jiff::Timestamp;
 use plumb_model::Better::{Higher, Neither};
@@ -15,8 +15,9 @@ use crate::{Error, Format, Import, Invocation, Series};
 pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
     let document = document(input, Format::CloudWatch)?;
     let label = text(&document, "Label").ok_or_else(|| damaged("it has no `Label`"))?;
-    let points = list(&document, "Datapoints").iter().map(Datapoint::read);
-    let mut points: Vec<Datapoint> = points.collect::<Result<_, _>>()?;
+    let mut points: Vec<Datapoint> =
+        list(&document, "Datapoints").iter().map(Datapoint::read).collect::<Result<_, _>>()?;
+    // CloudWatch gives the datapoints in no order.
     points.sort_by_key(|point| point.at);
     let gaps = points.windows(2).map(|pair| pair[1].at - pair[0].at).filter(|gap| *gap > 0);
     let Some(period_ns) = gaps.min() else {
@@ -52,15 +53,14 @@ impl Datapoint {
             text(point, "Timestamp").ok_or_else(|| damaged("a datapoint has no `Timestamp`"))?;
         let at: Timestamp =
             at.parse().map_err(|_| damaged(&format!("`{at}` is no time of a datapoint")))?;
-        let figure = |name: &str| number(point, name);
         Ok(Self {
             at: at.as_nanosecond(),
             unit: text(point, "Unit").unwrap_or_default().to_owned(),
-            sum: figure("Sum"),
-            samples: figure("SampleCount"),
-            average: figure("Average"),
-            minimum: figure("Minimum"),
-            maximum: figure("Maximum"),
+            sum: number(point, "Sum"),
+            samples: number(point, "SampleCount"),
+            average: number(point, "Average"),
+            minimum: number(point, "Minimum"),
+            maximum: number(point, "Maximum"),
         })
     }
 }
@@ -94,15 +94,15 @@ fn series(label: &str, period_ns: i128, points: &[Datapoint]) -> Series {
             a_second,
             Higher,
             "the sum over the period, a second: of bytes, the bandwidth",
-            &|it| Some(it.sum? * factor / seconds),
+            &|point| Some(point.sum? * factor / seconds),
         );
     }
     let summary = "samples over the period, a second: of bytes, the operations";
-    add("count", "ops/s", Higher, summary, &|it| Some(it.samples? / seconds));
+    add("count", "ops/s", Higher, summary, &|point| Some(point.samples? / seconds));
     let summary = "the mean of the samples: of bytes, those of an operation";
-    add("average", unit, Neither, summary, &|it| Some(it.average? * factor));
-    add("minimum", unit, Neither, "the smallest sample", &|it| Some(it.minimum? * factor));
-    add("maximum", unit, Neither, "the largest sample", &|it| Some(it.maximum? * factor));
+    add("average", unit, Neither, summary, &|point| Some(point.average? * factor));
+    add("minimum", unit, Neither, "the smallest sample", &|point| Some(point.minimum? * factor));
+    add("maximum", unit, Neither, "the largest sample", &|point| Some(point.maximum? * factor));
     series.notes.push(format!(
         "a sample is a period of CloudWatch; the file does not say how long, and {seconds} s is the shortest gap"
     ));

@@ -3,12 +3,12 @@
 
 use Rule::{Other, Same};
 
-/// A test of a tool beside the workload of plumb that looks most like it.
+/// A test of a tool next to the workload of plumb that looks most like it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counting {
     /// The beginning of the imported workload's id.
     pub imported: &'static str,
-    /// Plumb's workload.
+    /// Id of the workload of plumb that it is compared with.
     pub ours: &'static str,
     /// Whether they count the same.
     pub rule: Rule,

@@ -26,16 +26,17 @@ struct Histogram {
 }
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
-    let damaged = |why: &str| Error::damaged(Format::Cyclictest, why);
     let histogram = histogram(text)?;
-    let longer = histogram.longer_than_rows;
-    let longer = longer.ok_or_else(|| damaged("it does not say how many were longer"))?;
-    let within = total(histogram.rows.iter().map(|row| row.1));
+    let longer = histogram
+        .longer_than_rows
+        .ok_or_else(|| damaged("it does not say how many were longer"))?;
+    let within = total(histogram.rows.iter().map(|(_, count)| *count));
     let extremes = histogram.shortest_us.zip(histogram.longest_us);
     let (shortest, longest) = extremes.ok_or_else(|| damaged("it lacks the extremes"))?;
     let all = within.saturating_add(longer);
-    let median = histogram.median(all);
-    let median = median.ok_or_else(|| damaged("half of all were longer: give -h a larger one"))?;
+    let median = histogram
+        .median(all)
+        .ok_or_else(|| damaged("half of all were longer: give -h a larger one"))?;
     let mut series = Series::new("cyclictest.timer", "threads sleep to absolute times");
     series.sample_is = SampleIs::Process;
     series.set("threads", histogram.threads.to_string().as_str());
@@ -56,6 +57,14 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
+fn damaged(why: impl Into<String>) -> Error {
+    Error::damaged(Format::Cyclictest, why)
+}
+
+fn lacks_figures(line: &str) -> Error {
+    damaged(format!("`{line}` lacks figures"))
+}
+
 #[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^53 µs")]
 fn seconds(micros: u64) -> f64 {
     micros as f64 * 1e-6
@@ -64,21 +73,23 @@ fn seconds(micros: u64) -> f64 {
 fn histogram(text: &str) -> Result<Histogram, Error> {
     let mut found = Histogram::default();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let lines = lines.skip_while(|line| *line != HEAD).skip(1);
-    let wrong = |line: &str| Error::damaged(Format::Cyclictest, format!("`{line}` lacks figures"));
-    for line in lines {
+    for line in lines.skip_while(|line| *line != HEAD).skip(1) {
         let (name, figures) = match line.strip_prefix("# ") {
-            Some(remark) => remark.split_once(':').ok_or_else(|| wrong(line))?,
+            Some(remark) => remark.split_once(':').ok_or_else(|| lacks_figures(line))?,
             None => ("", line),
         };
         if !["", "Min Latencies", "Max Latencies", "Histogram Overflows"].contains(&name) {
             continue;
         }
-        let numbers: Option<Vec<u64>> = figures.split_whitespace().map(figure).collect();
-        let numbers = numbers.filter(|all| !all.is_empty()).ok_or_else(|| wrong(line))?;
+        let numbers = figures
+            .split_whitespace()
+            .map(figure)
+            .collect::<Option<Vec<u64>>>()
+            .filter(|numbers| !numbers.is_empty())
+            .ok_or_else(|| lacks_figures(line))?;
         match name {
-            "" => found.row(&numbers).ok_or_else(|| wrong(line))?,
-            _ if numbers.len() != found.threads => return Err(wrong(line)),
+            "" => found.row(&numbers).ok_or_else(|| lacks_figures(line))?,
+            _ if numbers.len() != found.threads => return Err(lacks_figures(line)),
             "Min Latencies" => found.shortest_us = numbers.into_iter().min(),
             "Max Latencies" => found.longest_us = numbers.into_iter().max(),
             _ => found.longer_than_rows = Some(total(numbers)),
@@ -111,7 +122,7 @@ impl Histogram {
         whole.then_some(())
     }
 
-    /// The latency by nearest rank, of `all` that were read; None where it lies beyond the rows.
+    /// The latency by nearest rank, of `all` that were read; None if it lies beyond the rows.
     fn median(&self, all: u64) -> Option<u64> {
         let mut below = 0_u64;
         self.rows.iter().find_map(|(latency, count)| {

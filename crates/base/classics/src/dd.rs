@@ -21,8 +21,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let mut series = Series::new("dd.copy", "copies a file block by block");
     series.sample_is = SampleIs::Process;
     for line in text.lines().map(str::trim).filter(|line| fits(line)) {
-        let wrong = || Error::damaged(Format::Dd, format!("`{line}` lacks figures"));
-        let (bytes, seconds) = figures(line).ok_or_else(wrong)?;
+        let Some((bytes, seconds)) = figures(line) else {
+            return Err(Error::damaged(Format::Dd, format!("`{line}` lacks figures")));
+        };
         series.invocations.push(Invocation::lasting(seconds, 1));
         series.metrics.clear();
         series.measured(("bandwidth", "B/s", Higher), "bytes copied a second", [bytes / seconds]);

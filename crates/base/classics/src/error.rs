@@ -13,7 +13,7 @@ pub enum Error {
     /// It began like this format and does not go on so.
     #[error("damaged or cut off: as {} it breaks off because {why}", format.described())]
     Damaged {
-        /// The format.
+        /// The format that it began like.
         format: Format,
         /// What is wrong in it.
         why: String,
@@ -21,7 +21,7 @@ pub enum Error {
     /// The tool measured nothing.
     #[error("{} without a result: {why}", format.described())]
     Nothing {
-        /// The format.
+        /// The format of the result.
         format: Format,
         /// What it says instead.
         why: String,

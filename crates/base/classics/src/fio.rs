@@ -65,7 +65,7 @@ pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
-/// When fio wrote the file: it does not tell when it began.
+/// When fio wrote the file: it does not say when it began.
 fn started(document: &Value) -> Option<i64> {
     let scaled =
         |name: &str, factor: i64| document.get(name).and_then(Value::as_i64)?.checked_mul(factor);
@@ -84,11 +84,12 @@ fn series(
     part: &Value,
     options: &BTreeMap<String, String>,
 ) -> Option<Series> {
-    let rate = positive(part, "iops");
-    let bandwidth = positive(part, "bw_bytes").or(positive(part, "bw").map(|kib| kib * KIB));
-    let (rate, bandwidth) = (rate?, bandwidth?);
-    let rw = options.get("rw").or(options.get("readwrite")).map_or(DEFAULT_RW, String::as_str);
-    let rw = match rw.split(':').next().unwrap_or(rw) {
+    let rate = positive(part, "iops")?;
+    // fio 2 gives KiB/s only.
+    let bandwidth = positive(part, "bw_bytes").or(positive(part, "bw").map(|kib| kib * KIB))?;
+    let asked = options.get("rw").or(options.get("readwrite")).map_or(DEFAULT_RW, String::as_str);
+    // A number after the colon says how many operations follow one offset.
+    let rw = match asked.split(':').next().unwrap_or(asked) {
         "rw" | "readwrite" => "rw",
         word => word,
     };
@@ -127,10 +128,9 @@ fn invocation(job: &Value, part: &Value, seconds: f64, operations: f64) -> Invoc
     if let (Some(user), Some(system)) = (number(job, "usr_cpu"), number(job, "sys_cpu"))
         && wall_s > 0.0
     {
-        let share = |percent: f64| nanoseconds(percent.max(0.0) / 100.0 * wall_s);
         invocation.usage.wall_ns = nanoseconds(wall_s);
-        invocation.usage.user_ns = share(user);
-        invocation.usage.system_ns = share(system);
+        invocation.usage.user_ns = nanoseconds(user.max(0.0) / 100.0 * wall_s);
+        invocation.usage.system_ns = nanoseconds(system.max(0.0) / 100.0 * wall_s);
     }
     if let Some(short) = positive(part, "short_ios") {
         let why = format!("{short} transfers were shorter than asked");

@@ -13,13 +13,13 @@ pub enum Format {
     Iperf3,
     /// hyperfine's JSON (`--export-json`).
     Hyperfine,
-    /// mbw's lines.
+    /// The passes and averages that mbw prints.
     Mbw,
     /// `openssl speed -mr`.
     Openssl,
     /// The report of sysbench.
     Sysbench,
-    /// hackbench's lines.
+    /// The times that hackbench prints.
     Hackbench,
     /// `perf bench` in its default format.
     Perf,
@@ -42,7 +42,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats.
+    /// All formats, in the order in which a file is tried.
     pub const ALL: [Self; 18] = [
         Self::Fio,
         Self::Iperf3,

@@ -41,7 +41,7 @@ fn seconds(time: &str) -> Option<f64> {
     positive(time).filter(|_| whole)
 }
 
-/// What runs, as the lines above a time tell it.
+/// What runs, as the lines above a time give it.
 #[derive(Clone, PartialEq, Default)]
 struct Settings(Vec<(&'static str, String)>);
 
@@ -49,12 +49,10 @@ impl Settings {
     /// `Running in process mode with 1 groups using 40 file descriptors each (== 40 tasks)`.
     fn tasks(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let number = |before: &str| -> Option<u64> {
-            words.get(words.iter().position(|word| *word == before)?.checked_sub(1)?)?.parse().ok()
-        };
         let mode = if words.get(2) == Some(&"process") { "process" } else { "thread" };
-        let fds = number("file")? / 2;
-        let groups = number("groups")?;
+        // The line counts both ends of each connection, `-f` one.
+        let fds = number_before(&words, "file")? / 2;
+        let groups = number_before(&words, "groups")?;
         Some(Self(vec![
             ("mode", mode.to_owned()),
             ("groups", groups.to_string()),
@@ -73,6 +71,12 @@ impl Settings {
     }
 }
 
+/// The number that stands right before a word.
+fn number_before(words: &[&str], word: &str) -> Option<u64> {
+    let place = words.iter().position(|other| *other == word)?;
+    words.get(place.checked_sub(1)?)?.parse().ok()
+}
+
 /// A run more of these settings.
 fn add(import: &mut Import, settings: &Settings, seconds: f64) {
     let mut series =
@@ -80,15 +84,17 @@ fn add(import: &mut Import, settings: &Settings, seconds: f64) {
     settings.0.iter().for_each(|(name, value)| series.set(name, value.as_str()));
     series.sample_is = SampleIs::Process;
     let known = import.series.iter_mut().find(|known| known.settings == series.settings);
-    let told = |series: &mut Series| {
-        series.invocations.push(Invocation::lasting(seconds, 1));
-        series.metrics.clear();
-        series.measured(("time", "s", Lower), "kick-off to the last task reaped", [seconds]);
-    };
     if let Some(known) = known {
-        told(known);
+        add_time(known, seconds);
     } else {
-        told(&mut series);
+        add_time(&mut series, seconds);
         import.series.push(series);
     }
+}
+
+/// Another process of a series. The metric is declared anew: [`Series::measured`] adds to the last invocation.
+fn add_time(series: &mut Series, seconds: f64) {
+    series.invocations.push(Invocation::lasting(seconds, 1));
+    series.metrics.clear();
+    series.measured(("time", "s", Lower), "kick-off to the last task reaped", [seconds]);
 }

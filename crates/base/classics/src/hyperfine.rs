@@ -54,11 +54,16 @@ fn series(result: &Value) -> Result<Series, Error> {
 }
 
 fn times(result: &Value) -> Result<Vec<f64>, Error> {
-    let time = |time: &Value| {
-        let wrong = || Error::damaged(Format::Hyperfine, format!("`{time}` is no time"));
-        time.as_f64().filter(|time| time.is_finite() && *time >= 0.0).ok_or_else(wrong)
-    };
-    list(result, "times").iter().map(time).collect()
+    let mut times = Vec::new();
+    for time in list(result, "times") {
+        match time.as_f64() {
+            Some(seconds) if seconds.is_finite() && seconds >= 0.0 => times.push(seconds),
+            _ => {
+                return Err(Error::damaged(Format::Hyperfine, format!("`{time}` is no time")));
+            }
+        }
+    }
+    Ok(times)
 }
 
 fn invocation(result: &Value, times: &[f64]) -> Invocation {
@@ -67,10 +72,10 @@ fn invocation(result: &Value, times: &[f64]) -> Invocation {
     #[expect(clippy::cast_precision_loss, reason = "a number of runs")]
     let runs = times.len() as f64;
     if let (Some(user), Some(system)) = (number(result, "user"), number(result, "system")) {
-        let all = |mean: f64| nanoseconds(mean.max(0.0) * runs);
+        // hyperfine gives the mean of its runs; usage is the sum.
         invocation.usage.wall_ns = nanoseconds(times.iter().sum());
-        invocation.usage.user_ns = all(user);
-        invocation.usage.system_ns = all(system);
+        invocation.usage.user_ns = nanoseconds(user.max(0.0) * runs);
+        invocation.usage.system_ns = nanoseconds(system.max(0.0) * runs);
     }
     invocation
 }

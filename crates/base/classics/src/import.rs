@@ -1,4 +1,4 @@
-//! What a file tells, in plumb's words.
+//! What a file says, in plumb's words.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::Format;
 pub struct Import {
     /// What wrote it.
     pub format: Format,
-    /// The tool's version, when the file tells it.
+    /// The tool's version, if the file gives it.
     pub version: Option<String>,
-    /// When it was measured, in nanoseconds since 1970 (UTC), when the file tells it.
+    /// When it was measured, in nanoseconds since 1970 (UTC), if the file gives it.
     pub started_unix_ns: Option<i64>,
-    /// What the file tells of the machine.
+    /// What the file says of the machine.
     pub machine: BTreeMap<String, String>,
     /// What was measured.
     pub series: Vec<Series>,
@@ -30,7 +30,7 @@ pub struct Series {
     pub workload: String,
     /// One line on what it is.
     pub summary: String,
-    /// The settings that the file tells, in its words.
+    /// The settings that the file gives, in its words.
     pub settings: Vec<(String, String)>,
     /// What people call it, when the file has a name.
     pub title: Option<String>,
@@ -49,9 +49,9 @@ pub struct Series {
 /// A workload of plumb that a test is the same as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ours {
-    /// Its id.
+    /// Id of plumb's workload.
     pub workload: &'static str,
-    /// Its settings.
+    /// Its parameters with the values that the tool used.
     pub settings: Vec<(&'static str, String)>,
 }
 
@@ -66,7 +66,7 @@ pub struct Invocation {
     pub work: BTreeMap<String, f64>,
     /// Metric → a value a sample, in SI base units.
     pub values: BTreeMap<String, Vec<f64>>,
-    /// Resource use, when the file tells it.
+    /// Resource use, if the file gives it.
     pub usage: Usage,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
@@ -147,7 +147,7 @@ impl Import {
     }
 }
 
-/// Said where a file has rates and no times.
+/// Said if a file has rates and no times.
 pub(crate) const BY_RATE: &str =
     "the file has rates and no lengths: a sample's time is that of its operations by the rate";
 

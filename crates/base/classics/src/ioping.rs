@@ -28,8 +28,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let mut series = Series::new("ioping.request", "requests one after the other");
     series.sample_is = SampleIs::Process;
     for line in text.lines().filter(|line| fits(line)) {
-        let wrong = || Error::damaged(Format::Ioping, format!("`{}` is no raw line", line.trim()));
-        let numbers = numbers(line).filter(|it| it.len() == FIELDS).ok_or_else(wrong)?;
+        let Some(numbers) = numbers(line).filter(|numbers| numbers.len() == FIELDS) else {
+            let why = format!("`{}` is no raw line", line.trim());
+            return Err(Error::damaged(Format::Ioping, why));
+        };
         let [count, time_ns, rate, bandwidth] = [0, 1, 2, 3].map(|at: usize| numbers[at]);
         if count < 1.0 || time_ns < 1.0 {
             return Err(Error::nothing(Format::Ioping, "no request was completed"));
@@ -55,7 +57,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
 
 /// A line of nothing but numbers.
 fn numbers(line: &str) -> Option<Vec<f64>> {
-    let number = |word: &str| if word == "0" { Some(0.0) } else { positive(word) };
     let whole = line.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b' ');
-    whole.then(|| line.split_whitespace().map(number).collect())?
+    whole.then(|| line.split_whitespace().map(zero_or_positive).collect())?
+}
+
+fn zero_or_positive(word: &str) -> Option<f64> {
+    if word == "0" { Some(0.0) } else { positive(word) }
 }

@@ -21,14 +21,12 @@ pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
     if let Some(error) = text(&document, "error") {
         return Err(Error::nothing(Format::Iperf3, format!("it says `{error}`")));
     }
-    let missing = |name: &str| Error::damaged(Format::Iperf3, format!("it has no `{name}`"));
     let start = document.get("start").ok_or_else(|| missing("start"))?;
     let test = start.get("test_start").ok_or_else(|| missing("start.test_start"))?;
     let end = document.get("end").ok_or_else(|| missing("end"))?;
     let mut import = Import::new(Format::Iperf3);
-    let told =
+    import.version =
         text(start, "version").map(|version| version.trim_start_matches("iperf ").to_owned());
-    import.version = told;
     let seconds = start.pointer("/timestamp/timesecs").and_then(Value::as_i64);
     import.started_unix_ns = seconds.and_then(|seconds| seconds.checked_mul(1_000_000_000));
     if let Some(system) = text(start, "system_info") {
@@ -43,33 +41,41 @@ pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
+fn missing(name: &str) -> Error {
+    Error::damaged(Format::Iperf3, format!("it has no `{name}`"))
+}
+
 /// One direction of a test: its name, and the sums of the receiver and of the sender.
-struct Way<'a> {
+struct Direction<'a> {
     name: &'static str,
     received: &'a Value,
     sent: Option<&'a Value>,
 }
 
-fn directions<'a>(test: &Value, end: &'a Value) -> Vec<Way<'a>> {
+impl<'a> Direction<'a> {
+    /// The direction with these sums; None when the receiver has none.
+    fn new(end: &'a Value, name: &'static str, received: &str, sent: &str) -> Option<Self> {
+        Some(Self { name, received: end.get(received)?, sent: end.get(sent) })
+    }
+}
+
+fn directions<'a>(test: &Value, end: &'a Value) -> Vec<Direction<'a>> {
     let reverse = number(test, "reverse").is_some_and(|reverse| reverse != 0.0);
     let first = if reverse { "down" } else { "up" };
-    let way = |name, received: &str, sent: &str| {
-        Some(Way { name, received: end.get(received)?, sent: end.get(sent) })
-    };
     let both = [
-        way(first, "sum_received", "sum_sent"),
-        way("down", "sum_received_bidir_reverse", "sum_sent_bidir_reverse"),
+        Direction::new(end, first, "sum_received", "sum_sent"),
+        Direction::new(end, "down", "sum_received_bidir_reverse", "sum_sent_bidir_reverse"),
     ];
     both.into_iter().flatten().collect()
 }
 
-fn series(way: &Way, test: &Value, end: &Value, told: Option<&str>) -> Option<Series> {
+fn series(way: &Direction, test: &Value, end: &Value, program: Option<&str>) -> Option<Series> {
     let bits = positive(way.received, "bits_per_second")?;
-    let protocol = text(test, "protocol").unwrap_or("TCP").to_ascii_lowercase();
-    let protocol = if ["tcp", "udp", "sctp"].contains(&protocol.as_str()) {
-        protocol
-    } else {
-        "other".to_owned()
+    let protocol = match text(test, "protocol").unwrap_or("TCP").to_ascii_lowercase().as_str() {
+        "tcp" => "tcp",
+        "udp" => "udp",
+        "sctp" => "sctp",
+        _ => "other",
     };
     let udp = protocol == "udp";
     let mut series =
@@ -86,7 +92,7 @@ fn series(way: &Way, test: &Value, end: &Value, told: Option<&str>) -> Option<Se
         series.set("target_bitrate", rate.to_string());
     }
     let mut invocation = Invocation::lasting(positive(way.received, "seconds")?, 1);
-    invocation.flags.extend(one_core(test, told));
+    invocation.flags.extend(one_core(test, program));
     series.invocations.push(invocation);
     series.measured(("throughput", "B/s", Higher), "received payload", [bits / BITS]);
     if let Some(sent) = way.sent {
@@ -105,9 +111,10 @@ fn series(way: &Way, test: &Value, end: &Value, told: Option<&str>) -> Option<Se
 }
 
 /// Before 3.16 all streams share one thread.
-fn one_core(test: &Value, told: Option<&str>) -> Option<Flag> {
-    let (streams, told) = (number(test, "num_streams")?, told?);
-    let old = streams > 1.0 && version(told).as_slice() < THREADED.as_slice();
-    let why = format!("iperf3 {told} drives its {streams} streams from one thread");
+fn one_core(test: &Value, program: Option<&str>) -> Option<Flag> {
+    let streams = number(test, "num_streams")?;
+    let program = program?;
+    let old = streams > 1.0 && version(program).as_slice() < THREADED.as_slice();
+    let why = format!("iperf3 {program} drives its {streams} streams from one thread");
     old.then(|| Flag::new(FlagKind::ClientBound, why))
 }

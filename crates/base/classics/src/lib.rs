@@ -1,7 +1,7 @@
-//! Results of the classic tools: read, converted to SI base units, and told as the events of a run.
+//! Results of the classic tools: read, converted to SI base units, and reported as the events of a run.
 //!
 //! [`read`] recognises a file by its content and gives [`Import`]s; [`events`] makes of one what the
-//! engine would have told, so that a store keeps it like any other run. What the file does not tell
+//! engine would have reported, so that a store keeps it like any other run. What the file does not say
 //! stays unknown: the machine above all, which is hardly ever the one that imports.
 //!
 //! A tool's result is a series of its own (`fio.randread`), because tools count differently.
@@ -42,5 +42,5 @@ pub use error::Error;
 pub use format::Format;
 pub use import::{Import, Invocation, Ours, Series};
 pub use read::read;
-pub use run::{Describe, Said, events};
+pub use run::{Describe, ImportDetails, events};
 pub use suites::{SUITES, arguments};

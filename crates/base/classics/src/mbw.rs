@@ -1,7 +1,7 @@
 //! mbw's lines.
 //!
 //! Up to version 1.3 the labels MEMCPY and DUMB are swapped, and up to 1.2 MCBLOCK reads the same
-//! block again and again. The output does not tell the version, so a person has to; without it the
+//! block again and again. The output does not give the version, so a person has to; without it the
 //! labels are only repeated. Every pass is a sample of one process. The rows of averages are left
 //! out, unless they are all that there is (`mbw -q`): then each is the only sample of its process.
 
@@ -24,7 +24,7 @@ const AVERAGE: &str = "AVG\t";
 struct Pass {
     label: String,
     mib: f64,
-    /// MiB/s.
+    /// Copied bytes per time, in MiB/s.
     rate: f64,
 }
 
@@ -33,10 +33,15 @@ pub(crate) fn parse(text: &str, told: Option<&str>) -> Result<Vec<Import>, Error
     import.version = text.lines().find_map(banner).or(told.map(str::to_owned));
     let mut passes: BTreeMap<(String, u64), Vec<Pass>> = BTreeMap::new();
     let has_passes = text.lines().any(is_pass);
-    let counts = |line: &&str| if has_passes { is_pass(line) } else { line.starts_with(AVERAGE) };
-    for line in text.lines().filter(counts) {
-        let wrong = || Error::damaged(Format::Mbw, format!("`{line}` is no pass"));
-        let pass = pass(line).ok_or_else(wrong)?;
+    for line in text.lines() {
+        // Averages repeat the passes: they count only if the passes are not printed (-q).
+        let counts = if has_passes { is_pass(line) } else { line.starts_with(AVERAGE) };
+        if !counts {
+            continue;
+        }
+        let Some(pass) = pass(line) else {
+            return Err(Error::damaged(Format::Mbw, format!("`{line}` is no pass")));
+        };
         passes.entry((pass.label.clone(), pass.mib.to_bits())).or_default().push(pass);
     }
     if passes.is_empty() {
@@ -64,27 +69,29 @@ fn banner(line: &str) -> Option<String> {
 
 /// `0\tMethod: MEMCPY\tElapsed: 0.00176\tMiB: 16.00000\tCopy: 9075.440 MiB/s`.
 fn pass(line: &str) -> Option<Pass> {
-    let field = |name: &str| {
-        line.split('\t').find_map(|field| Some(field.strip_prefix(name)?.trim().to_owned()))
-    };
-    let rate = field("Copy: ")?;
+    let rate = field(line, "Copy: ")?;
     Some(Pass {
-        label: field("Method: ")?,
-        mib: positive(&field("MiB: ")?)?,
+        label: field(line, "Method: ")?.to_owned(),
+        mib: positive(field(line, "MiB: ")?)?,
         rate: positive(rate.strip_suffix("MiB/s")?)?,
     })
 }
 
+/// What follows a name in the field that begins with it.
+fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    line.split('\t').find_map(|field| Some(field.strip_prefix(name)?.trim()))
+}
+
 /// What a label means in a version; None when nobody knows.
 fn method(label: &str, told: Option<&str>) -> Option<&'static str> {
-    let told = version(told?);
-    let (labels, block) =
-        (told.as_slice() >= &LABELS_RIGHT[..], told.as_slice() >= &BLOCK_RIGHT[..]);
+    let program = version(told?);
+    let labels_are_right = program.as_slice() >= &LABELS_RIGHT[..];
+    let block_is_right = program.as_slice() >= &BLOCK_RIGHT[..];
     match label {
-        _ if told.is_empty() => None,
-        "MEMCPY" => Some(if labels { "libc" } else { "loop" }),
-        "DUMB" => Some(if labels { "loop" } else { "libc" }),
-        "MCBLOCK" => Some(if block { "block" } else { "same_block" }),
+        _ if program.is_empty() => None,
+        "MEMCPY" => Some(if labels_are_right { "libc" } else { "loop" }),
+        "DUMB" => Some(if labels_are_right { "loop" } else { "libc" }),
+        "MCBLOCK" => Some(if block_is_right { "block" } else { "same_block" }),
         _ => None,
     }
 }
@@ -96,8 +103,9 @@ fn series(passes: &[Pass], told: Option<&str>) -> Option<Series> {
     let mut series = Series::new("mbw.copy", "copies an array; each byte counts once");
     series.set("method", method.map_or_else(|| format!("labelled_{}", first.label), str::to_owned));
     series.set("size", format!("{}MiB", first.mib));
-    let same = |word: &str| ["libc", "loop", "block"].contains(&word);
-    series.ours = method.filter(|word| same(word)).map(|word| Ours {
+    // memory.copy has no method that copies the same block again and again.
+    let same = method.filter(|word| ["libc", "loop", "block"].contains(word));
+    series.ours = same.map(|word| Ours {
         workload: "memory.copy",
         settings: vec![("method", word.to_owned()), ("size", format!("{bytes:.0}"))],
     });

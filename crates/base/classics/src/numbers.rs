@@ -48,11 +48,13 @@ pub(crate) fn size(text: &str) -> Option<f64> {
 /// A version as numbers: `1.2.2` is `[1, 2, 2]`; letters end it.
 pub(crate) fn version(text: &str) -> Vec<u32> {
     let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
-    let part = |part: &str| {
-        let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
-        part[..end].parse().ok()
-    };
-    digits.split('.').map_while(part).collect()
+    digits.split('.').map_while(leading_digits).collect()
+}
+
+/// The number that a text begins with: 2 of `2rc1`.
+fn leading_digits(text: &str) -> Option<u32> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
 }
 
 #[cfg(test)]

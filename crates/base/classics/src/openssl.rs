@@ -3,7 +3,7 @@
 //! `+H` has the block sizes, `+F` the bytes a second of an algorithm at each. `+F2` to `+F6` are keys:
 //! RSA, DSA, ECDSA, ECDH, EdDSA. Before 1.1 those lines have seconds an operation, since then
 //! operations a second; ECDH has both. Which it is follows from the size of the figures. Work is
-//! divided by CPU time of user mode unless `-elapsed` was given, which the lines do not tell, nor the
+//! divided by CPU time of user mode unless `-elapsed` was given, which the lines do not say, nor the
 //! version.
 
 use plumb_model::Better::Higher;
@@ -38,31 +38,30 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
 /// `22:aes-256-gcm:43686852.53:…`: a figure a block size. An algorithm's name may hold no colon.
 fn bulk(rest: &str, sizes: &[&str]) -> Option<Vec<Series>> {
     let fields: Vec<&str> = rest.split(':').collect();
-    let (algorithm, rates) = (fields.get(1)?, fields.get(2..)?);
+    let algorithm = *fields.get(1)?;
+    let rates = fields.get(2..)?;
     let whole = rates.iter().all(|rate| decimals(rate) == Some(2));
     if sizes.is_empty() || rates.len() != sizes.len() || !whole {
         return None;
     }
-    let of_size = |(size, rate): (&&str, &&str)| {
-        let rate = positive(rate)?;
-        let mut series = Series::new("openssl.speed", "bytes of a cipher or digest a second");
-        series.set("algorithm", *algorithm);
-        series.set("block", *size);
-        let block = positive(size)?;
-        let summary = "bytes a second at this block size";
-        Some(finish(series, rate / block, ("throughput", "B/s"), summary, rate))
-    };
-    // A size that was not reached has 0.
-    Some(sizes.iter().zip(rates).filter_map(of_size).collect())
+    let of_sizes = sizes.iter().zip(rates);
+    Some(of_sizes.filter_map(|(size, rate)| of_size(algorithm, size, rate)).collect())
+}
+
+/// The series of a block size; None when it was not reached, which openssl writes as 0.
+fn of_size(algorithm: &str, size: &str, rate: &str) -> Option<Series> {
+    let rate = positive(rate)?;
+    let block = positive(size)?;
+    let mut series = Series::new("openssl.speed", "bytes of a cipher or digest a second");
+    series.set("algorithm", algorithm);
+    series.set("block", size);
+    let summary = "bytes a second at this block size";
+    Some(finish(series, rate / block, ("throughput", "B/s"), summary, rate))
 }
 
 fn keys(kind: &str, rest: &str) -> Option<Vec<Series>> {
     let fields: Vec<&str> = rest.split(':').collect();
     let bits = fields.get(1)?;
-    let figure = |index: usize| {
-        let field = fields.get(index)?;
-        positive(field).filter(|_| decimals(field) == Some(6))
-    };
     let (name, first, second) = match kind {
         "+F2" => (format!("rsa{bits}"), 2, Some(3)),
         "+F3" => (format!("dsa{bits}"), 2, Some(3)),
@@ -72,13 +71,23 @@ fn keys(kind: &str, rest: &str) -> Option<Vec<Series>> {
     };
     let Some(second) = second else {
         // Both figures are one: operations a second and seconds an operation, in either order.
-        let rate = figure(first)?.max(figure(first + 1)?);
+        let rate = figure(&fields, first)?.max(figure(&fields, first + 1)?);
         return Some(vec![key("derive", name, rate)]);
     };
-    let (sign, verify) = (figure(first)?, figure(second)?);
-    let seconds = sign < 1.0 && verify < 1.0;
-    let rate = |figure: f64| if seconds { 1.0 / figure } else { figure };
-    Some(vec![key("sign", name.clone(), rate(sign)), key("verify", name, rate(verify))])
+    let mut sign = figure(&fields, first)?;
+    let mut verify = figure(&fields, second)?;
+    // Some versions print seconds an operation: both figures are below 1 then.
+    if sign < 1.0 && verify < 1.0 {
+        sign = 1.0 / sign;
+        verify = 1.0 / verify;
+    }
+    Some(vec![key("sign", name.clone(), sign), key("verify", name, verify)])
+}
+
+/// The figure in a field; None when it was cut off.
+fn figure(fields: &[&str], index: usize) -> Option<f64> {
+    let field = fields.get(index)?;
+    positive(field).filter(|_| decimals(field) == Some(6))
 }
 
 /// Digits after the point: a figure with fewer than openssl prints was cut off.

@@ -1,6 +1,6 @@
 //! `perf bench` in its default format.
 //!
-//! A benchmark begins with a line that names it, and has a total time; where it repeats one operation,
+//! A benchmark begins with a line that names it, and has a total time; if it repeats one operation,
 //! it also says how long one takes, with more digits than the total has.
 
 use plumb_model::Better::Lower;
@@ -52,8 +52,9 @@ fn figure(text: &str, decimals: usize) -> Option<f64> {
 
 fn series(bench: Bench) -> Result<Series, Error> {
     let name = bench.name;
-    let why = || Error::damaged(Format::Perf, format!("`{name}` has no total time"));
-    let total_s = bench.total_s.ok_or_else(why)?;
+    let Some(total_s) = bench.total_s else {
+        return Err(Error::damaged(Format::Perf, format!("`{name}` has no total time")));
+    };
     let id: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let mut series =

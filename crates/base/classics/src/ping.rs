@@ -18,7 +18,6 @@ const PLACES: [usize; 3] = [1, 0, 2];
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let mut import = Import::new(Format::Ping);
-    let lacks = |what: &str| Error::damaged(Format::Ping, format!("it has no {what}"));
     let counts = text.lines().find_map(Counts::of).ok_or_else(|| lacks("count of packets"))?;
     if counts.received == 0.0 {
         return Err(Error::nothing(Format::Ping, "no packet came back"));
@@ -46,6 +45,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
+fn lacks(what: &str) -> Error {
+    Error::damaged(Format::Ping, format!("it has no {what}"))
+}
+
 /// `100000 packets transmitted, 100000 received, 0% packet loss, time 2524ms`.
 struct Counts {
     sent: f64,
@@ -66,9 +69,11 @@ impl Counts {
 /// `0.003/0.005/14.138/0.045 ms, …` in seconds.
 fn rtt(text: &str) -> Option<Vec<f64>> {
     let (figures, _) = text.split_once(" ms")?;
-    let seconds = |figure: &str| leading(figure).map(|ms| ms * 1e-3);
-    let figures: Vec<f64> = figures.split('/').take(3).map(seconds).collect::<Option<_>>()?;
-    (figures.len() == 3).then_some(figures)
+    let mut seconds = Vec::new();
+    for figure in figures.split('/').take(3) {
+        seconds.push(leading(figure)? * 1e-3);
+    }
+    (seconds.len() == 3).then_some(seconds)
 }
 
 /// The host and the payload of `PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.`.

@@ -8,8 +8,8 @@ use crate::{
     openssl, perf, ping, sockperf, stream, stress_ng, sysbench,
 };
 
-/// The results in a file; several where it holds those of several machines. Without a format it is
-/// recognised by its content. `version` is the tool's, for files that do not tell it.
+/// The results in a file; several if it holds those of several machines. Without a format it is
+/// recognised by its content. `version` is the tool's, for files that do not give it.
 ///
 /// # Errors
 /// When nothing knows it, or it is damaged, or nothing was measured: then nothing of it is given.
@@ -18,8 +18,9 @@ pub fn read(
     format: Option<Format>,
     version: Option<&str>,
 ) -> Result<Vec<Import>, Error> {
-    let fitting = || Format::ALL.into_iter().find(|format| fits(*format, text));
-    let format = format.or_else(fitting).ok_or(Error::Unknown)?;
+    let format = format
+        .or_else(|| Format::ALL.into_iter().find(|format| fits(*format, text)))
+        .ok_or(Error::Unknown)?;
     let mut imports = parse(format, text, version)?;
     for import in &mut imports {
         if import.version.is_none() {
@@ -34,30 +35,41 @@ pub fn read(
 
 /// Whether a text looks like this, also when its end is missing.
 fn fits(format: Format, text: &str) -> bool {
-    let has = |part: &str| text.contains(part);
-    let line = |start: &str| text.lines().any(|line| line.starts_with(start));
     match format {
-        Format::Fio => has("\"fio version\""),
-        Format::Iperf3 => has("\"iperf 3") || (has("\"test_start\"") && has("\"intervals\"")),
-        Format::Hyperfine => has("\"results\"") && has("\"command\"") && has("\"mean\""),
-        Format::Sysbench => line("sysbench "),
-        Format::Mbw => has("\tMethod: ") && has("\tElapsed: "),
-        Format::Openssl => line("+H:") || line("+F:") || line("+F2:"),
+        Format::Fio => text.contains("\"fio version\""),
+        Format::Iperf3 => {
+            text.contains("\"iperf 3")
+                || (text.contains("\"test_start\"") && text.contains("\"intervals\""))
+        }
+        Format::Hyperfine => {
+            text.contains("\"results\"")
+                && text.contains("\"command\"")
+                && text.contains("\"mean\"")
+        }
+        Format::Sysbench => has_line(text, "sysbench "),
+        Format::Mbw => text.contains("\tMethod: ") && text.contains("\tElapsed: "),
+        Format::Openssl => has_line(text, "+H:") || has_line(text, "+F:") || has_line(text, "+F2:"),
         Format::Bonnie => text.lines().any(bonnie::read::fits),
         Format::Hackbench => {
-            line("Each sender will pass ") || (line("Running in ") && line("Time: "))
+            has_line(text, "Each sender will pass ")
+                || (has_line(text, "Running in ") && has_line(text, "Time: "))
         }
-        Format::Perf => line(perf::HEAD),
-        Format::Ping => has(" packets transmitted, "),
-        Format::CloudWatch => has("\"Datapoints\"") && has("\"Label\""),
+        Format::Perf => has_line(text, perf::HEAD),
+        Format::Ping => text.contains(" packets transmitted, "),
+        Format::CloudWatch => text.contains("\"Datapoints\"") && text.contains("\"Label\""),
         Format::Dd => text.lines().any(dd::fits),
-        Format::FsMark => has(fsmark::HEAD),
-        Format::Cyclictest => line(cyclictest::HEAD),
-        Format::StressNg => line(stress_ng::HEAD),
-        Format::Stream => line(stream::HEAD),
-        Format::Sockperf => line(sockperf::HEAD),
+        Format::FsMark => text.contains(fsmark::HEAD),
+        Format::Cyclictest => has_line(text, cyclictest::HEAD),
+        Format::StressNg => has_line(text, stress_ng::HEAD),
+        Format::Stream => has_line(text, stream::HEAD),
+        Format::Sockperf => has_line(text, sockperf::HEAD),
         Format::Ioping => text.lines().any(ioping::fits),
     }
+}
+
+/// Whether a line begins so.
+fn has_line(text: &str, start: &str) -> bool {
+    text.lines().any(|line| line.starts_with(start))
 }
 
 fn parse(format: Format, text: &str, version: Option<&str>) -> Result<Vec<Import>, Error> {

@@ -19,18 +19,18 @@ use crate::{Counting, Import, Invocation, Rule, Series, counting};
 /// Rises when the same file gives other events.
 const IMPORT_VERSION: u32 = 2;
 
-/// What a file does not tell.
+/// What a file does not say.
 const UNKNOWN: &str = "unknown";
 
 /// Digits of a run's identity that are shown.
-const SHOWN: usize = 12;
+const MACHINE_DIGITS: usize = 12;
 
 /// What gives the description of a workload of plumb, by its id.
 pub type Describe<'a> = &'a dyn Fn(&str) -> Option<Description>;
 
-/// What the user says of a file.
+/// What the user says of a file, because the file does not say it.
 #[derive(Debug, Clone, Default)]
-pub struct Said {
+pub struct ImportDetails {
     /// Labels of the runs.
     pub labels: BTreeMap<String, String>,
     /// The host that was measured.
@@ -39,7 +39,12 @@ pub struct Said {
 
 /// The run that an import is; `content` is what it was read from.
 #[must_use]
-pub fn events(import: &Import, content: &[u8], said: &Said, describe: Describe) -> Vec<Stamped> {
+pub fn events(
+    import: &Import,
+    content: &[u8],
+    details: &ImportDetails,
+    describe: Describe,
+) -> Vec<Stamped> {
     let run = identity(import, content);
     let mut points = Vec::new();
     let mut happened = Vec::new();
@@ -59,7 +64,7 @@ pub fn events(import: &Import, content: &[u8], said: &Said, describe: Describe) 
         }
     }
     let started_unix_ns = import.started_unix_ns.unwrap_or(0);
-    let mut events = begin(import, run, said, started_unix_ns, points);
+    let mut events = begin(import, run, details, started_unix_ns, points);
     events.append(&mut happened);
     let took = i64::try_from(process.clock_ns).unwrap_or(i64::MAX);
     let ended_unix_ns = started_unix_ns.saturating_add(took);
@@ -71,7 +76,8 @@ pub fn events(import: &Import, content: &[u8], said: &Said, describe: Describe) 
 fn identity(import: &Import, content: &[u8]) -> Id {
     let machine: Vec<String> = import.machine.iter().map(|(k, v)| format!("{k}={v}")).collect();
     let version = import.version.as_deref().unwrap_or("");
-    let (tool, machine) = (import.format.word(), machine.join("\n"));
+    let tool = import.format.word();
+    let machine = machine.join("\n");
     let head = format!("plumb import {IMPORT_VERSION}\n{tool}\n{version}\n{machine}\n");
     Uuid::new_v5(&Uuid::NAMESPACE_OID, &[head.as_bytes(), content].concat())
 }
@@ -79,15 +85,17 @@ fn identity(import: &Import, content: &[u8]) -> Id {
 fn begin(
     import: &Import,
     run: Id,
-    said: &Said,
+    details: &ImportDetails,
     started_unix_ns: i64,
     points: Vec<PlannedPoint>,
 ) -> Vec<Event> {
     let tool = import.format.word();
-    let mut labels = said.labels.clone();
+    let mut labels = details.labels.clone();
     labels.insert("tool".to_owned(), tool.to_owned());
-    let measured_by = import.version.as_ref().map(|version| format!("{tool} {version}"));
-    let measured_by = measured_by.unwrap_or_else(|| tool.to_owned());
+    let measured_by = match &import.version {
+        Some(version) => format!("{tool} {version}"),
+        None => tool.to_owned(),
+    };
     let plan = Plan {
         suite: None,
         points,
@@ -106,8 +114,8 @@ fn begin(
     };
     let target = Target {
         name: UNKNOWN.to_owned(),
-        host: said.host.clone(),
-        machine: machine(import, run, &said.host),
+        host: details.host.clone(),
+        machine: machine(import, run, &details.host),
         environment: Environment { fingerprint: UNKNOWN.to_owned(), facts: BTreeMap::new() },
     };
     vec![
@@ -132,17 +140,21 @@ fn begin(
 /// A machine that nobody knows is never the same as another: each import has its own, unless its host is
 /// known.
 fn machine(import: &Import, run: Id, host: &Host) -> Machine {
-    let shown = |id: Id| id.simple().to_string().chars().take(SHOWN).collect::<String>();
     let (id, which) = match host.known() {
         Some(name) => {
-            let id = shown(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()));
+            let id = shortened(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()));
             (id, format!("that of host {name}"))
         }
-        None => (shown(run), format!("the one of import {}", shown(run))),
+        None => (shortened(run), format!("the one of import {}", shortened(run))),
     };
     let mut facts = import.machine.clone();
     facts.insert("machine".to_owned(), format!("unknown: {which}"));
     Machine { fingerprint: format!("{UNKNOWN}:{id}"), facts }
+}
+
+/// The first characters of an identity.
+fn shortened(id: Id) -> String {
+    id.simple().to_string().chars().take(MACHINE_DIGITS).collect()
 }
 
 /// The index of a point; one that is there already has its metrics joined.
@@ -165,8 +177,8 @@ fn planned(series: &Series, describe: Describe) -> (PlannedPoint, bool) {
     let ours = ours(series, describe);
     let is_ours = ours.is_some();
     let (description, point) = ours.unwrap_or_else(|| own(series));
-    let planned = PlannedPoint::new(point, description, Program { argv: Vec::new() });
-    let planned = PlannedPoint { title: series.title.clone(), ..planned };
+    let mut planned = PlannedPoint::new(point, description, Program { argv: Vec::new() });
+    planned.title.clone_from(&series.title);
     (planned, is_ours)
 }
 
@@ -185,24 +197,14 @@ fn ours(series: &Series, describe: Describe) -> Option<(Description, Point)> {
     Some((description, point))
 }
 
-/// A description made of what the file tells.
+/// A description made of what the file says.
 fn own(series: &Series) -> (Description, Point) {
-    let parameter = |(name, _): &(String, String)| Parameter {
-        name: name.clone(),
-        kind: ParameterType::Text,
-        unit: String::new(),
-        default: Value::Text(String::new()),
-        allowed: Vec::new(),
-        summary: String::new(),
-        curve: None,
-        search: None,
-    };
     let description = Description {
         id: series.workload.clone(),
         version: 1,
         summary: series.summary.clone(),
         roles: vec![Role::Workload],
-        parameters: series.settings.iter().map(parameter).collect(),
+        parameters: series.settings.iter().map(|(name, _)| parameter(name)).collect(),
         metrics: series.metrics.clone(),
         requirements: Vec::new(),
         fixture: None,
@@ -217,23 +219,41 @@ fn own(series: &Series) -> (Description, Point) {
         restricted: None,
     };
     let key: Vec<String> = series.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
-    let value = |(name, value): &(String, String)| (name.clone(), Value::Text(value.clone()));
+    let mut settings = Settings::new();
+    for (name, value) in &series.settings {
+        settings.insert(name.clone(), Value::Text(value.clone()));
+    }
     let point = Point {
         workload: series.workload.clone(),
-        settings: series.settings.iter().map(value).collect(),
+        settings,
         key: key.join(","),
         conditions: Vec::new(),
     };
     (description, point)
 }
 
+/// A parameter of a workload that only the tool has: a text, because nobody says which values it may have.
+fn parameter(name: &str) -> Parameter {
+    Parameter {
+        name: name.to_owned(),
+        kind: ParameterType::Text,
+        unit: String::new(),
+        default: Value::Text(String::new()),
+        allowed: Vec::new(),
+        summary: String::new(),
+        curve: None,
+        search: None,
+    }
+}
+
 fn ready(import: &Import, series: &Series, invocation: &Invocation, is_ours: bool) -> Ready {
     let version = import.version.iter();
     let versions = version.map(|version| (import.format.word().to_owned(), version.clone()));
     let mut notes = series.notes.clone();
-    let known = counting::of(&series.workload);
-    let applies = |counting: &&Counting| is_ours || matches!(counting.rule, Rule::Other(_));
-    notes.extend(known.filter(applies).map(Counting::sentence));
+    // A test that could count the same and does not, because of its settings, says nothing.
+    let counting = counting::of(&series.workload)
+        .filter(|counting| is_ours || matches!(counting.rule, Rule::Other(_)));
+    notes.extend(counting.map(Counting::sentence));
     Ready {
         versions: versions.collect(),
         notes,
@@ -273,7 +293,8 @@ impl Process {
         };
         let samples = Box::new(self.samples(told, declared));
         self.number += 1;
-        let (usage, flags) = (told.usage.clone(), Vec::new());
+        let batch =
+            Event::Batch { invocation, samples, usage: told.usage.clone(), flags: Vec::new() };
         let end = InvocationEnd {
             outcome,
             steady_start: 0,
@@ -282,11 +303,7 @@ impl Process {
             peak_memory_bytes: 0,
             log: String::new(),
         };
-        [
-            started,
-            Event::Batch { invocation, samples, usage, flags },
-            Event::InvocationEnded { invocation, end: Box::new(end) },
-        ]
+        [started, batch, Event::InvocationEnded { invocation, end: Box::new(end) }]
     }
 
     /// Back to back from where the last process ended, with what the workload reports by itself.
@@ -299,11 +316,12 @@ impl Process {
             samples.cpu.push(-1);
             self.clock_ns = self.clock_ns.saturating_add(elapsed_ns);
         }
-        let is_reported = |name: &String| {
-            declared.iter().any(|it| it.name == *name && it.source == MetricSource::Value)
-        };
-        let values = told.values.iter().filter(|(name, _)| is_reported(name));
-        samples.values = values.map(|(name, column)| (name.clone(), column.clone())).collect();
+        // A time or rate follows from the times above: a column for it would be a second truth.
+        for metric in declared.iter().filter(|metric| metric.source == MetricSource::Value) {
+            if let Some(column) = told.values.get(&metric.name) {
+                samples.values.insert(metric.name.clone(), column.clone());
+            }
+        }
         samples
     }
 }

@@ -1,6 +1,6 @@
 //! The report of `sockperf ping-pong`, version 3.7.
 //!
-//! sockperf calls half of a round trip a latency unless it is told `--full-rtt`; here it is the whole one, whichever was asked for. The
+//! sockperf calls half of a round trip a latency unless it has `--full-rtt`; here it is the whole one, whichever was asked for. The
 //! figures are of the valid duration, without warming up.
 
 use plumb_model::Better::{Higher, Lower};
@@ -21,43 +21,57 @@ const LATENCIES: [(&str, &str, &str); 4] = [
 ];
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
-    let lacks = |what: &str| Error::damaged(Format::Sockperf, format!("it has no {what}"));
-    let lines = || text.lines().filter_map(|line| line.strip_prefix(HEAD));
-    let counts = lines().find_map(|line| line.strip_prefix("[Valid Duration] "));
-    let counts = counts.ok_or_else(|| lacks("count of its valid duration"))?;
-    let count = |name: &str| counts.split_once(name).and_then(|(_, rest)| leading(rest));
-    let seconds = count("RunTime=").ok_or_else(|| lacks("length"))?;
-    let sent = count("SentMessages=").ok_or_else(|| lacks("count of requests"))?;
-    let received = count("ReceivedMessages=").ok_or_else(|| lacks("count of answers"))?;
+    let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(HEAD)).collect();
+    let counts = lines
+        .iter()
+        .find_map(|line| line.strip_prefix("[Valid Duration] "))
+        .ok_or_else(|| lacks("count of its valid duration"))?;
+    let seconds = number_after(counts, "RunTime=").ok_or_else(|| lacks("length"))?;
+    let sent = number_after(counts, "SentMessages=").ok_or_else(|| lacks("count of requests"))?;
+    let received =
+        number_after(counts, "ReceivedMessages=").ok_or_else(|| lacks("count of answers"))?;
     // Of `under-load` and `throughput` few are answered.
     if 2.0 * received < sent {
         let why = format!("it is no ping-pong: {received} of {sent} messages were answered");
         return Err(Error::nothing(Format::Sockperf, why));
     }
     // Of a round trip a latency is the half.
-    let times = if lines().any(|line| line.starts_with("Summary: Round trip is ")) {
+    let times = if lines.iter().any(|line| line.starts_with("Summary: Round trip is ")) {
         1.0
-    } else if lines().any(|line| line.starts_with("Summary: Latency is ")) {
+    } else if lines.iter().any(|line| line.starts_with("Summary: Latency is ")) {
         2.0
     } else {
         return Err(lacks("summary of latencies"));
     };
     let mut series = Series::new("sockperf.pingpong", "requests one after the other, and answers");
     series.sample_is = SampleIs::Process;
-    let transport = text.lines().find_map(|line| line.rsplit_once(" # ").map(|it| it.1.trim()));
-    series.set("transport", transport.unwrap_or_default().to_ascii_lowercase());
+    let transport = text.lines().find_map(|line| line.rsplit_once(" # "));
+    let (_, transport) = transport.unwrap_or_default();
+    series.set("transport", transport.trim().to_ascii_lowercase());
     series.invocations.push(Invocation::by_rate(received / seconds, received));
     series.measured(("rate", "ops/s", Higher), "answers a second", [received / seconds]);
     for (name, summary, begins) in LATENCIES {
-        let value = lines().find_map(|line| line.strip_prefix("---> ")?.strip_prefix(begins));
-        let value = value.and_then(|rest| positive(rest.trim_start_matches([' ', '='])));
-        let micros = value.ok_or_else(|| lacks(summary))?;
+        let micros = lines
+            .iter()
+            .find_map(|line| line.strip_prefix("---> ")?.strip_prefix(begins))
+            .and_then(|rest| positive(rest.trim_start_matches([' ', '='])))
+            .ok_or_else(|| lacks(summary))?;
         series.measured((name, "s", Lower), summary, [micros * 1e-6 * times]);
     }
     let mut import = Import::new(Format::Sockperf);
-    let version = text.split_once("version #").map(|(_, rest)| rest);
-    let version = version.and_then(|it| it.split(|c: char| !c.is_ascii_digit() && c != '.').next());
-    import.version = version.map(str::to_owned);
+    if let Some((_, rest)) = text.split_once("version #") {
+        let version = rest.split(|c: char| !c.is_ascii_digit() && c != '.').next();
+        import.version = version.map(str::to_owned);
+    }
     import.series.push(series);
     Ok(vec![import])
+}
+
+fn lacks(what: &str) -> Error {
+    Error::damaged(Format::Sockperf, format!("it has no {what}"))
+}
+
+fn number_after(text: &str, name: &str) -> Option<f64> {
+    let (_, rest) = text.split_once(name)?;
+    leading(rest)
 }

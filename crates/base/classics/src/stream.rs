@@ -11,21 +11,21 @@ use crate::{Error, Format, Import, Invocation, Series};
 /// How the heading of the table begins.
 pub(crate) const HEAD: &str = "Function    Best Rate MB/s";
 
-/// The loops.
+/// The loops, as the table names them.
 const KERNELS: [&str; 4] = ["Copy", "Scale", "Add", "Triad"];
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
-    let damaged = |why: &str| Error::damaged(Format::Stream, why);
     if !text.lines().any(|line| line.starts_with("Solution Validates")) {
         return Err(damaged("it does not say that the arrays are right"));
     }
     let mut import = Import::new(Format::Stream);
     import.version = after(text, "STREAM version $Revision: ").map(str::to_owned);
-    let number = |before| after(text, before).and_then(positive);
-    let bytes = number("Array size = ").zip(number("This system uses ")).map(|(a, b)| a * b);
+    let elements = after(text, "Array size = ").and_then(positive);
+    let element_bytes = after(text, "This system uses ").and_then(positive);
+    let bytes = elements.zip(element_bytes).map(|(elements, bytes)| elements * bytes);
     for line in text.lines() {
         let Some((name, figures)) = line.split_once(':') else { continue };
-        let Some(kernel) = KERNELS.into_iter().find(|it| *it == name) else { continue };
+        let Some(kernel) = KERNELS.into_iter().find(|kernel| *kernel == name) else { continue };
         let figures: Vec<f64> = figures.split_whitespace().filter_map(positive).collect();
         let &[rate, _, shortest, _] = figures.as_slice() else {
             return Err(damaged(&format!("the row of {kernel} lacks figures")));
@@ -47,7 +47,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
-/// The first word behind `before`.
+fn damaged(why: &str) -> Error {
+    Error::damaged(Format::Stream, why)
+}
+
+/// The first word after `before`.
 fn after<'a>(text: &'a str, before: &str) -> Option<&'a str> {
     text.split_once(before)?.1.split_whitespace().next()
 }

@@ -16,7 +16,6 @@ pub(crate) const HEAD: &str = "stress-ng: ";
 const END: &str = "run completed in ";
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
-    let damaged = |why: String| Error::damaged(Format::StressNg, why);
     let mut import = Import::new(Format::StressNg);
     let lines = text.lines().filter_map(|line| line.trim().strip_prefix(HEAD));
     let mut end = None;
@@ -41,6 +40,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
         Some(said) if said.contains("unsuccessful") => Err(damaged(format!("it says `{said}`"))),
         Some(_) => Ok(vec![import]),
     }
+}
+
+fn damaged(why: String) -> Error {
+    Error::damaged(Format::StressNg, why)
 }
 
 fn series(stressor: &str, operations: f64, seconds: f64, rate: f64) -> Series {

@@ -14,11 +14,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let report = Report { lines };
     let mut import = Import::new(Format::Sysbench);
     import.version = report.version();
-    let missing = |what: &str| Error::damaged(Format::Sysbench, format!("it has no `{what}`"));
     let total = "total time:";
     let seconds = report.after(total).and_then(leading).ok_or_else(|| missing(total))?;
-    let events = "total number of events:";
-    let events = report.after(events).and_then(positive).ok_or_else(|| missing(events))?;
+    let count_of_events = "total number of events:";
+    let events =
+        report.after(count_of_events).and_then(positive).ok_or_else(|| missing(count_of_events))?;
     let last = "execution time (avg/stddev):";
     report.after(last).filter(|end| end.contains('/')).ok_or_else(|| missing(last))?;
     let mut series = report.series();
@@ -34,6 +34,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     report.latencies(&mut series);
     import.series.push(series);
     Ok(vec![import])
+}
+
+fn missing(what: &str) -> Error {
+    Error::damaged(Format::Sysbench, format!("it has no `{what}`"))
 }
 
 struct Report<'a> {
@@ -58,6 +62,7 @@ impl<'a> Report<'a> {
 
     /// The test with its settings.
     fn series(&self) -> Series {
+        // sysbench 0.4 has other words than 1.0.
         let older = "Maximum prime number checked in CPU test:";
         if let Some(limit) = self.after("Prime numbers limit:").or(self.after(older)) {
             let mut series = Series::new("sysbench.cpu", "trial division of numbers to a limit");
@@ -91,11 +96,14 @@ impl<'a> Report<'a> {
 
     /// The figures of each kind of test, its own first.
     fn figures(&self, series: &mut Series) {
-        let rate = |text: &str| self.after(text).and_then(leading);
         match series.workload.as_str() {
             "sysbench.cpu" => {
                 let summary = "events a second: each counts the primes to the limit";
-                series.measured(("rate", "ops/s", Higher), summary, rate("events per second:"));
+                series.measured(
+                    ("rate", "ops/s", Higher),
+                    summary,
+                    self.rate("events per second:"),
+                );
             }
             "sysbench.memory" => {
                 let bandwidth = self.in_brackets("MiB/sec)").map(|mib| mib * MIB);
@@ -109,10 +117,10 @@ impl<'a> Report<'a> {
                 for (name, start) in
                     [("reads", "reads/s:"), ("writes", "writes/s:"), ("fsyncs", "fsyncs/s:")]
                 {
-                    series.measured((name, "ops/s", Higher), "requests a second", rate(start));
+                    series.measured((name, "ops/s", Higher), "requests a second", self.rate(start));
                 }
                 for (name, start) in [("read", "read, MiB/s:"), ("written", "written, MiB/s:")] {
-                    let bytes = rate(start).map(|mib| mib * MIB);
+                    let bytes = self.rate(start).map(|mib| mib * MIB);
                     series.measured((name, "B/s", Higher), "bytes a second", bytes);
                 }
             }
@@ -123,6 +131,11 @@ impl<'a> Report<'a> {
             }
             _ => {}
         }
+    }
+
+    /// The figure after a beginning.
+    fn rate(&self, start: &str) -> Option<f64> {
+        self.after(start).and_then(leading)
     }
 
     /// The figure in `… (6165.46 MiB/sec)`.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
-use plumb_classics::{COUNTING, Error, Format, Import, Said, events, read};
+use plumb_classics::{COUNTING, Error, Format, Import, ImportDetails, events, read};
 use plumb_model::{Description, Event, MetricSource, Outcome, Stamped};
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 
@@ -21,8 +21,10 @@ fn fixture(name: &str) -> String {
 
 /// All fixtures, by name, but the one of a test that failed.
 fn fixtures() -> Vec<(String, String)> {
-    let names = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());
-    let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    let mut names: Vec<String> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.retain(|name| name != "iperf3-refused.json");
     names.sort();
     names.into_iter().map(|name| (name.clone(), fixture(&name))).collect()
@@ -35,7 +37,8 @@ fn told(name: &str, version: Option<&str>) -> String {
 }
 
 fn lines(import: &Import) -> String {
-    let (tool, version) = (import.format.word(), import.version.as_deref().unwrap_or("?"));
+    let tool = import.format.word();
+    let version = import.version.as_deref().unwrap_or("?");
     let mut out =
         format!("{tool} {version} at {:?} on {:?}\n", import.started_unix_ns, import.machine);
     for series in &import.series {
@@ -46,11 +49,12 @@ fn lines(import: &Import) -> String {
             let elapsed: Vec<String> = invocation.elapsed_ns.iter().map(u64::to_string).collect();
             let _ = write!(out, "  {} ns, {} ops", elapsed.join("+"), invocation.iterations);
             for metric in &series.metrics {
-                let values = invocation.values.get(&metric.name);
-                let values = values.iter().flat_map(|values| values.iter());
-                let values: Vec<String> = values.map(|value| format!("{value:.6e}")).collect();
-                let unit = &metric.unit;
-                let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+                let column = invocation.values.get(&metric.name).into_iter().flatten();
+                let values: Vec<String> = column.map(|value| format!("{value:.6e}")).collect();
+                let unit = match metric.unit.as_str() {
+                    "" => String::new(),
+                    unit => format!(" {unit}"),
+                };
                 let _ = write!(out, "; {} {}{unit}", metric.name, values.join(" "));
             }
             let _ = writeln!(
@@ -269,7 +273,7 @@ fn labels_are_those_of_the_user_and_the_tool() {
     let events = events(
         &read(&content, None, None).unwrap()[0],
         content.as_bytes(),
-        &Said { labels, ..Said::default() },
+        &ImportDetails { labels, ..ImportDetails::default() },
         &|_| None,
     );
     let Event::RunStarted { plan, .. } = &events[0].event else { panic!("{:?}", events[0]) };
@@ -514,7 +518,7 @@ fn a_test_that_failed_gives_nothing_and_its_reason() {
 
 /// The events of a file, as any caller gets them.
 fn run(import: &Import, content: &str) -> Vec<Stamped> {
-    events(import, content.as_bytes(), &Said::default(), &|_| None)
+    events(import, content.as_bytes(), &ImportDetails::default(), &|_| None)
 }
 
 /// What every run must be, whatever it was made of.
@@ -581,7 +585,7 @@ fn only_what_counts_the_same_becomes_a_series_of_plumbs_workload() {
         asked.borrow_mut().push(id.to_owned());
         None
     };
-    let _ = events(&imports[0], text.as_bytes(), &Said::default(), &describe);
+    let _ = events(&imports[0], text.as_bytes(), &ImportDetails::default(), &describe);
     assert_eq!(*asked.borrow(), ["memory.copy"; 3]);
     // Every rule of the table gives its reason.
     assert!(COUNTING.iter().all(|counting| counting.sentence().len() > counting.ours.len() + 30));

@@ -77,8 +77,9 @@ fn to_base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
-        let bits = three.iter().fold(0, |bits, byte| bits << 8 | usize::from(*byte));
-        let bits = bits << (8 * (3 - three.len()));
+        let given = three.iter().fold(0, |bits, byte| bits << 8 | usize::from(*byte));
+        // Letters are taken from the top, so the bytes that the last group lacks become zeros at the bottom.
+        let bits = given << (8 * (3 - three.len()));
         text.extend(
             (0..=three.len()).map(|place| char::from(LETTERS[bits >> (18 - 6 * place) & 63])),
         );
@@ -104,17 +105,18 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The V2 encoding: a header in network order, then counts by index, where a negative one skips.
+/// The V2 encoding: a header in network order, then counts by index, of which a negative one skips that many.
 fn counts(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
-    let long = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-    let (digits, lowest) = (word(bytes, 12)?, long(16)?);
+    let digits = word(bytes, 12)?;
+    let lowest = u64::from_be_bytes(bytes.get(16..24)?.try_into().ok()?);
     if word(bytes, 0)? != COOKIE || digits > MOST_DIGITS || lowest == 0 {
         return None;
     }
     let length = usize::try_from(word(bytes, 4)?).ok()?;
     let mut payload = bytes.get(HEADER..HEADER.checked_add(length)?)?.iter();
     let half_bits = (2 * 10_u64.pow(digits)).next_power_of_two().trailing_zeros().max(1) - 1;
-    let (mut index, mut found) = (0_u64, Vec::new());
+    let mut index = 0_u64;
+    let mut found = Vec::new();
     while let Some(count) = next_count(&mut payload)? {
         if count < 0 {
             index = index.checked_add(count.unsigned_abs())?;
@@ -144,7 +146,7 @@ fn value_at(index: u64, half_bits: u32, unit_bits: u32) -> Option<u64> {
 }
 
 /// The next zigzag LEB128 number of at most nine bytes, the last of which has eight bits; `Some(None)` at
-/// the end, None where it breaks off.
+/// the end, None if it breaks off.
 fn next_count(payload: &mut std::slice::Iter<u8>) -> Option<Option<i64>> {
     let mut raw = 0_u64;
     for place in 0..9 {
@@ -163,7 +165,10 @@ fn next_count(payload: &mut std::slice::Iter<u8>) -> Option<Option<i64>> {
 
 /// The bytes of a base64 text, padded or not.
 fn from_base64(text: &str) -> Option<Vec<u8>> {
-    let (mut bits, mut held, mut bytes) = (0_u32, 0, Vec::new());
+    let mut bits = 0_u32;
+    // How many of the lowest bits belong to no byte yet.
+    let mut held = 0;
+    let mut bytes = Vec::new();
     for c in text.trim_end_matches('=').bytes() {
         let six = match c {
             b'A'..=b'Z' => c - b'A',
@@ -207,7 +212,7 @@ mod tests {
     #[test]
     fn what_the_library_wrote_is_read() {
         let found = decode(ENCODED).unwrap();
-        let counts: Vec<u64> = found.iter().map(|it| it.1).collect();
+        let counts: Vec<u64> = found.iter().map(|(_, count)| *count).collect();
         assert_eq!(counts, [1, 2, 1, 3]);
         for ((value, _), wanted) in found.iter().zip([1_u64, 2000, 5000, 123_456]) {
             assert!(value.abs_diff(wanted) * 1000 <= wanted, "{value} {wanted}");
@@ -233,7 +238,7 @@ mod tests {
     #[test]
     fn what_is_above_the_highest_counts_as_the_highest() {
         let found = decode(&encode([u64::MAX, 7])).unwrap();
-        assert_eq!(found.iter().map(|it| it.1).collect::<Vec<_>>(), [1, 1]);
+        assert_eq!(found.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [1, 1]);
         assert!(found[0].0 == 7 && found[1].0.abs_diff(HIGHEST) < HIGHEST / 1000, "{found:?}");
         assert_eq!(decode(&encode([])), Some(Vec::new()));
     }
@@ -250,7 +255,7 @@ mod tests {
             values.iter().for_each(|value| wanted.record(*value).unwrap());
             assert_eq!(read, wanted);
             let found = decode(&text).unwrap();
-            assert_eq!(found.iter().map(|it| it.1).sum::<u64>(), values.len() as u64);
+            assert_eq!(found.iter().map(|(_, count)| *count).sum::<u64>(), values.len() as u64);
         }
 
         #[test]
@@ -265,7 +270,9 @@ mod tests {
             }
             let wanted: Vec<(u64, u64)> = histogram
                 .iter_recorded()
-                .map(|it| (histogram.median_equivalent(it.value_iterated_to()), it.count_at_value()))
+                .map(|entry| {
+                    (histogram.median_equivalent(entry.value_iterated_to()), entry.count_at_value())
+                })
                 .collect();
             for form in written(&histogram) {
                 assert_eq!(decode(&to_base64(&form)).as_ref(), Some(&wanted));

@@ -1,4 +1,4 @@
-//! Counters: what monitors read beside an invocation.
+//! Counters: what monitors read during an invocation.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum CounterKind {
 pub struct Counter {
     /// `monitor.name`, or `monitor.device.name` (`stat.user`, `diskstats.sda.reads`).
     pub name: String,
-    /// Unit of its values (`tick`, `page`, `B`, `us`); empty where it counts events.
+    /// Unit of its values (`tick`, `page`, `B`, `us`); empty if it counts events.
     pub unit: String,
     /// What its value means.
     pub kind: CounterKind,
@@ -32,7 +32,7 @@ impl Counter {
     }
 
     /// The unit of [`CounterAmount::rate`]: of a gauge that of its level, of a counter that of a second's
-    /// worth: `B/s`, `events/s`, `s/s` where it counts time, `W` where it counts energy.
+    /// worth: `B/s`, `events/s`, `s/s` if it counts time, `W` if it counts energy.
     #[must_use]
     pub fn rate_unit(&self) -> String {
         match (self.kind, self.base().1) {
@@ -53,10 +53,10 @@ pub struct Reading {
     pub value: u64,
 }
 
-/// The readings of one counter beside an invocation: the first, every change, and the last.
+/// The readings of one counter during an invocation: the first, every change, and the last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
-    /// The counter.
+    /// The counter that was read.
     pub counter: Counter,
     /// What was read, in order of time; at least one.
     pub readings: Vec<Reading>,
@@ -70,9 +70,10 @@ impl Trace {
             return 0;
         };
         match self.counter.kind {
+            // A counter that was reset in between ends below its beginning: by how much it moved is not known.
             CounterKind::Counter => last.value.saturating_sub(first.value),
             CounterKind::Gauge => {
-                let sum: u128 = self.readings.iter().map(|it| u128::from(it.value)).sum();
+                let sum: u128 = self.readings.iter().map(|reading| u128::from(reading.value)).sum();
                 u64::try_from(sum / self.readings.len() as u128).unwrap_or(u64::MAX)
             }
         }
@@ -81,16 +82,15 @@ impl Trace {
     /// Time from the first reading to the last, in nanoseconds.
     #[must_use]
     pub fn duration_ns(&self) -> u64 {
-        let (first, last) = (self.readings.first(), self.readings.last());
-        let ends = first.zip(last);
+        let ends = self.readings.first().zip(self.readings.last());
         ends.map_or(0, |(first, last)| last.at_ns.saturating_sub(first.at_ns))
     }
 }
 
-/// What a counter came to beside one invocation.
+/// What a counter came to during one invocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterAmount {
-    /// The counter.
+    /// The counter that was read.
     pub counter: Counter,
     /// By how much it moved; the mean of a gauge.
     pub amount: u64,
@@ -120,20 +120,20 @@ pub struct KernelLine {
     pub at_ns: u64,
     /// 0 (emergency) to 7 (debug).
     pub level: u8,
-    /// Its text.
+    /// Text of the line, without level and time.
     pub text: String,
 }
 
-/// A monitor that failed beside an invocation.
+/// A monitor that failed during an invocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
-    /// The monitor.
+    /// Name of the monitor that failed.
     pub monitor: String,
-    /// Why.
+    /// Why it failed, in words.
     pub why: String,
 }
 
-/// All that monitors read beside one invocation.
+/// All that monitors read during one invocation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Readings {
     /// Counters that moved, and gauges.
@@ -196,8 +196,9 @@ mod tests {
 
     fn trace(kind: CounterKind, values: &[u64]) -> Trace {
         let counter = Counter { name: "stat.user".into(), unit: "tick".into(), kind };
-        let reading = |(i, &value): (usize, &u64)| Reading { at_ns: i as u64 * 500_000_000, value };
-        Trace { counter, readings: values.iter().enumerate().map(reading).collect() }
+        let times = (0..).map(|number: u64| number * 500_000_000);
+        let readings = times.zip(values).map(|(at_ns, &value)| Reading { at_ns, value });
+        Trace { counter, readings: readings.collect() }
     }
 
     #[test]

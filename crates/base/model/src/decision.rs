@@ -20,13 +20,13 @@ pub struct Decision {
     pub stop: Option<StopReason>,
     /// Relative half-width wanted.
     pub wanted: Option<f64>,
-    /// Time that the point is expected to need still, in nanoseconds, where a prediction is sound.
+    /// Time that the point is expected to need still, in nanoseconds, if a prediction is sound.
     pub remaining_ns: Option<u64>,
     /// What a comparison with the first point says at this look; its interval is `look`, a ratio of
     /// costs.
     #[serde(default)]
     pub compared: Option<Compared>,
-    /// What to expect of a comparison; told on the way and not stored, as samples tell it.
+    /// What to expect of a comparison; reported on the way and not stored, because it follows from the samples.
     #[serde(skip)]
     pub outlook: Option<Outlook>,
 }
@@ -34,12 +34,12 @@ pub struct Decision {
 /// What to expect of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outlook {
-    /// By how much pairs differ, as a log ratio: their standard deviation, where they are normal.
+    /// By how much pairs differ, as a log ratio: their standard deviation, if they are normal.
     pub scale: f64,
     /// Time of a pair, in nanoseconds.
     pub pair_ns: u64,
     /// The pairs that show a change of twice the margin four times in five, and those that show one of the margin;
-    /// None where it is more than a comparison has.
+    /// None if it is more than a comparison has.
     pub to_tell: [Option<usize>; 2],
 }
 
@@ -51,14 +51,14 @@ pub struct Compared {
     /// The verdict; None when there is none.
     #[serde(with = "crate::verdict_word")]
     pub verdict: Option<Verdict>,
-    /// Units that would settle it in all, as far as can be told.
+    /// Units that would settle it in all, as far as is known.
     pub pairs_needed: Option<usize>,
 }
 
 /// An interval seen at a look.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Look {
-    /// The estimate.
+    /// The estimate, in the unit of the metric.
     pub estimate: f64,
     /// Lower end; None when there is no interval.
     pub low: Option<f64>,
@@ -72,7 +72,8 @@ impl Look {
     /// Larger distance from the estimate to an end, relative to the estimate.
     #[must_use]
     pub fn relative_half_width(&self) -> Option<f64> {
-        let (low, high) = (self.low?, self.high?);
+        let low = self.low?;
+        let high = self.high?;
         Some((high - self.estimate).max(self.estimate - low) / self.estimate.abs())
     }
 }

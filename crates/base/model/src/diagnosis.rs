@@ -5,7 +5,7 @@
 pub enum Severity {
     /// Good to know; it costs no precision by itself.
     Note,
-    /// Wider intervals.
+    /// Intervals are wider than they could be.
     Minor,
     /// Intervals that are wider by far, or results that hold for a moment.
     Major,
@@ -43,7 +43,7 @@ impl Severity {
 /// Something about a machine that costs precision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symptom {
-    /// Its name.
+    /// Name of the symptom, one word.
     pub name: &'static str,
     /// How bad it is here.
     pub severity: Severity,
@@ -60,7 +60,7 @@ pub struct Symptom {
 /// What is wrong with a machine, the worst first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// The symptoms.
+    /// The symptoms, the worst first.
     pub symptoms: Vec<Symptom>,
 }
 

@@ -20,7 +20,7 @@ use crate::workload::Role;
 pub struct Stamped {
     /// CLOCK_MONOTONIC since the start of the segment, in nanoseconds.
     pub at_ns: u64,
-    /// What happened.
+    /// What happened at that time.
     pub event: Event,
 }
 
@@ -31,7 +31,7 @@ pub struct Stamped {
 pub enum Event {
     /// A run begins.
     RunStarted {
-        /// Its identity.
+        /// Identity of the run.
         run: Id,
         /// Wall-clock time, in nanoseconds since 1970 (UTC).
         started_unix_ns: i64,
@@ -44,7 +44,7 @@ pub enum Event {
     },
     /// A stretch without interruption begins: the run's first, or the one after `--resume`.
     SegmentStarted {
-        /// Its run.
+        /// Identity of the run.
         run: Id,
         /// 0 for the first.
         segment: u32,
@@ -73,13 +73,13 @@ pub enum Event {
     },
     /// A fixture stands.
     FixtureReady {
-        /// Its workload.
+        /// Id of the workload that needs the fixture.
         workload: String,
         /// The parameters that it depends on, with their values.
         key: String,
         /// Bytes that it put on disk.
         bytes_on_disk: u64,
-        /// Its remarks.
+        /// Remarks of the fixture for the reader.
         notes: Vec<String>,
     },
     /// Every point that still needs data gets one invocation, in seeded random order.
@@ -91,13 +91,13 @@ pub enum Event {
     },
     /// A fresh process was started and is ready.
     InvocationStarted {
-        /// Its identity.
+        /// Identity of the invocation.
         invocation: Id,
         /// Index of its point in the plan; of its companion when the role is not `workload`.
         point: usize,
         /// As what it was started.
         role: Role,
-        /// Its round.
+        /// Round in which it was started, from 0.
         round: u32,
         /// Its position in the round.
         position: u32,
@@ -105,25 +105,25 @@ pub enum Event {
         segment: u32,
         /// Index of the target.
         target: u32,
-        /// Its seed.
+        /// Seed of its random choices.
         seed: u64,
         /// What it said before the first sample.
         ready: Box<Ready>,
     },
     /// A batch of samples is taken; once a listener that stores has returned, it is acknowledged.
     Batch {
-        /// Whose samples.
+        /// The invocation that took the samples.
         invocation: Id,
-        /// The samples.
+        /// The samples of this batch.
         samples: Box<Samples>,
         /// Resource use over the batch.
         usage: Usage,
         /// Reasons to distrust it.
         flags: Vec<Flag>,
     },
-    /// What was read beside an invocation, once its samples are taken and before its end.
+    /// What was read during an invocation, once its samples are taken and before its end.
     Monitored {
-        /// Which.
+        /// The invocation that was watched.
         invocation: Id,
         /// What the monitors read.
         readings: Box<Readings>,
@@ -133,23 +133,23 @@ pub enum Event {
     /// An invocation that ended does not count: something else disturbed it, and it is replaced, or it came right after
     /// a pause and is not like the others.
     Excluded {
-        /// Which.
+        /// The invocation that does not count.
         invocation: Id,
         /// The rules that say so.
         by: String,
     },
     /// A process ended.
     InvocationEnded {
-        /// Which.
+        /// The invocation that ended.
         invocation: Id,
-        /// How.
+        /// How it ended: outcome, steady part, log.
         end: Box<InvocationEnd>,
     },
     /// A strategy looked at the data of a point and decided.
     Decided(Box<Decision>),
     /// A line for the log that people read afterwards.
     Log {
-        /// What happened.
+        /// What happened, in words.
         text: String,
     },
     /// The run is over.

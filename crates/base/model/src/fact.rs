@@ -37,15 +37,15 @@ pub enum Theme {
     Memory,
     /// Board, firmware, power, what is below.
     Firmware,
-    /// Disks.
+    /// Disks: models, schedulers, caches.
     Disks,
-    /// Network devices.
+    /// Network devices: drivers, speeds, offloads.
     Network,
     /// The target directory.
     Place,
     /// What plumb's own group may use.
     Limits,
-    /// The kernel.
+    /// The kernel: version, command line, build.
     Kernel,
     /// What can be set while it runs.
     Settings,
@@ -106,7 +106,7 @@ const fn fatal(name: &'static str, theme: Theme, why: &'static str) -> FactKind 
     FactKind { name, theme, impact: Impact::Fatal, why }
 }
 
-/// What stands before the facts of the machine on which servers are started, where that is another one (`--to`).
+/// What stands before the facts of the machine on which servers are started, if that is another one (`--to`).
 pub const OF_FAR_END: &str = "far.";
 
 /// All facts, in the order in which they are shown. A name with a point is a sysctl.
@@ -235,13 +235,13 @@ pub const FOR_ROOT: [&str; 1] = ["memory_modules"];
 
 impl FactKind {
     /// Whether it belongs to the environment. Such a fact has a value wherever it can be read, so that
-    /// where it is missing it was not read: without root, or by an older plumb.
+    /// if it is missing, it was not read: without root, or by an older plumb.
     #[must_use]
     pub fn is_of_environment(&self) -> bool {
         self.theme != Theme::Run && !IDENTITY.contains(&self.name)
     }
 
-    /// The fact of this name, also where it is one of the far end.
+    /// The fact of this name, also if it is one of the far end.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         let name = name.strip_prefix(OF_FAR_END).unwrap_or(name);

@@ -1,4 +1,4 @@
-//! Where the far end of a point is started, where that is another machine (`--to`).
+//! Where the far end of a point is started, if that is another machine (`--to`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ const SSH: &str = "ssh:";
 /// What stands before the host where `plumb peer` runs.
 const PEER: &str = "peer:";
 
-/// Where `plumb peer` listens unless told otherwise: beside the pages of `plumb serve`.
+/// Where `plumb peer` listens unless told otherwise: next to the pages of `plumb serve`.
 pub const PEER_PORT: u16 = 7587;
 
 /// Another machine, on which the server of a point is started.
@@ -21,14 +21,14 @@ pub enum FarEnd {
     Ssh {
         /// `USER@HOST` or `HOST`, as ssh takes it.
         destination: String,
-        /// The port, where that is not ssh's own choice.
+        /// The port, if that is not ssh's own choice.
         port: Option<u16>,
     },
     /// One where `plumb peer` runs.
     Peer {
         /// Its name or address.
         host: String,
-        /// The port, where that is not the usual one.
+        /// The port, if that is not the usual one.
         port: Option<u16>,
     },
 }
@@ -38,37 +38,43 @@ impl FromStr for FarEnd {
 
     /// `ssh:[USER@]HOST[:PORT]` or `peer:HOST[:PORT]`, with an IPv6 address in brackets.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = |why: &str| {
-            format!("`{text}`: {why}; a far end is ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]")
-        };
         if let Some(place) = text.strip_prefix(PEER) {
-            let (host, port) = host_and_port(place).map_err(wrong)?;
+            let (host, port) = host_and_port(place).map_err(|why| wrong(text, why))?;
             return Ok(Self::Peer { host: host.to_owned(), port });
         }
-        let rest = text.strip_prefix(SSH);
-        let rest = rest.ok_or_else(|| wrong("it begins with neither ssh: nor peer:"))?;
+        let rest = text
+            .strip_prefix(SSH)
+            .ok_or_else(|| wrong(text, "it begins with neither ssh: nor peer:"))?;
         let (user, place) = match rest.rsplit_once('@') {
             Some((user, place)) => (Some(user), place),
             None => (None, rest),
         };
-        let (host, port) = host_and_port(place).map_err(wrong)?;
+        let (host, port) = host_and_port(place).map_err(|why| wrong(text, why))?;
         if !user.is_none_or(is_word) {
-            return Err(wrong(NO_NAME));
+            return Err(wrong(text, NO_NAME));
         }
         let destination = user.map_or_else(|| host.to_owned(), |user| format!("{user}@{host}"));
         Ok(Self::Ssh { destination, port })
     }
 }
 
+fn wrong(text: &str, why: &str) -> String {
+    format!("`{text}`: {why}; a far end is ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]")
+}
+
 const NO_NAME: &str = "the name of a user or host can't be like that";
 
 /// What begins with a dash would be an option of ssh.
 fn is_word(word: &str) -> bool {
-    let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == ',' || c == '@';
-    !word.is_empty() && !word.starts_with('-') && !word.contains(is_odd)
+    !word.is_empty() && !word.starts_with('-') && !word.contains(is_forbidden)
 }
 
-/// Of `HOST[:PORT]`.
+/// Whether the name of a user or host can't have this character: commas separate values, and `@` ends a user's name.
+fn is_forbidden(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || c == ',' || c == '@'
+}
+
+/// The host and the port of `HOST[:PORT]`, with an IPv6 address in brackets.
 fn host_and_port(place: &str) -> Result<(&str, Option<u16>), &'static str> {
     let (host, port) = match place.strip_prefix('[') {
         Some(place) => {

@@ -52,13 +52,13 @@ pub enum FlagKind {
     Uncalibrated,
     /// The process medians have two modes.
     Bimodal,
-    /// A rate fell once and stayed down, as where a credit is spent.
+    /// A rate fell once and stayed down, as when a credit is spent.
     Burst,
     /// Reading the clock cost more than .1 % of a sample.
     Overhead,
-    /// Something else ran beside.
+    /// Something else ran at the same time.
     Interference,
-    /// A background load ran beside, on purpose.
+    /// A background load ran at the same time, on purpose.
     WithLoad,
     /// The run was interrupted and resumed in between.
     Resumed,
@@ -195,7 +195,7 @@ impl fmt::Display for FlagKind {
 /// A reason to distrust a number, with its evidence. Shown, never hidden.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Flag {
-    /// The rule.
+    /// The rule that raised the flag.
     pub flag: FlagKind,
     /// The evidence in one line.
     pub why: String,

@@ -10,7 +10,7 @@ const HASHED: &str = "id1:";
 /// Bytes of the hash that are kept.
 const HASHED_BYTES: usize = 8;
 /// The longest name, as of hosts in DNS.
-const LONGEST: usize = 64;
+const LONGEST_NAME: usize = 64;
 
 /// Which one of the machines of a kind: a name that somebody gave it, or a hash of its machine id; unknown
 /// where it has neither.
@@ -55,20 +55,24 @@ impl From<Option<String>> for Host {
     }
 }
 
+/// Whether the name of a host may have this character.
+fn is_of_host(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "._-:".contains(c)
+}
+
 impl FromStr for Host {
     type Err = String;
 
     /// A name as people type it; nothing is an unknown host.
     fn from_str(name: &str) -> Result<Self, String> {
-        let is_good = |c: char| c.is_ascii_alphanumeric() || "._-:".contains(c);
         let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
         if name.is_empty() {
             Ok(Self::default())
-        } else if begins && name.len() <= LONGEST && name.chars().all(is_good) {
+        } else if begins && name.len() <= LONGEST_NAME && name.chars().all(is_of_host) {
             Ok(Self(Some(name.to_owned())))
         } else {
             Err(format!(
-                "`{name}` cannot be the name of a host: up to {LONGEST} letters, digits and . _ - :, beginning \
+                "`{name}` cannot be the name of a host: up to {LONGEST_NAME} letters, digits and . _ - :, beginning \
                  with a letter or digit"
             ))
         }

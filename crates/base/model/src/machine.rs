@@ -49,7 +49,7 @@ impl Target {
 /// The process that carries a run out: while it lives, the run is `running`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// Process id.
+    /// Process id on this machine.
     pub pid: u32,
     /// Start time of the process, in clock ticks since boot (field 22 of /proc/PID/stat).
     pub start_ticks: u64,
@@ -60,7 +60,7 @@ pub struct Owner {
 /// Where a CPU is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuPlace {
-    /// Its number.
+    /// Number that the kernel gives it.
     pub cpu: u32,
     /// Its core: CPUs of one core have the same number, which is that of its first CPU.
     pub core: u32,
@@ -68,13 +68,13 @@ pub struct CpuPlace {
     pub node: u32,
 }
 
-/// What a workload is told of the host with `start`, so that it needs no code to find out.
+/// What a workload learns of the host with `start`, so that it needs no code to find out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
     /// The CPUs that the process may run on.
     pub cpus: Vec<u32>,
-    /// Where each CPU is, as far as the kernel tells.
+    /// Where each CPU is, as far as the kernel reports it.
     #[serde(default)]
     pub places: Vec<CpuPlace>,
     /// Size of the first-level data cache, in bytes; 0 when unknown.

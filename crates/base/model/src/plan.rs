@@ -20,7 +20,7 @@ pub struct Plan {
     pub suite: Option<String>,
     /// The points, in the order in which results are shown.
     pub points: Vec<PlannedPoint>,
-    /// What runs beside every invocation on purpose (`--with`).
+    /// What runs during every invocation on purpose (`--with`).
     #[serde(default)]
     pub companions: Vec<Companion>,
     /// What is prepared.
@@ -37,7 +37,7 @@ pub struct Plan {
     pub seed: u64,
     /// The target directory as the user gave it, or a fresh one; absolute.
     pub dir: String,
-    /// Labels: `k=v`.
+    /// Labels by name, as `--label k=v` gives them.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// Whether the results are compared with the first point's (`exec` of several commands).
@@ -46,7 +46,7 @@ pub struct Plan {
     /// What the user says that results should be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
-    /// The monitors that read beside, as they were typed (`stat=20`, `none`); the default ones when empty.
+    /// The monitors that read during invocations, as they were typed (`stat=20`, `none`); the default ones when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub monitors: Vec<String>,
     /// What is done with invocations that something else disturbed.
@@ -102,7 +102,7 @@ pub struct VerdictGoal {
     /// The most units of one comparison; it says at which numbers of them to look, too.
     pub max_pairs: usize,
     /// The time of all comparisons together, in nanoseconds. Those of slow points get 18 pairs all the same, unlike
-    /// under a budget. None where only units and the plan's budget are limited, as in every plan of older plumbs.
+    /// under a budget. None if only units and the plan's budget are limited, as in every plan of older plumbs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<u64>,
     /// How sure the verdict of a comparison shall be, over all its looks.
@@ -188,10 +188,10 @@ pub struct PlannedPoint {
     /// Wanted length of one sample, in nanoseconds; None leaves it to the method (docs/method.md, *Samples*).
     #[serde(default)]
     pub sample_ns: Option<u64>,
-    /// How long an invocation samples, where that is not left to the method.
+    /// How long an invocation samples, if that is not left to the method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
-    /// When this point is done, where that is not the plan's rules.
+    /// When this point is done, if that is not the plan's rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<StoppingRules>,
     /// A name for people instead of the point's (`exec --name`).
@@ -200,13 +200,13 @@ pub struct PlannedPoint {
     /// Why a size of this point is smaller than it should be (both sizes), when a suite capped it.
     #[serde(default)]
     pub capped: Option<String>,
-    /// What is prepared for the invocations of this point alone, where that is what is compared.
+    /// What is prepared for the invocations of this point alone, if that is what is compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preparation: Vec<Preparation>,
-    /// The companions of the plan that run beside its invocations alone, by their indices.
+    /// The companions of the plan that run during its invocations alone, by their indices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<usize>,
-    /// The monitors that read beside its invocations, where they are not the plan's.
+    /// The monitors that read during its invocations, if they are not the plan's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub monitors: Vec<String>,
     /// Labels of its own: `k=v`.
@@ -223,41 +223,51 @@ pub struct PlannedPoint {
 pub enum Sampling {
     /// One batch that lasts about so long.
     Batch {
-        /// In nanoseconds.
+        /// Length of the batch, in nanoseconds.
         length_ns: u64,
     },
     /// One invocation that works without pause for so long, a sample a second.
     Stream {
-        /// In nanoseconds.
+        /// Length of the invocation, in nanoseconds.
         length_ns: u64,
     },
 }
 
 impl Plan {
-    /// What runs beside the whole run and, where it is one, beside this point alone.
+    /// What runs during the whole run and, if a point is given, what runs during that point alone.
     pub fn beside<'p>(
         &'p self,
         point: Option<&'p PlannedPoint>,
     ) -> impl Iterator<Item = &'p Companion> {
-        let own = move |index: &usize| point.is_some_and(|point| point.beside.contains(index));
-        let all = self.companions.iter().enumerate();
-        all.filter(move |(index, it)| !it.of_points || own(index)).map(|(_, it)| it)
+        let own = point.map(|point| point.beside.as_slice()).unwrap_or_default();
+        let companions = self.companions.iter().enumerate();
+        companions
+            .filter(move |(index, companion)| !companion.of_points || own.contains(index))
+            .map(|(_, companion)| companion)
     }
 
     /// What is prepared, in words, for the run or for a point of it: all but what only varies what else would be
     /// left to chance.
     #[must_use]
     pub fn prepared(&self, point: Option<&PlannedPoint>) -> String {
-        let own = point.map(|it| it.preparation.as_slice()).unwrap_or_default();
-        let counts = self.preparation.iter().chain(own).filter(|it| !it.is_only_chance());
-        let companions = self.beside(point).filter(|it| it.role == Role::Preparation);
-        let names = counts.map(Preparation::name).chain(companions.map(|it| it.point.name()));
-        let mut names: Vec<String> = names.collect();
+        let own = point.map(|point| point.preparation.as_slice()).unwrap_or_default();
+        let prepared = self.preparation.iter().chain(own);
+        let mut names: Vec<String> = prepared
+            .filter(|preparation| !preparation.is_only_chance())
+            .map(Preparation::name)
+            .collect();
+        let companions = self.beside(point);
+        names.extend(
+            companions
+                .filter(|companion| companion.role == Role::Preparation)
+                .map(|companion| companion.point.name()),
+        );
+        // In whichever order they were typed, the same preparations are the same words.
         names.sort();
         if names.is_empty() { "nothing".into() } else { names.join(" ") }
     }
 
-    /// When a point is done, where rules say so: its own, or the plan's.
+    /// When a point is done, if rules say so: its own, or the plan's.
     #[must_use]
     pub fn rules_of(&self, planned: &PlannedPoint) -> Option<StoppingRules> {
         match self.goal {
@@ -301,7 +311,7 @@ pub struct ComparisonPlan<'a> {
     pub margin: f64,
     /// Invocations of each point in one unit: 1 for a pair, 2 for ABBA.
     pub a_unit: usize,
-    /// The numbers of units at which looks decide; None where all units are one look.
+    /// The numbers of units at which looks decide; None if all units are one look.
     pub looks: Option<Schedule>,
     /// How sure the verdict shall be.
     pub confidence: Confidence,
@@ -339,6 +349,7 @@ impl PlannedPoint {
     /// The point with its server on another machine, which tells it from the same point without that.
     #[must_use]
     pub fn to(self, far_end: &FarEnd) -> Self {
+        // The far end is a condition of the point: through another machine or network, results are another series.
         let point = self.point.under(&[format!("to={far_end}")]);
         Self { point, far_end: Some(far_end.clone()), ..self }
     }
@@ -357,7 +368,7 @@ pub struct Program {
     pub argv: Vec<String>,
 }
 
-/// Something that runs beside the measured workloads.
+/// Something that runs next to the measured workloads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Companion {
     /// As what it is started: load, monitor or preparation.
@@ -367,7 +378,7 @@ pub struct Companion {
     /// For how long it runs; preparations alone may run shorter than the run.
     #[serde(default)]
     pub slot: Slot,
-    /// Whether it runs beside the invocations of those points alone that name it.
+    /// Whether it runs during the invocations of those points alone that name it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_points: bool,
 }

@@ -16,7 +16,7 @@ pub struct Preparation {
     /// For how long it holds, or how often it is done.
     #[serde(default)]
     pub slot: Slot,
-    /// Whether it comes from a preset, so that it is skipped where it can't be had.
+    /// Whether it comes from a preset, so that it is skipped if it can't be had.
     #[serde(default)]
     pub optional: bool,
 }
@@ -34,7 +34,7 @@ impl Preparation {
         format!("{}{value}{slot}", self.knob)
     }
 
-    /// The medium, where it says what the target directory lies on.
+    /// The medium, if it says what the target directory lies on.
     #[must_use]
     pub fn medium(&self) -> Option<&str> {
         (self.knob == "medium").then_some(&self.value)
@@ -74,13 +74,13 @@ pub enum Slot {
 pub struct Prepared {
     /// What was set (`thp`), done (`drop-caches`) or applied (a plug-in's id).
     pub setting: String,
-    /// The value before; empty where there is none.
+    /// The value before; empty if there is none.
     pub was: String,
     /// The value after, or what came of it.
     pub became: String,
 }
 
-/// A preparation as a record tells it.
+/// A preparation as a record has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreparationRecord {
     /// What was made.
@@ -89,17 +89,20 @@ pub struct PreparationRecord {
     pub segment: u32,
     /// When, since the start of the segment, in nanoseconds.
     pub at_ns: u64,
-    /// When it was undone, since the start of the segment, in nanoseconds; None where there is nothing to
-    /// undo, or where the keeper did it after plumb had ended.
+    /// When it was undone, since the start of the segment, in nanoseconds; None if there is nothing to
+    /// undo, or if the keeper did it after plumb had ended.
     pub restored_at_ns: Option<u64>,
 }
 
 impl PreparationRecord {
     /// Notes that the latest preparation of this name that holds was undone.
     pub fn undone(records: &mut [Self], setting: &str, at_ns: u64) {
-        let holds = |it: &&mut Self| it.prepared.setting == setting && it.restored_at_ns.is_none();
-        if let Some(latest) = records.iter_mut().rev().find(holds) {
-            latest.restored_at_ns = Some(at_ns);
+        // A knob that was set more than once has several records, and an undone one holds no longer: go from the latest.
+        for record in records.iter_mut().rev() {
+            if record.prepared.setting == setting && record.restored_at_ns.is_none() {
+                record.restored_at_ns = Some(at_ns);
+                return;
+            }
         }
     }
 }

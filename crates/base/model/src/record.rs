@@ -34,7 +34,7 @@ pub trait RecordSource {
 /// Everything that is known of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// Its identity.
+    /// Identity of the run.
     pub run: Id,
     /// Wall-clock start, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: i64,
@@ -78,8 +78,10 @@ impl RunRecord {
     /// How many invocations of a point are excluded because something else disturbed them.
     #[must_use]
     pub fn excluded(&self, point: usize) -> usize {
-        let is_it = |it: &&InvocationRecord| it.point == point && it.is_disturbed();
-        self.invocations.iter().filter(is_it).count()
+        self.invocations
+            .iter()
+            .filter(|invocation| invocation.point == point && invocation.is_disturbed())
+            .count()
     }
 }
 
@@ -123,23 +125,23 @@ pub struct Segment {
 /// One fresh process and what it measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InvocationRecord {
-    /// Its identity.
+    /// Identity of the invocation.
     pub invocation: Id,
     /// Index of its point in the plan; of its companion when the role is not `workload`.
     pub point: usize,
     /// As what it was started.
     pub role: Role,
-    /// Its round.
+    /// Round in which it was started, from 0.
     pub round: u32,
     /// Its position in the round.
     pub position: u32,
-    /// Its segment.
+    /// Number of its segment, from 0.
     pub segment: u32,
-    /// Its target.
+    /// Index of its target in the run.
     pub target: u32,
     /// Index of its environment in the record's.
     pub environment: usize,
-    /// Its seed.
+    /// Seed of its random choices.
     pub seed: u64,
     /// What it said before the first sample.
     pub ready: Ready,
@@ -149,7 +151,7 @@ pub struct InvocationRecord {
     pub usage: Vec<Usage>,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
-    /// What else ran beside it.
+    /// What else ran at the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<Interference>,
     /// The rules by which it does not count; None when it does.
@@ -219,7 +221,7 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// How the reason begins where a command does not exist; what finds that says so with these words.
+    /// How the reason begins if a command does not exist; what finds that says so with these words.
     pub const COMMAND_NOT_FOUND: &'static str = "command not found";
 
     /// What kind of thing is missing.
@@ -245,12 +247,12 @@ pub enum MissingKind {
 /// A fixture that stood during a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixtureRecord {
-    /// Its workload.
+    /// Id of the workload that needs the fixture.
     pub workload: String,
     /// The parameters that it depends on, with their values.
     pub key: String,
     /// Bytes that it put on disk.
     pub bytes_on_disk: u64,
-    /// Its remarks.
+    /// Remarks of the fixture for the reader.
     pub notes: Vec<String>,
 }

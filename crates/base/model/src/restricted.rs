@@ -1,4 +1,4 @@
-//! What is sent to a machine that a user names, and what only where he says that the network is his.
+//! What is sent to a machine that a user names, and what only if the user says that the network is theirs.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::{Settings, Value};
 
-/// What is sent to any machine that a parameter names, and what only where the user owns the network.
+/// What is sent to any machine that a parameter names, and what only if the user owns the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restricted {
     /// The parameter that names the machine, by a name, an address or a URL; empty means this machine.
@@ -28,7 +28,7 @@ pub struct Restricted {
 
 impl Restricted {
     /// The machine of somebody else to which something is sent at these settings, by the address that is meant or else as it is named,
-    /// and how much; None for how much where that has no bound.
+    /// and how much; None for how much if that has no bound.
     #[must_use]
     pub fn sent<'s>(&self, settings: &'s Settings) -> Option<(&'s str, Option<u64>)> {
         let host = self.machine(settings)?;
@@ -74,15 +74,21 @@ mod tests {
 
     fn restricted() -> Restricted {
         let [host, address, bound] = ["host", "address", "rate"].map(str::to_owned);
-        let (what, harmless) = ("packets a second".into(), vec!["off".into()]);
-        Restricted { host, address, bound, most: 1000, harmless, what }
+        Restricted {
+            host,
+            address,
+            bound,
+            most: 1000,
+            harmless: vec!["off".into()],
+            what: "packets a second".into(),
+        }
     }
 
     #[test]
     fn what_goes_to_a_machine_of_somebody_else_is_known() {
         let sent = |host: &str, rate: Value| {
             let (host, address) = host.split_once('@').unwrap_or((host, ""));
-            let [host, address] = [host, address].map(|it| Value::Text(it.into()));
+            let [host, address] = [host, address].map(|text| Value::Text(text.into()));
             let named = [("host", host), ("address", address), ("rate", rate)];
             let settings: Settings =
                 named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();

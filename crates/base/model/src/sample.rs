@@ -72,6 +72,7 @@ impl Samples {
                 "column `{name}` has {length} entries, `elapsed_ns` has {n}"
             )));
         }
+        // Times and iterations are divided by: a 0 would become an infinite rate or time.
         if let Some(i) = self.elapsed_ns.iter().position(|&t| t == 0) {
             return Err(SamplesError(format!(
                 "sample {i} took no time: the clock is too coarse or the work was skipped"
@@ -92,15 +93,15 @@ impl Samples {
     /// iteration. None when the samples carry no such values.
     #[must_use]
     pub fn metric(&self, metric: &Metric, work: f64) -> Option<Vec<f64>> {
-        let per_sample = || self.elapsed_ns.iter().zip(&self.iterations);
+        let per_sample = self.elapsed_ns.iter().zip(&self.iterations);
         #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
         match metric.source {
             MetricSource::Value => self.values.get(&metric.name).cloned(),
             MetricSource::Time => {
-                Some(per_sample().map(|(&t, &k)| t as f64 * 1e-9 / (k as f64 * work)).collect())
+                Some(per_sample.map(|(&t, &k)| t as f64 * 1e-9 / (k as f64 * work)).collect())
             }
             MetricSource::Rate => {
-                Some(per_sample().map(|(&t, &k)| k as f64 * work / (t as f64 * 1e-9)).collect())
+                Some(per_sample.map(|(&t, &k)| k as f64 * work / (t as f64 * 1e-9)).collect())
             }
             MetricSource::Search => {
                 let trials = trials(&self.values, &self.elapsed_ns)?;
@@ -118,6 +119,7 @@ impl Samples {
             *self = other;
             return Ok(());
         }
+        // A column that one batch lacks would give the values of later batches to the wrong samples.
         if !self.values.keys().eq(other.values.keys())
             || !self.histograms.keys().eq(other.histograms.keys())
         {
@@ -203,9 +205,9 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// Context switches because the scheduler took the CPU away.
     pub involuntary_switches: u64,
-    /// Bytes that the process caused to be read from devices, where the kernel tells.
+    /// Bytes that the process caused to be read from devices, if the kernel reports them.
     pub device_read_bytes: Option<u64>,
-    /// Bytes that the process caused to be written to devices, where the kernel tells.
+    /// Bytes that the process caused to be written to devices, if the kernel reports them.
     pub device_written_bytes: Option<u64>,
 }
 
@@ -227,7 +229,7 @@ pub struct Ready {
     pub flags: Vec<Flag>,
     /// Bytes that a fixture put on disk.
     pub bytes_on_disk: u64,
-    /// Declared metrics that this point does not have; never the first, and none where it is empty.
+    /// Declared metrics that this point does not have; never the first. Empty if it has all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
 }
@@ -259,7 +261,7 @@ pub enum Outcome {
     Failed(String),
     /// It can't run here.
     Unsupported {
-        /// Why not.
+        /// Why it can't run, in words.
         why: String,
         /// What would mend it.
         fix: String,

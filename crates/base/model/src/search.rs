@@ -156,18 +156,21 @@ impl SearchGoal {
 /// The trials that reported values stand for, with how long each took; None when they are of no trials.
 #[must_use]
 pub fn trials(values: &BTreeMap<String, Vec<f64>>, elapsed_ns: &[u64]) -> Option<Vec<Trial>> {
-    let (loads, durations) = (values.get(LOAD)?, values.get(DURATION)?);
-    let (offered, good) = (values.get(OFFERED)?, values.get(GOOD)?);
-    let at = |index: usize| {
-        Some(Trial {
+    let loads = values.get(LOAD)?;
+    let durations = values.get(DURATION)?;
+    let offered = values.get(OFFERED)?;
+    let good = values.get(GOOD)?;
+    let mut trials = Vec::new();
+    for (index, &elapsed_ns) in elapsed_ns.iter().enumerate() {
+        trials.push(Trial {
             load: *loads.get(index)?,
             duration_ns: whole(durations.get(index)? * 1e9),
-            elapsed_ns: *elapsed_ns.get(index)?,
+            elapsed_ns,
             offered: whole(*offered.get(index)?),
             good: whole(*good.get(index)?),
-        })
-    };
-    (0..elapsed_ns.len()).map(at).collect()
+        });
+    }
+    Some(trials)
 }
 
 #[expect(

@@ -33,7 +33,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Every reason.
+    /// Every reason, in the order of declaration.
     pub const ALL: [Self; 12] = [
         Self::Precision,
         Self::Verdict,

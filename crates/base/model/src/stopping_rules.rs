@@ -11,11 +11,11 @@ pub struct StoppingRules {
     /// Wanted relative half-width of the interval (0.03 for 3 %); None: any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<f64>,
-    /// Fewest invocations; where a sample is a process, fewest samples.
+    /// Fewest invocations; if a sample is a process, fewest samples.
     pub min_invocations: usize,
     /// Shortest time spent on the point, in nanoseconds.
     pub min_time_ns: u64,
-    /// Most invocations; where a sample is a process, most samples.
+    /// Most invocations; if a sample is a process, most samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_invocations: Option<usize>,
     /// Longest time spent on the point, in nanoseconds: no invocation begins later.

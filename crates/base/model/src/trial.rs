@@ -1,23 +1,28 @@
 //! The one sample that answers a trial of a search.
 
+use std::collections::BTreeMap;
+
 use crate::sample::Samples;
 use crate::search::{BAD, DURATION, GOOD, LOAD, OFFERED};
 
 /// The most operations of a trial: every count up to here is a number of its own.
-const MOST: f64 = 9_007_199_254_740_992.0;
+const MOST_OPERATIONS: f64 = 9_007_199_254_740_992.0;
 
 /// The columns of a trial that took this long.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 pub fn trial_samples(start_ns: u64, elapsed_ns: u64, cpu: i32, offered: u64, good: u64) -> Samples {
     let bad = offered.saturating_sub(good);
-    let column = |name: &str, count: u64| (name.to_owned(), vec![count as f64]);
     Samples {
         start_ns: vec![start_ns],
         elapsed_ns: vec![elapsed_ns.max(1)],
         iterations: vec![offered.max(1)],
         cpu: vec![cpu],
-        values: [column(OFFERED, offered), column(GOOD, good), column(BAD, bad)].into(),
+        values: BTreeMap::from([
+            (OFFERED.to_owned(), vec![offered as f64]),
+            (GOOD.to_owned(), vec![good as f64]),
+            (BAD.to_owned(), vec![bad as f64]),
+        ]),
         ..Samples::default()
     }
 }
@@ -37,16 +42,9 @@ pub fn check_trial(samples: &Samples) -> Result<(), String> {
     if samples.len() != 1 {
         return Err(format!("it answered a trial with {} samples instead of one", samples.len()));
     }
-    let count = |name: &str| match samples.values.get(name).and_then(|column| column.first()) {
-        None => {
-            Err(format!("its trial has no `{name}`: it counts offered, good and bad operations"))
-        }
-        Some(count) if count.fract().abs() > 0.0 || !(0.0..=MOST).contains(count) => {
-            Err(format!("its trial has {count} `{name}` operations, which is no count"))
-        }
-        Some(count) => Ok(*count),
-    };
-    let (offered, good, bad) = (count(OFFERED)?, count(GOOD)?, count(BAD)?);
+    let offered = operations(samples, OFFERED)?;
+    let good = operations(samples, GOOD)?;
+    let bad = operations(samples, BAD)?;
     if good > offered {
         return Err(format!(
             "its trial has more good operations ({good}) than offered ({offered})"
@@ -60,6 +58,19 @@ pub fn check_trial(samples: &Samples) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// The number of operations that a column of the only sample has.
+fn operations(samples: &Samples, name: &str) -> Result<f64, String> {
+    match samples.values.get(name).and_then(|column| column.first()) {
+        None => {
+            Err(format!("its trial has no `{name}`: it counts offered, good and bad operations"))
+        }
+        Some(count) if count.fract().abs() > 0.0 || !(0.0..=MOST_OPERATIONS).contains(count) => {
+            Err(format!("its trial has {count} `{name}` operations, which is no count"))
+        }
+        Some(count) => Ok(*count),
+    }
 }
 
 #[cfg(test)]

@@ -33,12 +33,12 @@ pub struct EndedInvocation {
     pub began_ns: u64,
     /// When it ended.
     pub at_ns: u64,
-    /// Its point.
+    /// Index of its point in the plan.
     pub point: usize,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
-    /// What else ran beside it.
+    /// What else ran at the same time.
     pub interference: Vec<Interference>,
-    /// What was counted beside it.
+    /// What was counted at the same time.
     pub amounts: Vec<CounterAmount>,
 }

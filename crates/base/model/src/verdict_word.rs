@@ -18,9 +18,9 @@ pub(crate) fn serialize<S: Serializer>(
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Verdict>, D::Error> {
-    let word = Option::<String>::deserialize(deserializer)?;
-    let of_word = |word: String| {
-        Verdict::of_word(&word).ok_or_else(|| D::Error::custom(format!("`{word}` is no verdict")))
-    };
-    word.map(of_word).transpose()
+    let Some(word) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    match Verdict::of_word(&word) {
+        Some(verdict) => Ok(Some(verdict)),
+        None => Err(D::Error::custom(format!("`{word}` is no verdict"))),
+    }
 }

@@ -29,10 +29,10 @@ pub struct Description {
     /// The parameters that its fixture depends on; none when it has no fixture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture: Option<Vec<String>>,
-    /// Whose fixture it takes in place of its own; none where it always has its own.
+    /// Whose fixture it takes in place of its own; none if it always has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture_of: Option<FixtureOf>,
-    /// What its fixture is, where workloads of the same word have the same one: they share it where its parameters are equal.
+    /// What its fixture is: workloads of the same word have the same one, and share it if its parameters are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture_kind: Option<String>,
     /// Whether a sample is a stretch of one process or a process of its own.
@@ -55,7 +55,7 @@ pub struct Description {
     /// is bandwidth and what round trips. None when it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkTerms>,
-    /// What it sends to machines of others only where the user says that the network is theirs; None when it sends
+    /// What it sends to machines of others only if the user says that the network is theirs; None when it sends
     /// nothing to a machine that a parameter names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restricted: Option<Box<Restricted>>,
@@ -70,8 +70,8 @@ impl Description {
 
     /// The metrics that precision and scorecards are about: the first, and those that are marked.
     pub fn headlines(&self) -> impl Iterator<Item = &Metric> {
-        let is_one = |(index, metric): &(usize, &Metric)| *index == 0 || metric.headline;
-        self.metrics.iter().enumerate().filter(is_one).map(|(_, metric)| metric)
+        let metrics = self.metrics.iter().enumerate();
+        metrics.filter(|(index, metric)| *index == 0 || metric.headline).map(|(_, metric)| metric)
     }
 
     /// The metric that verdicts are about, the first of the headlines.
@@ -86,13 +86,17 @@ impl Description {
         self.metrics.iter().find(|metric| metric.name == name)
     }
 
-    /// The same at a point with these settings: with its limits and nothing else where it is searched, else without them.
+    /// The same at a point with these settings: with its limits and nothing else if it is searched, else without them.
     #[must_use]
     pub fn at(&self, settings: &Settings) -> Self {
         let goal = self.search_goal(settings);
-        let metrics =
-            self.metrics.iter().filter(|it| (it.source == MetricSource::Search) == goal.is_some());
-        let metrics = metrics.map(|it| Metric { search: goal.clone(), ..it.clone() }).collect();
+        // A search tries many loads, so a rate or time over all its samples has no meaning.
+        let mut metrics = Vec::new();
+        for metric in &self.metrics {
+            if (metric.source == MetricSource::Search) == goal.is_some() {
+                metrics.push(Metric { search: goal.clone(), ..metric.clone() });
+            }
+        }
         Self { metrics, ..self.clone() }
     }
 
@@ -174,7 +178,7 @@ pub enum Role {
     Server,
     /// A change to the machine, applied by `prepare` and undone by `clean`.
     Preparation,
-    /// Counters read beside a workload.
+    /// Counters read during a workload.
     Monitor,
     /// It runs in the background of another workload, on purpose.
     Load,
@@ -191,7 +195,7 @@ pub struct Parameter {
     /// Its unit in words, empty when it has none.
     #[serde(default)]
     pub unit: String,
-    /// The value when nobody sets it.
+    /// The value if nobody sets it.
     pub default: Value,
     /// All allowed values of a choice; empty when any value of the type will do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -281,7 +285,7 @@ impl CurveKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ParameterType {
-    /// A count.
+    /// A whole number without a unit.
     Integer,
     /// A size in bytes; typed with suffixes (`64KiB`).
     Bytes,
@@ -289,18 +293,18 @@ pub enum ParameterType {
     Threads,
     /// One of the allowed words.
     Choice,
-    /// Any text.
+    /// A text that is not interpreted.
     Text,
     /// A file or folder; never part of a point's key.
     Path,
-    /// So much a second; typed `5k/s`, and `20Mbit/s` or `100MB/s` where the unit is `bytes`. A whole number of the
+    /// So much a second; typed `5k/s`, and `20Mbit/s` or `100MB/s` if the unit is `bytes`. A whole number of the
     /// unit a second, or one of the allowed words.
     Rate,
     /// A length of time; typed `10ms`. A whole number of nanoseconds.
     Time,
     /// A share of a whole; typed `1%`. A whole number of millionths, 1000000 at most.
     Share,
-    /// What nobody else may know; typed `env:NAME` or `file:PATH`, which say where it is. Only a workload that is
+    /// A secret; typed `env:NAME` or `file:PATH`, which say where it is. Only a workload that is
     /// started gets it; never part of a point's key.
     Secret,
     /// `yes` or `no`.
@@ -339,7 +343,7 @@ pub struct Metric {
     /// Whether precision and scorecards are about it, as they are about the first metric.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headline: bool,
-    /// The least and the greatest value that a histogram may count, as it counts them (nanoseconds where the unit is
+    /// The least and the greatest value that a histogram may count, as it counts them (nanoseconds if the unit is
     /// `s`); any when not stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<(u64, u64)>,
@@ -372,14 +376,14 @@ impl Better {
     }
 }
 
-/// The fixture of another workload, which a point takes where the run also measures that one with the same values of the
+/// The fixture of another workload, which a point takes if the run also measures that one with the same values of the
 /// parameters that its own fixture depends on: two files of one size are not alike fast.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixtureOf {
     /// The other workload.
     pub workload: String,
     /// Values of parameters with which a point leaves the fixture as it is, such as of an operation. One with other values
-    /// takes it only where all points of the other workload on it have those same values: none needs it as it was.
+    /// takes it only if all points of the other workload on it have those same values: none needs it as it was.
     #[serde(default, rename = "where", skip_serializing_if = "Settings::is_empty")]
     pub settings: Settings,
 }
@@ -467,10 +471,10 @@ impl ClockSource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClockKind {
-    /// Real time.
+    /// Real time, as CLOCK_MONOTONIC counts it.
     Wall,
     /// Time of a simulated machine.
     Virtual,
-    /// Executed instructions.
+    /// Executed instructions instead of time.
     Instructions,
 }

@@ -11,7 +11,7 @@ const DIGITS_ALONE: i32 = 3;
 
 /// A number and the ends of its interval, written in the same way.
 pub struct Digits {
-    /// The number.
+    /// The number itself, as text.
     pub value: String,
     /// The lower and the upper end; None without an interval.
     pub ends: Option<(String, String)>,
@@ -87,7 +87,7 @@ fn deserved(below: f64, above: f64) -> f64 {
     below.min(above).max(below.max(above) / 5.0)
 }
 
-/// Decimals so that the half-width keeps one digit, two where it begins with 1.
+/// Decimals so that the half-width keeps one digit, two if it begins with 1.
 fn decimals_for(value: f64, half: Option<f64>) -> usize {
     let Some(half) = half.filter(|half| *half > 0.0) else {
         return decimals(value, DIGITS_ALONE);

@@ -9,7 +9,7 @@ use crate::prefix::{largest_that_fits, prefixes};
 /// An estimate and its interval as text, in one unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
-    /// The estimate.
+    /// The estimate as text, without its unit.
     pub estimate: String,
     /// The interval's ends, or why there is none.
     pub interval: Result<(String, String), String>,
@@ -37,7 +37,7 @@ impl Figure {
         ends.map_or_else(|_| String::new(), |(low, high)| format!("[{low}, {high}]"))
     }
 
-    /// `12.41 GB/s`.
+    /// The estimate with its unit: `12.41 GB/s`.
     #[must_use]
     pub fn quantity(&self) -> String {
         with_unit(&self.estimate, &self.unit)

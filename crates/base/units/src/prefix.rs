@@ -4,7 +4,7 @@
 pub struct Prefix {
     /// How much one of it is in the bare unit.
     pub factor: f64,
-    /// The unit with the prefix, as it is written behind a number.
+    /// The unit with the prefix, as it is written after a number.
     pub unit: String,
 }
 

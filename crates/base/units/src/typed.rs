@@ -76,6 +76,7 @@ fn per_second(text: &str, in_bytes: bool) -> Option<u64> {
     let (number, suffix) = number_and_rest(bare);
     let number: f64 = number.parse().ok()?;
     let suffix = suffix.trim();
+    // Rates of networks are given in bits, which `b` stands for too; `B` is a byte.
     let (prefix, divisor) = match suffix.strip_suffix("bit").or(suffix.strip_suffix('b')) {
         Some(bits) if in_bytes => (bits, 8.0),
         _ if in_bytes => (suffix.strip_suffix('B').unwrap_or(suffix), 1.0),

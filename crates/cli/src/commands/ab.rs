@@ -124,8 +124,10 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let (of_knob, sets) = knob_sides(args)?;
     let of_all = PrepareArgs { set: sets, ..args.execution.prepare.clone() };
     let prepare = prepare::wanted(&mut setup.keeper, &of_all, None, all)?;
-    let points = sides(&mut setup, args)?;
-    let points = if of_knob.is_empty() { points } else { at_values(&points, &of_knob) };
+    let mut points = sides(&mut setup, args)?;
+    if !of_knob.is_empty() {
+        points = at_values(&points, &of_knob);
+    }
     let wanted = margin(&args.margin)?;
     let here = locate::host(args.execution.host.as_ref())?;
     let class = points.first().and_then(|side| side.description.audit_class);
@@ -153,9 +155,10 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let commands = points.iter().all(|planned| planned.point.workload == command::COMMAND);
     let place = if commands { Place::Scratch } else { args.target.place() };
     let folders = folders(&mut setup.keeper, &place)?;
-    // Values of a knob are compared on one and the same file.
-    let copy = !args.no_copy && of_knob.is_empty();
-    let points = if copy { copy_side_by_side(points, &folders.scratch)? } else { points };
+    // Values of a knob are compared on one and the same file: a second copy would be a second difference.
+    if !args.no_copy && of_knob.is_empty() {
+        points = copy_side_by_side(points, &folders.scratch)?;
+    }
     let request = PlanRequest::new(points, Goal::Verdict(goal), prepare);
     let plan = plan(request, &args.execution, &folders.dir)?;
     let job = Job {
@@ -168,17 +171,19 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     measure(setup, job, ui)
 }
 
-/// The values of a knob that are compared, and what else is set: where one side is named, the sets of the
+/// The values of a knob that are compared, and what else is set: if one side is named, the sets of the
 /// one knob that is set more than once are the sides.
 fn knob_sides(args: &AbArgs) -> Result<(Vec<Preparation>, Vec<String>)> {
     let sets = &args.execution.prepare.set;
     if args.sides.len() > 1 {
         return Ok((Vec::new(), sets.clone()));
     }
-    let is_repeated = |text: &&String| {
-        sets.iter().filter(|other| knobs::name(other) == knobs::name(text)).count() > 1
-    };
-    let (sides, rest): (Vec<&String>, Vec<&String>) = sets.iter().partition(is_repeated);
+    let mut sides = Vec::new();
+    let mut rest = Vec::new();
+    for text in sets {
+        let times = sets.iter().filter(|other| knobs::name(other) == knobs::name(text)).count();
+        if times > 1 { sides.push(text) } else { rest.push(text.clone()) }
+    }
     let knobs: BTreeSet<&str> = sides.iter().map(|text| knobs::name(text)).collect();
     if knobs.len() != 1 {
         return Err(CommandError::usage(
@@ -188,7 +193,7 @@ fn knob_sides(args: &AbArgs) -> Result<(Vec<Preparation>, Vec<String>)> {
         .hint("plumb ab --set thp=always --set thp=never WORKLOAD"));
     }
     let sides = sides.iter().map(|text| knobs::of_invocations(text)).collect::<Result<_>>()?;
-    Ok((sides, rest.into_iter().cloned().collect()))
+    Ok((sides, rest))
 }
 
 /// The point once for each value.
@@ -208,19 +213,17 @@ fn at_values(points: &[PlannedPoint], values: &[Preparation]) -> Vec<PlannedPoin
     sides
 }
 
-/// The sides: points where every name is one, else commands.
+/// The sides: points if every name is one, else commands.
 fn sides(setup: &mut Setup, args: &AbArgs) -> Result<Vec<PlannedPoint>> {
     let points = args.sides.iter().filter(|side| is_point(setup, side)).count();
     if points == 0 {
-        let point = |text: &String| {
-            command::point(
-                &CommandLine::new(text, args.shell)?,
-                args.shell,
-                [command::ignoring(args.ignore_failure)].into(),
-                &[],
-            )
-        };
-        return args.sides.iter().map(point).collect();
+        let mut commands = Vec::new();
+        for text in &args.sides {
+            let command = CommandLine::new(text, args.shell)?;
+            let settings = [command::ignoring(args.ignore_failure)].into();
+            commands.push(command::point(&command, args.shell, settings, &[])?);
+        }
+        return Ok(commands);
     }
     if points < args.sides.len() {
         let ids = args.sides.iter().map(|side| side.split(':').next().unwrap_or_default());

@@ -144,7 +144,7 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             return Err(CommandError::usage("--runs 0 measures nothing"));
         }
         request.goal = Goal::Rules(StoppingRules::fixed(runs));
-        // A number of runs ends by itself: no time is limited but by --budget.
+        // A number of runs has an end already: only --budget limits the time.
         request.budget_ns = None;
     }
     let folders = folders(&mut setup.keeper, &Place::Scratch)?;
@@ -159,7 +159,7 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     measure(setup, job, ui)
 }
 
-/// Spreads the runs over a time. A budget that nobody stated gives way.
+/// Spreads the runs over a time. A default budget gives way.
 fn spread_over(mut request: PlanRequest, text: &str, has_budget: bool) -> Result<PlanRequest> {
     let spread_ns = time_ns(text)?;
     if has_budget && request.budget_ns.is_some_and(|budget_ns| budget_ns < spread_ns) {
@@ -181,14 +181,12 @@ fn points(args: &ExecArgs, all_threads: u64) -> Result<Vec<PlannedPoint>> {
     for (command, mut settings) in commands.iter().zip(untimed) {
         settings.extend([ignoring(args.ignore_failure)]);
         let texts: Vec<String> = settings.values().map(Value::to_string).collect();
-        let asks = |name: &str| {
-            asks_for(command.text(), name) || texts.iter().any(|text| asks_for(text, name))
-        };
-        let own: BTreeMap<String, Vec<Value>> = sets
-            .iter()
-            .filter(|(name, _)| asks(name))
-            .map(|(name, values)| (name.clone(), values.clone()))
-            .collect();
+        let mut own: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for (name, values) in &sets {
+            if asks_for(command.text(), name) || texts.iter().any(|text| asks_for(text, name)) {
+                own.insert(name.clone(), values.clone());
+            }
+        }
         asked.extend(own.keys().cloned());
         let values = products(&Settings::new(), &own, all_threads)?;
         // The values that ranges stand for, in the order in which points have them.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use plumb_classics::{Format, Import, Said, events, read};
+use plumb_classics::{Format, Import, ImportDetails, events, read};
 use plumb_model::{Description, Event, Host, Id, Stamped};
 use plumb_store::{MergeReport, Store, short};
 
@@ -66,9 +66,11 @@ impl Subcommand for ImportArgs {
 /// Takes over every named file. All are read before any is stored.
 fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let host = args.host.clone().unwrap_or_default();
-    let said = Said { labels: pairs(&args.labels)?, host };
-    let files = args.files.iter().map(|file| Ok((file, content_of(file, args, &said)?)));
-    let files: Vec<(&PathBuf, Content)> = files.collect::<Result<_>>()?;
+    let details = ImportDetails { labels: pairs(&args.labels)?, host };
+    let mut files = Vec::new();
+    for file in &args.files {
+        files.push((file, content_of(file, args, &details)?));
+    }
     let store = Store::open(locate::store(store)?)?;
     for (file, content) in files {
         match content {
@@ -85,7 +87,7 @@ fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn content_of(file: &Path, args: &ImportArgs, said: &Said) -> Result<Content> {
+fn content_of(file: &Path, args: &ImportArgs, details: &ImportDetails) -> Result<Content> {
     if !file.exists() {
         return Err(CommandError::file(format!("{} does not exist", file.display())));
     }
@@ -102,7 +104,7 @@ fn content_of(file: &Path, args: &ImportArgs, said: &Said) -> Result<Content> {
             file.display()
         )));
     }
-    results(file, args, said, &bytes)
+    results(file, args, details, &bytes)
 }
 
 /// The first `LARGEST_BYTES` of a file, or nothing if it is a store.
@@ -118,7 +120,12 @@ fn read_unless_store(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-fn results(file: &Path, args: &ImportArgs, said: &Said, content: &[u8]) -> Result<Content> {
+fn results(
+    file: &Path,
+    args: &ImportArgs,
+    details: &ImportDetails,
+    content: &[u8],
+) -> Result<Content> {
     let wanted = args.format.as_deref();
     let format = Format::ALL.into_iter().find(|format| Some(format.word()) == wanted);
     let text = String::from_utf8_lossy(content);
@@ -128,7 +135,7 @@ fn results(file: &Path, args: &ImportArgs, said: &Said, content: &[u8]) -> Resul
             .hint(format!("plumb imports its own stores, {known}"))
     })?;
     let results = imports.into_iter().map(|import| {
-        let events = events(&import, content, said, &description);
+        let events = events(&import, content, details, &description);
         (import, events)
     });
     Ok(Content::Results(results.collect()))

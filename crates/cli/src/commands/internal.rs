@@ -25,8 +25,7 @@ impl Subcommand for KeeperArgs {
 /// `plumb keeper`: the socket is its stdin.
 fn keeper() -> Result<Exit> {
     let socket = stdin().as_fd().try_clone_to_owned().map_err(bug)?;
-    let (root, journals) = (locate::root(), locate::journals());
-    plumb_keeper::serve_keeper(socket, root, journals).map_err(bug)?;
+    plumb_keeper::serve_keeper(socket, locate::root(), locate::journals()).map_err(bug)?;
     Ok(Exit::Fine)
 }
 
@@ -117,8 +116,8 @@ impl Subcommand for ReachArgs {
     fn run(&self, _context: &Context<'_>) -> Result<Exit> {
         let key = Key::place().and_then(|file| Key::read(&file)).map_err(CommandError::failed)?;
         let stdin = stdin().as_fd().try_clone_to_owned().map_err(bug)?;
-        let (stdout, stderr) = (&mut stdout(), &mut std::io::stderr());
-        let pipes = plumb_peer::Pipes { stdin, stdout, stderr };
+        let pipes =
+            plumb_peer::Pipes { stdin, stdout: &mut stdout(), stderr: &mut std::io::stderr() };
         let ended = plumb_peer::reach(&self.place, &key, (&self.session, &self.words), pipes);
         Ok(if ended.map_err(CommandError::failed)? == 0 { Exit::Fine } else { Exit::Failed })
     }

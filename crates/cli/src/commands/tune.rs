@@ -37,7 +37,7 @@ impl Subcommand for TuneArgs {
 
 /// A knob as it is shown.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct KnobNow {
     name: &'static str,
     summary: &'static str,
     values: &'static str,
@@ -55,7 +55,7 @@ struct Shown {
 
 /// A change that a journal holds.
 #[derive(Debug, Serialize)]
-struct Changed {
+struct ChangedSetting {
     setting: String,
     was: String,
     became: String,
@@ -67,10 +67,10 @@ struct Changed {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct TuneDocument {
     schema: &'static str,
-    knobs: Vec<Shown>,
-    changes: Vec<Changed>,
+    knobs: Vec<KnobNow>,
+    changes: Vec<ChangedSetting>,
 }
 
 /// Shows the knobs, or restores what is left.
@@ -82,7 +82,7 @@ fn tune(args: &TuneArgs, ui: &Ui) -> Result<Exit> {
     let knobs = KNOBS.iter().map(|knob| shown(knob, &root)).collect();
     let held = plumb_keeper::held(&locate::journals());
     let changes = held.into_iter().map(|held| changed(held, &root)).collect();
-    let document = Document { schema: "plumb.tune/1", knobs, changes };
+    let document = TuneDocument { schema: "plumb.tune/1", knobs, changes };
     if ui.wants_json() {
         ui.out(&pretty(&document)?);
         return Ok(Exit::Fine);
@@ -95,73 +95,93 @@ fn tune(args: &TuneArgs, ui: &Ui) -> Result<Exit> {
 
 fn restore(root: &Root, ui: &Ui) -> Result<Exit> {
     let settled = plumb_keeper::recover(root, &locate::journals());
-    let failed = settled.iter().any(|it| matches!(it, Settled::Failed { .. }));
+    let failed = settled.iter().any(|settled| matches!(settled, Settled::Failed { .. }));
     if settled.is_empty() {
         ui.out("nothing to restore");
     }
-    settled.iter().for_each(|it| ui.out(&it.to_string()));
+    for restored in &settled {
+        ui.out(&restored.to_string());
+    }
     Ok(if failed { Exit::Failed } else { Exit::Fine })
 }
 
-fn shown(knob: &Knob, root: &Root) -> Shown {
-    let of_preset = |name: &str| {
-        let held = preset(name).unwrap_or_default();
-        held.into_iter().find(|it| it.knob == knob.name).map(|it| it.value)
-    };
+fn shown(knob: &Knob, root: &Root) -> KnobNow {
     let undo = match knob.lasts {
         Lasts::Undone => "restored after",
         Lasts::Done => "leaves nothing",
         Lasts::Process => "ends with the process",
         Lasts::Run => "ends with the run",
     };
-    Shown {
+    KnobNow {
         name: knob.name,
         summary: knob.summary,
         values: knob.values,
         example: knob.example,
         undo,
         now: (knob.now)(root),
-        gentle: of_preset("gentle"),
-        lab: of_preset("lab"),
+        gentle: value_in("gentle", knob),
+        lab: value_in("lab", knob),
         unsupported: unsupported(knob, root),
     }
+}
+
+/// The value that a preset gives to a knob; None if it leaves it alone.
+fn value_in(name: &str, knob: &Knob) -> Option<String> {
+    let preparations = preset(name).unwrap_or_default();
+    let of_knob = preparations.into_iter().find(|preparation| preparation.knob == knob.name)?;
+    Some(of_knob.value)
 }
 
 /// Why a knob can't be set here by this user.
 fn unsupported(knob: &Knob, root: &Root) -> Option<String> {
     let preparation = parse(knob.example).ok()?;
     match resolve(root, &preparation) {
-        Ok(step) => check(root, &step).err().map(|it| it.why),
-        Err(Unusable::Unsupported(it)) => Some(it.why),
+        Ok(step) => check(root, &step).err().map(|unsupported| unsupported.why),
+        Err(Unusable::Unsupported(unsupported)) => Some(unsupported.why),
         // It takes other values here than the example's.
         Err(Unusable::Usage(_)) => None,
     }
 }
 
-fn table(knobs: &[Shown]) -> Table {
+fn table(knobs: &[KnobNow]) -> Table {
     let columns = ["knob", "now", "gentle", "lab"].map(Column::left).into_iter();
     let mut table = Table::new(columns.chain([Column::left("").wrapping()]).collect());
     for knob in knobs {
-        let plain = |text: &Option<String>| Line::new(Style::Plain, text.as_deref().unwrap_or(""));
         let what = match &knob.unsupported {
             Some(why) => Line::new(Style::Muted, &format!("unsupported: {why}")),
             None => Line::new(Style::Plain, knob.summary),
         };
         let name = Line::new(Style::Command, knob.name);
-        table.row(vec![name, plain(&knob.now), plain(&knob.gentle), plain(&knob.lab), what]);
+        table.row(vec![
+            name,
+            cell(knob.now.as_deref()),
+            cell(knob.gentle.as_deref()),
+            cell(knob.lab.as_deref()),
+            what,
+        ]);
     }
     table
 }
 
-fn changed(held: HeldChange, root: &Root) -> Changed {
-    let now = held.setting.read(root).ok().map(|now| now.trim().to_owned());
-    let (was, became) = (held.was.trim().to_owned(), held.became.trim().to_owned());
-    let (setting, plumb, alive) = (held.setting.to_string(), held.plumb, held.alive);
-    Changed { setting, was, became, now, plumb, alive }
+/// A cell with a value; empty if there is none.
+fn cell(text: Option<&str>) -> Line {
+    Line::new(Style::Plain, text.unwrap_or(""))
 }
 
-fn sentence(change: &Changed) -> String {
-    let Changed { setting, was, became, plumb, .. } = change;
+fn changed(held: HeldChange, root: &Root) -> ChangedSetting {
+    let now = held.setting.read(root).ok().map(|now| now.trim().to_owned());
+    ChangedSetting {
+        setting: held.setting.to_string(),
+        was: held.was.trim().to_owned(),
+        became: held.became.trim().to_owned(),
+        now,
+        plumb: held.plumb,
+        alive: held.alive,
+    }
+}
+
+fn sentence(change: &ChangedSetting) -> String {
+    let ChangedSetting { setting, was, became, plumb, .. } = change;
     let owner = match change.alive {
         true => format!("by a plumb that is measuring (pid {plumb})"),
         false => format!("left by an earlier plumb (pid {plumb}): plumb tune --restore"),

@@ -3,9 +3,13 @@
 /// A word as a shell takes it.
 #[must_use]
 pub fn quoted(word: &str) -> String {
-    let special = |c: char| c.is_whitespace() || "'\"\\$`&|;<>()*?[]{}!#~".contains(c);
-    let plain = !word.is_empty() && !word.contains(special);
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    let is_plain = !word.is_empty() && !word.contains(is_special);
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// Whether a shell does something with a character instead of taking it as it is.
+fn is_special(c: char) -> bool {
+    c.is_whitespace() || "'\"\\$`&|;<>()*?[]{}!#~".contains(c)
 }
 
 /// Words as a shell takes them.
@@ -36,19 +40,23 @@ pub fn budget(seconds: f64) -> String {
 pub fn without<'c>(command: &'c [String], options: &[&str]) -> Vec<&'c str> {
     let mut words = command.iter().map(String::as_str);
     let mut left = Vec::new();
-    let joined =
-        |word: &str, it: &&str| word.strip_prefix(it).is_some_and(|it| it.starts_with('='));
     while let Some(word) = words.next() {
         if word == "--" {
+            // What follows belongs to another program.
             left.push(word);
             left.extend(words.by_ref());
         } else if options.contains(&word) {
             words.next();
-        } else if !options.iter().any(|it| joined(word, it)) {
+        } else if !options.iter().any(|option| is_joined(word, option)) {
             left.push(word);
         }
     }
     left
+}
+
+/// Whether a word is an option and its value: `--budget=10s`.
+fn is_joined(word: &str, option: &str) -> bool {
+    word.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ pub struct IntervalScale {
     pub low: f64,
     /// The value of the last column.
     pub high: f64,
-    /// Columns.
+    /// Width of the drawing, in columns.
     pub room: usize,
 }
 
@@ -26,7 +26,7 @@ impl IntervalScale {
         (place.clamp(0.0, last).round() as usize, (-0.5..=last + 0.5).contains(&place))
     }
 
-    /// `──●───`, with `‹` or `›` where the interval goes on; the value alone without both ends.
+    /// `──●───`, with `‹` or `›` if the interval goes on; the value alone without both ends.
     #[must_use]
     pub fn draw(&self, value: f64, low: Option<f64>, high: Option<f64>) -> String {
         let mut marks = vec![' '; self.room.max(1)];

@@ -13,7 +13,7 @@ pub struct Period {
 }
 
 impl Period {
-    /// Of so many nanoseconds; none where no calendar has it.
+    /// Of so many nanoseconds; none if no calendar has it.
     #[must_use]
     pub fn of_ns(ns: u64) -> Option<Self> {
         let minutes = ns / 60_000_000_000;
@@ -23,7 +23,7 @@ impl Period {
         (whole && (hours || part_of_an_hour)).then_some(Self { minutes })
     }
 
-    /// systemd.time(7).
+    /// The `OnCalendar=` expression, as systemd.time(7) defines it.
     fn calendar(self) -> String {
         match self.minutes {
             minutes if minutes < 60 => format!("*-*-* *:{:02}/{minutes}:00", MINUTE % minutes),
@@ -33,7 +33,7 @@ impl Period {
         }
     }
 
-    /// crontab(5).
+    /// The five time fields of a line, as crontab(5) defines them.
     fn cron(self) -> String {
         match self.minutes {
             minutes if minutes < 60 => format!("{}-59/{minutes} * * * *", MINUTE % minutes),
@@ -58,7 +58,7 @@ pub struct Schedule {
     pub words: Vec<String>,
     /// Its working directory.
     pub folder: String,
-    /// How often.
+    /// How often the command runs.
     pub period: Period,
 }
 
@@ -67,18 +67,15 @@ impl Schedule {
     #[must_use]
     pub fn text(&self) -> String {
         let Self { name, .. } = self;
-        let head = |kind: &str| format!("# ~/.config/systemd/user/{name}.{kind}\n");
         format!(
-            "{}{}\n{}{}\n\
+            "# ~/.config/systemd/user/{name}.service\n{}\n# ~/.config/systemd/user/{name}.timer\n{}\n\
              Write these two files, then:\n  \
                systemctl --user daemon-reload\n  \
                systemctl --user enable --now {name}.timer\n\
              Your timers pause while you are logged out, unless you run `loginctl enable-linger`.\n\
              Or add this line with `crontab -e`:\n  {}\n\
              plumb has installed nothing. Later: plumb history SERIES\n",
-            head("service"),
             self.service(),
-            head("timer"),
             self.timer(),
             self.cron(),
         )
@@ -95,7 +92,8 @@ impl Schedule {
     }
 
     fn timer(&self) -> String {
-        let (every, calendar) = (self.period.words(), self.period.calendar());
+        let every = self.period.words();
+        let calendar = self.period.calendar();
         format!(
             "[Unit]\nDescription=Measure this machine every {every}\n\n[Timer]\n\
              OnCalendar={calendar}\n\n[Install]\nWantedBy=timers.target\n"
@@ -131,8 +129,7 @@ fn for_shell(word: &str) -> String {
 
 /// Whether neither systemd nor a shell takes it for anything but itself.
 fn is_plain(word: &str) -> bool {
-    let harmless = |c: char| c.is_ascii_alphanumeric() || "/._-=:,+@".contains(c);
-    !word.is_empty() && word.chars().all(harmless)
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-=:,+@".contains(c))
 }
 
 #[cfg(test)]
@@ -159,8 +156,10 @@ mod tests {
 
     #[test]
     fn only_what_both_calendars_can_say() {
-        let said =
-            |minutes: u64| Period::of_ns(minutes * MINUTE_NS).map(|it| (it.calendar(), it.cron()));
+        let said = |minutes: u64| {
+            let period = Period::of_ns(minutes * MINUTE_NS)?;
+            Some((period.calendar(), period.cron()))
+        };
         let both = |one: &str, other: &str| Some((one.to_owned(), other.to_owned()));
         assert_eq!(said(15), both("*-*-* *:02/15:00", "2-59/15 * * * *"));
         assert_eq!(said(60), both("*-*-* *:17:00", "17 * * * *"));

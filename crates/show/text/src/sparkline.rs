@@ -7,7 +7,7 @@ const LETTERS: [char; 7] = ['_', '.', ':', '-', '=', '+', '#'];
 const FEWEST: usize = 5;
 
 /// A histogram of sorted samples from their 1st to their 99th percentile, low values left; what lies beyond
-/// counts in the outermost bins. Empty where there are too few samples.
+/// counts in the outermost bins. Empty if there are too few samples.
 #[must_use]
 pub fn histogram(sorted: &[f64], bins: usize, unicode: bool) -> String {
     let marks = if unicode { BLOCKS } else { LETTERS };
@@ -21,7 +21,7 @@ pub fn histogram(sorted: &[f64], bins: usize, unicode: bool) -> String {
 }
 
 /// Values in their order, low ones low; of many the middle of every stretch. Before the places that are
-/// named stands a border. Empty where there are fewer than three.
+/// named stands a border. Empty if there are fewer than three.
 #[must_use]
 pub fn line(values: &[f64], borders: &[usize], columns: usize, unicode: bool) -> String {
     let marks = if unicode { BLOCKS } else { LETTERS };
@@ -33,8 +33,8 @@ pub fn line(values: &[f64], borders: &[usize], columns: usize, unicode: bool) ->
     let stretches = values.len().min(columns);
     let mut out = String::new();
     for stretch in 0..stretches {
-        let (from, to) =
-            (stretch * values.len() / stretches, (stretch + 1) * values.len() / stretches);
+        let from = stretch * values.len() / stretches;
+        let to = (stretch + 1) * values.len() / stretches;
         if borders.iter().any(|border| *border > 0 && (from..to).contains(border)) {
             out.push('│');
         }
@@ -66,7 +66,9 @@ fn level(value: f64, low: f64, high: f64, levels: usize) -> usize {
 )]
 fn counts(sorted: &[f64], bins: usize) -> Vec<usize> {
     let last = sorted.len() - 1;
-    let (low, high) = (sorted[last / 100], sorted[last - last / 100]);
+    // One outlier must not squeeze all others into a single bin: the ends are the 1st and the 99th percentile.
+    let low = sorted[last / 100];
+    let high = sorted[last - last / 100];
     let span = high - low;
     let mut counts = vec![0; bins];
     for value in sorted {

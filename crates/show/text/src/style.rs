@@ -7,7 +7,7 @@ use crate::text;
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// Running text.
+    /// Running text without emphasis.
     Plain,
     /// The name of the whole.
     Title,
@@ -15,7 +15,7 @@ pub enum Style {
     Heading,
     /// The name of a point.
     Name,
-    /// An estimate.
+    /// An estimated value with its unit.
     Estimate,
     /// The interval that belongs to it.
     Interval,
@@ -43,10 +43,13 @@ pub enum Colour {
     Ansi,
 }
 
+fn coloured(colour: AnsiColor) -> anstyle::Style {
+    anstyle::Style::new().fg_color(Some(colour.into()))
+}
+
 impl Style {
     fn ansi(self) -> anstyle::Style {
         let style = anstyle::Style::new();
-        let coloured = |colour: AnsiColor| style.fg_color(Some(colour.into()));
         match self {
             Self::Plain | Self::Name => style,
             Self::Title | Self::Estimate => style.bold(),
@@ -126,7 +129,7 @@ impl Line {
         indented.collect()
     }
 
-    /// The columns of its longest word where it is broken, with the blanks before it.
+    /// The columns of its longest word if it is broken, with the blanks before it.
     pub(crate) fn longest_word(&self) -> usize {
         let (text, blanks, hang) = self.hanging();
         let words = text::unbroken(&text).into_iter().map(|word| text::width(&word));

@@ -7,11 +7,11 @@ use crate::style::{Colour, Line, Style};
 pub enum Align {
     /// Names and words.
     Left,
-    /// Numbers.
+    /// Numbers, so that their digits line up.
     Right,
 }
 
-/// A column.
+/// A column: its title, and how its cells are laid out.
 #[derive(Debug, Clone)]
 pub struct Column {
     title: String,
@@ -113,7 +113,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The table in at most so many columns, where the columns that do not wrap leave room.
+    /// The table in at most so many columns, if the columns that do not wrap leave room.
     #[must_use]
     pub fn render(&self, width: usize, colour: Colour) -> String {
         let widths = self.widths(width);
@@ -139,12 +139,12 @@ impl Table {
         out
     }
 
-    /// Width of each column: its widest cell, less where wrapping columns must give way.
+    /// Width of each column: its widest cell, less if wrapping columns must give way.
     fn widths(&self, width: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = (0..self.columns.len()).map(|i| self.natural(i)).collect();
         let gaps: usize = self.columns.iter().skip(1).map(|column| column.gap).sum();
         let mut over = (self.indent + gaps + widths.iter().sum::<usize>()).saturating_sub(width);
-        // Words are cut only where there is no other way.
+        // Words are cut only if there is no other way.
         let words: Vec<usize> = (0..widths.len()).map(|i| self.longest_word(i)).collect();
         for least in [words, vec![0; widths.len()]] {
             while over > 0 {
@@ -177,7 +177,7 @@ impl Table {
         cells.fold(title, usize::max)
     }
 
-    /// One row, on several lines where a cell wraps. Trailing blanks are left out.
+    /// One row, on several lines if a cell wraps. Trailing blanks are left out.
     fn cells(&self, cells: &[Line], widths: &[usize], colour: Colour, out: &mut String) {
         let broken: Vec<Vec<Line>> =
             cells.iter().zip(widths).map(|(cell, &width)| cell.wrapped(width)).collect();

@@ -6,7 +6,7 @@ use crate::table::{Table, hanging};
 /// How something is drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct Terminal {
-    /// Columns.
+    /// Width of the terminal, in columns.
     pub width: usize,
     /// Whether it is coloured.
     pub colour: Colour,
@@ -23,7 +23,7 @@ impl Terminal {
         Self { width, colour: Colour::Plain, unicode: true, every_metric: false }
     }
 
-    /// A line, broken at the width; nothing where it is empty.
+    /// A line, broken at the width; nothing if it is empty.
     #[must_use]
     pub fn lines(&self, indent: usize, line: &Line) -> String {
         if line.is_empty() { String::new() } else { self.hanging(indent, &Line::default(), line) }
@@ -41,37 +41,41 @@ impl Terminal {
         table.render(self.width, self.colour)
     }
 
-    /// The text with this crate's own signs replaced by ASCII ones of the same width, where the
+    /// The text with this crate's own signs replaced by ASCII ones of the same width, if the
     /// terminal needs that.
     pub fn signs(&self, text: String) -> String {
         if self.unicode {
             return text;
         }
-        let sign = |c: char| match c {
-            '×' => 'x',
-            '·' => '|',
-            'µ' => 'u',
-            '±' => '~',
-            '…' => '.',
-            '→' | '›' => '>',
-            '‹' => '<',
-            '─' => '-',
-            '●' => 'o',
-            '■' => '=',
-            '•' => '*',
-            '◆' | '█' | '▒' => '#',
-            '○' => '?',
-            '□' => '%',
-            '◇' => '&',
-            '✚' | '┴' => '+',
-            '✖' => 'X',
-            '▲' => '^',
-            '▼' => 'v',
-            '├' | '┤' | '│' | '┃' => '|',
-            '░' => ':',
-            '━' => '=',
-            c => c,
-        };
-        text.chars().map(sign).collect()
+        text.chars().map(ascii_sign).collect()
+    }
+}
+
+/// An ASCII character for a sign that this crate draws with; any other character stays.
+fn ascii_sign(c: char) -> char {
+    match c {
+        '×' => 'x',
+        '·' => '|',
+        'µ' => 'u',
+        '±' => '~',
+        '…' => '.',
+        '→' | '›' => '>',
+        '‹' => '<',
+        '─' => '-',
+        '●' => 'o',
+        '■' => '=',
+        '•' => '*',
+        '◆' | '█' | '▒' => '#',
+        '○' => '?',
+        '□' => '%',
+        '◇' => '&',
+        '✚' | '┴' => '+',
+        '✖' => 'X',
+        '▲' => '^',
+        '▼' => 'v',
+        '├' | '┤' | '│' | '┃' => '|',
+        '░' => ':',
+        '━' => '=',
+        c => c,
     }
 }

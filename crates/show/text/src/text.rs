@@ -56,7 +56,7 @@ pub fn clip(text: &str, columns: usize) -> String {
     if columns == 0 { String::new() } else { format!("{head}…") }
 }
 
-/// Breaks a text into lines of at most so many columns, at spaces where there are any.
+/// Breaks a text into lines of at most so many columns, at spaces if there are any.
 #[must_use]
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);

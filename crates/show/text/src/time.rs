@@ -26,7 +26,7 @@ pub fn rfc3339(unix_ns: i64) -> String {
 /// None for what is no day.
 #[must_use]
 pub fn day(text: &str) -> Option<i64> {
-    let date = Date::strptime("%Y-%m-%d", text).ok().filter(|it| it.year() >= FIRST_YEAR)?;
+    let date = Date::strptime("%Y-%m-%d", text).ok().filter(|date| date.year() >= FIRST_YEAR)?;
     let start = date.to_zoned(TimeZone::UTC).ok()?;
     i64::try_from(start.timestamp().as_nanosecond()).ok()
 }

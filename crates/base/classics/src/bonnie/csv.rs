@@ -142,7 +142,7 @@ impl PassLine<'_> {
         let mut fields = vec![String::new(); layout.fields];
         "1.98".clone_into(&mut fields[0]);
         self.program.clone_into(&mut fields[1]);
-        // A comma would shift all fields behind it: bonnie++ has no quotes.
+        // A comma would shift all fields after it: bonnie++ has no quotes.
         fields[2] = self.name.replace(',', "_");
         // The number of passes at a time, which is always one.
         "1".clone_into(&mut fields[3]);

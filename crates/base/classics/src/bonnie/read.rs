@@ -167,7 +167,7 @@ fn measured(series: &mut Series, printed: &Printed) {
     series.measured((phase.latency, "s", Lower), slowest, printed.latency_s);
 }
 
-/// The settings of plumb's workload that a line tells. A phase that was not run is a setting of 0.
+/// The settings of plumb's workload that a line gives. A phase that was not run is a setting of 0.
 fn settings(fields: &[&str], printed: &[Printed]) -> Vec<(&'static str, String)> {
     // The field has a number even if the phase was not run.
     let seeks = if was_run(printed, Requires::Seeks) { fields[7] } else { "" };

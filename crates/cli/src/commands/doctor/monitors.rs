@@ -24,7 +24,7 @@ use crate::{interrupt, locate};
 
 /// What is measured with monitors and without: short samples, so that a reading is a large part of one.
 const WORKLOAD: &str = "cpu.sieve:limit=100000";
-/// The comparison takes at most so many times as long as the monitors read by themselves.
+/// The comparison takes at most so many times as long as the monitors read alone.
 const COMPARISON: u64 = 6;
 /// Pieces in which that is waited for, so that Ctrl-C is heard.
 const PIECE: Duration = Duration::from_millis(200);
@@ -79,7 +79,7 @@ fn part(
     }
 }
 
-/// What these monitors cost beside nothing: by monitor; what is not here; CPU time of all of plumb, in
+/// What these monitors cost if nothing else runs: by monitor; what is not here; CPU time of all of plumb, in
 /// nanoseconds; and the time, in seconds.
 fn alone(
     wanted: &[PacedMonitor],
@@ -121,7 +121,7 @@ fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<O
     let sides = vec![point.clone(), point];
     let request = PlanRequest {
         budget_ns: Some(budget_ns),
-        // Only one side is read beside, so that only one could be excluded.
+        // Monitors read one side only. If interference excluded invocations, it would exclude those of this side alone.
         on_interference: OnInterference::Keep,
         ..PlanRequest::new(sides, goal, Prepare::default())
     };

@@ -19,7 +19,7 @@ use crate::{interrupt, locate};
 
 /// The document of `--json`.
 #[derive(Serialize)]
-struct Document<'c> {
+struct CheckDocument<'c> {
     schema: &'static str,
     id: Option<&'c str>,
     checks: &'c [Check],
@@ -105,7 +105,7 @@ fn line(check: &Check) -> String {
 /// The last words: a line and the next command, or the document.
 fn finish(checks: &[Check], id: Option<&str>, next: &str, ui: &Ui) -> Result<Exit> {
     if ui.wants_json() {
-        ui.out(&pretty(&Document { schema: "plumb.plugin-check/1", id, checks })?);
+        ui.out(&pretty(&CheckDocument { schema: "plumb.plugin-check/1", id, checks })?);
     } else {
         ui.out(&last_line(checks, id, next));
     }
@@ -113,8 +113,8 @@ fn finish(checks: &[Check], id: Option<&str>, next: &str, ui: &Ui) -> Result<Exi
 }
 
 fn last_line(checks: &[Check], id: Option<&str>, next: &str) -> String {
-    let count = |state| checks.iter().filter(|check| check.state == state).count();
-    let (failed, warnings) = (count(State::Failed), count(State::Warning));
+    let failed = checks.iter().filter(|check| check.state == State::Failed).count();
+    let warnings = checks.iter().filter(|check| check.state == State::Warning).count();
     let name = plumb_text::clean(id.unwrap_or("the plug-in"));
     match (failed, warnings) {
         (0, 0) => format!("\n{name} is fine; measure it: {next}"),

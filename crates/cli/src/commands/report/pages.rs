@@ -14,14 +14,14 @@ use crate::interrupt;
 use crate::reading::runs;
 use crate::ui::Ui;
 
-/// On a terminal: no redrawing sooner than this after the last time.
+/// Least time between two drawings on a terminal.
 const REDRAW: Duration = Duration::from_millis(100);
-/// Elsewhere: a line no sooner than this after the last one.
+/// Least time between two lines if stderr is no terminal.
 const NEXT_LINE: Duration = Duration::from_secs(5);
 
 /// Which runs, as they were typed.
-pub struct Named<'n> {
-    /// None: all.
+pub struct NamedRuns<'n> {
+    /// The runs, as they were typed; if empty, all runs of the store.
     pub runs: &'n [String],
     /// The label or fact by which they are compared.
     pub by: Option<&'n str>,
@@ -32,7 +32,7 @@ pub struct Named<'n> {
 /// # Errors
 /// When a run is unknown, or the folder can't be written.
 pub fn pages(
-    named: &Named<'_>,
+    named: &NamedRuns<'_>,
     output: &Path,
     force: bool,
     store: Option<&Path>,
@@ -64,8 +64,8 @@ pub fn pages(
     progress.finish();
     let written = written.map_err(trouble)?;
     let took = length(progress.began.elapsed().as_secs_f64());
-    let (runs, pages) =
-        (counted(written.runs, "run", "runs"), counted(written.pages, "page", "pages"));
+    let runs = counted(written.runs, "run", "runs");
+    let pages = counted(written.pages, "page", "pages");
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let size = quantity(written.bytes as f64, "B");
     let index = output.join("index.html");
@@ -74,10 +74,10 @@ pub fn pages(
     Ok(Exit::Fine)
 }
 
-/// A file's name where a folder is to be is a forgotten `--chart`.
+/// Refuses the name of a chart file: whoever gives one has forgotten `--chart`.
 fn refuse_file(output: &Path) -> Result<()> {
     let ending = output.extension().and_then(|ending| ending.to_str());
-    match ending.filter(|it| ["svg", "png", "csv", "json", "html"].contains(it)) {
+    match ending.filter(|ending| ["svg", "png", "csv", "json", "html"].contains(ending)) {
         Some(ending) => Err(CommandError::usage(format!(
             "{} looks like a file, but pages need a folder",
             output.display()

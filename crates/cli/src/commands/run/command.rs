@@ -134,8 +134,8 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         return schedule::print(every, &args.names, store, ui);
     }
     let soak_ns = args.soak.as_deref().map(time_ns).transpose()?;
-    let request = PlanRequest::of_named(named, companions, &args.goal, prepare, soak_ns)?;
-    let request = asked.applied_to(PlanRequest { expectations, ..request }, &args.goal);
+    let named_request = PlanRequest::of_named(named, companions, &args.goal, prepare, soak_ns)?;
+    let request = asked.applied_to(PlanRequest { expectations, ..named_request }, &args.goal);
     let folders = folders(&mut setup.keeper, &args.target.or(asked.dir()))?;
     let plan = plan(request, &args.goal.execution, &folders.dir)?;
     let job = Job {

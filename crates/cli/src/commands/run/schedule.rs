@@ -44,7 +44,7 @@ pub fn print(every: &str, names: &[String], store: Option<&Path>, ui: &Ui) -> Re
     Ok(Exit::Fine)
 }
 
-/// The command that was typed, with a label in place of `--every`, the store by its path, the host by its name where the
+/// The command that was typed, with a label in place of `--every`, the store by its path, the host by its name if the
 /// environment gives it one, and no talk.
 fn words(
     plumb: &str,
@@ -54,19 +54,15 @@ fn words(
     every: &str,
 ) -> Vec<String> {
     let mut words = vec![plumb.to_owned()];
-    let says = |long: &str, short: &str| {
-        typed
-            .iter()
-            .any(|word| word == long || word == short || word.starts_with(&format!("{long}=")))
-    };
-    if !says("--store", "--store") {
+    // A timer has another environment, so the store is named, and nobody watches its progress.
+    if !is_typed(typed, "--store", "--store") {
         words.extend(["--store".to_owned(), store.to_owned()]);
     }
-    if !says("--quiet", "-q") {
+    if !is_typed(typed, "--quiet", "-q") {
         words.push("--quiet".to_owned());
     }
     let mut label = vec!["--label".to_owned(), format!("schedule={every}")];
-    if let Some(host) = host.filter(|_| !says("--host", "--host")) {
+    if let Some(host) = host.filter(|_| !is_typed(typed, "--host", "--host")) {
         label.extend(["--host".to_owned(), host]);
     }
     let mut typed = typed.iter();
@@ -83,13 +79,21 @@ fn words(
     words
 }
 
+/// Whether an option is among the words, with its value in the next word or in the same.
+fn is_typed(words: &[String], long: &str, short: &str) -> bool {
+    words.iter().any(|word| word == long || word == short || word.starts_with(&format!("{long}=")))
+}
+
 /// `plumb-first-look-6h`, of characters that unit names may have.
 fn unit_name(names: &[String], every: &str) -> String {
     let what = if names.is_empty() { "first-look".to_owned() } else { names.join("-") };
-    let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
-    let what: String = what.chars().take(LONGEST_NAME).map(allowed).collect();
-    let every: String = every.chars().map(allowed).collect();
-    format!("plumb-{}-{every}", what.trim_matches(['-', '.']))
+    let name: String = what.chars().take(LONGEST_NAME).map(allowed_in_unit).collect();
+    let every: String = every.chars().map(allowed_in_unit).collect();
+    format!("plumb-{}-{every}", name.trim_matches(['-', '.']))
+}
+
+fn allowed_in_unit(c: char) -> char {
+    if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }
 }
 
 #[cfg(test)]

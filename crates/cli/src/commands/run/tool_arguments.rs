@@ -1,4 +1,4 @@
-//! The arguments behind `--`: those of the classic tool that a suite is named after.
+//! The arguments after `--`: those of the classic tool that a suite is named after.
 
 use std::path::Path;
 

@@ -41,8 +41,8 @@ fn here() -> Result<MachineSnapshot> {
 
 fn of_run(name: &str, store: &Store) -> Result<MachineSnapshot> {
     let run = store.resolve(name)?;
-    let target = store.record(run)?.targets.into_iter().next();
-    let target = target
-        .ok_or_else(|| CommandError::nothing(format!("run {name} does not record its machine")))?;
+    let Some(target) = store.record(run)?.targets.into_iter().next() else {
+        return Err(CommandError::nothing(format!("run {name} does not record its machine")));
+    };
     Ok(MachineSnapshot { run: Some(short(run)), target })
 }

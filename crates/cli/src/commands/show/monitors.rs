@@ -1,4 +1,4 @@
-//! `plumb show --monitors`: what monitors counted beside a run.
+//! `plumb show --monitors`: what monitors counted during a run.
 
 use plumb_analysis::rates_by_point;
 use plumb_model::RunRecord;
@@ -10,7 +10,7 @@ use crate::error::{CommandError, Result};
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 
-/// Shows what monitors counted a second beside a run.
+/// Shows what monitors counted per second during a run.
 pub fn counted(record: &RunRecord, store: &Store, all: bool, ui: &Ui) -> Result<()> {
     let points = rates_by_point(record, &plumb_query::counters(store, [record])?);
     if points.is_empty() {

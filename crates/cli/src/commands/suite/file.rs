@@ -9,7 +9,7 @@ use crate::planning::points;
 
 /// What stands for stdout in place of a file.
 pub const STDOUT: &str = "-";
-/// What to try where the file is none.
+/// What to try if the file is not a suite.
 pub const FILES: &str = "name a file that ends in .toml, or `-` for stdout";
 
 /// Only what `run` takes for a suite, and nothing that somebody wrote already.

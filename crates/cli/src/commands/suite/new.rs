@@ -116,17 +116,21 @@ fn finish(draft: &Draft, file: &str, force: bool, duration: &str, ui: &Ui) -> Re
 }
 
 fn draft(args: &NewArgs) -> Result<Draft> {
-    let named = || args.file.as_deref().and_then(name_of);
     let shared = points::parameter_sets(&args.params)?;
-    let entry = |name: &String| {
+    let mut entries = Vec::new();
+    for name in &args.workloads {
         let (id, own) = points::split_point(name)?;
         // As with `run`, what -p says wins.
         let own = own.into_iter().map(|(name, value)| (name, vec![value]));
         let set = own.chain(shared.clone()).collect();
-        Ok(DraftEntry { workload: id.to_owned(), set, ..DraftEntry::default() })
-    };
+        entries.push(DraftEntry { workload: id.to_owned(), set, ..DraftEntry::default() });
+    }
     Ok(Draft {
-        name: args.name.clone().or_else(named).unwrap_or_else(|| UNNAMED.into()),
+        name: args
+            .name
+            .clone()
+            .or_else(|| args.file.as_deref().and_then(name_of))
+            .unwrap_or_else(|| UNNAMED.into()),
         summary: args.summary.clone(),
         rules: args.rules.clone(),
         budget: args.budget.clone(),
@@ -136,11 +140,11 @@ fn draft(args: &NewArgs) -> Result<Draft> {
         knobs: args.prepare.set.clone(),
         labels: plan::pairs(&args.labels)?,
         against_first: args.against_first,
-        entries: args.workloads.iter().map(entry).collect::<Result<_>>()?,
+        entries,
     })
 }
 
-/// What a suite in this file is called where nobody names it.
+/// What a suite in this file is called if the user gives no name.
 fn name_of(file: &str) -> Option<String> {
     let stem = Path::new(file).file_stem().filter(|_| file != STDOUT)?;
     Some(stem.to_string_lossy().into_owned())
