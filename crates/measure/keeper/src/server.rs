@@ -51,7 +51,8 @@ impl Server {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            let (order, child) = (!polled[0].revents().is_empty(), !polled[1].revents().is_empty());
+            let order = !polled[0].revents().is_empty();
+            let child = !polled[1].revents().is_empty();
             if child {
                 drain(signals);
                 self.reap();

@@ -259,10 +259,14 @@ fn recover_one(root: &Root, path: PathBuf) -> Vec<Settled> {
         entries.retain(|entry| matches!(entry.intent.setting, Setting::Plugin(_)));
         settled.extend((entries.len() < all).then(|| Settled::Stale(all - entries.len())));
     }
-    let (folder, plumb) = (PathBuf::new(), header.plumb);
-    let open = Some(Open { file, path });
-    let root = root.clone();
-    let mut journal = Journal { root, folder, plumb, open, entries, latency: Vec::new() };
+    let mut journal = Journal {
+        root: root.clone(),
+        folder: PathBuf::new(),
+        plumb: header.plumb,
+        open: Some(Open { file, path }),
+        entries,
+        latency: Vec::new(),
+    };
     settled.extend(journal.restore(0));
     settled
 }
@@ -434,7 +438,7 @@ mod tests {
             journal.hold(plugin(name)).unwrap();
         }
         let names = || -> Vec<String> {
-            held(&machine.folder()).iter().map(|it| it.setting.to_string()).collect()
+            held(&machine.folder()).iter().map(|change| change.setting.to_string()).collect()
         };
         assert_eq!(names(), ["plug-in one", "plug-in two"]);
         journal.release("one");

@@ -14,7 +14,7 @@ const STEP: Duration = Duration::from_millis(100);
 /// A cool-down to a temperature takes no longer than this.
 const LONGEST_COOL_DOWN: Duration = Duration::from_secs(600);
 
-/// An action.
+/// Something that is done once and leaves nothing to undo.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Action {
     /// Writes out what is dirty, then has the kernel forget what it caches of files.

@@ -8,7 +8,7 @@ use crate::preparation::action::Action;
 use crate::preparation::knob::{Knob, Lasts, Resolved, Suffix, Unusable};
 use crate::preparation::one_time::checked;
 
-/// This knob.
+/// Waits for a time or a temperature before the run.
 pub const KNOB: Knob = Knob {
     name: "cooldown",
     values: "a time (20s) or a temperature (55C)",
