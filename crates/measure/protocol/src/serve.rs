@@ -251,7 +251,9 @@ fn one_sample(instance: &mut dyn Instance, k: u64) -> Result<(Samples, Vec<Flag>
 /// Columns for a batch, and room in the distributions of the instance.
 fn room(instance: &mut dyn Instance, iterations: &[u64]) -> Batch {
     let values = iterations.iter().sum::<u64>().saturating_mul(instance.values_per_iteration());
-    instance.distributions().iter_mut().for_each(|it| it.make_room(iterations.len(), values));
+    for distribution in instance.distributions().iter_mut() {
+        distribution.make_room(iterations.len(), values);
+    }
     Batch::with_room(iterations.len(), instance.value_names())
 }
 
@@ -315,7 +317,8 @@ fn interval(
     let started = now_ns();
     let meter = UsageMeter::start(instance.helpers());
     let chunk_ns = (interval_ns / 10).max(1);
-    let (mut iterations, mut busy_ns) = (0, 0);
+    let mut iterations = 0;
+    let mut busy_ns = 0;
     let mut sums = vec![0.0; instance.value_names().len()];
     let mut values = vec![Vec::new(); instance.distributions().len()];
     let least = instance.least_iterations().max(1);
@@ -388,7 +391,7 @@ fn histograms(
     values: Vec<Vec<u64>>,
     distributions: &[Distribution],
 ) -> BTreeMap<String, Vec<Histogram>> {
-    let names = distributions.iter().map(|it| it.name().to_owned());
+    let names = distributions.iter().map(|distribution| distribution.name().to_owned());
     names.zip(values).map(|(name, values)| (name, vec![Histogram::of(values)])).collect()
 }
 
