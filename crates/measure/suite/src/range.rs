@@ -22,7 +22,7 @@ enum Step {
 /// What the ends of a range are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Quantity {
-    /// Whole numbers.
+    /// Whole numbers, also as `all` for the number of CPUs.
     Number,
     Bytes,
     /// So much a second; of bytes or not.

@@ -30,7 +30,7 @@ pub const MAX_POINTS: usize = 10_000;
 /// A suite that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suite {
-    /// Its name.
+    /// The name under which runs of it are stored.
     pub name: String,
     /// One line for `plumb list`.
     pub summary: String,
@@ -189,9 +189,9 @@ impl Set {
 /// the file is malformed.
 pub fn parse(text: &str) -> Result<Suite, SuiteError> {
     if text.len() > MAX_BYTES {
-        let (have, most) = (text.len(), MAX_BYTES);
         return Err(SuiteError(format!(
-            "a suite of {have} bytes is too long: the limit is {most} bytes"
+            "a suite of {} bytes is too long: the limit is {MAX_BYTES} bytes",
+            text.len()
         )));
     }
     let mut unknown = Vec::new();
