@@ -11,9 +11,9 @@ use plumb_launch::{Launcher, Refusal, Session, StartSpec};
 /// Iterations of a sample, and how long it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Calibration {
-    /// Iterations.
+    /// Iterations of one sample.
     pub iterations: u64,
-    /// Length, in nanoseconds.
+    /// Length of one sample, in nanoseconds.
     pub sample_ns: u64,
 }
 

@@ -17,7 +17,7 @@ pub struct Monitoring<'r> {
 }
 
 impl<'r> Monitoring<'r> {
-    /// By these.
+    /// A run that these monitors watch; no gap is reported yet.
     pub fn by(monitors: &'r mut dyn MonitorReader) -> Self {
         Self { monitors, told_gaps: BTreeSet::new() }
     }

@@ -12,9 +12,9 @@ use crate::strategy::{self, Strategy};
 /// An invocation that ended well, until its round is over.
 #[derive(Debug, Clone)]
 pub struct Finished {
-    /// Which.
+    /// Id of the invocation.
     pub invocation: Id,
-    /// Its point.
+    /// Index of its point in the plan.
     pub point: usize,
     /// The rules of interference that it met, in one text.
     pub rules: String,

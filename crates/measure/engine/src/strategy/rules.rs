@@ -5,9 +5,7 @@
 //! hits them alike; where the time for the run is too short for all of them, those that still reach their precision
 //! in it come first. Minima and maxima do not look at the values.
 
-use plumb_model::{
-    Decision, Look, Plan, PlannedPoint, SampleIs, StopReason, StoppingRules,
-};
+use plumb_model::{Decision, Look, Plan, PlannedPoint, SampleIs, StopReason, StoppingRules};
 use plumb_stats::precision::{
     FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered, clustered_estimate,
     clustered_quantile, looks,
@@ -86,8 +84,9 @@ impl Rules {
 
     /// Decides about a point, if it is time to.
     fn consider(&mut self, history: &History, point: usize) -> Option<Decision> {
-        let forced = common_stop(history, point, self.budget_ns, plumb_stats::exclusion::too_disturbed)
-            .or_else(|| maximum(&self.points[point].rules, &history.points[point]));
+        let forced =
+            common_stop(history, point, self.budget_ns, plumb_stats::exclusion::too_disturbed)
+                .or_else(|| maximum(&self.points[point].rules, &history.points[point]));
         match self.points[point].rules.precision {
             Some(relative) => self.look(history, point, relative, forced),
             None => self.count(history, point, forced),

@@ -29,7 +29,12 @@ impl Soak {
     }
 
     fn consider(&mut self, history: &History, point: usize) -> Decision {
-        let stop = match common_stop(history, point, Some(self.length_ns), plumb_stats::exclusion::too_disturbed) {
+        let stop = match common_stop(
+            history,
+            point,
+            Some(self.length_ns),
+            plumb_stats::exclusion::too_disturbed,
+        ) {
             Some(StopReason::Budget) => Some(StopReason::Time),
             other => other,
         };

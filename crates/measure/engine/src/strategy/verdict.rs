@@ -5,9 +5,7 @@
 //! leaves the confidence after all of them; a comparison that is settled, or can't be within reach, leaves the
 //! rounds. All of them share the time, and the last look of each comes when it is over.
 
-use plumb_model::{
-    Compared, Decision, Look, Outlook, Plan, StopReason, VerdictGoal,
-};
+use plumb_model::{Compared, Decision, Look, Outlook, Plan, StopReason, VerdictGoal};
 use plumb_stats::order::{latin_square, pair, quad};
 use plumb_stats::outlook::{pair_scale, pairs_to_tell};
 use plumb_stats::pairs::{hodges_lehmann, log_ratios};
@@ -63,7 +61,9 @@ impl Verdict {
     fn consider(&mut self, history: &History, point: usize) -> Option<Decision> {
         let first = &history.points[0];
         let later = &history.points[point];
-        let ends = |point| common_stop(history, point, self.budget_ns, plumb_stats::exclusion::pairs_too_disturbed);
+        let ends = |point| {
+            common_stop(history, point, self.budget_ns, plumb_stats::exclusion::pairs_too_disturbed)
+        };
         let forced = first.stopped.or(ends(0)).or(ends(point));
         let at_most = first.costs.len().min(later.costs.len()) / self.a_unit;
         let mut pace = Pace::of(history, point, at_most);
