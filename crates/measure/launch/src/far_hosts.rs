@@ -82,7 +82,7 @@ impl FarHosts {
         self.0.values().filter_map(|host| host.target.as_ref())
     }
 
-    /// Leaves them.
+    /// Ends the connections to all of them.
     pub fn end(&mut self, keeper: &mut Keeper) {
         for host in std::mem::take(&mut self.0).into_values() {
             host.end(keeper);
@@ -191,7 +191,8 @@ impl FarHost {
         start
     }
 
-    /// Leaves it.
+    /// Ends the connection. The shell there reads the end of its stdin and removes its folder; the process here is killed if it
+    /// does not end in time.
     fn end(mut self, keeper: &mut Keeper) {
         self.stdin = None;
         if !matches!(keeper.wait(self.pid, END), Ok(Some(_))) && keeper.kill(self.pid).is_ok() {

@@ -36,9 +36,14 @@ impl Preparations {
     /// What is planned, for the machine below `root`.
     #[must_use]
     pub fn new(root: Root, planned: Vec<Preparation>, interrupted: fn() -> bool) -> Self {
-        let (workload, monitor, holding) =
-            (SpawnOptions::default(), SpawnOptions::default(), Vec::new());
-        Self { root, planned, interrupted, workload, monitor, holding }
+        Self {
+            root,
+            planned,
+            interrupted,
+            workload: SpawnOptions::default(),
+            monitor: SpawnOptions::default(),
+            holding: Vec::new(),
+        }
     }
 
     /// Sets what holds for the whole run, and tries all that is set later: what the user named must be

@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 
 /// What is started in place of ssh, with its first arguments, where it is set.
 const SSH: &str = "PLUMB_SSH";
-/// This binary.
+/// This binary, also if its file was replaced meanwhile.
 pub(super) const OWN: &str = "/proc/self/exe";
 
 /// What is done where ssh leads: `SIZE` is that of the binary. It says where its folder is, which address ssh reached and, once
