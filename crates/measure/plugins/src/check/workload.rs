@@ -68,8 +68,8 @@ fn check_trials(
         };
         let trials = trials(&samples.values, &samples.elapsed_ns).unwrap_or_default();
         for trial in trials {
-            let (lost, took) =
-                (trial.loss_ratio() * 100.0, list.numbers().seconds(trial.elapsed_ns));
+            let lost = trial.loss_ratio() * 100.0;
+            let took = list.numbers().seconds(trial.elapsed_ns);
             seen.push(format!("{lost:.1} % of {load:.0} a second lost in {took}"));
         }
     }
