@@ -130,24 +130,24 @@ fn measure(
     for side in &mut sides {
         side.sample_ns = side.sample_ns.or(Some(SAMPLE_NS));
     }
-        // A row may also disagree, so looks go on until the interval lies beyond the margin, too.
-        let goal = VerdictGoal {
-            beyond: true,
-            ..VerdictGoal::new(row.metric, row.margin(), row.most_pairs())
-        };
-        let request = PlanRequest {
-            on_interference: OnInterference::default(),
-            budget_ns: Some(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX)),
-            ..PlanRequest::new(sides, Goal::Verdict(goal), prepare)
-        };
-        let folders = folders(&mut setup.keeper, &args.target.place())?;
-        let plan = plan(request, &args.execution, &folders.dir)?;
-        let job = Job {
-            lock: !args.execution.no_lock,
-            host: args.execution.host.clone(),
-            ..Job::new(plan, folders, store)
-        };
-        let measured = execute(setup, job, ui)?;
+    // A row may also disagree, so looks go on until the interval lies beyond the margin, too.
+    let goal = VerdictGoal {
+        beyond: true,
+        ..VerdictGoal::new(row.metric, row.margin(), row.most_pairs())
+    };
+    let request = PlanRequest {
+        on_interference: OnInterference::default(),
+        budget_ns: Some(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX)),
+        ..PlanRequest::new(sides, Goal::Verdict(goal), prepare)
+    };
+    let folders = folders(&mut setup.keeper, &args.target.place())?;
+    let plan = plan(request, &args.execution, &folders.dir)?;
+    let job = Job {
+        lock: !args.execution.no_lock,
+        host: args.execution.host.clone(),
+        ..Job::new(plan, folders, store)
+    };
+    let measured = execute(setup, job, ui)?;
     Ok((measured.finding, measured.ended.interrupted))
 }
 

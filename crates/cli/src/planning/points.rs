@@ -31,7 +31,7 @@ const DEFAULT_SUITE: &str = "first-look";
 pub struct Named {
     /// The suites, in order.
     pub suites: Vec<Suite>,
-    /// The points.
+    /// The points of workloads and suites, in the order of their names.
     pub points: Vec<PlannedPoint>,
     /// What runs beside single points, which name it by its index.
     pub beside: Vec<Companion>,
@@ -206,7 +206,7 @@ struct SharedByPoints {
     companions: Vec<Companion>,
     /// Knobs, set before each invocation and undone after it.
     knobs: Vec<Preparation>,
-    /// Its rules.
+    /// Its stopping rules, as typed.
     rules: TypedRules,
     /// Its monitors, as typed.
     monitors: Vec<String>,

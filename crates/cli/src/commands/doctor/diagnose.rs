@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use plumb_doctor::{LastAudit, doctor_card, doctor_document};
-use plumb_machine::doctor::{DiagnosisInput, MachineActivity, FilesystemRoom, diagnose as host_diagnose};
+use plumb_machine::doctor::{
+    DiagnosisInput, FilesystemRoom, MachineActivity, diagnose as host_diagnose,
+};
 use plumb_model::Host;
 use plumb_store::Store;
 
