@@ -198,11 +198,10 @@ const STALL_NS: u64 = 1_000_000_000;
 
 /// Raises k until a sample takes half the target, then scales; where k is fixed, tries it once.
 fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failure> {
-    let target_ns = target_ns.max(instance.shortest_sample_ns());
-    let target_ns = match instance.distributions() {
-        [] => target_ns,
-        _ => target_ns.max(SHORTEST_SAMPLE_NS),
-    };
+    let mut target_ns = target_ns.max(instance.shortest_sample_ns());
+    if !instance.distributions().is_empty() {
+        target_ns = target_ns.max(SHORTEST_SAMPLE_NS);
+    }
     let least = instance.least_iterations().max(1);
     let mut k = least;
     loop {
