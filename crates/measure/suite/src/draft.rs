@@ -82,15 +82,12 @@ impl DraftEntry {
     fn toml(&self) -> String {
         let workload = quoted(&self.workload);
         let mut lines = vec![format!("\n[[point]]\nworkload = {workload}")];
-        let one = |(name, values): (&String, &Vec<Value>)| {
-            let value = match values.as_slice() {
-                [value] => written(value),
-                values => listed(values.iter().map(written)),
-            };
-            (key(name), value)
-        };
         if !self.set.is_empty() {
-            lines.push(format!("set = {}", inline(self.set.iter().map(one))));
+            let pairs = self.set.iter().map(|(name, values)| match values.as_slice() {
+                [value] => (key(name), written(value)),
+                values => (key(name), listed(values.iter().map(written))),
+            });
+            lines.push(format!("set = {}", inline(pairs)));
         }
         lines.extend(rules(&self.rules).map(|(key, value)| format!("{key} = {value}")));
         lines.join("\n")
@@ -104,16 +101,14 @@ fn stated(text: &str) -> Option<&str> {
 
 /// The keys of the rules that are stated.
 fn rules(rules: &TypedRules) -> impl Iterator<Item = (&'static str, String)> {
-    let texts = [
-        ("precision", &rules.precision),
-        ("min-time", &rules.min_time),
-        ("max-time", &rules.max_time),
+    let keys = [
+        ("precision", rules.precision.as_deref().map(quoted)),
+        ("min-time", rules.min_time.as_deref().map(quoted)),
+        ("max-time", rules.max_time.as_deref().map(quoted)),
+        ("min-invocations", rules.min_invocations.map(|count| count.to_string())),
+        ("max-invocations", rules.max_invocations.map(|count| count.to_string())),
     ];
-    let texts = texts.map(|(key, text)| (key, text.as_deref().map(quoted)));
-    let counts =
-        [("min-invocations", rules.min_invocations), ("max-invocations", rules.max_invocations)];
-    let counts = counts.map(|(key, n)| (key, n.map(|n| n.to_string())));
-    texts.into_iter().chain(counts).filter_map(|(key, value)| Some((key, value?)))
+    keys.into_iter().filter_map(|(key, value)| Some((key, value?)))
 }
 
 /// An inline table.
@@ -136,8 +131,8 @@ fn written(value: &Value) -> String {
 
 /// A bare key where the name is one.
 fn key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
+    let is_bare = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    if is_bare && !name.is_empty() { name.to_owned() } else { quoted(name) }
 }
 
 /// A basic string of TOML 1.0.
