@@ -21,9 +21,9 @@ const NEXT_LINE: Duration = Duration::from_secs(5);
 
 /// The events go to the store first: what progress shows is already safe.
 pub struct Listeners<W> {
-    /// Stores them.
+    /// Writes the events to the store.
     pub store: W,
-    /// Draws them.
+    /// Draws the progress of the run on the terminal.
     pub progress: Progress,
     /// Why the store takes no more.
     pub full: Option<String>,

@@ -45,7 +45,7 @@ impl LivePage {
         Ok(Self { server, url })
     }
 
-    /// Its address.
+    /// The address of the run's page.
     pub fn url(&self) -> &str {
         &self.url
     }

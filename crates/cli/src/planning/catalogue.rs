@@ -46,7 +46,7 @@ pub fn find(keeper: &mut Keeper, name: &str) -> Result<Entry> {
     let mut versions: Vec<u32> = found.iter().map(|entry| entry.description.version).collect();
     versions.sort_unstable();
     let wanted = version.or(versions.last().copied());
-    if let Some(entry) = found.into_iter().find(|it| Some(it.description.version) == wanted) {
+    if let Some(entry) = found.into_iter().find(|entry| Some(entry.description.version) == wanted) {
         return Ok(entry);
     }
     if let Some(wanted) = wanted {
@@ -55,11 +55,12 @@ pub fn find(keeper: &mut Keeper, name: &str) -> Result<Entry> {
     let mut known = builtin_names();
     known.extend(others.into_iter().map(|entry| entry.description.id));
     let error = CommandError::usage(format!("no workload, suite or plug-in is called `{name}`"));
-    let error = match nearest(name, &known) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint("`plumb list` shows all of them"),
+    let hint = match nearest(name, &known) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`plumb list` shows all of them".to_owned(),
     };
-    Err(broken.into_iter().fold(error, CommandError::hint))
+    // A plug-in that does not start is missing from the catalogue: it may be the one that was meant.
+    Err(broken.into_iter().fold(error.hint(hint), CommandError::hint))
 }
 
 /// The id and the version of `id@2`.
@@ -137,10 +138,11 @@ fn undescribed(path: &Path, program: &Program, refusal: &Refusal) -> CommandErro
 
 /// All plug-ins on the path that work, and a line for each that does not.
 pub fn all_plugins(keeper: &mut Keeper) -> (Vec<Entry>, Vec<String>) {
-    let (mut good, mut broken) = (Vec::<Entry>::new(), Vec::new());
+    let mut good: Vec<Entry> = Vec::new();
+    let mut broken = Vec::new();
     for manifest in manifest::on_path(locate::data_home().as_deref()) {
         match at_path(keeper, &manifest) {
-            Ok(entry) if good.iter().any(|it| is_namesake(it, &entry)) => {
+            Ok(entry) if good.iter().any(|earlier| is_namesake(earlier, &entry)) => {
                 let Description { id, version, .. } = entry.description;
                 broken.push(format!(
                     "ignored {}: another plug-in is already version {version} of `{id}`",
@@ -155,8 +157,8 @@ pub fn all_plugins(keeper: &mut Keeper) -> (Vec<Entry>, Vec<String>) {
 }
 
 fn is_namesake(one: &Entry, other: &Entry) -> bool {
-    let (one, other) = (&one.description, &other.description);
-    (&one.id, one.version) == (&other.id, other.version)
+    one.description.id == other.description.id
+        && one.description.version == other.description.version
 }
 
 /// The workloads and suites that are built in.

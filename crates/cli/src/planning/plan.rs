@@ -139,9 +139,10 @@ pub fn plan(request: PlanRequest, args: &ExecutionArgs, dir: &Path) -> Result<Pl
         points.iter_mut().for_each(|point| point.monitors.clear());
         typed_monitors
     };
-    let companions = request.companions.into_iter().chain(request.prepare.plugins);
-    let companions =
-        companions.map(|companion| companion_at(companion, args.to.as_ref())).collect();
+    let mut companions = Vec::new();
+    for companion in request.companions.into_iter().chain(request.prepare.plugins) {
+        companions.push(companion_at(companion, args.to.as_ref()));
+    }
     let typed_labels = pairs(&args.labels)?;
     let labels = request.suite_labels.into_iter().chain(typed_labels).chain(request.labels);
     let budget_ns = match request.budget_ns {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use plumb_keeper::Keeper;
 use plumb_keeper::preparation::{KNOBS, slotted};
@@ -31,7 +31,7 @@ const DEFAULT_SUITE: &str = "first-look";
 pub struct Named {
     /// The suites, in order.
     pub suites: Vec<Suite>,
-    /// The points.
+    /// The points of workloads and suites, in the order of their names.
     pub points: Vec<PlannedPoint>,
     /// What runs beside single points, which name it by its index.
     pub beside: Vec<Companion>,
@@ -113,13 +113,7 @@ fn suite_text(name: &str) -> Result<Option<String>> {
     if let Some(text) = suite::builtin(name) {
         return Ok(Some(text.to_owned()));
     }
-    let of_plugin = || {
-        manifest::suites(locate::data_home().as_deref())
-            .into_iter()
-            .find(|(known, _)| known == name)
-    };
-    let path = if name.contains(['/', '.']) { None } else { of_plugin().map(|(_, path)| path) };
-    let path = path.unwrap_or_else(|| name.into());
+    let path = suite_path(name);
     if !is_suite_file(&path) {
         return Ok(None);
     }
@@ -133,6 +127,19 @@ fn suite_text(name: &str) -> Result<Option<String>> {
     fs::read_to_string(path)
         .map(Some)
         .map_err(|error| CommandError::usage(format!("can't read the suite {name}: {error}")))
+}
+
+/// The file of a suite: what a plug-in brings under this name, else the name as a path.
+fn suite_path(name: &str) -> PathBuf {
+    // A name with a slash or a dot is a path or a workload's id: the plug-ins need not be looked through.
+    if !name.contains(['/', '.']) {
+        for (known, path) in manifest::suites(locate::data_home().as_deref()) {
+            if known == name {
+                return path;
+            }
+        }
+    }
+    name.into()
 }
 
 /// Whether the name is that of a suite's file: TOML, and no plug-in's manifest.
@@ -206,7 +213,7 @@ struct SharedByPoints {
     companions: Vec<Companion>,
     /// Knobs, set before each invocation and undone after it.
     knobs: Vec<Preparation>,
-    /// Its rules.
+    /// Its stopping rules, as typed.
     rules: TypedRules,
     /// Its monitors, as typed.
     monitors: Vec<String>,
@@ -283,8 +290,10 @@ impl PointTemplate {
         } else {
             [suite.monitors.as_slice(), point.monitors.as_slice()].concat()
         };
-        let own = point.knobs.iter().map(|text| knobs::of_invocations(text));
-        let own = own.collect::<Result<Vec<_>>>()?;
+        let mut own = Vec::new();
+        for text in &point.knobs {
+            own.push(knobs::of_invocations(text)?);
+        }
         // A point's own knob wins over the same one of its suite.
         let mut preparation = of_suite.knobs.clone();
         preparation.retain(|shared| own.iter().all(|knob| knob.knob != shared.knob));
@@ -393,8 +402,8 @@ pub fn with_ceilings(points: Vec<PlannedPoint>, all_threads: u64) -> Result<Vec<
         {
             let mut settings = planned.point.settings.clone();
             settings.insert(parameter.name.clone(), value.clone());
-            let point = Point::new(&planned.description, &settings, all_threads)?;
-            let point = point.under(&planned.point.conditions);
+            let point = Point::new(&planned.description, &settings, all_threads)?
+                .under(&planned.point.conditions);
             twins.push(PlannedPoint { point, ..planned.clone() });
         }
         all.append(&mut twins);

@@ -113,10 +113,12 @@ pub fn of_preset(name: &str) -> Result<Vec<Preparation>> {
 fn refuse_twice(named: &[Preparation]) -> Result<()> {
     for (index, one) in named.iter().enumerate() {
         // Several services, or several slots of an action, are no contradiction.
-        let same = |other: &&Preparation| {
-            other.knob == one.knob && other.slot == one.slot && one.knob != "stop-service"
-        };
-        if let Some(other) = named[..index].iter().find(same) {
+        if one.knob == "stop-service" {
+            continue;
+        }
+        let mut earlier = named[..index].iter();
+        if let Some(other) = earlier.find(|other| other.knob == one.knob && other.slot == one.slot)
+        {
             return Err(CommandError::usage(format!(
                 "--set {} and --set {} contradict each other",
                 other.name(),

@@ -11,9 +11,9 @@ use plumb_launch::{Launcher, Refusal, Session, StartSpec};
 /// Iterations of a sample, and how long it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Calibration {
-    /// Iterations.
+    /// Iterations of one sample.
     pub iterations: u64,
-    /// Length, in nanoseconds.
+    /// Length of one sample, in nanoseconds.
     pub sample_ns: u64,
 }
 
@@ -39,9 +39,9 @@ pub fn calibrated(
 /// that one side spreads over more of them would look like a difference. Different workloads share
 /// nothing.
 pub fn is_shared(plan: &Plan) -> bool {
-    let points = &plan.points;
-    let alike = || points.iter().all(|planned| planned.point.workload == points[0].point.workload);
-    matches!(plan.goal, Goal::Verdict(_)) && alike()
+    let mut workloads = plan.points.iter().map(|planned| &planned.point.workload);
+    let first = workloads.next();
+    matches!(plan.goal, Goal::Verdict(_)) && workloads.all(|workload| Some(workload) == first)
 }
 
 /// Starts a process only to calibrate, unless that was done; the wanted length of a sample.
@@ -63,8 +63,8 @@ pub fn calibrate_alone(
 
 /// Gives all points the number of iterations that makes the shortest of their samples last so long.
 pub fn share(points: &mut [PointHistory], target_ns: u64) {
-    let known = |point: &PointHistory| Some((point.sample_ns?, point.iterations?));
-    let sides: Vec<_> = points.iter().filter_map(known).collect();
+    let sides: Vec<_> =
+        points.iter().filter_map(|point| point.sample_ns.zip(point.iterations)).collect();
     let shared = shared_iterations(&sides, target_ns);
     for point in points {
         if let (Some(sample_ns), Some(iterations)) = (point.sample_ns, point.iterations) {

@@ -9,13 +9,13 @@ use plumb_launch::SlotReport;
 /// Who carries the run out, and where.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// The run.
+    /// Id of the run in the store.
     pub run: Id,
     /// Version of plumb.
     pub plumb: String,
     /// The command line.
     pub command: Vec<String>,
-    /// The process.
+    /// The process of plumb that measures: whether the run still goes on is read from it.
     pub owner: Owner,
     /// The machine, as it is prepared.
     pub target: Target,

@@ -15,9 +15,9 @@ pub enum EngineError {
     Companion(String),
     /// What was to run beside can't run here.
     Unsupported {
-        /// Why not.
+        /// What this machine lacks.
         why: String,
-        /// What would mend it.
+        /// What the user can do about it; may be empty.
         fix: String,
     },
 }

@@ -13,15 +13,24 @@ pub fn rules(found: &[Interference]) -> String {
 /// for some of it could be taken for a difference between the sides, and then the whole round goes
 /// (docs/method.md, *Order*).
 pub fn exclusions(plan: &Plan, round: &[&str]) -> Vec<Option<String>> {
-    let by = |own: &&str| (!own.is_empty()).then(|| (*own).to_owned());
     match (plan.on_interference, &plan.goal) {
         (OnInterference::Keep, _) => vec![None; round.len()],
         (OnInterference::Retry, Goal::Verdict(_)) => {
             let all_alike = round.windows(2).all(|pair| pair[0].is_empty() == pair[1].is_empty());
-            let partner = || Some("the other side's".to_owned());
-            let one = |own: &&str| if all_alike { None } else { by(own).or_else(partner) };
-            round.iter().map(one).collect()
+            if all_alike {
+                return vec![None; round.len()];
+            }
+            let mut by = Vec::new();
+            for own in round {
+                by.push(Some(stated(own).unwrap_or_else(|| "the other side's".to_owned())));
+            }
+            by
         }
-        (OnInterference::Retry, _) => round.iter().map(by).collect(),
+        (OnInterference::Retry, _) => round.iter().map(|own| stated(own)).collect(),
     }
+}
+
+/// The rules that an invocation met; None if nothing disturbed it.
+fn stated(rules: &str) -> Option<String> {
+    (!rules.is_empty()).then(|| rules.to_owned())
 }

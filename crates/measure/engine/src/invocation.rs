@@ -214,8 +214,10 @@ impl Invocation<'_, '_> {
             let reply = valid_trial(session.trial(load, duration_ns)?, load, duration_ns)?;
             let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
             let done = trials(&samples.values, &samples.elapsed_ns).unwrap_or_default();
-            let done = done.first().ok_or_else(|| Refusal::Failed("its trial is empty".into()))?;
-            search.take(*done);
+            let Some(trial) = done.first() else {
+                return Err(Refusal::Failed("its trial is empty".into()).into());
+            };
+            search.take(*trial);
             sampled.append(samples, usage)?;
         }
         Ok(sampled)
@@ -235,8 +237,8 @@ impl Invocation<'_, '_> {
         if known_ns.is_none() {
             self.more_processes(session, invocation, 1, 0, &mut sampled)?;
         }
-        let length_ns = known_ns.or_else(|| sampled.samples.elapsed_ns.first().copied());
-        let length_ns = length_ns.unwrap_or(1);
+        let sampled_ns = sampled.samples.elapsed_ns.first().copied();
+        let length_ns = known_ns.or(sampled_ns).unwrap_or(1);
         sampled.counts = sampling::process_counts(self.plan, self.planned(), self.known, length_ns);
         let wanted = sampled.counts.discard + sampled.counts.keep;
         let missing = wanted.saturating_sub(sampled.samples.len());

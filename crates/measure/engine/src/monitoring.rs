@@ -17,7 +17,7 @@ pub struct Monitoring<'r> {
 }
 
 impl<'r> Monitoring<'r> {
-    /// By these.
+    /// A run that these monitors watch; no gap is reported yet.
     pub fn by(monitors: &'r mut dyn MonitorReader) -> Self {
         Self { monitors, told_gaps: BTreeSet::new() }
     }
@@ -45,14 +45,17 @@ impl<'r> Monitoring<'r> {
                 stream.log(format!("monitor {} has a gap: {}", gap.monitor, gap.why))?;
             }
         }
-        let found = interference::find(&readings);
-        let found: Vec<_> =
-            found.iter().map(|found| interference::touched(found, samples)).collect();
+        let interference: Vec<_> = interference::find(&readings)
+            .iter()
+            .map(|found| interference::touched(found, samples))
+            .collect();
         if !readings.traces.is_empty() {
-            let readings = Box::new(readings);
-            let interference = found.clone();
-            stream.emit(Event::Monitored { invocation, readings, interference })?;
+            stream.emit(Event::Monitored {
+                invocation,
+                readings: Box::new(readings),
+                interference: interference.clone(),
+            })?;
         }
-        Ok(found)
+        Ok(interference)
     }
 }

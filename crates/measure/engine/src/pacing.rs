@@ -32,8 +32,10 @@ pub struct Pacing {
 impl Pacing {
     /// As a plan wants it.
     pub fn of(plan: &Plan) -> Self {
-        let period = |length_ns: u64| (length_ns / BURSTS).min(LONGEST_PERIOD_NS);
-        Self { period_ns: plan.spread_ns.map(period), burst: None }
+        Self {
+            period_ns: plan.spread_ns.map(|length_ns| (length_ns / BURSTS).min(LONGEST_PERIOD_NS)),
+            burst: None,
+        }
     }
 
     /// How long to wait before the next round when so much time has passed, in nanoseconds.
@@ -86,15 +88,18 @@ impl AfterPauses {
     /// The invocations after pauses of points where they are not equivalent to what follows them: a pause would be a
     /// parameter of theirs.
     pub fn left_out(&self, plan: &Plan) -> Vec<Id> {
-        let of_point = |point: usize| {
-            let pairs: Vec<_> = self.pairs.iter().filter(|pair| pair.0 == point).collect();
-            let logs: Vec<f64> = pairs.iter().map(|pair| pair.2).collect();
-            let rules = plan.rules_of(&plan.points[point]);
+        let mut left_out = Vec::new();
+        for (point, planned) in plan.points.iter().enumerate() {
+            let pairs: Vec<_> = self.pairs.iter().filter(|(of, ..)| *of == point).collect();
+            let logs: Vec<f64> = pairs.iter().map(|(_, _, log)| *log).collect();
+            let rules = plan.rules_of(planned);
             let margin = rules.and_then(|rules| rules.precision).unwrap_or(MARGIN);
             let judged = judge_pairs(&logs, LEVEL, margin);
-            let alike = judged.is_ok_and(|found| found.verdict == Verdict::Equivalent);
-            if alike { Vec::new() } else { pairs.iter().map(|pair| pair.1).collect() }
-        };
-        (0..plan.points.len()).flat_map(of_point).collect()
+            // Too few pairs for a verdict are left out, too: nothing shows that pauses do no harm.
+            if !judged.is_ok_and(|found| found.verdict == Verdict::Equivalent) {
+                left_out.extend(pairs.iter().map(|(_, invocation, _)| *invocation));
+            }
+        }
+        left_out
     }
 }

@@ -82,8 +82,9 @@ pub struct SampleCounts {
 impl SampleCounts {
     /// Iterations of every sample: k with its jitter.
     pub fn iterations(self, k: u64, rng: &mut Rng) -> Vec<u64> {
-        let one = |_| if k == 1 { 1 } else { batch::jitter(k, rng) };
-        (0..self.discard + self.keep).map(one).collect()
+        // One iteration can't be varied by a tenth, and takes no random number.
+        let samples = 0..self.discard + self.keep;
+        samples.map(|_| if k == 1 { 1 } else { batch::jitter(k, rng) }).collect()
     }
 }
 
@@ -96,8 +97,11 @@ pub fn process_counts(
     known: &PointHistory,
     sample_ns: u64,
 ) -> SampleCounts {
-    let batch = count((PROCESS_BATCH_NS / sample_ns.max(1)).clamp(1, PROCESS_BATCH));
-    let batch = if plan.against_first { 1 } else { batch };
+    let batch = if plan.against_first {
+        1
+    } else {
+        count((PROCESS_BATCH_NS / sample_ns.max(1)).clamp(1, PROCESS_BATCH))
+    };
     let enough = match plan.rules_of(planned) {
         Some(StoppingRules { precision: None, min_time_ns: 0, min_invocations, .. }) => {
             min_invocations

@@ -12,9 +12,9 @@ use crate::strategy::{self, Strategy};
 /// An invocation that ended well, until its round is over.
 #[derive(Debug, Clone)]
 pub struct Finished {
-    /// Which.
+    /// Id of the invocation.
     pub invocation: Id,
-    /// Its point.
+    /// Index of its point in the plan.
     pub point: usize,
     /// The rules of interference that it met, in one text.
     pub rules: String,
@@ -102,17 +102,17 @@ impl<'r> Schedule<'r> {
 
     /// How the run has ended.
     pub fn ended(&self, interrupted: bool) -> Ended {
-        let count = |is: &dyn Fn(&PointHistory) -> bool| {
-            self.history.points.iter().filter(|point| is(point)).count()
-        };
-        let stopped = |point: &PointHistory, reason| point.stopped == Some(reason);
-        let without = |point: &PointHistory| point.invocations == 0 && point.failures > 0;
-        Ended {
-            interrupted,
-            measured: count(&|point| point.invocations > 0),
-            failed: count(&|point| stopped(point, StopReason::Failed) || without(point)),
-            unsupported: count(&|point| stopped(point, StopReason::Unsupported)),
-            unclean: None,
+        let mut ended =
+            Ended { interrupted, measured: 0, failed: 0, unsupported: 0, unclean: None };
+        for point in &self.history.points {
+            // A run that ends early may have no good invocation of a point that has not failed often enough to be stopped.
+            let only_failed = point.invocations == 0 && point.failures > 0;
+            let has_failed = point.stopped == Some(StopReason::Failed) || only_failed;
+            let is_unsupported = point.stopped == Some(StopReason::Unsupported);
+            ended.measured += usize::from(point.invocations > 0);
+            ended.failed += usize::from(has_failed);
+            ended.unsupported += usize::from(is_unsupported);
         }
+        ended
     }
 }

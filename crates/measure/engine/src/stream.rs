@@ -11,22 +11,22 @@ use crate::error::EngineError;
 pub struct RunPosition {
     /// Its stretch without interruption.
     pub segment: u32,
-    /// Its round.
+    /// The round, from 0, of this run or of the one that it resumes.
     pub round: u32,
 }
 
 /// A process that was started.
 #[derive(Debug, Clone)]
 pub struct Started {
-    /// Its identity.
+    /// Id of the invocation.
     pub invocation: Id,
-    /// Its point, or its companion.
+    /// Index of its point, or of its companion, in the plan.
     pub point: usize,
-    /// As what.
+    /// Whether it is the workload, its server or a load next to it.
     pub role: Role,
     /// Its place in the round.
     pub position: u32,
-    /// Its seed.
+    /// Seed of its random numbers.
     pub seed: u64,
     /// What it said before its first sample.
     pub ready: Ready,

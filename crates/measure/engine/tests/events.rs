@@ -51,8 +51,9 @@ fn spread(kind: Kind, seconds: u64) -> (Fake, usize, usize) {
     let mut fake = Fake::new(vec![kind]);
     let spread = Plan { spread_ns: Some(seconds * SECOND_NS), ..plan(1, precision(0.02)) };
     fake.run(&spread).unwrap();
-    let started = fake.stamped().iter().filter(|it| matches!(it.event, Event::RoundStarted { .. }));
-    let times: Vec<u64> = started.map(|it| it.at_ns).collect();
+    let started =
+        fake.stamped().iter().filter(|stamped| matches!(stamped.event, Event::RoundStarted { .. }));
+    let times: Vec<u64> = started.map(|stamped| stamped.at_ns).collect();
     assert!(times.last().unwrap() - times[0] > (seconds - 1) * SECOND_NS);
     let pauses = times.windows(2).filter(|two| two[1] - two[0] > SECOND_NS * 4 / 5).count();
     let is_left_out = |event: &&Event| matches!(event, Event::Excluded { by, .. } if by == "pause");
@@ -128,7 +129,8 @@ fn k_is_varied_by_a_tenth_and_kept_for_all_invocations() {
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
     fake.run(&plan(1, precision(0.02))).unwrap();
     let all: Vec<u64> = fake.asked.iter().flatten().copied().collect();
-    let (least, most) = (*all.iter().min().unwrap(), *all.iter().max().unwrap());
+    let least = *all.iter().min().unwrap();
+    let most = *all.iter().max().unwrap();
     assert!(least >= 900 && most <= 1100 && most - least > 100, "{least} {most}");
 }
 
@@ -157,8 +159,8 @@ fn a_short_budget_goes_first_to_the_points_that_still_get_done() {
     }
     let all = fake.now_ns();
     assert!(all > 64 * SECOND_NS, "what is left is spent: {all}");
-    let waited: Vec<usize> = (0..6).map(|it| taken(2 * it)).collect();
-    assert!(waited.iter().all(|it| *it >= 10), "{waited:?}");
+    let waited: Vec<usize> = (0..6).map(|pair| taken(2 * pair)).collect();
+    assert!(waited.iter().all(|invocations| *invocations >= 10), "{waited:?}");
 }
 
 #[test]
@@ -170,7 +172,7 @@ fn no_point_takes_more_than_two_shares_before_others() {
     let mut fake = Fake::new((0..6).map(kinds).collect());
     fake.run(&Plan { budget_ns: Some(60 * SECOND_NS), ..plan(6, precision(0.02)) }).unwrap();
     let taken: Vec<usize> = (0..6).map(|point| fake.last_decision(point).invocations).collect();
-    assert!(taken[1..].iter().all(|it| *it >= 30), "{taken:?}");
+    assert!(taken[1..].iter().all(|invocations| *invocations >= 30), "{taken:?}");
 }
 
 #[test]
@@ -257,7 +259,8 @@ fn all_headline_metrics_have_to_be_precise() {
         assert_eq!(stop_reasons(&fake)[&0], StopReason::Precision);
         fake.last_decision(0).invocations
     };
-    let (first, both) = (invocations(false), invocations(true));
+    let first = invocations(false);
+    let both = invocations(true);
     assert!(first == 10 && both > 15, "{first} and {both}");
 }
 
@@ -541,8 +544,11 @@ fn a_comparison_that_was_interrupted_goes_on_at_the_next_look() {
     // The last round before the interruption may be cut off.
     let both = (first.len() - 1).min(later.len());
     assert!(both > 5 && first[..both] != later[..both], "{first:?} {later:?}");
-    let looks: Vec<usize> =
-        fake.decisions(1).iter().filter_map(|it| Some(it.compared.as_ref()?.pairs)).collect();
+    let looks: Vec<usize> = fake
+        .decisions(1)
+        .iter()
+        .filter_map(|decision| Some(decision.compared.as_ref()?.pairs))
+        .collect();
     assert!(looks.iter().all(|look| [8, 12, 18, 27, 40].contains(look)), "{looks:?}");
     assert!(looks.is_sorted_by(|one, next| one < next), "{looks:?}");
 }
@@ -552,7 +558,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The pairs of every look, with its level.
 fn looked(fake: &Fake, point: usize) -> Vec<(usize, f64)> {
     let looks = fake.decisions(point).into_iter();
-    looks.filter_map(|it| Some((it.compared?.pairs, it.look?.level))).collect()
+    looks.filter_map(|decision| Some((decision.compared?.pairs, decision.look?.level))).collect()
 }
 
 /// Two points that differ by the margin.
@@ -615,7 +621,7 @@ fn slow_points_get_eighteen_pairs_which_is_told_and_a_budget_ends_them_all_the_s
     let mut fake = Fake::new(jumps.clone());
     fake.run(&slow).unwrap();
     let decisions = fake.decisions(1);
-    let told: Vec<_> = decisions.iter().filter(|it| it.compared.is_none()).collect();
+    let told: Vec<_> = decisions.iter().filter(|decision| decision.compared.is_none()).collect();
     assert_eq!((told.len(), told[0].invocations), (1, 1));
     let told_ns = told[0].remaining_ns.unwrap();
     assert!((90 * SECOND_NS..115 * SECOND_NS).contains(&told_ns), "17 pairs of 6 s: {told_ns}");
@@ -686,8 +692,8 @@ fn a_pair_goes_as_a_whole_when_its_sides_were_disturbed_differently() {
     let spoiled: Vec<u32> = record
         .invocations
         .iter()
-        .filter(|it| it.excluded_by.is_some())
-        .map(|it| it.round)
+        .filter(|invocation| invocation.excluded_by.is_some())
+        .map(|invocation| invocation.round)
         .collect();
     assert_eq!(spoiled, [2, 2]);
     assert_eq!(fake.last_decision(1).compared.unwrap().pairs, 8);
@@ -696,7 +702,9 @@ fn a_pair_goes_as_a_whole_when_its_sides_were_disturbed_differently() {
     fake.disturbs = |_| true;
     fake.run(&plan).unwrap();
     assert_eq!(excluded(&fake), 0);
-    assert!(fake.record(&plan).invocations.iter().all(|it| it.interference.len() == 1));
+    assert!(
+        fake.record(&plan).invocations.iter().all(|invocation| invocation.interference.len() == 1)
+    );
 }
 
 #[test]
@@ -746,7 +754,9 @@ fn a_points_own_knob_is_set_around_its_invocations_and_stands_in_their_environme
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }; 2]);
     fake.run(&two).unwrap();
     // What holds, and what the environment says, whenever a process starts.
-    let (mut held, mut told, mut starts) = (Vec::new(), String::new(), 0);
+    let mut held = Vec::new();
+    let mut told = String::new();
+    let mut starts = 0;
     for event in fake.events() {
         match event {
             Event::Prepared(prepared) => held.push(prepared.setting.clone()),
@@ -776,7 +786,8 @@ fn a_points_own_load_runs_beside_its_invocations_alone() {
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }; 3]);
     fake.run(&three).unwrap();
     // What runs beside whenever a process is measured; the launcher has checked that it does.
-    let (mut beside, mut measured) = (BTreeMap::new(), Vec::new());
+    let mut beside = BTreeMap::new();
+    let mut measured = Vec::new();
     for event in fake.events() {
         match event {
             Event::InvocationStarted { invocation, point, role: Role::Load, .. } => {
@@ -793,7 +804,8 @@ fn a_points_own_load_runs_beside_its_invocations_alone() {
         }
     }
     measured.sort();
-    let (alone, loaded) = ((0, vec![]), (1, vec![0]));
+    let alone = (0, vec![]);
+    let loaded = (1, vec![0]);
     assert_eq!(measured, [alone.clone(), alone, loaded.clone(), loaded]);
     assert!(beside.is_empty());
     assert_eq!(stop_reasons(&fake).get(&1), Some(&StopReason::Fixed));
@@ -808,7 +820,10 @@ fn a_points_own_load_runs_beside_its_invocations_alone() {
 fn limits(fake: &Fake, plan: &Plan, point: usize) -> Vec<f64> {
     let metric = &plan.points[point].description.metrics[0];
     let record = fake.record(plan);
-    record.good_invocations(point).flat_map(|it| it.steady(metric).unwrap()).collect()
+    record
+        .good_invocations(point)
+        .flat_map(|invocation| invocation.steady(metric).unwrap())
+        .collect()
 }
 
 #[test]
@@ -835,7 +850,8 @@ fn limits_are_compared_in_pairs_that_search_the_same_loads() {
     let mut plan = search_plan(2, Goal::Verdict(VerdictGoal::new("limit", 0.01, 40)));
     fake.run(&plan).unwrap();
     assert_eq!(stop_reasons(&fake)[&1], StopReason::Verdict);
-    let (first, second) = (limits(&fake, &plan, 0), limits(&fake, &plan, 1));
+    let first = limits(&fake, &plan, 0);
+    let second = limits(&fake, &plan, 1);
     assert!(first.iter().zip(&second).all(|(a, b)| (a / b / 1.25 - 1.0).abs() < 0.02));
     // The same again, when both sides bear the same: a pair has one set of loads.
     fake = Fake::new(vec![bears(50_000.0), bears(50_000.0)]);
@@ -870,7 +886,8 @@ fn a_wrong_trial_fails_with_its_reason_and_loses_nothing() {
     fake.run(&plan).unwrap();
     let record = fake.record(&plan);
     let why = |point: usize| {
-        let failed = record.invocations.iter().find(|it| it.point == point).unwrap();
+        let failed =
+            record.invocations.iter().find(|invocation| invocation.point == point).unwrap();
         let Outcome::Failed(why) = &failed.end.as_ref().unwrap().outcome else { panic!() };
         (why.clone(), failed.samples.len())
     };

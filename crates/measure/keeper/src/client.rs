@@ -32,7 +32,7 @@ pub struct Keeper {
 /// plumb's ends of the pipes of a started program.
 #[derive(Debug)]
 pub struct Pipes {
-    /// The program.
+    /// Process id of the program.
     pub pid: u32,
     /// Writes to its stdin.
     pub stdin: OwnedFd,
@@ -49,9 +49,9 @@ pub enum KeeperError {
     Missing(String),
     /// The program could not be started.
     NotSpawned {
-        /// The program.
+        /// First word of its command line.
         program: String,
-        /// Why not.
+        /// The error of the system.
         why: String,
     },
     /// The keeper itself is gone or could not be started.

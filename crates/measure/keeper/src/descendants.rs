@@ -51,18 +51,21 @@ pub fn wait_any() -> Option<Exit> {
         (pid, usage)
     };
     let pid = u32::try_from(pid).ok().filter(|&pid| pid > 0)?;
-    let nanos = |t: libc::timeval| {
-        t.tv_sec.unsigned_abs() * 1_000_000_000 + t.tv_usec.unsigned_abs() * 1_000
-    };
     Some(Exit {
         pid,
         status: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
         signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
+        // The kernel counts in KiB.
         peak_memory_bytes: usage.ru_maxrss.unsigned_abs() * 1024,
-        user_ns: nanos(usage.ru_utime),
-        system_ns: nanos(usage.ru_stime),
+        user_ns: nanoseconds(usage.ru_utime),
+        system_ns: nanoseconds(usage.ru_stime),
         orphans: 0,
     })
+}
+
+/// A time of the kernel in nanoseconds; it is never negative.
+fn nanoseconds(time: libc::timeval) -> u64 {
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000
 }
 
 /// Kills a process and all its descendants, parents first so that none can start another unseen.
@@ -80,6 +83,7 @@ pub fn children_of(parent: u32) -> Vec<u32> {
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name in field 2 may hold blanks and parentheses: the last one ends it.
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         let mut fields = after_name.split_whitespace();
         let state = fields.next();

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 /// How a process ended, and what it used: from `wait4` on that one process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
-    /// The process.
+    /// Id of the process that ended.
     pub pid: u32,
-    /// Exit status, when it exited.
+    /// Exit status, if it exited.
     pub status: Option<i32>,
-    /// Signal, when one ended it.
+    /// Signal, if one ended it.
     pub signal: Option<i32>,
     /// Peak resident memory, in bytes.
     pub peak_memory_bytes: u64,

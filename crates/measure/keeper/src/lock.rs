@@ -45,19 +45,23 @@ impl MeasuringLock {
     /// # Errors
     /// [`LockError::Held`] when another process has it.
     pub fn try_take(name: &str) -> Result<Self, LockError> {
-        let system = |error: Errno| LockError::System(error.to_string());
+        // The kernel frees an abstract name when its process ends, however it ends: no lock is left over.
         let address = SocketAddrUnix::new_abstract_name(format!("{name}-measuring").as_bytes())
-            .map_err(system)?;
-        let socket = stream_socket().map_err(system)?;
+            .map_err(system_error)?;
+        let socket = stream_socket().map_err(system_error)?;
         match bind(&socket, &address) {
             Ok(()) => {
-                listen(&socket, 1).map_err(system)?;
+                listen(&socket, 1).map_err(system_error)?;
                 Ok(Self { _socket: socket })
             }
             Err(Errno::ADDRINUSE) => Err(LockError::Held(holder(&address))),
-            Err(error) => Err(system(error)),
+            Err(error) => Err(system_error(error)),
         }
     }
+}
+
+fn system_error(error: Errno) -> LockError {
+    LockError::System(error.to_string())
 }
 
 fn stream_socket() -> Result<OwnedFd, Errno> {

@@ -36,7 +36,7 @@ pub enum ToKeeper {
     },
     /// Change a setting of the machine; undone at the end, whatever happens.
     Change {
-        /// The setting.
+        /// The setting to change.
         setting: Setting,
         /// Its new value.
         to: String,
@@ -48,7 +48,7 @@ pub enum ToKeeper {
     },
     /// The plug-in has undone it by itself.
     Release {
-        /// Its name.
+        /// Name of the preparation, as in `Hold`.
         name: String,
     },
     /// Undo the latest changes.
@@ -58,17 +58,17 @@ pub enum ToKeeper {
     },
     /// Kill a started program and all its descendants.
     Kill {
-        /// The program.
+        /// Process id of the started program.
         pid: u32,
     },
     /// Remove this folder at the end, whatever happens.
     Own {
-        /// The folder.
+        /// Path of the folder.
         path: String,
     },
     /// Remove this folder now.
     Remove {
-        /// The folder.
+        /// Path of a folder that may be owned by the keeper.
         path: String,
     },
 }
@@ -76,35 +76,35 @@ pub enum ToKeeper {
 /// What the keeper answers, in order, except `Exited`, which comes when it comes.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FromKeeper {
-    /// To `Spawn`.
+    /// Answers `Spawn`: the program runs.
     Spawned {
-        /// The process.
+        /// Its process id.
         pid: u32,
     },
-    /// To `Spawn`.
+    /// Answers `Spawn`: the program could not be started.
     NotSpawned {
         /// Why not, from the system.
         why: String,
         /// Whether the executable does not exist.
         missing: bool,
     },
-    /// To `Own` and `Remove`.
+    /// Answers `Own` and `Remove`.
     Noted,
-    /// To `Change`.
+    /// Answers `Change`: it was made.
     Changed {
         /// What was changed.
         change: ChangeMade,
         /// Changes that are not undone.
         left: usize,
     },
-    /// To `Hold` and `Release`.
+    /// Answers `Hold` and `Release`.
     Holding {
         /// Changes that are not undone.
         left: usize,
     },
-    /// To `Change` and `Hold`.
+    /// Answers `Change` and `Hold`: nothing was changed, and why.
     Unchanged(Unchanged),
-    /// To `Restore`.
+    /// Answers `Restore`: the latest changes are undone, or left with a reason.
     Settled {
         /// What became of each change that was not undone already.
         settled: Vec<Settled>,

@@ -51,7 +51,8 @@ impl Server {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            let (order, child) = (!polled[0].revents().is_empty(), !polled[1].revents().is_empty());
+            let order = !polled[0].revents().is_empty();
+            let child = !polled[1].revents().is_empty();
             if child {
                 drain(signals);
                 self.reap();
@@ -139,11 +140,14 @@ impl Server {
 
     /// Kills what became ours because its parent ended; how many there were.
     fn kill_orphans(&self) -> u32 {
-        let orphans = children_of(std::process::id());
-        let orphans: Vec<u32> =
-            orphans.into_iter().filter(|pid| !self.children.contains(pid)).collect();
-        orphans.iter().for_each(|&pid| kill_tree(pid));
-        u32::try_from(orphans.len()).unwrap_or(u32::MAX)
+        let mut killed = 0;
+        for pid in children_of(std::process::id()) {
+            if !self.children.contains(&pid) {
+                kill_tree(pid);
+                killed += 1;
+            }
+        }
+        killed
     }
 
     /// Kills every descendant, restores the machine and removes the folders. What is killed can change

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Why something was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unchanged {
-    /// Why not.
+    /// Why the machine can't be changed so.
     pub why: String,
     /// What would mend it; may be empty.
     pub fix: String,

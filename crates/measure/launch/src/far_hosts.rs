@@ -64,8 +64,8 @@ impl FarHosts {
         for far_end in points.filter_map(|point| point.far_end.as_ref()) {
             if !self.0.contains_key(far_end) {
                 let socket = scratch.join(format!("ssh-{}", self.0.len()));
-                let host = FarHost::reach(keeper, far_end, &socket.to_string_lossy());
-                let host = host.map_err(|refusal| refusal.of(&format!("--to {far_end}")))?;
+                let host = FarHost::reach(keeper, far_end, &socket.to_string_lossy())
+                    .map_err(|refusal| refusal.of(&format!("--to {far_end}")))?;
                 self.0.insert(far_end.clone(), host);
             }
         }
@@ -82,7 +82,7 @@ impl FarHosts {
         self.0.values().filter_map(|host| host.target.as_ref())
     }
 
-    /// Leaves them.
+    /// Ends the connections to all of them.
     pub fn end(&mut self, keeper: &mut Keeper) {
         for host in std::mem::take(&mut self.0).into_values() {
             host.end(keeper);
@@ -93,9 +93,14 @@ impl FarHosts {
 impl FarHost {
     fn reach(keeper: &mut Keeper, far_end: &FarEnd, socket: &str) -> Result<Self, Refusal> {
         let road = Road::to(far_end, socket);
-        let plumb = if road.brings_plumb() { std::fs::read(OWN) } else { Ok(Vec::new()) };
-        let plumb = plumb
-            .map_err(|error| Refusal::Fatal(format!("plumb can't read its own binary: {error}")))?;
+        // A peer has its own binary, whose build it compares.
+        let plumb = if road.brings_plumb() {
+            std::fs::read(OWN).map_err(|error| {
+                Refusal::Fatal(format!("plumb can't read its own binary: {error}"))
+            })?
+        } else {
+            Vec::new()
+        };
         let standing = road.standing(plumb.len());
         let pipes = keeper.spawn(&standing, None, &SpawnOptions::default());
         let Pipes { pid, stdin, stdout, stderr } = pipes.map_err(not_started)?;
@@ -154,8 +159,7 @@ impl FarHost {
             }
             Err(_) => {
                 let said = self.log.last_words();
-                let last = said.trim().lines().last().unwrap_or("it ended without a word");
-                let last = last.trim();
+                let last = said.trim().lines().last().map_or("it ended without a word", str::trim);
                 Err(refused(&self.road, last.strip_prefix("error: ").unwrap_or(last)))
             }
         }
@@ -191,7 +195,8 @@ impl FarHost {
         start
     }
 
-    /// Leaves it.
+    /// Ends the connection. The shell there reads the end of its stdin and removes its folder; the process here is killed if it
+    /// does not end in time.
     fn end(mut self, keeper: &mut Keeper) {
         self.stdin = None;
         if !matches!(keeper.wait(self.pid, END), Ok(Some(_))) && keeper.kill(self.pid).is_ok() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
-use plumb_model::{PlannedPoint, Preparation};
+use plumb_model::{PlannedPoint, Preparation, Settings};
 
 use crate::conversation::Conversation;
 use crate::launcher::Endpoints;
@@ -28,21 +28,19 @@ impl Fixtures {
                 continue;
             };
             let medium = medium_of(taker, of_all);
-            let value =
-                |planned: &PlannedPoint, name: &String| planned.point.settings.get(name).cloned();
-            let is_alike = |owner: &&PlannedPoint| {
-                owner.point.workload == of.workload
-                    && medium_of(owner, of_all) == medium
-                    && names.iter().all(|name| value(owner, name) == value(taker, name))
-            };
-            let alike: Vec<&PlannedPoint> = points.iter().filter(is_alike).collect();
-            let leaves_it = of
-                .settings
+            let settings = &taker.point.settings;
+            let alike: Vec<&PlannedPoint> = points
                 .iter()
-                .all(|(name, wanted)| value(taker, name).as_ref() == Some(wanted));
-            let all_change_it = alike.iter().all(|owner| {
-                of.settings.keys().all(|name| value(owner, name) == value(taker, name))
-            });
+                .filter(|owner| owner.point.workload == of.workload)
+                .filter(|owner| medium_of(owner, of_all) == medium)
+                .filter(|owner| agree(settings, &owner.point.settings, names.iter()))
+                .collect();
+            let leaves_it =
+                of.settings.iter().all(|(name, wanted)| settings.get(name) == Some(wanted));
+            let all_change_it = alike
+                .iter()
+                .all(|owner| agree(settings, &owner.point.settings, of.settings.keys()));
+            // A taker that changes the files would change what the owner measures.
             if !leaves_it && !all_change_it {
                 kept.extend(own_key(taker, of_all));
                 continue;
@@ -80,15 +78,30 @@ impl Fixtures {
     }
 }
 
+/// Whether two points have the same values of these parameters.
+fn agree<'n>(
+    one: &Settings,
+    other: &Settings,
+    mut names: impl Iterator<Item = &'n String>,
+) -> bool {
+    names.all(|name| one.get(name) == other.get(name))
+}
+
 /// The kind of its fixture, or the workload, the parameters that it depends on, and its medium.
 fn own_key(planned: &PlannedPoint, of_all: &[Preparation]) -> Option<String> {
     let parameters = planned.description.fixture.as_ref()?;
-    let settings = planned.point.settings.iter().filter(|(name, _)| parameters.contains(name));
-    let settings: Vec<String> = settings.map(|(name, value)| format!("{name}={value}")).collect();
-    let medium = medium_of(planned, of_all).map(|medium| format!(" on {medium}"));
-    let medium = medium.unwrap_or_default();
+    let mut settings = Vec::new();
+    for (name, value) in &planned.point.settings {
+        if parameters.contains(name) {
+            settings.push(format!("{name}={value}"));
+        }
+    }
     let kind = planned.description.fixture_kind.as_ref().unwrap_or(&planned.point.workload);
-    Some(format!("{kind}:{}{medium}", settings.join(",")))
+    let key = format!("{kind}:{}", settings.join(","));
+    match medium_of(planned, of_all) {
+        Some(medium) => Some(format!("{key} on {medium}")),
+        None => Some(key),
+    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use crate::slot_report::SlotReport;
 use crate::validate::{self, Shape};
 
 /// A sample may take this many times as long as it should before it counts as hung.
-const PATIENCE: u64 = 20;
+const HUNG_AFTER_TIMES: u64 = 20;
 /// A workload may ask for no more than this for one message, in seconds: a day.
 const LONGEST_TIMEOUT_S: u64 = 86_400;
 
@@ -71,25 +71,19 @@ impl KeeperLauncher {
     /// A launcher over a running keeper.
     #[must_use]
     pub fn new(keeper: Keeper, settings: LauncherSettings) -> Self {
-        let fixtures = Fixtures::default();
-        let companions = Vec::new();
-        let servers = Vec::new();
-        let of_invocation = Vec::new();
         let root = settings.root.clone();
         let planned = settings.preparation.clone();
-        let preparations = Preparations::new(root, planned, settings.interrupted);
-        let slotted = Vec::new();
         Self {
             keeper,
-            settings,
-            fixtures,
-            companions,
-            of_invocation,
-            servers,
-            preparations,
+            fixtures: Fixtures::default(),
+            companions: Vec::new(),
+            of_invocation: Vec::new(),
+            servers: Vec::new(),
+            preparations: Preparations::new(root, planned, settings.interrupted),
             media: Media::default(),
             far_hosts: FarHosts::default(),
-            slotted,
+            slotted: Vec::new(),
+            settings,
         }
     }
 
@@ -106,11 +100,13 @@ impl KeeperLauncher {
         let Self { keeper, settings, media, .. } = self;
         let settings = &*settings;
         let beside = settings.companions.iter().map(|companion| &companion.point);
-        let wanted = points.iter().chain(beside);
-        let wanted = wanted.filter_map(|planned| medium_of(planned, &settings.preparation));
+        let all = points.iter().chain(beside);
+        let wanted = all.filter_map(|planned| medium_of(planned, &settings.preparation));
         let dir = settings.dir.to_string_lossy();
-        let start = |params| start_of(settings, &dir, params, Role::Preparation);
-        done.extend(media.build(keeper, wanted, start)?);
+        let built = media
+            .build(keeper, wanted, |params| start_of(settings, &dir, params, Role::Preparation));
+        done.extend(built?);
+        // What --set cpuset or pin takes away, a workload must not plan threads for.
         if let Some(cpus) = self.preparations.cpus() {
             self.settings.facts.cpus.retain(|cpu| cpus.contains(cpu));
         }
@@ -164,8 +160,11 @@ impl KeeperLauncher {
     fn start_of(&self, spec: StartSpec<'_>, params: Settings, at: Endpoints) -> Start {
         let own = self.settings.dir.to_string_lossy();
         let dir = self.medium(spec.role, spec.planned).map_or(&*own, |medium| &medium.dir);
-        let start = start_of(&self.settings, dir, params, spec.role);
-        let start = Start { seed: spec.seed, endpoints: at, ..start };
+        let start = Start {
+            seed: spec.seed,
+            endpoints: at,
+            ..start_of(&self.settings, dir, params, spec.role)
+        };
         match self.far_host(spec.role, spec.planned) {
             Some(host) => host.start(start),
             None => start,
@@ -218,6 +217,7 @@ impl KeeperLauncher {
                 Ok((conversation, ready))
             }
             Err(refusal) => {
+                // What says that it can't run here has changed nothing: there is nothing to undo at the end.
                 if matches!(refusal, Refusal::Unsupported { .. }) {
                     conversation.release(&mut self.keeper)?;
                 }
@@ -236,13 +236,15 @@ impl KeeperLauncher {
         start: &Start,
     ) -> Result<(), Refusal> {
         // The journal is a file: it has the place of a secret.
-        let prepare = Start { params: planned.point.settings.clone(), ..start.clone() };
-        let prepare = serde_json::to_value(prepare);
-        let prepare = prepare.map_err(|error| Refusal::Fatal(error.to_string()))?;
-        let name = planned.name();
-        let argv = planned.program.argv.clone();
-        let timeout_s = timeout_of(&planned.description).as_secs();
-        let preparation = PluginPreparation { name, argv, timeout_s, prepare };
+        let without_secrets = Start { params: planned.point.settings.clone(), ..start.clone() };
+        let prepare = serde_json::to_value(without_secrets)
+            .map_err(|error| Refusal::Fatal(error.to_string()))?;
+        let preparation = PluginPreparation {
+            name: planned.name(),
+            argv: planned.program.argv.clone(),
+            timeout_s: timeout_of(&planned.description).as_secs(),
+            prepare,
+        };
         conversation.hold(&mut self.keeper, preparation)
     }
 
@@ -354,10 +356,11 @@ impl Launcher for KeeperLauncher {
         let server = self.server(spec, &mut at)?;
         match self.set_up(spec, at) {
             Ok((worker, mut ready)) => {
-                let far = spec.planned.far_end.as_ref().zip(self.far_hosts.of(spec.planned));
-                let far =
-                    far.map(|(far_end, host)| format!("server: {far_end}, at {}", host.address()));
-                ready.notes.extend(far);
+                if let Some(far_end) = &spec.planned.far_end
+                    && let Some(host) = self.far_hosts.of(spec.planned)
+                {
+                    ready.notes.push(format!("server: {far_end}, at {}", host.address()));
+                }
                 let timeout = timeout_of(&spec.planned.description);
                 let shape = Shape::of(&spec.planned.description, &ready);
                 let keeper = &mut self.keeper;
@@ -394,7 +397,6 @@ impl Launcher for KeeperLauncher {
     ) -> Result<Vec<(usize, Ready)>, Refusal> {
         let mut started = Vec::new();
         for (index, companion) in self.settings.companions.clone().iter().enumerate() {
-            let name = |refusal: Refusal| refusal.of(&companion.point.name());
             match (companion.of_points, point) {
                 (true, Some(point)) if point.beside.contains(&index) => {}
                 (false, None) if companion.slot == Slot::Run => {}
@@ -405,13 +407,16 @@ impl Launcher for KeeperLauncher {
                 }
                 _ => continue,
             }
+            // A load next to a point works on the medium of that point, not on the run's.
             let mut beside = companion.clone();
             let media = point.iter().flat_map(|point| &point.preparation);
             beside
                 .point
                 .preparation
                 .extend(media.filter(|preparation| preparation.medium().is_some()).cloned());
-            let (running, ready) = self.start_companion(index, &beside).map_err(name)?;
+            let (running, ready) = self
+                .start_companion(index, &beside)
+                .map_err(|refusal| refusal.of(&companion.point.name()))?;
             match point {
                 Some(_) => self.of_invocation.push(running),
                 None => self.companions.push(running),
@@ -443,6 +448,7 @@ impl Launcher for KeeperLauncher {
 
     fn finish(&mut self) -> Result<(), Refusal> {
         let mut failures = Vec::new();
+        // From the inside out: each ends on a machine that is as it was when it began.
         for slot in [Slot::Invocation, Slot::Round] {
             failures.extend(self.undo_plugins(slot).err());
         }
@@ -534,7 +540,7 @@ impl Session for Invocation<'_> {
     }
 
     fn sample(&mut self, iterations: &[u64], expected_ns: u64) -> Result<SampleReply, Refusal> {
-        let expected = Duration::from_nanos(expected_ns.saturating_mul(PATIENCE));
+        let expected = Duration::from_nanos(expected_ns.saturating_mul(HUNG_AFTER_TIMES));
         let request = Request::Sample { iterations: iterations.to_vec() };
         match self.ask(request, self.timeout.max(expected))? {
             Reply::Samples(reply) => self.complete(reply, iterations.len()),
@@ -543,7 +549,8 @@ impl Session for Invocation<'_> {
     }
 
     fn begin_stream(&mut self, interval_ns: u64, duration_ns: u64) -> Result<(), Refusal> {
-        self.timeout = self.timeout.max(Duration::from_nanos(interval_ns.saturating_mul(PATIENCE)));
+        self.timeout =
+            self.timeout.max(Duration::from_nanos(interval_ns.saturating_mul(HUNG_AFTER_TIMES)));
         self.stream = Some(self.worker()?.send(Request::Stream { interval_ns, duration_ns })?);
         Ok(())
     }
@@ -566,7 +573,7 @@ impl Session for Invocation<'_> {
     }
 
     fn trial(&mut self, load: f64, duration_ns: u64) -> Result<SampleReply, Refusal> {
-        let expected = Duration::from_nanos(duration_ns.saturating_mul(PATIENCE));
+        let expected = Duration::from_nanos(duration_ns.saturating_mul(HUNG_AFTER_TIMES));
         match self.ask(Request::Trial { load, duration_ns }, self.timeout.max(expected))? {
             Reply::Samples(reply) => self.complete(reply, 1),
             other => Err(unexpected("trial", &other)),

@@ -11,11 +11,11 @@ use crate::slot_report::SlotReport;
 /// What is to be started.
 #[derive(Debug, Clone, Copy)]
 pub struct StartSpec<'p> {
-    /// The point.
+    /// The point with the program that measures it.
     pub planned: &'p PlannedPoint,
-    /// As what.
+    /// Whether it is the workload, its server or a load next to it.
     pub role: Role,
-    /// Its seed.
+    /// Seed of its random numbers.
     pub seed: u64,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use plumb_keeper::{Keeper, KeeperError, ON, Setting, SpawnOptions};
+use plumb_keeper::{Keeper, ON, Setting, SpawnOptions};
 use plumb_machine::Root;
 use plumb_media::{DIR, INDEX, MEDIUM, Medium, ZRAM};
 use plumb_model::{PlannedPoint, Preparation, Prepared, Settings, Value};
@@ -75,11 +75,12 @@ impl Media {
 
     /// Takes all away; what went wrong.
     pub fn end(&mut self, keeper: &mut Keeper) -> Vec<Refusal> {
-        let ended = std::mem::take(&mut self.0).into_iter();
-        let ended = ended.map(|(text, standing)| (text, standing.holder.clean_and_stop(keeper)));
-        ended
-            .filter_map(|(text, outcome)| Some(outcome.err()?.of(&format!("medium={text}"))))
-            .collect()
+        let mut failures = Vec::new();
+        for (text, standing) in std::mem::take(&mut self.0) {
+            let ended = standing.holder.clean_and_stop(keeper);
+            failures.extend(ended.err().map(|refusal| refusal.of(&format!("medium={text}"))));
+        }
+        failures
     }
 
     fn stand(
@@ -126,11 +127,13 @@ fn named(medium: &str, refusal: Refusal) -> Refusal {
 
 /// Has the journal add a compressed device; its number is the lowest that is free, as the kernel counts.
 fn zram(keeper: &mut Keeper) -> Result<u32, Refusal> {
-    let gone = |error: KeeperError| Refusal::Fatal(error.to_string());
     let root = Root::default();
-    let is_free = |number: &u32| !root.path(&format!("/sys/block/zram{number}")).exists();
-    let number = (0..).find(is_free).unwrap_or(0);
-    match keeper.change(&Setting::Zram(number), ON).map_err(gone)? {
+    let mut number = 0;
+    while root.path(&format!("/sys/block/zram{number}")).exists() {
+        number += 1;
+    }
+    let added = keeper.change(&Setting::Zram(number), ON);
+    match added.map_err(|error| Refusal::Fatal(error.to_string()))? {
         Ok(_) => Ok(number),
         Err(unchanged) => Err(Refusal::Unsupported { why: unchanged.why, fix: unchanged.fix }),
     }
@@ -155,11 +158,11 @@ mod tests {
         )
         .unwrap();
         let point = Point::new(&description, &[].into(), 1).unwrap();
-        let mut point = PlannedPoint::new(point, description, Program { argv: Vec::new() });
+        let mut planned = PlannedPoint::new(point, description, Program { argv: Vec::new() });
         let of_all = [medium("ram+ext4")];
-        assert_eq!(medium_of(&point, &of_all), Some("ram+ext4"));
-        point.preparation.push(medium("ram+xfs"));
-        assert_eq!(medium_of(&point, &of_all), Some("ram+xfs"));
-        assert_eq!(medium_of(&point, &[]), Some("ram+xfs"));
+        assert_eq!(medium_of(&planned, &of_all), Some("ram+ext4"));
+        planned.preparation.push(medium("ram+xfs"));
+        assert_eq!(medium_of(&planned, &of_all), Some("ram+xfs"));
+        assert_eq!(medium_of(&planned, &[]), Some("ram+xfs"));
     }
 }

@@ -36,9 +36,14 @@ impl Preparations {
     /// What is planned, for the machine below `root`.
     #[must_use]
     pub fn new(root: Root, planned: Vec<Preparation>, interrupted: fn() -> bool) -> Self {
-        let (workload, monitor, holding) =
-            (SpawnOptions::default(), SpawnOptions::default(), Vec::new());
-        Self { root, planned, interrupted, workload, monitor, holding }
+        Self {
+            root,
+            planned,
+            interrupted,
+            workload: SpawnOptions::default(),
+            monitor: SpawnOptions::default(),
+            holding: Vec::new(),
+        }
     }
 
     /// Sets what holds for the whole run, and tries all that is set later: what the user named must be
@@ -106,8 +111,11 @@ impl Preparations {
         {
             let settled = keeper.restore(before).map_err(gone)?;
             done.restored.extend(names.into_iter().rev());
-            let odd = |settled: &&Settled| !matches!(settled, Settled::Restored { .. });
-            done.notes.extend(settled.iter().filter(odd).map(ToString::to_string));
+            for one in &settled {
+                if !matches!(one, Settled::Restored { .. }) {
+                    done.notes.push(one.to_string());
+                }
+            }
         }
         Ok(done)
     }
@@ -219,13 +227,17 @@ fn only(preparation: &Preparation, was: String, became: String) -> SlotReport {
     SlotReport { prepared: vec![Prepared { setting, was, became }], ..SlotReport::default() }
 }
 
+/// Without the keeper, nothing can be changed.
+fn lost(error: KeeperError) -> Unusable {
+    Unchanged::new(error.to_string()).into()
+}
+
 /// Changes all settings of a knob, or none.
 fn change(
     keeper: &mut Keeper,
     preparation: &Preparation,
     assignments: &[Assignment],
 ) -> Result<SlotReport, Unusable> {
-    let lost = |error: KeeperError| Unusable::Unsupported(Unchanged::new(error.to_string()));
     let before = keeper.changes();
     let mut was = Vec::new();
     let mut became = Vec::new();
@@ -233,6 +245,7 @@ fn change(
     for one in assignments {
         match keeper.change(&one.setting, &one.to).map_err(lost)? {
             Ok(change) => {
+                // Only a unit that changes is named: `cron.service active`, but `performance`.
                 let changed = change.was != change.became;
                 was.push(if changed { named(&one.setting, change.was) } else { change.was });
                 became.push(change.became);
@@ -275,12 +288,15 @@ fn unlike(these: &[String], others: &[String]) -> Vec<String> {
 
 /// The values in order, blanks single; one where all are the same.
 fn values(values: Vec<String>) -> String {
-    let flat = |value: String| value.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut values: Vec<String> = values.into_iter().map(flat).collect();
-    if values.iter().all(|value| *value == values[0]) {
-        values.truncate(1);
+    let mut flat: Vec<String> = Vec::new();
+    for value in values {
+        flat.push(value.split_whitespace().collect::<Vec<_>>().join(" "));
     }
-    values.join(", ")
+    // Hundreds of CPUs with one governor read as one value.
+    if flat.iter().all(|value| *value == flat[0]) {
+        flat.truncate(1);
+    }
+    flat.join(", ")
 }
 
 /// A preset's preparation is skipped where it can't be had; the user's own ends the run.
@@ -318,7 +334,8 @@ fn put(options: &mut SpawnOptions, option: SpawnOption, group: Option<String>) {
         SpawnOption::SchedulingClass(class) => options.class = Some(class),
         SpawnOption::Pin(cpus) | SpawnOption::Cpuset(cpus) => options.cpus = cpus,
         SpawnOption::Padding(bytes) => {
-            (options.padding, options.same_padding) = (bytes, bytes.is_some());
+            options.padding = bytes;
+            options.same_padding = bytes.is_some();
         }
         SpawnOption::FixedLayout(fixed) => options.fixed_layout = fixed,
     }
@@ -327,7 +344,6 @@ fn put(options: &mut SpawnOptions, option: SpawnOption, group: Option<String>) {
 
 /// A control group of these CPUs; the journal has it removed once it is empty.
 fn make_group(root: &Root, keeper: &mut Keeper, list: &str) -> Result<String, Unusable> {
-    let lost = |error: KeeperError| Unchanged::new(error.to_string());
     let (folder, files) = cpuset(root, &group_name(), list)?;
     let group = Setting::Group(folder.clone());
     keeper.change(&group, ON).map_err(lost)??;
@@ -347,9 +363,9 @@ pub fn flag_of(options: &SpawnOptions) -> Option<Flag> {
 
 /// The bits of a seed, well mixed (the finaliser of SplitMix64, Steele et al. 2014).
 fn mixed(seed: u64) -> u64 {
-    let z = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    let once = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let twice = (once ^ (once >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    twice ^ (twice >> 31)
 }
 
 fn gone(error: KeeperError) -> Refusal {

@@ -7,9 +7,9 @@ use std::fmt;
 pub enum Refusal {
     /// It can't run here.
     Unsupported {
-        /// Why not.
+        /// What the machine lacks.
         why: String,
-        /// What would mend it.
+        /// What the user can do about it; may be empty.
         fix: String,
     },
     /// The workload failed; the run goes on.

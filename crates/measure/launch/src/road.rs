@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 
 /// What is started in place of ssh, with its first arguments, where it is set.
 const SSH: &str = "PLUMB_SSH";
-/// This binary.
+/// This binary, also if its file was replaced meanwhile.
 pub(super) const OWN: &str = "/proc/self/exe";
 
 /// What is done where ssh leads: `SIZE` is that of the binary. It says where its folder is, which address ssh reached and, once
@@ -48,8 +48,9 @@ impl Road {
     }
 
     fn by_ssh(destination: &str, port: Option<u16>, socket: &str) -> Self {
-        let program = std::env::var(SSH).ok().filter(|words| !words.trim().is_empty());
-        let program = program.unwrap_or_else(|| "ssh".to_owned());
+        let named = std::env::var(SSH).ok().filter(|words| !words.trim().is_empty());
+        let program = named.unwrap_or_else(|| "ssh".to_owned());
+        // ssh expands `%` in the path of its control socket.
         let mut to = vec!["-T".to_owned(), "-S".to_owned(), socket.replace('%', "%%")];
         for option in [
             "BatchMode=yes",
@@ -94,9 +95,13 @@ impl Road {
                 [&words[..], &session, arguments].concat()
             }
             Self::Ssh { program, to } => {
-                let words = [binary(place)].into_iter().chain(arguments.to_vec());
-                let words: Vec<String> = words.map(|word| quoted(&word)).collect();
-                [&program[..], to, &[format!("exec {}", words.join(" "))]].concat()
+                // The login shell there takes the command apart again, so each word is quoted for it.
+                let mut command = format!("exec {}", quoted(&binary(place)));
+                for argument in arguments {
+                    command += " ";
+                    command += &quoted(argument);
+                }
+                [&program[..], to, &[command]].concat()
             }
         }
     }

@@ -35,17 +35,15 @@ impl Shape {
     /// As the workload declares it, but for metrics that the started point does not have.
     #[must_use]
     pub fn of(description: &Description, started: &Ready) -> Self {
-        let lacks = |metric: &&Metric| !started.without.contains(&metric.name);
-        let reported = description.metrics.iter().filter(|m| m.source == MetricSource::Value);
-        let reported = reported.filter(lacks);
-        let bounded = description.metrics.iter();
-        let bounded = bounded
-            .filter_map(|metric| metric.bounds.map(|(low, high)| (metric.name.clone(), low, high)));
-        Self {
-            reported: reported.map(|metric| metric.name.clone()).collect(),
-            bounds: bounded.collect(),
-            columns: None,
+        let mut reported = Vec::new();
+        let mut bounds = Vec::new();
+        for Metric { name, source, bounds: declared, .. } in &description.metrics {
+            if *source == MetricSource::Value && !started.without.contains(name) {
+                reported.push(name.clone());
+            }
+            bounds.extend(declared.map(|(low, high)| (name.clone(), low, high)));
         }
+        Self { reported, bounds, columns: None }
     }
 
     /// A batch that keeps all rules.
@@ -67,9 +65,10 @@ impl Shape {
     }
 
     fn histogram(&self, name: &str, histogram: &Histogram) -> Result<(), Refusal> {
-        let counts = histogram.counts();
-        let good = |all: &Vec<(u64, u64)>| all.iter().all(|(_, count)| (1..=MOST).contains(count));
-        let Some(counts) = counts.filter(good) else {
+        let counts = histogram
+            .counts()
+            .filter(|pairs| pairs.iter().all(|(_, count)| (1..=MOST).contains(count)));
+        let Some(counts) = counts else {
             return Err(failed(format!(
                 "metric `{name}` reports something that is not a histogram: send HdrHistogram V2 in \
                  base64 (it begins with HISTEw or HISTFA), or pairs [value, count]"

@@ -183,7 +183,7 @@ fn first_frame(bytes: &mut Vec<u8>) -> io::Result<Option<(Kind, Vec<u8>)>> {
     Ok(Some((*kind, frame)))
 }
 
-/// The handshake.
+/// Carries the handshake out, in which both sides prove the key.
 fn prove(tls: &mut Connection, stream: &mut (impl Read + Write)) -> io::Result<()> {
     tls.set_buffer_limit(Some(HELD));
     while tls.is_handshaking() {

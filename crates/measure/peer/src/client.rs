@@ -48,12 +48,8 @@ pub fn reach(
     let stands = words.is_empty();
     let build = if stands { build()? } else { String::new() };
     let request = Request { build, session: session.to_owned(), words: words.to_vec() };
-    let request = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
-    let gone = |error: io::Error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => format!("the peer at {place} closed the connection"),
-        _ => format!("the peer at {place} is gone: {error}"),
-    };
-    channel.send(Kind::Request, &request).map_err(gone)?;
+    let json = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
+    channel.send(Kind::Request, &json).map_err(|error| gone(place, &error))?;
     let Pipes { stdin, stdout, stderr } = pipes;
     let mut told = String::new();
     let over = carry(&mut channel, &mut [Source::of(Kind::Input, stdin)], true, |kind, bytes| {
@@ -63,8 +59,8 @@ pub fn reach(
                 if let Some((session, machine)) =
                     told.strip_suffix('\n').and_then(|text| text.split_once('\n'))
                 {
-                    let lines = [session, &reached, machine];
-                    let lines: String = lines.map(|line| format!("{OURS}{line}\n")).concat();
+                    let lines =
+                        [session, &reached, machine].map(|line| format!("{OURS}{line}\n")).concat();
                     stdout.write_all(lines.as_bytes()).and_then(|()| stdout.flush())?;
                     told.clear();
                 }
@@ -76,10 +72,23 @@ pub fn reach(
         }
         Ok(ControlFlow::Continue(()))
     });
-    match over.map_err(gone)? {
+    match over.map_err(|error| gone(place, &error))? {
         Over::Taken(status) => Ok(status),
         Over::SourcesEnded | Over::Closed => Err(format!("the peer at {place} has ended")),
     }
+}
+
+/// What became of a connection that broke.
+fn gone(place: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => format!("the peer at {place} closed the connection"),
+        _ => format!("the peer at {place} is gone: {error}"),
+    }
+}
+
+/// No library or address of this machine can speak TLS so.
+fn no_tls(error: Error) -> String {
+    format!("plumb can't speak TLS: {error}")
 }
 
 /// A channel to it, and between which addresses.
@@ -87,6 +96,7 @@ fn open(place: &str, key: &Key) -> Result<(Channel, String), String> {
     let unreached = |error: io::Error| format!("no connection to {place}: {error}");
     let addresses = place.to_socket_addrs().map_err(unreached)?;
     let mut socket = Err(io::Error::other("the name has no address"));
+    // A name may have an IPv6 address that nothing listens on: the first that answers is taken.
     for address in addresses {
         socket = TcpStream::connect_timeout(&address, ANSWER);
         if socket.is_ok() {
@@ -94,9 +104,9 @@ fn open(place: &str, key: &Key) -> Result<(Channel, String), String> {
         }
     }
     let socket = socket.map_err(unreached)?;
-    let odd = |error: Error| format!("plumb can't speak TLS: {error}");
     let name = ServerName::try_from(NAME).map_err(|error| error.to_string())?;
-    let tls = ClientConnection::new(identity::client(key).map_err(odd)?, name).map_err(odd)?;
+    let settings = identity::client(key).map_err(no_tls)?;
+    let tls = ClientConnection::new(settings, name).map_err(no_tls)?;
     let ends = socket.local_addr().and_then(|near| Ok([near, socket.peer_addr()?]));
     let [near, far] = ends.map_err(unreached)?;
     let reached = format!("{} {} {} {}", near.ip(), near.port(), far.ip(), far.port());

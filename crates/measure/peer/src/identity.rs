@@ -72,10 +72,12 @@ fn certified(
     provider: &CryptoProvider,
 ) -> Result<Arc<CertifiedKey>, Error> {
     let private = [&PKCS8[..], &key.derived(usage)].concat();
-    let private = PrivatePkcs8KeyDer::from(private).into();
-    let signer = provider.key_provider.load_private_key(private)?;
-    let public = signer.public_key().map(|key| CertificateDer::from(key.as_ref().to_vec()));
-    let public = public.ok_or(Error::General("a key without a public half".to_owned()))?;
+    let signer =
+        provider.key_provider.load_private_key(PrivatePkcs8KeyDer::from(private).into())?;
+    let Some(half) = signer.public_key() else {
+        return Err(Error::General("a key without a public half".to_owned()));
+    };
+    let public = CertificateDer::from(half.as_ref().to_vec());
     Ok(Arc::new(CertifiedKey::new(vec![public], signer)))
 }
 

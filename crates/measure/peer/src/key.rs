@@ -48,10 +48,15 @@ impl Key {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
-        let mut file = OpenOptions::new();
-        let file = file.write(true).create_new(true).mode(0o600).open(path).map_err(failed);
+        // A key that is there already may be in use: it is never overwritten.
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(failed)?;
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let written = file?.write_all(format!("{digits}\n").as_bytes());
+        let written = file.write_all(format!("{digits}\n").as_bytes());
         // Half a key would be in the way of the next attempt.
         written.inspect_err(|_| drop(fs::remove_file(path))).map_err(failed)
     }
@@ -61,17 +66,14 @@ impl Key {
     /// # Errors
     /// When nothing says where those are.
     pub fn place() -> Result<PathBuf, String> {
-        let absolute = |name: &str| {
-            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
-        };
         if let Some(file) = std::env::var_os(KEY_FILE) {
             return Ok(file.into());
         }
-        let settings =
-            absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-        let settings =
-            settings.ok_or_else(|| format!("HOME is not set; {KEY_FILE}=FILE names the key"));
-        Ok(settings?.join("plumb/peer.key"))
+        let home = || Some(absolute_path("HOME")?.join(".config"));
+        let Some(settings) = absolute_path("XDG_CONFIG_HOME").or_else(home) else {
+            return Err(format!("HOME is not set; {KEY_FILE}=FILE names the key"));
+        };
+        Ok(settings.join("plumb/peer.key"))
     }
 
     /// What is derived from it for one use: HMAC-SHA256 of the name of that use (RFC 5869, for one block).
@@ -88,6 +90,11 @@ impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key")
     }
+}
+
+/// A variable of the environment that holds an absolute path; others are ignored, as the XDG specification wants it.
+fn absolute_path(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 fn of_text(text: &str) -> Option<Key> {

@@ -43,11 +43,12 @@ pub(crate) struct Request {
 /// # Errors
 /// When it can't be read.
 pub(crate) fn build() -> Result<String, String> {
-    let own = std::fs::read("/proc/self/exe");
-    let own = own.map_err(|error| format!("plumb can't read its own binary: {error}"))?;
-    let digits = |byte: &u8| format!("{byte:02x}");
-    let digest: String = digest(&SHA256, &own).as_ref().iter().take(6).map(digits).collect();
-    Ok(format!("plumb {} ({digest})", env!("CARGO_PKG_VERSION")))
+    let binary = std::fs::read("/proc/self/exe")
+        .map_err(|error| format!("plumb can't read its own binary: {error}"))?;
+    let hash = digest(&SHA256, &binary);
+    let beginning: String =
+        hash.as_ref().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("plumb {} ({beginning})", env!("CARGO_PKG_VERSION")))
 }
 
 /// Starts a program and carries its pipes until it or the channel ends; then nothing of it is left, nor of its folder.
@@ -170,9 +171,9 @@ impl LinesToServer {
         self.begun.extend_from_slice(bytes);
         while let Some(end) = self.begun.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.begun.drain(..=end).collect();
-            let line = self.admitted(&line)?;
+            let admitted = self.admitted(&line)?;
             if let Some(into) = into {
-                into.write_all(&line)?;
+                into.write_all(&admitted)?;
             }
         }
         if self.begun.len() > LONGEST_LINE {
@@ -221,8 +222,8 @@ mod tests {
 
     #[test]
     fn a_server_is_told_where_it_is_and_nothing_else_is_started() {
-        let told = passed(&start("server")).unwrap();
-        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let line = passed(&start("server")).unwrap();
+        let told: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert_eq!((&told["dir"], &told["scratch"]), (&"/tmp".into(), &"/tmp".into()));
         assert_eq!(told["endpoints"]["far.address"], "192.0.2.1");
         assert_eq!(told["facts"]["plumb"], "/bin/plumb");

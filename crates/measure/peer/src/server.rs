@@ -128,10 +128,11 @@ impl Peer {
                 stood
             }
             ["worker", _] if self.door.joins(id, &session) => {
-                let argv = self.settings.plumb.iter().cloned();
-                let argv: Vec<String> = argv.chain(words.iter().map(ToString::to_string)).collect();
-                let folder = format!("{FOLDER}{}-{}", std::process::id(), random()?);
-                let folder = self.settings.folder.join(folder).to_string_lossy().into_owned();
+                let mut argv = self.settings.plumb.clone();
+                argv.extend(words.iter().map(ToString::to_string));
+                // The process id in its name lets a later peer see that nobody removes the folder any more.
+                let name = format!("{FOLDER}{}-{}", std::process::id(), random()?);
+                let folder = self.settings.folder.join(name).to_string_lossy().into_owned();
                 let plumb = self.settings.path.clone();
                 let mut lines = LinesToServer::new(at, folder, plumb);
                 program::run(&argv, channel, &mut lines)
@@ -168,13 +169,17 @@ impl Peer {
             .arg(&self.settings.folder)
             .stdin(Stdio::null())
             .output()?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         if said.status.success() {
-            Ok(text(&said.stdout))
+            Ok(trimmed(&said.stdout))
         } else {
-            Err(io::Error::other(text(&said.stderr)))
+            Err(io::Error::other(trimmed(&said.stderr)))
         }
     }
+}
+
+/// What a program said, without the blanks around it.
+fn trimmed(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
 }
 
 /// A word that nobody can guess.
@@ -189,13 +194,10 @@ fn random() -> io::Result<String> {
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let pid = name.strip_prefix(FOLDER).and_then(|rest| rest.split('-').next());
-        let pid: Option<u32> = pid.and_then(|pid| pid.parse().ok());
-        let is_gone = |pid: u32| {
-            // One of this number was another process: this one has no server yet.
-            pid == std::process::id() || !Path::new(&format!("/proc/{pid}")).exists()
-        };
-        if pid.is_some_and(is_gone) {
+        let digits = name.strip_prefix(FOLDER).and_then(|rest| rest.split('-').next());
+        let Some(pid) = digits.and_then(|digits| digits.parse::<u32>().ok()) else { continue };
+        // A folder with this process's own id is of an earlier process with the same id: this one has no server yet.
+        if pid == std::process::id() || !Path::new(&format!("/proc/{pid}")).exists() {
             fs::remove_dir_all(entry.path()).ok();
         }
     }

@@ -93,7 +93,8 @@ impl Reached {
     fn start(at: SocketAddr, key: &Key, session: &str, words: &[&str]) -> Self {
         let (theirs, stdin) = pipe().unwrap();
         let (stdout, mut ours) = pipe().unwrap();
-        let (key, session) = (key.clone(), session.to_owned());
+        let key = key.clone();
+        let session = session.to_owned();
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         let ended = thread::spawn(move || {
             let mut said = Vec::new();
@@ -155,15 +156,17 @@ fn proxy(to: SocketAddr) -> (SocketAddr, JoinHandle<Vec<u8>>, Receiver<TcpStream
     let at = listener.local_addr().unwrap();
     let (tell, sockets) = channel();
     let kept = thread::spawn(move || {
-        let (client, _) = listener.accept().unwrap();
-        let server = TcpStream::connect(to).unwrap();
+        let (mut client, _) = listener.accept().unwrap();
+        let mut server = TcpStream::connect(to).unwrap();
         tell.send(server.try_clone().unwrap()).ok();
-        let (mut from, mut back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+        let mut from = server.try_clone().unwrap();
+        let mut back = client.try_clone().unwrap();
         thread::spawn(move || {
             std::io::copy(&mut from, &mut back).ok();
             back.shutdown(Shutdown::Both).ok();
         });
-        let (mut client, mut server, mut kept, mut some) = (client, server, Vec::new(), [0; 4096]);
+        let mut kept = Vec::new();
+        let mut some = [0; 4096];
         while let Ok(read @ 1..) = client.read(&mut some) {
             kept.extend_from_slice(&some[..read]);
             if server.write_all(&some[..read]).is_err() {
@@ -245,7 +248,8 @@ fn whoever_proves_nothing_keeps_nobody_out() {
     let mut slow = TcpStream::connect(peer.at).unwrap();
     let mut loud = TcpStream::connect(peer.at).unwrap();
     loud.write_all(&[22; 1 << 16]).ok();
-    let (begun, mut said) = (Instant::now(), 0);
+    let begun = Instant::now();
+    let mut said = 0;
     while slow.write_all(&[22]).is_ok() && begun.elapsed() < PATIENCE {
         said += 1;
         thread::sleep(Duration::from_millis(50));

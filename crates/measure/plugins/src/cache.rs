@@ -32,15 +32,17 @@ pub fn read(file: &Path) -> Option<Description> {
 
 /// Keeps what it said, whole or not at all.
 pub fn write(file: &Path, description: &Description) {
-    let kept = || {
-        fs::create_dir_all(file.parent()?).ok()?;
-        let fresh = file.with_file_name(format!("fresh-{}", process::id()));
-        let json = serde_json::to_vec(description).ok()?;
-        let moved = fs::write(&fresh, json).and_then(|()| fs::rename(&fresh, file));
-        moved.or_else(|_| fs::remove_file(&fresh)).ok()
-    };
-    // Without a cache it is asked again.
-    let _ = kept();
+    // Without a cache the program is asked again.
+    let _ = replace(file, description);
+}
+
+/// Writes the description next to the file and renames it, so that another plumb never reads half of one.
+fn replace(file: &Path, description: &Description) -> Option<()> {
+    fs::create_dir_all(file.parent()?).ok()?;
+    let fresh = file.with_file_name(format!("fresh-{}", process::id()));
+    let json = serde_json::to_vec(description).ok()?;
+    let moved = fs::write(&fresh, json).and_then(|()| fs::rename(&fresh, file));
+    moved.or_else(|_| fs::remove_file(&fresh)).ok()
 }
 
 fn key(program: &Program) -> Option<String> {

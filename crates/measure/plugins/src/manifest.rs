@@ -69,13 +69,16 @@ pub fn suites(data: Option<&Path>) -> Vec<(String, PathBuf)> {
     for manifest in on_path(data) {
         let entries =
             fs::read_dir(manifest.with_file_name("suites")).into_iter().flatten().flatten();
-        let files = entries.map(|entry| entry.path());
-        let mut files: Vec<PathBuf> = files
+        let mut files: Vec<PathBuf> = entries
+            .map(|entry| entry.path())
             .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
             .collect();
+        // The order of a folder is the filesystem's: what is listed must not depend on it.
         files.sort();
-        let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), path));
-        found.extend(files.into_iter().filter_map(named));
+        for file in files {
+            let name = file.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
+            found.extend(name.map(|name| (name, file)));
+        }
     }
     found
 }

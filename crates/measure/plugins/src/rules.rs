@@ -134,24 +134,20 @@ fn parameters(description: &Description) -> Result<String, String> {
 }
 
 fn curves(description: &Description) -> Result<String, String> {
-    let declared = || {
-        let all = description.parameters.iter();
-        all.filter_map(|parameter| Some((parameter, parameter.curve?)))
-    };
-    match declared().find(|(parameter, _)| !parameter.kind.is_number()) {
-        Some((parameter, curve)) => Err(format!(
-            "`{}` has the curve `{}` and is no number; curves are over parameters of the types \
-             `integer`, `bytes`, `threads`, `rate` and `time`",
-            parameter.name,
-            curve.word()
-        )),
-        None => {
-            let told = declared()
-                .map(|(parameter, curve)| format!("{}: {}", parameter.name, curve.word()));
-            let told: Vec<String> = told.collect();
-            Ok(if told.is_empty() { "none".into() } else { told.join(", ") })
+    let mut declared = Vec::new();
+    for parameter in &description.parameters {
+        let Some(curve) = parameter.curve else { continue };
+        if !parameter.kind.is_number() {
+            return Err(format!(
+                "`{}` has the curve `{}` and is no number; curves are over parameters of the types \
+                 `integer`, `bytes`, `threads`, `rate` and `time`",
+                parameter.name,
+                curve.word()
+            ));
         }
+        declared.push(format!("{}: {}", parameter.name, curve.word()));
     }
+    Ok(if declared.is_empty() { "none".into() } else { declared.join(", ") })
 }
 
 fn distinct(what: &str, names: &[&str]) -> Result<(), String> {
@@ -190,8 +186,8 @@ fn metrics(description: &Description) -> Result<String, String> {
         )),
         Some(_) => Ok(()),
     }?;
-    let is_headline = |metric: &&Metric| metric.headline && metric.kind == Kind::Histogram;
-    match description.metrics.iter().find(is_headline) {
+    let mut metrics = description.metrics.iter();
+    match metrics.find(|metric| metric.headline && metric.kind == Kind::Histogram) {
         Some(metric) => Err(format!(
             "`{}` is a headline and a histogram; a headline is a number a sample",
             metric.name
@@ -310,25 +306,39 @@ fn ceiling(description: &Description) -> Result<String, String> {
 
 fn link(description: &Description) -> Result<String, String> {
     let Some(terms) = &description.link else { return Ok("none".into()) };
-    let parameter = |name: &String, kind: ParameterType| match description.parameter(name) {
-        Some(it) if it.kind == kind => Ok(()),
-        _ => {
-            let kind = format!("{kind:?}").to_lowercase();
-            Err(format!("its link has `{name}`, which is no parameter of the type `{kind}`"))
-        }
-    };
-    let metric = |name: &String| match description.metric(name) {
+    for direction in &terms.directions {
+        linked_parameter(description, &direction.bandwidth, ParameterType::Rate)?;
+        linked_metric(description, &direction.bytes)?;
+    }
+    linked_parameter(description, &terms.round_trip, ParameterType::Time)?;
+    if let Some(name) = &terms.scale {
+        linked_parameter(description, name, ParameterType::Integer)?;
+    }
+    for name in &terms.operations {
+        linked_metric(description, name)?;
+    }
+    Ok(terms.parameters().collect::<Vec<_>>().join(", "))
+}
+
+/// A name in a link's terms is that of a parameter of this type.
+fn linked_parameter(
+    description: &Description,
+    name: &str,
+    kind: ParameterType,
+) -> Result<(), String> {
+    if description.parameter(name).is_some_and(|parameter| parameter.kind == kind) {
+        return Ok(());
+    }
+    let kind = format!("{kind:?}").to_lowercase();
+    Err(format!("its link has `{name}`, which is no parameter of the type `{kind}`"))
+}
+
+/// A name in a link's terms is that of a metric.
+fn linked_metric(description: &Description, name: &str) -> Result<(), String> {
+    match description.metric(name) {
         Some(_) => Ok(()),
         None => Err(format!("its link has `{name}`, which is no metric")),
-    };
-    for direction in &terms.directions {
-        parameter(&direction.bandwidth, ParameterType::Rate)?;
-        metric(&direction.bytes)?;
     }
-    parameter(&terms.round_trip, ParameterType::Time)?;
-    terms.scale.iter().try_for_each(|name| parameter(name, ParameterType::Integer))?;
-    terms.operations.iter().try_for_each(metric)?;
-    Ok(terms.parameters().collect::<Vec<_>>().join(", "))
 }
 
 fn timeout(description: &Description) -> Result<String, String> {

@@ -1,5 +1,7 @@
 //! Columns of a batch, allocated before the first sample of it is taken.
 
+use std::collections::BTreeMap;
+
 use plumb_model::{Flag, Samples};
 
 /// Where the samples of one batch go.
@@ -70,13 +72,12 @@ impl Batch {
     #[must_use]
     pub fn finish(self) -> (Samples, Vec<Flag>) {
         let width = self.names.len();
-        let column = |i: usize| self.values.iter().skip(i).step_by(width.max(1)).copied().collect();
-        let values = self
-            .names
-            .iter()
-            .enumerate()
-            .map(|(i, name)| ((*name).to_owned(), column(i)))
-            .collect();
+        // The values of one sample stand next to each other, so a column is every so many-th of them.
+        let mut values = BTreeMap::new();
+        for (index, name) in self.names.iter().enumerate() {
+            let column = self.values.iter().skip(index).step_by(width.max(1)).copied().collect();
+            values.insert((*name).to_owned(), column);
+        }
         let samples = Samples {
             start_ns: self.start_ns,
             elapsed_ns: self.elapsed_ns,

@@ -29,7 +29,7 @@ impl Distribution {
         Self { name, values: Vec::new(), ends: Vec::new(), lost: 0 }
     }
 
-    /// The metric.
+    /// Name of the metric that it holds values of.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
@@ -68,7 +68,8 @@ impl Distribution {
 
     /// The values of a sample, in any order; none where there is no such sample.
     pub fn sample(&mut self, index: usize) -> &mut [u64] {
-        let begin = index.checked_sub(1).and_then(|it| self.ends.get(it)).copied().unwrap_or(0);
+        let end_before = index.checked_sub(1).and_then(|before| self.ends.get(before));
+        let begin = end_before.copied().unwrap_or(0);
         let end = self.ends.get(index).copied().unwrap_or(begin);
         &mut self.values[begin..end]
     }
@@ -79,8 +80,7 @@ impl Distribution {
     /// When more values came than room was made for.
     pub(crate) fn histograms(&mut self) -> Result<Vec<Histogram>, Failure> {
         if self.lost > 0 {
-            let (lost, name) = (self.lost, self.name);
-            return Err(Failure(format!("{lost} values of `{name}` found no room")));
+            return Err(Failure(format!("{} values of `{}` found no room", self.lost, self.name)));
         }
         Ok((0..self.ends.len()).map(|at| Histogram::of(self.sample(at).iter().copied())).collect())
     }
@@ -99,8 +99,12 @@ mod tests {
         latency.end_sample();
         latency.record(1_000_000);
         latency.end_sample();
-        let counts: Vec<_> =
-            latency.histograms().unwrap().iter().map(|it| it.counts().unwrap()).collect();
+        let counts: Vec<_> = latency
+            .histograms()
+            .unwrap()
+            .iter()
+            .map(|histogram| histogram.counts().unwrap())
+            .collect();
         assert_eq!((&counts[0], counts[1].len()), (&vec![(5, 2), (9, 1)], 0));
         assert!(counts[2][0].0.abs_diff(1_000_000) < 1000 && counts[2].len() == 1);
         latency.make_room(1, 1);

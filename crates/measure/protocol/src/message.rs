@@ -141,7 +141,7 @@ impl Start {
 pub struct ReplyLine {
     /// The id of the request that it answers.
     pub id: u64,
-    /// The answer.
+    /// The answer, whose fields stand next to `id` in the line.
     #[serde(flatten)]
     pub reply: Reply,
 }
@@ -157,7 +157,7 @@ pub enum Reply {
         /// Longest line that the workload accepts, in bytes.
         max_line: usize,
     },
-    /// To `describe`.
+    /// To `describe`: what the workload measures and takes.
     Description {
         /// What it is.
         description: Description,
@@ -166,13 +166,13 @@ pub enum Reply {
     Ready(Ready),
     /// To `start` and `prepare`: it can't run here.
     Unsupported {
-        /// Why not.
+        /// What the machine lacks.
         why: String,
-        /// What would mend it.
+        /// What the user can do about it; may be empty.
         #[serde(default)]
         fix: String,
     },
-    /// To `calibrate`.
+    /// To `calibrate`: how many iterations a sample takes.
     Calibrated {
         /// Iterations that take about the wanted time.
         iterations: u64,
@@ -204,7 +204,7 @@ pub enum Reply {
 /// The columns of a batch, with its resource use and the reasons to distrust it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SampleReply {
-    /// The samples.
+    /// The samples, one column per field.
     #[serde(flatten)]
     pub samples: Samples,
     /// Resource use over the batch.

@@ -51,14 +51,23 @@ impl Schedule {
                 "a schedule of {per_second} starts a second can't be kept; it lies between {SLOWEST} and {FASTEST}"
             )));
         }
-        let (gap_ns, random) = (1e9 / per_second, SplitMix64::new(seed));
-        Ok(Self { arrivals, gap_ns, random, begin_ns: 0, next_ns: 0.0, sent: 0, in_time: 0 })
+        Ok(Self {
+            arrivals,
+            gap_ns: 1e9 / per_second,
+            random: SplitMix64::new(seed),
+            begin_ns: 0,
+            next_ns: 0.0,
+            sent: 0,
+            in_time: 0,
+        })
     }
 
     /// Begins anew at this moment: of a batch, before its first sample. The gaps go on as they would have.
     pub fn begin(&mut self, now_ns: u64) {
-        (self.begin_ns, self.next_ns) = (now_ns, 0.0);
-        (self.sent, self.in_time) = (0, 0);
+        self.begin_ns = now_ns;
+        self.next_ns = 0.0;
+        self.sent = 0;
+        self.in_time = 0;
         self.advance();
     }
 
@@ -163,7 +172,8 @@ mod tests {
         let (mut to_server, requests) = std::os::unix::net::UnixStream::pair().unwrap();
         let server = std::thread::spawn(move || {
             use std::io::{Read, Write};
-            let (mut socket, mut byte) = (requests, [0]);
+            let mut socket = requests;
+            let mut byte = [0];
             for served in 0.. {
                 if socket.read_exact(&mut byte).is_err() {
                     return;
@@ -198,7 +208,8 @@ mod tests {
     #[test]
     fn a_stall_shows_in_the_tail_of_an_open_loop_only() {
         let slow = |all: Vec<u64>| all.iter().filter(|latency| **latency > 50_000_000).count();
-        let (open, closed) = (slow(latencies(true)), slow(latencies(false)));
+        let open = slow(latencies(true));
+        let closed = slow(latencies(false));
         // Due in the first half of the stall: 50 of 300.
         assert!(open >= 40, "open loop: {open}");
         assert!(closed <= 3, "closed loop: {closed}");

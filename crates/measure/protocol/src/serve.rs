@@ -198,11 +198,10 @@ const STALL_NS: u64 = 1_000_000_000;
 
 /// Raises k until a sample takes half the target, then scales; where k is fixed, tries it once.
 fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failure> {
-    let target_ns = target_ns.max(instance.shortest_sample_ns());
-    let target_ns = match instance.distributions() {
-        [] => target_ns,
-        _ => target_ns.max(SHORTEST_SAMPLE_NS),
-    };
+    let mut target_ns = target_ns.max(instance.shortest_sample_ns());
+    if !instance.distributions().is_empty() {
+        target_ns = target_ns.max(SHORTEST_SAMPLE_NS);
+    }
     let least = instance.least_iterations().max(1);
     let mut k = least;
     loop {
@@ -251,7 +250,9 @@ fn one_sample(instance: &mut dyn Instance, k: u64) -> Result<(Samples, Vec<Flag>
 /// Columns for a batch, and room in the distributions of the instance.
 fn room(instance: &mut dyn Instance, iterations: &[u64]) -> Batch {
     let values = iterations.iter().sum::<u64>().saturating_mul(instance.values_per_iteration());
-    instance.distributions().iter_mut().for_each(|it| it.make_room(iterations.len(), values));
+    for distribution in instance.distributions().iter_mut() {
+        distribution.make_room(iterations.len(), values);
+    }
     Batch::with_room(iterations.len(), instance.value_names())
 }
 
@@ -315,7 +316,8 @@ fn interval(
     let started = now_ns();
     let meter = UsageMeter::start(instance.helpers());
     let chunk_ns = (interval_ns / 10).max(1);
-    let (mut iterations, mut busy_ns) = (0, 0);
+    let mut iterations = 0;
+    let mut busy_ns = 0;
     let mut sums = vec![0.0; instance.value_names().len()];
     let mut values = vec![Vec::new(); instance.distributions().len()];
     let least = instance.least_iterations().max(1);
@@ -388,7 +390,7 @@ fn histograms(
     values: Vec<Vec<u64>>,
     distributions: &[Distribution],
 ) -> BTreeMap<String, Vec<Histogram>> {
-    let names = distributions.iter().map(|it| it.name().to_owned());
+    let names = distributions.iter().map(|distribution| distribution.name().to_owned());
     names.zip(values).map(|(name, values)| (name, vec![Histogram::of(values)])).collect()
 }
 

@@ -66,17 +66,19 @@ fn own_counters() -> [u64; 6] {
             libc::getrusage(who, &raw mut usage);
             usage
         };
-        let nanos = |t: libc::timeval| {
-            t.tv_sec.unsigned_abs() * 1_000_000_000 + t.tv_usec.unsigned_abs() * 1_000
-        };
-        sum[0] += nanos(usage.ru_utime);
-        sum[1] += nanos(usage.ru_stime);
+        sum[0] += nanoseconds(usage.ru_utime);
+        sum[1] += nanoseconds(usage.ru_stime);
         sum[2] += usage.ru_minflt.unsigned_abs();
         sum[3] += usage.ru_majflt.unsigned_abs();
         sum[4] += usage.ru_nvcsw.unsigned_abs();
         sum[5] += usage.ru_nivcsw.unsigned_abs();
     }
     sum
+}
+
+/// A time of the kernel in nanoseconds; it is never negative.
+fn nanoseconds(time: libc::timeval) -> u64 {
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000
 }
 
 /// Nanoseconds in one clock tick of /proc; USER_HZ is 100 on every Linux that plumb runs on.
@@ -87,14 +89,19 @@ fn helper_times(pids: &[u32]) -> (u64, u64) {
     let mut sum = (0, 0);
     for pid in pids {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name in field 2 may hold blanks and parentheses: the last one ends it. Field 3 comes next.
         let after_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let ticks = |field: usize| {
-            after_name.split_whitespace().nth(field - 3).and_then(|t| t.parse::<u64>().ok())
-        };
-        sum.0 += ticks(14).unwrap_or(0) * TICK_NS;
-        sum.1 += ticks(15).unwrap_or(0) * TICK_NS;
+        let fields: Vec<&str> = after_name.split_whitespace().collect();
+        sum.0 += ticks_ns(&fields, 14 - 3);
+        sum.1 += ticks_ns(&fields, 15 - 3);
     }
     sum
+}
+
+/// Clock ticks in a column, in nanoseconds; 0 if the process has ended meanwhile.
+fn ticks_ns(fields: &[&str], column: usize) -> u64 {
+    let ticks = fields.get(column).and_then(|text| text.parse::<u64>().ok());
+    ticks.unwrap_or(0) * TICK_NS
 }
 
 /// Time that CPUs idled with I/O under way, summed over CPUs, from /proc/stat; 0 when unreadable.
@@ -107,10 +114,12 @@ fn iowait_ns() -> u64 {
 /// Bytes read from and written to devices on behalf of this process, from /proc/self/io.
 fn device_bytes() -> Option<(u64, u64)> {
     let text = fs::read_to_string("/proc/self/io").ok()?;
-    let field = |name: &str| {
-        text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
-    };
-    Some((field("read_bytes:")?, field("write_bytes:")?))
+    Some((field(&text, "read_bytes:")?, field(&text, "write_bytes:")?))
+}
+
+/// The number after a name that begins a line.
+fn field(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
 }
 
 #[cfg(test)]

@@ -50,25 +50,29 @@ impl Draft {
     #[must_use]
     pub fn toml(&self) -> String {
         let mut lines = vec![format!("name = {}", quoted(&self.name))];
-        let summary = Some(&self.summary).filter(|it| !it.is_empty());
-        let prepare = Some(&self.prepare).filter(|it| !it.is_empty());
-        let compare = self.against_first.then(|| "first".to_owned());
+        let compare = self.against_first.then_some("first");
         let texts = [
-            ("summary", summary),
-            ("budget", self.budget.as_ref()),
-            ("prepare", prepare),
-            ("compare", compare.as_ref()),
+            ("summary", stated(&self.summary)),
+            ("budget", self.budget.as_deref()),
+            ("prepare", stated(&self.prepare)),
+            ("compare", compare),
         ];
-        let texts = texts.into_iter().filter_map(|(key, text)| Some((key, quoted(text?))));
-        let lists = [("set", &self.knobs), ("with", &self.with), ("monitors", &self.monitors)];
-        let lists = lists.into_iter().filter(|(_, words)| !words.is_empty());
-        let lists = lists.map(|(key, words)| (key, listed(words.iter().map(|it| quoted(it)))));
-        let labels = Some(&self.labels).filter(|it| !it.is_empty()).map(|labels| {
-            let pairs = labels.iter().map(|(name, text)| (key(name), quoted(text)));
-            ("labels", inline(pairs))
-        });
-        let all = texts.chain(rules(&self.rules)).chain(lists).chain(labels);
-        lines.extend(all.map(|(key, value)| format!("{key} = {value}")));
+        for (key, text) in texts {
+            lines.extend(text.map(|text| format!("{key} = {}", quoted(text))));
+        }
+        lines.extend(rules(&self.rules).map(|(key, value)| format!("{key} = {value}")));
+        for (key, words) in
+            [("set", &self.knobs), ("with", &self.with), ("monitors", &self.monitors)]
+        {
+            if !words.is_empty() {
+                lines.push(format!("{key} = {}", listed(words.iter().map(|word| quoted(word)))));
+            }
+        }
+        if !self.labels.is_empty() {
+            let pairs = self.labels.iter().map(|(name, text)| (key(name), quoted(text)));
+            lines.push(format!("labels = {}", inline(pairs)));
+        }
+        // Tables come last: TOML takes a key after one for a key of the table.
         lines.extend(self.entries.iter().map(DraftEntry::toml));
         lines.join("\n") + "\n"
     }
@@ -78,33 +82,33 @@ impl DraftEntry {
     fn toml(&self) -> String {
         let workload = quoted(&self.workload);
         let mut lines = vec![format!("\n[[point]]\nworkload = {workload}")];
-        let one = |(name, values): (&String, &Vec<Value>)| {
-            let value = match values.as_slice() {
-                [value] => written(value),
-                values => listed(values.iter().map(written)),
-            };
-            (key(name), value)
-        };
         if !self.set.is_empty() {
-            lines.push(format!("set = {}", inline(self.set.iter().map(one))));
+            let pairs = self.set.iter().map(|(name, values)| match values.as_slice() {
+                [value] => (key(name), written(value)),
+                values => (key(name), listed(values.iter().map(written))),
+            });
+            lines.push(format!("set = {}", inline(pairs)));
         }
         lines.extend(rules(&self.rules).map(|(key, value)| format!("{key} = {value}")));
         lines.join("\n")
     }
 }
 
+/// A text that is not empty.
+fn stated(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
 /// The keys of the rules that are stated.
 fn rules(rules: &TypedRules) -> impl Iterator<Item = (&'static str, String)> {
-    let texts = [
-        ("precision", &rules.precision),
-        ("min-time", &rules.min_time),
-        ("max-time", &rules.max_time),
+    let keys = [
+        ("precision", rules.precision.as_deref().map(quoted)),
+        ("min-time", rules.min_time.as_deref().map(quoted)),
+        ("max-time", rules.max_time.as_deref().map(quoted)),
+        ("min-invocations", rules.min_invocations.map(|count| count.to_string())),
+        ("max-invocations", rules.max_invocations.map(|count| count.to_string())),
     ];
-    let texts = texts.map(|(key, text)| (key, text.as_deref().map(quoted)));
-    let counts =
-        [("min-invocations", rules.min_invocations), ("max-invocations", rules.max_invocations)];
-    let counts = counts.map(|(key, n)| (key, n.map(|n| n.to_string())));
-    texts.into_iter().chain(counts).filter_map(|(key, value)| Some((key, value?)))
+    keys.into_iter().filter_map(|(key, value)| Some((key, value?)))
 }
 
 /// An inline table.
@@ -127,8 +131,8 @@ fn written(value: &Value) -> String {
 
 /// A bare key where the name is one.
 fn key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
+    let is_bare = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    if is_bare && !name.is_empty() { name.to_owned() } else { quoted(name) }
 }
 
 /// A basic string of TOML 1.0.
@@ -194,9 +198,10 @@ mod tests {
         assert_eq!((suite.with, suite.monitors), (with, monitors));
         assert_eq!((suite.prepare, suite.knobs), (draft.prepare, draft.knobs));
         assert_eq!((suite.labels, suite.against_first), (draft.labels, true));
-        let points: Vec<_> = suite.points.iter().map(|it| it.workload.as_str()).collect();
+        let points: Vec<_> = suite.points.iter().map(|point| point.workload.as_str()).collect();
         assert_eq!(points, ["cpu.sieve", "cpu.sieve", "cpu.sieve", "./my plug-in"]);
-        let limits: Vec<_> = suite.points[..3].iter().map(|it| it.set["limit"].clone()).collect();
+        let limits: Vec<_> =
+            suite.points[..3].iter().map(|point| point.set["limit"].clone()).collect();
         assert_eq!(limits, [text("10"), text("20..40"), Value::Switch(true)]);
         assert_eq!(suite.points[2].set["a b"], text("it's \"x\""));
         assert!(suite.points[3].set.is_empty());

@@ -22,7 +22,7 @@ enum Step {
 /// What the ends of a range are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Quantity {
-    /// Whole numbers.
+    /// Whole numbers, also as `all` for the number of CPUs.
     Number,
     Bytes,
     /// So much a second; of bytes or not.
@@ -36,16 +36,23 @@ enum Quantity {
 impl Quantity {
     /// What both are, with the two; None where they are no two of a kind.
     fn of(first: &str, last: &str, all_threads: u64) -> Option<(Self, u64, u64)> {
-        let rates = [false, true].map(|of_bytes| Self::Rate { of_bytes });
-        let read = |quantity: Self| {
-            let end = |text| quantity.read(text, all_threads);
-            Some((quantity, end(first)?, end(last)?))
-        };
-        [Self::Number, Self::Bytes]
-            .into_iter()
-            .chain(rates)
-            .chain([Self::Time, Self::Share])
-            .find_map(read)
+        // `8` is a number before it is so many bytes.
+        let quantities = [
+            Self::Number,
+            Self::Bytes,
+            Self::Rate { of_bytes: false },
+            Self::Rate { of_bytes: true },
+            Self::Time,
+            Self::Share,
+        ];
+        for quantity in quantities {
+            if let Some(low) = quantity.read(first, all_threads)
+                && let Some(high) = quantity.read(last, all_threads)
+            {
+                return Some((quantity, low, high));
+            }
+        }
+        None
     }
 
     fn read(self, text: &str, all_threads: u64) -> Option<u64> {
@@ -117,13 +124,13 @@ pub fn expanded(text: &str, all_threads: u64) -> Result<Option<Vec<Value>>, Usag
 
 /// What stands before the step, and the step with its sign.
 fn split_step(text: &str) -> (&str, Option<(char, &str)>) {
-    let is_per_second = |at: usize| text[at + 1..].trim_end() == "s";
-    let at = text.find('+').or_else(|| text.rfind('/').filter(|&at| !is_per_second(at)));
-    match at {
-        Some(at) => {
-            (&text[..at], text[at..].chars().next().map(|sign| (sign, text[at + 1..].trim())))
-        }
-        None => (text, None),
+    if let Some((last, sum)) = text.split_once('+') {
+        return (last, Some(('+', sum.trim())));
+    }
+    match text.rsplit_once('/') {
+        // In `1MB/s..8MB/s`, the last one belongs to the unit.
+        Some((last, steps)) if steps.trim_end() != "s" => (last, Some(('/', steps.trim()))),
+        _ => (text, None),
     }
 }
 

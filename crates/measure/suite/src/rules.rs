@@ -39,14 +39,15 @@ impl TypedRules {
     /// # Errors
     /// When a word is no share or no length of time.
     pub fn applied_to(&self, rules: StoppingRules) -> Result<StoppingRules, UsageError> {
-        let time = |text: &Option<String>| text.as_deref().map(time_ns).transpose();
         let precision = self.precision.as_deref().map(share).transpose()?;
+        let min_time_ns = self.min_time.as_deref().map(time_ns).transpose()?;
+        let max_time_ns = self.max_time.as_deref().map(time_ns).transpose()?;
         Ok(StoppingRules {
             precision: precision.or(rules.precision),
             min_invocations: self.min_invocations.unwrap_or(rules.min_invocations),
             max_invocations: self.max_invocations.or(rules.max_invocations),
-            min_time_ns: time(&self.min_time)?.unwrap_or(rules.min_time_ns),
-            max_time_ns: time(&self.max_time)?.or(rules.max_time_ns),
+            min_time_ns: min_time_ns.unwrap_or(rules.min_time_ns),
+            max_time_ns: max_time_ns.or(rules.max_time_ns),
         })
     }
 }
@@ -80,8 +81,8 @@ mod tests {
             min_invocations: Some(5),
             ..TypedRules::default()
         };
-        let rules = suite.applied_to(StoppingRules::default()).unwrap();
-        let rules = typed.applied_to(rules).unwrap();
+        let of_suite = suite.applied_to(StoppingRules::default()).unwrap();
+        let rules = typed.applied_to(of_suite).unwrap();
         let wanted = StoppingRules {
             precision: Some(0.005),
             max_time_ns: Some(60_000_000_000),

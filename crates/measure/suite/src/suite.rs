@@ -30,7 +30,7 @@ pub const MAX_POINTS: usize = 10_000;
 /// A suite that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suite {
-    /// Its name.
+    /// The name under which runs of it are stored.
     pub name: String,
     /// One line for `plumb list`.
     pub summary: String,
@@ -189,9 +189,9 @@ impl Set {
 /// the file is malformed.
 pub fn parse(text: &str) -> Result<Suite, SuiteError> {
     if text.len() > MAX_BYTES {
-        let (have, most) = (text.len(), MAX_BYTES);
         return Err(SuiteError(format!(
-            "a suite of {have} bytes is too long: the limit is {most} bytes"
+            "a suite of {} bytes is too long: the limit is {MAX_BYTES} bytes",
+            text.len()
         )));
     }
     let mut unknown = Vec::new();
@@ -300,16 +300,15 @@ fn typed(value: &Value) -> Value {
 fn entry_points(entry: &Entry) -> Vec<SuitePoint> {
     let mut all = vec![Settings::new()];
     for (name, set) in &entry.set {
-        let extend = |settings: &Settings| {
-            let settings = settings.clone();
-            let one = |value: &Value| {
+        let mut extended = Vec::new();
+        for settings in &all {
+            for value in set.values() {
                 let mut more = settings.clone();
                 more.insert(name.clone(), typed(value));
-                more
-            };
-            set.values().iter().map(one).collect::<Vec<_>>()
-        };
-        all = all.iter().flat_map(extend).collect();
+                extended.push(more);
+            }
+        }
+        all = extended;
     }
     let rules = TypedRules {
         precision: entry.precision.clone(),
@@ -318,20 +317,23 @@ fn entry_points(entry: &Entry) -> Vec<SuitePoint> {
         min_time: entry.min_time.clone(),
         max_time: entry.max_time.clone(),
     };
-    let point = |set| SuitePoint {
-        workload: entry.workload.clone(),
-        set,
-        rules: rules.clone(),
-        sample: entry.sample.clone(),
-        invocation_time: entry.invocation_time.clone(),
-        knobs: entry.knobs.clone(),
-        with: entry.with.clone(),
-        monitors: entry.monitors.clone(),
-        labels: entry.labels.clone(),
-        seconds: entry.seconds,
-        capped: entry.capped.clone(),
-    };
-    all.into_iter().map(point).collect()
+    let mut points = Vec::new();
+    for set in all {
+        points.push(SuitePoint {
+            workload: entry.workload.clone(),
+            set,
+            rules: rules.clone(),
+            sample: entry.sample.clone(),
+            invocation_time: entry.invocation_time.clone(),
+            knobs: entry.knobs.clone(),
+            with: entry.with.clone(),
+            monitors: entry.monitors.clone(),
+            labels: entry.labels.clone(),
+            seconds: entry.seconds,
+            capped: entry.capped.clone(),
+        });
+    }
+    points
 }
 
 #[cfg(test)]

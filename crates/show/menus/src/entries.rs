@@ -13,9 +13,11 @@ const CLASSIC: &str = "classic";
 /// An entry in a line of a menu.
 pub fn entry_line(entry: &DraftEntry) -> String {
     let set = entry.set.keys().map(|name| format!(" {name}={}", typed(entry, name)));
-    let rules = rules_line(&entry.rules);
-    let rules = if rules.is_empty() { rules } else { format!("  ({rules})") };
-    format!("{}{}{rules}", entry.workload, set.collect::<String>())
+    let values: String = set.collect();
+    match rules_line(&entry.rules) {
+        rules if rules.is_empty() => format!("{}{values}", entry.workload),
+        rules => format!("{}{values}  ({rules})", entry.workload),
+    }
 }
 
 /// Lets the user choose a family and a workload of it, which becomes an entry.
@@ -29,26 +31,36 @@ pub fn add<P: Planner>(form: &mut Form<'_, P>) -> Result<(), P::Error> {
             families.push(description.family());
         }
     }
-    let of = |family: &str| all.iter().filter(move |it| it.family() == family).collect::<Vec<_>>();
-    let names = |family: &&str| {
-        let names = of(family).into_iter().map(|it| it.id.split_once('.').map_or("", |id| id.1));
-        line(family, &names.collect::<Vec<_>>().join(", "))
-    };
+    let items: Vec<String> = families.iter().map(|family| family_line(&all, family)).collect();
     let mut at = 0;
     loop {
-        let items: Vec<String> = families.iter().map(names).collect();
         let Some(chosen) = form.choose("Family", "", &items, at)? else { return Ok(()) };
         at = chosen;
-        if workload(form, &of(families[chosen]))? {
+        if workload(form, &of_family(&all, families[chosen]))? {
             return Ok(());
         }
     }
 }
 
+/// A family with the names of its workloads, in a line of a menu.
+fn family_line(all: &[Description], family: &str) -> String {
+    let mut names = Vec::new();
+    for description in of_family(all, family) {
+        names.push(description.id.split_once('.').map_or("", |(_, name)| name));
+    }
+    line(family, &names.join(", "))
+}
+
+fn of_family<'d>(all: &'d [Description], family: &str) -> Vec<&'d Description> {
+    all.iter().filter(|description| description.family() == family).collect()
+}
+
 /// Lets the user choose a workload; whether one became an entry.
 fn workload<P: Planner>(form: &mut Form<'_, P>, all: &[&Description]) -> Result<bool, P::Error> {
-    let items: Vec<String> = all.iter().map(|it| line(&it.id, &it.summary)).collect();
-    let (mut at, mut wrong) = (0, String::new());
+    let items: Vec<String> =
+        all.iter().map(|description| line(&description.id, &description.summary)).collect();
+    let mut at = 0;
+    let mut wrong = String::new();
     loop {
         let Some(chosen) = form.choose("Workload", &wrong, &items, at)? else { return Ok(false) };
         at = chosen;
@@ -72,7 +84,7 @@ pub fn edit<P: Planner>(form: &mut Form<'_, P>, index: usize) -> Result<(), P::E
     loop {
         let entry = &form.draft.entries[index];
         let mut items: Vec<String> =
-            parameters.iter().map(|it| parameter_line(entry, it)).collect();
+            parameters.iter().map(|parameter| parameter_line(entry, parameter)).collect();
         items.push(line("Rules of its own", &or_dash(rules_line(&entry.rules))));
         items.push("Remove from the suite".into());
         let title = entry.workload.clone();
@@ -106,26 +118,28 @@ fn parameter<P: Planner>(
     parameter: &Parameter,
 ) -> Result<(), P::Error> {
     let name = &parameter.name;
-    let allowed: Vec<String> = parameter.allowed.iter().map(|it| parameter.show(it)).collect();
+    let allowed: Vec<String> =
+        parameter.allowed.iter().map(|value| parameter.show(value)).collect();
     let values = match allowed.is_empty() {
         true => "A value, several with commas between, or a range: 1..64 doubles, 4KiB..1MiB/4 takes four \
                  steps a doubling, 1..9+2 adds; all is the number of CPUs."
             .to_owned(),
         false => format!("One of these, or several with commas between: {}.", allowed.join(", ")),
     };
-    let (summary, default) = (&parameter.summary, parameter.show(&parameter.default));
+    let summary = &parameter.summary;
+    let default = parameter.show(&parameter.default);
     let help = format!("{name}: {summary}\n{values}\nThe default is {default}.");
     let text = typed(&form.draft.entries[index], name);
-    let set = |draft: &mut Draft, text: &str| {
-        let set = &mut draft.entries[index].set;
+    form.change(name, &help, &text, |draft: &mut Draft, text: &str| {
+        let values = &mut draft.entries[index].set;
+        // Without a value of its own, the parameter has its default.
         if text.is_empty() {
-            set.remove(name);
+            values.remove(name);
         } else {
-            set.insert(name.clone(), values_of(text));
+            values.insert(name.clone(), values_of(text));
         }
         Ok(())
-    };
-    form.change(name, &help, &text, set)
+    })
 }
 
 /// The values of a parameter as they were typed; empty for the default.

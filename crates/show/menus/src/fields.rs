@@ -171,28 +171,35 @@ pub fn rules<P: Planner>(
         let Some(chosen) = form.choose(title, about, &items, at)? else { return Ok(()) };
         at = chosen;
         let field = &RULES[chosen];
-        let set = |draft: &mut Draft, text: &str| (field.set)(of(draft), text);
-        form.change(field.label, &(field.help)(), &(field.get)(&now), set)?;
+        let text = (field.get)(&now);
+        form.change(field.label, &(field.help)(), &text, |draft, typed| {
+            (field.set)(of(draft), typed)
+        })?;
     }
 }
 
 /// The rules that are stated, in a line.
 pub fn rules_line(rules: &TypedRules) -> String {
-    let stated = RULES.iter().map(|field| (field.label.to_lowercase(), (field.get)(rules)));
-    let stated = stated.filter(|(_, text)| !text.is_empty());
-    stated.map(|(label, text)| format!("{label} {text}")).collect::<Vec<_>>().join(", ")
+    let mut stated = Vec::new();
+    for field in RULES {
+        let text = (field.get)(rules);
+        if !text.is_empty() {
+            stated.push(format!("{} {text}", field.label.to_lowercase()));
+        }
+    }
+    stated.join(", ")
 }
 
 fn monitors() -> String {
-    let one = |monitor: &&plumb_monitors::Monitor| {
+    let mut lines = Vec::new();
+    for monitor in plumb_monitors::ALL {
         let usual = monitor.default_hz.map_or("only when named".into(), |hz| format!("{hz} Hz"));
-        format!("  {:<12} {usual:<16} {}", monitor.name, monitor.summary)
-    };
-    let all: Vec<String> = plumb_monitors::ALL.iter().map(one).collect();
+        lines.push(format!("  {:<12} {usual:<16} {}", monitor.name, monitor.summary));
+    }
     format!(
         "{}\nA monitor that is named reads too; stat=20 sets its rate; none turns off those that read by \
          themselves. Spaces part them.",
-        all.join("\n")
+        lines.join("\n")
     )
 }
 

@@ -56,7 +56,8 @@ impl<'f, P: Planner> Form<'f, P> {
         text: &str,
         set: impl Fn(&mut Draft, &str) -> Result<(), UsageError>,
     ) -> Result<(), P::Error> {
-        let (mut typed, mut wrong) = (text.to_owned(), String::new());
+        let mut typed = text.to_owned();
+        let mut wrong = String::new();
         loop {
             let head = format!("{help}\n{TEXT_KEYS}\n{wrong} ");
             let answer = self.screen.ask(&head, title, &typed);
@@ -75,7 +76,8 @@ impl<'f, P: Planner> Form<'f, P> {
         help: &str,
         text: &str,
     ) -> Result<Option<String>, P::Error> {
-        let (mut typed, mut wrong) = (text.to_owned(), String::new());
+        let mut typed = text.to_owned();
+        let mut wrong = String::new();
         loop {
             let head = format!("{help}\nAn empty line goes back.\n{wrong} ");
             let answer = self.screen.ask(&head, title, &typed);

@@ -34,7 +34,7 @@ pub fn ask<P: Planner>(
     let mut at = 0;
     loop {
         let lines = lines(&form.draft);
-        let items: Vec<String> = lines.iter().map(|it| words(*it, &form.draft)).collect();
+        let items: Vec<String> = lines.iter().map(|line| words(*line, &form.draft)).collect();
         let title = file.unwrap_or("A new suite");
         let chosen = form.choose(title, "", &items, at)?;
         at = chosen.unwrap_or(at);
@@ -100,9 +100,12 @@ fn preset<P: Planner>(form: &mut Form<'_, P>) -> Result<(), P::Error> {
     let now = PRESETS.iter().position(|(name, _)| *name == form.draft.prepare);
     let about = "What is done to the machine first, and undone after.";
     let mut wrong = String::new();
-    while let Some(chosen) =
-        form.choose("Preset", &format!("{about}\n{wrong}"), &items, now.map_or(0, |it| it + 1))?
-    {
+    while let Some(chosen) = form.choose(
+        "Preset",
+        &format!("{about}\n{wrong}"),
+        &items,
+        now.map_or(0, |index| index + 1),
+    )? {
         let name = chosen.checked_sub(1).map_or("", |index| PRESETS[index].0);
         let taken = form.accept(|draft| {
             draft.prepare = name.to_owned();

@@ -58,9 +58,13 @@ impl Screen {
     /// Lets the user change a text.
     pub fn ask(&self, head: &str, title: &str, text: &str) -> io::Result<String> {
         self.show(head)?;
-        let input = Input::<String>::with_theme(&*self.theme).with_prompt(title).report(false);
-        let input = input.with_initial_text(text).allow_empty(true);
-        input.interact_text_on(&self.term).map_err(io::Error::from)
+        Input::<String>::with_theme(&*self.theme)
+            .with_prompt(title)
+            .report(false)
+            .with_initial_text(text)
+            .allow_empty(true)
+            .interact_text_on(&self.term)
+            .map_err(io::Error::from)
     }
 
     /// An empty screen but for the head; its lines.

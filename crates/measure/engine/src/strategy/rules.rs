@@ -157,13 +157,14 @@ impl Rules {
             points.iter().partition(|point| waits(**point).is_some());
         may_wait.retain(|point| history.points[*point].spent_ns < share_ns);
         may_wait.sort_by_key(|point| waits(*point));
-        let is_done_in_time = |point: &usize| {
-            let needed_ns = waits(*point).unwrap_or(0);
-            let in_time = needed_ns <= left_ns;
-            left_ns = left_ns.saturating_sub(needed_ns);
-            in_time
-        };
-        chosen.extend(may_wait.into_iter().take_while(is_done_in_time));
+        for point in may_wait {
+            let needed_ns = waits(point).unwrap_or(0);
+            if needed_ns > left_ns {
+                break;
+            }
+            left_ns -= needed_ns;
+            chosen.push(point);
+        }
         if chosen.is_empty() { points } else { chosen }
     }
 
@@ -180,11 +181,12 @@ impl Rules {
         #[expect(clippy::cast_precision_loss, reason = "small counts")]
         let needed = processes_needed(known, relative)?.max(state.rules.min_invocations as f64);
         #[expect(clippy::cast_precision_loss, reason = "small counts")]
-        let enough = |look: &usize| *look as f64 >= needed && *look >= state.next_look;
-        let stop = looks(state.first_look).take(200).find(enough)?;
-        let stop = stop.min(state.rules.max_invocations.unwrap_or(usize::MAX));
+        let last_look = looks(state.first_look)
+            .take(200)
+            .find(|look| *look as f64 >= needed && *look >= state.next_look)?;
+        let last = last_look.min(state.rules.max_invocations.unwrap_or(usize::MAX));
         let each_ns = known.spent_ns / u64::try_from(have).ok()?.max(1);
-        let remaining_ns = each_ns * u64::try_from(stop.saturating_sub(have)).ok()?;
+        let remaining_ns = each_ns * u64::try_from(last.saturating_sub(have)).ok()?;
         let at_least_ns = state.rules.min_time_ns.saturating_sub(known.spent_ns);
         let at_most_ns = state.rules.max_time_ns.unwrap_or(u64::MAX).saturating_sub(known.spent_ns);
         Some(remaining_ns.max(at_least_ns).min(at_most_ns))
@@ -279,8 +281,8 @@ fn metric_needs(known: &PointHistory, processes: &[&[f64]], relative: f64) -> Op
 fn by_spread(processes: &[&[f64]], relative: f64) -> Option<f64> {
     let look = two_sided_z(PER_LOOK_LEVEL);
     let medians: Vec<f64> = processes.iter().filter_map(|values| median(values)).collect();
-    let medians = logs(&medians);
-    let deviation = (quantile(&medians, 0.75)? - quantile(&medians, 0.25)?) / QUARTILES_APART;
+    let levels = logs(&medians);
+    let deviation = (quantile(&levels, 0.75)? - quantile(&levels, 0.25)?) / QUARTILES_APART;
     let independent = NEXT_LOOK * MEDIAN_COST * (deviation * look / relative).powi(2);
     let found = clustered(processes, 0.5, PREDICTING_LEVEL).ok();
     let Some(found) = found.filter(|found| found.stretch > 1) else { return Some(independent) };

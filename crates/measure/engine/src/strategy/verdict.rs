@@ -13,7 +13,7 @@ use plumb_stats::rng::Rng;
 use plumb_stats::verdict::{Judgement, Schedule, Verdict as Word, interval_of_pairs, judge_pairs};
 
 use super::decide::{Round, Strategy, close, common_stop, decision};
-use crate::history::History;
+use crate::history::{History, PointHistory};
 
 /// Keeps the coins apart from the other random choices of the run's seed.
 const COINS: u64 = 0x636f_696e;
@@ -61,10 +61,8 @@ impl Verdict {
     fn consider(&mut self, history: &History, point: usize) -> Option<Decision> {
         let first = &history.points[0];
         let later = &history.points[point];
-        let ends = |point| {
-            common_stop(history, point, self.budget_ns, plumb_stats::exclusion::pairs_too_disturbed)
-        };
-        let forced = first.stopped.or(ends(0)).or(ends(point));
+        let forced =
+            first.stopped.or(self.common_stop(history, 0)).or(self.common_stop(history, point));
         let at_most = first.costs.len().min(later.costs.len()) / self.a_unit;
         let mut pace = Pace::of(history, point, at_most);
         let forced = forced.or(self.time_is_up(history, &pace).then_some(StopReason::Budget));
@@ -101,6 +99,11 @@ impl Verdict {
             outlook: self.outlook(&logs, &pace),
             ..decision(history, point, stop)
         })
+    }
+
+    /// Why a point ends whatever its comparison shows.
+    fn common_stop(&self, history: &History, point: usize) -> Option<StopReason> {
+        common_stop(history, point, self.budget_ns, plumb_stats::exclusion::pairs_too_disturbed)
     }
 
     fn outlook(&self, logs: &[f64], pace: &Pace) -> Option<Outlook> {
@@ -245,19 +248,22 @@ struct Pace {
 
 impl Pace {
     fn of(history: &History, point: usize, pairs: usize) -> Self {
-        let each_ns = |point: usize| {
-            let known = &history.points[point];
-            known.spent_ns / u64::try_from(known.invocations.max(1)).unwrap_or(1)
-        };
-        let a_unit = |point: usize| {
-            let known = &history.points[point];
-            known.spent_ns / u64::try_from(pairs.max(1)).unwrap_or(1)
-        };
-        let others = history.open().filter(|&other| other > 0 && other != point).map(a_unit);
-        let pair_ns = a_unit(0) + a_unit(point);
-        let is_slow = each_ns(0).max(each_ns(point)) > SLOW_NS;
-        Self { pairs, pair_ns, round_ns: pair_ns + others.sum::<u64>(), is_slow }
+        let first = &history.points[0];
+        let later = &history.points[point];
+        let pair_ns = share_ns(first, pairs) + share_ns(later, pairs);
+        let mut round_ns = pair_ns;
+        for other in history.open().filter(|&other| other > 0 && other != point) {
+            round_ns += share_ns(&history.points[other], pairs);
+        }
+        let invocation_ns =
+            share_ns(first, first.invocations).max(share_ns(later, later.invocations));
+        Self { pairs, pair_ns, round_ns, is_slow: invocation_ns > SLOW_NS }
     }
+}
+
+/// The time that a point took so far over so many parts; all of it if there is none yet.
+fn share_ns(known: &PointHistory, parts: usize) -> u64 {
+    known.spent_ns / u64::try_from(parts.max(1)).unwrap_or(1)
 }
 
 /// Whether a difference is shown, but neither that it is inside the margin nor that it is beyond.

@@ -169,9 +169,15 @@ impl Launcher for FakeLauncher<'_> {
             Kind::Bears { noise, .. } => (noise * self.rng.normal()).exp(),
             _ => 1.0,
         };
-        let (clock, trials) = (self.clock.clone(), 0);
-        let (rng, asked, left) = (&mut *self.rng, &mut *self.asked, (0, 0));
-        let session = FakeSession { kind, level, trials, clock, rng, asked, left };
+        let session = FakeSession {
+            kind,
+            level,
+            trials: 0,
+            clock: self.clock.clone(),
+            rng: &mut *self.rng,
+            asked: &mut *self.asked,
+            left: (0, 0),
+        };
         Ok((Box::new(session), Ready::default()))
     }
 
@@ -183,7 +189,7 @@ impl Launcher for FakeLauncher<'_> {
         &mut self,
         point: Option<&PlannedPoint>,
     ) -> Result<Vec<(usize, Ready)>, Refusal> {
-        let beside = point.map(|it| it.beside.clone()).unwrap_or_default();
+        let beside = point.map(|point| point.beside.clone()).unwrap_or_default();
         if beside.contains(&LACKING) {
             return Err(Refusal::Unsupported { why: "no such load".into(), fix: String::new() });
         }
@@ -305,7 +311,8 @@ impl MonitorReader for FakeMonitorReader {
     }
 
     fn end(&mut self) -> Readings {
-        let (from, to) = (self.began_ns, self.clock.0.get());
+        let from = self.began_ns;
+        let to = self.clock.0.get();
         let stolen = if (self.disturbs)(self.seen) { 50 } else { 0 };
         self.seen += 1;
         let trace = |name: &str, moved| Trace {
@@ -341,7 +348,8 @@ impl Fake {
 
     fn execute(&mut self, plan: &Plan, before: Option<&RunRecord>) -> Result<Ended, EngineError> {
         let clock = self.clock.clone();
-        let (watched, at) = (clock.clone(), self.interrupt_at_ns);
+        let watched = clock.clone();
+        let at = self.interrupt_at_ns;
         let mut launcher = FakeLauncher {
             kinds: &self.kinds,
             clock: clock.clone(),
@@ -431,7 +439,7 @@ impl Fake {
                 }
                 Event::Excluded { invocation, by } => {
                     let mut all = invocations.iter_mut();
-                    let excluded = all.find(|it| it.invocation == *invocation).unwrap();
+                    let excluded = all.find(|started| started.invocation == *invocation).unwrap();
                     excluded.excluded_by = Some(by.clone());
                 }
                 _ => {}

@@ -54,8 +54,8 @@ pub struct Entry {
 /// The journals in a folder, in a fixed order.
 pub fn journals(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_journal = |path: &PathBuf| path.to_string_lossy().ends_with(SUFFIX);
-    let mut paths: Vec<PathBuf> = entries.filter(is_journal).collect();
+    let mut paths: Vec<PathBuf> =
+        entries.filter(|path| path.to_string_lossy().ends_with(SUFFIX)).collect();
     paths.sort();
     paths
 }
@@ -85,6 +85,7 @@ pub fn read(file: &mut File) -> Option<Written> {
     let header: Header = serde_json::from_slice(first).ok()?;
     let mut entries: Vec<Entry> = Vec::new();
     let mut offset = first.len() as u64;
+    // No line says what it is: an intent has fields that the two others lack, and is tried first.
     for line in lines {
         if let Ok(intent) = serde_json::from_slice::<Intent>(line) {
             entries.push(Entry { intent, became: None, offset });

@@ -11,7 +11,7 @@ use crate::setting::Setting;
 /// A change that some journal holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldChange {
-    /// What.
+    /// The setting that was changed.
     pub setting: Setting,
     /// The value before.
     pub was: String,
@@ -34,9 +34,11 @@ fn held_by(path: &Path) -> Vec<HeldChange> {
     let alive = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
     let Some(Written { header, entries }) = read(&mut file) else { return Vec::new() };
     let plumb = header.plumb;
-    let one = |entry: Entry| {
-        let Intent { setting, was, to } = entry.intent;
-        HeldChange { setting, was, became: entry.became.unwrap_or(to), plumb, alive }
-    };
-    entries.into_iter().map(one).collect()
+    let mut held = Vec::new();
+    for Entry { intent: Intent { setting, was, to }, became, .. } in entries {
+        // A keeper that died during the change left no value: the one that it meant to write is the best guess.
+        let became = became.unwrap_or(to);
+        held.push(HeldChange { setting, was, became, plumb, alive });
+    }
+    held
 }

@@ -66,10 +66,10 @@ impl Journal {
         recover_locked(&self.root, &self.folder);
         self.refuse_held(setting)?;
         let was = setting.read(&self.root).map_err(|error| refused(setting, None, &error))?;
-        let change = |became| ChangeMade { setting: setting.clone(), was: was.clone(), became };
         if Setting::same(&was, to) {
-            return Ok(change(was.clone()));
+            return Ok(ChangeMade { setting: setting.clone(), became: was.clone(), was });
         }
+        // The intent is written before the change: if the keeper is killed in between, the journal says what to restore.
         let intent = Intent { setting: setting.clone(), was: was.clone(), to: to.to_owned() };
         let offset = self.append(&intent).map_err(|error| unwritable(&self.folder, &error))?;
         if let Err(error) = setting.write(&self.root, to) {
@@ -80,7 +80,7 @@ impl Journal {
         // A change without this line is undone all the same.
         let _ = self.write(&Became { became: became.clone() });
         self.entries.push(Entry { intent, became: Some(became.clone()), offset });
-        Ok(change(became))
+        Ok(ChangeMade { setting: setting.clone(), was, became })
     }
 
     /// Writes down how a plug-in's preparation is undone, before it is made.
@@ -259,10 +259,14 @@ fn recover_one(root: &Root, path: PathBuf) -> Vec<Settled> {
         entries.retain(|entry| matches!(entry.intent.setting, Setting::Plugin(_)));
         settled.extend((entries.len() < all).then(|| Settled::Stale(all - entries.len())));
     }
-    let (folder, plumb) = (PathBuf::new(), header.plumb);
-    let open = Some(Open { file, path });
-    let root = root.clone();
-    let mut journal = Journal { root, folder, plumb, open, entries, latency: Vec::new() };
+    let mut journal = Journal {
+        root: root.clone(),
+        folder: PathBuf::new(),
+        plumb: header.plumb,
+        open: Some(Open { file, path }),
+        entries,
+        latency: Vec::new(),
+    };
     settled.extend(journal.restore(0));
     settled
 }
@@ -381,8 +385,7 @@ mod tests {
         let path = journals(&machine.folder()).remove(0);
         let whole = fs::read(&path).unwrap();
         drop(journal);
-        let ends = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(i, _)| i);
-        let ends: Vec<usize> = ends.collect();
+        let ends: Vec<usize> = (0..whole.len()).filter(|place| whole[*place] == b'\n').collect();
         for length in 0..=whole.len() {
             machine.put("sys/thp", "always");
             machine.put("proc/sys/swappiness", "10");
@@ -434,7 +437,7 @@ mod tests {
             journal.hold(plugin(name)).unwrap();
         }
         let names = || -> Vec<String> {
-            held(&machine.folder()).iter().map(|it| it.setting.to_string()).collect()
+            held(&machine.folder()).iter().map(|change| change.setting.to_string()).collect()
         };
         assert_eq!(names(), ["plug-in one", "plug-in two"]);
         journal.release("one");

@@ -25,14 +25,14 @@ pub struct ChangeMade {
 pub enum Settled {
     /// The old value is back.
     Restored {
-        /// Of what.
+        /// The setting that was changed.
         setting: Setting,
-        /// The old value.
+        /// The value that it has again.
         was: String,
     },
     /// Somebody else has changed it meanwhile; it stays so.
     Left {
-        /// What.
+        /// The setting that was changed.
         setting: Setting,
         /// Its value now.
         now: String,
@@ -43,11 +43,11 @@ pub enum Settled {
     Gone(Setting),
     /// The old value could not be written; the journal stays.
     Failed {
-        /// Of what.
+        /// The setting that was changed.
         setting: Setting,
-        /// The old value.
+        /// The value that it should have again.
         was: String,
-        /// Why not.
+        /// The error of the write.
         why: String,
     },
     /// A journal of another boot was removed; nothing was written.
@@ -89,27 +89,32 @@ pub fn settle(root: &Root, entry: &Entry) -> Option<Settled> {
     let Intent { setting, was, .. } = &entry.intent;
     let setting = setting.clone();
     let was = was.clone();
-    let failed =
-        |setting, was, error: io::Error| Settled::Failed { setting, was, why: error.to_string() };
     let now = match setting.read(root) {
         Ok(now) => now,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Some(Settled::Gone(setting));
         }
-        Err(error) => return Some(failed(setting, was, error)),
+        Err(error) => return Some(failed(setting, was, &error)),
     };
     if Setting::same(&now, &was) {
         return None;
     }
-    let of_another = |became: &String| !Setting::same(became, &now) && !cut_short(&setting, &now);
-    if let Some(became) = entry.became.clone().filter(of_another) {
-        return Some(Settled::Left { setting, now, became });
+    // A value that is neither the old one nor plumb's is somebody else's decision. Writing the old one would undo it.
+    if let Some(became) = &entry.became
+        && !Setting::same(became, &now)
+        && !cut_short(&setting, &now)
+    {
+        return Some(Settled::Left { setting, now, became: became.clone() });
     }
     Some(match setting.write(root, &was) {
         Ok(()) => Settled::Restored { setting, was },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Settled::Gone(setting),
-        Err(error) => failed(setting, was, error),
+        Err(error) => failed(setting, was, &error),
     })
+}
+
+fn failed(setting: Setting, was: String, error: &io::Error) -> Settled {
+    Settled::Failed { setting, was, why: error.to_string() }
 }
 
 /// Whether whoever wrote it last was killed between emptying it and writing: then the value is nobody's.

@@ -1,6 +1,5 @@
 //! What is done once and leaves nothing to undo.
 
-use std::io;
 use std::time::{Duration, Instant};
 
 use plumb_machine::Root;
@@ -14,7 +13,7 @@ const STEP: Duration = Duration::from_millis(100);
 /// A cool-down to a temperature takes no longer than this.
 const LONGEST_COOL_DOWN: Duration = Duration::from_secs(600);
 
-/// An action.
+/// Something that is done once and leaves nothing to undo.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Action {
     /// Writes out what is dirty, then has the kernel forget what it caches of files.
@@ -70,18 +69,20 @@ impl Action {
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 fn drop_caches(root: &Root) -> Result<String, Unchanged> {
-    let failed = |error: io::Error| Unchanged::new(format!("{DROP_CACHES}: {error}"));
+    // Only clean pages are dropped.
     rustix::fs::sync();
     let before = root.field("/proc/meminfo", "Cached").unwrap_or_default();
-    Setting::File(DROP_CACHES.into()).write(root, "3").map_err(failed)?;
+    // 1 is the page cache, 2 are inodes and directory entries.
+    let written = Setting::File(DROP_CACHES.into()).write(root, "3");
+    written.map_err(|error| Unchanged::new(format!("{DROP_CACHES}: {error}")))?;
     let after = root.field("/proc/meminfo", "Cached").unwrap_or_default();
     Ok(format!("{before} cached, then {after}"))
 }
 
 fn swap_reset(root: &Root, keeper: &mut Keeper) -> Result<String, Unchanged> {
-    let gone = |error: KeeperError| Unchanged::new(error.to_string());
     let before = keeper.changes();
     let mut outcome = Ok(());
+    // Areas that are off already are restored also if a later one can't be taken out of use.
     for area in areas(root) {
         let changed = keeper.change(&Setting::Swap(area), OFF).map_err(gone)?;
         outcome = outcome.and(changed.map(|_| ()));
@@ -89,6 +90,10 @@ fn swap_reset(root: &Root, keeper: &mut Keeper) -> Result<String, Unchanged> {
     let settled = keeper.restore(before).map_err(gone)?;
     outcome?;
     Ok(format!("{} areas off and {ON} again", settled.len()))
+}
+
+fn gone(error: KeeperError) -> Unchanged {
+    Unchanged::new(error.to_string())
 }
 
 /// The swap areas in use.

@@ -20,14 +20,16 @@ pub fn cpuset(
         let folder = format!("{point}/{name}");
         let cpus = (format!("{folder}/cpuset.cpus"), list.to_owned());
         if kind == "cgroup" && options.split(',').any(|option| option == "cpuset") {
+            // A group of version 1 has no memory nodes at first, and takes no process without.
             let mems = root.text(&format!("{point}/cpuset.mems")).unwrap_or_else(|| "0".into());
             return Ok((folder.clone(), vec![cpus, (format!("{folder}/cpuset.mems"), mems)]));
         }
-        let has = |text: Option<String>| {
-            text.is_some_and(|text| text.split_whitespace().any(|word| word == "cpuset"))
-        };
-        if kind == "cgroup2" && has(root.text(&format!("{point}/cgroup.subtree_control"))) {
-            return Ok((folder, vec![cpus]));
+        if kind == "cgroup2" {
+            let control = format!("{point}/cgroup.subtree_control");
+            let controllers = root.text(&control).unwrap_or_default();
+            if controllers.split_whitespace().any(|word| word == "cpuset") {
+                return Ok((folder, vec![cpus]));
+            }
         }
     }
     let fix = "as root: echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control".into();

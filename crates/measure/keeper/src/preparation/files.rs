@@ -23,10 +23,19 @@ pub fn files_now(root: &Root, paths: &[String]) -> Option<String> {
 
 /// This file of every CPU that has it.
 pub fn of_cpus(root: &Root, file: &str) -> Vec<String> {
-    let is_cpu = |name: &String| name.strip_prefix("cpu").is_some_and(|n| n.parse::<u32>().is_ok());
-    let names = root.names(CPUS).into_iter().filter(is_cpu);
-    let paths = names.map(|name| format!("{CPUS}/{name}/{file}"));
-    paths.filter(|path| root.path(path).exists()).collect()
+    let mut paths = Vec::new();
+    for name in root.names(CPUS) {
+        let path = format!("{CPUS}/{name}/{file}");
+        if is_cpu(&name) && root.path(&path).exists() {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+/// Whether a folder is one CPU's, as `cpu0` is; `cpufreq` and `cpuidle` stand next to it.
+fn is_cpu(folder: &str) -> bool {
+    folder.strip_prefix("cpu").is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// A file that lists the values that it takes: `always [madvise] never`.

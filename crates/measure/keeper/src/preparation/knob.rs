@@ -11,15 +11,15 @@ use crate::unchanged::Unchanged;
 /// A knob: a file in `knobs/` with its manual beside it.
 #[derive(Debug)]
 pub struct Knob {
-    /// Its name.
+    /// The word that `--set` takes, without value and suffix.
     pub name: &'static str,
     /// The values that it takes, for people.
     pub values: &'static str,
-    /// It set to one of them.
+    /// An example for `--set`, with a value if the knob takes one.
     pub example: &'static str,
     /// What it does, in a line.
     pub summary: &'static str,
-    /// Its manual.
+    /// Its page of Markdown, shown by `plumb explain`.
     pub manual: &'static str,
     /// How long it holds.
     pub lasts: Lasts,
@@ -27,7 +27,7 @@ pub struct Knob {
     pub suffix: Suffix,
     /// What a value comes to on this machine, with the suffix.
     pub resolve: fn(&Root, &str, &str) -> Result<Resolved, Unusable>,
-    /// What the knob is set to now, where that can be read.
+    /// What the knob is set to now, if that can be read.
     pub now: fn(&Root) -> Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub enum Lasts {
 /// What may stand behind a dot in a knob's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suffix {
-    /// Nothing.
+    /// The name has no dot.
     None,
     /// Whom it holds for: `nice.monitor`.
     Role,
@@ -71,9 +71,9 @@ pub enum Resolved {
 /// A setting and the value that it should have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
-    /// The setting.
+    /// The setting of the machine that changes.
     pub setting: Setting,
-    /// The value.
+    /// The value that it gets, as it is written to the kernel.
     pub to: String,
     /// Whether the knob is set although the kernel refuses this one.
     pub may_refuse: bool,
@@ -91,7 +91,7 @@ impl Assignment {
 pub enum Unusable {
     /// What was typed means nothing.
     Usage(String),
-    /// This machine can't.
+    /// This machine lacks what the knob needs.
     Unsupported(Unchanged),
 }
 

@@ -28,12 +28,14 @@ pub const PRESETS: &[(&str, &[&str])] = &[
 #[must_use]
 pub fn preset(name: &str) -> Option<Vec<Preparation>> {
     let (_, texts) = PRESETS.iter().find(|(known, _)| *known == name)?;
-    let one = |text: &&str| {
-        let (knob, value) = text.split_once('=').unwrap_or((text, ""));
-        let (knob, value) = (knob.to_owned(), value.to_owned());
-        Preparation { knob, value, slot: Slot::Run, optional: true }
-    };
-    Some(texts.iter().map(one).collect())
+    Some(texts.iter().map(|text| optional(text)).collect())
+}
+
+/// The preparation that a preset's text names. It is optional: a preset must work on machines that lack some of its
+/// knobs.
+fn optional(text: &str) -> Preparation {
+    let (knob, value) = text.split_once('=').unwrap_or((text, ""));
+    Preparation { knob: knob.to_owned(), value: value.to_owned(), slot: Slot::Run, optional: true }
 }
 
 #[cfg(test)]

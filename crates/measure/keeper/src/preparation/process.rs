@@ -1,9 +1,14 @@
 //! What knobs that hold for processes share: whom they hold for, and lists of CPUs.
 
+use std::ops::RangeInclusive;
+
 use plumb_model::Role;
 
 use crate::preparation::knob::{Resolved, Unusable};
 use crate::spawn_options::SpawnOption;
+
+/// The highest number of a CPU that is taken. `0-4294967295` would become a list of 16 GiB.
+const LAST_CPU: u32 = 65_535;
 
 /// An option for the role that is named after the dot; for the workload without a name.
 pub fn option(role: &str, option: SpawnOption) -> Result<Resolved, Unusable> {
@@ -22,12 +27,18 @@ pub fn option(role: &str, option: SpawnOption) -> Result<Resolved, Unusable> {
 
 /// `0-1,3` as numbers.
 pub fn cpus(value: &str) -> Result<Vec<u32>, Unusable> {
-    let range = |part: &str| -> Option<std::ops::RangeInclusive<u32>> {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        (first <= last && last < 65_536).then_some(first..=last)
-    };
-    let ranges: Option<Vec<_>> = value.split(',').map(range).collect();
-    let ranges = ranges.ok_or_else(|| Unusable::not_taken(value, "CPUs, as in 0-1,3"))?;
-    Ok(ranges.into_iter().flatten().collect())
+    let mut cpus = Vec::new();
+    for part in value.split(',') {
+        let range = cpu_range(part);
+        cpus.extend(range.ok_or_else(|| Unusable::not_taken(value, "CPUs, as in 0-1,3"))?);
+    }
+    Ok(cpus)
+}
+
+/// `0-1` or `3`; None if it is neither.
+fn cpu_range(text: &str) -> Option<RangeInclusive<u32>> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let first: u32 = first.trim().parse().ok()?;
+    let last: u32 = last.trim().parse().ok()?;
+    (first <= last && last <= LAST_CPU).then_some(first..=last)
 }

@@ -18,7 +18,7 @@ pub enum State {
     Skipped,
 }
 
-/// One check.
+/// One check of a plug-in and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// A word for it.

@@ -35,9 +35,11 @@ pub fn describe(
         {
             Ok(conversation) => conversation,
             Err(Refusal::Failed(why)) => {
-                let hint = starting_hint(program);
-                let hint = hint.map(|hint| format!("; hint: {hint}")).unwrap_or_default();
-                list.add("hello", State::Failed, format!("{why}{hint}"));
+                let told = match starting_hint(program) {
+                    Some(hint) => format!("{why}; hint: {hint}"),
+                    None => why,
+                };
+                list.add("hello", State::Failed, told);
                 return Ok(None);
             }
             Err(refusal) => return note(list, "hello", &refusal).map(|()| None),

@@ -29,8 +29,8 @@ impl TryOut {
             return None;
         };
         let usual = planned(point, description, program.clone());
-        let searched = searched(description, all_threads);
-        let searched = searched.map(|point| planned(point, description, program.clone()));
+        let searched = searched(description, all_threads)
+            .map(|point| planned(point, description, program.clone()));
         Some(Self { usual, searched })
     }
 
@@ -45,28 +45,33 @@ impl TryOut {
     ) -> Result<(), Refusal> {
         let Self { usual: planned, searched } = &self;
         let spec = |role| StartSpec { planned, role, seed: Self::SEED };
-        let is = |role| planned.description.can_be(role);
         let has_fixture = planned.description.fixture.is_some();
         if has_fixture && !roles::fixture(launcher, spec(Role::Workload), list)? {
             return Ok(());
         }
-        if is(Role::Workload) {
-            // Where the default is to search, or nothing else is measured, once is enough.
-            let usual = Some(planned).filter(|planned| planned.description.searched().is_none());
-            let usual = usual
-                .filter(|planned| !planned.description.metrics.is_empty() || searched.is_none());
-            for planned in usual.into_iter().chain(searched) {
+        let description = &planned.description;
+        if description.can_be(Role::Workload) {
+            // If the default is to search, or nothing else is measured, once is enough.
+            let is_usual = description.searched().is_none()
+                && (!description.metrics.is_empty() || searched.is_none());
+            for planned in is_usual.then_some(planned).into_iter().chain(searched) {
                 let spec = StartSpec { planned, role: Role::Workload, seed: Self::SEED };
                 workload::check(launcher, spec, list)?;
             }
         }
-        for role in [Role::Load, Role::Monitor].into_iter().filter(|role| is(*role)) {
-            roles::stream(launcher, spec(role), list)?;
+        for role in [Role::Load, Role::Monitor] {
+            if description.can_be(role) {
+                roles::stream(launcher, spec(role), list)?;
+            }
         }
-        if is(Role::Preparation) {
+        if description.can_be(Role::Preparation) {
             roles::preparation(launcher, spec(Role::Preparation), list)?;
         }
-        if has_fixture || is(Role::Server) { roles::clean(launcher, list) } else { Ok(()) }
+        if has_fixture || description.can_be(Role::Server) {
+            roles::clean(launcher, list)
+        } else {
+            Ok(())
+        }
     }
 }
 

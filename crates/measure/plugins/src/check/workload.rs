@@ -68,8 +68,8 @@ fn check_trials(
         };
         let trials = trials(&samples.values, &samples.elapsed_ns).unwrap_or_default();
         for trial in trials {
-            let (lost, took) =
-                (trial.loss_ratio() * 100.0, list.numbers().seconds(trial.elapsed_ns));
+            let lost = trial.loss_ratio() * 100.0;
+            let took = list.numbers().seconds(trial.elapsed_ns);
             seen.push(format!("{lost:.1} % of {load:.0} a second lost in {took}"));
         }
     }
@@ -189,8 +189,10 @@ impl Talk<'_, '_> {
         let mut parts = vec![format!("{count} samples")];
         for metric in &self.description.metrics {
             let work = self.ready.work.get(&metric.name).copied().unwrap_or(1.0);
-            let values = batches.iter().filter_map(|batch| batch.samples.metric(metric, work));
-            let values: Vec<f64> = values.flatten().collect();
+            let mut values: Vec<f64> = Vec::new();
+            for batch in batches {
+                values.extend(batch.samples.metric(metric, work).into_iter().flatten());
+            }
             if let Some(middle) = median(&values) {
                 parts.push(format!(
                     "{} {}",
@@ -273,8 +275,10 @@ fn times(batches: &[Timed], monotonic: bool, numbers: Numbers) -> Result<String,
                 numbers.seconds(request)
             ));
         }
-        let outside = |start: &&u64| **start < *before_ns || **start > *after_ns;
-        if let Some(start) = samples.start_ns.iter().find(outside).filter(|_| monotonic) {
+        let request_ns = *before_ns..=*after_ns;
+        // A clock of the workload's own can't be compared with plumb's.
+        let outside = samples.start_ns.iter().find(|start| !request_ns.contains(start));
+        if let Some(start) = outside.filter(|_| monotonic) {
             return Err(format!(
                 "a start_ns is {start}, the request lasted from {before_ns} to {after_ns}: use \
                  CLOCK_MONOTONIC, or name another clock in `ready`"

@@ -4,7 +4,7 @@ use crate::preparation::knob::{Knob, Lasts, Suffix, Unusable};
 use crate::preparation::process::option;
 use crate::spawn_options::SpawnOption;
 
-/// This knob.
+/// Random addresses of stack, heap and libraries, per process.
 pub const KNOB: Knob = Knob {
     name: "aslr",
     values: "on, off",

@@ -8,7 +8,7 @@ use crate::preparation::action::Action;
 use crate::preparation::knob::{Knob, Lasts, Resolved, Suffix, Unusable};
 use crate::preparation::one_time::checked;
 
-/// This knob.
+/// Waits for a time or a temperature before the run.
 pub const KNOB: Knob = Knob {
     name: "cooldown",
     values: "a time (20s) or a temperature (55C)",
@@ -22,13 +22,23 @@ pub const KNOB: Knob = Knob {
 };
 
 fn cool_down(root: &Root, value: &str) -> Result<Resolved, Unusable> {
-    let number = |text: &str| text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0);
-    let scaled = |end, scale: f64| Some(number(value.strip_suffix(end)?)? * scale);
-    if let Some(celsius) = scaled("C", 1.0) {
+    if let Some(celsius) = quantity(value, "C") {
         return checked(root, Action::CoolDown(celsius));
     }
-    let seconds = scaled("ms", 1e-3).or_else(|| scaled("s", 1.0)).or_else(|| scaled("m", 60.0));
+    // `ms` ends in `s`, too: it comes first.
+    let seconds = quantity(value, "ms")
+        .map(|milliseconds| milliseconds * 1e-3)
+        .or_else(|| quantity(value, "s"))
+        .or_else(|| quantity(value, "m").map(|minutes| minutes * 60.0));
     let length = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let wrong = || Unusable::not_taken(value, KNOB.values);
-    checked(root, Action::Wait(length.ok_or_else(wrong)?))
+    match length {
+        Some(length) => checked(root, Action::Wait(length)),
+        None => Err(Unusable::not_taken(value, KNOB.values)),
+    }
+}
+
+/// The number before a unit; None if there is another unit, or the number is none that can be waited for.
+fn quantity(text: &str, unit: &str) -> Option<f64> {
+    let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
+    (number.is_finite() && number >= 0.0).then_some(number)
 }

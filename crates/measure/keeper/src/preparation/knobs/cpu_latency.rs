@@ -6,7 +6,7 @@ use crate::preparation::files::{all, of_cpus};
 use crate::preparation::knob::{Assignment, Knob, Lasts, Resolved, Suffix, Unusable};
 use crate::setting::Setting;
 
-/// This knob.
+/// The longest wake-up of an idle CPU, in microseconds.
 pub const KNOB: Knob = Knob {
     name: "cpu-latency",
     values: "microseconds",

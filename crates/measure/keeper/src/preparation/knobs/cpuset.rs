@@ -4,7 +4,7 @@ use crate::preparation::knob::{Knob, Lasts, Suffix};
 use crate::preparation::process::{cpus, option};
 use crate::spawn_options::SpawnOption;
 
-/// This knob.
+/// The CPUs of a control group, which a program can't widen.
 pub const KNOB: Knob = Knob {
     name: "cpuset",
     values: "CPUs (0-1,3)",

@@ -4,7 +4,7 @@ use crate::preparation::action::Action;
 use crate::preparation::knob::{Knob, Lasts, Suffix};
 use crate::preparation::one_time::simple;
 
-/// This knob.
+/// Writes dirty pages back and empties the page cache.
 pub const KNOB: Knob = Knob {
     name: "drop-caches",
     values: "",

@@ -4,7 +4,7 @@ use crate::preparation::knob::{Knob, Lasts, Suffix, Unusable};
 use crate::preparation::process::option;
 use crate::spawn_options::SpawnOption;
 
-/// This knob.
+/// The length of the environment, in bytes: it moves the start of the stack.
 pub const KNOB: Knob = Knob {
     name: "env-size",
     values: "random, or bytes",

@@ -5,7 +5,7 @@ use plumb_machine::Root;
 use crate::preparation::files::{files_now, of_cpus};
 use crate::preparation::knob::{Assignment, Knob, Lasts, Resolved, Suffix, Unusable};
 
-/// This knob.
+/// The cpufreq governor of every CPU.
 pub const KNOB: Knob = Knob {
     name: "governor",
     values: "performance, powersave, …",

@@ -6,7 +6,7 @@ use crate::preparation::files::{all, file_now};
 use crate::preparation::knob::{Assignment, Knob, Lasts, Resolved, Suffix, Unusable};
 use crate::setting::OFF;
 
-/// This knob.
+/// The kernel's rate limits on ICMP answers, per destination and in total.
 pub const KNOB: Knob = Knob {
     name: "icmp-limit",
     values: "off",

@@ -6,7 +6,7 @@ use crate::preparation::files::{all, files_now};
 use crate::preparation::knob::{Assignment, Knob, Lasts, Resolved, Suffix, Unusable};
 use crate::preparation::process::cpus;
 
-/// This knob.
+/// The affinity of every interrupt.
 pub const KNOB: Knob = Knob {
     name: "irq",
     values: "CPUs (0-1,3)",

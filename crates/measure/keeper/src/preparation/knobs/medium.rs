@@ -5,7 +5,7 @@ use plumb_media::Medium;
 
 use crate::preparation::knob::{Knob, Lasts, Resolved, Suffix, Unusable};
 
-/// This knob.
+/// The layers of storage that the target directory lies on.
 pub const KNOB: Knob = Knob {
     name: "medium",
     values: "layers, from below (ram+ext4, loop:2GiB+xfs, gocryptfs)",

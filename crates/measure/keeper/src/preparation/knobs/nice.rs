@@ -4,7 +4,7 @@ use crate::preparation::knob::{Knob, Lasts, Suffix, Unusable};
 use crate::preparation::process::option;
 use crate::spawn_options::SpawnOption;
 
-/// This knob.
+/// The nice level of the processes of a role.
 pub const KNOB: Knob = Knob {
     name: "nice",
     values: "-20 to 19",

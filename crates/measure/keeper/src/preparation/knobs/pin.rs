@@ -4,7 +4,7 @@ use crate::preparation::knob::{Knob, Lasts, Suffix};
 use crate::preparation::process::{cpus, option};
 use crate::spawn_options::SpawnOption;
 
-/// This knob.
+/// The affinity mask of the processes of a role.
 pub const KNOB: Knob = Knob {
     name: "pin",
     values: "CPUs (0-1,3)",

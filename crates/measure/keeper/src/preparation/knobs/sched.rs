@@ -4,7 +4,7 @@ use crate::preparation::knob::{Knob, Lasts, Suffix, Unusable};
 use crate::preparation::process::option;
 use crate::spawn_options::{SchedulingClass, SpawnOption};
 
-/// This knob.
+/// The scheduling class of the processes of a role.
 pub const KNOB: Knob = Knob {
     name: "sched",
     values: "other, batch, idle, fifo:N, rr:N",

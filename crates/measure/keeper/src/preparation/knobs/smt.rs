@@ -4,7 +4,7 @@ use plumb_machine::Root;
 
 use crate::preparation::knob::{Assignment, Knob, Lasts, Resolved, Suffix, Unusable};
 
-/// This knob.
+/// The sibling hardware threads of all cores, on or off.
 pub const KNOB: Knob = Knob {
     name: "smt",
     values: "on, off",

@@ -5,7 +5,7 @@ use plumb_machine::Root;
 use crate::preparation::knob::{Knob, Lasts, Resolved, Suffix, Unusable};
 use crate::preparation::units::{require_systemd, stopped};
 
-/// This knob.
+/// A unit of systemd, stopped until the run ends.
 pub const KNOB: Knob = Knob {
     name: "stop-service",
     values: "a unit of systemd",

@@ -4,7 +4,7 @@ use crate::preparation::action::Action;
 use crate::preparation::knob::{Knob, Lasts, Suffix};
 use crate::preparation::one_time::simple;
 
-/// This knob.
+/// Moves all swapped pages back to memory: `swapoff`, then `swapon`.
 pub const KNOB: Knob = Knob {
     name: "swap-reset",
     values: "",

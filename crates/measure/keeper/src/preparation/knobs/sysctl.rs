@@ -4,7 +4,7 @@ use plumb_machine::Root;
 
 use crate::preparation::knob::{Assignment, Knob, Lasts, Resolved, Suffix, Unusable};
 
-/// This knob.
+/// Any setting below /proc/sys, named after the dot.
 pub const KNOB: Knob = Knob {
     name: "sysctl",
     values: "sysctl.NAME=VALUE",

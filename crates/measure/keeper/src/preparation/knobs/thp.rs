@@ -3,7 +3,7 @@
 use crate::preparation::files::{choice, file_now};
 use crate::preparation::knob::{Knob, Lasts, Suffix};
 
-/// This knob.
+/// The policy of transparent huge pages.
 pub const KNOB: Knob = Knob {
     name: "thp",
     values: "always, madvise, never",

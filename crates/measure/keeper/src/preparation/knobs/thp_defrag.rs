@@ -3,7 +3,7 @@
 use crate::preparation::files::{choice, file_now};
 use crate::preparation::knob::{Knob, Lasts, Suffix};
 
-/// This knob.
+/// How much a page fault works to get a huge page.
 pub const KNOB: Knob = Knob {
     name: "thp-defrag",
     values: "always, defer, defer+madvise, madvise, never",

@@ -6,7 +6,7 @@ use crate::preparation::knob::{Knob, Lasts, Resolved, Suffix, Unusable};
 use crate::preparation::units::{require_systemd, stopped};
 use crate::setting::OFF;
 
-/// This knob.
+/// The distribution's timers that start work, all stopped at once.
 pub const KNOB: Knob = Knob {
     name: "timers",
     values: "off",

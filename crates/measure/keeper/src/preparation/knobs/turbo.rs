@@ -5,7 +5,7 @@ use plumb_machine::Root;
 use crate::preparation::files::{CPUS, files_now};
 use crate::preparation::knob::{Assignment, Knob, Lasts, Resolved, Suffix, Unusable};
 
-/// This knob.
+/// Frequencies above the nominal one, of all CPUs.
 pub const KNOB: Knob = Knob {
     name: "turbo",
     values: "on, off",
