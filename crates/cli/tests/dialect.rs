@@ -2,106 +2,9 @@
 //! several names assigned at once from a tuple of values, and docstrings of one or two words.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-
-/// Crates that still have a parameter called `it` or a tuple assigned at once. Take out a crate when it is clean.
-const WITH_HABITS: &[&str] = &[
-    "base/classics",
-    "base/machine",
-    "base/model",
-    "base/stats",
-    "cli",
-    "judge/analysis",
-    "judge/query",
-    "measure/engine",
-    "measure/keeper",
-    "measure/media",
-    "measure/monitors",
-    "measure/peer",
-    "measure/plugins",
-    "measure/protocol",
-    "measure/suite",
-    "measure/workloads/block",
-    "measure/workloads/classic",
-    "measure/workloads/compression",
-    "measure/workloads/cpu",
-    "measure/workloads/datastore",
-    "measure/workloads/ends",
-    "measure/workloads/files",
-    "measure/workloads/kit",
-    "measure/workloads/language",
-    "measure/workloads/memory",
-    "measure/workloads/network",
-    "measure/workloads/path",
-    "measure/workloads/process",
-    "measure/workloads/registry",
-    "measure/workloads/scheduler",
-    "measure/workloads/ssh",
-    "measure/workloads/storage",
-    "measure/workloads/web",
-    "record/store",
-    "show/chart",
-    "show/crosscheck",
-    "show/doctor",
-    "show/export",
-    "show/live",
-    "show/menus",
-    "show/report",
-    "show/serve",
-    "show/site",
-    "show/text",
-    "xtask",
-];
-
-/// Crates that still have docstrings of one or two words. Take out a crate when it is clean.
-const WITH_SHORT_DOCSTRINGS: &[&str] = &[
-    "base/classics",
-    "base/machine",
-    "base/model",
-    "base/stats",
-    "cli",
-    "judge/analysis",
-    "measure/engine",
-    "measure/keeper",
-    "measure/media",
-    "measure/monitors",
-    "measure/peer",
-    "measure/plugins",
-    "measure/protocol",
-    "measure/suite",
-    "measure/workloads/block",
-    "measure/workloads/classic",
-    "measure/workloads/compression",
-    "measure/workloads/cpu",
-    "measure/workloads/crypto",
-    "measure/workloads/datastore",
-    "measure/workloads/ends",
-    "measure/workloads/files",
-    "measure/workloads/kit",
-    "measure/workloads/language",
-    "measure/workloads/memory",
-    "measure/workloads/network",
-    "measure/workloads/path",
-    "measure/workloads/process",
-    "measure/workloads/scheduler",
-    "measure/workloads/ssh",
-    "measure/workloads/storage",
-    "measure/workloads/web",
-    "record/store",
-    "show/chart",
-    "show/crosscheck",
-    "show/doctor",
-    "show/export",
-    "show/live",
-    "show/report",
-    "show/serve",
-    "show/site",
-    "show/text",
-    "xtask",
-];
 
 /// Words of a docstring that says something.
 const FEWEST_WORDS: usize = 3;
@@ -125,22 +28,15 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The crate of a file, named by its folder: `judge/analysis`, `cli`, `xtask`.
-fn crate_of(file: &Path) -> String {
-    let folder = file.ancestors().skip(1).find(|folder| folder.join("Cargo.toml").exists());
-    let folder = folder.unwrap().strip_prefix(root()).unwrap().display().to_string();
-    folder.strip_prefix("crates/").unwrap_or(&folder).to_owned()
-}
-
 /// The code with a blank for every character of a comment, a text or a character, so that places stay the same.
 fn without_texts(source: &str) -> Vec<char> {
     let mut code: Vec<char> = source.chars().collect();
     let mut at = 0;
     while at < code.len() {
         let end = end_of_text(&code, at);
-        for blank in at..end {
-            if code[blank] != '\n' {
-                code[blank] = ' ';
+        for character in code.iter_mut().take(end).skip(at) {
+            if *character != '\n' {
+                *character = ' ';
             }
         }
         at = end.max(at + 1);
@@ -275,47 +171,32 @@ fn short_docstrings(source: &str) -> Vec<usize> {
     found
 }
 
-/// Fails with every place in a crate that is not listed, and with every listed crate that has no such place.
-fn check(listed: &[&str], what: &str, places: impl Fn(&str) -> Vec<usize>) {
+/// Fails with every place that these rules find.
+fn check(what: &str, places: impl Fn(&str) -> Vec<usize>) {
     let root = root();
     let mut wrong = Vec::new();
-    let mut unclean = BTreeSet::new();
     let folders = ["crates", "xtask", "benches"].map(|folder| root.join(folder));
     for file in folders.iter().flat_map(|folder| sources(folder)) {
         let source = fs::read_to_string(&file).unwrap();
-        let lines = places(&source);
-        if lines.is_empty() {
-            continue;
-        }
-        let name = crate_of(&file);
-        if !listed.contains(&name.as_str()) {
-            let path = file.strip_prefix(&root).unwrap().display();
-            wrong.extend(lines.iter().map(|line| format!("{path}:{line}: {what}")));
-        }
-        unclean.insert(name);
+        let path = file.strip_prefix(&root).unwrap().display();
+        wrong.extend(places(&source).iter().map(|line| format!("{path}:{line}: {what}")));
     }
-    let clean = listed.iter().filter(|name| !unclean.contains(**name));
-    wrong.extend(clean.map(|name| format!("{name} is clean: take it out of the list")));
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 #[test]
 fn no_parameter_is_called_it_and_no_tuple_is_assigned_at_once() {
-    check(
-        WITH_HABITS,
-        "name the parameter after the thing, and give each name its own `let`",
-        |source| {
-            let code = without_texts(source);
-            let mut lines = parameters_called_it(&code);
-            lines.extend(tuples_assigned_at_once(&code));
-            lines
-        },
-    );
+    check("name the parameter after the thing, and give each name its own `let`", |source| {
+        let code = without_texts(source);
+        let mut lines = parameters_called_it(&code);
+        lines.extend(tuples_assigned_at_once(&code));
+        lines
+    });
 }
 
 #[test]
 fn every_docstring_has_more_than_two_words() {
-    check(WITH_SHORT_DOCSTRINGS, "say what it is: shape, unit, meaning", short_docstrings);
+    check("say what it is: shape, unit, meaning", short_docstrings);
 }
 
 #[test]

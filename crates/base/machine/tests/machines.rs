@@ -251,8 +251,9 @@ fn a_board_has_a_governor() {
 #[test]
 fn where_nothing_can_be_read_there_is_no_mark() {
     let empty = tempfile::tempdir().unwrap();
-    let (root, activity, dir) =
-        (Root::at(empty.path()), MachineActivity::default(), Path::new("/"));
+    let root = Root::at(empty.path());
+    let activity = MachineActivity::default();
+    let dir = Path::new("/");
     let input =
         DiagnosisInput { root: &root, dir, room: None, activity: &activity, audited: false };
     assert_eq!(diagnose(&input), None);

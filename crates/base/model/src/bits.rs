@@ -11,7 +11,7 @@ pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::
     serializer.serialize_u64(value.to_bits())
 }
 
-/// Reads them.
+/// Reads what `serialize` wrote.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(f64::from_bits(u64::deserialize(deserializer)?))
 }
@@ -28,7 +28,7 @@ pub(crate) mod list {
         serializer.collect_seq(values.iter().map(|value| value.to_bits()))
     }
 
-    /// Reads them.
+    /// Reads what `serialize` wrote.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Vec<f64>, D::Error> {

@@ -17,10 +17,10 @@ pub struct Estimate {
 /// The ends of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ends {
-    /// Lower end.
+    /// Lower end of the interval.
     #[serde(with = "bits")]
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     #[serde(with = "bits")]
     pub high: f64,
 }

@@ -72,7 +72,8 @@ impl Point {
             }
             settings.insert(parameter.name.clone(), value);
         }
-        let (workload, key) = (description.id.clone(), key.join(","));
+        let workload = description.id.clone();
+        let key = key.join(",");
         Ok(Self { workload, settings, key, conditions: Vec::new() })
     }
 
@@ -112,7 +113,8 @@ fn unknown(description: &Description, name: &str) -> PointError {
     } else {
         format!("unknown; it has {}", known.join(", "))
     };
-    let (workload, parameter) = (description.id.clone(), name.to_owned());
+    let workload = description.id.clone();
+    let parameter = name.to_owned();
     PointError { workload, given: parameter.clone(), parameter, why, known }
 }
 

@@ -156,7 +156,7 @@ pub struct MeasuredOn {
     pub machine: Arc<Machine>,
     /// Which one of that kind.
     pub host: Host,
-    /// Its state.
+    /// The state of its environment.
     pub environment: Arc<Environment>,
 }
 
@@ -172,7 +172,7 @@ pub struct PointOnTarget {
 /// A series by its names, whatever the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeriesName {
-    /// `memory.copy:method=libc/bandwidth`.
+    /// Name of the series: `memory.copy:method=libc/bandwidth`.
     pub name: String,
     /// The workload's id.
     pub workload: String,

@@ -30,7 +30,7 @@ fn charts(record: &RunRecord) -> Vec<Chart> {
         }
     }
     let mut all = of_run(&view);
-    all.extend(workloads.iter().flat_map(|it| of_workload(&view, record, it)));
+    all.extend(workloads.iter().flat_map(|workload| of_workload(&view, record, workload)));
     all
 }
 
@@ -42,20 +42,20 @@ fn lengths(mark: &Mark) -> Vec<usize> {
 }
 
 fn covers(axis: &Axis, places: &[f64]) -> bool {
-    axis.low < axis.high && places.iter().all(|it| (axis.low..=axis.high).contains(it))
+    axis.low < axis.high && places.iter().all(|place| (axis.low..=axis.high).contains(place))
 }
 
 /// What every drawer relies on.
 fn check(chart: &Chart) {
     let id = &chart.id;
-    assert!(chart.layers.iter().all(|it| !it.mark.is_empty()), "{id}: an empty layer");
+    assert!(chart.layers.iter().all(|layer| !layer.mark.is_empty()), "{id}: an empty layer");
     for layer in &chart.layers {
         let lengths = lengths(&layer.mark);
-        assert!(lengths.iter().all(|it| *it == layer.mark.len()), "{id}: {lengths:?}");
+        assert!(lengths.iter().all(|length| *length == layer.mark.len()), "{id}: {lengths:?}");
         assert!(layer.group.is_none_or(|group| group < chart.groups.len()), "{id}");
         for (axis, along) in [(&chart.x, Along::X), (&chart.y, Along::Y)] {
             let places = layer.mark.places(along);
-            assert!(places.iter().all(|it| it.is_finite()), "{id}: {places:?}");
+            assert!(places.iter().all(|place| place.is_finite()), "{id}: {places:?}");
             assert!(covers(axis, &places), "{id}: {places:?} on {axis:?}");
         }
     }
@@ -68,12 +68,12 @@ fn check(chart: &Chart) {
 }
 
 fn of<'c>(charts: &'c [Chart], id: &str) -> &'c Chart {
-    let found = charts.iter().find(|it| it.id == id);
+    let found = charts.iter().find(|chart| chart.id == id);
     found.unwrap_or_else(|| panic!("no {id} in {:?}", ids(charts)))
 }
 
 fn ids(charts: &[Chart]) -> Vec<&str> {
-    charts.iter().map(|it| it.id.as_str()).collect()
+    charts.iter().map(|chart| chart.id.as_str()).collect()
 }
 
 #[test]
@@ -100,12 +100,12 @@ fn charts_mark_both_levels() {
         of(&charts, id).groups.iter().map(|group| group.name.clone()).collect()
     };
     let boxes = groups("scheduler.pipe/boxes");
-    assert!(boxes.iter().any(|it| it.starts_with("two levels")), "{boxes:?}");
+    assert!(boxes.iter().any(|name| name.starts_with("two levels")), "{boxes:?}");
     let drawn = intervals(of(&charts, "scheduler.pipe/boxes"));
     assert_eq!(drawn.len(), 4, "two medians and two levels: {drawn:?}");
     assert!(drawn[2].3.ends_with("in 62 % [32, 84] of the processes"), "{drawn:?}");
     assert!(groups("scheduler.pipe:placement=across/invocations").contains(&"two levels".into()));
-    assert!(!groups("memory.copy/boxes").iter().any(|it| it.starts_with("two levels")));
+    assert!(!groups("memory.copy/boxes").iter().any(|name| name.starts_with("two levels")));
 }
 
 /// The intervals of a chart: estimate, ends, and the words.
@@ -139,7 +139,8 @@ fn terminal_document_markdown_and_chart_show_the_same_numbers_of_a_run() {
     for workload in ["memory.copy", "storage.sequential", "process.command", "cpu.sieve"] {
         let boxes = of(&charts, &format!("{workload}/boxes"));
         let results = document["results"].as_array().unwrap().iter();
-        let results = results.filter(|it| it["workload"] == workload && it["primary"] == true);
+        let results =
+            results.filter(|result| result["workload"] == workload && result["primary"] == true);
         let drawn = intervals(boxes);
         let csv = boxes.csv();
         for (result, (estimate, low, high, words)) in results.zip(&drawn) {
@@ -168,8 +169,8 @@ fn terminal_document_markdown_and_chart_show_the_same_ratios() {
     let document = serde_json::to_value(comparison_document(&finding)).unwrap();
     let against = document["results"].as_array().unwrap().iter();
     let mut told: Vec<f64> =
-        against.filter_map(|it| it["against_first"][0]["ratio"].as_f64()).collect();
-    let mut drawn: Vec<f64> = intervals(chart).iter().map(|it| it.0).collect();
+        against.filter_map(|result| result["against_first"][0]["ratio"].as_f64()).collect();
+    let mut drawn: Vec<f64> = intervals(chart).iter().map(|interval| interval.0).collect();
     told.sort_by(f64::total_cmp);
     drawn.sort_by(f64::total_cmp);
     assert!(drawn.len() > 5 && told == drawn, "{told:?} {drawn:?}");
@@ -248,10 +249,10 @@ fn many_samples_are_thinned_and_that_is_said() {
     for id in ["memory.copy/boxes", "memory.copy/warmup"] {
         let chart = of(&charts, id);
         check(chart);
-        let dots = |it: &Mark| if let Mark::Dots { x, .. } = it { x.len() } else { 0 };
-        let shown: usize = chart.layers.iter().map(|it| dots(&it.mark)).sum();
+        let dots = |mark: &Mark| if let Mark::Dots { x, .. } = mark { x.len() } else { 0 };
+        let shown: usize = chart.layers.iter().map(|layer| dots(&layer.mark)).sum();
         assert!((200..=500).contains(&shown), "{id}: {shown}");
-        let said = |it: &String| it.starts_with("shows ") && it.contains(" samples");
+        let said = |note: &String| note.starts_with("shows ") && note.contains(" samples");
         assert!(chart.notes.iter().any(said), "{:?}", chart.notes);
     }
     // The least and the greatest of all are among them.
@@ -266,16 +267,16 @@ fn many_samples_are_thinned_and_that_is_said() {
 fn excluded_and_warm_samples_have_groups_of_their_own() {
     let record = Builder::new(None)
         .measured(&Spec { processes: 9, ..COPY })
-        .invocations(|i, it| it.excluded_by = (i == 2).then(|| "steal".to_owned()))
+        .invocations(|i, invocation| invocation.excluded_by = (i == 2).then(|| "steal".to_owned()))
         .build();
     let charts = charts(&record);
     let warmup = of(&charts, "memory.copy/warmup");
-    let tones: Vec<Tone> = warmup.groups.iter().map(|it| it.tone).collect();
+    let tones: Vec<Tone> = warmup.groups.iter().map(|group| group.tone).collect();
     assert_eq!(tones, [Tone::Excluded, Tone::Warmup, Tone::Steady]);
-    let counts: Vec<usize> = warmup.layers.iter().map(|it| it.mark.len()).collect();
+    let counts: Vec<usize> = warmup.layers.iter().map(|layer| layer.mark.len()).collect();
     assert_eq!(counts, [22, 8 * 2, 8 * 20, 22]);
     let boxes = of(&charts, "memory.copy/invocations");
-    let counts: Vec<usize> = boxes.layers.iter().map(|it| it.mark.len()).collect();
+    let counts: Vec<usize> = boxes.layers.iter().map(|layer| layer.mark.len()).collect();
     assert_eq!(counts, [8, 1]);
 }
 
@@ -294,7 +295,7 @@ fn compared() -> ComparisonFinding {
     let mut slower = first_look();
     slower.run = plumb_model::Id::from_u128(7);
     for invocation in &mut slower.invocations {
-        invocation.samples.elapsed_ns.iter_mut().for_each(|it| *it = *it * 11 / 10);
+        invocation.samples.elapsed_ns.iter_mut().for_each(|elapsed| *elapsed = *elapsed * 11 / 10);
     }
     compare(&[first_look(), slower], &[], None, &settings)
 }
@@ -308,7 +309,7 @@ fn runs_are_compared_in_one_chart_a_family() {
     let memory = of(&charts, "comparison/ratios/memory");
     assert!(memory.y.categories.len() > 2 && all.y.categories.len() > memory.y.categories.len());
     let places = memory.layers.last().unwrap().mark.places(Along::X);
-    assert!(places.iter().any(|it| (it - 1.1).abs() < 0.05), "{places:?}");
+    assert!(places.iter().any(|place| (place - 1.1).abs() < 0.05), "{places:?}");
 }
 
 #[test]
@@ -321,7 +322,7 @@ fn every_arm_of_a_workload_is_in_one_figure() {
     let cpu = of(&charts, "comparison/cpu/memory.copy");
     assert_eq!(cpu.layers[1].mark.places(Along::Y).len(), 8);
     let arms = of(&charts, "memory.copy/bandwidth/arms");
-    let kinds: Vec<&str> = arms.layers.iter().map(|it| it.mark.word()).collect();
+    let kinds: Vec<&str> = arms.layers.iter().map(|layer| layer.mark.word()).collect();
     assert_eq!(kinds, ["boxes", "dots", "dots", "intervals", "intervals"]);
     assert_eq!(arms.layers[0].mark.len(), 2);
 }
@@ -333,7 +334,8 @@ fn the_whole_run_is_in_one_picture() {
     let mut against = vec![None; finding.results.len()];
     against[0] = compared.results[0].against_first[0].clone();
     let standing_out = compared.standing_out[0].clone().unwrap();
-    let (run, started_unix_ns) = (plumb_model::Id::from_u128(7), 0);
+    let run = plumb_model::Id::from_u128(7);
+    let started_unix_ns = 0;
     finding.since_last = Asked::Found(SinceLast { run, started_unix_ns, against, standing_out });
     let view = View::new(&finding);
     let charts = of_run(&view);
@@ -344,7 +346,7 @@ fn the_whole_run_is_in_one_picture() {
     let drawn = intervals(overview);
     assert_eq!(drawn.len(), headlines);
     assert!(drawn[0].3.contains("the cost in the last comparable run"), "{drawn:?}");
-    assert!(drawn.iter().any(|it| it.0 == 1.0) && overview.groups.len() >= 2);
+    assert!(drawn.iter().any(|interval| interval.0 == 1.0) && overview.groups.len() >= 2);
 }
 
 const SIZES: [&[(&str, ParameterType, &str, &str)]; 4] = [
@@ -367,7 +369,7 @@ fn numbers_give_curves_and_a_map() {
     let charts = charts(&record);
     charts.iter().for_each(check);
     let curve = of(&charts, "memory.copy/by-size");
-    let groups: Vec<&str> = curve.groups.iter().map(|it| it.name.as_str()).collect();
+    let groups: Vec<&str> = curve.groups.iter().map(|group| group.name.as_str()).collect();
     assert_eq!((curve.x.scale, groups), (Scale::Log, vec!["threads=1", "threads=2"]));
     let map = of(&charts, "memory.copy/by-size-and-threads");
     assert_eq!(map.layers[0].mark.len(), 4);
@@ -379,8 +381,10 @@ fn numbers_give_curves_and_a_map() {
 fn with_time(builder: Builder, spec: &Spec) -> Builder {
     builder.measured(spec).last_point(|point| {
         let rate = point.description.metrics[0].clone();
-        let (name, unit) = ("time".to_owned(), "s".to_owned());
-        let (better, source) = (Better::Lower, MetricSource::Time);
+        let name = "time".to_owned();
+        let unit = "s".to_owned();
+        let better = Better::Lower;
+        let source = MetricSource::Time;
         point.description.metrics.push(Metric { name, unit, better, source, ..rate });
     })
 }
@@ -401,8 +405,8 @@ fn what_is_computed_of_another_metric_is_shown_in_its_place() {
 #[test]
 fn metrics_of_their_own_have_charts_of_their_own() {
     let charts = charts(&exec());
-    assert!(charts.iter().any(|it| it.id == "process.command/boxes"));
-    assert!(charts.iter().all(|it| it.instead_of.is_none()));
+    assert!(charts.iter().any(|chart| chart.id == "process.command/boxes"));
+    assert!(charts.iter().all(|chart| chart.instead_of.is_none()));
 }
 
 #[test]
@@ -412,14 +416,14 @@ fn the_sides_of_a_run_are_side_by_side() {
     let boxes = of(&charts, "sides/boxes");
     check(boxes);
     assert_eq!(boxes.y.categories, of(&charts, "process.command/boxes").y.categories);
-    let kinds: Vec<&str> = boxes.layers.iter().map(|it| it.mark.word()).collect();
+    let kinds: Vec<&str> = boxes.layers.iter().map(|layer| layer.mark.word()).collect();
     assert_eq!(kinds.first(), Some(&"boxes"));
     let bars = of(&charts, "sides/bars");
     assert_eq!((bars.y.categories.clone(), bars.x.low), (boxes.y.categories.clone(), 0.0));
-    assert!(charts.iter().any(|it| it.id == "sides/cpu"));
+    assert!(charts.iter().any(|chart| chart.id == "sides/cpu"));
     let alone = Builder::new(None).measured(&COPY).build();
     let charts = charts_of_run(&summarise(&alone), &alone);
-    assert!(charts.iter().all(|it| !it.id.starts_with("sides/")));
+    assert!(charts.iter().all(|chart| !chart.id.starts_with("sides/")));
 }
 
 /// Readings of two counters every 20 ms beside every invocation.
@@ -447,15 +451,15 @@ fn monitors_are_drawn_over_the_time_of_the_samples() {
     };
     let charts = of_monitors("memory.copy", &[monitored("6.1"), monitored("6.12")], false);
     charts.iter().for_each(check);
-    let ids =
-        ["samples", "stat.ctxt", "meminfo.Cached"].map(|it| format!("memory.copy/monitor/{it}"));
+    let ids = ["samples", "stat.ctxt", "meminfo.Cached"]
+        .map(|name| format!("memory.copy/monitor/{name}"));
     assert_eq!(self::ids(&charts), ids);
-    assert!(charts.iter().all(|it| it.x == charts[0].x));
+    assert!(charts.iter().all(|chart| chart.x == charts[0].x));
     let switches = of(&charts, &ids[1]);
-    let groups: Vec<&str> = switches.groups.iter().map(|it| it.name.as_str()).collect();
+    let groups: Vec<&str> = switches.groups.iter().map(|group| group.name.as_str()).collect();
     assert_eq!((switches.y.unit.as_str(), groups), ("events/s", vec!["6.1", "6.12"]));
     let rates = switches.layers[2].mark.places(Along::Y);
-    assert!(rates.iter().all(|it| (it - 350.0).abs() < 1e-6), "{rates:?}");
+    assert!(rates.iter().all(|rate| (rate - 350.0).abs() < 1e-6), "{rates:?}");
     let cached = of(&charts, &ids[2]);
     assert_eq!((cached.y.unit.as_str(), cached.y.low), ("MiB", 0.0));
 }
@@ -477,7 +481,7 @@ fn pictures_are_whole_and_light() {
     let png = boxes.png().unwrap();
     assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 20_000);
     assert_eq!(png, boxes.png().unwrap());
-    assert_eq!(boxes.csv().lines().filter(|it| it.contains(",boxes,")).count(), 4);
+    assert_eq!(boxes.csv().lines().filter(|line| line.contains(",boxes,")).count(), 4);
 }
 
 #[test]
@@ -533,15 +537,15 @@ proptest! {
     ) {
         let spec = Spec { value, within, processes, samples, ..COPY };
         let titled = |builder: Builder, name: &String| {
-            builder.measured(&spec).last_point(|it| it.title = Some(name.clone()))
+            builder.measured(&spec).last_point(|point| point.title = Some(name.clone()))
         };
         let record = names.iter().fold(Builder::new(None), titled).build();
         let charts = charts(&record);
         charts.iter().for_each(check);
         let boxes = of(&charts, "memory.copy/boxes");
         let svg = boxes.svg();
-        assert!(!svg.contains("<script") && !svg.chars().any(|it| it.is_control() && it != '\n'));
-        let cleaned: Vec<String> = names.iter().map(|it| plumb_text::clean(it)).collect();
+        assert!(!svg.contains("<script") && !svg.chars().any(|c| c.is_control() && c != '\n'));
+        let cleaned: Vec<String> = names.iter().map(|name| plumb_text::clean(name)).collect();
         assert_eq!(boxes.y.categories, cleaned);
         let mut ids = ids(&charts);
         let all = ids.len();

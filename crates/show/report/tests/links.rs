@@ -47,7 +47,7 @@ fn sentences_and_markdown_say_the_same() {
     let finding = finding();
     let view = View::new(&finding);
     let small = view.curves[1].lines.join("; ");
-    assert!(in_words(&view).iter().any(|it| it.ends_with(&small)), "{small}");
+    assert!(in_words(&view).iter().any(|sentence| sentence.ends_with(&small)), "{small}");
     let first = "`block.mkfs:scale=100 by up and rtt`: time = bytes / bandwidth +";
     assert!(markdown(&view).contains(first));
 }
@@ -55,16 +55,16 @@ fn sentences_and_markdown_say_the_same() {
 #[test]
 fn one_round_trip_is_said_to_tell_nothing() {
     let mut record = testing::remote_disk();
-    record.plan.points.iter_mut().for_each(|it| {
-        it.point.settings.insert("rtt".into(), plumb_model::Value::Integer(75_000_000));
-        let wide = it.point.name().contains("37500us");
+    record.plan.points.iter_mut().for_each(|planned| {
+        planned.point.settings.insert("rtt".into(), plumb_model::Value::Integer(75_000_000));
+        let wide = planned.point.name().contains("37500us");
         if wide {
-            it.point.settings.insert("up".into(), plumb_model::Value::Integer(500_000));
+            planned.point.settings.insert("up".into(), plumb_model::Value::Integer(500_000));
         }
     });
     let finding = summarise(&record);
     let view = View::new(&finding);
-    let lines: Vec<&String> = view.curves.iter().flat_map(|it| &it.lines).collect();
+    let lines: Vec<&String> = view.curves.iter().flat_map(|curve| &curve.lines).collect();
     assert_eq!(lines, ["round trips are not told apart: all points have one round trip"; 2]);
     let document = serde_json::to_value(document(&view)).unwrap();
     assert_eq!(document["links"][0]["no_figures"], "all points have one round trip");
@@ -74,7 +74,8 @@ fn one_round_trip_is_said_to_tell_nothing() {
 fn the_document_has_the_figures() {
     let finding = finding();
     let document = serde_json::to_value(document(&View::new(&finding))).unwrap();
-    let (large, small) = (&document["links"][0], &document["links"][1]);
+    let large = &document["links"][0];
+    let small = &document["links"][1];
     assert_eq!(small["of"], "block.mkfs:zeroes=small,scale=100");
     assert_eq!((&small["by"][0], &small["by"][1]), (&"up".into(), &"rtt".into()));
     assert_eq!(small["points"][0]["shares"]["binds"], "round-trips");

@@ -315,9 +315,9 @@ fn every_metric_and_every_target_has_a_row() {
 fn a_comparison_says_that_only_the_shares_of_two_levels_moved() {
     let spec = testing::Spec { processes: 40, ..testing::COPY };
     let slow = |some: fn(usize) -> bool| {
-        move |index: usize, it: &mut plumb_model::InvocationRecord| {
+        move |index: usize, invocation: &mut plumb_model::InvocationRecord| {
             if some(index) {
-                it.samples.elapsed_ns.iter_mut().for_each(|ns| *ns += *ns / 4);
+                invocation.samples.elapsed_ns.iter_mut().for_each(|ns| *ns += *ns / 4);
             }
         }
     };

@@ -151,7 +151,7 @@ mod tests {
         let words = walkers.chains.words_mut();
         let base = words.as_ptr().addr() as u64;
         let (node, _) =
-            words.iter().enumerate().skip(1).step_by(8).find(|(_, it)| **it == 1).unwrap();
+            words.iter().enumerate().skip(1).step_by(8).find(|(_, word)| **word == 1).unwrap();
         words[node - 1] = base + (node as u64 - 1) * 8;
         walkers.run(9).unwrap();
         let failure = walkers.verify().unwrap_err();

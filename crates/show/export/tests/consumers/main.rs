@@ -30,8 +30,8 @@ fn need(name: &str) -> PathBuf {
 
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
-    let (out, err) =
-        (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
+    let out = String::from_utf8(output.stdout).unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {out}{err}");
     out
 }
@@ -254,7 +254,8 @@ fn bencher_gets_the_documented_shape() {
 /// Otava on these runs, configured for this metric.
 fn otava_sees(views: &[View], metric: &str, then: &[&str]) -> String {
     let folder = TempDir::new().unwrap();
-    let (table, config) = (folder.path().join("runs.csv"), folder.path().join("otava.yaml"));
+    let table = folder.path().join("runs.csv");
+    let config = folder.path().join("otava.yaml");
     std::fs::write(&table, otava(views)).unwrap();
     let yaml = json!({"tests": {"plumb": {
         "type": "csv", "file": table, "time_column": "time",
@@ -383,7 +384,8 @@ fn a_workbook_holds_both_tables() {
     let findings = findings(&records);
     let views = views(&findings);
     let seen = read("xlsx", &xlsx(&views, &records).unwrap());
-    let (results, samples) = (&seen["results"], &seen["samples"]);
+    let results = &seen["results"];
+    let samples = &seen["samples"];
     let rows: usize = views.iter().map(|view| view.rows.len()).sum();
     assert_eq!(results.as_array().unwrap().len(), rows + 1);
     let column = results[0].as_array().unwrap().iter().position(|name| name == "estimate").unwrap();

@@ -58,7 +58,7 @@ impl Document {
     /// Ids are unique and links to places in the page lead somewhere.
     fn check(&self) {
         let mut ids: Vec<&String> =
-            self.elements.iter().filter_map(|it| it.attributes.get("id")).collect();
+            self.elements.iter().filter_map(|element| element.attributes.get("id")).collect();
         let count = ids.len();
         ids.sort();
         ids.dedup();
@@ -73,29 +73,29 @@ impl Document {
     }
 
     pub fn ids(&self) -> Vec<String> {
-        self.elements.iter().filter_map(|it| it.attributes.get("id").cloned()).collect()
+        self.elements.iter().filter_map(|element| element.attributes.get("id").cloned()).collect()
     }
 
     pub fn attribute(&self, name: &str, attribute: &str) -> Vec<String> {
-        let of = self.elements.iter().filter(|it| it.name == name);
-        of.filter_map(|it| it.attributes.get(attribute).cloned()).collect()
+        let of = self.elements.iter().filter(|element| element.name == name);
+        of.filter_map(|element| element.attributes.get(attribute).cloned()).collect()
     }
 
     pub fn count(&self, name: &str) -> usize {
-        self.elements.iter().filter(|it| it.name == name).count()
+        self.elements.iter().filter(|element| element.name == name).count()
     }
 
     /// The text of the first element of this name.
     pub fn text(&self, name: &str) -> String {
         self.elements
             .iter()
-            .find(|it| it.name == name)
-            .map(|it| it.text.clone())
+            .find(|element| element.name == name)
+            .map(|element| element.text.clone())
             .unwrap_or_default()
     }
 
     pub fn inline_handlers(&self) -> Vec<&String> {
-        let names = self.elements.iter().flat_map(|it| it.attributes.keys());
+        let names = self.elements.iter().flat_map(|element| element.attributes.keys());
         names.filter(|name| name.starts_with("on") || *name == "style").collect()
     }
 }

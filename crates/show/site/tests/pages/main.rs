@@ -81,7 +81,7 @@ fn hostile() -> RunRecord {
             metric.unit = HOSTILE.into();
         }
     }
-    for facts in record.targets.iter_mut().map(|it| &mut it.environment.facts) {
+    for facts in record.targets.iter_mut().map(|target| &mut target.environment.facts) {
         facts.values_mut().for_each(|value| value.push_str(HOSTILE));
     }
     record.targets[0].machine.fingerprint = HOSTILE.into();
@@ -137,8 +137,10 @@ fn nothing_from_elsewhere_is_markup_or_script() {
 fn every_word_that_is_linked_is_explained() {
     let (_, method) = rendered(method_page());
     let ids = method.ids();
-    let (first, exec) = (testing::first_look(), testing::exec());
-    let (one, other) = (summarise(&first), summarise(&exec));
+    let first = testing::first_look();
+    let exec = testing::exec();
+    let one = summarise(&first);
+    let other = summarise(&exec);
     let mut all = pages(&first, &one);
     all.extend(pages(&exec, &other));
     all.push(index_page(None, &[], &Links::All));
