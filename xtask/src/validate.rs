@@ -13,17 +13,20 @@ use crate::{mlrsearch, mutations};
 const COMPARED_SYSTEMS: u64 = 1000;
 
 struct Options {
+    /// Simulations per bar.
     replications: u64,
+    /// The file that the report goes to, if any.
     write: Option<String>,
 }
 
-/// Runs the chore with what was typed after its name.
+/// Runs the chore with the arguments after its name.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
     let started = Instant::now();
     let mut sections = String::new();
     let mut promise = "";
     let mut missed = 0;
+    // A row is printed as soon as it is measured, because all of them together take a long time.
     let mut report = |row: Row| {
         let text = lines(&row, promise);
         print!("{text}");
@@ -61,7 +64,7 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
     Ok(options)
 }
 
-/// A row of the table, under a heading where its promise is a new one.
+/// A row of the table, under a heading if its promise differs from the last one.
 fn lines(row: &Row, last_promise: &str) -> String {
     let mut text = String::new();
     if row.promise != last_promise {

@@ -131,8 +131,8 @@ fn shifts(gate: &RegressionGate, fresh: &[Vec<f64>]) -> Vec<Shift> {
     (0..).zip(fresh).filter_map(|(series, runs)| gate.shift(series, runs).ok()).collect()
 }
 
-fn count(trials: u64, is: impl Fn(&mut Rng) -> bool) -> Measured {
-    let hits = (0..trials).filter(|&seed| is(&mut Rng::new(seed))).count() as u64;
+fn count(trials: u64, happens: impl Fn(&mut Rng) -> bool) -> Measured {
+    let hits = (0..trials).filter(|&seed| happens(&mut Rng::new(seed))).count() as u64;
     Measured::Share { hits, trials }
 }
 

@@ -128,8 +128,8 @@ fn check(setting: Setting, effect: f64, rng: &mut Rng) -> Vec<usize> {
     gate.confirm(&flagged)
 }
 
-fn count(replications: u64, is: impl Fn(&mut Rng) -> bool) -> Measured {
-    let hits = (0..replications).filter(|&seed| is(&mut Rng::new(seed))).count() as u64;
+fn count(replications: u64, happens: impl Fn(&mut Rng) -> bool) -> Measured {
+    let hits = (0..replications).filter(|&seed| happens(&mut Rng::new(seed))).count() as u64;
     Measured::Share { hits, trials: replications }
 }
 

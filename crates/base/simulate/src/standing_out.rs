@@ -119,7 +119,9 @@ fn runs(
     let mut order: Vec<usize> = (0..series).collect();
     // Which series move is left to chance.
     rng.shuffle(&mut order);
-    let one = |&place: &usize| {
+    let mut all = Vec::new();
+    let mut has_moved = Vec::new();
+    for place in order {
         let sd = noise.sd * (noise.unequal * rng.normal()).exp();
         let shown = match noise.shown {
             Shown::OfOwn(share) => share * sd,
@@ -138,9 +140,10 @@ fn runs(
         let log_ratio = common + moved + after - before[0];
         let variance = plumb_stats::describe::variance(&before);
         let earlier = variance.map(|variance| EarlierNoise { variance, runs: before.len() });
-        (Moved { log_ratio, error, earlier }, moved != 0.0)
-    };
-    order.iter().map(one).unzip()
+        all.push(Moved { log_ratio, error, earlier });
+        has_moved.push(moved != 0.0);
+    }
+    (all, has_moved)
 }
 
 fn drawn(tails: u32, rng: &mut Rng) -> f64 {
@@ -206,7 +209,7 @@ fn found(noise: RunDifferences, change: Change, earlier: usize, (bar, trials): (
 }
 
 /// How often it is said that too many series moved.
-fn says(series: usize, noise: RunDifferences, change: Change, trials: u64) -> Measured {
+fn declines(series: usize, noise: RunDifferences, change: Change, trials: u64) -> Measured {
     let mut hits = 0;
     for seed in 0..trials {
         let (series, _) = runs(noise, (series, 0), change, &mut Rng::new(seed));
@@ -220,7 +223,7 @@ fn noticed(noise: RunDifferences, trials: u64) -> Row {
         promise: "two runs of which half of the series moved: too many to tell which stand out",
         setting: setting(noise, (SERIES, 0)),
         bar: Bar::AtLeast(0.85),
-        measured: says(SERIES, noise, Change::Half, trials),
+        measured: declines(SERIES, noise, Change::Half, trials),
         note: "else nothing stands out".to_owned(),
     }
 }
@@ -231,7 +234,7 @@ fn declined(series: usize, trials: u64) -> Row {
         promise: "two runs of which no series moved, said to be too many",
         setting: setting(PLAIN, (series, 0)),
         bar,
-        measured: says(series, PLAIN, Change::Nothing, trials),
+        measured: declines(series, PLAIN, Change::Nothing, trials),
         note: String::new(),
     }
 }

@@ -48,11 +48,14 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     report(misled("processes with a skewed law", long, || {
         Box::new(|rng| tossed((rng.normal().exp() - rng.normal().exp() - 0.1) / 20.0, rng))
     }));
-    report(misled("AR(.4) of blocks of 300 ms, pairs of 60 ms", long, || Box::new(blocks())));
+    report(misled("AR(.4) of blocks of 300 ms, pairs of 60 ms", long, || {
+        let mut blocks = Blocks::default();
+        Box::new(move |rng| blocks.pair(rng))
+    }));
     for (pair_s, limit_s) in TIMES {
         for (name, noise) in SPREADS {
             for effect in [0.0, MARGIN, 2.0 * MARGIN] {
-                report(told(
+                report(found_in_time(
                     name,
                     noise,
                     (pair_s, limit_s),
@@ -71,23 +74,31 @@ fn tossed(difference: f64, rng: &mut Rng) -> f64 {
 }
 
 /// A level of the machine for every 300 ms, with a memory; a pair lies in a block or across two.
-fn blocks() -> impl FnMut(&mut Rng) -> f64 {
-    let mut level = 0.0;
-    let mut next = 0.0;
-    let mut at = 0.0_f64;
-    move |rng| {
-        let mut process = |rng: &mut Rng| {
-            at += 0.03;
-            if at >= 0.3 {
-                at -= 0.3;
-                level = next;
-                next = 0.4 * next + 0.05 * rng.normal();
-            }
-            let crossed = (at / 0.03).min(1.0);
-            crossed * level + (1.0 - crossed) * next + 0.01 * rng.normal()
-        };
-        let first = process(rng);
-        let second = process(rng);
+#[derive(Default)]
+struct Blocks {
+    level: f64,
+    next: f64,
+    /// Seconds since the block began.
+    at_s: f64,
+}
+
+impl Blocks {
+    /// The log time of a process of 30 ms.
+    fn process(&mut self, rng: &mut Rng) -> f64 {
+        self.at_s += 0.03;
+        if self.at_s >= 0.3 {
+            self.at_s -= 0.3;
+            self.level = self.next;
+            self.next = 0.4 * self.next + 0.05 * rng.normal();
+        }
+        let crossed = (self.at_s / 0.03).min(1.0);
+        crossed * self.level + (1.0 - crossed) * self.next + 0.01 * rng.normal()
+    }
+
+    /// The log ratio of a pair of such processes.
+    fn pair(&mut self, rng: &mut Rng) -> f64 {
+        let first = self.process(rng);
+        let second = self.process(rng);
         tossed(second - first, rng)
     }
 }
@@ -116,7 +127,8 @@ fn misled(name: &str, replications: u64, source: impl Fn() -> PairSource) -> Row
     }
 }
 
-fn told(
+/// What is found of pairs that differ by `effect`, in so many seconds a pair and in all.
+fn found_in_time(
     name: &str,
     noise: PairNoise,
     (pair_s, limit_s): (f64, f64),
@@ -130,9 +142,10 @@ fn told(
     // Whether a change can be told apart depends on the true scale, known from many more pairs.
     let known: Vec<f64> = (0..KNOWN_BY).map(|_| noise(&mut rng)).collect();
     let level = Schedule::Long.level(Confidence::NinetyFive, most);
-    let told = pair_scale(&known).map_or(f64::INFINITY, |scale| told_apart(scale, most, level));
+    let detectable =
+        pair_scale(&known).map_or(f64::INFINITY, |scale| told_apart(scale, most, level));
     let wanted = if effect > 0.0 { (effect, FINDS) } else { (MARGIN, PROVES) };
-    let bar = if told <= wanted.0.ln_1p() {
+    let bar = if detectable <= wanted.0.ln_1p() {
         Bar::AtLeast(wanted.1)
     } else {
         Bar::Exempt("less than the time can tell apart")
@@ -147,7 +160,7 @@ fn told(
         note: format!(
             "{:.1} s, tells {:.1} % apart",
             pairs_of(&ends).value() * pair_s,
-            100.0 * told.exp_m1()
+            100.0 * detectable.exp_m1()
         ),
     }
 }

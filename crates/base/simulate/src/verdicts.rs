@@ -189,8 +189,8 @@ impl SimulatedAb {
     }
 }
 
-pub(super) fn count(ends: &[ComparisonEnd], is: impl Fn(&ComparisonEnd) -> bool) -> Measured {
-    let hits = ends.iter().filter(|end| is(end)).count() as u64;
+pub(super) fn count(ends: &[ComparisonEnd], counts: impl Fn(&ComparisonEnd) -> bool) -> Measured {
+    let hits = ends.iter().filter(|end| counts(end)).count() as u64;
     Measured::Share { hits, trials: ends.len() as u64 }
 }
 
