@@ -67,6 +67,7 @@ pub fn share(points: &mut [PointHistory], target_ns: u64) {
         points.iter().filter_map(|point| point.sample_ns.zip(point.iterations)).collect();
     let shared = shared_iterations(&sides, target_ns);
     for point in points {
+        // What it takes for one iteration, times those that all sides get.
         if let (Some(sample_ns), Some(iterations)) = (point.sample_ns, point.iterations) {
             point.sample_ns = Some((sample_ns / iterations.max(1)).max(1) * shared);
             point.iterations = Some(shared);

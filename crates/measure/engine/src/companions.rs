@@ -99,9 +99,10 @@ fn ended(
     invocations: BTreeMap<usize, Id>,
     stream: &mut EventStream<'_>,
 ) -> Result<(), EngineError> {
-    invocations
-        .into_values()
-        .try_for_each(|invocation| stream.ended(invocation, end_of(Outcome::Done, 0, "")))
+    for invocation in invocations.into_values() {
+        stream.ended(invocation, end_of(Outcome::Done, 0, ""))?;
+    }
+    Ok(())
 }
 
 /// What companions answered; nothing when a signal came, after which the loop ends by itself.

@@ -59,11 +59,12 @@ impl History {
             let Some(point) = history.points.get_mut(invocation.point) else { continue };
             point.excluded += usize::from(invocation.is_disturbed());
             if invocation.counts_for(invocation.point) {
-                let index = invocation.point;
-                let round = invocation.round;
                 let measured = invocation.measurement();
-                let observation = Observation::of(&record.plan, index, round, measured);
-                observation.into_iter().for_each(|observation| point.add(observation));
+                let observation =
+                    Observation::of(&record.plan, invocation.point, invocation.round, measured);
+                if let Some(observation) = observation {
+                    point.add(observation);
+                }
                 point.spent_ns += length_ns(invocation);
             }
         }
@@ -135,6 +136,7 @@ impl PointHistory {
         self.steady_starts.push(observation.steady_start);
         self.invocations += 1;
         self.failures_in_a_row = 0;
+        // Iterations stay as they were calibrated first, or samples would not compare; their length follows the machine.
         self.iterations = self.iterations.or(observation.iterations);
         self.sample_ns = observation.sample_ns.or(self.sample_ns);
     }
@@ -159,6 +161,7 @@ impl PointHistory {
 
     /// The processes of every headline metric that the point has, the first included.
     pub fn headlines(&self) -> impl Iterator<Item = Vec<&[f64]>> {
+        // A started point may lack a metric that its workload declares.
         let others = self.others.iter().filter(|all| all.iter().any(|values| !values.is_empty()));
         std::iter::once(&self.processes).chain(others).map(|processes| slices(processes))
     }

@@ -114,6 +114,7 @@ impl Invocation<'_, '_> {
     ) -> Result<Finished, Broken> {
         self.monitoring.begin(self.point, session.pid());
         let sampled = self.sample(session.as_mut(), invocation, clock);
+        // Also after a failure: monitors must not read on into the next invocation.
         let readings = self.monitoring.end();
         let Sampled { samples, usage, counts } = sampled?;
         let found = self.monitoring.tell(self.stream, invocation, readings, &samples)?;
@@ -128,6 +129,7 @@ impl Invocation<'_, '_> {
             peak_memory_bytes: Some(stopped.peak_memory_bytes),
         };
         let observation = Observation::of(self.plan, self.point, self.at.round, measured);
+        // What is left is spawn, set-up and stop: what one more invocation costs apart from its samples.
         let sampling_ns: u64 = samples.elapsed_ns.iter().sum();
         let lasted_ns = self.stream.elapsed_ns() - self.began_ns;
         self.known.setup_ns = lasted_ns.saturating_sub(sampling_ns);

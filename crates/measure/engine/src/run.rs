@@ -36,6 +36,7 @@ pub fn run<'r>(
     let mut run = Run::new(plan, before, identity, context, sink);
     run.begin(before, identity)?;
     let worked = run.work(launcher);
+    // Also after an error: no program and no fixture may outlive the run.
     let unclean = match launcher.finish() {
         Err(Refusal::Failed(why) | Refusal::Fatal(why)) => Some(why),
         Ok(()) | Err(Refusal::Interrupted | Refusal::Unsupported { .. }) => None,
@@ -46,6 +47,7 @@ pub fn run<'r>(
     };
     worked.map_err(|error| error.with(unclean.as_deref()))?;
     logged?;
+    // The settings go last, so that all that ends finds the machine on which it began.
     run.slots.undo(launcher, &mut run.stream, Slot::Run)?;
     Ok(Ended { unclean, ..run.end()? })
 }
@@ -215,11 +217,13 @@ impl<'r> Run<'r> {
         let invocation = plumb_machine::fresh_id();
         let started = Started { invocation, point, role, position, seed, ready };
         let finished = self.invocation(point, began_ns).measure(session, started)?;
-        if let Some(it) = finished {
-            if let Some(seen) = it.observation.as_ref().filter(|_| self.plan.spread_ns.is_some()) {
+        if let Some(finished) = finished {
+            if let Some(seen) = &finished.observation
+                && self.plan.spread_ns.is_some()
+            {
                 self.after_pauses.take(invocation, point, position, seen);
             }
-            self.schedule.finished(it);
+            self.schedule.finished(finished);
         }
         Ok(Ok(()))
     }
@@ -315,10 +319,11 @@ impl<'r> Run<'r> {
 
 /// Where a run begins, or goes on.
 fn position_after(before: Option<&RunRecord>) -> RunPosition {
-    let segment = before.map_or(0, |record| record.segments.len());
-    let rounds = before
-        .and_then(|record| record.invocations.iter().map(|invocation| invocation.round + 1).max());
-    let segment = u32::try_from(segment).unwrap_or(u32::MAX);
-    let round = rounds.unwrap_or(0);
-    RunPosition { segment, round }
+    let Some(record) = before else { return RunPosition { segment: 0, round: 0 } };
+    // A round that was begun keeps its number, as both sides of its pairs have drawn the seeds of that.
+    let rounds = record.invocations.iter().map(|invocation| invocation.round + 1);
+    RunPosition {
+        segment: u32::try_from(record.segments.len()).unwrap_or(u32::MAX),
+        round: rounds.max().unwrap_or(0),
+    }
 }

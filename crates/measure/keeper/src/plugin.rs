@@ -53,7 +53,7 @@ impl PluginPreparation {
         let timeout = Duration::from_secs(self.timeout_s);
         let lines = LineReader::new(from, MAX_LINE);
         let to = LineWriter::new(to).map_err(io::Error::other);
-        let talk = to.map(|to| Talk { to, lines, timeout, last_id: 0 });
+        let talk = to.map(|to| PluginDialog { to, lines, timeout, last_id: 0 });
         let undone = talk.and_then(|mut talk| talk.clean(clean));
         let ended = end(child);
         undone.and(ended)
@@ -61,14 +61,14 @@ impl PluginPreparation {
 }
 
 /// A conversation with the plug-in.
-struct Talk {
+struct PluginDialog {
     to: LineWriter<OwnedFd>,
     lines: LineReader<OwnedFd>,
     timeout: Duration,
     last_id: u64,
 }
 
-impl Talk {
+impl PluginDialog {
     fn clean(&mut self, clean: Request) -> io::Result<()> {
         let hello = Request::Hello { protocol: PROTOCOL, max_line: MAX_LINE };
         match self.ask(hello)? {

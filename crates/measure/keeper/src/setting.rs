@@ -147,7 +147,7 @@ pub fn refused(setting: &Setting, to: Option<&str>, error: &io::Error) -> Unchan
 /// What removes compressed devices, and adds them.
 const ZRAM_CONTROL: &str = "/sys/class/zram-control";
 /// A device whose filesystem is just going may stay busy for so long.
-const ZRAM_PATIENCE: Duration = Duration::from_secs(2);
+const ZRAM_BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 fn zram(root: &Root, number: u32) -> PathBuf {
     root.path(&format!("/sys/block/zram{number}"))
@@ -170,7 +170,7 @@ fn remove_zram(root: &Root, number: u32) -> io::Result<()> {
         let reset = fs::write(zram(root, number).join("reset"), "1");
         let hot_remove = root.path(ZRAM_CONTROL).join("hot_remove");
         let removed = reset.and_then(|()| fs::write(hot_remove, number.to_string()));
-        if removed.is_ok() || begun.elapsed() > ZRAM_PATIENCE {
+        if removed.is_ok() || begun.elapsed() > ZRAM_BUSY_TIMEOUT {
             return removed;
         }
         std::thread::sleep(Duration::from_millis(20));

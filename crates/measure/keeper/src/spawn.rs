@@ -40,6 +40,7 @@ pub fn start(
             command.env(PADDING_LENGTH, bytes.to_string());
         }
     }
+    // Files are opened here, as nothing may be allocated between fork and exec.
     let mounts = options.mounts_of.map(|pid| Mounts::of(pid, cwd)).transpose()?;
     let group = options.group.as_ref().map(|group| entrance(group)).transpose()?;
     let parent = rustix::process::getpid();
@@ -47,6 +48,7 @@ pub fn start(
     unsafe {
         command.pre_exec(move || {
             set_parent_process_death_signal(Some(Signal::KILL))?;
+            // If the keeper ended before that call, no signal comes any more.
             if rustix::process::getppid() != Some(parent) {
                 return Err(io::Error::other("the keeper is gone"));
             }
@@ -73,8 +75,8 @@ struct Mounts {
 
 impl Mounts {
     fn of(pid: u32, cwd: Option<&str>) -> io::Result<Self> {
-        let gone = |error| io::Error::other(format!("the medium is gone: {error}"));
-        let namespace = fs::File::open(format!("/proc/{pid}/ns/mnt")).map_err(gone)?;
+        let namespace = fs::File::open(format!("/proc/{pid}/ns/mnt"))
+            .map_err(|error| io::Error::other(format!("the medium is gone: {error}")))?;
         let cwd = match cwd {
             Some(cwd) => cwd.as_bytes().to_vec(),
             None => std::env::current_dir()?.into_os_string().into_vec(),

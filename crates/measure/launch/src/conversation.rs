@@ -141,8 +141,8 @@ impl Conversation {
         let word = word(&request);
         self.is_idle = false;
         self.last_id += 1;
-        let line = RequestLine { id: self.last_id, request };
-        let mut line = serde_json::to_value(line).map_err(|error| unwritable(&error))?;
+        let mut line = serde_json::to_value(RequestLine { id: self.last_id, request })
+            .map_err(|error| unwritable(&error))?;
         line["x_unknown"] = serde_json::json!({ "ignore": ["this"] });
         self.write(&line)?;
         self.answer(self.last_id, timeout, word)
@@ -327,23 +327,25 @@ impl Conversation {
         timeout: Duration,
         keeper: &mut Keeper,
     ) -> Result<Stopped, Refusal> {
-        let last_word = |conversation: &mut Self| {
-            let stop = conversation.send(Request::Stop)?;
-            loop {
-                match conversation.reply(stream, timeout, "stream")? {
-                    Reply::Samples(_) | Reply::Progress { .. } => {}
-                    Reply::Done { .. } => break,
-                    other => return Err(unexpected("stream", &other)),
-                }
-            }
-            conversation.answer(stop, timeout, "stop")
-        };
-        let said = last_word(&mut self);
+        let said = self.last_word_of_stream(stream, timeout);
         if matches!(said, Err(Refusal::Interrupted)) {
             self.kill(keeper);
             return Ok(Stopped { log: self.log.last_words(), ..Stopped::default() });
         }
         self.stopped(said, keeper)
+    }
+
+    /// Says `stop` and takes the answer, after what the stream still sends.
+    fn last_word_of_stream(&mut self, stream: u64, timeout: Duration) -> Result<Reply, Refusal> {
+        let stop = self.send(Request::Stop)?;
+        loop {
+            match self.reply(stream, timeout, "stream")? {
+                Reply::Samples(_) | Reply::Progress { .. } => {}
+                Reply::Done { .. } => break,
+                other => return Err(unexpected("stream", &other)),
+            }
+        }
+        self.answer(stop, timeout, "stop")
     }
 
     /// Waits for its end, which it has announced.
@@ -358,6 +360,7 @@ impl Conversation {
             Err(refusal) => Err(refusal),
         };
         self.stdin = None;
+        // Also if its last word is wrong: no process may be left when this returns.
         let exit = self.wait_or_kill(keeper);
         self.has_ended = true;
         said.map_err(|refusal| self.explain(refusal))?;

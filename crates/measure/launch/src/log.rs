@@ -16,10 +16,10 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The end of what a program wrote to stderr.
 #[derive(Debug, Clone, Default)]
-pub struct Log(Arc<Shared>);
+pub struct Log(Arc<SharedLog>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedLog {
     kept: Mutex<Tail>,
     secrets: Mutex<Secrets>,
     changed: Condvar,

@@ -7,18 +7,18 @@ use std::os::fd::OwnedFd;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use crate::channel::{Channel, Kind, LONGEST};
+use crate::channel::{Channel, FrameKind, LONGEST};
 
 /// What is read here and sent as frames of a kind, its end as one without bytes.
 #[derive(Debug)]
-pub(crate) struct Source {
-    kind: Kind,
+pub(crate) struct PipeSource {
+    kind: FrameKind,
     /// None once it has ended.
     pipe: Option<OwnedFd>,
 }
 
-impl Source {
-    pub(crate) fn of(kind: Kind, pipe: OwnedFd) -> Self {
+impl PipeSource {
+    pub(crate) fn of(kind: FrameKind, pipe: OwnedFd) -> Self {
         Self { kind, pipe: Some(pipe) }
     }
 
@@ -40,7 +40,7 @@ impl Source {
 
 /// Why nothing is carried any more.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Over<T> {
+pub(crate) enum CarryEnd<T> {
     /// Whoever takes the frames has what it wants.
     Taken(T),
     /// All sources have ended.
@@ -56,23 +56,23 @@ pub(crate) enum Over<T> {
 /// When the other end is gone, or whoever takes the frames says so.
 pub(crate) fn carry<T>(
     channel: &mut Channel,
-    sources: &mut [Source],
+    sources: &mut [PipeSource],
     goes_on: bool,
-    mut take: impl FnMut(Kind, &[u8]) -> io::Result<ControlFlow<T>>,
-) -> io::Result<Over<T>> {
+    mut take: impl FnMut(FrameKind, &[u8]) -> io::Result<ControlFlow<T>>,
+) -> io::Result<CarryEnd<T>> {
     let mut is_open = true;
     loop {
         // The last frames may have come with the end.
         while let Some((kind, bytes)) = channel.received()? {
             if let ControlFlow::Break(taken) = take(kind, &bytes)? {
-                return Ok(Over::Taken(taken));
+                return Ok(CarryEnd::Taken(taken));
             }
         }
         if !is_open {
-            return Ok(Over::Closed);
+            return Ok(CarryEnd::Closed);
         }
         if !goes_on && sources.iter().all(|source| source.pipe.is_none()) {
-            return Ok(Over::SourcesEnded);
+            return Ok(CarryEnd::SourcesEnded);
         }
         let (has_come, filled) = wait(channel, sources)?;
         for (source, _) in sources.iter_mut().zip(filled).filter(|(_, is_filled)| *is_filled) {
@@ -83,10 +83,10 @@ pub(crate) fn carry<T>(
 }
 
 /// Waits until there is something: whether it is of the channel, and of which sources.
-fn wait(channel: &Channel, sources: &[Source]) -> io::Result<(bool, Vec<bool>)> {
-    let open = || sources.iter().filter_map(|source| source.pipe.as_ref());
+fn wait(channel: &Channel, sources: &[PipeSource]) -> io::Result<(bool, Vec<bool>)> {
+    let open = sources.iter().filter_map(|source| source.pipe.as_ref());
     let mut all = vec![PollFd::new(channel, PollFlags::IN)];
-    all.extend(open().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+    all.extend(open.map(|pipe| PollFd::new(pipe, PollFlags::IN)));
     match poll(&mut all, None) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(error) => return Err(error.into()),

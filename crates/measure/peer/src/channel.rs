@@ -22,7 +22,7 @@ const HELD: usize = 64 << 10;
 /// The most bytes that are read of somebody who has not proved the key.
 const MOST_UNPROVEN: usize = 16 << 10;
 /// Whoever does not take what is sent for so long is gone.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 /// The other end takes what was sent last in this time.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// A connection without a word is asked whether it stands, so often; after three questions it does not.
@@ -30,7 +30,7 @@ const QUESTION: Duration = Duration::from_secs(5);
 
 /// What a frame holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FrameKind {
     /// What is wanted of the peer: the first frame.
     Request,
     /// For a program's stdin; without bytes: its end.
@@ -43,7 +43,8 @@ pub(crate) enum Kind {
     End,
 }
 
-const KINDS: [Kind; 5] = [Kind::Request, Kind::Input, Kind::Output, Kind::Log, Kind::End];
+const KINDS: [FrameKind; 5] =
+    [FrameKind::Request, FrameKind::Input, FrameKind::Output, FrameKind::Log, FrameKind::End];
 
 /// A connection whose other end has proved the key.
 #[derive(Debug)]
@@ -63,8 +64,8 @@ impl Channel {
         let mut tls = tls;
         let until = Instant::now() + within;
         prove(&mut tls, &mut Bounded { socket: &socket, until, left: MOST_UNPROVEN })?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(SEND_TIMEOUT))?;
+        socket.set_write_timeout(Some(SEND_TIMEOUT))?;
         socket.set_nodelay(true)?;
         set_socket_keepalive(&socket, true)?;
         set_tcp_keepidle(&socket, QUESTION)?;
@@ -77,7 +78,7 @@ impl Channel {
     ///
     /// # Errors
     /// When the other end is gone.
-    pub(crate) fn send(&mut self, kind: Kind, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn send(&mut self, kind: FrameKind, bytes: &[u8]) -> io::Result<()> {
         let mut left = bytes;
         loop {
             let (piece, rest) = left.split_at(left.len().min(LONGEST));
@@ -99,7 +100,7 @@ impl Channel {
     ///
     /// # Errors
     /// When it is none, or the other end broke off.
-    pub(crate) fn received(&mut self) -> io::Result<Option<(Kind, Vec<u8>)>> {
+    pub(crate) fn received(&mut self) -> io::Result<Option<(FrameKind, Vec<u8>)>> {
         if let Some(frame) = first_frame(&mut self.incoming)? {
             return Ok(Some(frame));
         }
@@ -129,7 +130,7 @@ impl Channel {
     ///
     /// # Errors
     /// When it does not come.
-    pub(crate) fn next(&mut self, within: Duration) -> io::Result<(Kind, Vec<u8>)> {
+    pub(crate) fn next(&mut self, within: Duration) -> io::Result<(FrameKind, Vec<u8>)> {
         let until = Instant::now() + within;
         loop {
             if let Some(frame) = self.received()? {
@@ -141,7 +142,7 @@ impl Channel {
             }
             self.socket.set_read_timeout(Some(left))?;
             let is_open = self.take_in();
-            self.socket.set_read_timeout(Some(PATIENCE))?;
+            self.socket.set_read_timeout(Some(SEND_TIMEOUT))?;
             if !is_open? {
                 return self.received()?.ok_or_else(|| ErrorKind::UnexpectedEof.into());
             }
@@ -169,7 +170,7 @@ impl AsFd for Channel {
 }
 
 /// A frame of those bytes, which are then without it.
-fn first_frame(bytes: &mut Vec<u8>) -> io::Result<Option<(Kind, Vec<u8>)>> {
+fn first_frame(bytes: &mut Vec<u8>) -> io::Result<Option<(FrameKind, Vec<u8>)>> {
     let [kind, high, low, ..] = bytes[..] else { return Ok(None) };
     let length = usize::from(u16::from_be_bytes([high, low]));
     let Some(kind) = KINDS.get(usize::from(kind)).filter(|_| length <= LONGEST) else {
@@ -264,15 +265,15 @@ impl Write for Bounded<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, first_frame};
+    use super::{FrameKind, first_frame};
 
     #[test]
     fn frames_come_whole_and_what_is_none_is_refused() {
         let mut bytes = vec![2, 0, 3, b'a', b'b'];
         assert_eq!(first_frame(&mut bytes).unwrap(), None);
         bytes.extend(b"c\x01\0\0\x04");
-        assert_eq!(first_frame(&mut bytes).unwrap(), Some((Kind::Output, b"abc".to_vec())));
-        assert_eq!(first_frame(&mut bytes).unwrap(), Some((Kind::Input, Vec::new())));
+        assert_eq!(first_frame(&mut bytes).unwrap(), Some((FrameKind::Output, b"abc".to_vec())));
+        assert_eq!(first_frame(&mut bytes).unwrap(), Some((FrameKind::Input, Vec::new())));
         assert_eq!(first_frame(&mut bytes).unwrap(), None);
         assert_eq!(bytes, [4]);
         assert!(first_frame(&mut vec![9, 0, 0]).is_err());

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConnection, Error};
 
-use crate::carry::{Over, Source, carry};
-use crate::channel::{Channel, Kind};
+use crate::carry::{CarryEnd, PipeSource, carry};
+use crate::channel::{Channel, FrameKind};
 use crate::identity;
 use crate::key::Key;
 use crate::program::{Request, build};
@@ -49,32 +49,38 @@ pub fn reach(
     let build = if stands { build()? } else { String::new() };
     let request = Request { build, session: session.to_owned(), words: words.to_vec() };
     let json = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
-    channel.send(Kind::Request, &json).map_err(|error| gone(place, &error))?;
+    channel.send(FrameKind::Request, &json).map_err(|error| gone(place, &error))?;
     let Pipes { stdin, stdout, stderr } = pipes;
     let mut told = String::new();
-    let over = carry(&mut channel, &mut [Source::of(Kind::Input, stdin)], true, |kind, bytes| {
-        match kind {
-            Kind::Output if stands => {
-                told.push_str(&String::from_utf8_lossy(bytes));
-                if let Some((session, machine)) =
-                    told.strip_suffix('\n').and_then(|text| text.split_once('\n'))
-                {
-                    let lines =
-                        [session, &reached, machine].map(|line| format!("{OURS}{line}\n")).concat();
-                    stdout.write_all(lines.as_bytes()).and_then(|()| stdout.flush())?;
-                    told.clear();
+    let over =
+        carry(&mut channel, &mut [PipeSource::of(FrameKind::Input, stdin)], true, |kind, bytes| {
+            match kind {
+                FrameKind::Output if stands => {
+                    told.push_str(&String::from_utf8_lossy(bytes));
+                    if let Some((session, machine)) =
+                        told.strip_suffix('\n').and_then(|text| text.split_once('\n'))
+                    {
+                        let lines = [session, &reached, machine]
+                            .map(|line| format!("{OURS}{line}\n"))
+                            .concat();
+                        stdout.write_all(lines.as_bytes()).and_then(|()| stdout.flush())?;
+                        told.clear();
+                    }
+                }
+                FrameKind::Output => stdout.write_all(bytes).and_then(|()| stdout.flush())?,
+                FrameKind::Log => stderr.write_all(bytes)?,
+                FrameKind::End => {
+                    return Ok(ControlFlow::Break(bytes.first().copied().unwrap_or(1)));
+                }
+                FrameKind::Request | FrameKind::Input => {
+                    return Err(io::Error::other("it asks for something"));
                 }
             }
-            Kind::Output => stdout.write_all(bytes).and_then(|()| stdout.flush())?,
-            Kind::Log => stderr.write_all(bytes)?,
-            Kind::End => return Ok(ControlFlow::Break(bytes.first().copied().unwrap_or(1))),
-            Kind::Request | Kind::Input => return Err(io::Error::other("it asks for something")),
-        }
-        Ok(ControlFlow::Continue(()))
-    });
+            Ok(ControlFlow::Continue(()))
+        });
     match over.map_err(|error| gone(place, &error))? {
-        Over::Taken(status) => Ok(status),
-        Over::SourcesEnded | Over::Closed => Err(format!("the peer at {place} has ended")),
+        CarryEnd::Taken(status) => Ok(status),
+        CarryEnd::SourcesEnded | CarryEnd::Closed => Err(format!("the peer at {place} has ended")),
     }
 }
 

@@ -34,11 +34,11 @@ impl Default for Limits {
 #[derive(Debug)]
 pub(crate) struct Door {
     limits: Limits,
-    state: Mutex<State>,
+    state: Mutex<Connections>,
 }
 
 #[derive(Debug)]
-struct State {
+struct Connections {
     last_id: u64,
     unproven: VecDeque<(u64, TcpStream)>,
     proven: HashMap<u64, Proven>,
@@ -57,7 +57,7 @@ struct Proven {
 
 impl Door {
     pub(crate) fn new(limits: Limits) -> Self {
-        let state = State {
+        let state = Connections {
             last_id: 0,
             unproven: VecDeque::new(),
             proven: HashMap::new(),
@@ -66,7 +66,7 @@ impl Door {
         Self { limits, state: Mutex::new(state) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Connections> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,18 +95,18 @@ impl Door {
         if state.proven.len() >= self.limits.proven {
             return false;
         }
-        let session = String::new();
-        let stands = false;
-        let since = Instant::now();
-        state.proven.insert(id, Proven { socket, session, stands, since });
-        state.changed = since;
+        let now = Instant::now();
+        let connection = Proven { socket, session: String::new(), stands: false, since: now };
+        state.proven.insert(id, connection);
+        state.changed = now;
         true
     }
 
     /// It stands for a run from now on.
     pub(crate) fn stands(&self, id: u64, session: &str) {
         if let Some(one) = self.state().proven.get_mut(&id) {
-            (one.session, one.stands) = (session.to_owned(), true);
+            one.session = session.to_owned();
+            one.stands = true;
         }
     }
 
@@ -129,22 +129,23 @@ impl Door {
         state.unproven.retain(|(known, _)| *known != id);
         if let Some(gone) = state.proven.remove(&id) {
             state.changed = Instant::now();
-            let of_it = state
-                .proven
-                .values()
-                .filter(|connection| gone.stands && connection.session == gone.session);
-            of_it.for_each(|connection| drop(connection.socket.shutdown(Shutdown::Both)));
+            // Nothing of a run may outlive it: each reads the end of its connection, and ends.
+            for connection in state.proven.values() {
+                if gone.stands && connection.session == gone.session {
+                    connection.socket.shutdown(Shutdown::Both).ok();
+                }
+            }
         }
     }
 
     /// Ends connections that have lasted too long.
     pub(crate) fn end_longest(&self) {
         let state = self.state();
-        let old = state
-            .proven
-            .values()
-            .filter(|connection| connection.since.elapsed() > self.limits.longest);
-        old.for_each(|connection| drop(connection.socket.shutdown(Shutdown::Both)));
+        for connection in state.proven.values() {
+            if connection.since.elapsed() > self.limits.longest {
+                connection.socket.shutdown(Shutdown::Both).ok();
+            }
+        }
     }
 
     /// For how long nobody who has proved the key has been here.

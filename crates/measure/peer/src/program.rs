@@ -15,8 +15,8 @@ use ring::digest::{SHA256, digest};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use crate::carry::{Over, Source, carry};
-use crate::channel::{Channel, Kind};
+use crate::carry::{CarryEnd, PipeSource, carry};
+use crate::channel::{Channel, FrameKind};
 
 /// What somebody hears who wants something else.
 pub(crate) const NOTHING_ELSE: &str = "a peer starts servers and nothing else";
@@ -71,13 +71,13 @@ pub(crate) fn run(argv: &[String], channel: Channel, lines: &mut LinesToServer) 
 /// # Errors
 /// When the other end is gone.
 pub(crate) fn refuse(mut channel: Channel, why: &str) -> io::Result<()> {
-    channel.send(Kind::Log, format!("{why}\n").as_bytes())?;
+    channel.send(FrameKind::Log, format!("{why}\n").as_bytes())?;
     end_of(channel, 1)
 }
 
 /// The last word.
 fn end_of(mut channel: Channel, status: u8) -> io::Result<()> {
-    channel.send(Kind::End, &[status])?;
+    channel.send(FrameKind::End, &[status])?;
     channel.close();
     Ok(())
 }
@@ -96,7 +96,7 @@ fn run_to_end(mut child: Child, mut channel: Channel, lines: &mut LinesToServer)
     let carried = carry_all(&mut child, &mut channel, lines);
     let status = end(&mut child);
     match carried {
-        Ok(Over::Closed) => Ok(()),
+        Ok(CarryEnd::Closed) => Ok(()),
         Ok(_) => end_of(channel, status),
         Err(error) => refuse(channel, &error.to_string()),
     }
@@ -106,15 +106,17 @@ fn carry_all(
     child: &mut Child,
     channel: &mut Channel,
     lines: &mut LinesToServer,
-) -> io::Result<Over<()>> {
+) -> io::Result<CarryEnd<()>> {
     let mut stdin = child.stdin.take();
-    let stdout = child.stdout.take().map(|pipe| Source::of(Kind::Output, OwnedFd::from(pipe)));
-    let stderr = child.stderr.take().map(|pipe| Source::of(Kind::Log, OwnedFd::from(pipe)));
-    let mut sources: Vec<Source> = stdout.into_iter().chain(stderr).collect();
+    let stdout =
+        child.stdout.take().map(|pipe| PipeSource::of(FrameKind::Output, OwnedFd::from(pipe)));
+    let stderr =
+        child.stderr.take().map(|pipe| PipeSource::of(FrameKind::Log, OwnedFd::from(pipe)));
+    let mut sources: Vec<PipeSource> = stdout.into_iter().chain(stderr).collect();
     carry(channel, &mut sources, false, |kind, bytes| {
         match kind {
-            Kind::Input if bytes.is_empty() => stdin = None,
-            Kind::Input => lines.pass(bytes, &mut stdin)?,
+            FrameKind::Input if bytes.is_empty() => stdin = None,
+            FrameKind::Input => lines.pass(bytes, &mut stdin)?,
             _ => return Err(io::Error::other("only what goes to stdin is taken")),
         }
         Ok(ControlFlow::Continue(()))

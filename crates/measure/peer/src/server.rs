@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::{ServerConfig, ServerConnection};
 
 use crate::carry::carry;
-use crate::channel::{Channel, Kind};
+use crate::channel::{Channel, FrameKind};
 use crate::door::{Door, Limits};
 use crate::identity;
 use crate::key::Key;
@@ -111,7 +111,7 @@ impl Peer {
             return refuse(channel, &format!("the peer has {most} connections, which is its most"));
         }
         let request = match channel.next(within)? {
-            (Kind::Request, said) => serde_json::from_slice(&said)?,
+            (FrameKind::Request, said) => serde_json::from_slice(&said)?,
             _ => return refuse(channel, "a connection begins with what is wanted"),
         };
         let Request { build, session, words } = request;
@@ -150,12 +150,12 @@ impl Peer {
             Err(error) => return refuse(channel, &format!("plumb does not run here: {error}")),
         };
         self.door.stands(id, &session);
-        channel.send(Kind::Output, format!("{session}\n{target}\n").as_bytes())?;
+        channel.send(FrameKind::Output, format!("{session}\n{target}\n").as_bytes())?;
         // The end of what is said to it is the end of the run.
         carry(&mut channel, &mut [], true, |_, bytes| {
             Ok(if bytes.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
-        channel.send(Kind::End, &[0])
+        channel.send(FrameKind::End, &[0])
     }
 
     /// What machine this is: the line of `plumb target`.

@@ -48,7 +48,9 @@ fn replace(file: &Path, description: &Description) -> Option<()> {
 fn key(program: &Program) -> Option<String> {
     let (name, arguments) = program.argv.split_first()?;
     let mut text = format!("protocol {PROTOCOL}\n{:?}\n", program.argv);
+    // By content: a program that was rebuilt has the same path, and may have the same size and time.
     text += &content(&executable(name)?)?;
+    // An interpreter's script is an argument.
     for file in arguments.iter().map(Path::new).filter(|path| path.is_file()) {
         text += &content(file)?;
     }

@@ -56,6 +56,7 @@ pub fn on_path(data: Option<&Path>) -> Vec<PathBuf> {
             .map(|entry| entry.path().join(MANIFEST))
             .filter(|path| path.is_file())
             .collect();
+        // The order of a folder is the filesystem's: which of two namesakes wins must not depend on it.
         manifests.sort();
         found.extend(manifests);
     }
@@ -85,6 +86,7 @@ pub fn suites(data: Option<&Path>) -> Vec<(String, PathBuf)> {
 
 fn folders(data: Option<&Path>) -> Vec<PathBuf> {
     if let Some(path) = env::var_os("PLUMB_PLUGIN_PATH") {
+        // What a relative folder names would depend on where plumb is started.
         return env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
     }
     let own = data.map(|data| data.join("plumb/plugins"));

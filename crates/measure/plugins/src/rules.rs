@@ -62,7 +62,6 @@ pub struct Rule {
 /// All rules, in the order in which they are shown; `is_builtin` tells whether a built-in workload has its id.
 #[must_use]
 pub fn judge(description: &Description, is_builtin: bool) -> Vec<Rule> {
-    let rule = |name, verdict| Rule { name, verdict };
     vec![
         rule("id", id(description)),
         rule("built-in", shadowing(description, is_builtin)),
@@ -78,6 +77,10 @@ pub fn judge(description: &Description, is_builtin: bool) -> Vec<Rule> {
         rule("link", link(description)),
         rule("timeout", timeout(description)),
     ]
+}
+
+fn rule(name: &'static str, verdict: Result<String, String>) -> Rule {
+    Rule { name, verdict }
 }
 
 fn id(description: &Description) -> Result<String, String> {

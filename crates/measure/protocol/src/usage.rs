@@ -34,21 +34,26 @@ impl UsageMeter {
     /// What was used since [`UsageMeter::start`].
     #[must_use]
     pub fn finish(self, helpers: &[u32]) -> Usage {
+        // The clock is read last at the start and first at the end: reading the counters is no time of the batch.
         let wall_ns = now_ns() - self.at_ns;
         let own = own_counters();
-        let delta = |i: usize| own[i].saturating_sub(self.own[i]);
+        let mut used = [0; 6];
+        for (index, counter) in used.iter_mut().enumerate() {
+            *counter = own[index].saturating_sub(self.own[index]);
+        }
+        let [own_user, own_system, minor, major, voluntary, involuntary] = used;
         let (user, system) = helper_times(helpers);
         let device = self.device.zip(device_bytes());
         Usage {
             source: UsageSource::Own,
             wall_ns,
-            user_ns: delta(0) + user.saturating_sub(self.helpers.0),
-            system_ns: delta(1) + system.saturating_sub(self.helpers.1),
+            user_ns: own_user + user.saturating_sub(self.helpers.0),
+            system_ns: own_system + system.saturating_sub(self.helpers.1),
             iowait_ns: iowait_ns().saturating_sub(self.iowait_ns),
-            minor_faults: delta(2),
-            major_faults: delta(3),
-            voluntary_switches: delta(4),
-            involuntary_switches: delta(5),
+            minor_faults: minor,
+            major_faults: major,
+            voluntary_switches: voluntary,
+            involuntary_switches: involuntary,
             device_read_bytes: device.map(|(before, after)| after.0.saturating_sub(before.0)),
             device_written_bytes: device.map(|(before, after)| after.1.saturating_sub(before.1)),
         }

@@ -12,7 +12,7 @@ const CACHE_LINE: u64 = 64;
 const MOST_STEPS: u32 = 64;
 
 /// How a range goes on.
-enum Step {
+enum RangeStep {
     /// So many steps a doubling.
     Doubling(u32),
     /// By a sum.
@@ -96,25 +96,25 @@ pub fn expanded(text: &str, all_threads: u64) -> Result<Option<Vec<Value>>, Usag
         return Err(wrong("it goes backwards; write the smaller end first"));
     }
     let step = match step {
-        None => Step::Doubling(1),
+        None => RangeStep::Doubling(1),
         Some(('/', steps)) => match steps.parse() {
-            Ok(steps) if (1..=MOST_STEPS).contains(&steps) => Step::Doubling(steps),
+            Ok(steps) if (1..=MOST_STEPS).contains(&steps) => RangeStep::Doubling(steps),
             _ => return Err(wrong("after `/` stand the steps a doubling, 1 to 64")),
         },
         Some((_, sum)) => match quantity.read(sum, all_threads) {
-            Some(sum) if sum > 0 => Step::Adding(sum),
+            Some(sum) if sum > 0 => RangeStep::Adding(sum),
             _ => return Err(wrong("after `+` stands what is added, at least 1")),
         },
     };
     let is_lines = quantity == Quantity::Bytes && low.is_multiple_of(CACHE_LINE);
     let unit = if is_lines { CACHE_LINE } else { 1 };
     let mut values = match step {
-        Step::Doubling(_) if low == 0 => return Err(wrong("0 can't be doubled; try 0..8+1")),
-        Step::Doubling(steps) => doubled(low, high, steps, unit),
-        Step::Adding(sum) if (high - low) / sum >= MAX_POINTS as u64 => {
+        RangeStep::Doubling(_) if low == 0 => return Err(wrong("0 can't be doubled; try 0..8+1")),
+        RangeStep::Doubling(steps) => doubled(low, high, steps, unit),
+        RangeStep::Adding(sum) if (high - low) / sum >= MAX_POINTS as u64 => {
             return Err(wrong(&format!("it has more than {MAX_POINTS} values")));
         }
-        Step::Adding(sum) => (0..=(high - low) / sum).map(|n| low + n * sum).collect(),
+        RangeStep::Adding(sum) => (0..=(high - low) / sum).map(|n| low + n * sum).collect(),
     };
     if values.last() != Some(&high) {
         values.push(high);

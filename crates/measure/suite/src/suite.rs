@@ -198,6 +198,7 @@ pub fn parse(text: &str) -> Result<Suite, SuiteError> {
     let document = toml::Deserializer::parse(text).map_err(|e| SuiteError(e.to_string()))?;
     let file: File = serde_ignored::deserialize(document, |path| unknown.push(path.to_string()))
         .map_err(|error| SuiteError(error.to_string()))?;
+    // A misspelt key would be lost silently. All of them at once: one look at the file is enough.
     if !unknown.is_empty() {
         let told: Vec<String> = unknown.iter().map(|path| unknown_key(path)).collect();
         return Err(SuiteError(told.join("\n")));

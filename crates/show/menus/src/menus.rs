@@ -10,7 +10,7 @@ use crate::planner::Planner;
 
 /// What the lines of the first menu do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum MenuLine {
     Entry(usize),
     Add,
     Rules,
@@ -38,65 +38,68 @@ pub fn ask<P: Planner>(
         let title = file.unwrap_or("A new suite");
         let chosen = form.choose(title, "", &items, at)?;
         at = chosen.unwrap_or(at);
-        match chosen.map_or(Line::Quit, |index| lines[index]) {
-            Line::Entry(index) => edit(&mut form, index)?,
-            Line::Add => {
+        match chosen.map_or(MenuLine::Quit, |index| lines[index]) {
+            MenuLine::Entry(index) => edit(&mut form, index)?,
+            MenuLine::Add => {
                 add(&mut form)?;
                 at = form.draft.entries.len();
             }
-            Line::Rules => rules(&mut form, "Stopping rules", |draft| &mut draft.rules)?,
-            Line::Field(index) => {
+            MenuLine::Rules => rules(&mut form, "Stopping rules", |draft| &mut draft.rules)?,
+            MenuLine::Field(index) => {
                 let field = &SUITE[index];
                 let text = (field.get)(&form.draft);
                 form.change(field.label, &(field.help)(), &text, field.set)?;
             }
-            Line::Preset => preset(&mut form)?,
-            Line::Compare => form.draft.against_first ^= true,
-            Line::Save => {
+            MenuLine::Preset => preset(&mut form)?,
+            MenuLine::Compare => form.draft.against_first ^= true,
+            MenuLine::Save => {
                 if let Some(file) = save(&mut form, file)? {
                     return Ok(Some((form.draft, file)));
                 }
             }
-            Line::Quit if quits(&mut form)? => return Ok(None),
-            Line::Quit => {}
+            MenuLine::Quit if quits(&mut form)? => return Ok(None),
+            MenuLine::Quit => {}
         }
     }
 }
 
 /// What can be done to the draft; nothing but a first workload while it has none.
-fn lines(draft: &Draft) -> Vec<Line> {
-    let mut lines: Vec<Line> = (0..draft.entries.len()).map(Line::Entry).collect();
-    lines.push(Line::Add);
+fn lines(draft: &Draft) -> Vec<MenuLine> {
+    let mut lines: Vec<MenuLine> = (0..draft.entries.len()).map(MenuLine::Entry).collect();
+    lines.push(MenuLine::Add);
     if !draft.entries.is_empty() {
-        lines.extend([Line::Rules]);
-        lines.extend((0..SUITE.len()).map(Line::Field));
-        lines.extend([Line::Preset, Line::Compare, Line::Save]);
+        lines.extend([MenuLine::Rules]);
+        lines.extend((0..SUITE.len()).map(MenuLine::Field));
+        lines.extend([MenuLine::Preset, MenuLine::Compare, MenuLine::Save]);
     }
-    lines.push(Line::Quit);
+    lines.push(MenuLine::Quit);
     lines
 }
 
-fn words(of: Line, draft: &Draft) -> String {
+fn words(of: MenuLine, draft: &Draft) -> String {
     match of {
-        Line::Entry(index) => entry_line(&draft.entries[index]),
-        Line::Add => "Add a workload …".into(),
-        Line::Rules => {
+        MenuLine::Entry(index) => entry_line(&draft.entries[index]),
+        MenuLine::Add => "Add a workload …".into(),
+        MenuLine::Rules => {
             let rules = rules_line(&draft.rules);
             line("Stopping rules", if rules.is_empty() { "-" } else { &rules })
         }
-        Line::Field(index) => SUITE[index].line(draft),
-        Line::Preset => line("Preset", if draft.prepare.is_empty() { "-" } else { &draft.prepare }),
-        Line::Compare => {
+        MenuLine::Field(index) => SUITE[index].line(draft),
+        MenuLine::Preset => {
+            line("Preset", if draft.prepare.is_empty() { "-" } else { &draft.prepare })
+        }
+        MenuLine::Compare => {
             line("Compare with the first", if draft.against_first { "yes" } else { "no" })
         }
-        Line::Save => "Save".into(),
-        Line::Quit => "Quit without saving".into(),
+        MenuLine::Save => "Save".into(),
+        MenuLine::Quit => "Quit without saving".into(),
     }
 }
 
 fn preset<P: Planner>(form: &mut Form<'_, P>) -> Result<(), P::Error> {
     let known = PRESETS.iter().map(|(name, knobs)| line(name, &knobs.join(" ")));
     let items: Vec<String> = [line("-", "leave it to plumb")].into_iter().chain(known).collect();
+    // The first line leaves it to plumb; the presets come after it.
     let now = PRESETS.iter().position(|(name, _)| *name == form.draft.prepare);
     let about = "What is done to the machine first, and undone after.";
     let mut wrong = String::new();

@@ -33,6 +33,7 @@ pub(super) fn common_stop(
     is_too_disturbed: fn(usize, usize) -> bool,
 ) -> Option<StopReason> {
     let known = &history.points[point];
+    // A point that always fails, or is always disturbed, must not be reported as one that lacked time.
     if known.failures_in_a_row >= FAILURES_TO_GIVE_UP {
         Some(StopReason::Failed)
     } else if is_too_disturbed(known.excluded, known.invocations) {

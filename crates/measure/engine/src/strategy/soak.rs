@@ -50,6 +50,7 @@ impl Soak {
     fn look(&mut self, history: &History, point: usize) -> Option<Look> {
         let logs = &mut self.logs[point];
         let fresh = history.points[point].processes.iter().skip(logs.len());
+        // One entry for every process, also for one without values: their number says which have been read.
         logs.extend(fresh.map(|values| median(values).map_or(f64::NAN, f64::ln)));
         let interval = anytime_interval(logs, LEVEL).ok()?.map(f64::exp);
         Some(Look {

@@ -70,13 +70,13 @@ pub fn lock(folder: &Path) -> io::Result<File> {
 }
 
 /// A journal that was read.
-pub struct Written {
+pub struct JournalContent {
     pub header: Header,
     pub entries: Vec<Entry>,
 }
 
 /// What stands in a journal up to the first line that is torn; None without a header.
-pub fn read(file: &mut File) -> Option<Written> {
+pub fn read(file: &mut File) -> Option<JournalContent> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0)).ok()?;
     file.read_to_end(&mut bytes).ok()?;
@@ -98,7 +98,7 @@ pub fn read(file: &mut File) -> Option<Written> {
         }
         offset += line.len() as u64;
     }
-    Some(Written { header, entries })
+    Some(JournalContent { header, entries })
 }
 
 pub fn line(what: &impl Serialize) -> io::Result<Vec<u8>> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::journal::file::{Entry, Intent, Written, journals, read};
+use crate::journal::file::{Entry, Intent, JournalContent, journals, read};
 use crate::setting::Setting;
 
 /// A change that some journal holds.
@@ -32,7 +32,7 @@ pub fn held(folder: &Path) -> Vec<HeldChange> {
 fn held_by(path: &Path) -> Vec<HeldChange> {
     let Ok(mut file) = File::open(path) else { return Vec::new() };
     let alive = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
-    let Some(Written { header, entries }) = read(&mut file) else { return Vec::new() };
+    let Some(JournalContent { header, entries }) = read(&mut file) else { return Vec::new() };
     let plumb = header.plumb;
     let mut held = Vec::new();
     for Entry { intent: Intent { setting, was, to }, became, .. } in entries {

@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 
 use crate::journal::file::{
-    Became, Entry, Header, Intent, Released, SUFFIX, Written, journals, line, lock, read,
+    Became, Entry, Header, Intent, JournalContent, Released, SUFFIX, journals, line, lock, read,
 };
 use crate::journal::settled::{ChangeMade, Settled, settle};
 use crate::plugin::PluginPreparation;
@@ -248,7 +248,7 @@ fn recover_one(root: &Root, path: PathBuf) -> Vec<Settled> {
     if !free || file.metadata().is_ok_and(|metadata| metadata.nlink() == 0) {
         return Vec::new();
     }
-    let Some(Written { header, mut entries }) = read(&mut file) else {
+    let Some(JournalContent { header, mut entries }) = read(&mut file) else {
         let _ = fs::remove_file(&path);
         return Vec::new();
     };

@@ -44,8 +44,8 @@ pub fn check(
     let description = &spec.planned.description;
     clock(&ready, list);
     work(&ready, description, list);
-    let mut talk = Talk { session: session.as_mut(), description, ready: &ready, list };
-    match talk.sample() {
+    let mut check = WorkloadCheck { session: session.as_mut(), description, ready: &ready, list };
+    match check.sample() {
         Ok(()) => ended(list, "stop", session.stop()),
         Err(refusal) => note(list, "sample", &refusal),
     }
@@ -59,6 +59,7 @@ fn check_trials(
 ) -> Result<(), Refusal> {
     let Some(goal) = spec.planned.description.searched() else { return Ok(()) };
     let mut seen = Vec::new();
+    // Loads span orders of magnitude: the middle is the geometric one.
     for load in [goal.from, (goal.from * goal.to).sqrt(), goal.to] {
         let duration_ns = goal.initial_trial_ns;
         let reply = session.trial(load, duration_ns);
@@ -122,7 +123,7 @@ fn is_monotonic(ready: &Ready) -> bool {
 }
 
 /// The session with what is known of it.
-struct Talk<'t, 'l> {
+struct WorkloadCheck<'t, 'l> {
     session: &'t mut (dyn Session + 't),
     description: &'t Description,
     ready: &'t Ready,
@@ -136,7 +137,7 @@ struct Timed {
     after_ns: u64,
 }
 
-impl Talk<'_, '_> {
+impl WorkloadCheck<'_, '_> {
     fn sample(&mut self) -> Result<(), Refusal> {
         let numbers = self.list.numbers();
         let process = self.description.sample_is == SampleIs::Process;
@@ -157,6 +158,7 @@ impl Talk<'_, '_> {
         if process {
             return Ok(());
         }
+        // Samples of a fixed shape have other iterations than asked: their times say nothing of those.
         let kept = batches.iter().all(|batch| batch.samples.iterations.iter().all(|&n| n == k));
         if is_wall(self.ready) && kept {
             self.list.advise("back-to-back", back_to_back(&batches, numbers));
@@ -253,8 +255,10 @@ fn histograms(description: &Description, batches: &[Timed]) -> Result<String, St
     if metrics.peek().is_none() {
         return Ok("none declared".into());
     }
-    let missing = |name| batches.iter().any(|b| !b.samples.histograms.contains_key(name));
-    match metrics.find(|metric| missing(&metric.name)) {
+    let missing = metrics.find(|metric| {
+        batches.iter().any(|batch| !batch.samples.histograms.contains_key(&metric.name))
+    });
+    match missing {
         Some(metric) => {
             Err(format!("`{}` is declared as a histogram, but `histograms` lacks it", metric.name))
         }

@@ -19,6 +19,9 @@ pub const KNOB: Knob = Knob {
     now: |_| None,
 };
 
+/// Idle states that are looked for; the kernel has at most 10 (CPUIDLE_STATE_MAX).
+const MOST_STATES: u32 = 16;
+
 /// By the kernel's own limit; where there is none, by disabling each deeper idle state.
 fn cpu_latency(root: &Root, value: &str) -> Result<Resolved, Unusable> {
     let limit: u32 = value.parse().map_err(|_| Unusable::not_taken(value, "microseconds"))?;
@@ -27,13 +30,16 @@ fn cpu_latency(root: &Root, value: &str) -> Result<Resolved, Unusable> {
         let to = limit.to_string();
         return Ok(Resolved::Settings(vec![Assignment { setting, to, may_refuse: false }]));
     }
-    let deeper = |state: &String| {
-        let latency = root.number(&state.replace("/disable", "/latency"));
-        latency.is_some_and(|latency| latency > u64::from(limit))
-    };
-    let states = (0..16).flat_map(|n| of_cpus(root, &format!("cpuidle/state{n}/disable")));
-    let files = states.filter(deeper).map(|path| Assignment::file(path, "1"));
-    all(files.collect(), "this kernel can't limit idle states")
+    let mut files = Vec::new();
+    for number in 0..MOST_STATES {
+        for path in of_cpus(root, &format!("cpuidle/state{number}/disable")) {
+            let latency = root.number(&path.replace("/disable", "/latency"));
+            if latency.is_some_and(|latency| latency > u64::from(limit)) {
+                files.push(Assignment::file(path, "1"));
+            }
+        }
+    }
+    all(files, "this kernel can't limit idle states")
 }
 
 #[cfg(test)]

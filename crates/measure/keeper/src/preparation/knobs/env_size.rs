@@ -22,7 +22,8 @@ fn padding(value: &str) -> Result<SpawnOption, Unusable> {
     if value == "random" {
         return Ok(SpawnOption::Padding(None));
     }
-    let bytes = value.parse().ok().filter(|bytes| *bytes <= MOST);
-    let wrong = || Unusable::not_taken(value, "random, or up to 4096 bytes");
-    Ok(SpawnOption::Padding(Some(bytes.ok_or_else(wrong)?)))
+    match value.parse() {
+        Ok(bytes) if bytes <= MOST => Ok(SpawnOption::Padding(Some(bytes))),
+        _ => Err(Unusable::not_taken(value, "random, or up to 4096 bytes")),
+    }
 }

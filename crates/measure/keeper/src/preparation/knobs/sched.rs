@@ -18,18 +18,22 @@ pub const KNOB: Knob = Knob {
 };
 
 fn class(value: &str) -> Result<SpawnOption, Unusable> {
-    let real_time = |name| -> Option<u8> {
-        let priority = value.strip_prefix(name)?.parse().ok()?;
-        (1..=99).contains(&priority).then_some(priority)
-    };
     let class = match value {
         "other" => Some(SchedulingClass::Other),
         "batch" => Some(SchedulingClass::Batch),
         "idle" => Some(SchedulingClass::Idle),
-        _ => real_time("fifo:")
+        _ => real_time(value, "fifo:")
             .map(SchedulingClass::Fifo)
-            .or_else(|| real_time("rr:").map(SchedulingClass::RoundRobin)),
+            .or_else(|| real_time(value, "rr:").map(SchedulingClass::RoundRobin)),
     };
-    let wrong = || Unusable::not_taken(value, "other, batch, idle, fifo:N, rr:N (1–99)");
-    class.map(SpawnOption::SchedulingClass).ok_or_else(wrong)
+    match class {
+        Some(class) => Ok(SpawnOption::SchedulingClass(class)),
+        None => Err(Unusable::not_taken(value, "other, batch, idle, fifo:N, rr:N (1–99)")),
+    }
+}
+
+/// The priority after the name of a real-time class, which is one of `sched_setscheduler(2)`.
+fn real_time(value: &str, name: &str) -> Option<u8> {
+    let priority = value.strip_prefix(name)?.parse().ok()?;
+    (1..=99).contains(&priority).then_some(priority)
 }

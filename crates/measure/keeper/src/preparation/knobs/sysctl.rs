@@ -18,12 +18,13 @@ pub const KNOB: Knob = Knob {
 };
 
 fn sysctl(root: &Root, name: &str, value: &str) -> Result<Resolved, Unusable> {
-    let path = if name.contains('/') { name.to_owned() } else { name.replace('.', "/") };
-    let odd = |part: &str| part.is_empty() || part == "." || part == "..";
-    if path.split('/').any(odd) {
+    // With slashes, dots are part of a name: net/ipv4/conf/eth0.5/forwarding.
+    let name = if name.contains('/') { name.to_owned() } else { name.replace('.', "/") };
+    // A name must not lead out of /proc/sys.
+    if name.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return Err(Unusable::Usage("name one, as in sysctl.vm.swappiness=10".into()));
     }
-    let path = format!("/proc/sys/{path}");
+    let path = format!("/proc/sys/{name}");
     match root.path(&path).is_file() {
         true => Ok(Resolved::Settings(vec![Assignment::file(path, value)])),
         false => Err(Unusable::unsupported(format!("this kernel has no {path}"), "")),
