@@ -123,9 +123,9 @@ fn set(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 
 /// Runs that follow each other at once have not seen what differs between hours, days and boots.
 fn warn_of_haste(store: &Store, members: &[Id], ui: &Ui) -> Result<()> {
-    let starts = store.summaries()?;
+    let summaries = store.summaries()?;
     let starts =
-        starts.iter().filter(|run| members.contains(&run.run)).map(|run| run.started_unix_ns);
+        summaries.iter().filter(|run| members.contains(&run.run)).map(|run| run.started_unix_ns);
     let (first, last) = starts.fold((i64::MAX, i64::MIN), |(a, b), at| (a.min(at), b.max(at)));
     let span = last.saturating_sub(first);
     if members.len() > 1 && span < HASTE_NS {
@@ -149,8 +149,8 @@ fn refuse_several_hosts(args: &SetArgs, store: &Store, members: &[Id]) -> Result
     if args.by == By::Kind || hosts.len() < 2 {
         return Ok(());
     }
-    let names: Vec<String> = hosts.iter().map(ToString::to_string).collect();
-    let names = names.join(", ");
+    let all_names: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+    let names = all_names.join(", ");
     let name = &args.name;
     let runs = args.runs.join(" ");
     Err(CommandError::usage(format!("these runs are of several hosts: {names}"))

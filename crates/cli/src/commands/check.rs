@@ -116,9 +116,8 @@ fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         CommandError::nothing(why).hint(format!("plumb baseline set {baseline} --runs 8"))
     })?;
     let again = Again { args, store, ui };
-    let plan = records.last().map(|newest| newest.plan.clone());
-    let plan = plan.ok_or_else(|| CommandError::nothing("the baseline has no runs"))?;
-    let plan = prepared(plan, args)?;
+    let newest = records.last().ok_or_else(|| CommandError::nothing("the baseline has no runs"))?;
+    let plan = prepared(newest.plan.clone(), args)?;
     let canaries = again.canaries(&plan)?;
     let points = counted(plan.points.len(), "point", "points");
     let screen = again.measure(&plan, &format!("screening {points}"))?;
@@ -245,13 +244,12 @@ impl Again<'_> {
             return Ok(None);
         };
         let Some(metric) = point.description.primary() else { return Ok(None) };
-        let goal = VerdictGoal::new(&metric.name, plumb_model::MARGIN, 40);
-        let goal = Goal::Verdict(goal);
+        let goal = Goal::Verdict(VerdictGoal::new(&metric.name, plumb_model::MARGIN, 40));
         let name = point.name();
         let points = vec![point.clone(), point.clone()];
         let budget_ns = Some(NULL_NS);
-        let control = Plan { points, goal, budget_ns, suite: None, ..plan.clone() };
-        let control = self.measure(&control, &format!("comparing {name} with itself"))?;
+        let control_plan = Plan { points, goal, budget_ns, suite: None, ..plan.clone() };
+        let control = self.measure(&control_plan, &format!("comparing {name} with itself"))?;
         let finding = plumb_analysis::summarise(&control.record);
         let verdict =
             finding.against_first.first().and_then(|comparison| comparison.found.verdict.ok());

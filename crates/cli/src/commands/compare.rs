@@ -133,8 +133,10 @@ fn nothing_in_common(
     let of_arm = |arm: &String| {
         let own = || found.not_in_all.iter().filter(|(_, arms)| arms.contains(arm));
         let named: Vec<&str> = own().take(MOST_NAMED).map(|(series, _)| series.as_str()).collect();
-        let more = own().count().saturating_sub(MOST_NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let more = match own().count().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            count => format!(" and {count} more"),
+        };
         format!("{arm} measured {}{more}", named.join(", "))
     };
     let error = found.arms.iter().fold(error, |error, arm| error.hint(of_arm(arm)));

@@ -7,7 +7,7 @@ use plumb_stats::describe::variance;
 use plumb_stats::long_run::long_run;
 use plumb_stats::verdict::{Confidence, Schedule};
 
-use crate::comparison::pairs::{PointComparison, against_first, log_ratios_of};
+use crate::comparison::pairs::{against_first, log_ratios_of};
 use crate::estimate::Ends;
 use crate::method::CONFIDENCE;
 use crate::one_run::summarise::summarise;
@@ -79,10 +79,13 @@ pub fn audit_class(class: &str, records: &[RunRecord]) -> ClassAudit {
         .iter()
         .filter_map(|comparison| Some(comparison.found.ratio.as_ref()?.value.ln()))
         .collect();
-    let wrong = |comparison: &&PointComparison| {
-        matches!(comparison.found.verdict, Ok(Verdict::Faster | Verdict::Slower))
-    };
-    let wrong = compared.iter().filter(wrong).count();
+    // Both sides are one point: every difference that was found is wrong.
+    let wrong = compared
+        .iter()
+        .filter(|comparison| {
+            matches!(comparison.found.verdict, Ok(Verdict::Faster | Verdict::Slower))
+        })
+        .count();
     let schedule = Schedule::Forty;
     let pairs = schedule.most_pairs();
     let pair_sd = variance(&logs.concat()).map(f64::sqrt);
@@ -142,9 +145,11 @@ fn levels(records: &[RunRecord]) -> Option<Levels> {
         .iter()
         .filter_map(|logs| components(&logs.iter().map(Vec::as_slice).collect::<Vec<_>>()).ok())
         .collect();
-    let taus =
-        processes.iter().flatten().filter_map(|logs| Some(long_run(logs).ok()?.tau.max(1.0)));
-    let taus: Vec<f64> = taus.collect();
+    let taus: Vec<f64> = processes
+        .iter()
+        .flatten()
+        .filter_map(|logs| Some(long_run(logs).ok()?.tau.max(1.0)))
+        .collect();
     let deviation = |variances: Vec<f64>| Some(mean(&variances)?.sqrt().exp_m1());
     let centres: Vec<f64> = records
         .iter()

@@ -82,10 +82,8 @@ impl PointFacts {
     /// The workload, with all parameters but these that are not at their defaults: `memory.copy:method=nt`.
     #[must_use]
     pub fn without(&self, parameters: &[&str]) -> String {
-        let told = |parameter: &ShownParameter| {
-            !parameter.default && !parameters.contains(&parameter.name.as_str())
-        };
-        let told = self.told(told);
+        let told = self
+            .told(|parameter| !parameter.default && !parameters.contains(&parameter.name.as_str()));
         let colon = if told.is_empty() { "" } else { ":" };
         format!("{}{colon}{told}", self.workload)
     }
@@ -178,8 +176,9 @@ pub fn point_facts(index: usize, planned: &PlannedPoint) -> PointFacts {
 
 fn parameters(planned: &PlannedPoint) -> Vec<ShownParameter> {
     let key = format!(",{}", planned.point.key);
-    let under = planned.point.conditions.iter().filter_map(|condition| condition.split_once('='));
-    let under = under.map(|(name, value)| ShownParameter {
+    let conditions = planned.point.conditions.iter();
+    let pairs = conditions.filter_map(|condition| condition.split_once('='));
+    let under = pairs.map(|(name, value)| ShownParameter {
         name: name.to_owned(),
         value: value.to_owned(),
         kind: ParameterType::Text,

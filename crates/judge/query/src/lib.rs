@@ -115,8 +115,8 @@ pub fn wide_runs(runs: &[SeriesInRun]) -> Vec<Id> {
 #[must_use]
 pub fn on_host(mut runs: Vec<SeriesInRun>, here: &Host) -> (Vec<SeriesInRun>, Host) {
     let is_here = |series: &&SeriesInRun| here.known().is_some() && series.run.host() == here;
-    let meant = runs.iter().rfind(is_here).or(runs.last());
-    let meant = meant.map(|series| (series.run.machine().to_owned(), series.run.host().clone()));
+    let series = runs.iter().rfind(is_here).or(runs.last());
+    let meant = series.map(|series| (series.run.machine().to_owned(), series.run.host().clone()));
     let (kind, host) = meant.unwrap_or_default();
     runs.retain(|series| series.run.machine() == kind);
     (runs, host)

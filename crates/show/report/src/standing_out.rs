@@ -77,8 +77,8 @@ fn stood_text<'n>(
          {runs})",
         of - out
     );
-    let each = stood.series.iter().filter_map(|&place| named(place));
-    let each = each.map(|stands| format!("{}: stands out", stands.moved()));
+    let standing = stood.series.iter().filter_map(|&place| named(place));
+    let each = standing.map(|stands| format!("{}: stands out", stands.moved()));
     let blind = (stood.spread > NOISY).then(|| {
         let least = percent((STANDS_OUT * stood.spread).exp_m1());
         format!("from run to run the machine is noisy: a change of less than about {least} does not stand out")

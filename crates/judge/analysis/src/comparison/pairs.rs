@@ -138,15 +138,13 @@ fn encrypted(
     point: usize,
     plan: &ComparisonPlan,
 ) -> Option<Estimate> {
-    let encrypts =
-        |side: usize| record.plan.points[side].preparation.iter().any(Preparation::encrypts);
     let declared = record.plan.points[point].description.metric(plan.metric)?;
     // What memory answered was not decrypted.
-    let is_cached = |invocation: &InvocationRecord| {
-        invocation.flags.iter().any(|flag| flag.flag == FlagKind::Cached)
-    };
-    let cached = || record.good_invocations(point).any(is_cached);
-    if encrypts(from) || !encrypts(point) || declared.unit != "B/s" || cached() {
+    let is_cached = record
+        .good_invocations(point)
+        .any(|invocation| invocation.flags.iter().any(|flag| flag.flag == FlagKind::Cached));
+    let only_later_encrypts = !has_encryption(record, from) && has_encryption(record, point);
+    if !only_later_encrypts || declared.unit != "B/s" || is_cached {
         return None;
     }
     let values: Vec<f64> = medians(record, point, |invocation| invocation.steady(declared))
@@ -157,6 +155,11 @@ fn encrypted(
     let interval =
         clustered(&processes, 0.5, plan.confidence.level()).map(|estimate| estimate.interval);
     Some(estimate(median(&values)?, interval))
+}
+
+/// Whether the medium of a point encrypts.
+fn has_encryption(record: &RunRecord, point: usize) -> bool {
+    record.plan.points[point].preparation.iter().any(Preparation::encrypts)
 }
 
 fn unit(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> String {
@@ -197,9 +200,12 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
     let failed = Failures::of(record, from, point);
     let unfit = failed.unfit(logs.len()).or_else(|| disturbed(record, from, point, logs.len()));
     let judged = unfit.map_or_else(|| judge(&logs, level, plan.margin), Err);
-    let is_look =
-        |decision: &&Decision| from == 0 && decision.point == point && decision.compared.is_some();
-    let decisions: Vec<&Decision> = record.decisions.iter().filter(is_look).collect();
+    // The strategy looks only at comparisons with the first point.
+    let decisions: Vec<&Decision> = record
+        .decisions
+        .iter()
+        .filter(|decision| from == 0 && decision.point == point && decision.compared.is_some())
+        .collect();
     let looks = looks(&decisions, &logs, plan);
     let scale = pair_scale(&logs);
     let basis = ByPairs {
@@ -343,9 +349,11 @@ fn looks(decisions: &[&Decision], logs: &[f64], plan: &ComparisonPlan) -> Vec<Lo
 
 /// Whether every stored look is what the samples say.
 fn rederived(decisions: &[&Decision], looks: &[LookFound]) -> bool {
-    let stored =
-        decisions.iter().filter_map(|decision| Some((decision.look?, decision.compared.as_ref()?)));
-    let stored: Vec<_> = stored.collect();
+    let stored: Vec<_> = decisions
+        .iter()
+        .filter_map(|decision| Some((decision.look?, decision.compared.as_ref()?)))
+        .collect();
+    // The same code on the same samples gives the same bits; anything else is a difference, however small.
     let bits = |value: Option<f64>| value.map(f64::to_bits);
     stored.len() == looks.len()
         && stored.iter().zip(looks).all(|((look, compared), found)| {

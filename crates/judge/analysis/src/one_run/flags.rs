@@ -82,17 +82,18 @@ pub(crate) fn add(flags: &mut Vec<Flag>, flag: Flag) {
 /// everything was.
 fn incomplete(data: &PointData) -> Option<Flag> {
     let goal = data.planned.description.searched()?;
-    let found = |invocation: &&InvocationRecord| -> Option<Limit> {
-        let trials = trials(&invocation.samples.values, &invocation.samples.elapsed_ns)?;
-        limit(&goal.goal(), &trials)
-    };
-    let found: Vec<Limit> = data.invocations.iter().filter_map(found).collect();
-    let searches =
-        data.invocations.iter().filter(|invocation| !invocation.samples.is_empty()).count();
-    let none = searches - found.len();
+    let found: Vec<Limit> = data
+        .invocations
+        .iter()
+        .filter_map(|invocation| {
+            let trials = trials(&invocation.samples.values, &invocation.samples.elapsed_ns)?;
+            limit(&goal.goal(), &trials)
+        })
+        .collect();
+    let all = data.invocations.iter().filter(|invocation| !invocation.samples.is_empty()).count();
+    let none = all - found.len();
     let early = found.iter().filter(|limit| !limit.met).count();
     let boundless = found.iter().filter(|limit| limit.met && limit.upper.is_none()).count();
-    let all = searches;
     let seconds = goal.most_ns / 1_000_000_000;
     let told = [
         (early > 0).then(|| {
@@ -146,10 +147,12 @@ fn interfered(data: &PointData) -> Option<Flag> {
         }
     }
     let all = data.invocations.len();
-    let told = |&(_, evidence, times): &(&str, &str, usize)| {
-        counted(Flag::new(FlagKind::Interference, evidence), times, all).why
-    };
-    let why: Vec<String> = rules.iter().map(told).collect();
+    let why: Vec<String> = rules
+        .iter()
+        .map(|(_, evidence, times)| {
+            counted(Flag::new(FlagKind::Interference, *evidence), *times, all).why
+        })
+        .collect();
     (!why.is_empty()).then(|| Flag::new(FlagKind::Interference, why.join("; ")))
 }
 
@@ -197,7 +200,10 @@ fn drift(finding: &Finding) -> Option<Flag> {
 /// The interval allows for neighbours that are alike; here it can't know for how long they are.
 fn short(finding: &Finding) -> Option<Flag> {
     (!finding.resolved && finding.primary).then(|| {
-        let session = finding.session_s.map_or_else(String::new, |seconds| format!(" of {seconds:.1} s"));
+        let session = match finding.session_s {
+            Some(seconds) => format!(" of {seconds:.1} s"),
+            None => String::new(),
+        };
         let why = format!(
             "consecutive processes are alike, and the session{session} is too short to know for how long: its \
              interval speaks of that time alone"
@@ -346,11 +352,14 @@ fn environment_changed(record: &RunRecord) -> Option<Flag> {
         let word = |facts: &BTreeMap<String, String>, name| {
             facts.get(name).map_or_else(|| "unknown".to_owned(), Clone::clone)
         };
-        let read = |name: &&String| was.contains_key(*name) && is.contains_key(*name);
-        let names = names.into_iter().filter(|name| read(name) || !is_of_environment(name));
-        // Knobs that differ from point to point do so on purpose.
-        let names = names.filter(|name| *name != "prepared");
-        let changed = names.filter(|name| was.get(*name) != is.get(*name));
+        let changed = names.into_iter().filter(|name| {
+            let is_read_twice = was.contains_key(*name) && is.contains_key(*name);
+            // A fact of the environment that was read once did not change. Knobs that differ from point to point do
+            // so on purpose.
+            (is_read_twice || !is_of_environment(name))
+                && *name != "prepared"
+                && was.get(*name) != is.get(*name)
+        });
         changes.extend(
             changed.map(|name| format!("{name}: {}, then {}", word(was, name), word(is, name))),
         );

@@ -51,8 +51,8 @@ pub fn tails(record: &RunRecord, workload: &str) -> Vec<PointTail> {
 
 #[expect(clippy::cast_precision_loss, reason = "a value for people")]
 fn tail(pool: &Counts, scale: f64, values: u64) -> Vec<(f64, f64)> {
-    let rarities = (0..).map(|knot| 10_f64.powf(f64::from(knot) / KNOTS));
-    let rarities = rarities.take_while(|rarity| *rarity <= values as f64);
+    let knots = (0..).map(|knot| 10_f64.powf(f64::from(knot) / KNOTS));
+    let rarities = knots.take_while(|rarity| *rarity <= values as f64);
     let at = |one_in: f64| Some((one_in, quantile(pool, 1.0 - 1.0 / one_in)? as f64 * scale));
     rarities.filter_map(at).collect()
 }

@@ -74,9 +74,11 @@ impl TwoLevels {
                 .iter()
                 .map(|parts| (own(parts), size(&parts[0]) + size(&parts[1])))
                 .collect();
-            let values: Vec<&[f64]> = parted.iter().map(|parts| parts[which].as_slice()).collect();
-            let values: Vec<&[f64]> =
-                values.into_iter().filter(|process| !process.is_empty()).collect();
+            let values: Vec<&[f64]> = parted
+                .iter()
+                .map(|parts| parts[which].as_slice())
+                .filter(|process| !process.is_empty())
+                .collect();
             Some(Level {
                 estimate: median_of_processes(&values, level)?.estimate,
                 share: share_of(&counts)?,

@@ -67,8 +67,7 @@ impl<'f> Measured<'f> {
             Some(number(&direction.bandwidth).map_or(0.0, |bandwidth| bytes / (bandwidth * scale)))
         };
         let sending: Option<Vec<f64>> = terms.directions.iter().map(sending).collect();
-        let operations: Option<Vec<f64>> = terms.operations.iter().map(value).collect();
-        let operations = operations?;
+        let operations = terms.operations.iter().map(value).collect::<Option<Vec<f64>>>()?;
         let time = time_of_iteration(finding, planned, record)?;
         let point = link::LinkPoint {
             sending: sending?.into_iter().fold(0.0, f64::max),

@@ -14,8 +14,8 @@ const FEWEST: usize = 3;
 /// Flags headline results of an address that lie apart from those of most others of the same host.
 pub(crate) fn flag_odd(results: &mut [Finding], record: &RunRecord) {
     let all = results.iter().enumerate();
-    let found = all.filter_map(|(index, own)| Some((index, odd(own, results, record)?)));
-    let found: Vec<(usize, Flag)> = found.collect();
+    let found: Vec<(usize, Flag)> =
+        all.filter_map(|(index, own)| Some((index, odd(own, results, record)?))).collect();
     for (index, flag) in found {
         add(&mut results[index].flags, flag);
     }

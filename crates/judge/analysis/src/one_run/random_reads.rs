@@ -17,8 +17,8 @@ const TIMES: f64 = 1.1;
 /// Flags random reads that are faster than sequential ones.
 pub(crate) fn flag_faster(results: &mut [Finding], record: &RunRecord) {
     let all = results.iter().enumerate();
-    let found = all.filter_map(|(index, random)| Some((index, faster(random, results, record)?)));
-    let found: Vec<(usize, Flag)> = found.collect();
+    let found: Vec<(usize, Flag)> =
+        all.filter_map(|(index, random)| Some((index, faster(random, results, record)?))).collect();
     for (index, flag) in found {
         add(&mut results[index].flags, flag);
     }

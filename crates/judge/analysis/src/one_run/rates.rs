@@ -38,10 +38,10 @@ pub struct CounterRate {
 pub fn rates_by_point(record: &RunRecord, counters: &Counters) -> Vec<PointRates> {
     let points = record.plan.points.iter().enumerate();
     let of_point = |(index, planned)| {
-        let seen = record
+        let seen: Vec<_> = record
             .good_invocations(index)
-            .filter_map(|invocation| counters.get(&invocation.invocation));
-        let seen: Vec<_> = seen.collect();
+            .filter_map(|invocation| counters.get(&invocation.invocation))
+            .collect();
         let mut values: BTreeMap<&Counter, Vec<f64>> = BTreeMap::new();
         for amount in seen.iter().copied().flatten() {
             values.entry(&amount.counter).or_default().extend(amount.rate());

@@ -100,8 +100,8 @@ impl PointSamples {
 /// values is left out, and so are distributions.
 #[must_use]
 pub fn samples(record: &RunRecord, workload: &str) -> Vec<PointSamples> {
-    let points = record.plan.points.iter().enumerate();
-    let points = points.filter(|(_, planned)| planned.point.workload == workload);
+    let all = record.plan.points.iter().enumerate();
+    let points = all.filter(|(_, planned)| planned.point.workload == workload);
     let metrics = |(index, planned): (usize, &plumb_model::PlannedPoint)| {
         let metrics =
             planned.description.metrics.iter().filter(|metric| metric.kind != Kind::Histogram);

@@ -177,8 +177,11 @@ fn of_metric(
     let pool = slices.concat();
     let headline = primary || metric.headline;
     let session_s = data.seconds();
-    let wanted = || data.wanted().or_else(|| record.plan.rules_of(data.planned)?.precision);
-    let wanted = if headline { wanted() } else { None };
+    // No precision is asked of a metric that is not shown first.
+    let wanted = match headline {
+        true => data.wanted().or_else(|| record.plan.rules_of(data.planned)?.precision),
+        false => None,
+    };
     let burst = Burst::of(data, metric, level).filter(|_| primary);
     let mut finding = Finding {
         primary,

@@ -93,36 +93,39 @@ pub struct Disturbed {
 /// What monitors read beside the points of a workload, over time.
 #[must_use]
 pub fn time_series(record: &RunRecord, traces: &Traces, workload: &str) -> Vec<PointTimeSeries> {
-    let points = record.plan.points.iter().enumerate();
-    let points = points.filter(|(_, planned)| planned.point.workload == workload);
-    let points: Vec<(usize, &PlannedPoint, Vec<Seen>)> = points
-        .map(|(index, planned)| {
-            let seen = record
-                .good_invocations(index)
-                .filter_map(|invocation| Seen::new(invocation, traces));
-            (index, planned, seen.collect())
-        })
-        .filter(|(_, _, seen): &(_, _, Vec<Seen>)| !seen.is_empty())
-        .collect();
+    let mut points: Vec<(usize, &PlannedPoint, Vec<Seen>)> = Vec::new();
+    for (index, planned) in record.plan.points.iter().enumerate() {
+        if planned.point.workload != workload {
+            continue;
+        }
+        let invocations = record.good_invocations(index);
+        let seen: Vec<Seen> =
+            invocations.filter_map(|invocation| Seen::new(invocation, traces)).collect();
+        if !seen.is_empty() {
+            points.push((index, planned, seen));
+        }
+    }
     // One kind of time for a monitor beside all points, so that they can be drawn on one axis.
     let all: Vec<&Seen> = points.iter().flat_map(|(_, _, seen)| seen).collect();
     let monitors = Monitors::of(&all);
     let starts =
         record.invocations.iter().filter_map(|invocation| invocation.samples.start_ns.first());
     let run_zero_ns = starts.min().copied().unwrap_or(0);
-    let of_point = |(index, planned, seen): (usize, &PlannedPoint, Vec<Seen>)| PointTimeSeries {
-        point: point_facts(index, planned),
-        invocations: seen.len(),
-        samples: planned.description.primary().and_then(|metric| {
-            let zero = monitors.all_seldom().then_some(run_zero_ns);
-            let course = of_samples(&seen, metric, zero);
-            (!course.at.is_empty()).then(|| (metric.clone(), course))
-        }),
-        counters: of_counters(&seen, &monitors, run_zero_ns),
-        disturbed: disturbed(record, index),
-        disturbed_in_run: disturbed_in_run(record, index, run_zero_ns),
-    };
-    points.into_iter().map(of_point).collect()
+    points
+        .iter()
+        .map(|(index, planned, seen)| PointTimeSeries {
+            point: point_facts(*index, planned),
+            invocations: seen.len(),
+            samples: planned.description.primary().and_then(|metric| {
+                let zero = monitors.all_seldom().then_some(run_zero_ns);
+                let course = of_samples(seen, metric, zero);
+                (!course.at.is_empty()).then(|| (metric.clone(), course))
+            }),
+            counters: of_counters(seen, &monitors, run_zero_ns),
+            disturbed: disturbed(record, *index),
+            disturbed_in_run: disturbed_in_run(record, *index, run_zero_ns),
+        })
+        .collect()
 }
 
 /// How often each monitor was read.
@@ -133,22 +136,19 @@ struct Monitors {
 
 impl Monitors {
     fn of(seen: &[&Seen]) -> Self {
-        let traces = || seen.iter().flat_map(|seen| seen.traces);
-        let names: BTreeSet<&str> = traces().map(|trace| monitor(&trace.counter)).collect();
-        let of = |name: &str| {
+        let traces = seen.iter().flat_map(|seen| seen.traces);
+        let names: BTreeSet<&str> = traces.map(|trace| monitor(&trace.counter)).collect();
+        let mut by_name = BTreeMap::new();
+        for name in names {
             let usual = usual_distance(seen, name);
-            let readings = |seen: &&Seen| {
-                let times = seen
-                    .of_monitor(name)
-                    .flat_map(|trace| &trace.readings)
-                    .map(|reading| reading.at_ns);
-                let (first, last) = times.fold((u64::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
-                (first < last).then(|| seconds(last, first) / usual + 1.0)
-            };
-            let readings: Vec<f64> = seen.iter().filter_map(readings).collect();
-            (usual, usual <= 0.0 || median(&readings).unwrap_or(0.0) < FEWEST_READINGS)
-        };
-        Self { by_name: names.into_iter().map(|name| (name.to_owned(), of(name))).collect() }
+            // Readings that changed nothing are not kept, so their number follows from the time that they span.
+            let spans = seen.iter().filter_map(|seen| seen.span_of_monitor(name));
+            let readings: Vec<f64> =
+                spans.map(|(first, last)| seconds(last, first) / usual + 1.0).collect();
+            let is_seldom = usual <= 0.0 || median(&readings).unwrap_or(0.0) < FEWEST_READINGS;
+            by_name.insert(name.to_owned(), (usual, is_seldom));
+        }
+        Self { by_name }
     }
 
     fn all_seldom(&self) -> bool {
@@ -173,19 +173,33 @@ impl<'r> Seen<'r> {
         self.traces.iter().filter(move |trace| self::monitor(&trace.counter) == monitor)
     }
 
-    /// What a counter read; where its monitor read and it did not move, a level course.
+    /// The middle of every sample, in seconds, with its value of a metric.
+    fn values(&self, metric: &Metric, zero_ns: u64) -> Vec<(f64, f64)> {
+        let work = self.invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
+        let samples = &self.invocation.samples;
+        let values = samples.metric(metric, work).unwrap_or_default();
+        let times = samples.start_ns.iter().zip(&samples.elapsed_ns);
+        times.map(|(start, elapsed)| seconds(start + elapsed / 2, zero_ns)).zip(values).collect()
+    }
+
+    /// The first and the last time at which a monitor read, in nanoseconds; None if it read fewer than two times.
+    fn span_of_monitor(&self, monitor: &str) -> Option<(u64, u64)> {
+        let traces = self.of_monitor(monitor);
+        let times = traces.flat_map(|trace| &trace.readings).map(|reading| reading.at_ns);
+        let (first, last) = times.fold((u64::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
+        (first < last).then_some((first, last))
+    }
+
+    /// What a counter read; if its monitor read and it did not move, a level course.
     fn path(&self, counter: &Counter, usual: f64, zero_ns: u64) -> Option<Path> {
         let own = self.traces.iter().find(|trace| trace.counter == *counter);
         match own {
             Some(trace) => Some(Path::of(trace, zero_ns, usual)),
             None if counter.kind == CounterKind::Gauge => None,
             None => {
-                let beside = self.of_monitor(monitor(counter));
-                let times = beside.flat_map(|trace| &trace.readings).map(|reading| reading.at_ns);
-                let (first, last) = times.fold((u64::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
-                (first < last).then(|| Path {
-                    steps: vec![(seconds(first, zero_ns), 0.0), (seconds(last, zero_ns), 0.0)],
-                })
+                let (first, last) = self.span_of_monitor(monitor(counter))?;
+                let steps = vec![(seconds(first, zero_ns), 0.0), (seconds(last, zero_ns), 0.0)];
+                Some(Path { steps })
             }
         }
     }
@@ -266,19 +280,25 @@ fn of_counters(seen: &[Seen], monitors: &Monitors, run_zero_ns: u64) -> Vec<(Cou
         seen.iter().flat_map(|seen| seen.traces).map(|trace| &trace.counter).collect();
     counters.sort();
     counters.dedup();
-    let of = |counter: &Counter| {
-        let (usual, seldom) = *monitors.by_name.get(monitor(counter))?;
-        let zero = |seen: &Seen| if seldom { run_zero_ns } else { seen.zero_ns };
-        let paths: Vec<Path> =
-            seen.iter().filter_map(|seen| seen.path(counter, usual, zero(seen))).collect();
-        let course = if seldom {
+    let mut found = Vec::new();
+    for counter in counters {
+        let Some(&(usual, is_seldom)) = monitors.by_name.get(monitor(counter)) else { continue };
+        // One invocation holds too few readings of a monitor that reads seldom: those are shown over the whole run.
+        let mut paths: Vec<Path> = Vec::new();
+        for seen in seen {
+            let zero_ns = if is_seldom { run_zero_ns } else { seen.zero_ns };
+            paths.extend(seen.path(counter, usual, zero_ns));
+        }
+        let course = if is_seldom {
             as_read(&paths, counter.kind)
         } else {
             of_paths(&paths, counter.kind, usual)
         };
-        (!course.at.is_empty()).then(|| (counter.clone(), course))
-    };
-    counters.into_iter().filter_map(of).collect()
+        if !course.at.is_empty() {
+            found.push((counter.clone(), course));
+        }
+    }
+    found
 }
 
 /// What was read, in the time of the run: a rate between every two readings of an invocation, a gauge's level at
@@ -315,24 +335,26 @@ fn as_read(paths: &[Path], kind: CounterKind) -> TimeSeries {
 /// The usual time from one reading of a monitor to the next, in seconds: the least of every counter, as
 /// readings that changed nothing are not kept.
 fn usual_distance(seen: &[&Seen], monitor: &str) -> f64 {
-    let least = |trace: &Trace| {
-        // The last reading is taken when the invocation ends, whatever the time.
-        let timed = trace.readings.split_last().map_or(&[][..], |(_, timed)| timed);
-        let gaps = timed.windows(2).map(|two| seconds(two[1].at_ns, two[0].at_ns));
-        gaps.filter(|gap| *gap > 0.0).reduce(f64::min)
-    };
-    let all: Vec<f64> =
-        seen.iter().flat_map(|seen| seen.of_monitor(monitor)).filter_map(least).collect();
+    let traces = seen.iter().flat_map(|seen| seen.of_monitor(monitor));
+    let all: Vec<f64> = traces.filter_map(least_distance).collect();
     quantile(&all, 0.25).unwrap_or(0.0)
+}
+
+/// The least time from one reading of a counter to the next, in seconds.
+fn least_distance(trace: &Trace) -> Option<f64> {
+    // The last reading is taken when the invocation ends, whatever the time.
+    let timed = trace.readings.split_last().map_or(&[][..], |(_, timed)| timed);
+    let gaps = timed.windows(2).map(|two| seconds(two[1].at_ns, two[0].at_ns));
+    gaps.filter(|gap| *gap > 0.0).reduce(f64::min)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a few stretches")]
 fn of_paths(paths: &[Path], kind: CounterKind, usual: f64) -> TimeSeries {
-    let ends = || paths.iter().filter_map(Path::ends);
-    let longest = ends().map(|(from, to)| to - from).fold(0.0, f64::max);
+    let ends: Vec<(f64, f64)> = paths.iter().filter_map(Path::ends).collect();
+    let longest = ends.iter().map(|(from, to)| to - from).fold(0.0, f64::max);
     let width = (longest / STRETCHES).max(usual);
     let mut stretches: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
-    for (path, (from, to)) in paths.iter().zip(ends()) {
+    for (path, (from, to)) in paths.iter().zip(ends) {
         let first = (from / width).ceil() as i64;
         let last = (to / width).floor() as i64;
         for number in first..last {
@@ -373,22 +395,14 @@ fn course(stretches: BTreeMap<i64, Vec<f64>>, width: f64) -> TimeSeries {
     reason = "a few stretches, and times within a run"
 )]
 fn of_samples(seen: &[Seen], metric: &Metric, run_zero_ns: Option<u64>) -> TimeSeries {
-    let values = |seen: &Seen| {
-        let work = seen.invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
-        let samples = &seen.invocation.samples;
-        let values = samples.metric(metric, work).unwrap_or_default();
-        let zero_ns = run_zero_ns.unwrap_or(seen.zero_ns);
-        let middle = |(start, elapsed): (&u64, &u64)| seconds(start + elapsed / 2, zero_ns);
-        let times = samples.start_ns.iter().zip(&samples.elapsed_ns).map(middle);
-        times.zip(values).collect::<Vec<(f64, f64)>>()
-    };
-    let all: Vec<Vec<(f64, f64)>> = seen.iter().map(values).collect();
+    let all: Vec<Vec<(f64, f64)>> =
+        seen.iter().map(|seen| seen.values(metric, run_zero_ns.unwrap_or(seen.zero_ns))).collect();
     if run_zero_ns.is_some() {
-        let middle = |of: Vec<(f64, f64)>| {
-            let (times, values): (Vec<f64>, Vec<f64>) = of.into_iter().unzip();
+        let middles = all.into_iter().filter_map(|samples| {
+            let (times, values): (Vec<f64>, Vec<f64>) = samples.into_iter().unzip();
             median(&times).zip(median(&values))
-        };
-        let (at, median) = all.into_iter().filter_map(middle).unzip();
+        });
+        let (at, median) = middles.unzip();
         return TimeSeries { of: TimeOf::Run, at, median, ..TimeSeries::default() };
     }
     let longest = all.iter().flatten().map(|sample| sample.0).fold(0.0, f64::max);
@@ -407,41 +421,43 @@ fn found_beside(
     record: &RunRecord,
     point: usize,
 ) -> impl Iterator<Item = (&InvocationRecord, Vec<(&Interference, u64, u64)>)> {
-    let of = move |invocation: &&InvocationRecord| {
-        invocation.point == point && invocation.role == Role::Workload
-    };
-    record.invocations.iter().filter(of).map(|invocation| {
-        let samples = &invocation.samples;
-        let when = |interference: &'_ Interference| {
-            let start = samples.start_ns.get(interference.first)?;
-            let end = samples
-                .start_ns
-                .get(interference.last)
-                .zip(samples.elapsed_ns.get(interference.last));
-            end.map(|(last, elapsed)| (*start, last + elapsed))
-        };
-        let found = invocation.interference.iter();
-        let found = found
-            .filter_map(|interference| {
-                when(interference).map(|(from, to)| (interference, from, to))
-            })
-            .collect();
+    let invocations = record
+        .invocations
+        .iter()
+        .filter(move |invocation| invocation.point == point && invocation.role == Role::Workload);
+    invocations.map(|invocation| {
+        let mut found = Vec::new();
+        for interference in &invocation.interference {
+            if let Some((from, to)) = span(invocation, interference) {
+                found.push((interference, from, to));
+            }
+        }
         (invocation, found)
     })
+}
+
+/// When the samples begin and end that something else disturbed, in nanoseconds of the monotonic clock.
+fn span(invocation: &InvocationRecord, interference: &Interference) -> Option<(u64, u64)> {
+    let samples = &invocation.samples;
+    let start = samples.start_ns.get(interference.first)?;
+    let last = samples.start_ns.get(interference.last)?;
+    let elapsed = samples.elapsed_ns.get(interference.last)?;
+    Some((*start, last + elapsed))
 }
 
 /// When something else ran beside the point's invocations in the time of the run: each where it was.
 fn disturbed_in_run(record: &RunRecord, point: usize, zero_ns: u64) -> Vec<Disturbed> {
     let found = found_beside(record, point).flat_map(|(_, found)| found);
-    let one = |(interference, from, to): (&Interference, u64, u64)| Disturbed {
-        rule: interference.rule.clone(),
-        from: seconds(from, zero_ns),
-        to: seconds(to, zero_ns),
-        invocations: 1,
-        of: 1,
-        evidence: interference.evidence.clone(),
-    };
-    found.map(one).collect()
+    found
+        .map(|(interference, from, to)| Disturbed {
+            rule: interference.rule.clone(),
+            from: seconds(from, zero_ns),
+            to: seconds(to, zero_ns),
+            invocations: 1,
+            of: 1,
+            evidence: interference.evidence.clone(),
+        })
+        .collect()
 }
 
 /// The same in the time of invocations, by rule: a stretch for as long as it is beside as many of them.

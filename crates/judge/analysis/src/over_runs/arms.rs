@@ -64,20 +64,28 @@ pub(crate) fn groups<'r>(records: &'r [RunRecord], settings: &CompareSettings) -
     let names = match &settings.by {
         Some(by) => names(records, by),
         None if settings.arm_names.is_empty() => {
-            let alone = |record| Group { name: own_name(record, records), runs: vec![record] };
-            return records.iter().map(alone).collect();
+            return records
+                .iter()
+                .map(|record| Group { name: own_name(record, records), runs: vec![record] })
+                .collect();
         }
-        None => {
-            let named = |run: &RunRecord| settings.arm_names.get(&run.run).cloned();
-            records.iter().map(|run| named(run).unwrap_or_else(|| short_id(run.run))).collect()
-        }
+        None => records
+            .iter()
+            .map(|record| match settings.arm_names.get(&record.run) {
+                Some(name) => name.clone(),
+                None => short_id(record.run),
+            })
+            .collect(),
     };
     let one_machine = settings.one_machine();
     let mut groups: Vec<Group> = Vec::new();
     for (record, name) in records.iter().zip(names) {
-        let mixes = |run: &&RunRecord| one_machine.mixes(host(run), host(record));
-        let is_its = |group: &&mut Group| group.name == name && group.runs.iter().all(mixes);
-        match groups.iter_mut().find(is_its) {
+        // Runs of one name on several hosts make several arms, unless hosts are mixed.
+        let own_group = groups.iter_mut().find(|group| {
+            let mut runs = group.runs.iter();
+            group.name == name && runs.all(|run| one_machine.mixes(host(run), host(record)))
+        });
+        match own_group {
             Some(group) => group.runs.push(record),
             None => groups.push(Group { name, runs: vec![record] }),
         }
@@ -112,12 +120,11 @@ pub(crate) fn runs_of_arms<'r>(
 
 /// The labels that tell a run from the others, or the beginning of its id.
 fn own_name(record: &RunRecord, all: &[RunRecord]) -> String {
-    let tells = |key: &String| several(all.iter().map(|other| other.plan.labels.get(key)));
     let labels: Vec<String> = record
         .plan
         .labels
         .iter()
-        .filter(|(key, _)| tells(key))
+        .filter(|(key, _)| several(all.iter().map(|other| other.plan.labels.get(*key))))
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
     if labels.is_empty() { short_id(record.run) } else { labels.join(" ") }
@@ -132,37 +139,46 @@ fn only_name(record: &RunRecord, all: &[RunRecord]) -> String {
 
 /// What each run is called by these fields: its values of those that tell the runs apart.
 fn names(records: &[RunRecord], by: &str) -> Vec<String> {
-    let of_field = |field| -> Vec<String> {
-        records.iter().map(|record| value(record, records, field)).collect()
-    };
-    let all: Vec<Vec<String>> = fields(Some(by)).map(of_field).collect();
+    let all: Vec<Vec<String>> = fields(Some(by))
+        .map(|field| records.iter().map(|record| value(record, records, field)).collect())
+        .collect();
     let mut telling: Vec<&Vec<String>> =
-        all.iter().filter(|settings| several(settings.iter())).collect();
+        all.iter().filter(|values| several(values.iter())).collect();
+    // Runs that no field tells apart still need a name.
     if telling.is_empty() {
         telling.extend(all.first());
     }
-    let name =
-        |run: usize| telling.iter().map(|of| of[run].as_str()).collect::<Vec<_>>().join(" · ");
-    (0..records.len()).map(name).collect()
+    (0..records.len())
+        .map(|run| {
+            let own: Vec<&str> = telling.iter().map(|values| values[run].as_str()).collect();
+            own.join(" · ")
+        })
+        .collect()
 }
 
 /// The value of a label, or else of a fact of machine or environment.
 fn value(record: &RunRecord, all: &[RunRecord], field: &str) -> String {
+    // A label comes first: the user may have chosen one that is called like a fact.
+    if let Some(label) = record.plan.labels.get(field) {
+        return label.clone();
+    }
+    if field == "run" {
+        return only_name(record, all);
+    }
     let target = record.targets.first();
-    let fact = || {
-        let facts = |target: &Target| match field {
-            "host" => Some(target.host.to_string()),
-            By::KIND => Some(target.machine.fingerprint.clone()),
-            _ => {
-                let changing = target.environment.facts.get(field);
-                changing.or_else(|| target.machine.facts.get(field)).cloned()
-            }
-        };
-        target.and_then(facts)
-    };
-    let run = || (field == "run").then(|| only_name(record, all));
-    let label = record.plan.labels.get(field).cloned();
-    label.or_else(run).or_else(fact).unwrap_or_else(|| without(field))
+    target.and_then(|target| fact(target, field)).unwrap_or_else(|| without(field))
+}
+
+/// The value of a fact: the host, the kind of machine, or a named fact of environment or machine.
+fn fact(target: &Target, field: &str) -> Option<String> {
+    match field {
+        "host" => Some(target.host.to_string()),
+        By::KIND => Some(target.machine.fingerprint.clone()),
+        _ => {
+            let changing = target.environment.facts.get(field);
+            changing.or_else(|| target.machine.facts.get(field)).cloned()
+        }
+    }
 }
 
 /// What people call the arm of runs without this label or fact.

@@ -434,9 +434,10 @@ fn why_not(series: &str, run: &RunRecord) -> NotMeasured {
         .into_iter()
         .find(|unsupported| Some(unsupported.point.index) == index);
     let failed = failure.is_some();
-    let why = failure.map(|failure| failure.why).or(missing.map(|unsupported| unsupported.why));
-    let why =
-        why.unwrap_or_else(|| "the newest run of the baseline does not measure it".to_owned());
+    let why = failure
+        .map(|failure| failure.why)
+        .or(missing.map(|unsupported| unsupported.why))
+        .unwrap_or_else(|| "the newest run of the baseline does not measure it".to_owned());
     NotMeasured { series: series.to_owned(), why, failed }
 }
 

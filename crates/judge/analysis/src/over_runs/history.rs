@@ -219,13 +219,13 @@ pub fn history(
 #[must_use]
 pub fn first_since_step(all: &[SeriesInRun], by: By, margin: f64) -> Option<&SeriesInRun> {
     let newest = all.last()?;
-    let is_alike = |run: &&SeriesInRun| {
+    let alike = all.iter().filter(|run| {
         !run.is_side_of_knob
             && run.run.is_one_machine(&newest.run, by)
             && run.is_comparable(newest)
             && run.unit == newest.unit
-    };
-    let runs: Vec<&SeriesInRun> = all.iter().filter(is_alike).collect();
+    });
+    let runs: Vec<&SeriesInRun> = alike.collect();
     let logs: Vec<f64> = runs.iter().map(|run| run_cost(run).unwrap_or(f64::NAN)).collect();
     let step = history::certain(&logs, &[], margin).ok()?.into_iter().next_back()?;
     runs.get(step.at).copied()
@@ -244,15 +244,15 @@ fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
 fn steps(logs: &[f64], borders: &[usize], margin: f64) -> Result<Vec<HistoryStep>, String> {
     let found = history::suspects(logs, borders).map_err(|why| why.to_string())?;
     let certain = history::certain(logs, borders, margin).map_err(|why| why.to_string())?;
-    let step = |step: &history::Step| HistoryStep {
+    let steps = found.iter().map(|step| HistoryStep {
         at: step.at,
         ratio: estimate(
             step.interval.map_or(step.size, |interval| interval.estimate).exp(),
             step.interval.map(|interval| interval.map(f64::exp)),
         ),
         certain: certain.iter().any(|change| change.at == step.at),
-    };
-    Ok(found.iter().map(step).collect())
+    });
+    Ok(steps.collect())
 }
 
 fn splits(runs: &[&SeriesInRun]) -> Vec<Split> {
@@ -294,21 +294,30 @@ fn changed(
     after: &BTreeMap<String, String>,
 ) -> Vec<(String, String, String)> {
     let fields: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let read = |field: &str| before.contains_key(field) && after.contains_key(field);
-    let value = |of: &BTreeMap<String, String>, field: &str| {
-        of.get(field).cloned().unwrap_or_else(|| "none".to_owned())
-    };
-    let known = fields.into_iter().filter(|field| read(field) || !is_of_environment(field));
-    let differ = known.filter(|field| before.get(*field) != after.get(*field));
-    differ.map(|field| (field.clone(), value(before, field), value(after, field))).collect()
+    let mut found = Vec::new();
+    for field in fields {
+        let was = before.get(field);
+        let is = after.get(field);
+        // A fact of the environment that one run could not read did not change.
+        let is_known = (was.is_some() && is.is_some()) || !is_of_environment(field);
+        if is_known && was != is {
+            found.push((field.clone(), value_or_none(was), value_or_none(is)));
+        }
+    }
+    found
+}
+
+fn value_or_none(value: Option<&String>) -> String {
+    value.map_or_else(|| "none".to_owned(), Clone::clone)
 }
 
 /// The facts of machine and environment that may move a number.
 fn place(series: &SeriesInRun) -> BTreeMap<String, String> {
     let Some(place) = &series.run.place else { return BTreeMap::new() };
     let all = place.machine.facts.iter().chain(&series.environment.facts);
-    let all = all.filter(|(field, _)| Impact::of(field) > Impact::Harmless);
-    all.map(|(field, value)| (field.clone(), value.clone())).collect()
+    all.filter(|(field, _)| Impact::of(field) > Impact::Harmless)
+        .map(|(field, value)| (field.clone(), value.clone()))
+        .collect()
 }
 
 /// The facts of the work itself that may move a number, with plumb's own version.
@@ -330,12 +339,14 @@ fn residuals(logs: &[f64], mut cuts: Vec<usize>) -> Vec<Option<f64>> {
     cuts.extend([0, logs.len()]);
     cuts.sort_unstable();
     cuts.dedup();
-    let stretch = |ends: &[usize]| {
+    let mut found = Vec::new();
+    for ends in cuts.windows(2) {
         let stretch = &logs[ends[0]..ends[1]];
+        // The middle of a short stretch follows each of its runs, so that what is left of them looks too small.
         let centre = median(stretch).filter(|_| stretch.len() >= SHORTEST_STRETCH);
-        stretch.iter().map(|log| Some(log - centre?)).collect::<Vec<_>>()
-    };
-    cuts.windows(2).flat_map(stretch).collect()
+        found.extend(stretch.iter().map(|log| Some(log - centre?)));
+    }
+    found
 }
 
 /// The part that differs most from the others, one that differs certainly before others. None where
@@ -354,19 +365,30 @@ fn of_cycle(cycle: Cycle, starts: &[i64], residuals: &[Option<f64>]) -> Option<C
     }
     let moments: Vec<(usize, f64)> =
         moments.into_values().filter_map(|(part, of)| Some((part, median(&of)?))).collect();
-    let count = |part: usize| moments.iter().filter(|moment| moment.0 == part).count();
-    let parts: BTreeSet<usize> = moments.iter().map(|moment| moment.0).collect();
-    let parts: Vec<usize> =
-        parts.into_iter().filter(|&part| count(part) >= FEWEST_IN_PART).collect();
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    for (part, _) in &moments {
+        *counts.entry(*part).or_default() += 1;
+    }
+    counts.retain(|_, count| *count >= FEWEST_IN_PART);
+    let parts: Vec<usize> = counts.into_keys().collect();
     if moments.len() < FEWEST_MOMENTS || parts.len() < 2 {
         return None;
     }
+    // Every part is asked, so that each interval pays its share of the error (Bonferroni).
     #[expect(clippy::cast_precision_loss, reason = "seven at most")]
     let level = 1.0 - (1.0 - CONFIDENCE) / parts.len() as f64;
     let against_rest = parts.iter().filter_map(|&part| part_of(cycle, part, &moments, level));
-    let weight = |cycle: &CycleFinding| cycle.ratio.value.ln().abs();
-    against_rest
-        .max_by(|a, b| a.differs.cmp(&b.differs).then_with(|| weight(a).total_cmp(&weight(b))))
+    against_rest.max_by(|a, b| a.differs.cmp(&b.differs).then_with(|| size(a).total_cmp(&size(b))))
+}
+
+/// How far a part is from the others, in either direction.
+fn size(cycle: &CycleFinding) -> f64 {
+    cycle.ratio.value.ln().abs()
+}
+
+/// The residuals of moments, without their parts.
+fn values(moments: &[(usize, f64)]) -> Vec<f64> {
+    moments.iter().map(|(_, residual)| *residual).collect()
 }
 
 /// One part against all others.
@@ -377,7 +399,6 @@ fn part_of(
     level: f64,
 ) -> Option<CycleFinding> {
     let (inside, others): (Vec<_>, Vec<_>) = moments.iter().partition(|moment| moment.0 == part);
-    let values = |of: &[(usize, f64)]| of.iter().map(|moment| moment.1).collect::<Vec<_>>();
     let found = rank_sum_interval(&values(&others), &values(&inside), level).ok()?;
     Some(CycleFinding {
         cycle,

@@ -7,9 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{
-    Better, By, InvocationRecord, MARGIN, Metric, PlannedPoint, RunRecord, SampleIs, SeriesInRun,
-};
+use plumb_model::{Better, By, MARGIN, Metric, PlannedPoint, RunRecord, SampleIs, SeriesInRun};
 use plumb_stats::Interval;
 use plumb_stats::describe::{BoxPlot, box_plot, mean, median};
 use plumb_stats::multiple::mean_log_ratio;
@@ -156,17 +154,19 @@ pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFind
 /// One side of a paired run by the metric that is compared.
 fn side(record: &RunRecord, point: usize, metric: &str) -> Option<Arm> {
     let planned = &record.plan.points[point];
-    let values = |invocation: &InvocationRecord| match planned.description.metric(metric) {
-        Some(declared) => invocation.steady(declared),
-        None => invocation.costs(planned, metric),
-    };
-    let by_invocation: Vec<Vec<f64>> = record.good_invocations(point).filter_map(values).collect();
+    let declared = planned.description.metric(metric);
+    let by_invocation: Vec<Vec<f64>> = record
+        .good_invocations(point)
+        .filter_map(|invocation| match declared {
+            Some(declared) => invocation.steady(declared),
+            None => invocation.costs(planned, metric),
+        })
+        .collect();
     let processes = match planned.description.sample_is {
         SampleIs::Process => by_invocation.into_iter().flatten().map(|value| vec![value]).collect(),
         SampleIs::Iteration => by_invocation,
     };
     let data = PointData::of(record).into_iter().find(|data| data.index == point);
-    let declared = planned.description.metric(metric);
     let parts = data.as_ref().zip(declared).map(|(data, metric)| parts_of(data, metric));
     let made = arm(&processes, 1, None)?;
     Some(Arm { cpu: data.and_then(|data| data.cpu()), parts: parts.unwrap_or_default(), ..made })
@@ -196,11 +196,10 @@ pub fn compare<'s>(
     let arms: Vec<BTreeMap<String, SeriesOfArm>> =
         groups.iter().map(|group| series_of_arm(group, settings)).collect();
     let order = series_in_order(&arms);
-    let is_common = |series: &&String| {
+    let common = order.iter().filter(|series| {
         let with = arms.iter().filter(|arm| arm.contains_key(*series)).count();
         arms.first().is_some_and(|arm| arm.contains_key(*series)) && with > 1
-    };
-    let common = order.iter().filter(is_common);
+    });
     let mut results: Vec<SeriesComparison> =
         common.map(|series| one_series(series, &arms, &noise, settings.margin)).collect();
     let machines_differ = machines_differ(records);
@@ -209,8 +208,8 @@ pub fn compare<'s>(
         .collect();
     let mut not_in_all = Vec::new();
     for series in &order {
-        let with = arms.iter().zip(&names).filter(|(arm, _)| arm.contains_key(series));
-        let with: Vec<String> = with.map(|(_, name)| name.clone()).collect();
+        let arms_with = arms.iter().zip(&names).filter(|(arm, _)| arm.contains_key(series));
+        let with: Vec<String> = arms_with.map(|(_, name)| name.clone()).collect();
         if with.len() < names.len() {
             not_in_all.push((series.clone(), with));
         }
@@ -241,10 +240,9 @@ pub fn compare<'s>(
 }
 
 fn machines_differ(records: &[RunRecord]) -> bool {
-    let differs = |(index, one): (usize, &RunRecord)| {
+    records.iter().enumerate().any(|(index, one)| {
         records[..index].iter().any(|other| !is_one_machine(one, other, By::Host))
-    };
-    records.iter().enumerate().any(differs)
+    })
 }
 
 /// Which series of an arm moved unlike the others, and the remark on each of them.
@@ -272,27 +270,31 @@ fn mark_standing_out(
 /// The geometric mean of one arm's ratios; without an interval where one of theirs leaves the noise
 /// between runs out.
 fn overall(results: &[SeriesComparison], arm: usize) -> Option<Estimate> {
-    let interval = |result: &SeriesComparison| {
-        let ratio = result.against_first.get(arm)?.as_ref()?.ratio.as_ref()?;
-        let ends = ratio.interval.as_ref().ok()?;
-        let low = ends.low.ln();
-        let high = ends.high.ln();
-        Some(Interval { estimate: ratio.value.ln(), low, high })
-    };
-    let all: Vec<Interval> = results.iter().filter_map(interval).collect();
+    let all: Vec<Interval> =
+        results.iter().filter_map(|result| log_ratio_of(result, arm)).collect();
     if all.len() < 2 {
         return None;
     }
     let mean = mean_log_ratio(&all, CONFIDENCE).ok()?;
-    let known = |result: &SeriesComparison| {
-        let against = result.against_first.get(arm).and_then(Option::as_ref);
-        against.is_none_or(|found| found.ratio.is_none() || found.verdict.is_ok())
-    };
     let value = mean.estimate.exp();
-    if results.iter().all(known) {
+    if results.iter().all(|result| is_noise_known(result, arm)) {
         return Some(estimate(value, Ok(mean.map(f64::exp))));
     }
     Some(Estimate { value, interval: Err("too little is known of the noise between runs".into()) })
+}
+
+/// The log of one arm's ratio with its interval.
+fn log_ratio_of(result: &SeriesComparison, arm: usize) -> Option<Interval> {
+    let ratio = result.against_first.get(arm)?.as_ref()?.ratio.as_ref()?;
+    let ends = ratio.interval.as_ref().ok()?;
+    Some(Interval { estimate: ratio.value.ln(), low: ends.low.ln(), high: ends.high.ln() })
+}
+
+/// Whether the interval of one arm's ratio, if there is a ratio, allows for the noise between runs: only then there is
+/// a verdict.
+fn is_noise_known(result: &SeriesComparison, arm: usize) -> bool {
+    let against = result.against_first.get(arm).and_then(Option::as_ref);
+    against.is_none_or(|found| found.ratio.is_none() || found.verdict.is_ok())
 }
 
 /// One series of one arm: in its runs, with the samples behind it.
@@ -416,21 +418,22 @@ fn arm_of(series: &SeriesOfArm) -> Option<Arm> {
     let better = series.in_runs.first().map_or(Better::Neither, |first| first.better);
     let price = series.price.map(|price| (price, better));
     let made = arm(&series.processes, series.in_runs.len(), price)?;
-    let share = |of: fn(&CpuShares) -> f64| mean(&series.cpu.iter().map(of).collect::<Vec<_>>());
-    let cpu = || {
-        Some(CpuShares {
-            user: share(|cpu| cpu.user)?,
-            system: share(|cpu| cpu.system)?,
-            iowait: share(|cpu| cpu.iowait)?,
-        })
-    };
-    let part = |(name, _): &(String, f64)| {
-        let own = |run: &Vec<(String, f64)>| Some(run.iter().find(|part| part.0 == *name)?.1);
-        let of_runs: Vec<f64> = series.parts.iter().filter_map(own).collect();
-        Some((name.clone(), mean(&of_runs)?))
-    };
-    let parts = series.parts.first().into_iter().flatten().filter_map(part).collect();
-    Some(Arm { cpu: cpu(), parts, ..made })
+    let mut parts = Vec::new();
+    // The first run says which parts there are; a run of another version of the workload may lack one.
+    for (name, _) in series.parts.first().into_iter().flatten() {
+        let in_runs = series.parts.iter().flatten().filter(|(other, _)| other == name);
+        let values: Vec<f64> = in_runs.map(|(_, value)| *value).collect();
+        parts.extend(mean(&values).map(|mean| (name.clone(), mean)));
+    }
+    Some(Arm { cpu: mean_shares(&series.cpu), parts, ..made })
+}
+
+/// The mean of resource use over runs.
+fn mean_shares(runs: &[CpuShares]) -> Option<CpuShares> {
+    let users: Vec<f64> = runs.iter().map(|run| run.user).collect();
+    let systems: Vec<f64> = runs.iter().map(|run| run.system).collect();
+    let waits: Vec<f64> = runs.iter().map(|run| run.iowait).collect();
+    Some(CpuShares { user: mean(&users)?, system: mean(&systems)?, iowait: mean(&waits)? })
 }
 
 fn arm(processes: &[Vec<f64>], runs: usize, price: Option<(f64, Better)>) -> Option<Arm> {

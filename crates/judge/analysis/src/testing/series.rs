@@ -16,8 +16,8 @@ use crate::estimate::median_of_processes;
 /// that is not a number.
 #[must_use]
 pub fn in_run(name: &str, number: u128, processes: &[Vec<f64>]) -> SeriesInRun {
-    let environment = Environment { fingerprint: "env1:a".into(), facts: BTreeMap::new() };
-    let environment = Arc::new(environment);
+    let environment =
+        Arc::new(Environment { fingerprint: "env1:a".into(), facts: BTreeMap::new() });
     let machine = Machine { fingerprint: "fp1:a".into(), facts: BTreeMap::new() };
     let slices: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
     let none = Estimate { value: f64::NAN, interval: Err("no values".into()) };

@@ -15,8 +15,10 @@ pub fn covariates_text(covariates: &[Covariate]) -> Option<String> {
 /// The same without the first words.
 pub(crate) fn covariates_list(covariates: &[Covariate]) -> Option<String> {
     let told: Vec<String> = covariates.iter().take(MOST).map(one).collect();
-    let more = covariates.len().saturating_sub(told.len());
-    let more = if more > 0 { format!(" · {more} more in --json") } else { String::new() };
+    let more = match covariates.len().saturating_sub(told.len()) {
+        0 => String::new(),
+        count => format!(" · {count} more in --json"),
+    };
     (!told.is_empty()).then(|| told.join(" · ") + &more)
 }
 

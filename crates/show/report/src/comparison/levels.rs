@@ -16,8 +16,8 @@ pub fn levels_text(comparison: &Comparison) -> Option<String> {
         let shown = figure(ratio.as_ref()?, "");
         Some(format!("the {what} {}× {}", shown.estimate, shown.brackets()).trim_end().to_owned())
     };
-    let ratios = [times("faster", &levels.faster), times("slower", &levels.slower)];
-    let ratios: Vec<String> = ratios.into_iter().flatten().collect();
+    let both = [times("faster", &levels.faster), times("slower", &levels.slower)];
+    let ratios: Vec<String> = both.into_iter().flatten().collect();
     let ratios =
         if ratios.is_empty() { String::new() } else { format!("{} the cost; ", ratios.join(", ")) };
     let [first, later] = &levels.slower_share;

@@ -31,8 +31,8 @@ pub fn remarks(against: &Comparison) -> String {
         noise.break_even.filter(|_| open).zip(ratio).map(|(sd, ratio)| break_even(sd, ratio));
     let allowed = noise.run_sd.map(|sd| format!("runs vary by {} on their own", percent(sd)));
     let remarks = against.remarks.iter().map(ToString::to_string);
-    let why = against.verdict.err().filter(|_| noise.break_even.is_none());
-    let why = why.map(|why| why.to_string());
+    let why =
+        against.verdict.err().filter(|_| noise.break_even.is_none()).map(|why| why.to_string());
     let all = pairs.into_iter().chain(remarks).chain(why).chain(chance).chain(allowed);
     let all = all.chain(settling(against)).chain(levels_text(against));
     all.collect::<Vec<_>>().join(", ")

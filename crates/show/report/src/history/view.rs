@@ -146,8 +146,8 @@ pub fn closing(finding: &HistoryFinding) -> Vec<String> {
 /// What is to be known of the hosts: those that are mixed, and those that are left out.
 fn hosts(finding: &HistoryFinding) -> Vec<String> {
     let unknown = finding.runs.iter().filter(|run| run.run.host().known().is_none()).count();
-    let mixed = finding.hosts.len() > 1 && unknown > 0;
-    let mixed = mixed.then(|| {
+    let is_mixed = finding.hosts.len() > 1 && unknown > 0;
+    let mixed = is_mixed.then(|| {
         let runs = counted(unknown, "run", "runs");
         format!("{runs} on an unknown host: from an older plumb, or without a machine id")
     });

@@ -101,17 +101,18 @@ fn settled(finding: &RunFinding, goal: &VerdictGoal) -> Option<(String, String)>
         return Some((typed(&words, &["--metric", CPU]), what));
     }
     let took_s = took_s(finding)?;
-    let times = open().map(more_pairs).collect::<Option<Vec<f64>>>();
-    let times = times.map(|all| all.into_iter().fold(1.0, f64::max));
+    let needed = open().map(more_pairs).collect::<Option<Vec<f64>>>();
+    let times = needed.map(|all| all.into_iter().fold(1.0, f64::max));
     if let Some(takes_s) = times.map(|times| times * took_s).filter(|seconds| *seconds <= LONGEST_S)
     {
         let words = without(&run.command, &["--budget", "--max-pairs"]);
         let what = "settles it if the ratio stays".to_owned();
         return Some((typed(&words, &["--budget", &budget(takes_s)]), what));
     }
-    let margin = open().map(reached).collect::<Option<Vec<f64>>>()?;
-    let margin = margin.into_iter().fold(goal.margin, f64::max) * ALLOWANCE;
-    let margin = (margin * 100.0).ceil();
+    let all_reached = open().map(reached).collect::<Option<Vec<f64>>>()?;
+    let widest = all_reached.into_iter().fold(goal.margin, f64::max) * ALLOWANCE;
+    // A whole number of percent is what a person would type.
+    let margin = (widest * 100.0).ceil();
     (margin <= 100.0 * LARGEST_MARGIN).then(|| {
         let words = without(&run.command, &["--margin"]);
         let what = "finds in this time whether they differ by more than that".to_owned();

@@ -49,8 +49,8 @@ impl Request {
         if !empty || fields.contains_key(TRANSFER_ENCODING) {
             return Err((StatusCode::PAYLOAD_TOO_LARGE, "requests must not have a body"));
         }
-        let query = decoded(target.query().unwrap_or_default());
-        let query = query.ok_or(bad("the address is not percent-encoded UTF-8"))?;
+        let query = decoded(target.query().unwrap_or_default())
+            .ok_or(bad("the address is not percent-encoded UTF-8"))?;
         Ok(Self { head_only, path: target.path().to_owned(), query, fields: fields.clone() })
     }
 

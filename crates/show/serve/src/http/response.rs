@@ -94,10 +94,10 @@ impl Response {
         let holds = !matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         let own = || self.fields.iter().map(|(name, value)| (*name, value.as_ref()));
         let kind = holds.then(|| ("Content-Type", self.content.kind()));
-        let fresh = !own().any(|(name, _)| name == "Cache-Control");
-        let fresh = fresh.then_some(("Cache-Control", "no-store"));
-        let allow = self.status == StatusCode::METHOD_NOT_ALLOWED;
-        let allow = allow.then_some(("Allow", "GET, HEAD"));
+        let is_cached = own().any(|(name, _)| name == "Cache-Control");
+        let fresh = (!is_cached).then_some(("Cache-Control", "no-store"));
+        let is_refused_method = self.status == StatusCode::METHOD_NOT_ALLOWED;
+        let allow = is_refused_method.then_some(("Allow", "GET, HEAD"));
         kind.into_iter().chain(fresh).chain(allow).chain(ALWAYS.iter().copied()).chain(own())
     }
 

@@ -110,13 +110,14 @@ fn found(request: &Request, shared: &Arc<Shared>, shown: Shown) -> Result<Answer
 /// Messages about a run. A browser asks again when the connection has ended, and tells the last message it
 /// had. After the end of the run it would ask again and again: it is told to stay away.
 fn events(request: &Request, shared: &Shared) -> Result<Answer, Refusal> {
-    let run = request.asked("run").and_then(|run| Id::parse_str(run).ok());
-    let run = run.ok_or_else(|| Refusal::unknown("no run is named").hint("/events?run=ID"))?;
+    let run = request
+        .asked("run")
+        .and_then(|run| Id::parse_str(run).ok())
+        .ok_or_else(|| Refusal::unknown("no run is named").hint("/events?run=ID"))?;
     if request.head_only {
         return Ok(Answer::Whole(Response::fine(Content::Events, Bytes::new())));
     }
-    let permit = Arc::clone(&shared.followers).try_acquire_owned();
-    let permit = permit.map_err(|_| Refusal::Busy)?;
+    let permit = Arc::clone(&shared.followers).try_acquire_owned().map_err(|_| Refusal::Busy)?;
     let events = Events::of(shared.followed.join(run)?, permit, shared.stays);
     Ok(if request.field("last-event-id").is_some() && events.is_over() {
         Answer::Whole(Response::empty(StatusCode::NO_CONTENT))

@@ -99,8 +99,10 @@ impl Server {
     /// The address of a page, with the token where one is needed.
     #[must_use]
     pub fn url(&self, page: &str) -> String {
-        let token = self.shared.token.as_ref();
-        let token = token.map_or_else(String::new, |token| format!("?token={}", token.text()));
+        let token = match &self.shared.token {
+            Some(token) => format!("?token={}", token.text()),
+            None => String::new(),
+        };
         format!("http://{}/{page}{token}", self.address)
     }
 
