@@ -103,10 +103,10 @@ pub fn history_of(
 #[must_use]
 pub fn wide_runs(runs: &[SeriesInRun]) -> Vec<Id> {
     let mut seen = HashSet::new();
-    let is_wide = |series: &&SeriesInRun| {
+    let wide = runs.iter().rev().filter(|series| {
         series.run.is_complete && series.run.points >= CommonMovements::FEWEST_POINTS
-    };
-    let newest_first = runs.iter().rev().filter(is_wide).map(|series| series.run.run);
+    });
+    let newest_first = wide.map(|series| series.run.run);
     newest_first.filter(|run| seen.insert(*run)).take(CommonMovements::MOST_RUNS).collect()
 }
 
@@ -114,8 +114,9 @@ pub fn wide_runs(runs: &[SeriesInRun]) -> Vec<Id> {
 /// has runs; else that of the newest run.
 #[must_use]
 pub fn on_host(mut runs: Vec<SeriesInRun>, here: &Host) -> (Vec<SeriesInRun>, Host) {
-    let is_here = |series: &&SeriesInRun| here.known().is_some() && series.run.host() == here;
-    let series = runs.iter().rfind(is_here).or(runs.last());
+    // Of an unknown host nothing is known to be from here.
+    let last_here = runs.iter().rfind(|series| here.known().is_some() && series.run.host() == here);
+    let series = last_here.or(runs.last());
     let meant = series.map(|series| (series.run.machine().to_owned(), series.run.host().clone()));
     let (kind, host) = meant.unwrap_or_default();
     runs.retain(|series| series.run.machine() == kind);

@@ -11,8 +11,8 @@ pub(crate) fn resolve(runs: &[RunSummary], name: &str) -> Result<Id, Error> {
         return from_end(runs, name, back?);
     }
     if let Some((key, value)) = name.split_once('=') {
-        let has = |run: &&RunSummary| run.labels.get(key).is_some_and(|v| v == value);
-        return match runs.iter().rev().find(has) {
+        let newest = runs.iter().rfind(|run| run.labels.get(key).is_some_and(|own| own == value));
+        return match newest {
             Some(run) => Ok(run.run),
             None => Err(unknown(runs, name)),
         };
@@ -52,8 +52,11 @@ fn from_end(runs: &[RunSummary], name: &str, back: usize) -> Result<Id, Error> {
 
 fn by_prefix(runs: &[RunSummary], name: &str) -> Result<Id, Error> {
     let wanted = name.replace('-', "").to_ascii_lowercase();
-    let begins = |run: &&RunSummary| run.run.simple().to_string().starts_with(&wanted);
-    let found: Vec<_> = runs.iter().filter(begins).map(|run| run.run).collect();
+    let found: Vec<_> = runs
+        .iter()
+        .map(|summary| summary.run)
+        .filter(|run| run.simple().to_string().starts_with(&wanted))
+        .collect();
     match found.as_slice() {
         [] => Err(unknown(runs, name)),
         _ if wanted.is_empty() => Err(unknown(runs, name)),

@@ -105,9 +105,10 @@ fn time_of_iteration(
 
 fn fitted(terms: &LinkTerms, points: &[Measured]) -> LinkFit {
     let first = points[0].finding;
-    let differs =
-        |name: &&str| points.iter().any(|point| point.setting(name) != points[0].setting(name));
-    let by: Vec<String> = terms.parameters().filter(differs).map(str::to_owned).collect();
+    let differing = terms
+        .parameters()
+        .filter(|name| points.iter().any(|point| point.setting(name) != points[0].setting(name)));
+    let by: Vec<String> = differing.map(str::to_owned).collect();
     let all: Vec<link::LinkPoint> = points.iter().map(|point| point.point).collect();
     let point = |measured: &Measured| PointBehindLink {
         result: measured.result,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Better, InvocationRecord, Kind, Metric, Outcome, Role, RunRecord, SampleIs};
+use plumb_model::{Better, Kind, Metric, Outcome, Role, RunRecord, SampleIs};
 use plumb_stats::describe::{BoxPlot, box_plot, median, quantile};
 use plumb_stats::stored_runs::rank_sum_interval;
 
@@ -102,23 +102,27 @@ impl PointSamples {
 pub fn samples(record: &RunRecord, workload: &str) -> Vec<PointSamples> {
     let all = record.plan.points.iter().enumerate();
     let points = all.filter(|(_, planned)| planned.point.workload == workload);
-    let metrics = |(index, planned): (usize, &plumb_model::PlannedPoint)| {
-        let metrics =
-            planned.description.metrics.iter().filter(|metric| metric.kind != Kind::Histogram);
-        let of = metrics.flat_map(|metric| of_metric(record, index, metric));
-        of.collect::<Vec<_>>()
-    };
-    points.flat_map(metrics).collect()
+    let mut found = Vec::new();
+    for (index, planned) in points {
+        for metric in &planned.description.metrics {
+            // A distribution has no value per sample.
+            if metric.kind != Kind::Histogram {
+                found.extend(of_metric(record, index, metric));
+            }
+        }
+    }
+    found
 }
 
 fn of_metric(record: &RunRecord, index: usize, metric: &Metric) -> Vec<PointSamples> {
     let planned = &record.plan.points[index];
     let mut by_target: BTreeMap<u32, Vec<InvocationSamples>> = BTreeMap::new();
-    let well = |invocation: &&InvocationRecord| {
-        let done = invocation.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done);
-        invocation.role == Role::Workload && invocation.point == index && done
-    };
-    for invocation in record.invocations.iter().filter(well) {
+    // Excluded invocations stay: the page shows their samples, with what disturbed them.
+    for invocation in &record.invocations {
+        let is_done = invocation.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done);
+        if invocation.role != Role::Workload || invocation.point != index || !is_done {
+            continue;
+        }
         let work = invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
         let Some(values) = invocation.samples.metric(metric, work) else { continue };
         by_target.entry(invocation.target).or_default().push(InvocationSamples {
@@ -156,19 +160,28 @@ pub struct QuantileRatio {
 pub fn quantile_ratios(first: &PointSamples, later: &PointSamples) -> Vec<QuantileRatio> {
     let one = first.costs();
     let other = later.costs();
-    let positive = |all: &[Vec<f64>]| {
-        !all.is_empty() && all.iter().flatten().all(|cost| *cost > 0.0 && cost.is_finite())
-    };
-    if !positive(&one) || !positive(&other) {
+    if !are_positive(&one) || !are_positive(&other) {
         return Vec::new();
     }
     let pooled = [first, later].iter().any(|arm| arm.sample_is == SampleIs::Process);
-    let ratio = |&q: &f64| {
-        let ratio =
-            if pooled { of_pools(&one, &other, q)? } else { of_processes(&one, &other, q)? };
-        ratio.value.is_finite().then_some(QuantileRatio { quantile: q, ratio })
-    };
-    QUANTILES.iter().filter_map(ratio).collect()
+    let mut ratios = Vec::new();
+    for quantile in QUANTILES {
+        let ratio = match pooled {
+            true => of_pools(&one, &other, quantile),
+            false => of_processes(&one, &other, quantile),
+        };
+        ratios.extend(
+            ratio
+                .filter(|ratio| ratio.value.is_finite())
+                .map(|ratio| QuantileRatio { quantile, ratio }),
+        );
+    }
+    ratios
+}
+
+/// Whether there are costs, and each has a logarithm.
+fn are_positive(costs: &[Vec<f64>]) -> bool {
+    !costs.is_empty() && costs.iter().flatten().all(|cost| *cost > 0.0 && cost.is_finite())
 }
 
 fn of_pools(one: &[Vec<f64>], other: &[Vec<f64>], q: f64) -> Option<Estimate> {

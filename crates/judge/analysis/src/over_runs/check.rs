@@ -153,6 +153,13 @@ impl CheckState {
     }
 }
 
+impl CheckedSeries {
+    /// How far it is from the baseline, in either direction.
+    fn change(&self) -> f64 {
+        self.ratio.value.ln().abs()
+    }
+}
+
 impl CheckFinding {
     /// Confirmed changes for the worse, by the margin or more, that nothing vetoes.
     pub fn regressions(&self) -> impl Iterator<Item = &CheckedSeries> {
@@ -287,12 +294,14 @@ impl<'r> Checker<'r> {
     /// The series that the screening run flags.
     fn flagged(&self, run: &RunRecord) -> Vec<usize> {
         let found = first_metrics(run);
-        let is_flagged = |index: &usize| {
-            let cost = named(&found, &self.series[*index].name).and_then(run_cost);
-            cost.and_then(|cost| self.gate.shift(*index, &[cost]).ok())
-                .is_some_and(|shift| shift.is_flagged())
-        };
-        (0..self.series.len()).filter(is_flagged).collect()
+        let mut flagged = Vec::new();
+        for (index, series) in self.series.iter().enumerate() {
+            let Some(cost) = named(&found, &series.name).and_then(run_cost) else { continue };
+            if self.gate.shift(index, &[cost]).is_ok_and(|shift| shift.is_flagged()) {
+                flagged.push(index);
+            }
+        }
+        flagged
     }
 
     /// What came of the screening run and the confirming ones.
@@ -329,8 +338,8 @@ impl<'r> Checker<'r> {
                 self.checked(index, screen, found, &logs, state)
             })
             .collect();
-        let weight = |series: &CheckedSeries| -series.ratio.value.ln().abs();
-        series.sort_by(|a, b| a.state.cmp(&b.state).then(weight(a).total_cmp(&weight(b))));
+        // What matters most comes first: confirmed changes before others, large ones before small ones.
+        series.sort_by(|a, b| a.state.cmp(&b.state).then(b.change().total_cmp(&a.change())));
         let baseline: Vec<&RunRecord> = self.baseline.iter().collect();
         CheckFinding {
             method: METHOD_VERSION,
@@ -357,24 +366,24 @@ impl<'r> Checker<'r> {
         confirming: &[RunRecord],
         flagged: &[usize],
     ) -> Vec<NotMeasured> {
-        let lacks = |index: usize, runs: &[RunRecord]| self.logs_of(index, runs).is_empty();
-        let one = |index: usize| {
-            let name = &self.series[index].name;
-            if lacks(index, std::slice::from_ref(screen)) {
-                return Some(why_not(name, screen));
+        let mut found = Vec::new();
+        for (index, series) in self.series.iter().enumerate() {
+            if self.logs_of(index, std::slice::from_ref(screen)).is_empty() {
+                found.push(why_not(&series.name, screen));
+            } else if flagged.contains(&index) && self.logs_of(index, confirming).is_empty() {
+                found.push(why_not(&series.name, confirming.last().unwrap_or(screen)));
             }
-            let lost = flagged.contains(&index) && lacks(index, confirming);
-            lost.then(|| why_not(name, confirming.last().unwrap_or(screen)))
-        };
-        (0..self.series.len()).filter_map(one).collect()
+        }
+        found
     }
 
     /// How far all series of a run moved, where they did so together.
     fn common_shift(&self, run: &RunRecord) -> Option<f64> {
         let one = std::slice::from_ref(run);
-        let shift = |index: usize| self.gate.shift(index, &self.logs_of(index, one)).ok();
-        let shifts: Vec<f64> =
-            (0..self.series.len()).filter_map(shift).map(|moved| moved.interval.estimate).collect();
+        let shifts: Vec<f64> = (0..self.series.len())
+            .filter_map(|index| self.gate.shift(index, &self.logs_of(index, one)).ok())
+            .map(|moved| moved.interval.estimate)
+            .collect();
         common_shift(&shifts).map(f64::exp_m1)
     }
 
@@ -394,7 +403,6 @@ impl<'r> Checker<'r> {
         let before = &self.series[index].logs;
         let shift = self.gate.shift(index, logs).ok()?;
         let judged = judge(&shift.interval, 0, self.margin);
-        let value = |log: f64| value_of_log(log, found.better);
         let point = found.points.first()?.point;
         Some(CheckedSeries {
             series: self.series[index].name.clone(),
@@ -402,8 +410,8 @@ impl<'r> Checker<'r> {
             point: point_facts(point, screen.plan.points.get(point)?),
             unit: found.unit.clone(),
             better: found.better,
-            baseline: value(mean(before)?),
-            now: value(mean(logs)?),
+            baseline: value_of_log(mean(before)?, found.better),
+            now: value_of_log(mean(logs)?, found.better),
             fresh_runs: logs.len(),
             ratio: estimate(shift.interval.estimate.exp(), Ok(shift.interval.map(f64::exp))),
             state,
@@ -421,13 +429,7 @@ fn differs(one: &RunRecord, other: &RunRecord) -> bool {
 
 /// Why a run does not give a series.
 fn why_not(series: &str, run: &RunRecord) -> NotMeasured {
-    let is_it = |point: &plumb_model::PlannedPoint| {
-        let metric = point.description.primary().map(|metric| point.point.series(&metric.name));
-        metric.is_some_and(|name| {
-            series.strip_prefix(&name).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-        })
-    };
-    let index = run.plan.points.iter().position(is_it);
+    let index = run.plan.points.iter().position(|planned| gives(planned, series));
     let failure =
         failures::failed(run).into_iter().find(|failure| Some(failure.point.index) == index);
     let missing = failures::unsupported(run)
@@ -439,6 +441,14 @@ fn why_not(series: &str, run: &RunRecord) -> NotMeasured {
         .or(missing.map(|unsupported| unsupported.why))
         .unwrap_or_else(|| "the newest run of the baseline does not measure it".to_owned());
     NotMeasured { series: series.to_owned(), why, failed }
+}
+
+/// Whether the first metric of a point is the series.
+fn gives(planned: &plumb_model::PlannedPoint, series: &str) -> bool {
+    let Some(metric) = planned.description.primary() else { return false };
+    let rest = series.strip_prefix(&planned.point.series(&metric.name));
+    // Version and clock may follow the name, after a space.
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
 /// The series of this name among comparable ones.

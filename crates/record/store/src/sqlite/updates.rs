@@ -39,11 +39,14 @@ pub(super) fn updates(db: &Connection, follow: &mut Follow) -> Result<RunUpdate,
     let ended = ended(db, follow, &since)?;
     let decisions = decisions(db, follow, &since)?;
     let log = log(db, follow, &since)?;
-    let current = follow.open.last().filter(|key| **key == follow.latest);
-    let current = current.map(|key| point(db, *key)).transpose()?;
-    let times = ended.iter().map(|end| end.at_ns);
-    let times = times.chain(decisions.iter().map(|(at_ns, _)| *at_ns));
-    let times = times.chain(log.iter().map(|(at_ns, _)| *at_ns));
+    // An older invocation that has no end was cut off: only the latest one can be running.
+    let running = follow.open.last().filter(|key| **key == follow.latest);
+    let current = running.map(|key| point(db, *key)).transpose()?;
+    let times = ended
+        .iter()
+        .map(|end| end.at_ns)
+        .chain(decisions.iter().map(|(at_ns, _)| *at_ns))
+        .chain(log.iter().map(|(at_ns, _)| *at_ns));
     let (ended_unix_ns, status) = read::end(db, follow.key)?;
     let length = ended_unix_ns.map(|end| end.saturating_sub(follow.started_unix_ns).max(0));
     let at_ns = times.chain(length.map(unsigned)).max().unwrap_or(0);
