@@ -65,7 +65,7 @@ pub struct ExecArgs {
     #[arg(short, long)]
     ignore_failure: bool,
     /// Show the whole scorecard: every column and metric row, every flag with its evidence
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     full: bool,
     #[command(flatten)]
     untimed: UntimedArgs,

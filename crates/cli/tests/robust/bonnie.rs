@@ -34,7 +34,8 @@ fn shown_by(program: &str, csv: &str) -> String {
 #[test]
 fn a_pass_goes_out_as_bonnies_csv_and_comes_back() {
     let place = place();
-    let run = "run bonnie --no-lock -q -- -s 4:8k:64:2 -f -n 1 -b -x 2 -z 7 -m box -d ../work";
+    let run =
+        "run bonnie --full --no-lock -q -- -s 4:8k:64:2 -f -n 1 -b -x 2 -z 7 -m box -d ../work";
     let shown = place.run(run).unwrap().exits(0);
     shown.shows(&["bonnie 4MiB", "rewrite", "stat_sequential", "delete_random", "complete"]);
     let document = last(&place);

@@ -251,7 +251,9 @@ fn every_export_is_written_for_its_reader() {
 fn what_a_result_should_be_stands_beside_it() {
     let place = place();
     let run = |more: &str| {
-        place.run(&format!("run -q --no-lock --min-invocations 1 --dir ../work {more}")).unwrap()
+        place
+            .run(&format!("run --full -q --no-lock --min-invocations 1 --dir ../work {more}"))
+            .unwrap()
     };
     let ran = run(
         "memory.copy -p method=libc,loop -p size=1MiB --expect memory.copy:method=loop,size=1MiB=1TB/s",

@@ -36,7 +36,7 @@ fn a_full_filesystem_keeps_what_was_acknowledged() {
     let script = format!(
         "mount -t tmpfs -o size=4000k tmpfs ../store && head -c 3500k /dev/zero > ../store/other
          $PLUMB {MUCH}; echo exit $?
-         $PLUMB show; $PLUMB store info; $PLUMB exec -q --no-lock true; echo then $?
+         $PLUMB show --full; $PLUMB store info; $PLUMB exec -q --no-lock true; echo then $?
          rm ../store/other; $PLUMB run --resume -q --no-lock && echo room"
     );
     let ran = in_namespace(&place, "--mount", &script);

@@ -78,7 +78,7 @@ fn a_first_run_that_does_the_work_of_all_is_flagged() {
     let build = "sh -c 'test -e built || { head -c 200000 /dev/zero > built; \
                  i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; }'";
     let place = place();
-    exec(&place, "-n 6 -q", &[build]).exits(0).shows(&["work-differs", "the others"]);
+    exec(&place, "-n 6 -q --full", &[build]).exits(0).shows(&["work-differs", "the others"]);
     let flags = |document: &serde_json::Value| results(document, "wall")[0]["flags"].to_string();
     assert!(flags(&last(&place)).contains("KiB written"), "{}", flags(&last(&place)));
     exec(&place, "-n 6 -q", &["--before-each", "rm -f built", build]).exits(0);

@@ -72,7 +72,7 @@ fn a_credit_that_is_spent_on_the_way_is_found() {
     // 64 KiB in each 2 ms, until 60 MB are spent; then 4 MB/s.
     let point = "block.remote -p operation=write -p size=4MiB -p block=64KiB -p rtt=2ms -p up=32Mbit/s -p burst=60MB";
     let once = "--min-invocations 1 --max-invocations 1 --invocation-time 6s --no-lock -q";
-    let ran = place.run(&format!("run {point} {once}")).unwrap().exits(0);
+    let ran = place.run(&format!("run --full {point} {once}")).unwrap().exits(0);
     ran.shows(&["burst", ", then 6"]);
     let document = last(&place);
     let burst = &results(&document, "rate")[0]["burst"];

@@ -117,7 +117,7 @@ fn points_behind_a_link_say_what_binds_them() {
     let grid = "-p up=8Mbit/s,24Mbit/s -p rtt=10ms,20ms";
     let points = format!("block.remote -p operation=write -p size=4MiB {grid}");
     let often = "--min-invocations 8 --max-invocations 8 --invocation-time 200ms";
-    let ran = place.run(&format!("run --no-lock {points} {often}")).unwrap().exits(0);
+    let ran = place.run(&format!("run --full --no-lock {points} {often}")).unwrap().exits(0);
     let terms = "operations × round trip / depth";
     ran.shows(&["Curves", "by up and rtt", terms, "rtt=20ms: bandwidth"]);
     let links = &last(&place)["links"];
@@ -143,7 +143,7 @@ fn points_behind_a_link_say_what_binds_them() {
 fn a_curve_is_on_the_scorecard_in_every_format_and_on_its_chart() {
     let place = place();
     let points = "crypto.aead -p bytes=64..4096 --min-invocations 10 --max-invocations 10";
-    let ran = place.run(&format!("run --no-lock {points}")).unwrap().exits(0);
+    let ran = place.run(&format!("run --full --no-lock {points}")).unwrap().exits(0);
     ran.shows(&["Curves", "crypto.aead by bytes", "a call +", "× bytes"]);
     let document = last(&place);
     let curve = &document["curves"][0];

@@ -93,8 +93,7 @@ fn what_cannot_hold_is_refused() {
 #[test]
 fn every_headline_metric_has_a_row_and_is_precise() {
     let place = place();
-    let run =
-        "run datastore.batch:entities=50 --no-lock -q --dir ../work --precision 60% --max-time 60s";
+    let run = "run --full datastore.batch:entities=50 --no-lock -q --dir ../work --precision 60% --max-time 60s";
     let ran = place.run(run).unwrap().exits(0);
     ran.shows(&[
         "reached by 1 of 1 measured point",

@@ -45,7 +45,7 @@ pub use one_run::samples::{
     InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples,
 };
 pub use one_run::series_in_run::series_in_run;
-pub use one_run::summarise::{EarlierOf, EarlierRuns, RunQuestions, summarise, summarise_with};
+pub use one_run::summarise::{EarlierOf, RunQuestions, summarise, summarise_with};
 pub use one_run::time_series::{
     Disturbed, PointTimeSeries, TimeOf, TimeSeries, Traces, time_series,
 };
@@ -64,7 +64,7 @@ pub use over_runs::history::{
 pub use over_runs::side_by_side::{
     Arm, ComparisonFinding, SeriesComparison, compare, compare_sides,
 };
-pub use over_runs::since::{is_comparable_run, series_since};
+pub use over_runs::since::{EarlierRuns, is_comparable_run, series_since};
 pub use over_runs::standing_out::StandingOut;
 pub use plumb_stats::curves::link::Binds;
 pub use plumb_stats::describe::BoxPlot;

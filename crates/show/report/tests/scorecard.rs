@@ -21,7 +21,6 @@ fn shown(finding: &RunFinding, terminal: &Terminal) -> String {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "the scorecard stands in it")]
 fn a_first_look_in_80_columns() {
     let finding = summarise(&testing::first_look());
     assert_snapshot!(shown(&finding, &Terminal::plain(80)), @"
@@ -125,7 +124,6 @@ fn a_first_look_in_80_columns() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one page of output")]
 fn a_first_look_in_160_columns() {
     let finding = summarise(&testing::first_look());
     assert_snapshot!(shown(&finding, &Terminal::plain(160)), @"

@@ -1,10 +1,8 @@
 //! A run's record, summarised.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
 use plumb_model::{Goal, Kind, MARGIN, Metric, Role, RunRecord, RunStatus, SeriesInRun};
 use plumb_stats::describe::median;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::covariates::Counters;
 use crate::comparison::pairs::{against_above, against_first};
@@ -27,19 +25,10 @@ use crate::one_run::random_reads::flag_faster;
 use crate::one_run::series_in_run::series_in_run;
 use crate::one_run::shares;
 use crate::over_runs::also_changed::{add_covariates_to_levels, add_covariates_to_points};
-use crate::over_runs::since::results_since;
+use crate::over_runs::since::{EarlierRuns, results_since};
 
 /// Most quantiles of the steady samples that are kept for sketches.
 const THINNED: usize = 256;
-
-/// Earlier runs that a run is compared with.
-#[derive(Debug, Clone, Default)]
-pub struct EarlierRuns {
-    /// The last comparable run.
-    pub before: Arc<[SeriesInRun]>,
-    /// Further runs, which show how much runs differ by themselves.
-    pub others: Vec<Arc<[SeriesInRun]>>,
-}
 
 /// What a finding takes besides the record. Each is read only if the record gives a reason to.
 pub struct RunQuestions<'q, E> {

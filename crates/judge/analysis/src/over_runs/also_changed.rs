@@ -7,9 +7,7 @@ use crate::one_run::finding::RunFinding;
 use crate::one_run::levels::beside_upper;
 use crate::one_run::point_data::PointData;
 use crate::one_run::series_in_run::points_of;
-use crate::over_runs::arms::{CompareSettings, runs_of_arms};
 use crate::over_runs::check::{CheckFinding, CheckState};
-use crate::over_runs::side_by_side::ComparisonFinding;
 
 /// Adds to every point of a run that differs from the first, or from the one above it, what else changed.
 pub(crate) fn add_covariates_to_points(
@@ -42,29 +40,6 @@ pub(crate) fn add_covariates_to_levels(
     }
 }
 
-/// Adds to every arm of stored runs that differs from the first what else changed, whether or not the noise
-/// between runs is known well enough for a verdict.
-pub(crate) fn add_covariates(
-    finding: &mut ComparisonFinding,
-    records: &[RunRecord],
-    settings: &CompareSettings,
-    counters: &Counters,
-) {
-    let arms = runs_of_arms(records, settings);
-    let differences = finding.differences.clone();
-    for result in &mut finding.results {
-        for (index, against) in result.against_first.iter_mut().enumerate() {
-            let later = index + 1;
-            let Some(against) = against.as_mut().filter(|point| point.differs()) else { continue };
-            let series = &result.series;
-            let from = invocations(&arms[0], series);
-            let to = invocations(&arms[later], series);
-            against.covariates = facts_that_differ(&differences, 0, later);
-            against.covariates.extend(rates_that_differ(&from, &to, counters));
-        }
-    }
-}
-
 /// Adds to every confirmed change what else changed.
 pub fn add_covariates_to_check(
     finding: &mut CheckFinding,
@@ -84,7 +59,7 @@ pub fn add_covariates_to_check(
 }
 
 /// The good invocations of a series in some runs.
-fn invocations<'r>(runs: &[&'r RunRecord], series: &str) -> Vec<&'r InvocationRecord> {
+pub(crate) fn invocations<'r>(runs: &[&'r RunRecord], series: &str) -> Vec<&'r InvocationRecord> {
     let of_run = |record: &&'r RunRecord| -> Vec<&'r InvocationRecord> {
         let points = points_of(record, series);
         points.into_iter().flat_map(|point| record.good_invocations(point)).collect()

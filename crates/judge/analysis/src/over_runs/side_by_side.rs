@@ -13,7 +13,7 @@ use plumb_stats::describe::{BoxPlot, box_plot, mean, median};
 use plumb_stats::multiple::mean_log_ratio;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
-use crate::comparison::covariates::Counters;
+use crate::comparison::covariates::{Counters, facts_that_differ, rates_that_differ};
 use crate::comparison::pairs::unit_of_any;
 use crate::comparison::verdict::Comparison;
 use crate::estimate::{Estimate, estimate, median_of_processes};
@@ -22,8 +22,8 @@ use crate::method::{CONFIDENCE, METHOD_VERSION};
 use crate::one_run::finding::RunFinding;
 use crate::one_run::point_data::PointData;
 use crate::one_run::series_in_run::{processes, series_in_run};
-use crate::over_runs::also_changed::add_covariates;
-use crate::over_runs::arms::{CompareSettings, Group, groups};
+use crate::over_runs::also_changed::invocations;
+use crate::over_runs::arms::{CompareSettings, Group, groups, runs_of_arms};
 use crate::over_runs::costs::is_one_machine;
 use crate::over_runs::environment_diff::{Difference, differences};
 use crate::over_runs::noise::RunsNoise;
@@ -237,6 +237,29 @@ pub fn compare<'s>(
         add_covariates(&mut finding, records, settings, counters);
     }
     finding
+}
+
+/// Adds to every arm of stored runs that differs from the first what else changed, whether or not the noise
+/// between runs is known well enough for a verdict.
+fn add_covariates(
+    finding: &mut ComparisonFinding,
+    records: &[RunRecord],
+    settings: &CompareSettings,
+    counters: &Counters,
+) {
+    let arms = runs_of_arms(records, settings);
+    let differences = finding.differences.clone();
+    for result in &mut finding.results {
+        for (index, against) in result.against_first.iter_mut().enumerate() {
+            let later = index + 1;
+            let Some(against) = against.as_mut().filter(|point| point.differs()) else { continue };
+            let series = &result.series;
+            let from = invocations(&arms[0], series);
+            let to = invocations(&arms[later], series);
+            against.covariates = facts_that_differ(&differences, 0, later);
+            against.covariates.extend(rates_that_differ(&from, &to, counters));
+        }
+    }
 }
 
 fn machines_differ(records: &[RunRecord]) -> bool {

@@ -1,13 +1,23 @@
 //! A run compared with an earlier one.
 
+use std::sync::Arc;
+
 use plumb_model::{By, SeriesInRun};
 
 use crate::comparison::verdict::Comparison;
 use crate::one_run::finding::{Finding, SinceLast};
-use crate::one_run::summarise::EarlierRuns;
 use crate::over_runs::noise::RunsNoise;
 use crate::over_runs::runs::by_runs;
 use crate::over_runs::standing_out::{Candidate, standing_out};
+
+/// Earlier runs that a run is compared with.
+#[derive(Debug, Clone, Default)]
+pub struct EarlierRuns {
+    /// The last comparable run.
+    pub before: Arc<[SeriesInRun]>,
+    /// Further runs, which show how much runs differ by themselves.
+    pub others: Vec<Arc<[SeriesInRun]>>,
+}
 
 /// Whether an earlier run can show how this one's figures changed: it was measured on the same machine and is of
 /// the same suite with a series in common, or of no suite and has every series of this one.

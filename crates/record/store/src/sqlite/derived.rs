@@ -15,8 +15,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, pa
 
 use super::content::{self, ContentId, count, identity};
 use super::db_error::DbError;
-use super::schema::DERIVED;
-use super::{open, read};
+use super::read;
+use super::schema::{self, DERIVED};
 use crate::answers::{DerivedRun, DerivedSelection, RunEnd};
 
 /// Rises when a row is written in another form.
@@ -208,7 +208,7 @@ pub(super) fn keep(
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(WRITE_TIMEOUT)?;
-    open::known(&db)?;
+    schema::known(&db)?;
     let step = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if !is_current(&step, rules)? {
         step.execute_batch(

@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::db_error::DbError;
 use super::derived;
-use super::schema::{APPLICATION_ID, KNOWN, SCHEMA};
+use super::schema::{APPLICATION_ID, KNOWN, SCHEMA, version};
 use crate::error::Error;
 
 /// How long to wait for another process: an import of some million samples.
@@ -131,31 +131,6 @@ fn refuse_folder(path: &Path) -> Result<(), DbError> {
         return Err(DbError::Foreign("it is a folder"));
     }
     Ok(())
-}
-
-/// The schema's version; None when the file is empty.
-fn version(connection: &Connection) -> Result<Option<i64>, DbError> {
-    // One statement, so that a store that is being made is seen before or after, not half.
-    let (application, found, objects): (i64, i64, i64) = connection.query_row(
-        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) \
-         FROM pragma_application_id, pragma_user_version",
-        [],
-        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-    )?;
-    match (application, found) {
-        (APPLICATION_ID, KNOWN) => Ok(Some(found)),
-        (APPLICATION_ID, _) => Err(DbError::Version(found)),
-        (0, 0) if objects == 0 => Ok(None),
-        _ => Err(DbError::Foreign("it is the database of another program")),
-    }
-}
-
-/// Refuses a file that is no store of this schema.
-pub(super) fn known(connection: &Connection) -> Result<(), DbError> {
-    match version(connection)? {
-        Some(_) => Ok(()),
-        None => Err(DbError::Foreign("it is empty")),
-    }
 }
 
 /// Makes the tables that the file lacks: all of them in an empty one.

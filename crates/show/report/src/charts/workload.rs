@@ -51,13 +51,18 @@ pub(super) fn shares(of: &Subject) -> Option<Chart> {
         AxisSpec::values("share of wall time", "%", Fit::FromZero),
         of.names(),
     );
-    let parts: [(&str, fn(&CpuShares) -> f64); 3] =
-        [("user", |cpu| cpu.user), ("system", |cpu| cpu.system), ("iowait", |cpu| cpu.iowait)];
+    let shares = |share: fn(&CpuShares) -> f64| -> Vec<f64> {
+        rows.iter().map(|(_, cpu)| share(cpu)).collect()
+    };
+    let parts = [
+        ("user", shares(|cpu| cpu.user)),
+        ("system", shares(|cpu| cpu.system)),
+        ("iowait", shares(|cpu| cpu.iowait)),
+    ];
     // Stacked: each part begins where the one below ends.
     let mut from = vec![0.0; rows.len()];
     for (name, part) in parts {
-        let to: Vec<f64> =
-            from.iter().zip(&rows).map(|(from, (_, cpu))| from + part(cpu)).collect();
+        let to: Vec<f64> = from.iter().zip(&part).map(|(from, share)| from + share).collect();
         let group = draft.group(name, Tone::Plain);
         let at = rows.iter().map(|(at, _)| *at).collect();
         draft.layer(Some(group), Mark::Bars { along: Along::X, at, from, to: to.clone() });

@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_analysis::{Finding, PointFacts, ShownParameter};
 use plumb_model::ParameterType;
 
-use crate::run::phrases::value;
-
 /// Names of parameters that differ between the points of a workload, by workload.
 type Differing<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
@@ -92,28 +90,6 @@ pub(crate) fn short_value(setting: &ShownParameter) -> String {
 /// A count of threads in words: `1 thread`, `2 threads`.
 pub(crate) fn threads(count: &str) -> String {
     if count == "1" { "1 thread".to_owned() } else { format!("{count} threads") }
-}
-
-/// A point in a sentence, with the parameters that are not at their defaults: `memory.copy (nt, 8 MiB)`.
-#[must_use]
-pub fn spoken(point: &PointFacts) -> String {
-    if point.titled {
-        return point.name.clone();
-    }
-    let values: Vec<String> = point
-        .parameters
-        .iter()
-        .filter(|setting| !setting.default)
-        .map(|setting| match setting.kind {
-            ParameterType::Bytes | ParameterType::Choice => value(point, setting),
-            ParameterType::Threads => threads(&setting.value),
-            _ => format!("{}={}", setting.name, value(point, setting)),
-        })
-        .collect();
-    if values.is_empty() {
-        return point.workload.clone();
-    }
-    format!("{} ({})", point.workload, values.join(", "))
 }
 
 /// `8MiB` as `8 MiB`.

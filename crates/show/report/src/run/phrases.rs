@@ -128,8 +128,30 @@ fn detail(point: &PointFacts, parameter: &ShownParameter) -> String {
     }
 }
 
+/// A point in a sentence, with the parameters that are not at their defaults: `memory.copy (nt, 8 MiB)`.
+#[must_use]
+pub(crate) fn spoken(point: &PointFacts) -> String {
+    if point.titled {
+        return point.name.clone();
+    }
+    let values: Vec<String> = point
+        .parameters
+        .iter()
+        .filter(|setting| !setting.default)
+        .map(|setting| match setting.kind {
+            ParameterType::Bytes | ParameterType::Choice => value(point, setting),
+            ParameterType::Threads => threads(&setting.value),
+            _ => format!("{}={}", setting.name, value(point, setting)),
+        })
+        .collect();
+    if values.is_empty() {
+        return point.workload.clone();
+    }
+    format!("{} ({})", point.workload, values.join(", "))
+}
+
 /// A value as a person types it: `37.5ms` for 37,500 µs, `1Mbit/s` for 125,000 B/s.
-pub(crate) fn value(point: &PointFacts, parameter: &ShownParameter) -> String {
+fn value(point: &PointFacts, parameter: &ShownParameter) -> String {
     match (parameter.kind, point.settings.get(&parameter.name)) {
         (ParameterType::Bytes, _) => spaced(&parameter.value),
         (ParameterType::Time, Some(Value::Integer(nanos))) => time(*nanos),

@@ -4,7 +4,7 @@ use plumb_analysis::RunFinding;
 use plumb_text::time::{date, rfc3339};
 use serde::Serialize;
 
-use crate::run::labels;
+use crate::run::phrases;
 use crate::standing_out::{Named, StandingOutPart, standing_out_part, standing_out_text};
 
 /// What heads the sentences: `Since the last comparable run, 2026-11-23 05:54 UTC`.
@@ -20,7 +20,7 @@ pub fn since_last_text(finding: &RunFinding) -> Vec<String> {
     let named = |place: usize| {
         let result = finding.results.get(place)?;
         let ratio = since.against.get(place)?.as_ref()?.ratio.as_ref()?.value;
-        let name = labels::spoken(&result.point);
+        let name = phrases::spoken(&result.point);
         Some(Named { name, unit: &result.unit, better: result.better, ratio })
     };
     standing_out_text(&since.standing_out, ("point", "points"), "as the last time", named)
