@@ -103,30 +103,30 @@ fn commands_as_markdown() {
 fn a_first_look_in_words() {
     let finding = summarise(&testing::first_look());
     assert_snapshot!(in_words(&View::new(&finding)).join("\n"), @"
-    cpu.sieve (push): sustained 412 ops/s [400, 425] at 99 % CPU
-    cpu.sieve (push, 2 threads): sustained 800 ops/s [773, 827] at 199 % CPU
-    memory.copy (libc, 64 MiB): sustained 11.4 GB/s [10.6, 12.1] at 99 % CPU; 86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-    memory.copy (loop, 64 MiB): sustained 9.7 GB/s [9.4, 10.0] at 99 % CPU; 74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-    memory.copy (block, 64 MiB): sustained 10.1 GB/s [9.1, 11.2] at 99 % CPU; 77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
-    memory.copy (nt, 64 MiB): sustained 13.2 GB/s [12.1, 14.3] at 99 % CPU
-    memory.latency (16 KiB, huge): took 1.42 ns [1.39, 1.46] at 99 % CPU
-    memory.latency (64 MiB, huge): took 88 ns [66, 110] at 99 % CPU; capped
-    scheduler.messaging (groups=10, socket): took 1.83 s [1.68, 2.00] at 198 % CPU
-    scheduler.pipe (same): took 4.1 µs [3.3, 4.9] at 98 % CPU
-    scheduler.pipe (across): took 19.7 [18.9, 20.3] µs in 62 % [32, 84] of the processes, 27.2 µs in the others at 107 % CPU; noisy, bimodal
-    process.fork: took 132 µs [126, 137] at 99 % CPU
-    process.command: took 609 µs [600, 615] at 95 % CPU
-    storage.sequential (1 GiB, 1 MiB, write): sustained 85 MB/s [70, 100] at 13 % CPU; noisy
-    storage.random (1 GiB, 4 KiB, read): sustained 21 k ops/s [15, 28] at 35 % CPU; cached, noisy
-    network.tcp: sustained 2.860 GB/s [2.829, 2.878] at 127 % CPU; single-process
-    crypto.aead (aes-256-gcm, 16 KiB): sustained 4.31 GB/s [4.18, 4.44] at 99 % CPU
-    crypto.aead (aes-128-gcm, 16 KiB): sustained 5.12 GB/s [4.95, 5.29] at 99 % CPU
-    crypto.aead (chacha20-poly1305, 16 KiB): sustained 1.87 GB/s [1.82, 1.92] at 99 % CPU
-    ssh.cipher (aes256-gcm@openssh.com): sustained 610 MB/s (no interval: too few processes: 4, needs 8) at 180 % CPU
-    ssh.cipher (chacha20-poly1305@openssh.com): sustained 331 MB/s (no interval: too few processes: 4, needs 8) at 180 % CPU
-    language.sieve (c): took 4.92 ms [4.85, 4.99] at 99 % CPU
-    language.sieve (javascript): took 61.5 ms [61.2, 61.7] at 99 % CPU
-    language.sieve (python): took 213 ms [195, 230] at 99 % CPU
+    Prime sieve: 412 ops/s [400, 425].
+    Prime sieve (2 threads): 800 ops/s [773, 827].
+    Memory copies of 64 MiB (libc): 11.4 GB/s [10.6, 12.1]; 86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt.
+    Memory copies of 64 MiB (loop): 9.7 GB/s [9.4, 10.0]; 74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt.
+    Memory copies of 64 MiB (block): 10.1 GB/s [9.1, 11.2]; 77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt.
+    Memory copies of 64 MiB (nt): 13.2 GB/s [12.1, 14.3].
+    Memory latency over 16 KiB: 1.42 ns [1.39, 1.46].
+    Memory latency over 64 MiB: 88 ns [66, 110]. Flagged: capped.
+    Messages between groups of tasks (groups 10): 1.83 s [1.68, 2.00].
+    Round trips through a pipe (same): 4.1 µs [3.3, 4.9].
+    Round trips through a pipe (across): 19.7 [18.9, 20.3] µs in 62 % [32, 84] of the processes, 27.2 µs in the others. Flagged: bimodal, noisy.
+    process.fork: 132 µs [126, 137].
+    process.command: 609 µs [600, 615].
+    Sequential writes of 1 MiB (O_DIRECT): 85 MB/s [70, 100]. Flagged: noisy.
+    Random reads of 4 KiB (O_DIRECT): 21 k ops/s [15, 28]. Flagged: cached, noisy.
+    TCP throughput: 2.860 GB/s [2.829, 2.878]. Flagged: single-process.
+    Encryption of 16 KiB with aes-256-gcm: 4.31 GB/s [4.18, 4.44].
+    Encryption of 16 KiB with aes-128-gcm: 5.12 GB/s [4.95, 5.29].
+    Encryption of 16 KiB with chacha20-poly1305: 1.87 GB/s [1.82, 1.92].
+    An ssh session with aes256-gcm@openssh.com: 610 MB/s (no interval: too few processes: 4, needs 8).
+    An ssh session with chacha20-poly1305@openssh.com: 331 MB/s (no interval: too few processes: 4, needs 8).
+    Prime sieve in c: 4.92 ms [4.85, 4.99].
+    Prime sieve in javascript: 61.5 ms [61.2, 61.7].
+    Prime sieve in python: 213 ms [195, 230].
     cpu.sieve by threads: threads=2: 1.939× threads=1, efficiency 97.0 % [96.3, 97.6]
     ");
 }
@@ -135,9 +135,9 @@ fn a_first_look_in_words() {
 fn commands_in_words() {
     let finding = summarise(&testing::exec());
     assert_snapshot!(in_words(&View::new(&finding)).join("\n"), @"
-    gzip -1 corpus: took 415 ms [403, 427] at 98 % CPU
-    zstd -1 corpus: took 102 ms [99, 106] at 98 % CPU
-    pigz -1 corpus: took 413 ms [396, 430] at 98 % CPU
+    gzip -1 corpus: 415 ms [403, 427].
+    zstd -1 corpus: 102 ms [99, 106].
+    pigz -1 corpus: 413 ms [396, 430].
     zstd -1 corpus against gzip -1 corpus: faster; 0.2470× the cost [0.2457, 0.2486], 4.05× as fast, -312.3 [-314.2, -310.5] ms, 20 pairs, beyond margin
     pigz -1 corpus against gzip -1 corpus: inconclusive; 0.995× the cost [0.988, 1.002], -1.9 [-4.9, 0.8] ms, 20 pairs, could have told 0.8 % apart, about 34 pairs would settle it
     pigz -1 corpus against zstd -1 corpus: slower; 4.03× the cost [3.99, 4.06], +310 [307, 313] ms, 20 pairs, beyond margin

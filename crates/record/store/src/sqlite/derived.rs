@@ -16,7 +16,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, pa
 use super::content::{self, ContentId, count, identity};
 use super::db_error::DbError;
 use super::read;
-use super::schema::{self, DERIVED};
+use super::schema::DERIVED;
+use super::version::known;
 use crate::answers::{DerivedRun, DerivedSelection, RunEnd};
 
 /// Rises when a row is written in another form.
@@ -208,7 +209,7 @@ pub(super) fn keep(
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(WRITE_TIMEOUT)?;
-    schema::known(&db)?;
+    known(&db)?;
     let step = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if !is_current(&step, rules)? {
         step.execute_batch(

@@ -15,6 +15,7 @@ mod series;
 mod snapshot;
 mod store;
 mod updates;
+mod version;
 mod write;
 
 pub(crate) use store::Sqlite;

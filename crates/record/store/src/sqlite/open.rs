@@ -11,7 +11,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::db_error::DbError;
 use super::derived;
-use super::schema::{APPLICATION_ID, KNOWN, SCHEMA, version};
+use super::schema::{APPLICATION_ID, KNOWN, SCHEMA};
+use super::version::version;
 use crate::error::Error;
 
 /// How long to wait for another process: an import of some million samples.

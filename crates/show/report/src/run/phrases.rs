@@ -80,6 +80,10 @@ pub(crate) fn subject(finding: &Finding) -> String {
             details.push(detail(point, parameter));
         }
     }
+    if text.contains('{') {
+        // A record of another build may lack a parameter that the phrase names.
+        text.clone_from(&point.workload);
+    }
     let text = capitalised(&plurals(&text));
     if details.is_empty() { text } else { format!("{text} ({})", details.join(", ")) }
 }
