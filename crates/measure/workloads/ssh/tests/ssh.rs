@@ -75,7 +75,7 @@ fn sessions_use_the_cipher_that_was_asked_for_and_count_at_the_far_end() {
         assert_eq!(taken.iterations, [1, 200, 3]);
         for end in ["far_cpu", "near_cpu"] {
             // Above a gigabyte a second, and below 10 s a gigabyte.
-            assert!((1e-11..1e-8).contains(&taken.values[end][1]), "{end}: {taken:?}");
+            assert!((1e-11..1e-7).contains(&taken.values[end][1]), "{end}: {taken:?}");
         }
     }
     let sshd = fixture.start.endpoints["sshd"].clone();
