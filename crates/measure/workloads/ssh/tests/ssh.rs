@@ -74,7 +74,9 @@ fn sessions_use_the_cipher_that_was_asked_for_and_count_at_the_far_end() {
         let taken = samples(&mut started, &[1, 200, 3]);
         assert_eq!(taken.iterations, [1, 200, 3]);
         for end in ["far_cpu", "near_cpu"] {
-            // Above a gigabyte a second, and below 10 s a gigabyte.
+            // A sanity bound in seconds of CPU time per byte, not a promise of speed. It was 1e-8 (10 s per gigabyte)
+            // until 2026-11-26, and was raised after an AMD EPYC guest read 1.0e-8 to 2.2e-8 at the far end, before and
+            // after that day's changes. Why that machine needs more is not known.
             assert!((1e-11..1e-7).contains(&taken.values[end][1]), "{end}: {taken:?}");
         }
     }
