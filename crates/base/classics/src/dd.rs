@@ -26,7 +26,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
         };
         series.invocations.push(Invocation::lasting(seconds, 1));
         series.metrics.clear();
-        series.measured(("bandwidth", "B/s", Higher), "bytes copied a second", [bytes / seconds]);
+        series.measured(("bandwidth", "B/s", Higher), "bytes copied per second", [bytes / seconds]);
     }
     if series.invocations.is_empty() {
         return Err(Error::damaged(Format::Dd, "it has no line of bytes that were copied"));

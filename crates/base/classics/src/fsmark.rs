@@ -28,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
             })?;
             series.invocations.push(Invocation::by_rate(row, 1000.0));
             series.metrics.clear();
-            series.measured(("rate", "files/s", Higher), "files created a second", [row]);
+            series.measured(("rate", "files/s", Higher), "files created per second", [row]);
         }
     }
     if series.invocations.is_empty() {

@@ -42,8 +42,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
             ..Invocation::default()
         });
         series.metrics.clear();
-        series.measured(("rate", "ops/s", Higher), "requests a second", [rate]);
-        series.measured(("bandwidth", "B/s", Higher), "bytes a second", [bandwidth]);
+        series.measured(("rate", "ops/s", Higher), "requests per second", [rate]);
+        series.measured(("bandwidth", "B/s", Higher), "bytes per second", [bandwidth]);
         for (name, summary, place) in LATENCIES {
             series.measured((name, "s", Lower), summary, [numbers[place] * 1e-9]);
         }

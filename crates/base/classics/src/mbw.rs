@@ -119,7 +119,7 @@ fn series(passes: &[Pass], told: Option<&str>) -> Option<Series> {
         ..Invocation::default()
     });
     let rates = passes.iter().map(|pass| pass.rate * MIB);
-    series.measured(("bandwidth", "B/s", Higher), "bytes copied a second", rates);
+    series.measured(("bandwidth", "B/s", Higher), "bytes copied per second", rates);
     series.notes.push(note(&first.label, method, told));
     Some(series)
 }

@@ -117,11 +117,15 @@ impl<'a> Report<'a> {
                 for (name, start) in
                     [("reads", "reads/s:"), ("writes", "writes/s:"), ("fsyncs", "fsyncs/s:")]
                 {
-                    series.measured((name, "ops/s", Higher), "requests a second", self.rate(start));
+                    series.measured(
+                        (name, "ops/s", Higher),
+                        "requests per second",
+                        self.rate(start),
+                    );
                 }
                 for (name, start) in [("read", "read, MiB/s:"), ("written", "written, MiB/s:")] {
                     let bytes = self.rate(start).map(|mib| mib * MIB);
-                    series.measured((name, "B/s", Higher), "bytes a second", bytes);
+                    series.measured((name, "B/s", Higher), "bytes per second", bytes);
                 }
             }
             "sysbench.oltp" => {

@@ -22,7 +22,7 @@ pub struct Restricted {
     /// Words in its place that send nothing of it: `tcp` where datagrams count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub harmless: Vec<String>,
-    /// What that counts: `packets a second`.
+    /// What that counts: `packets per second`.
     pub what: String,
 }
 
@@ -80,7 +80,7 @@ mod tests {
             bound,
             most: 1000,
             harmless: vec!["off".into()],
-            what: "packets a second".into(),
+            what: "packets per second".into(),
         }
     }
 

@@ -42,7 +42,7 @@ fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
         if ui.wants_json() {
             ui.out(&pretty(&workload.describe())?);
         } else {
-            ui.out(workload.manual());
+            ui.out(&plumb_workloads::manual_page(workload));
         }
         return Ok(Exit::Fine);
     }

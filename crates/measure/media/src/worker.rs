@@ -1,7 +1,7 @@
 //! The process that builds a medium and holds it. It speaks the line protocol as a fixture: `prepare` builds, `clean`
 //! undoes, and with its end the kernel takes away what stands.
 //!
-//! It mounts in a namespace of its own; `Ready::endpoints` says which folder of that is the medium, and the workers on
+//! It mounts in a separate namespace; `Ready::endpoints` says which folder of that is the medium, and the workers on
 //! it are started inside (`SpawnOptions::mounts_of` of the keeper).
 
 use plumb_model::{Description, Ready, Role, SampleIs};

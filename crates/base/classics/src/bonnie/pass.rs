@@ -73,14 +73,14 @@ pub const PHASES: [Phase; 12] = [
         "write_byte",
         Bytes,
         true,
-        "writes byte by byte, each with a call of write",
+        "writes byte by byte, one write call each",
         "writes a file byte by byte"
     ),
     phase!(
         "write_block",
         File,
         true,
-        "writes the file in blocks, fsync included",
+        "writes the file in blocks, including fsync",
         "writes a file in blocks, fsync included"
     ),
     phase!(
@@ -94,7 +94,7 @@ pub const PHASES: [Phase; 12] = [
         "read_byte",
         Bytes,
         true,
-        "reads byte by byte, each with a call of read",
+        "reads byte by byte, one read call each",
         "reads a file byte by byte"
     ),
     phase!(
@@ -115,43 +115,43 @@ pub const PHASES: [Phase; 12] = [
         "create_sequential",
         Files,
         false,
-        "creates files in order, sync(2) included",
-        "creates files in order, sync(2) included"
+        "creates files in order, including sync(2)",
+        "creates files in order, including sync(2)"
     ),
     phase!(
         "stat_sequential",
         Files,
         false,
-        "looks at files in the folder's order",
+        "stats files in the folder's order",
         "looks at files in order"
     ),
     phase!(
         "delete_sequential",
         Files,
         false,
-        "deletes files in that order, sync(2) included",
+        "deletes files in that order, including sync(2)",
         "deletes files in order, sync(2) included"
     ),
     phase!(
         "create_random",
         Files,
         false,
-        "creates files in random order, sync(2) included",
-        "creates files in random order, sync(2) included"
+        "creates files in random order, including sync(2)",
+        "creates files in random order, including sync(2)"
     ),
     phase!(
         "stat_random",
         Files,
         false,
-        "looks at files in random order",
-        "looks at files in random order"
+        "stats files in random order",
+        "stats files in random order"
     ),
     phase!(
         "delete_random",
         Files,
         false,
-        "deletes files in random order, sync(2) included",
-        "deletes files in random order, sync(2) included"
+        "deletes files in random order, including sync(2)",
+        "deletes files in random order, including sync(2)"
     ),
 ];
 

@@ -38,20 +38,20 @@ impl Workload for Copy {
             choice(
                 "method",
                 &["file", "stream"],
-                "a file in ext4, written and synced, or as many bytes one after the other without a filesystem",
+                "file: a file in ext4, written and synced; stream: as many bytes without a filesystem",
             ),
-            bytes("size", 11 << 20, "bytes that are copied"),
+            bytes("size", 11 << 20, "bytes to copy"),
             integer(
                 "depth",
                 "requests",
                 DEVICE_DEPTH as u64,
-                "requests under way at once, at most",
+                "largest number of outstanding requests",
             ),
         ];
         let mut metrics = vec![rate(
             "throughput",
             "B/s",
-            "bytes of the file, from open until all has reached the disk",
+            "bytes of the file over the time from open until the disk has all data",
         )];
         metrics.extend(device_metrics());
         Description {
@@ -61,7 +61,11 @@ impl Workload for Copy {
             sample_is: SampleIs::Process,
             link: Some(device_terms()),
             timeout_s: Some(6 * LONG_TIMEOUT_S),
-            ..workload("block.copy", "copies a file to a remote disk behind a slow link, and syncs")
+            ..workload(
+                "block.copy",
+                "copies a file to a remote disk behind a slow link, including the \
+                                      sync",
+            )
         }
     }
 

@@ -27,23 +27,25 @@ impl Workload for Mkfs {
             choice(
                 "mode",
                 &["lazy", "full"],
-                "whether the tables of inodes and the journal are left for later, as mkfs does by itself, or written",
+                "lazy: the kernel writes inode tables and journal later, the default of mkfs; full: mkfs \
+                 writes them",
             ),
             choice(
                 "zeroes",
                 &["written", "small", "told"],
-                "how zeroes reach the disk: as data; as data of 4 KiB, each after the other; without data, as are trims",
+                "how zeroes reach the disk: written: as data; small: as data, 4 KiB at a time, in \
+                 succession; told: as commands to zero and trim",
             ),
-            bytes("size", 1 << 30, "size of the disk, in memory as far as it is written"),
+            bytes("size", 1 << 30, "size of the disk; only written parts take memory"),
             integer(
                 "depth",
                 "requests",
                 DEVICE_DEPTH as u64,
-                "requests under way at once, at most",
+                "largest number of outstanding requests",
             ),
         ];
         let mut metrics =
-            vec![time("time", "from the start of mkfs.ext4 until all has reached the disk")];
+            vec![time("time", "time from the start of mkfs.ext4 until the disk has all data")];
         metrics.extend(device_metrics());
         Description {
             parameters: [own, settings::parameters()].concat(),
@@ -52,7 +54,7 @@ impl Workload for Mkfs {
             sample_is: SampleIs::Process,
             link: Some(device_terms()),
             timeout_s: Some(6 * LONG_TIMEOUT_S),
-            ..workload("block.mkfs", "makes ext4 on a remote disk behind a slow link")
+            ..workload("block.mkfs", "creates ext4 on a remote disk behind a slow link")
         }
     }
 

@@ -29,19 +29,19 @@ pub struct Remote;
 impl Workload for Remote {
     fn describe(&self) -> Description {
         let own = vec![
-            choice("operation", &["read", "write", "flush", "trim"], "what is asked for"),
-            choice("pattern", &["random", "sequential"], "where the blocks lie"),
+            choice("operation", &["read", "write", "flush", "trim"], "type of request"),
+            choice("pattern", &["random", "sequential"], "order of the blocks"),
             curve(CurveKind::Line, bytes("block", 4096, "bytes of one request")),
-            curve(CurveKind::Knee, integer("depth", "requests", 1, "requests under way at a time")),
-            bytes("size", 64 << 20, "size of the disk of our own, in memory"),
-            text("address", "own", "another server, only to be read: nbd://HOST:PORT/NAME"),
+            curve(CurveKind::Knee, integer("depth", "requests", 1, "outstanding requests")),
+            bytes("size", 64 << 20, "size of plumb's disk, in memory"),
+            text("address", "own", "another server, only for reading: nbd://HOST:PORT/NAME"),
         ];
         let mut metrics = vec![
             rate("rate", "ops/s", "requests answered per second"),
-            rate("throughput", "B/s", "bytes read or written, without heads"),
+            rate("throughput", "B/s", "bytes read or written per second, without headers"),
             distribution(
                 "latency",
-                "time of each request, from just before it is sent until its answer is there",
+                "time of each request, from just before it is sent until its answer arrives",
             ),
         ];
         metrics.extend(link_metrics());

@@ -52,23 +52,23 @@ const OF_REQUESTS: [&str; 4] = ["reads", "writes", "flushes", "discards"];
 /// The metrics of a link.
 pub fn link_metrics() -> Vec<Metric> {
     vec![
-        neutral("up_bytes", "B", "bytes from client to server, heads included, an iteration"),
-        neutral("down_bytes", "B", "bytes from server to client, an iteration"),
+        neutral("up_bytes", "B", "bytes from client to server per iteration, including headers"),
+        neutral("down_bytes", "B", "bytes from server to client per iteration, including headers"),
         neutral(
             "up_packets",
             "packets",
-            "packets of 1,448 bytes that these bytes fill, an iteration",
+            "packets of 1,448 bytes from client to server per iteration",
         ),
         neutral("down_packets", "packets", "the same from the server"),
         neutral(
             "up_busy",
             "",
-            "share of the time in which the link was sending to the server: 1 says that its bandwidth binds",
+            "share of the time in which the link was sending to the server; near 1, its bandwidth binds",
         ),
         neutral("down_busy", "", "the same from the server"),
-        neutral("server_cpu", "s", "CPU time of the server, an iteration"),
-        neutral(UNDER_WAY, "requests", "requests under way in the mean, as the link saw them"),
-        neutral(SSH_CPU, "s", "CPU time of both ends of ssh, an iteration; with a tunnel"),
+        neutral("server_cpu", "s", "CPU time of the server per iteration"),
+        neutral(UNDER_WAY, "requests", "mean outstanding requests on the link; not with a tunnel"),
+        neutral(SSH_CPU, "s", "CPU time of both ends of ssh per iteration, with a tunnel"),
     ]
 }
 

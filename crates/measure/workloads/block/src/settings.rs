@@ -83,25 +83,25 @@ pub struct Access {
 pub fn parameters() -> Vec<Parameter> {
     let unlimited = &["unlimited"];
     vec![
-        rate_or("up", "bytes", unlimited, "bandwidth from client to server (1Mbit/s)"),
+        rate_or("up", "bytes", unlimited, "bandwidth from client to server, such as 1Mbit/s"),
         rate_or("down", "bytes", unlimited, "bandwidth from server to client"),
-        time_bound("rtt", 0, "round trip: half of it is the delay of each direction"),
+        time_bound("rtt", 0, "round trip, half of it in each direction"),
         time_bound("jitter", 0, "each message is earlier or later by up to this"),
         bytes(
             "burst",
             0,
-            "bytes that pass at once after a pause, each way: a credit that is spent and earned again",
+            "bytes that pass at once after a pause, in each direction, like the credit of a cloud volume",
         ),
         integer(
             "scale",
             "",
             1,
-            "multiplies the bandwidth and divides the delays, so that long tests are short",
+            "multiplies the bandwidth and divides the delays, to shorten long tests",
         ),
         choice(
             "tunnel",
             &["none", "ssh", "ssh-compressed"],
-            "what goes through the link: the requests as they are, or the installed OpenSSH around them (ssh -L)",
+            "carry the requests through the installed OpenSSH (ssh -L)",
         ),
     ]
 }

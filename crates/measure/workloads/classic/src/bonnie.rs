@@ -39,7 +39,7 @@ impl Tool for Bonnie {
         match self {
             Self::Blocks => Named {
                 id: "classic.bonnie",
-                summary: "bonnie++: writes a file block by block, fsync included",
+                summary: "bonnie++: writes a file block by block, including fsync",
                 manual: include_str!("bonnie.md"),
                 program: PROGRAM,
                 package: PROGRAM,
@@ -49,7 +49,7 @@ impl Tool for Bonnie {
             },
             Self::Files => Named {
                 id: "classic.bonniefiles",
-                summary: "bonnie++: creates files in order, sync(2) included",
+                summary: "bonnie++: creates files in order, including sync(2)",
                 manual: include_str!("bonniefiles.md"),
                 program: PROGRAM,
                 package: PROGRAM,
@@ -62,15 +62,17 @@ impl Tool for Bonnie {
 
     fn metric(&self) -> Metric {
         match self {
-            Self::Blocks => reported(WRITE.name, "B/s", Better::Higher, "bytes written a second"),
-            Self::Files => reported(CREATE.name, "ops/s", Better::Higher, "files created a second"),
+            Self::Blocks => reported(WRITE.name, "B/s", Better::Higher, "bytes written per second"),
+            Self::Files => {
+                reported(CREATE.name, "ops/s", Better::Higher, "files created per second")
+            }
         }
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         match self {
             Self::Blocks => vec![bytes(SIZE, 2 << 30, "size of the file (-s)")],
-            Self::Files => vec![integer(FILES, "files", 65_536, "files (-n, in 1024)")],
+            Self::Files => vec![integer(FILES, "files", 65_536, "files, in steps of 1024 (-n)")],
         }
     }
 

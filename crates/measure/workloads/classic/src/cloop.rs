@@ -40,7 +40,7 @@ impl Tool for CLoop {
         let (id, summary, manual) = match self {
             Self::Fork => (
                 "classic.forkloop",
-                "a loop in C: a process is made, ended and reaped",
+                "a loop in C: creates, ends and reaps processes",
                 include_str!("forkloop.md"),
             ),
             Self::Wakeup => (
@@ -67,13 +67,13 @@ impl Tool for CLoop {
 
     fn metric(&self) -> Metric {
         match self {
-            Self::Fork => reported_time("time", "one process made, ended and reaped"),
+            Self::Fork => reported_time("time", "one process created, ended and reaped"),
             Self::Wakeup => {
-                let summary = "time from when a wake-up was due until the thread runs, median";
+                let summary = "median time from the due wake-up until the thread runs";
                 reported("latency_p50", "s", Better::Lower, summary)
             }
             Self::Triad => {
-                let summary = "bytes that STREAM counts, a second, all threads together";
+                let summary = "bytes per second by STREAM's counting, all threads together";
                 reported("bandwidth", "B/s", Better::Higher, summary)
             }
         }
@@ -82,26 +82,26 @@ impl Tool for CLoop {
     fn parameters(&self) -> Vec<Parameter> {
         match self {
             Self::Fork => vec![
-                integer("forks", "forks", 10_000, "processes of each thread, one after the other"),
-                bytes("resident", 0, "memory that the parent has touched, in pages of base size"),
-                threads("threads of the parent that make processes at the same time"),
+                integer("forks", "forks", 10_000, "processes per thread, in succession"),
+                bytes("resident", 0, "memory that the parent has touched, in base pages"),
+                threads("threads of the parent that fork at the same time"),
             ],
             Self::Wakeup => {
-                let rate = integer("rate", "wake-ups", 1000, "wake-ups that are due each second");
+                let rate = integer("rate", "wake-ups", 1000, "wake-ups due per second");
                 vec![
-                    integer("wakeups", "wake-ups", 1000, "wake-ups of one process"),
+                    integer("wakeups", "wake-ups", 1000, "wake-ups per process"),
                     Parameter { kind: ParameterType::Rate, ..rate },
                     choice(
                         "placement",
                         &["free", "same-cpu"],
-                        "both threads on any CPU, or on one",
+                        "free: not pinned; same-cpu: both threads on one CPU",
                     ),
                 ]
             }
             Self::Triad => vec![
-                integer("passes", "passes", 10, "times that each thread goes through its arrays"),
+                integer("passes", "passes", 10, "passes of each thread through its arrays"),
                 bytes("size", 64 << 20, "bytes of each array"),
-                threads("threads with arrays of their own"),
+                threads("threads, each with separate arrays"),
             ],
         }
     }

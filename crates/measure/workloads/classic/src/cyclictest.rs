@@ -22,7 +22,7 @@ impl Tool for Cyclictest {
     fn named(&self) -> Named {
         Named {
             id: "classic.cyclictest",
-            summary: "cyclictest: threads sleep to absolute times: how late they wake",
+            summary: "cyclictest: threads sleep until absolute times; how late they wake",
             manual: include_str!("cyclictest.md"),
             program: "cyclictest",
             package: "rt-tests",
@@ -33,14 +33,14 @@ impl Tool for Cyclictest {
     }
 
     fn metric(&self) -> Metric {
-        let summary = "time by which a thread woke too late, median of all threads";
+        let summary = "median lateness of a wake-up, all threads";
         reported("latency_p50", "s", Better::Lower, summary)
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             time_bound("interval", 1_000_000, "time from one wake-up to the next (-i)"),
-            threads("threads, each on a CPU of its own (-t, -a)"),
+            threads("threads, each pinned to a CPU, from the first on (-t, -a)"),
             integer("seconds", "seconds", 1, "how long one process works (-D)"),
         ]
     }

@@ -34,16 +34,21 @@ impl Tool for Dd {
     }
 
     fn metric(&self) -> Metric {
-        reported("bandwidth", "B/s", Better::Higher, "bytes copied a second")
+        reported("bandwidth", "B/s", Better::Higher, "bytes copied per second")
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             bytes("size", 256 << 20, "size of the file (bs × count)"),
             bytes("block", 1 << 20, "bytes of one read or write (bs)"),
-            choice("operation", &["write", "read"], "what is done to the file (of, if)"),
-            choice("direct", &["no", "yes"], "whether to bypass the page cache (oflag, iflag)"),
-            choice("sync", &["none", "sample"], "whether writing ends with fdatasync (conv)"),
+            choice("operation", &["write", "read"], "operation on the file (of, if)"),
+            choice("direct", &["no", "yes"], "bypass the page cache (oflag, iflag)"),
+            choice(
+                "sync",
+                &["none", "sample"],
+                "sample: writing ends with fdatasync, inside dd's time \
+                (conv)",
+            ),
         ]
     }
 

@@ -36,7 +36,7 @@ fn block_size(name: &str, default: u64) -> Parameter {
 }
 
 fn operation(words: &[&str]) -> Parameter {
-    choice("operation", words, "what is done to each block (--rw)")
+    choice("operation", words, "operation on each block (--rw)")
 }
 
 impl Tool for Fio {
@@ -54,7 +54,7 @@ impl Tool for Fio {
             ),
             Self::OneBlock => (
                 "classic.fiooneblock",
-                "fio: reads or writes one block of a file again and again",
+                "fio: reads or writes one block of a file repeatedly",
                 include_str!("fiooneblock.md"),
             ),
             Self::Log => (
@@ -75,13 +75,13 @@ impl Tool for Fio {
 
     fn metric(&self) -> Metric {
         match self {
-            Self::Random => reported("rate", "ops/s", Better::Higher, "blocks a second (IOPS)"),
-            Self::Sequential => reported("bandwidth", "B/s", Better::Higher, "bytes a second"),
+            Self::Random => reported("rate", "ops/s", Better::Higher, "blocks per second (IOPS)"),
+            Self::Sequential => reported("bandwidth", "B/s", Better::Higher, "bytes per second"),
             Self::OneBlock => {
                 reported("rate", "ops/s", Better::Higher, "operations of all jobs together")
             }
             Self::Log => {
-                reported("rate", "commits/s", Better::Higher, "blocks a second, each synced")
+                reported("rate", "commits/s", Better::Higher, "blocks per second, each synced")
             }
         }
     }
@@ -98,16 +98,16 @@ impl Tool for Fio {
                     "depth",
                     "blocks",
                     if *self == Self::Random { 1 } else { 8 },
-                    "blocks in flight at a time (--iodepth)",
+                    "blocks in flight (--iodepth)",
                 ),
-                choice("engine", &["io_uring", "psync"], "how blocks are asked for (--ioengine)"),
+                choice("engine", &["io_uring", "psync"], "I/O interface (--ioengine)"),
                 choice("pages", &["system", "huge"], "pages of the buffers (--mem, --iomem_align)"),
                 time,
             ],
             Self::OneBlock => vec![
                 block_size("block", 4096),
                 operation(&["write", "read"]),
-                integer("workers", "workers", 1, "jobs, each with a file of its own (--numjobs)"),
+                integer("workers", "workers", 1, "jobs, each with a separate file (--numjobs)"),
                 time,
             ],
             Self::Log => vec![size, block_size("record", 4096), time],

@@ -32,14 +32,19 @@ impl Tool for FsMark {
     }
 
     fn metric(&self) -> Metric {
-        reported("rate", "files/s", Better::Higher, "files a second")
+        reported(
+            "rate",
+            "files/s",
+            Better::Higher,
+            "files created per second, all threads together",
+        )
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             integer("files", "files", 1000, "files of each thread (-n)"),
             bytes("size", 0, "bytes of each file (-s)"),
-            choice("sync", &["fsync", "none"], "what makes a new file last (-S)"),
+            choice("sync", &["fsync", "none"], "fsync of each file before it is closed (-S)"),
             integer("threads", "threads", 1, "threads (-t)"),
         ]
     }

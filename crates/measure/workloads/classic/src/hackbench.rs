@@ -19,7 +19,7 @@ impl Tool for Hackbench {
     fn named(&self) -> Named {
         Named {
             id: "classic.hackbench",
-            summary: "hackbench: many tasks that send each other short messages",
+            summary: "hackbench: many tasks exchange short messages",
             manual: include_str!("hackbench.md"),
             program: "hackbench",
             package: "rt-tests",
@@ -30,17 +30,21 @@ impl Tool for Hackbench {
     }
 
     fn metric(&self) -> Metric {
-        reported_time("time", "one run: kick-off to the last task reaped, exits included")
+        reported_time(
+            "time",
+            "time of one run, from the start signal until the last task has been \
+                               reaped",
+        )
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             integer("groups", "groups", 1, "groups of senders and receivers (-g)"),
-            integer("fds", "tasks", 20, "senders, and as many receivers, in each group (-f)"),
+            integer("fds", "tasks", 20, "senders per group, and as many receivers (-f)"),
             integer("loops", "messages", 100, "messages from each sender to each receiver (-l)"),
             bytes("bytes", 100, "size of a message (-s)"),
-            choice("transport", &["socket", "pipe"], "what messages travel through (-p: pipes)"),
-            choice("mode", &["process", "thread"], "what senders and receivers are (-T: threads)"),
+            choice("transport", &["socket", "pipe"], "channel of the messages (-p: pipes)"),
+            choice("mode", &["process", "thread"], "type of senders and receivers (-T: threads)"),
         ]
     }
 

@@ -23,7 +23,7 @@ impl Tool for Ioping {
     fn named(&self) -> Named {
         Named {
             id: "classic.ioping",
-            summary: "ioping: requests at random offsets of a file, one after the other",
+            summary: "ioping: requests at random offsets of a file, one at a time",
             manual: include_str!("ioping.md"),
             program: "ioping",
             package: "ioping",
@@ -34,15 +34,15 @@ impl Tool for Ioping {
     }
 
     fn metric(&self) -> Metric {
-        reported("rate", "ops/s", Better::Higher, "requests a second")
+        reported("rate", "ops/s", Better::Higher, "requests per second")
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             bytes("size", 256 << 20, "size of the file"),
             bytes("block", 4096, "bytes of one request (-s)"),
-            choice("operation", &["read", "write"], "what is done to each block (-W)"),
-            integer("count", "requests", 10_000, "requests of one process (-c)"),
+            choice("operation", &["read", "write"], "operation on each block (-W)"),
+            integer("count", "requests", 10_000, "requests per process (-c)"),
         ]
     }
 

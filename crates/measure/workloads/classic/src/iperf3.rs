@@ -37,7 +37,7 @@ impl Tool for Iperf3 {
             "throughput",
             "B/s",
             Better::Higher,
-            "payload that the receiver counted; no headers",
+            "payload per second counted by the receiver, without headers",
         )
     }
 
@@ -48,15 +48,15 @@ impl Tool for Iperf3 {
             choice(
                 "transport",
                 &["tcp", "udp"],
-                "streams, or datagrams as quickly as they go (-u -b 0)",
+                "streams, or datagrams of `block` bytes at full speed (-u -b 0)",
             ),
-            bytes("buffer", 0, "bytes of the socket buffers (-w); 0: what the system gives"),
-            choice("direction", &["up", "down"], "who sends: the client, or the server (-R)"),
+            bytes("buffer", 0, "socket buffers at both ends (-w); 0: the system's default"),
+            choice("direction", &["up", "down"], "sender: the client, or the server (-R)"),
             placement(),
             integer("seconds", "seconds", 1, "how long one process sends (-t)"),
-            text("host", "", "where iperf3 -s runs already (-c); without it one is started here"),
+            text("host", "", "machine that runs iperf3 -s (-c); by default plumb starts one here"),
             host::address(),
-            integer("port", "port", 5201, "its port there (-p)"),
+            integer("port", "port", 5201, "port on the host (-p)"),
         ]
     }
 

@@ -1,7 +1,7 @@
-//! The family `classic`: the well-known tools that measure what workloads of plumb measure, as workloads.
+//! The family `classic`: well-known tools as workloads, for comparison with plumb's workloads.
 //!
-//! `plumb crosscheck` compares each with the workload that should read the same. A tool is a file here
-//! that says how it is started, with its manual beside it; `classics` reads what it prints.
+//! `plumb crosscheck` compares each with the workload that should give the same figure. Each tool is a file that says
+//! how it is started, with its manual next to it; `classics` reads the output.
 
 use plumb_protocol::Workload;
 
@@ -32,6 +32,12 @@ mod tool;
 mod version;
 
 use tool::Classic;
+
+/// The name of this family, in front of the dot of an id.
+pub const FAMILY: &str = "classic";
+
+/// What holds for all workloads of this family: a section for the end of each manual.
+pub const OF_ALL: &str = include_str!("of_all.md");
 
 /// The workloads of this family.
 pub const ALL: &[&dyn Workload] = &[

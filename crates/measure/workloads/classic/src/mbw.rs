@@ -35,7 +35,7 @@ impl Tool for Mbw {
     }
 
     fn metric(&self) -> Metric {
-        reported("bandwidth", "B/s", Better::Higher, "bytes copied a second, each counted once")
+        reported("bandwidth", "B/s", Better::Higher, "bytes copied per second, each counted once")
     }
 
     fn parameters(&self) -> Vec<Parameter> {
@@ -43,10 +43,10 @@ impl Tool for Mbw {
             choice(
                 "method",
                 &["libc", "loop", "block"],
-                "memcpy, a loop of words, or memcpy by 256 KiB",
+                "libc: memcpy; loop: word by word; block: memcpy in pieces of 256 KiB",
             ),
             bytes("size", 64 << 20, "size of each of the two arrays, in whole MiB"),
-            integer("passes", "passes", 5, "copies that one process makes (-n)"),
+            integer("passes", "passes", 5, "copies per process (-n)"),
         ]
     }
 

@@ -27,7 +27,7 @@ impl Tool for Nbdkit {
     fn named(&self) -> Named {
         Named {
             id: "classic.nbdkit",
-            summary: "nbdkit serves a disk late, fio reads or writes blocks of it",
+            summary: "nbdkit serves a disk with a delay; fio reads or writes its blocks",
             manual: include_str!("nbdkit.md"),
             program: "fio",
             package: "fio nbdkit",
@@ -38,19 +38,19 @@ impl Tool for Nbdkit {
     }
 
     fn metric(&self) -> Metric {
-        reported("rate", "ops/s", Better::Higher, "requests answered a second")
+        reported("rate", "ops/s", Better::Higher, "requests answered per second")
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             bytes("size", 64 << 20, "size of the disk, in memory"),
             bytes("block", 4096, "bytes of one request (--bs)"),
-            choice("operation", &["read", "write"], "what is done to each block (--rw)"),
-            integer("depth", "requests", 1, "requests under way at a time (--iodepth)"),
+            choice("operation", &["read", "write"], "operation on each block (--rw)"),
+            integer("depth", "requests", 1, "outstanding requests (--iodepth)"),
             time_bound(
                 "rtt",
                 5_000_000,
-                "how late each answer is (rdelay, wdelay), whole milliseconds",
+                "delay of each answer, in whole milliseconds (rdelay, wdelay)",
             ),
             integer("seconds", "seconds", 1, "how long one process of fio works (--runtime)"),
         ]

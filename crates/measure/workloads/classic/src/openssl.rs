@@ -33,7 +33,7 @@ impl Tool for Openssl {
     }
 
     fn metric(&self) -> Metric {
-        reported("throughput", "B/s", Better::Higher, "bytes of plaintext encrypted a second")
+        reported("throughput", "B/s", Better::Higher, "bytes of plaintext encrypted per second")
     }
 
     fn parameters(&self) -> Vec<Parameter> {
@@ -45,7 +45,7 @@ impl Tool for Openssl {
             choice(
                 "instructions",
                 &["all", "no-avx512"],
-                "which instructions OpenSSL may use (OPENSSL_ia32cap)",
+                "instructions that OpenSSL may use (OPENSSL_ia32cap); x86 only",
             ),
         ]
     }

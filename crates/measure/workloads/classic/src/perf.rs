@@ -32,7 +32,7 @@ impl Tool for Perf {
             ),
             Self::Messaging => (
                 "classic.perfmessaging",
-                "perf bench sched messaging: many tasks that send each other short messages",
+                "perf bench sched messaging: many tasks exchange short messages",
                 include_str!("perfmessaging.md"),
             ),
         };
@@ -50,19 +50,30 @@ impl Tool for Perf {
 
     fn metric(&self) -> Metric {
         match self {
-            Self::Pipe => {
-                reported_time("time", "one round trip: 2 messages, at least 2 context switches")
-            }
-            Self::Messaging => reported_time("time", "one run: kick-off to the last task reaped"),
+            Self::Pipe => reported_time(
+                "time",
+                "time of one round trip: 2 messages and at least 2 context \
+                                       switches",
+            ),
+            Self::Messaging => reported_time(
+                "time",
+                "time of one run, from the start signal to the last \
+                task reaped",
+            ),
         }
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         match self {
             Self::Pipe => vec![
-                choice("placement", &["same-cpu", "free"], "both tasks kept to one CPU, or not"),
-                choice("mode", &["process", "thread"], "what the two tasks are (-T: threads)"),
-                integer("loops", "round trips", 20_000, "round trips of one process (-l)"),
+                choice(
+                    "placement",
+                    &["same-cpu", "free"],
+                    "same-cpu: both tasks pinned to the last CPU; \
+                free: not pinned",
+                ),
+                choice("mode", &["process", "thread"], "type of the two tasks (-T: threads)"),
+                integer("loops", "round trips", 20_000, "round trips per process (-l)"),
             ],
             Self::Messaging => vec![
                 integer("groups", "groups", 1, "groups of 20 senders and 20 receivers (-g)"),
@@ -72,15 +83,11 @@ impl Tool for Perf {
                     100,
                     "messages from each sender to each receiver (-l)",
                 ),
-                choice(
-                    "transport",
-                    &["socket", "pipe"],
-                    "what messages travel through (-p: pipes)",
-                ),
+                choice("transport", &["socket", "pipe"], "channel of the messages (-p: pipes)"),
                 choice(
                     "mode",
                     &["process", "thread"],
-                    "what senders and receivers are (-t: threads)",
+                    "type of senders and receivers (-t: threads)",
                 ),
             ],
         }

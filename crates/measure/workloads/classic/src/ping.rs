@@ -22,7 +22,7 @@ impl Tool for Ping {
     fn named(&self) -> Named {
         Named {
             id: "classic.ping",
-            summary: "ping -f: ICMP echo requests to 127.0.0.1, a new one for each reply",
+            summary: "ping -f: ICMP echo requests to 127.0.0.1, one per reply",
             manual: include_str!("ping.md"),
             program: "ping",
             package: "iputils-ping",
@@ -37,14 +37,14 @@ impl Tool for Ping {
             "rate",
             "ops/s",
             Better::Higher,
-            "replies received; a request and its reply count once",
+            "replies per second; a request and its reply count once",
         )
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             bytes("bytes", 56, "payload of a request, without the 8-byte header (-s)"),
-            integer("count", "requests", 20_000, "requests of one process (-c)"),
+            integer("count", "requests", 20_000, "requests per process (-c)"),
         ]
     }
 

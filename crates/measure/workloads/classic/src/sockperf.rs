@@ -31,13 +31,13 @@ impl Tool for Sockperf {
     }
 
     fn metric(&self) -> Metric {
-        reported("rate", "ops/s", Better::Higher, "requests that were answered")
+        reported("rate", "ops/s", Better::Higher, "answered requests per second")
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            choice("transport", &["tcp", "udp"], "what carries them (--tcp)"),
-            bytes("request", 24, "bytes of a request and of an answer, 14 at least (-m)"),
+            choice("transport", &["tcp", "udp"], "TCP or UDP (--tcp)"),
+            bytes("request", 24, "size of a request and of an answer, at least 14 bytes (-m)"),
             integer("seconds", "seconds", 1, "how long one process sends (-t)"),
         ]
     }

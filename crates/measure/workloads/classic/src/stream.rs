@@ -36,14 +36,20 @@ impl Tool for Stream {
     }
 
     fn metric(&self) -> Metric {
-        reported("bandwidth", "B/s", Better::Higher, "bytes that STREAM counts, of its best pass")
+        reported(
+            "bandwidth",
+            "B/s",
+            Better::Higher,
+            "bytes per second of the best pass, by STREAM's \
+                counting",
+        )
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            path("source", "STREAM's stream.c, from / on"),
-            text("flags", "-O3 -march=native", "options of the compiler, parted by spaces"),
-            choice("kernel", &KERNELS, "the loop whose figure counts"),
+            path("source", "absolute path of STREAM's stream.c"),
+            text("flags", "-O3 -march=native", "compiler options, separated by spaces"),
+            choice("kernel", &KERNELS, "loop whose figure is used"),
             bytes("size", 64 << 20, "bytes of each array, for each thread"),
             threads("threads that share the arrays"),
         ]

@@ -19,7 +19,7 @@ impl Tool for StressNg {
     fn named(&self) -> Named {
         Named {
             id: "classic.stressng",
-            summary: "stress-ng: bogus operations of a method of its CPU stressor",
+            summary: "stress-ng: bogus operations of one CPU method",
             manual: include_str!("stressng.md"),
             program: "stress-ng",
             package: "stress-ng",
@@ -30,15 +30,15 @@ impl Tool for StressNg {
     }
 
     fn metric(&self) -> Metric {
-        let summary = "bogus operations a second of real time, all processes together";
+        let summary = "bogus operations per second of real time, all processes together";
         reported("rate", "ops/s", Better::Higher, summary)
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         let methods = &["sieve", "int64", "double", "matrixprod", "fft"];
         vec![
-            choice("method", methods, "what one operation is (--cpu-method)"),
-            threads("processes that work (--cpu)"),
+            choice("method", methods, "CPU method (--cpu-method)"),
+            threads("processes at a time (--cpu)"),
             integer("seconds", "seconds", 1, "how long one process works (--timeout)"),
         ]
     }

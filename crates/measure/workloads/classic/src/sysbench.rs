@@ -19,7 +19,7 @@ impl Tool for Sysbench {
     fn named(&self) -> Named {
         Named {
             id: "classic.sysbench",
-            summary: "sysbench cpu: divisions by trial up to a limit",
+            summary: "sysbench cpu: trial divisions up to a limit",
             manual: include_str!("sysbench.md"),
             program: "sysbench",
             package: "sysbench",
@@ -30,14 +30,13 @@ impl Tool for Sysbench {
     }
 
     fn metric(&self) -> Metric {
-        let summary =
-            "divisions a second, all threads together: its events, times the divisions of one";
+        let summary = "divisions per second, all threads together: events × divisions of one event";
         reported("rate", "ops/s", Better::Higher, summary)
     }
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            integer("limit", "", 10_000, "numbers that one event tries (--cpu-max-prime)"),
+            integer("limit", "", 10_000, "largest number that one event tests (--cpu-max-prime)"),
             threads("threads (--threads)"),
             integer("seconds", "seconds", 1, "how long one process works (--time)"),
         ]

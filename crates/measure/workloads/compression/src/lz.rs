@@ -25,18 +25,24 @@ impl Workload for Lz {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                declare::bytes("size", 1 << 20, "bytes of the block that is packed"),
-                declare::threads("threads that each pack and unpack a block of their own"),
+                declare::bytes("size", 1 << 20, "size of the block"),
+                declare::threads("threads, each with a separate block"),
                 placement(),
             ],
             metrics: vec![
-                packing_rate("compress", "bytes packed a second, all threads together"),
-                packing_rate("decompress", "bytes unpacked a second, all threads together"),
+                packing_rate(
+                    "compress",
+                    "bytes of the block compressed per second, all threads together",
+                ),
+                packing_rate(
+                    "decompress",
+                    "bytes of the block unpacked per second, all threads together",
+                ),
                 reported("ratio", "", Better::Neither, "size of the block over its packed size"),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Cpu),
-            ..declare::workload("compression.lz", "packs and unpacks a block, as LZ4 does")
+            ..declare::workload("compression.lz", "compresses and unpacks a block, as LZ4 does")
         }
     }
 

@@ -34,9 +34,19 @@ const OWN_TEST_TIME: usize = 4;
 impl Workload for SevenZip {
     fn describe(&self) -> Description {
         let mut all = vec![
-            printed("compress", "B/s", "bytes compressed a second, by all threads together"),
-            printed("decompress", "B/s", "bytes unpacked a second, by all threads together"),
-            printed("rating", "ops/s", "7-Zip's total rating; its MIPS × 1000000"),
+            printed(
+                "compress",
+                "B/s",
+                "uncompressed bytes per second when compressing, all threads \
+                together",
+            ),
+            printed(
+                "decompress",
+                "B/s",
+                "uncompressed bytes per second when unpacking, all threads \
+                together",
+            ),
+            printed("rating", "ops/s", "7-Zip's total rating: its MIPS × 1000000"),
         ];
         all.extend(metrics(OF_THE_PROCESS));
         Description {
@@ -44,8 +54,13 @@ impl Workload for SevenZip {
             parameters: vec![
                 threads("threads of 7-Zip (-mmt)"),
                 placement(),
-                integer("dictionary", "", 18, "size of the dictionary: 2^this bytes (-md)"),
-                integer("test_time", "seconds", 0, "how long 7-Zip makes each test last (-mtime)"),
+                integer("dictionary", "", 18, "the dictionary has 2^this bytes (-md)"),
+                integer(
+                    "test_time",
+                    "seconds",
+                    0,
+                    "approximate length of each 7-Zip test (-mtime)",
+                ),
             ],
             metrics: all,
             requirements: vec![Requirement {
@@ -58,7 +73,7 @@ impl Workload for SevenZip {
             audit_class: Some(AuditClass::Process),
             ..workload(
                 "compression.7zip",
-                "7-Zip's own benchmark: LZMA compression and decompression",
+                "7-Zip's built-in benchmark: LZMA compression and decompression",
             )
         }
     }

@@ -26,17 +26,21 @@ impl Workload for Branch {
                 declare::choice(
                     "pattern",
                     &["predictable", "random"],
-                    "whether jumps are taken in turn, or half of them at random",
+                    "predictable: every second jump is taken; random: half of them, at random",
                 ),
-                declare::threads("threads that each run the loop"),
+                declare::threads("threads, each running the loop"),
                 placement(),
             ],
             metrics: vec![
-                declare::time("time", "wall time of one jump on each thread, with its loop"),
-                declare::rate("rate", "ops/s", "jumps a second, all threads together"),
+                declare::time(
+                    "time",
+                    "wall time of one jump on each thread, including its part of the \
+                                       loop",
+                ),
+                declare::rate("rate", "ops/s", "jumps per second, all threads together"),
             ],
             audit_class: Some(AuditClass::Cpu),
-            ..declare::workload("cpu.branch", "conditional jumps that can be foreseen, or can't")
+            ..declare::workload("cpu.branch", "predictable or unpredictable branches")
         }
     }
 

@@ -23,9 +23,9 @@ const VAX: f64 = 1757.0;
 impl Workload for Dhrystone {
     fn describe(&self) -> Description {
         Description {
-            parameters: vec![declare::threads("threads that each count dhrystones"), placement()],
+            parameters: vec![declare::threads("threads, each running the loop"), placement()],
             metrics: vec![
-                declare::rate("rate", "dhrystones/s", "passes a second, all threads together"),
+                declare::rate("rate", "dhrystones/s", "passes per second, all threads together"),
                 declare::rate("dmips", "DMIPS", "rate / 1757, the rate of a VAX 11/780"),
                 declare::time("time", "wall time of one pass on each thread"),
             ],
@@ -34,7 +34,7 @@ impl Workload for Dhrystone {
             version: 2,
             ..declare::workload(
                 "cpu.dhrystone",
-                "legacy: statements as in system programs of the 1970s",
+                "legacy: Dhrystone, the statement mix of system programs of the 1970s",
             )
         }
     }

@@ -32,20 +32,21 @@ impl Workload for Float {
                 declare::choice(
                     "operation",
                     &["add", "mul", "fma"],
-                    "what an instruction does: add, multiply, or both in one",
+                    "instruction to repeat: add, multiply, or fused multiply-add",
                 ),
                 declare::choice(
                     "kind",
                     &["scalar", "vector"],
-                    "one number a register, or as many as it holds",
+                    "scalar: one number per register; vector: a full register",
                 ),
                 width(),
                 declare::choice(
                     "chain",
                     &["dependent", "independent"],
-                    "whether each instruction waits for the one before: its latency, or how many fit in a time",
+                    "dependent: each instruction waits for the one before (latency); independent: they \
+                     overlap (throughput)",
                 ),
-                declare::threads("threads that each run the loop"),
+                declare::threads("threads, each running the loop"),
                 placement(),
             ],
             metrics: vec![
@@ -53,11 +54,14 @@ impl Workload for Float {
                 declare::rate(
                     "rate",
                     "FLOP/s",
-                    "operations on numbers a second, an fma counts two, all threads together",
+                    "floating-point operations per second, all threads together; an fma counts two",
                 ),
             ],
             audit_class: Some(AuditClass::Cpu),
-            ..declare::workload("cpu.float", "adds, multiplies or fuses numbers of 64 bits")
+            ..declare::workload(
+                "cpu.float",
+                "adds, multiplies or fuses 64-bit floating-point numbers",
+            )
         }
     }
 

@@ -59,54 +59,52 @@ impl Workload for Frequency {
                     "frequency",
                     "Hz",
                     Better::Higher,
-                    "cycles a second by a chain of additions, gaps left out",
+                    "cycles per second from a chain of additions, without gaps",
                 ),
                 declare::reported(
                     "multiply",
                     "Hz",
                     Better::Neither,
-                    "the same by a chain of multiplications",
+                    "cycles per second from a chain of multiplications",
                 ),
-                declare::reported(
-                    "lost",
-                    "",
-                    Better::Lower,
-                    "share of the time that went into gaps",
-                ),
+                declare::reported("lost", "", Better::Lower, "share of the time lost in gaps"),
                 declare::reported(
                     "gaps",
                     "",
                     Better::Neither,
-                    "pieces of 10 µs that took half as long again, or longer",
+                    "number of gaps: pieces of 10 µs that took at least 1.5 times as long",
                 ),
-                declare::reported_time("longest", "the longest gap"),
+                declare::reported_time("longest", "length of the longest gap"),
                 declare::reported(
                     "steal",
                     "",
                     Better::Neither,
-                    "share of the time that the hypervisor gave to others",
+                    "share of the time that the hypervisor gave to other guests (/proc/stat)",
                 ),
                 declare::reported(
                     "interrupts",
                     "",
                     Better::Neither,
-                    "interrupts of the CPU in a sample",
+                    "interrupts on the CPU during a sample (/proc/interrupts)",
                 ),
                 declare::reported(
                     "waited",
                     "",
                     Better::Neither,
-                    "share of the time that the thread was ready and did not run",
+                    "share of the time that the thread was ready but did not run (schedstat)",
                 ),
                 declare::reported(
                     "throttled",
                     "",
                     Better::Neither,
-                    "share of the time that a quota stopped its group",
+                    "share of the time that a CPU quota stopped its cgroup (cpu.stat)",
                 ),
             ],
             audit_class: Some(AuditClass::Cpu),
-            ..declare::workload("cpu.frequency", "effective clock rate of a CPU, and time lost")
+            ..declare::workload(
+                "cpu.frequency",
+                "effective clock rate of a CPU, and the time it loses",
+            )
         }
     }
 

@@ -22,12 +22,12 @@ impl Workload for Hash {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                declare::bytes("size", 16 << 10, "bytes of the block that is hashed"),
-                declare::threads("threads that each hash a block of their own"),
+                declare::bytes("size", 16 << 10, "size of the block"),
+                declare::threads("threads, each hashing a separate block"),
                 placement(),
             ],
             metrics: vec![
-                declare::rate("bandwidth", "B/s", "bytes hashed a second, all threads together"),
+                declare::rate("bandwidth", "B/s", "bytes hashed per second, all threads together"),
                 declare::time("time", "wall time of one hash on each thread"),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),

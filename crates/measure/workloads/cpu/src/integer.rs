@@ -28,18 +28,19 @@ impl Workload for Integer {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                declare::choice("operation", &["add", "mul", "div"], "what the loop does"),
+                declare::choice("operation", &["add", "mul", "div"], "instruction to repeat"),
                 declare::choice(
                     "chain",
                     &["dependent", "independent"],
-                    "whether each operation waits for the one before: its latency, or how many fit in a time",
+                    "dependent: each operation waits for the one before (latency); independent: they \
+                     overlap (throughput)",
                 ),
-                declare::threads("threads that each run the loop"),
+                declare::threads("threads, each running the loop"),
                 placement(),
             ],
             metrics: vec![
                 declare::time("time", "wall time of one operation on each thread"),
-                declare::rate("rate", "ops/s", "operations a second, all threads together"),
+                declare::rate("rate", "ops/s", "operations per second, all threads together"),
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("cpu.integer", "adds, multiplies or divides 64-bit integers")

@@ -27,19 +27,24 @@ impl Workload for Linpack {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                declare::integer("order", "equations", 100, "equations, and as many unknowns"),
-                declare::threads("threads that each solve a system of their own"),
+                declare::integer("order", "equations", 100, "number of equations and unknowns"),
+                declare::threads("threads, each solving a separate system"),
                 placement(),
             ],
             metrics: vec![
-                declare::rate("rate", "FLOP/s", "2/3 n³ + 2 n² a system, all threads together"),
+                declare::rate(
+                    "rate",
+                    "FLOP/s",
+                    "floating-point operations per second, 2/3 n³ + 2 n² per \
+                system, all threads together",
+                ),
                 declare::time("time", "wall time of one system on each thread"),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload(
                 "cpu.linpack",
-                "legacy: solves linear equations by Gaussian elimination",
+                "legacy: LINPACK, linear equations by Gaussian elimination",
             )
         }
     }

@@ -44,37 +44,42 @@ impl Workload for CpuShare {
             parameters: vec![declare::text(
                 "pair",
                 "first",
-                "two CPUs, as in 0-1; first is the first two that may be used",
+                "two CPUs, such as 0-1; first: the first two that plumb may use",
             )],
             metrics: vec![
                 declare::reported(
                     "kept",
                     "",
                     Better::Higher,
-                    "speed of both CPUs together over that of each alone: 1 is all",
+                    "work of both CPUs together over work of each alone: 1 is two whole CPUs",
                 ),
                 declare::reported(
                     "kept_first",
                     "",
                     Better::Higher,
-                    "the same of the first CPU of the pair",
+                    "the same for the first CPU of the pair",
                 ),
-                declare::reported("kept_second", "", Better::Higher, "the same of the second"),
+                declare::reported(
+                    "kept_second",
+                    "",
+                    Better::Higher,
+                    "the same for the second CPU of the pair",
+                ),
                 declare::reported(
                     "alone_first",
                     "ops/s",
                     Better::Higher,
-                    "multiplications a second of the first CPU alone",
+                    "multiplications per second of the first CPU alone",
                 ),
                 declare::reported(
                     "alone_second",
                     "ops/s",
                     Better::Higher,
-                    "the same of the second",
+                    "the same for the second CPU of the pair",
                 ),
             ],
             audit_class: Some(AuditClass::Cpu),
-            ..declare::workload("cpu.share", "what two CPUs keep while both multiply")
+            ..declare::workload("cpu.share", "throughput that two CPUs keep when both are busy")
         }
     }
 
@@ -112,7 +117,7 @@ fn pair(text: &str, facts: &Facts) -> Result<[usize; 2], StartError> {
             [first, second, ..] => Ok([first, second]),
             _ => Err(StartError::unsupported(
                 "plumb may use one CPU, which shares nothing with another",
-                "give plumb a second CPU (taskset, cpuset, the machine's size)",
+                "give plumb two CPUs (taskset, cpuset, a larger machine)",
             )),
         };
     }

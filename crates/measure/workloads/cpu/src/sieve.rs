@@ -28,13 +28,14 @@ impl Workload for Sieve {
                 declare::choice(
                     "growth",
                     &["push", "reserved"],
-                    "whether each sieve grows its arrays from nothing or reuses them",
+                    "push: arrays grow from empty in each sieve; reserved: arrays of full size are \
+                     reused",
                 ),
-                declare::threads("threads that each sieve on their own"),
+                declare::threads("threads, each running a separate sieve"),
                 placement(),
             ],
             metrics: vec![
-                declare::rate("rate", "ops/s", "whole sieves per second, all threads together"),
+                declare::rate("rate", "ops/s", "sieves per second, all threads together"),
                 declare::time("time", "wall time of one sieve on each thread"),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),

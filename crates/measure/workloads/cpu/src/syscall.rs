@@ -16,13 +16,13 @@ const CALLS: u64 = 64;
 impl Workload for Syscall {
     fn describe(&self) -> Description {
         Description {
-            parameters: vec![declare::threads("threads that each call the kernel"), placement()],
+            parameters: vec![declare::threads("threads, each calling the kernel"), placement()],
             metrics: vec![
                 declare::time("time", "wall time of one system call on each thread"),
-                declare::rate("rate", "ops/s", "system calls a second, all threads together"),
+                declare::rate("rate", "ops/s", "system calls per second, all threads together"),
             ],
             audit_class: Some(AuditClass::Cpu),
-            ..declare::workload("cpu.syscall", "asks the kernel for the parent's process id")
+            ..declare::workload("cpu.syscall", "the cheapest system call: getppid")
         }
     }
 

@@ -24,21 +24,25 @@ const INSTRUCTIONS: u64 = 1_000_000;
 impl Workload for Whetstone {
     fn describe(&self) -> Description {
         Description {
-            parameters: vec![declare::threads("threads that each make passes"), placement()],
+            parameters: vec![declare::threads("threads, each running all modules"), placement()],
             metrics: vec![
                 declare::rate(
                     "rate",
                     "WIPS",
-                    "Whetstone instructions a second, all threads together",
+                    "Whetstone instructions per second, all threads together (MWIPS × 1000000)",
                 ),
-                declare::time("time", "wall time of one pass, a million of them, on each thread"),
+                declare::time(
+                    "time",
+                    "wall time of one pass of a million Whetstone instructions on each \
+                                       thread",
+                ),
             ],
             audit_class: Some(AuditClass::Cpu),
             // Since 2 the loop is compiled by itself: 5 % less time.
             version: 2,
             ..declare::workload(
                 "cpu.whetstone",
-                "legacy: floating point as in ALGOL programs of 1970",
+                "legacy: Whetstone, floating point as in ALGOL programs of 1970",
             )
         }
     }

@@ -33,7 +33,8 @@ impl Workload for BatchOfEntities {
                 declare::choice(
                     "durability",
                     &["batch", "entity", "none"],
-                    "a synced commit per phase, per entity, or a commit per phase never synced",
+                    "batch: one synced commit per phase; entity: one per write; none: one per phase, \
+                     never synced",
                 ),
             ],
             metrics: vec![

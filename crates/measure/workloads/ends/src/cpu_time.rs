@@ -40,8 +40,8 @@ pub fn cpu_time_ns() -> u64 {
 #[must_use]
 pub fn metrics(unit: &str) -> [Metric; 2] {
     [
-        reported_time(NAMES[0], &format!("CPU time of the server, {unit}")),
-        reported_time(NAMES[1], &format!("CPU time of the measured process, {unit}")),
+        reported_time(NAMES[0], &format!("CPU time of the server per {unit}")),
+        reported_time(NAMES[1], &format!("CPU time of the measured process per {unit}")),
     ]
 }
 

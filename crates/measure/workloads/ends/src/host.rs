@@ -11,17 +11,21 @@ pub const HOST: &str = "host";
 /// The parameter that says which of its addresses is meant.
 pub const ADDRESS: &str = "address";
 
-/// The two parameters; what it means where no host is named.
+/// The two parameters, with the meaning of no `host` in words.
 #[must_use]
 pub fn parameters(without: &str) -> [Parameter; 2] {
-    let host = text(HOST, "", &format!("a name or an address; without it {without}"));
+    let host = text(HOST, "", &format!("name or address; by default {without}"));
     [host, address()]
 }
 
 /// Which of the addresses of a host is meant.
 #[must_use]
 pub fn address() -> Parameter {
-    text(ADDRESS, "", "which of its addresses; of a name with several, each is a point of its own")
+    text(
+        ADDRESS,
+        "",
+        "one of its addresses; by default each address of the name is a separate point",
+    )
 }
 
 /// No more than `most` of `what`, as the parameter `bound` says, to a host of somebody else.

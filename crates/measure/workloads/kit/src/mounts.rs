@@ -5,14 +5,14 @@ use std::io;
 
 use plumb_protocol::StartError;
 
-/// Enters a mount namespace of its own: what others mount still comes in, what is mounted here stays here. Of the
+/// Enters a separate mount namespace: mounts of others still appear here, mounts made here stay here. Of the
 /// calling thread and what it starts.
 ///
 /// # Errors
 /// Unsupported when the kernel refuses: it takes CAP_SYS_ADMIN.
 pub fn enter_own() -> Result<(), StartError> {
     unshared().map_err(|error| {
-        let why = format!("no mount namespace of its own: {error}");
+        let why = format!("cannot create a mount namespace: {error}");
         StartError::unsupported(why, "start plumb outside the container, or give it CAP_SYS_ADMIN")
     })
 }

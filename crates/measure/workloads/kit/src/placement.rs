@@ -41,9 +41,9 @@ pub fn placement() -> Parameter {
 /// The same where something else than `free` is usual.
 #[must_use]
 pub fn placement_or(usual: &str) -> Parameter {
-    let summary = "where threads or tasks run: free, spread (cores of all nodes in turn), pack (one node first), \
-                   siblings (all hardware threads of a core first), same-cpu (the last), cross-cpu (a core each, from \
-                   the last back) or cpu:N";
+    let summary = "CPUs of the threads or tasks: free (not pinned), spread (one per core, memory nodes \
+                   in turn), pack (one node first), siblings (all hardware threads of a core first), \
+                   same-cpu (the last CPU), cross-cpu (one per core, from the last back) or cpu:N";
     text(PARAMETER, usual, summary)
 }
 
@@ -88,7 +88,7 @@ impl Placement {
             Self::Cross if slots.len() < 2 => {
                 return Err(StartError::unsupported(
                     "placement=cross-cpu needs two CPUs, and plumb may use one",
-                    "give plumb a second CPU (taskset, cpuset, the machine's size)",
+                    "give plumb two CPUs (taskset, cpuset, a larger machine)",
                 ));
             }
             Self::Cross => {

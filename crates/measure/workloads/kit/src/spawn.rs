@@ -50,16 +50,30 @@ pub const VALUE_NAMES: [&str; 9] = [
 pub fn metrics(values: usize) -> Vec<Metric> {
     let less = |name, unit, summary| reported(name, unit, Better::Lower, summary);
     let all = [
-        time("wall", "from just before posix_spawn to just after wait4"),
-        less("user", "s", "CPU time in user mode, of this process and what it reaped (wait4)"),
-        less("system", "s", "CPU time in the kernel, of this process and what it reaped (wait4)"),
+        time("wall", "wall time, from just before posix_spawn to just after wait4"),
+        less(
+            "user",
+            "s",
+            "CPU time in user mode, of the process and the children that it reaped (wait4)",
+        ),
+        less(
+            "system",
+            "s",
+            "CPU time in the kernel, of the process and the children that it reaped \
+                             (wait4)",
+        ),
         less("cpu", "s", "user + system"),
         less("peak_memory", "B", "largest resident memory of the process (wait4, ru_maxrss)"),
         less("minor_faults", "faults", "page faults served from memory"),
         less("major_faults", "faults", "page faults that needed I/O"),
-        less("voluntary_switches", "switches", "context switches because it waited"),
-        less("involuntary_switches", "switches", "context switches because it was preempted"),
-        less("written", "B", "bytes of files on devices that it changed (wait4, ru_oublock)"),
+        less("voluntary_switches", "switches", "context switches by waiting"),
+        less("involuntary_switches", "switches", "context switches by preemption"),
+        less(
+            "written",
+            "B",
+            "bytes of files on devices that it and its reaped children changed (wait4, \
+                              ru_oublock)",
+        ),
     ];
     all.into_iter().take(values + 1).collect()
 }

@@ -29,7 +29,7 @@ fn switches_of(who: libc::c_int) -> u64 {
 /// The metric of [`Switching`], for each of what it counts.
 #[must_use]
 pub fn switches(of: &str) -> Metric {
-    let summary = format!("context switches of this process and its children for each {of}");
+    let summary = format!("context switches of parent and children per {of}");
     reported(SWITCHES, "", Better::Neither, &summary)
 }
 

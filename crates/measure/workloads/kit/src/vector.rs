@@ -102,7 +102,7 @@ pub fn width() -> Parameter {
     choice(
         PARAMETER,
         &["auto", "128", "256", "512"],
-        "bits of the vector registers: auto is the widest that this CPU has",
+        "bits of the vector registers; auto: the widest of this CPU",
     )
 }
 

@@ -27,7 +27,7 @@ impl Workload for SieveInLanguages {
         Description {
             roles: vec![Role::Workload],
             parameters: vec![
-                choice("language", &words, "language that the sieve is written in"),
+                choice("language", &words, "language of the program"),
                 integer("limit", "numbers", 1_000_000, "finds the primes up to this number"),
             ],
             metrics: metrics(VALUES),
@@ -35,7 +35,7 @@ impl Workload for SieveInLanguages {
             sample_is: SampleIs::Process,
             timeout_s: Some(3600),
             audit_class: Some(AuditClass::Process),
-            ..workload("language.sieve", "the same prime sieve as a program in several languages")
+            ..workload("language.sieve", "the same prime sieve in several languages")
         }
     }
 

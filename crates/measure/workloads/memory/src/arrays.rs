@@ -18,10 +18,7 @@ pub(super) const PAGE_WORDS: usize = 512;
 pub(super) fn parameters(own: Vec<Parameter>) -> Vec<Parameter> {
     let shared = [
         declare::curve(CurveKind::Plateaus, declare::bytes("size", 64 << 20, "size of each array")),
-        declare::curve(
-            CurveKind::Knee,
-            declare::threads("threads that each work on arrays of their own"),
-        ),
+        declare::curve(CurveKind::Knee, declare::threads("threads, each with separate arrays")),
         placement(),
         width(),
         node::parameter(),

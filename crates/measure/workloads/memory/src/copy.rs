@@ -22,18 +22,19 @@ impl Workload for MemoryCopy {
                 declare::choice(
                     "method",
                     &["libc", "loop", "block", "nt"],
-                    "memcpy, a loop of 8-byte words, memcpy by 256 KiB, or non-temporal stores",
+                    "libc: memcpy; loop: 8-byte words; block: memcpy in pieces of 256 KiB; nt: \
+                     non-temporal stores",
                 ),
                 declare::curve(
                     CurveKind::Plateaus,
-                    declare::bytes("size", 64 << 20, "size of each array; a thread has two"),
+                    declare::bytes("size", 64 << 20, "size of each array; each thread has two"),
                 ),
                 declare::bytes(
                     "prefetch",
                     0,
-                    "of the method nt: how far ahead lines of the source are asked for; 0: not at all",
+                    "for method=nt, how far ahead source lines are prefetched; 0: no prefetch",
                 ),
-                declare::threads("threads that each copy arrays of their own"),
+                declare::threads("threads, each copying separate arrays"),
                 placement(),
                 node::parameter(),
             ],

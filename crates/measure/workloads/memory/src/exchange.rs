@@ -26,18 +26,15 @@ impl Workload for LineExchange {
         Description {
             parameters: vec![
                 placement_or("cross-cpu"),
-                cpu(
-                    "from",
-                    "CPU that hands over first, by number; with `to`, in place of `placement`",
-                ),
-                cpu("to", "CPU that hands back, by number; with `from`"),
+                cpu("from", "first CPU, by number; with `to`, instead of `placement`"),
+                cpu("to", "second CPU, by number; with `from`"),
             ],
             metrics: vec![declare::time(
                 "latency",
-                "time from one CPU's write to the other's, which answers it: one hand-over",
+                "time of one hand-over, from one CPU's write to the other's answer; a round trip is two",
             )],
             audit_class: Some(AuditClass::Memory),
-            ..declare::workload("memory.exchange", "two CPUs hand a cache line back and forth")
+            ..declare::workload("memory.exchange", "two CPUs pass a cache line back and forth")
         }
     }
 
@@ -89,7 +86,7 @@ fn placed(start: &Start) -> Result<[usize; 2], StartError> {
     if start.facts.cpus.len() < 2 {
         return Err(StartError::unsupported(
             "memory.exchange needs two CPUs, and plumb may use one",
-            "give plumb a second CPU (taskset, cpuset, the machine's size)",
+            "give plumb two CPUs (taskset, cpuset, a larger machine)",
         ));
     }
     match Placement::of(start)?.cpus(2, &start.facts)?.as_deref() {

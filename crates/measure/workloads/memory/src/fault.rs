@@ -51,29 +51,30 @@ impl Workload for Fault {
                 declare::choice(
                     "operation",
                     &["touch", "unmap"],
-                    "what is timed: the first write to each page, or giving all back",
+                    "touch: the first write to each page; unmap: returning all memory",
                 ),
                 declare::choice(
                     "pages",
                     &["4KiB", "huge"],
-                    "pages that the memory is made of; checked, never assumed",
+                    "page size of the memory, verified before measuring",
                 ),
                 declare::curve(
                     CurveKind::Plateaus,
-                    declare::bytes("size", 64 << 20, "bytes that are mapped at a time"),
+                    declare::bytes("size", 64 << 20, "bytes mapped at a time"),
                 ),
                 node::parameter(),
             ],
             metrics: vec![
                 declare::time("time", "time of one page"),
-                declare::rate("bandwidth", "B/s", "bytes of memory given or taken back per second"),
+                declare::rate(
+                    "bandwidth",
+                    "B/s",
+                    "bytes of memory provided or taken back per second",
+                ),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Memory),
-            ..declare::workload(
-                "memory.fault",
-                "touches fresh memory for the first time, or unmaps it",
-            )
+            ..declare::workload("memory.fault", "page faults on fresh memory, or unmapping it")
         }
     }
 

@@ -26,23 +26,18 @@ impl Workload for FreeMemory {
     fn describe(&self) -> Description {
         Description {
             metrics: vec![
-                declare::reported(
-                    VALUES[0],
-                    "B",
-                    Better::Higher,
-                    "memory that is used for nothing (MemFree)",
-                ),
+                declare::reported(VALUES[0], "B", Better::Higher, "unused memory (MemFree)"),
                 declare::reported(
                     VALUES[1],
                     "B",
                     Better::Higher,
-                    "memory that programs could get without swapping (MemAvailable)",
+                    "memory available to programs without swapping (MemAvailable)",
                 ),
                 declare::reported(
                     VALUES[2],
                     "B",
                     Better::Neither,
-                    "what plumb's worker holds itself, and what so is missing from both (VmRSS)",
+                    "memory of plumb's worker, which both other figures lack (VmRSS)",
                 ),
             ],
             audit_class: Some(AuditClass::Memory),

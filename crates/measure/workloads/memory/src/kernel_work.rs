@@ -1,4 +1,4 @@
-//! What the kernel itself does to memory meanwhile: a note beside every result of this family.
+//! Work that the kernel does on memory at the same time: a note next to every result of this family.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use plumb_model::Description;
 use plumb_protocol::{Start, StartError, Started, Workload};
 
-/// A workload whose results say what the kernel does to memory meanwhile.
+/// A workload whose results note the kernel's work on memory at the same time.
 pub(super) struct WithKernelWork<W>(pub W);
 
 impl<W: Workload> Workload for WithKernelWork<W> {
@@ -37,7 +37,7 @@ fn note(root: &Path) -> Option<String> {
     let at_work: Vec<&str> =
         checks.iter().filter(|(at_work, _)| *at_work).map(|(_, words)| *words).collect();
     (!at_work.is_empty())
-        .then(|| format!("the kernel works on memory meanwhile: {}", at_work.join("; ")))
+        .then(|| format!("the kernel works on memory at the same time: {}", at_work.join("; ")))
 }
 
 fn read(root: &Path, file: &str) -> String {
@@ -101,7 +101,7 @@ mod tests {
         write("sys/kernel/mm/damon/admin/kdamonds/0/state", "on\n");
         assert_eq!(
             note(tree.path()).unwrap(),
-            "the kernel works on memory meanwhile: DAMON samples which pages are used"
+            "the kernel works on memory at the same time: DAMON samples which pages are used"
         );
         write("sys/kernel/mm/ksm/run", "1\n");
         write("sys/devices/system/node/has_memory", "0-1\n");

@@ -21,12 +21,12 @@ impl Workload for MemoryLatency {
             parameters: vec![
                 declare::curve(
                     CurveKind::Plateaus,
-                    declare::bytes("size", 64 << 20, "bytes that the cycle goes through"),
+                    declare::bytes("size", 64 << 20, "memory that the cycle covers"),
                 ),
                 declare::choice(
                     "pages",
                     &["4KiB", "huge"],
-                    "pages that the memory is made of; checked, never assumed",
+                    "page size of the memory, verified before measuring",
                 ),
                 declare::curve(
                     CurveKind::Knee,
@@ -34,7 +34,7 @@ impl Workload for MemoryLatency {
                         "chains",
                         "cycles",
                         1,
-                        "cycles that are followed at a time, up to 16; each load counts",
+                        "cycles followed at the same time, up to 16; each load counts",
                     ),
                 ),
                 node::parameter(),

@@ -37,7 +37,7 @@ impl Workload for Loaded {
                     CurveKind::Knee,
                     declare::time_bound("pause", 0, "time that an injector waits after each 4 KiB"),
                 ),
-                declare::choice("load", &["read", "write"], "what the injectors do to memory"),
+                declare::choice("load", &["read", "write"], "whether injectors read or write"),
                 declare::bytes(
                     "size",
                     64 << 20,
@@ -46,12 +46,12 @@ impl Workload for Loaded {
                 node::parameter(),
             ],
             metrics: vec![
-                declare::time("latency", "time of one dependent load, while the injectors work"),
+                declare::time("latency", "time of one dependent load while the injectors run"),
                 declare::reported(
                     "bandwidth",
                     "B/s",
                     Better::Neither,
-                    "bytes that all injectors together read or wrote per second",
+                    "bytes read or written per second by all injectors",
                 ),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
@@ -73,7 +73,7 @@ impl Workload for Loaded {
         if facts.cpus.len() < 2 {
             return Err(StartError::unsupported(
                 "memory.loaded needs two CPUs, one that waits and one that loads, and plumb may use one",
-                "give plumb a second CPU (taskset, cpuset, the machine's size)",
+                "give plumb two CPUs (taskset, cpuset, a larger machine)",
             ));
         }
         let needed = size.saturating_mul(facts.cpus.len() as u64);

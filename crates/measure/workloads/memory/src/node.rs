@@ -31,7 +31,7 @@ pub(super) fn parameter() -> Parameter {
     declare::text(
         PARAMETER,
         ANY,
-        "node that the arrays lie on, by number: any is the node of the thread that uses them",
+        "memory node of the arrays, by number; any: the node of the thread that uses them",
     )
 }
 

@@ -16,7 +16,7 @@ impl Workload for MemoryRead {
         Description {
             parameters: arrays::parameters(Vec::new()),
             metrics: vec![arrays::bandwidth("bytes read per second, all threads together")],
-            ..arrays::described("memory.read", "adds up the words of an array")
+            ..arrays::described("memory.read", "read bandwidth: adds up the words of an array")
         }
     }
 

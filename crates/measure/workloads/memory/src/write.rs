@@ -19,7 +19,7 @@ impl Workload for MemoryWrite {
                 "bytes written per second, each counted once, all threads together",
             )],
             ceiling: Some("stores".into()),
-            ..arrays::described("memory.write", "fills an array with a word")
+            ..arrays::described("memory.write", "write bandwidth: fills an array")
         }
     }
 

@@ -262,7 +262,7 @@ fn huge_pages_cost_less_a_byte_or_are_refused_in_words() {
     let best = |started: &mut Started| {
         values(started, &metrics.metrics[1], &[3; 5]).into_iter().fold(0.0, f64::max)
     };
-    assert_ratio("bytes a second", 1.1..100.0, || best(&mut huge) / best(&mut small));
+    assert_ratio("bytes per second", 1.1..100.0, || best(&mut huge) / best(&mut small));
 }
 
 #[test]

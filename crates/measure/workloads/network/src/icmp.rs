@@ -51,28 +51,28 @@ impl Workload for Icmp {
         Description {
             parameters: parameters(),
             metrics: vec![
-                rate("rate", "ops/s", "replies received; a request and its reply count once"),
-                time("time", "time per reply; the round trip when one request is outstanding"),
-                rate("packets", "packets/s", "requests and replies, each counted: twice the rate"),
+                rate("rate", "ops/s", "replies per second; a request and its reply count once"),
+                time("time", "time per reply; the round trip if one request is outstanding"),
+                rate("packets", "packets/s", "requests and replies per second: twice the rate"),
                 distribution(
                     "latency",
-                    "time from when a request was sent, or was due at a rate, to its reply",
+                    "time of each request from sending, or from its due time at a rate, to its reply",
                 ),
                 lost(),
                 in_time(),
             ],
             requirements: vec![Requirement {
                 needs: "an ICMP echo socket".into(),
-                why: "the group must be in net.ipv4.ping_group_range, or the process have \
+                why: "the group must be in net.ipv4.ping_group_range, or the process must have \
                       CAP_NET_RAW"
                     .into(),
                 fix: FIX.into(),
             }],
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
-            restricted: Some(restricted(HOST, "rate", MOST_TO_OTHERS, "packets a second")),
+            restricted: Some(restricted(HOST, "rate", MOST_TO_OTHERS, "packets per second")),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("network.icmp", "ICMP echo requests, a new one for each reply or at a rate")
+            ..workload("network.icmp", "ICMP echo requests, one per reply or at a rate")
         }
     }
 
@@ -151,20 +151,27 @@ impl Workload for Icmp {
 }
 
 fn parameters() -> Vec<Parameter> {
-    let outstanding = integer("outstanding", "requests", 1, "requests in flight at a time");
-    let flows =
-        integer("flows", "floods", 1, "floods at a time, each on a socket and a thread of its own");
+    let outstanding = integer("outstanding", "requests", 1, "requests in flight");
+    let flows = integer(
+        "flows",
+        "floods",
+        1,
+        "simultaneous floods, each with a separate socket and thread",
+    );
     let mut all = host::parameters("this machine, or the far end of the path").to_vec();
     all.extend([
         rate_or(
             "rate",
             "requests",
             &["closed"],
-            "requests that are due each second, whether or not earlier ones are answered (1k/s); closed: a new one for each reply",
+            "requests due per second, regardless of earlier ones (1k/s); closed: one per reply",
         ),
         curve(CurveKind::Knee, outstanding),
         curve(CurveKind::Knee, flows),
-        curve(CurveKind::Line, bytes("bytes", 56, "payload of a request, without the 8-byte header")),
+        curve(
+            CurveKind::Line,
+            bytes("bytes", 56, "payload of a request, without the 8-byte header"),
+        ),
     ]);
     all.extend(path::parameters());
     all

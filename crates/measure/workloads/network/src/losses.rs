@@ -63,7 +63,7 @@ impl Losses {
     pub(crate) fn flag(self, host: &str, lost: u64, requests: u64, answers: f64) -> Flag {
         let meaning = match self {
             Self::Even => format!(
-                "{answers:.0} a second get one, evenly: {host} or a firewall on the way limits replies, or something is saturated"
+                "{answers:.0} per second get one, evenly: {host} or a firewall on the way limits replies, or something is saturated"
             ),
             Self::ByChance => "which ones is chance: the way loses packets".to_owned(),
             Self::InBursts => format!(

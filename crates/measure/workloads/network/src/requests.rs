@@ -97,15 +97,13 @@ pub(crate) fn receive_or_wait(
 
 /// The metric of what was lost.
 pub(crate) fn lost() -> Metric {
-    let summary =
-        "share of the requests without an answer, over all samples that a process takes at once";
+    let summary = "share of the requests without an answer, over all samples of a batch";
     reported(VALUES[2], "", Better::Lower, summary)
 }
 
 /// The metric of what was sent when it was due.
 pub(crate) fn in_time() -> Metric {
-    let summary =
-        "share of the requests of an open loop that were sent within 100 µs of when they were due";
+    let summary = "in an open loop, share of the requests sent within 100 µs of their due time";
     reported(VALUES[3], "", Better::Higher, summary)
 }
 
@@ -115,7 +113,9 @@ pub(crate) fn open_loop(rate: u64, arrivals: Arrivals) -> String {
         Arrivals::Fixed => "equally far apart",
         Arrivals::Poisson => "at random moments (Poisson)",
     };
-    format!("open loop: {rate} requests a second are due, {how}; latency counts from then")
+    format!(
+        "open loop: {rate} requests are due per second, {how}; latency counts from the due time"
+    )
 }
 
 /// How long answers may take after the last sample, on the path that was asked for.

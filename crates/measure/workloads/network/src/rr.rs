@@ -31,21 +31,22 @@ impl Workload for Rr {
             roles: vec![Role::Workload, Role::Server, Role::Load],
             parameters: parameters(),
             metrics: vec![
-                rate("rate", "ops/s", "requests that were answered"),
+                rate("rate", "ops/s", "answered requests per second"),
                 headline(distribution(
                     "latency",
-                    "time from when a request was sent, or was due in an open loop, to its answer",
+                    "time of each request from sending, or from its due time in an open loop, to its \
+                     answer",
                 )),
                 lost(),
                 in_time(),
             ]
             .into_iter()
-            .chain(cpu_time::metrics("a request"))
+            .chain(cpu_time::metrics("request"))
             .collect(),
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("network.rr", "requests to another process, and their answers")
+            ..workload("network.rr", "requests to another process and its answers")
         }
     }
 
@@ -131,22 +132,19 @@ fn answers(messages: &mut Messages, address: SocketAddr) -> Result<(), StartErro
 }
 
 fn parameters() -> Vec<Parameter> {
-    let request = bytes("request", 24, "bytes of a request, 24 at least: a token and a number");
+    let request =
+        bytes("request", 24, "size of a request, at least 24 bytes: a token and a number");
     let mut all = vec![
-        choice("transport", &["tcp", "udp"], "what carries them: a connection, or datagrams"),
+        choice("transport", &["tcp", "udp"], "TCP connection, or UDP datagrams"),
         curve(CurveKind::Line, request),
-        bytes("answer", 24, "bytes of an answer, 8 at least"),
+        bytes("answer", 24, "size of an answer, at least 8 bytes"),
         rate_or(
             "rate",
             "requests",
             &["closed"],
-            "requests that are due each second, whether or not earlier ones are answered (5k/s); closed: one at a time",
+            "requests due per second, regardless of earlier ones (5k/s); closed: one at a time",
         ),
-        choice(
-            "arrivals",
-            &["poisson", "fixed"],
-            "how they are due at a rate: at random, or equally far apart",
-        ),
+        choice("arrivals", &["poisson", "fixed"], "due times at a rate: random, or equally spaced"),
     ];
     all.extend(path::parameters());
     all

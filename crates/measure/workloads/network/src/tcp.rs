@@ -162,30 +162,32 @@ impl Workload for Tcp {
 }
 
 fn parameters() -> Vec<Parameter> {
-    let streams = integer("streams", "streams", 1, "connections, each with a thread at both ends");
-    let block = bytes("block", 128 << 10, "bytes of one send, and of the receiver's buffer");
+    let streams =
+        integer("streams", "streams", 1, "connections, each with one thread at both ends");
+    let block = bytes("block", 128 << 10, "size of one send and of the receiver's buffer");
     let mut all = vec![
         curve(CurveKind::Knee, streams),
         curve(CurveKind::Line, block),
         choice(
             "direction",
             &["up", "down", "both", "each"],
-            "who sends: the measured process, the server, both at once on connections of their own, or each in turn",
+            "up: the measured process sends; down: the server; both: at the same time, on separate \
+             connections; each: in turn",
         ),
     ];
     all.push(text(
         "congestion",
         "",
-        "congestion control at both ends, such as cubic; without it what the system has",
+        "congestion control at both ends, such as cubic; the system's by default",
     ));
     all.push(bytes(
         "buffer",
         0,
-        "bytes of the socket buffers at both ends, which the kernel doubles; 0: as large as it finds right",
+        "socket buffers at both ends, which the kernel doubles; 0: the kernel chooses",
     ));
     all.push(switch(
         "cork",
-        "what of a block fills no segment goes with the next block, not by itself (MSG_MORE)",
+        "the rest of a block that fills no segment goes with the next block (MSG_MORE)",
     ));
     all.push(placement());
     all.extend(path::parameters());
@@ -197,22 +199,27 @@ fn metrics() -> Vec<Metric> {
         rate(
             "throughput",
             "B/s",
-            "payload that the receivers counted, over all streams; no headers",
+            "payload per second counted by the receivers, all streams, without headers",
         ),
-        reported(VALUES[0], "s/B", Better::Lower, "CPU time of the measured process, a byte"),
-        reported(VALUES[1], "s/B", Better::Lower, "CPU time of the server, a byte"),
-        reported(VALUES[2], "", Better::Lower, "share of the bytes sent that were sent again"),
-        reported_time(VALUES[3], "smoothed round trip, as the sender's kernel has it"),
-        neutral(
-            VALUES[4],
-            "B",
-            "bytes that may be under way by the congestion control, all streams",
+        reported(
+            VALUES[0],
+            "s/B",
+            Better::Lower,
+            "CPU time of the measured process per byte of payload",
         ),
-        neutral(VALUES[5], "", "share of the time in which the receiver's window was full"),
-        neutral(VALUES[6], "", "share of the time in which the sender's buffer was too small"),
-        reported(VALUES[7], "B/s", Better::Higher, "what went up, where both directions are sent"),
-        reported(VALUES[8], "B/s", Better::Higher, "what went down, at the same time or in turn"),
-        neutral(VALUES[9], "", "what went down over what went up"),
+        reported(VALUES[1], "s/B", Better::Lower, "CPU time of the server per byte of payload"),
+        reported(VALUES[2], "", Better::Lower, "share of the sent bytes that were retransmitted"),
+        reported_time(
+            VALUES[3],
+            "smoothed round trip of the sender's kernel at the end of a sample, \
+                                  mean over streams",
+        ),
+        neutral(VALUES[4], "B", "congestion window, all streams"),
+        neutral(VALUES[5], "", "share of the sender's busy time with the receiver's window full"),
+        neutral(VALUES[6], "", "share of the sender's busy time with too small a send buffer"),
+        reported(VALUES[7], "B/s", Better::Higher, "throughput up, if both directions send"),
+        reported(VALUES[8], "B/s", Better::Higher, "throughput down, at the same time or in turn"),
+        neutral(VALUES[9], "", "throughput down over throughput up"),
     ]
 }
 

@@ -72,7 +72,10 @@ impl Workload for Udp {
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("network.udp", "datagrams to another process, and where the lost ones went")
+            ..workload(
+                "network.udp",
+                "datagrams to another process, and where lost ones were dropped",
+            )
         }
     }
 
@@ -150,7 +153,8 @@ impl Workload for Udp {
 }
 
 fn parameters() -> Vec<Parameter> {
-    let length = bytes("bytes", 1400, "payload of a datagram, 16 at least: a token and a number");
+    let length =
+        bytes("bytes", 1400, "payload of a datagram, at least 16 bytes: a token and a number");
     let mut all = vec![
         curve(CurveKind::Line, length),
         searched(
@@ -158,12 +162,17 @@ fn parameters() -> Vec<Parameter> {
                 "rate",
                 "datagrams",
                 &["unlimited"],
-                "datagrams that are due each second, equally far apart (10k/s); unlimited: as quickly as they go; search: the highest rate at which none is lost",
+                "datagrams due per second, equally spaced (10k/s); unlimited: full speed; search: the \
+                 highest rate without loss",
             ),
             loads(),
         ),
-        integer("senders", "senders", 1, "threads that send, each from a port of its own"),
-        bytes("buffer", 0, "bytes of the receiver's socket buffer; 0: what the system gives"),
+        integer("senders", "senders", 1, "sending threads, each with a separate port"),
+        bytes(
+            "buffer",
+            0,
+            "receiver's socket buffer, which the kernel doubles; 0: the system's default",
+        ),
     ];
     all.extend(path::parameters());
     all
@@ -189,29 +198,39 @@ fn buffered(start: &Start) -> Option<Flag> {
 
 fn metrics() -> Vec<Metric> {
     vec![
-        reported(VALUES[0], "datagrams/s", Better::Higher, "datagrams that arrived, each once"),
-        reported(VALUES[1], "B/s", Better::Higher, "payload that arrived"),
-        rate("sent", "datagrams/s", "datagrams that were sent"),
-        limit(
-            "limit",
+        reported(
+            VALUES[0],
             "datagrams/s",
-            "the highest rate at which none is lost (RFC 2544's throughput)",
+            Better::Higher,
+            "datagrams that arrived per second of \
+                sending, each counted once",
         ),
-        headline(lost_share(VALUES[2], "share of the datagrams sent that did not arrive")),
-        lost_share(VALUES[3], "share of those that arrived after one that was sent later"),
-        lost_share(VALUES[4], "datagrams that arrived once more, a datagram that arrived"),
+        reported(VALUES[1], "B/s", Better::Higher, "payload that arrived per second of sending"),
+        rate("sent", "datagrams/s", "datagrams sent per second"),
+        limit("limit", "datagrams/s", "highest rate without loss (RFC 2544's throughput)"),
+        headline(lost_share(VALUES[2], "share of the sent datagrams that did not arrive")),
+        lost_share(
+            VALUES[3],
+            "share of the datagrams that arrived after one sent later (RFC 4737)",
+        ),
+        lost_share(VALUES[4], "duplicates per datagram that arrived"),
         reported_time(VALUES[5], "delay variation at the end of the sample (RFC 3550)"),
-        lost_share(VALUES[6], "share dropped in the queue of the sender's device"),
+        lost_share(VALUES[6], "share dropped in the queue of the sender's device or the router"),
         lost_share(VALUES[7], "share dropped by the relay of the path"),
         lost_share(VALUES[8], "share dropped between the receiver's device and its socket"),
-        lost_share(VALUES[9], "share for which the receiver's socket had no room"),
-        reported(VALUES[10], "", Better::Neither, "share whose fate nobody knows"),
-        reported(VALUES[11], "s", Better::Lower, "CPU time of the sender, a datagram that arrived"),
+        lost_share(VALUES[9], "share dropped by the receiver's full socket"),
+        reported(VALUES[10], "", Better::Neither, "share lost at an unknown place"),
+        reported(
+            VALUES[11],
+            "s",
+            Better::Lower,
+            "CPU time of the sender per datagram that arrived",
+        ),
         reported(
             VALUES[12],
             "s",
             Better::Lower,
-            "CPU time of the receiver, a datagram that arrived",
+            "CPU time of the receiver per datagram that arrived",
         ),
     ]
 }

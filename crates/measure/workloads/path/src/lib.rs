@@ -120,21 +120,22 @@ pub fn parameters() -> Vec<Parameter> {
         choice(
             "path",
             &PathKind::WORDS.map(|(word, _)| word),
-            "what lies between the ends: the loopback device, a pair of devices, or a host that passes packets on",
+            "path between the ends: the loopback device, a pair of devices, or a router between two \
+             namespaces",
         ),
-        rate_or("up", "bytes", unlimited, "bandwidth from the client to the server (100Mbit/s)"),
-        rate_or("down", "bytes", unlimited, "bandwidth from the server to the client"),
+        rate_or("up", "bytes", unlimited, "bandwidth from client to server, such as 100Mbit/s"),
+        rate_or("down", "bytes", unlimited, "bandwidth from server to client"),
         time_bound(
             "queue",
             QUEUE_NS,
-            "how long a packet waits for the bandwidth at most; what would wait longer is dropped",
+            "longest time that a packet waits for the bandwidth; later packets are dropped",
         ),
-        time_bound("rtt", 0, "round trip: half of it is the delay of each direction"),
+        time_bound("rtt", 0, "round trip, half of it in each direction"),
         time_bound("jitter", 0, "each packet is earlier or later by up to this, in order"),
-        share("loss", "share of the packets that is lost, each way"),
+        share("loss", "share of the packets lost in each direction"),
         share(
             "reorder",
-            "share of the packets that is not delayed and so overtakes others, each way",
+            "share of the packets in each direction that are not delayed and so overtake others",
         ),
     ]
 }

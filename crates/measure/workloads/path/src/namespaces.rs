@@ -17,7 +17,7 @@ const SWITCHES: [(&str, &str); 3] = [
     ("user.max_user_namespaces", "10000"),
 ];
 
-/// Moves the calling thread into a network namespace of its own, and opens that; says whether it took a user namespace, too,
+/// Moves the calling thread into a separate network namespace, and opens that; says whether it took a user namespace, too,
 /// as it does where the caller is not root.
 ///
 /// # Errors
@@ -30,7 +30,7 @@ pub(crate) fn first() -> Result<(File, bool), StartError> {
     Ok((another().map_err(refused)?, true))
 }
 
-/// Moves the calling thread into another network namespace of its own, and opens that.
+/// Moves the calling thread into another separate network namespace, and opens that.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -86,5 +86,5 @@ fn refused(error: io::Error) -> StartError {
         Some((name, open)) => format!("sudo sysctl {name}={open}"),
         None => "run plumb as root, or let users make namespaces".to_owned(),
     };
-    StartError::unsupported(format!("no network namespace of its own: {error}"), fix)
+    StartError::unsupported(format!("cannot create a network namespace: {error}"), fix)
 }

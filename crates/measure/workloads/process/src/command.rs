@@ -27,13 +27,17 @@ impl Workload for ProcessCommand {
                     r#"["/bin/true"]"#,
                     "a JSON array of the program and its arguments, or the program alone",
                 ),
-                path("program", "the file to start instead of the one that `command` names"),
-                switch("shell", "give the command's text to `/bin/sh -c`"),
-                switch("ignore_failure", "let processes end with another status than 0"),
-                text("setup", "", "a shell command before the first run of a worker, untimed"),
-                text("before_each", "", "a shell command before every run, untimed"),
-                text("after_each", "", "a shell command after every run, untimed"),
-                text("cleanup", "", "a shell command after the last run of a worker, untimed"),
+                path("program", "the file to start instead of the one in `command`"),
+                switch("shell", "run the text of `command` with `/bin/sh -c`"),
+                switch(
+                    "ignore_failure",
+                    "accept processes that end with a non-zero status or by a \
+                signal",
+                ),
+                text("setup", "", "untimed shell command before the first run of a worker"),
+                text("before_each", "", "untimed shell command before every run"),
+                text("after_each", "", "untimed shell command after every run"),
+                text("cleanup", "", "untimed shell command after the last run of a worker"),
             ],
             metrics: metrics(VALUE_NAMES.len()),
             sample_is: SampleIs::Process,
@@ -41,7 +45,7 @@ impl Workload for ProcessCommand {
             audit_class: Some(AuditClass::Process),
             ..workload(
                 "process.command",
-                "a command from posix_spawn to its end, a fresh process a sample",
+                "a command from start to end; each sample is a fresh process",
             )
         }
     }

@@ -34,32 +34,28 @@ impl Workload for Exec {
                 choice(
                     "method",
                     &["posix_spawn", "vfork", "fork", "clone3"],
-                    "how the process is made that becomes the program",
+                    "how the process is created",
                 ),
                 curve(
                     CurveKind::Line,
-                    bytes(
-                        "resident",
-                        0,
-                        "memory that the parent has touched, in pages of base size",
-                    ),
+                    bytes("resident", 0, "memory that the parent has touched, in base pages"),
                 ),
-                threads("threads of the parent that each start programs, one after the other"),
+                threads("threads of the parent that start programs at the same time"),
                 placement(),
             ],
             metrics: vec![
-                time("time", "one program started, ended and reaped, by each thread"),
+                time("time", "one program started, ended and reaped, on each thread"),
                 rate(
                     "rate",
                     "execs/s",
-                    "programs started, ended and reaped, by all threads together",
+                    "programs started, ended and reaped per second, all threads together",
                 ),
                 switches("program started"),
             ],
             audit_class: Some(AuditClass::Process),
             ..workload(
                 "process.exec",
-                "a process is made, becomes a small static program, and ends",
+                "creates a process that runs a small static program and ends",
             )
         }
     }

@@ -29,32 +29,28 @@ impl Workload for Fork {
                 ),
                 curve(
                     CurveKind::Line,
-                    bytes(
-                        "resident",
-                        0,
-                        "memory that the parent has touched, in pages of base size",
-                    ),
+                    bytes("resident", 0, "memory that the parent has touched, in base pages"),
                 ),
-                threads("threads of the parent that each make children, one after the other"),
+                threads("threads of the parent that fork at the same time"),
                 placement(),
                 choice(
                     "end",
                     &["_exit", "exit"],
-                    "how the child ends: at once, or after the handlers of atexit",
+                    "how the child ends: at once, or after its atexit handlers",
                 ),
             ],
             metrics: vec![
-                time("time", "one process made, ended and reaped, by each thread"),
+                time("time", "one process created, ended and reaped, on each thread"),
                 rate(
                     "rate",
                     "forks/s",
-                    "processes made, ended and reaped, by all threads together",
+                    "processes created, ended and reaped per second, all threads together",
                 ),
-                switches("process made"),
+                switches("process created"),
             ],
             version: 2,
             audit_class: Some(AuditClass::Process),
-            ..workload("process.fork", "fork, the child's end, and waitpid")
+            ..workload("process.fork", "creates a process that exits at once, and reaps it")
         }
     }
 

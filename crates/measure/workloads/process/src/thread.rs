@@ -23,20 +23,20 @@ impl Workload for ThreadCreation {
         Description {
             parameters: vec![
                 bytes("stack", 2 << 20, "size of the thread's stack"),
-                threads("threads that each make others, one after the other"),
+                threads("threads that create others at the same time"),
                 placement(),
             ],
             metrics: vec![
-                time("time", "one thread made, ended and joined, by each thread"),
+                time("time", "one thread created, ended and joined, on each creating thread"),
                 rate(
                     "rate",
                     "threads/s",
-                    "threads made, ended and joined, by all threads together",
+                    "threads created, ended and joined per second, all threads together",
                 ),
-                switches("thread made"),
+                switches("thread created"),
             ],
             audit_class: Some(AuditClass::Process),
-            ..workload("process.thread", "pthread_create, the thread's end, and pthread_join")
+            ..workload("process.thread", "creates a thread that ends at once, and joins it")
         }
     }
 

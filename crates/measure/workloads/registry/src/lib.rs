@@ -1,9 +1,13 @@
-//! The built-in workloads: a crate a family (two of `storage` and of `network`), a file each with its manual beside it.
+//! The built-in workloads: one crate per family (two for `storage` and `network`), one file per workload with its manual
+//! next to it.
 //!
 //! They are registered by hand, here and in each family's `ALL`: what is not listed does not exist.
 
+mod page;
+
 use plumb_protocol::Workload;
 
+pub use page::manual_page;
 pub use plumb_workload_ssh::ssh_sink;
 
 /// All built-in workloads, in the order in which scorecards show them.

@@ -10,7 +10,7 @@ use plumb_protocol::{Distribution, StartError, Started, Workload, serve};
 use plumb_workload_testing::{
     TestPoint, alone, assert_ratio, fastest_ns, helper_process, samples, take,
 };
-use plumb_workloads::{builtin, ssh_sink};
+use plumb_workloads::{builtin, manual_page, ssh_sink};
 
 /// Settings that make a workload quick; all others have their defaults.
 const QUICK: [(&str, &str, &str); 20] = [
@@ -100,7 +100,7 @@ fn descriptions_are_well_formed() {
 fn manuals_name_everything() {
     for (workload, description) in described() {
         let id = &description.id;
-        let manual = workload.manual();
+        let manual = manual_page(workload);
         assert!(manual.starts_with(&format!("# {id}\n")), "{id}: the manual begins with its name");
         let parameters = description.parameters.iter().map(|parameter| &parameter.name);
         for name in parameters.chain(description.metrics.iter().map(|metric| &metric.name)) {

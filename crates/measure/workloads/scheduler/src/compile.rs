@@ -26,20 +26,20 @@ const OF_MAKE: [&str; 4] = ["MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"]
 impl Workload for Compile {
     fn describe(&self) -> Description {
         let mut all = metrics(VALUE_NAMES.len());
-        all.push(rate("rate", "builds/s", "builds a second, one after the other"));
+        all.push(rate("rate", "builds/s", "builds per second, in succession"));
         Description {
             parameters: vec![
-                integer("jobs", "jobs", 1, "jobs that make runs at the same time (-j)"),
-                path("tree", "the tree to build, with its Makefile; without one, a generated one"),
+                integer("jobs", "jobs", 1, "parallel jobs of make (-j)"),
+                path("tree", "source tree with a Makefile; a generated one by default"),
                 integer("files", "files", 100, "C files of the generated tree"),
-                text("configure", "", "what make is asked for first, untimed (defconfig)"),
-                text("target", "", "what make is asked for; its first target by default"),
+                text("configure", "", "make target to build first, untimed (defconfig)"),
+                text("target", "", "make targets; the first one of the Makefile by default"),
             ],
             metrics: all,
             sample_is: SampleIs::Process,
             timeout_s: Some(86_400),
             audit_class: Some(AuditClass::Process),
-            ..workload("scheduler.compile", "make builds a fresh copy of a tree of source files")
+            ..workload("scheduler.compile", "builds a fresh copy of a source tree with make")
         }
     }
 

@@ -17,12 +17,12 @@ const MOST_FILES: usize = 64;
 /// Long enough for all that /proc says of a task.
 const BUFFER_BYTES: usize = 8192;
 
-/// The two metrics, for each of what a sample counts.
+/// The two metrics, per unit that a sample counts.
 pub(crate) fn metrics(of: &str) -> Vec<Metric> {
-    let counted = ["context switches of all tasks", "moves of tasks to another CPU"];
+    let counted = ["context switches of all tasks", "moves of all tasks to another CPU"];
     let metrics = NAMES.iter().zip(counted);
     metrics
-        .map(|(name, what)| reported(name, "", Better::Neither, &format!("{what} for each {of}")))
+        .map(|(name, what)| reported(name, "", Better::Neither, &format!("{what} per {of}")))
         .collect()
 }
 

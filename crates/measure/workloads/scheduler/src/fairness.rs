@@ -42,13 +42,13 @@ impl Workload for Fairness {
                 "deviation",
                 "",
                 Better::Lower,
-                "largest relative difference of a thread's CPU time from what its weight says",
+                "largest relative difference between a thread's CPU time and the share of its weight",
             ),
             reported(
                 "fairness",
                 "",
                 Better::Higher,
-                "Jain's index of the threads' CPU times, each divided by what its weight says",
+                "Jain's index of the quotients of CPU time and share",
             ),
             reported("least", "", Better::Higher, "the smallest of these quotients"),
             reported("most", "", Better::Lower, "the largest of these quotients"),
@@ -56,11 +56,12 @@ impl Workload for Fairness {
         metrics.extend(counters::metrics("millisecond"));
         Description {
             parameters: vec![
-                integer("threads", "threads", 4, "threads that want the CPU all the time"),
+                integer("threads", "threads", 4, "busy threads"),
                 text(
                     "nice",
                     "0",
-                    "nice levels above the worker's own: one for each thread with commas, or one for the second half",
+                    "nice levels relative to the worker: one per thread, separated by commas, or one for \
+                     the second half",
                 ),
                 placement_or("same-cpu"),
             ],
@@ -68,7 +69,7 @@ impl Workload for Fairness {
             audit_class: Some(AuditClass::Scheduler),
             ..workload(
                 "scheduler.fairness",
-                "threads that want the CPU all the time: how much each gets, against its weight",
+                "busy threads share a CPU: how close each comes to its share",
             )
         }
     }

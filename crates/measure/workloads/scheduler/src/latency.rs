@@ -11,8 +11,8 @@ pub(crate) const NAMES: [&str; 3] = ["latency_p50", "latency_p99", "latency_max"
 /// The metrics of these names, of this latency.
 pub(crate) fn metrics(of: &str) -> Vec<Metric> {
     vec![
-        reported_time(NAMES[0], &format!("median {of}, in the sample")),
-        reported_time(NAMES[1], "99th percentile of that time, nearest rank in the sample"),
+        reported_time(NAMES[0], &format!("median {of}, per sample")),
+        reported_time(NAMES[1], "99th percentile of that time, per sample, by nearest rank"),
         reported_time(NAMES[2], "longest such time in the sample"),
     ]
 }

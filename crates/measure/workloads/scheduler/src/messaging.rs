@@ -24,34 +24,38 @@ impl Workload for Messaging {
             parameters: vec![
                 curve(
                     CurveKind::Line,
-                    integer("groups", "groups", 1, "groups; the classic tool's default is 10"),
+                    integer("groups", "groups", 1, "number of groups; hackbench's default is 10"),
                 ),
-                integer("fds", "tasks", 20, "senders, and as many receivers, in each group"),
+                integer("fds", "tasks", 20, "senders per group, and as many receivers"),
                 curve(
                     CurveKind::Line,
                     integer("loops", "messages", 100, "messages from each sender to each receiver"),
                 ),
                 curve(CurveKind::Line, bytes("bytes", 100, "size of a message")),
-                choice("transport", &["socket", "pipe"], "what messages travel through"),
-                TaskMode::parameter("what senders and receivers are"),
+                choice("transport", &["socket", "pipe"], "channel of the messages"),
+                TaskMode::parameter("type of senders and receivers"),
                 placement(),
             ],
             metrics: vec![
-                time("time", "one run: kick-off to the last task reaped, exits included"),
-                rate("messages", "messages/s", "groups × fds² × loops messages a run"),
+                time(
+                    "time",
+                    "time of one run, from the start signal until the last task has been reaped",
+                ),
+                rate(
+                    "messages",
+                    "messages/s",
+                    "messages per second; a run has groups × fds² × loops",
+                ),
                 reported(
                     "switches",
                     "",
                     Better::Neither,
-                    "context switches of all tasks, from their making to their end, for each message",
+                    "context switches of all tasks per message, from their creation to their end",
                 ),
             ],
             timeout_s: Some(1800),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload(
-                "scheduler.messaging",
-                "hackbench: many tasks that send each other short messages",
-            )
+            ..workload("scheduler.messaging", "hackbench: many tasks exchange short messages")
         }
     }
 

@@ -25,15 +25,15 @@ pub(crate) struct Pipe;
 impl Workload for Pipe {
     fn describe(&self) -> Description {
         let mut metrics = vec![
-            time("time", "one round trip: 2 messages, at least 2 context switches"),
-            rate("rate", "ops/s", "round trips a second"),
-            distribution("latency", "each round trip, from one reading of the clock to the next"),
+            time("time", "time of one round trip: 2 messages and at least 2 context switches"),
+            rate("rate", "ops/s", "round trips per second"),
+            distribution("latency", "time of each round trip"),
         ];
         metrics.extend(counters::metrics("round trip"));
         Description {
             parameters: vec![
                 placement_or("same-cpu"),
-                TaskMode::parameter("what the two tasks are"),
+                TaskMode::parameter("type of the two tasks"),
             ],
             metrics,
             version: 2,

@@ -39,9 +39,9 @@ impl Workload for Switch {
         let mut metrics = vec![
             time(
                 "time",
-                "one hand-over: a write, a switch, a read, and a look through `size` bytes",
+                "time of one hand-over: a write, a switch, a read, and reading `size` bytes",
             ),
-            reported_time("token", "the same by one task with a pipe of its own, without a switch"),
+            reported_time("token", "the same by one task alone, without a switch"),
         ];
         metrics.extend(counters::metrics("hand-over"));
         Description {
@@ -49,16 +49,16 @@ impl Workload for Switch {
                 integer("tasks", "tasks", 2, "tasks in the ring"),
                 curve(
                     CurveKind::Plateaus,
-                    bytes("size", 0, "memory that each task reads at its turn"),
+                    bytes("size", 0, "private memory that each task reads at its turn"),
                 ),
                 placement_or("same-cpu"),
-                TaskMode::parameter("what the tasks are"),
+                TaskMode::parameter("type of the tasks"),
             ],
             metrics,
             audit_class: Some(AuditClass::Scheduler),
             ..workload(
                 "scheduler.switch",
-                "a ring of tasks hand on a token through pipes, each with memory of its own",
+                "a ring of tasks passes a token through pipes, each with private memory",
             )
         }
     }

@@ -33,18 +33,18 @@ const INTERVALS: (usize, usize) = (10_000, 10_000_000_000);
 
 impl Workload for Timer {
     fn describe(&self) -> Description {
-        let mut metrics = latency::metrics("time by which a thread woke too late");
+        let mut metrics = latency::metrics("lateness of a wake-up");
         metrics.extend(counters::metrics("sleep"));
-        metrics.push(distribution("latency", "the same times, of each sleep"));
+        metrics.push(distribution("latency", "lateness of each wake-up"));
         Description {
             parameters: vec![
-                time_bound("interval", 1_000_000, "time from one wake-up that is due to the next"),
-                threads("threads that sleep and wake, each by itself"),
+                time_bound("interval", 1_000_000, "time between wake-ups"),
+                threads("threads that sleep and wake independently"),
                 placement_or("spread"),
             ],
             metrics,
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("scheduler.timer", "threads sleep to absolute times: how late they wake")
+            ..workload("scheduler.timer", "threads sleep until absolute times: how late they wake")
         }
     }
 

@@ -43,30 +43,25 @@ const STACK_BYTES: usize = 64 << 10;
 
 impl Workload for Wakeup {
     fn describe(&self) -> Description {
-        let mut metrics =
-            latency::metrics("time from when a wake-up was due until its worker runs");
+        let mut metrics = latency::metrics("time from the due wake-up until its worker runs");
         metrics.push(reported(
             "in_time",
             "",
             Better::Higher,
-            "share of wake-ups that were sent within 100 µs of when they were due",
+            "share of wake-ups sent within 100 µs of their due time",
         ));
         metrics.extend(counters::metrics("wake-up"));
-        metrics.push(distribution("latency", "the same times, of each wake-up"));
+        metrics.push(distribution("latency", "the same time of each wake-up"));
         metrics
             .push(distribution("wakeup", "time from the call that wakes a worker until it runs"));
-        let workers = integer("workers", "threads", 1, "threads that are woken, in turn");
+        let workers = integer("workers", "threads", 1, "threads woken in turn");
         let rate =
-            integer("rate", "wake-ups", 1000, "wake-ups that are due each second, of all workers");
+            integer("rate", "wake-ups", 1000, "wake-ups due per second, all workers together");
         Description {
             parameters: vec![
                 Parameter { kind: ParameterType::Threads, ..workers },
                 Parameter { kind: ParameterType::Rate, ..rate },
-                choice(
-                    "arrivals",
-                    &["fixed", "poisson"],
-                    "how they are due: equally far apart, or at random",
-                ),
+                choice("arrivals", &["fixed", "poisson"], "due times: equally spaced, or random"),
                 placement(),
             ],
             metrics,

@@ -39,14 +39,25 @@ impl Workload for Yield {
                 placement_or("same-cpu"),
             ],
             metrics: vec![
-                reported("rate", "yields/s", Better::Higher, "yields of all threads together"),
+                reported(
+                    "rate",
+                    "yields/s",
+                    Better::Higher,
+                    "yields per second, all threads together",
+                ),
                 reported_time("time", "CPU time of one yield: wall time × CPUs / yields"),
-                reported("fairness", "", Better::Higher, "Jain's index of the threads' yields"),
-                reported("switches", "", Better::Neither, "context switches for each yield"),
-                reported("migrations", "", Better::Neither, "moves to another CPU for each yield"),
+                reported(
+                    "fairness",
+                    "",
+                    Better::Higher,
+                    "Jain's fairness index of the threads' yields: \
+                1 if all got the same number",
+                ),
+                reported("switches", "", Better::Neither, "context switches per yield"),
+                reported("migrations", "", Better::Neither, "moves to another CPU per yield"),
             ],
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("scheduler.yield", "threads give up the CPU to each other by sched_yield")
+            ..workload("scheduler.yield", "threads yield the CPU to each other with sched_yield")
         }
     }
 

@@ -184,9 +184,13 @@ impl Workload for Cipher {
 
 fn parameters() -> Vec<Parameter> {
     let mut all = vec![
-        choice("cipher", &CIPHERS, "the cipher of the session"),
-        choice("mac", &MACS, "message authentication code, for ciphers without one of their own"),
-        curve(CurveKind::Line, bytes("block", 64 << 10, "bytes of one write to ssh")),
+        choice("cipher", &CIPHERS, "cipher of the session"),
+        choice(
+            "mac",
+            &MACS,
+            "message authentication code, for ciphers without built-in authentication",
+        ),
+        curve(CurveKind::Line, bytes("block", 64 << 10, "size of one write to ssh")),
     ];
     all.extend(path::parameters());
     all
@@ -197,7 +201,7 @@ fn metrics() -> Vec<Metric> {
         rate(
             "throughput",
             "B/s",
-            "payload that the far end counted, without login and key exchange",
+            "payload per second counted by the far end, without login and key exchange",
         ),
         cpu_metric(cpu_time::NAMES[0], "sshd and the sink"),
         cpu_metric(cpu_time::NAMES[1], "ssh and the process that feeds it"),
@@ -205,7 +209,7 @@ fn metrics() -> Vec<Metric> {
 }
 
 fn cpu_metric(name: &str, whose: &str) -> Metric {
-    reported(name, "s/B", Better::Lower, &format!("CPU time of {whose}, a byte of payload"))
+    reported(name, "s/B", Better::Lower, &format!("CPU time of {whose} per byte of payload"))
 }
 
 /// A session that carries frames, over loopback, a path or a network.

@@ -95,7 +95,7 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
         lane.pace(&settings, sync)?;
         Box::new(Blocks::new(lane, &settings, &method, sync))
     } else {
-        // It only showed what works here: each worker has a queue of its own.
+        // It only showed what works here: each worker has a separate queue.
         drop(lane);
         let workers = Workers::start(&start.facts, path, &settings, &method, sync)?;
         let more = workers.registrations().into_iter().filter(|note| !notes.contains(note));
@@ -114,7 +114,7 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
 fn notes(settings: &BlockSettings, method: &ChosenMethod, sync: bool) -> Vec<String> {
     let mut notes = method.notes.clone();
     if settings.workers > 1 {
-        notes.push(format!("{} workers, each with a queue of its own", settings.workers));
+        notes.push(format!("{} workers, each with a separate queue", settings.workers));
     }
     if settings.in_memory {
         notes.push("the file is in memory: no device is involved".to_owned());

@@ -39,7 +39,7 @@ enum CommitSync {
 impl Workload for Log {
     fn describe(&self) -> Description {
         let mut metrics = vec![
-            rate("rate", "commits/s", "commits a second, each of its records, made safe"),
+            rate("rate", "commits/s", "synced commits per second, in succession"),
             distribution(
                 "latency",
                 "time of each commit, from its first write to the end of its sync",
@@ -50,24 +50,28 @@ impl Workload for Log {
                 "device_bytes",
                 "B",
                 Better::Neither,
-                "bytes that this process wrote, as the kernel counts them per process, per commit",
+                "bytes that this process wrote per commit, as the kernel counts them",
             ));
         }
         Description {
             parameters: vec![
-                curve(CurveKind::Line, bytes("record", 4096, "bytes of a record")),
-                curve(CurveKind::Line, integer("records", "records", 1, "records of a commit")),
+                curve(CurveKind::Line, bytes("record", 4096, "size of a record")),
+                curve(CurveKind::Line, integer("records", "records", 1, "records per commit")),
                 choice(
                     "sync",
                     &["fdatasync", "fsync", "o_dsync"],
-                    "how a commit is made safe: by a call after it, or by each write itself",
+                    "how a commit is made safe: a call after the writes, or O_DSYNC on each write",
                 ),
                 choice(
                     "file",
                     &["append", "overwrite"],
-                    "whether the file grows, or was written before and is written again in place",
+                    "append: the file grows; overwrite: it is laid out first and overwritten in place",
                 ),
-                bytes("size", 64 << 20, "size at which the log begins anew"),
+                bytes(
+                    "size",
+                    64 << 20,
+                    "length of the log; it then starts again from the beginning",
+                ),
             ],
             metrics,
             timeout_s: Some(LONG_TIMEOUT_S),

@@ -57,18 +57,18 @@ impl Workload for OneBlock {
             neutral(
                 "share_min",
                 "",
-                "share of the operations that the slowest worker had, times workers",
+                "operations of the slowest worker relative to an equal share: 1 is fair",
             ),
-            neutral("share_max", "", "the same of the quickest worker"),
+            neutral("share_max", "", "the same for the fastest worker"),
             neutral(
                 "in_flight",
                 "operations",
-                "rate times mean latency: by Little's law as many as there are workers",
+                "rate × mean latency; by Little's law the number of workers",
             ),
             neutral(
                 "nfs_requests",
                 "",
-                "on NFS: READ or WRITE requests that mountstats counted per operation, over the whole batch",
+                "on NFS: READ or WRITE requests per operation (mountstats), over the whole batch",
             ),
             neutral(
                 "interface_bytes",
@@ -90,22 +90,25 @@ impl Workload for OneBlock {
         }
         Description {
             parameters: vec![
-                choice("operation", &["write", "read"], "what is done to the block"),
-                curve(CurveKind::Line, bytes("block", 4096, "bytes of one operation, from 1 on")),
+                choice("operation", &["write", "read"], "operation on the block"),
+                curve(
+                    CurveKind::Line,
+                    bytes("block", 4096, "bytes of one operation, from 1 byte to 1 MiB"),
+                ),
                 curve(
                     CurveKind::Knee,
-                    integer("workers", "workers", 1, "threads, each with a file of its own"),
+                    integer("workers", "workers", 1, "threads, each with a separate file"),
                 ),
                 choice(
                     "offset",
                     &["zero", "random"],
-                    "where the block lies: at the start of the file, or anywhere in it",
+                    "place of the block: at the start of the file, or random within `size`",
                 ),
-                bytes("size", 1 << 20, "size of each file, with offset=random"),
+                bytes("size", 1 << 20, "size of each file with offset=random"),
                 choice(
                     "direct",
                     &["auto", "yes", "no"],
-                    "whether to bypass the page cache (O_DIRECT)",
+                    "bypass the page cache (O_DIRECT); auto: if the filesystem can",
                 ),
             ],
             metrics,
@@ -113,7 +116,7 @@ impl Workload for OneBlock {
             timeout_s: Some(LONG_TIMEOUT_S),
             ..workload(
                 "storage.oneblock",
-                "writes or reads one block of a file again and again, each write synchronously",
+                "writes or reads one block of a file repeatedly, each write synchronously",
             )
         }
     }

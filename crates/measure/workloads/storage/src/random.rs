@@ -22,8 +22,8 @@ fn open_loop() -> Vec<Parameter> {
                 "rate",
                 "blocks",
                 &["closed"],
-                "blocks that are due each second, whatever those before them do; closed: the next one waits; \
-                 search: the most with p99 in time",
+                "blocks due per second, regardless of earlier ones; closed: each waits for one before \
+                 it; search: the highest rate that meets p99",
             ),
             Searched {
                 from: 100.0,
@@ -35,7 +35,7 @@ fn open_loop() -> Vec<Parameter> {
         time_bound(
             "p99",
             1_000_000,
-            "where the rate is searched: 99 % of the blocks arrive within this time",
+            "for a searched rate, the time within which 99 % of the blocks must arrive",
         ),
         arrivals(),
     ]
@@ -54,18 +54,19 @@ impl Workload for Random {
                 ),
                 reported_time(
                     "latency_p99",
-                    "99th percentile of that time, nearest rank in the sample",
+                    "99th percentile of that time, per sample, by nearest rank",
                 ),
                 reported_time("latency_max", "longest such time in the sample"),
                 in_time(),
                 limit(
                     "limit",
                     "ops/s",
-                    "blocks a second of an open loop up to which 99 % arrive in time",
+                    "highest rate of an open loop at which 99 % of the blocks arrive within p99",
                 ),
                 distribution(
                     "latency",
-                    "time of each block from when it was sent, or was due in an open loop, to its completion",
+                    "time of each block from submission, or from its due time in an open loop, to \
+                     completion",
                 ),
             ]),
             fixture: Some(FIXTURE.map(str::to_owned).into()),

@@ -18,7 +18,8 @@ pub struct Sequential;
 
 /// When blocks are sent.
 fn open_loop() -> Vec<Parameter> {
-    let summary = "blocks that are due each second, whatever those before them do; closed: the next one waits";
+    let summary = "blocks due per second, regardless of earlier ones; closed: each waits for one before \
+                   it";
     vec![rate_or("rate", "blocks", &["closed"], summary), arrivals()]
 }
 
@@ -55,52 +56,62 @@ impl Workload for Sequential {
 /// The parameters of both storage workloads, with their own defaults of block and depth.
 pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
     vec![
-        bytes("size", 1 << 30, "size of the file, laid out before anything is timed"),
+        bytes("size", 1 << 30, "size of the file, laid out before timing starts"),
         curve(CurveKind::Line, bytes("block", block, "bytes of one read or write")),
-        choice("operation", &["read", "write", "mixed"], "what is done to each block"),
-        integer("mix", "percent", 90, "of mixed blocks, how many are read; the others are written"),
-        curve(CurveKind::Knee, integer("depth", "blocks", depth, "blocks in flight at a time")),
+        choice("operation", &["read", "write", "mixed"], "operation on each block"),
+        integer("mix", "percent", 90, "percentage of reads in operation=mixed"),
+        curve(CurveKind::Knee, integer("depth", "blocks", depth, "blocks in flight")),
         curve(
             CurveKind::Knee,
-            integer("workers", "workers", 1, "threads, each with `depth` blocks in flight"),
+            integer(
+                "workers",
+                "workers",
+                1,
+                "threads, each with `depth` blocks in flight on a separate \
+                queue",
+            ),
         ),
-        choice("engine", &["auto", "io_uring", "psync"], "how blocks are moved"),
-        choice("direct", &["auto", "yes", "no"], "whether to bypass the page cache (O_DIRECT)"),
+        choice(
+            "engine",
+            &["auto", "io_uring", "psync"],
+            "I/O interface: io_uring; psync (pread and \
+                pwrite, one block in flight); auto: io_uring \
+                if the kernel allows it",
+        ),
+        choice(
+            "direct",
+            &["auto", "yes", "no"],
+            "bypass the page cache (O_DIRECT); auto: if the \
+                filesystem can",
+        ),
         choice(
             "pages",
             &["system", "huge"],
-            "pages of the buffers; with huge ones a request has few pieces",
+            "pages of the buffers; a request in huge pages has few pieces",
         ),
         choice(
             "sync",
             &["auto", "none", "sample"],
-            "whether a writing sample ends with fdatasync; auto: when the page cache is used",
+            "sample: each writing sample ends with fdatasync, inside its time; auto: only if the page \
+             cache is used",
         ),
         choice(
             "place",
             &["dir", "memory"],
-            "where the file lies; in memory, the same calls give an upper bound for any device",
+            "location of the file: the target directory, or memory, an upper bound for any device",
         ),
         choice(
             "data",
             &["random", "zeros"],
-            "what the file and blocks that are written hold; zeros show what compresses them",
+            "contents of file and written blocks; zeros show compression",
         ),
-        text(
-            "file",
-            "",
-            "a file or device of yours, which is only read, in place of a laid-out one",
-        ),
+        text("file", "", "your own file or device instead of a laid-out one; only read"),
     ]
 }
 
 /// How blocks of an open loop arrive.
 pub fn arrivals() -> Parameter {
-    choice(
-        "arrivals",
-        &["poisson", "fixed"],
-        "how they are due: at random moments, or equally far apart",
-    )
+    choice("arrivals", &["poisson", "fixed"], "due times: random, or equally spaced")
 }
 
 /// How well an open loop is kept.
@@ -109,7 +120,7 @@ pub fn in_time() -> Metric {
         "in_time",
         "",
         Better::Neither,
-        "share of the blocks of the batch that were sent within 100 µs of when they were due",
+        "share of the blocks of a batch sent within 100 µs of their due time; 1 in a closed loop",
     )
 }
 

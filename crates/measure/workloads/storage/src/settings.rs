@@ -130,10 +130,10 @@ impl BlockSettings {
         };
         match (self.rate, self.pattern) {
             (Some(rate), AccessPattern::Sequential) => {
-                Some(format!("open loop: {rate} blocks a second are due, {arrivals}"))
+                Some(format!("open loop: {rate} blocks are due per second, {arrivals}"))
             }
             (Some(rate), AccessPattern::Random) => Some(format!(
-                "open loop: {rate} blocks a second are due, {arrivals}; latency counts from then"
+                "open loop: {rate} blocks are due per second, {arrivals}; latency counts from the due time"
             )),
             (None, AccessPattern::Sequential) => None,
             (None, AccessPattern::Random) if self.bound_ns.is_some() => Some(format!(

@@ -1,4 +1,4 @@
-//! Several workers: threads, each with a queue of its own, on the same file.
+//! Several workers: threads, each with a separate queue, on the same file.
 //!
 //! The samples of a batch are windows of one steady flow over all workers. Whoever has the last block of a window arrive
 //! reads the clock and goes on: no worker waits for another between samples. Only where samples end with a sync each
@@ -154,7 +154,7 @@ impl Member for Worker {
     }
 }
 
-/// All workers, each a thread with a queue of its own.
+/// All workers, each a thread with a separate queue.
 pub struct Workers {
     team: Team<Worker>,
     shared: Arc<WorkersState>,

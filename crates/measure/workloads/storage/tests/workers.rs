@@ -75,7 +75,7 @@ fn samples_of_workers_follow_each_other_without_a_gap() {
         let ends = taken.start_ns.iter().zip(&taken.elapsed_ns).map(|(start, long)| start + long);
         let ends: Vec<u64> = ends.collect();
         assert_eq!(ends[..4], taken.start_ns[1..], "depth {depth}");
-        let words = "2 workers, each with a queue of its own";
+        let words = "2 workers, each with a separate queue";
         assert!(started.ready.notes.iter().any(|note| note == words), "{:?}", started.ready.notes);
     }
 }
@@ -133,7 +133,11 @@ fn an_open_loop_of_any_number_of_workers_keeps_its_rate() {
                 ("depth", "16"),
             ];
             let (_point, mut started) = started(id, folder.path(), &settings);
-            let said = started.ready.notes.iter().any(|note| note.contains("2000 blocks a second"));
+            let said = started
+                .ready
+                .notes
+                .iter()
+                .any(|note| note.contains("2000 blocks are due per second"));
             assert!(said, "{id}: {:?}", started.ready.notes);
             // 600 blocks are due in 300 ms.
             assert_ratio(&format!("{id} {workers} {arrivals}"), 0.7..1.4, || {

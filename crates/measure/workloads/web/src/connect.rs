@@ -34,11 +34,11 @@ impl Workload for Connect {
             roles: vec![Role::Workload, Role::Server, Role::Load],
             parameters: parameters(),
             metrics: vec![
-                rate("rate", "connections/s", "connections that were opened and closed"),
-                headline(distribution("latency", "time to open one: of connect(2)")),
+                rate("rate", "connections/s", "connections opened and closed per second"),
+                headline(distribution("latency", "time of connect(2)")),
             ]
             .into_iter()
-            .chain(cpu_time::metrics("a connection"))
+            .chain(cpu_time::metrics("connection"))
             .collect(),
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
@@ -49,7 +49,7 @@ impl Workload for Connect {
                 "a new connection as soon as the last is closed",
             )),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("network.connect", "TCP connections, opened and closed")
+            ..workload("network.connect", "opens and closes TCP connections")
         }
     }
 
@@ -105,12 +105,9 @@ impl Workload for Connect {
 }
 
 fn parameters() -> Vec<Parameter> {
-    let at_once = integer("at_once", "connections", 1, "connections that are opened at a time");
-    let mut all = host::parameters("a server of plumb's own").to_vec();
-    all.extend([
-        integer("port", "port", 0, "the port of the host"),
-        curve(CurveKind::Knee, at_once),
-    ]);
+    let at_once = integer("at_once", "connections", 1, "simultaneous connections, one thread each");
+    let mut all = host::parameters("plumb's server").to_vec();
+    all.extend([integer("port", "port", 0, "port of the host"), curve(CurveKind::Knee, at_once)]);
     all.extend(path::parameters());
     all
 }

@@ -55,40 +55,37 @@ impl Workload for Http {
             roles: vec![Role::Workload, Role::Server, Role::Load],
             parameters: parameters(),
             metrics: vec![
-                rate("rate", "files/s", "files that were fetched"),
+                rate("rate", "files/s", "files fetched per second, all threads together"),
                 headline(reported(
                     VALUES[2],
                     "B/s",
                     Better::Higher,
-                    "bytes of files, without heads, over all that are fetched at a time",
+                    "bytes of files per second, without headers, all threads together",
                 )),
-                distribution(
-                    "latency",
-                    "time of a file, from asking for the name to its last byte",
+                distribution("latency", "time of a file, from resolving the name to its last byte"),
+                reported_time(
+                    VALUES[3],
+                    "time to resolve the name, mean over the files of a sample",
                 ),
-                reported_time(VALUES[3], "time until the name has an address, mean over files"),
-                reported_time(VALUES[4], "time to open the connection after that, mean"),
+                reported_time(VALUES[4], "time from there until the connection is open, mean"),
                 reported_time(
                     VALUES[5],
                     "time from sending the request to the first byte of the answer, mean",
                 ),
-                reported_time(
-                    VALUES[7],
-                    "time of the handshake of TLS once the connection is open, mean",
-                ),
+                reported_time(VALUES[7], "time of the TLS handshake after that (https only), mean"),
                 reported_time(
                     VALUES[6],
                     "time from the first byte of the answer to its last, mean",
                 ),
             ]
             .into_iter()
-            .chain(cpu_time::metrics("a file"))
+            .chain(cpu_time::metrics("file"))
             .collect(),
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
             restricted: Some(restricted(URL, "at_once", MOST_TO_OTHERS, "files at a time")),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("network.http", "files fetched over HTTP")
+            ..workload("network.http", "fetches files over HTTP")
         }
     }
 
@@ -165,15 +162,15 @@ impl Workload for Http {
 }
 
 fn parameters() -> Vec<Parameter> {
-    let at_once = integer("at_once", "files", 1, "files that are fetched at a time");
+    let at_once = integer("at_once", "files", 1, "simultaneous fetches, one thread each");
     let mut all = vec![
         text(
             URL,
             "",
-            "what is fetched, http[s]://HOST[:PORT]/FILE; a file of plumb's own server without it",
+            "URL to fetch, http[s]://HOST[:PORT]/FILE; a file of plumb's server by default",
         ),
         host::address(),
-        curve(CurveKind::Line, bytes("size", 1 << 20, "size of the file of plumb's own server")),
+        curve(CurveKind::Line, bytes("size", 1 << 20, "size of the file of plumb's server")),
         curve(CurveKind::Knee, at_once),
     ];
     all.extend(path::parameters());

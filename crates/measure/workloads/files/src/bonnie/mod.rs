@@ -58,13 +58,13 @@ impl Workload for Bonnie {
                 bytes(
                     parameter::BYTE_SIZE,
                     parameter::DEFAULT_BYTE_SIZE,
-                    "bytes written and read one by one; 0 leaves these phases out",
+                    "bytes written and read one by one; 0 skips these phases",
                 ),
                 integer(
                     parameter::SEEKS,
                     "seeks",
                     parameter::DEFAULT_SEEKS,
-                    "random reads; 0 leaves the phase out",
+                    "random reads; 0 skips the phase",
                 ),
                 integer(
                     parameter::SEEKERS,
@@ -76,7 +76,7 @@ impl Workload for Bonnie {
                     parameter::FILES,
                     "files",
                     parameter::DEFAULT_FILES,
-                    "files created, looked at and deleted; 0 leaves these phases out",
+                    "files to create, stat and delete; 0 skips these phases",
                 ),
                 bytes(parameter::LARGEST, 0, "bytes of the largest file"),
                 bytes(parameter::SMALLEST, 0, "bytes of the smallest"),
@@ -89,14 +89,14 @@ impl Workload for Bonnie {
                 choice(
                     parameter::LINKS,
                     &Links::ALL.map(Links::word),
-                    "whether links are made in place of files",
+                    "create links instead of files",
                 ),
                 choice(
                     parameter::SYNC,
                     &Sync::ALL.map(Sync::word),
-                    "whether each change of many files, and each block that a seek changes, is synced (-b)",
+                    "each: fsync after each change of a file, and of each block that a seek changes (-b)",
                 ),
-                text(parameter::USER, "", "who does it, where plumb is root (-u)"),
+                text(parameter::USER, "", "user who runs it, if plumb is root (-u)"),
             ],
             metrics: metrics(),
             roles: vec![Role::Workload],
@@ -151,9 +151,9 @@ fn metrics() -> Vec<Metric> {
     let always = phases.remove(WRITE_BLOCK);
     phases.insert(0, always);
     let mut metrics: Vec<Metric> = phases.into_iter().flat_map(metrics_of_phase).collect();
-    let size = "bytes of the file, which depends on memory and room where no size is asked for";
+    let size = "size of the file; by default it depends on memory and free space";
     metrics.push(reported(FILE_SIZE, "B", Better::Neither, size));
-    let share = "share of what read_block read that came from devices; the rest came from memory";
+    let share = "share of read_block's data that came from devices rather than memory";
     metrics.push(reported(DEVICE_SHARE, "", Better::Neither, share));
     metrics
 }
@@ -161,11 +161,11 @@ fn metrics() -> Vec<Metric> {
 fn metrics_of_phase(phase: &Phase) -> [Metric; 3] {
     let unit = if phase.counts_bytes { "B/s" } else { "ops/s" };
     let rate = reported(phase.name, unit, Better::Higher, phase.summary);
-    let share = "share of one CPU, user and system, meanwhile";
+    let share = "share of one CPU, user and system, during the phase";
     [
         headline(rate),
         reported(phase.cpu, "", Better::Neither, share),
-        reported_time(phase.latency, "the longest operation meanwhile"),
+        reported_time(phase.latency, "longest operation of the phase"),
     ]
 }
 

@@ -41,7 +41,7 @@ pub struct Files;
 
 impl Workload for Files {
     fn describe(&self) -> Description {
-        let mut metrics = vec![rate("rate", "files/s", "files done by all threads together")];
+        let mut metrics = vec![rate("rate", "files/s", "files per second, all threads together")];
         if device::is_counted() {
             metrics.push(reported(
                 "device_read",
@@ -50,38 +50,30 @@ impl Workload for Files {
                 "bytes read from devices per file, over the whole batch",
             ));
         }
-        metrics.push(distribution("latency", "time of each operation; not of readdir"));
+        metrics.push(distribution("latency", "time of each operation; not for readdir"));
         Description {
             parameters: vec![
-                choice(
-                    "operation",
-                    &Operation::ALL.map(Operation::word),
-                    "what is done to each file",
-                ),
+                choice("operation", &Operation::ALL.map(Operation::word), "operation on each file"),
                 choice(
                     "state",
                     &["hot", "cold"],
-                    "open, stat, readdir: whether the kernel knows the files already, or its caches are \
-                     dropped before each pass (needs root)",
+                    "for open, stat and readdir: hot: from memory; cold: the kernel drops its caches \
+                     before each pass (needs root)",
                 ),
                 choice(
                     "sync",
                     &["none", "fsync", "fsync+folder"],
-                    "whether each file that is created is synced, and whether each change of a folder is",
+                    "fsync of each created file; fsync+folder: also of the folder after each change",
                 ),
                 choice(
                     "folder",
                     &["shared", "private"],
-                    "whether all threads use one folder, or each its own",
+                    "one folder for all threads, or one per thread",
                 ),
-                choice(
-                    "order",
-                    &["sequential", "random"],
-                    "whether names come in order, each file in the order of creation; or both in random order",
-                ),
+                choice("order", &["sequential", "random"], "order of names and of access"),
                 curve(CurveKind::Line, integer("files", "files", 1000, "files of each thread")),
-                bytes("size", 0, "bytes written to each file that is created"),
-                threads("threads, each with files of its own"),
+                bytes("size", 0, "bytes written to each created file"),
+                threads("threads, each with separate files"),
                 placement(),
             ],
             metrics,

@@ -83,7 +83,8 @@ impl Stores {
         declare::choice(
             "stores",
             &["regular", "nt"],
-            "ordinary stores, which read a line before they write it, or stores that bypass the caches",
+            "regular: ordinary stores, which read a line before they write it; nt: stores that bypass \
+             the caches",
         )
     }
 
