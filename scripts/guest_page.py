@@ -75,32 +75,32 @@ def main():
 
 Written by `scripts/guest` on {datetime.date.today()} in an emulated guest (QEMU without KVM, 2 CPUs) with Linux {kernel} of Debian; do not edit. {held}
 
-Emulation makes everything slow and unsteady: these figures show that things work and what they count, not how quick they are.
+Emulation is slow and unsteady: these figures show that the features work and count correctly, not their speed.
 
 ## dm-crypt
 
-`storage.sequential:operation=write,size=8MiB`, with `plumb run` on `ram:64MiB+dm-crypt+ext4` and with `plumb ab` beside `ram:64MiB+ext4`. After each, and 2 s after each of 5 kills (`kill -9` of plumb while the mapping stood), no mapping, device, loop device, mount or process may be left.
+`storage.sequential:operation=write,size=8MiB`, with `plumb run` on `ram:64MiB+dm-crypt+ext4`, and with `plumb ab` compared with `ram:64MiB+ext4`. After each, and 2 s after each of 5 kills (`kill -9` of plumb while the mapping existed), no mapping, device, loop device, mount or process may be left.
 
 | | |
 |---|---|
 | encrypted, `plumb run` | {alone / 1e6:.0f} MB/s |
 | plain, `plumb ab` | {plain['estimate'] / 1e6:.0f} MB/s |
 | encrypted, `plumb ab` | {encrypted['estimate'] / 1e6:.0f} MB/s |
-| encrypted costs, against plain | {ratio['ratio']:.1f}× ({interval}), {ratio['pairs']} pairs: {ratio['verdict'] or ratio['no_verdict']} |
+| cost of encrypted relative to plain | {ratio['ratio']:.1f}× ({interval}), {ratio['pairs']} pairs: {ratio['verdict'] or ratio['no_verdict']} |
 
 ## NFS
 
-`storage.oneblock` on NFS 4.2 over TCP, from the kernel's server in the same guest, on a folder in memory. Requests of mountstats in the same batches may differ from operations by at most 1 %; over the whole run, as read outside of plumb, they are those, and a few that lay out, calibrate and verify.
+`storage.oneblock` on NFS 4.2 over TCP, from the kernel's server in the same guest, on a folder in memory. Requests in mountstats may differ from operations by at most 1 % in the same batches. The count over the whole run, read outside of plumb, includes a few more for laying out, calibrating and verifying.
 
 | operation | operations of samples | requests per operation | packets per operation | bytes on the interface per operation | requests of the whole run | ops/s |
 |---|---|---|---|---|---|---|""")
     print("\n".join(rows))
     print("""
-## The relay beside netem
+## The relay compared with netem
 
-`network.icmp:rate=200/s`, 8 invocations each: to a network namespace behind `tc netem` on both devices of a pair, and over `path=veth`
-described alike, whose frames plumb's relay passes on: 10 ms, and a loss of 5 %, each way. Medians may differ by 5 %, the intervals of the
-losses have to meet (9.75 % of the echoes are lost at 5 % each way).
+`network.icmp:rate=200/s`, 8 invocations each, to a network namespace behind `tc netem` on both devices of a pair, and over `path=veth`
+through plumb's relay, with the same delay of 10 ms or loss of 5 % each way. Medians may differ by 5 %; the intervals of the losses must
+overlap (9.75 % of the echoes are lost at 5 % each way).
 
 | | netem | relay | agree |
 |---|---|---|---|""")

@@ -157,8 +157,9 @@ miniz_oxide = { version = \"0.8\", default-features = false, features = [\"with-
 /// Measures every mutation: the table as Markdown, and how many went unnoticed.
 pub fn run() -> Result<(String, usize), String> {
     let mut table = format!(
-        "\n## Methods spoiled on purpose\n\n\
-         One part of the method is taken away in a copy of the crate, which must miss a bar then; {REPLICATIONS} replications a cell.\n\n\
+        "\n## Methods broken on purpose\n\n\
+         Each row removes one part of the method from a copy of the crate, which must then miss a bar; \
+         {REPLICATIONS} replications per cell.\n\n\
          | dropped | bars missed | the first of them | |\n|---|---|---|---|\n"
     );
     let mut unnoticed = 0;

@@ -102,10 +102,11 @@ fn header(replications: u64, seconds: u64, missed: usize) -> String {
         "# Validation of the statistics\n\n\
          Written by `cargo xtask validate --replications {replications} --write docs/validation.md` on {} in {seconds} s; \
          do not edit. {result}\n\n\
-         Simulations with known truth, seeded: the same command gives the same figures. A bar is missed when a method \
-         that just clears it would do so badly less than once in 10,000 times. *Stopped* intervals are those at which \
-         sampling ended because they had reached a relative half-width of 1 %; the note tells the mean number of \
-         samples, and how often sampling gave up. Replications are multiplied where they cost little (ranks by 100, pairs by 10 or 5, stored runs by 5) and divided by 4 for long histories.\n",
+         Seeded simulations with known truth: the same command gives the same figures. A bar is missed if a \
+         method that just clears it would do this badly less than once in 10,000 times. Sampling of \
+         *stopped* intervals ends once they reach a relative half-width of 1 %; the note gives the mean \
+         number of samples, and how often sampling gave up. Cheap replications are multiplied (ranks by 100, \
+         pairs by 10 or 5, stored runs by 5), those of long histories divided by 4.\n",
         crate::host::today()
     )
 }

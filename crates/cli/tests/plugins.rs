@@ -100,7 +100,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "count",
         "def sample(request): say(request, type='samples', **columns([5, 5, 5]))",
-        "3 samples, and plumb asked for",
+        "3 samples, but plumb requested",
     ),
     (
         "lacking",
@@ -305,7 +305,7 @@ fn what_can_not_even_be_described_is_refused_before_anything_is_measured() {
         .ends(4, &["a line that is not a reply", "hello world", "plumb plugin check"]);
     let old = place
         .plugin("old", "def hello(request): say(request, type='hello', protocol=7, max_line=1)");
-    place.run(&[&old]).ends(4, &["it speaks protocol 7, and plumb speaks 1"]);
+    place.run(&[&old]).ends(4, &["it uses protocol 7, plumb uses 1"]);
     let unit = "MORE = dict(metrics=[dict(name='time', unit='ms', better='lower')])";
     let milli = place.plugin("milli", unit);
     place.run(&[&milli]).ends(4, &["`time` is in `ms`", "plumb plugin check"]);
@@ -543,7 +543,7 @@ fn a_preparation_is_applied_before_and_undone_after_whatever_happens() {
     place.plumb(&["tune"]).ends(0, &["plug-in test.leaves", "plumb tune --restore"]);
     place
         .plumb(&["tune", "--restore"])
-        .ends(4, &["plug-in test.leaves could not undo what it prepared: it is stuck"]);
+        .ends(4, &["plug-in test.leaves could not undo its change: it is stuck"]);
     std::fs::remove_dir_all(place.path("leaves")).unwrap();
     place.plumb(&["tune", "--restore"]).ends(0, &["plug-in test.leaves is gone"]);
     // The first stop is that of the description.

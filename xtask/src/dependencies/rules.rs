@@ -101,7 +101,7 @@ fn is_skipped(rules: &Rules, package: &Package) -> bool {
 fn skipped_for_nothing(rules: &Rules, used: &[&Package]) -> Vec<String> {
     let names: Vec<String> = used.iter().map(|package| name(package)).collect();
     let stale = rules.bans.skip.iter().filter(|skipped| !names.contains(&skipped.name));
-    stale.map(|skipped| format!("deny.toml skips {}, which nothing uses", skipped.name)).collect()
+    stale.map(|skipped| format!("deny.toml skips {}, which is not used", skipped.name)).collect()
 }
 
 fn name(package: &Package) -> String {

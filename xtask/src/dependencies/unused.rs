@@ -15,7 +15,7 @@ pub fn unused(metadata: &Metadata) -> Result<Vec<String>, String> {
         let missing =
             package.dependencies.iter().filter(|dependency| !names(&text, &identifier(dependency)));
         unused.extend(
-            missing.map(|dependency| format!("{}: nothing uses {}", package.name, dependency.name)),
+            missing.map(|dependency| format!("{}: {} is not used", package.name, dependency.name)),
         );
     }
     unused.extend(workspace(metadata)?);

@@ -151,33 +151,33 @@ fn warning(comparisons: &[Comparison]) -> String {
     }
     match cells.into_iter().min() {
         Some(fewest) if fewest < FEW => format!(
-            " **The smallest cell has {fewest}: too few to tell tools apart; the intervals say how few.**"
+            " **The smallest cell has {fewest} comparisons: too few to distinguish tools, as the intervals \
+            show.**"
         ),
         _ => String::new(),
     }
 }
 
 const HOW: &str = "\
-Two sides of the same program are compared: A with itself, and with B that does 1, 2 or 5 % more work, counted in \
-rounds. All tools compare the same sides in the same condition, for 20 s each; who is presented first and in which \
-order the other tools go are coins.\n\n\
-- **plumb ab** (`--budget 20s`) goes first. It looks at its pairs on the way and ends when it knows, often long before \
-the 20 s are over; what it says counts then.\n\
-- **hyperfine** (`-N`): as many runs of each side as fit in. Its summary tells a difference where its `±` leaves out 1; \
-its script `welch_ttest.py` where Welch's test is significant at 5 %.\n\
-- **criterion**: the first side saved as a baseline, the second compared, each warmed up for 3/8 of its time as by \
-default, with as many samples up to its default of 100 as fit in. *Regressed* or *improved* tell a difference; its noise \
-threshold of 1 % lets it tell none below that.\n\
-- **tango** (`compare -t`), which runs both sides in turns, as plumb does. Its asterisk tells a difference: the mean of \
-the differences lies 2.6 standard errors from zero, and over half a percent.\n\n\
-*Told*: the share of A/A in which a tool called a program faster or slower than itself. *Found*: the share in which B was \
-called slower. Brackets hold exact 95 % intervals (Clopper and Pearson). *Pairs differ by* is what plumb measured of the \
-noise: the median over the comparisons, and the middle half of them.\n";
+Each tool compares A with itself, and A with B, the same program with 1, 2 or 5 % more work (counted in \
+rounds). All tools compare the same sides in the same condition, for 20 s each, in random order.\n\n\
+- **plumb ab** (`--budget 20s`) goes first. It looks at its pairs while it measures and ends with a verdict, \
+often long before the 20 s are over.\n\
+- **hyperfine** (`-N`): as many runs of each side as fit. Its summary reports a difference if its `±` \
+excludes 1; its script `welch_ttest.py` if Welch's test is significant at 5 %.\n\
+- **criterion**: the first side is saved as a baseline and the second compared with it, each after a warm-up \
+of 3/8 of its time (the default), with up to 100 samples (the default). *Regressed* or *improved* is a \
+difference; its noise threshold of 1 % hides smaller ones.\n\
+- **tango** (`compare -t`) runs both sides in turns, as plumb does. Its asterisk is a difference: the mean \
+of the differences lies 2.6 standard errors from zero, and over half a percent.\n\n\
+*Wrong*: share of A/A comparisons in which a tool called a program faster or slower than itself. *Found*: \
+share in which it called B slower. Brackets are exact 95 % intervals (Clopper and Pearson). *Pairs differ \
+by* is the noise that plumb measured: the median over the comparisons, and their middle half.\n";
 
 /// The table of all rules.
 fn tools(chosen: &[&Comparison]) -> String {
     let mut table = String::from(
-        "| | A/A: told | 1 %: found | 2 %: found | 5 %: found | B called faster | time each |\n\
+        "| | A/A: wrong | 1 %: found | 2 %: found | 5 %: found | B called faster | time each |\n\
          |---|---|---|---|---|---|---|\n",
     );
     let noise = EFFECTS.map(|effect| noise(chosen, effect));
@@ -271,10 +271,11 @@ fn verdicts(chosen: &[&Comparison]) -> String {
     table
 }
 
-const PROMISES: &str = "\nWhat is promised depends on how far pairs differ: where that lets 20 s tell the effect apart, four in \
-five are found, and three in five of A/A proven equivalent within 1 % ([validation](validation.md), *found within a \
-time*). A promise is *broken* when a tool that only just kept it would score this badly in fewer than 1 of 100 \
-head-to-heads of this size. Few comparisons break few promises.\n";
+const PROMISES: &str = "\nPromises depend on how far pairs differ: if 20 s are enough to find the effect, \
+plumb finds four in five, and proves three in five of A/A equivalent within 1 % \
+([validation](validation.md), *found within a time*). A promise is *broken* if a tool that barely keeps it \
+would score this badly in fewer than 1 of 100 head-to-heads of this size, so few comparisons break few \
+promises.\n";
 
 /// What was promised of a cell, how far it was kept, and whether that is enough.
 fn promises(cell: &[&Comparison], effect: u32) -> (String, &'static str) {
@@ -330,7 +331,7 @@ fn tells(plumb: &Plumb, effect: u32) -> bool {
 fn by_program(all: &[&Comparison]) -> String {
     let mut table = String::from(
         "\n## By program\n\nBoth conditions together.\n\n\
-         | | | A/A: told | 1 %: found | 2 %: found | 5 %: found |\n|---|---|---|---|---|---|\n",
+         | | | A/A: wrong | 1 %: found | 2 %: found | 5 %: found |\n|---|---|---|---|---|---|\n",
     );
     for program in &PROGRAMS {
         let of_it = chosen(all, |comparison| comparison.program == program.name);

@@ -198,14 +198,14 @@ fn page(options: &Options, outcome: &Outcome, took: Duration) -> String {
 }
 
 const PROMISES: &str = "\
-A suite of quick points (computation, a file, several processes, a command that leaves a process behind in a session of \
-its own, in every fifth run ssh with its servers) runs next to a load. Another process reads the store over \
-and over. plumb gets SIGKILL once samples of a certain number of invocations are visible, from none to all but one, and \
-up to 0.4 s later. Then the following must hold:\n\n\
-- every sample that was visible before is there, unchanged, and the store is sound;\n\
+A suite of short points (computation, a file, several processes, a command that leaves a process behind in a \
+separate session, in every fifth run ssh with its servers) runs next to a load. Another process reads the \
+store continuously. plumb gets SIGKILL once a certain number of invocations (from none to all but one) have \
+visible samples, or up to 0.4 s later. Then:\n\n\
+- every sample that was visible before is still there, unchanged, and the store is intact;\n\
 - within 2 s no process, mount or temporary file is left;\n\
-- `plumb show` says `interrupted`, `plumb run --resume` completes the run with exit code 0, in two stretches, all samples \
-from before among the results, and results of both stretches have the flag `resumed`.\n\n\
+- `plumb show` reports `interrupted`; `plumb run --resume` completes the run in two stretches with exit code \
+0; the results include all earlier samples, and those of both stretches have the flag `resumed`.\n\n\
 | | |\n|---|---|\n";
 
 fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
@@ -217,14 +217,14 @@ fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
     let most = killed.iter().map(|kill| kill.processes).max().unwrap_or(0);
     vec![
         ("kills", killed.len().to_string()),
-        ("of them before anything was stored", unstored.to_string()),
-        ("of them with samples visible", with_samples.to_string()),
+        ("before any data was stored", unstored.to_string()),
+        ("with visible samples", with_samples.to_string()),
         ("runs that had ended before their kill (not counted)", late.to_string()),
         ("values visible before the kills, all found again", seen.to_string()),
         ("values after all resumes", stored.to_string()),
-        ("processes alive at a kill, at most", most.to_string()),
+        ("most processes alive at a kill", most.to_string()),
         (
-            "until nothing was left, at most",
+            "longest time until all was removed",
             format!("{} ms of {} ms allowed", slowest.as_millis(), CLEAN_WITHIN.as_millis()),
         ),
     ]
@@ -233,10 +233,11 @@ fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
 const SETTINGS: &str = "
 ## Settings of the machine
 
-A run that sets huge pages and swappiness for its length, swappiness again for each round and the ICMP limit for each \
-invocation (in a tree of files the governor of two CPUs and turbo, too) is killed up to 0.7 s after it began: plumb, its \
-keeper, or both in the same instant, after which another plumb is started. Then every file must have its exact old \
-value within 2 s, and no journal may be left. Every second kill is on this machine's own settings, where it is root's.\n\n\
+A run sets huge pages and swappiness for its length, swappiness again for each round and the ICMP limit for \
+each invocation (in a tree of files also the governor of two CPUs and turbo). Up to 0.7 s after its start, \
+plumb, its keeper, or both at once are killed; after both, another plumb starts. Every file must have its \
+exact old value within 2 s, and no journal may be left. If run as root, every second kill is on this \
+machine's real settings.\n\n\
 | | |\n|---|---|\n";
 
 fn kills_of(victims: &[knobs::Victim], victim: knobs::Victim) -> String {
@@ -254,10 +255,10 @@ fn rows_of_knobs(restored: &[(knobs::Moment, Restored)]) -> Vec<(&'static str, S
         ("kills of plumb", kills_of(&victims, knobs::Victim::Plumb)),
         ("kills of the keeper", kills_of(&victims, knobs::Victim::Keeper)),
         ("kills of both", kills_of(&victims, knobs::Victim::Both)),
-        ("of all on this machine's own settings", on_this_machine.to_string()),
-        ("with settings changed at that moment", changed.to_string()),
+        ("on this machine's real settings", on_this_machine.to_string()),
+        ("with settings changed at the moment of the kill", changed.to_string()),
         (
-            "until all was as it was, at most",
+            "longest time until all was restored",
             format!("{} ms of {allowed} ms allowed", slowest.as_millis()),
         ),
     ]
@@ -266,9 +267,9 @@ fn rows_of_knobs(restored: &[(knobs::Moment, Restored)]) -> Vec<(&'static str, S
 const MEDIA: &str = "
 ## Media
 
-A run on a medium (`ram+ext4`, `loop+ext2`, `ram+ext4+fscrypt`, `loop+ext4+loop+ext4`) is killed up to 0.7 s after its \
-first worker was there: plumb, its keeper, or both in the same instant. Then no process, mount, loop device or file may \
-be left after 2 s; with both killed, the empty folders of the run may.\n\n\
+A run on a medium (`ram+ext4`, `loop+ext2`, `ram+ext4+fscrypt`, `loop+ext4+loop+ext4`) loses plumb, its \
+keeper, or both at once up to 0.7 s after its first worker has started. After 2 s no process, mount, loop \
+device or file may be left; if both were killed, the empty folders of the run may.\n\n\
 | | |\n|---|---|\n";
 
 fn rows_of_media(killed: &[(media::Moment, Duration)]) -> Vec<(&'static str, String)> {
@@ -280,7 +281,7 @@ fn rows_of_media(killed: &[(media::Moment, Duration)]) -> Vec<(&'static str, Str
         ("kills of the keeper", kills_of(&victims, knobs::Victim::Keeper)),
         ("kills of both", kills_of(&victims, knobs::Victim::Both)),
         (
-            "until nothing was left, at most",
+            "longest time until all was removed",
             format!("{} ms of {allowed} ms allowed", slowest.as_millis()),
         ),
     ]

@@ -141,10 +141,10 @@ pub fn failures(stretches: &[Stretch]) -> Vec<String> {
 /// The chapter of the page.
 pub fn chapter(stretches: &[Stretch]) -> String {
     let mut page = format!(
-        "\n## Quiet and disturbed runs\n\n`plumb {RUN}`, on the machine as it is, and beside a process that \
-         burns a CPU in bursts half of the time. *Others* is the time of a CPU that was not plumb's by this \
-         chore's own reading of /proc/stat, steal included. Where it is under {QUIET}, at most {} % of the \
-         invocations may be flagged as disturbed; beside the neighbour at least {} %.\n\n\
+        "\n## Quiet and disturbed runs\n\n`plumb {RUN}`, on the machine as it is, and next to a process that \
+        burns a CPU in bursts half of the time. *Others* is the CPU time of other processes, including \
+        steal, read from /proc/stat independently of plumb. If it is under {QUIET}, at most {} % of the \
+        invocations may be flagged as disturbed; next to the neighbour, at least {} %.\n\n\
          | neighbour | others, of a CPU | invocations | flagged | by |\n|---|---|---|---|---|\n",
         MOST_FLAGGED * 100.0,
         FEWEST_FLAGGED * 100.0,

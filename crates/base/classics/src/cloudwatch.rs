@@ -52,7 +52,7 @@ impl Datapoint {
         let at =
             text(point, "Timestamp").ok_or_else(|| damaged("a datapoint has no `Timestamp`"))?;
         let at: Timestamp =
-            at.parse().map_err(|_| damaged(&format!("`{at}` is no time of a datapoint")))?;
+            at.parse().map_err(|_| damaged(&format!("`{at}` is not the time of a datapoint")))?;
         Ok(Self {
             at: at.as_nanosecond(),
             unit: text(point, "Unit").unwrap_or_default().to_owned(),
@@ -93,18 +93,19 @@ fn series(label: &str, period_ns: i128, points: &[Datapoint]) -> Series {
             "sum",
             a_second,
             Higher,
-            "the sum over the period, a second: of bytes, the bandwidth",
+            "sum over the period, per second: for bytes, the bandwidth",
             &|point| Some(point.sum? * factor / seconds),
         );
     }
-    let summary = "samples over the period, a second: of bytes, the operations";
+    let summary = "samples over the period, per second: for bytes, the operations";
     add("count", "ops/s", Higher, summary, &|point| Some(point.samples? / seconds));
     let summary = "the mean of the samples: of bytes, those of an operation";
     add("average", unit, Neither, summary, &|point| Some(point.average? * factor));
     add("minimum", unit, Neither, "the smallest sample", &|point| Some(point.minimum? * factor));
     add("maximum", unit, Neither, "the largest sample", &|point| Some(point.maximum? * factor));
     series.notes.push(format!(
-        "a sample is a period of CloudWatch; the file does not say how long, and {seconds} s is the shortest gap"
+        "a sample is a period of CloudWatch; the file does not give its length, so plumb takes the \
+         shortest gap, {seconds} s"
     ));
     series
 }

@@ -59,57 +59,57 @@ pub const COUNTING: &[Counting] = &[
     counting(
         "cloudwatch.metric",
         "storage.oneblock",
-        Other("CloudWatch counts what all clients of the service asked for, over whole periods"),
+        Other("CloudWatch counts the requests of all clients of the service, over whole periods"),
     ),
     counting(
         "fio.rand",
         "storage.random",
-        Other("fio counts requests on files, at a depth and through an engine of its own"),
+        Other("fio counts requests on files, with its own depth and engine"),
     ),
     counting(
         "fio.",
         "storage.sequential",
-        Other("fio counts what was asked for, at a depth and through an engine of its own"),
+        Other("fio counts requests, with its own depth and engine"),
     ),
     counting(
         "dd.copy",
         "storage.sequential",
-        Other("the line does not say what was copied, nor whether the page cache took part"),
+        Other("the line does not show what was copied, or whether the page cache was used"),
     ),
     counting(
         "ioping.request",
         "storage.random",
-        Other(
-            "the line does not say what was asked for, nor how long ioping slept between requests",
-        ),
+        Other("the line does not show the requests, or how long ioping slept between them"),
     ),
     counting(
         "fs_mark.create",
         "storage.files",
-        Other("names of fs_mark have 40 bytes, and its own work lies inside the time"),
+        Other("fs_mark's names have 40 bytes, and its time includes its own work"),
     ),
     counting(
         "iperf3.tcp",
         "network.tcp",
-        Other("the file does not say what lies between the two hosts of iperf3"),
+        Other("the file does not describe the network between iperf3's two hosts"),
     ),
     counting(
         "sockperf.pingpong",
         "network.rr",
-        Other("the report does not say how large the messages were"),
+        Other("the report does not give the size of the messages"),
     ),
     counting(
         "hyperfine.command",
         "process.command",
         Other(
-            "hyperfine subtracts the time of an empty shell unless -N was given, and its file does not say",
+            "hyperfine subtracts the time of an empty shell unless -N was given, and its file does not \
+             record that",
         ),
     ),
     counting(
         "openssl.speed",
         "crypto.aead",
         Other(
-            "openssl divides by CPU time unless -elapsed was given, and leaves out nonce and tag of records",
+            "openssl divides by CPU time unless -elapsed was given, and sets no nonce and computes no \
+             tag per record",
         ),
     ),
     counting(
@@ -120,7 +120,9 @@ pub const COUNTING: &[Counting] = &[
     counting(
         "sysbench.memory",
         "memory.copy",
-        Other("sysbench fills one small block again and again: a cache and the cost of an event"),
+        Other(
+            "sysbench fills one small block repeatedly: it measures a cache and the cost of an event",
+        ),
     ),
     counting(
         "sysbench.fileio",
@@ -131,27 +133,30 @@ pub const COUNTING: &[Counting] = &[
     counting(
         "stressng.stressor",
         "cpu.sieve",
-        Other("bogus operations are of no known work: the output does not say the method"),
+        Other("bogus operations are not defined work, and the output does not name the method"),
     ),
     counting(
         "hackbench.messaging",
         "scheduler.messaging",
-        Other("the lines do not say whether messages went through sockets or pipes"),
+        Other("the lines do not show whether messages went through sockets or pipes"),
     ),
     counting(
         "cyclictest.timer",
         "scheduler.timer",
-        Other("the histogram does not say the interval, the class, nor which CPUs were kept awake"),
+        Other(
+            "the histogram does not show the interval, the scheduling class, or which CPUs were kept \
+               awake",
+        ),
     ),
     counting(
         "perf.sched_pipe",
         "scheduler.pipe",
-        Other("the lines do not say which CPUs the two tasks were kept to"),
+        Other("the lines do not show to which CPUs the two tasks were pinned"),
     ),
     counting(
         "ping.echo",
         "network.icmp",
-        Other("the file does not say what lies on the way to the host of ping"),
+        Other("the file does not describe the path to ping's host"),
     ),
 ];
 

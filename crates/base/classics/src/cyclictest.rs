@@ -29,7 +29,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let histogram = histogram(text)?;
     let longer = histogram
         .longer_than_rows
-        .ok_or_else(|| damaged("it does not say how many were longer"))?;
+        .ok_or_else(|| damaged("it does not show how many were longer"))?;
     let within = total(histogram.rows.iter().map(|(_, count)| *count));
     let extremes = histogram.shortest_us.zip(histogram.longest_us);
     let (shortest, longest) = extremes.ok_or_else(|| damaged("it lacks the extremes"))?;
@@ -40,9 +40,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let mut series = Series::new("cyclictest.timer", "threads sleep to absolute times");
     series.sample_is = SampleIs::Process;
     series.set("threads", histogram.threads.to_string().as_str());
-    series
-        .notes
-        .push("the length of the test is not told: 1 ms a sleep, as where -i is not given".into());
+    series.notes.push(
+        "the file does not give the length of the test: plumb assumes 1 ms per sleep, the default \
+               of -i"
+            .into(),
+    );
     let sleeps = all / (histogram.threads.max(1) as u64);
     series.invocations.push(Invocation::by_rate(1000.0, sleeps.max(1) as f64));
     for (name, summary, micros) in [

@@ -94,7 +94,7 @@ fn series(
         word => word,
     };
     let mixed = matches!(rw, "rw" | "randrw" | "trimwrite" | "randtrimwrite");
-    let mut series = Series::new(format!("fio.{}", id(rw)), "what a job of fio did");
+    let mut series = Series::new(format!("fio.{}", id(rw)), "requests of a fio job");
     series.set("job", text(job, "jobname").unwrap_or_default());
     if mixed {
         series.set("direction", direction);
@@ -105,8 +105,8 @@ fn series(
     let seconds = number(part, "runtime").unwrap_or(0.0) * 1e-3;
     let operations = positive(part, "total_ios").unwrap_or(rate * seconds);
     series.invocations.push(invocation(job, part, seconds, operations));
-    let rate = [("rate", "ops/s", Higher, "operations a second", rate)];
-    let bandwidth = [("bandwidth", "B/s", Higher, "bytes asked for a second", bandwidth)];
+    let rate = [("rate", "ops/s", Higher, "operations per second", rate)];
+    let bandwidth = [("bandwidth", "B/s", Higher, "requested bytes per second", bandwidth)];
     let figures = if rw.starts_with("rand") { [rate, bandwidth] } else { [bandwidth, rate] };
     for (name, unit, better, summary, value) in figures.concat() {
         series.measured((name, unit, better), summary, [value]);
@@ -137,7 +137,7 @@ fn invocation(job: &Value, part: &Value, seconds: f64, operations: f64) -> Invoc
         invocation.flags.push(Flag::new(FlagKind::Other("short-transfers".to_owned()), why));
     }
     let error = number(job, "error").unwrap_or(0.0);
-    invocation.failed = (error != 0.0).then(|| format!("fio says error {error}"));
+    invocation.failed = (error != 0.0).then(|| format!("fio reports error {error}"));
     invocation
 }
 

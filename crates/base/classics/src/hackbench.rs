@@ -79,8 +79,7 @@ fn number_before(words: &[&str], word: &str) -> Option<u64> {
 
 /// A run more of these settings.
 fn add(import: &mut Import, settings: &Settings, seconds: f64) {
-    let mut series =
-        Series::new("hackbench.messaging", "groups of tasks that send each other messages");
+    let mut series = Series::new("hackbench.messaging", "groups of tasks exchange messages");
     settings.0.iter().for_each(|(name, value)| series.set(name, value.as_str()));
     series.sample_is = SampleIs::Process;
     let known = import.series.iter_mut().find(|known| known.settings == series.settings);

@@ -59,7 +59,7 @@ fn times(result: &Value) -> Result<Vec<f64>, Error> {
         match time.as_f64() {
             Some(seconds) if seconds.is_finite() && seconds >= 0.0 => times.push(seconds),
             _ => {
-                return Err(Error::damaged(Format::Hyperfine, format!("`{time}` is no time")));
+                return Err(Error::damaged(Format::Hyperfine, format!("`{time}` is not a time")));
             }
         }
     }

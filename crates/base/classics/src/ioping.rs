@@ -29,7 +29,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     series.sample_is = SampleIs::Process;
     for line in text.lines().filter(|line| fits(line)) {
         let Some(numbers) = numbers(line).filter(|numbers| numbers.len() == FIELDS) else {
-            let why = format!("`{}` is no raw line", line.trim());
+            let why = format!("`{}` is not a raw line", line.trim());
             return Err(Error::damaged(Format::Ioping, why));
         };
         let [count, time_ns, rate, bandwidth] = [0, 1, 2, 3].map(|at: usize| numbers[at]);

@@ -19,7 +19,7 @@ const BITS: f64 = 8.0;
 pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
     let document = document(input, Format::Iperf3)?;
     if let Some(error) = text(&document, "error") {
-        return Err(Error::nothing(Format::Iperf3, format!("it says `{error}`")));
+        return Err(Error::nothing(Format::Iperf3, format!("it reports `{error}`")));
     }
     let start = document.get("start").ok_or_else(|| missing("start"))?;
     let test = start.get("test_start").ok_or_else(|| missing("start.test_start"))?;

@@ -40,7 +40,7 @@ pub(crate) fn parse(text: &str, told: Option<&str>) -> Result<Vec<Import>, Error
             continue;
         }
         let Some(pass) = pass(line) else {
-            return Err(Error::damaged(Format::Mbw, format!("`{line}` is no pass")));
+            return Err(Error::damaged(Format::Mbw, format!("`{line}` is not a pass")));
         };
         passes.entry((pass.label.clone(), pass.mib.to_bits())).or_default().push(pass);
     }
@@ -127,7 +127,7 @@ fn series(passes: &[Pass], told: Option<&str>) -> Option<Series> {
 fn note(label: &str, method: Option<&str>, told: Option<&str>) -> String {
     match (method, told) {
         (Some("same_block"), Some(told)) => {
-            format!("mbw {told} reads the same block again and again: no copy of an array")
+            format!("mbw {told} reads the same block repeatedly: it does not copy an array")
         }
         (Some(method), Some(told)) => format!("mbw {told} labels it {label}: it is {method}"),
         _ => format!(

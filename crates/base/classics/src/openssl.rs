@@ -15,7 +15,7 @@ use crate::{Error, Format, Import, Invocation, Series};
 /// Length that a sample is made to have, in seconds.
 const SAMPLE_S: f64 = 1e-3;
 
-const CPU_TIME: &str = "a second is one of CPU time in user mode, unless -elapsed was given";
+const CPU_TIME: &str = "seconds are CPU time in user mode, unless -elapsed was given";
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let mut import = Import::new(Format::Openssl);
@@ -52,10 +52,10 @@ fn bulk(rest: &str, sizes: &[&str]) -> Option<Vec<Series>> {
 fn of_size(algorithm: &str, size: &str, rate: &str) -> Option<Series> {
     let rate = positive(rate)?;
     let block = positive(size)?;
-    let mut series = Series::new("openssl.speed", "bytes of a cipher or digest a second");
+    let mut series = Series::new("openssl.speed", "bytes of a cipher or digest per second");
     series.set("algorithm", algorithm);
     series.set("block", size);
-    let summary = "bytes a second at this block size";
+    let summary = "bytes per second at this block size";
     Some(finish(series, rate / block, ("throughput", "B/s"), summary, rate))
 }
 
@@ -96,9 +96,10 @@ fn decimals(figure: &str) -> Option<usize> {
 }
 
 fn key(operation: &str, algorithm: String, rate: f64) -> Series {
-    let mut series = Series::new(format!("openssl.{operation}"), "operations with a key a second");
+    let mut series =
+        Series::new(format!("openssl.{operation}"), "operations with a key per second");
     series.set("algorithm", algorithm);
-    finish(series, rate, ("rate", "ops/s"), "operations a second", rate)
+    finish(series, rate, ("rate", "ops/s"), "operations per second", rate)
 }
 
 fn finish(

@@ -34,7 +34,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
         series.measured((name, "s", Lower), summary, [rtt[place]]);
     }
     let rate = counts.received / counts.seconds;
-    series.measured(("rate", "ops/s", Higher), "replies a second", [rate]);
+    series.measured(("rate", "ops/s", Higher), "replies per second", [rate]);
     let loss = 1.0 - counts.received / counts.sent;
     series.measured(
         ("loss", "", Lower),

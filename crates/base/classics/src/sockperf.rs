@@ -32,7 +32,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
         number_after(counts, "ReceivedMessages=").ok_or_else(|| lacks("count of answers"))?;
     // Of `under-load` and `throughput` few are answered.
     if 2.0 * received < sent {
-        let why = format!("it is no ping-pong: {received} of {sent} messages were answered");
+        let why =
+            format!("it is not a ping-pong test: {received} of {sent} messages were answered");
         return Err(Error::nothing(Format::Sockperf, why));
     }
     // Of a round trip a latency is the half.
@@ -49,7 +50,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let (_, transport) = transport.unwrap_or_default();
     series.set("transport", transport.trim().to_ascii_lowercase());
     series.invocations.push(Invocation::by_rate(received / seconds, received));
-    series.measured(("rate", "ops/s", Higher), "answers a second", [received / seconds]);
+    series.measured(("rate", "ops/s", Higher), "answers per second", [received / seconds]);
     for (name, summary, begins) in LATENCIES {
         let micros = lines
             .iter()

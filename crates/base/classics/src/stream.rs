@@ -16,7 +16,7 @@ const KERNELS: [&str; 4] = ["Copy", "Scale", "Add", "Triad"];
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     if !text.lines().any(|line| line.starts_with("Solution Validates")) {
-        return Err(damaged("it does not say that the arrays are right"));
+        return Err(damaged("it does not confirm that the arrays are right"));
     }
     let mut import = Import::new(Format::Stream);
     import.version = after(text, "STREAM version $Revision: ").map(str::to_owned);
@@ -39,7 +39,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
         series.invocations.push(Invocation::lasting(shortest, 1));
         series.measured(
             ("bandwidth", "B/s", Higher),
-            "bytes of the best pass a second",
+            "bytes per second of the best pass",
             [rate * 1e6],
         );
         import.series.push(series);

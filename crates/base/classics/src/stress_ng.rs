@@ -36,8 +36,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
         }
     }
     match end {
-        None => Err(damaged("it does not say how the run ended".to_owned())),
-        Some(said) if said.contains("unsuccessful") => Err(damaged(format!("it says `{said}`"))),
+        None => Err(damaged("it does not show how the run ended".to_owned())),
+        Some(said) if said.contains("unsuccessful") => Err(damaged(format!("it reports `{said}`"))),
         Some(_) => Ok(vec![import]),
     }
 }
@@ -50,9 +50,9 @@ fn series(stressor: &str, operations: f64, seconds: f64, rate: f64) -> Series {
     let mut series = Series::new("stressng.stressor", "bogus operations of a stressor");
     series.sample_is = SampleIs::Process;
     series.set("stressor", stressor);
-    series.notes.push("neither the method nor the number of processes is told".to_owned());
+    series.notes.push("the method and the number of processes are unknown".to_owned());
     series.invocations.push(Invocation::lasting(seconds, count(operations)));
-    let summary = "bogus operations a second of real time";
+    let summary = "bogus operations per second of real time";
     series.measured(("rate", "ops/s", Higher), summary, [rate]);
     series
 }

@@ -28,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     report.figures(&mut series);
     series.measured(
         ("events", "ops/s", Higher),
-        "events a second of the whole time",
+        "events per second of the whole time",
         [events / seconds],
     );
     report.latencies(&mut series);
@@ -98,7 +98,7 @@ impl<'a> Report<'a> {
     fn figures(&self, series: &mut Series) {
         match series.workload.as_str() {
             "sysbench.cpu" => {
-                let summary = "events a second: each counts the primes to the limit";
+                let summary = "events per second: each counts the primes up to the limit";
                 series.measured(
                     ("rate", "ops/s", Higher),
                     summary,
@@ -109,7 +109,7 @@ impl<'a> Report<'a> {
                 let bandwidth = self.in_brackets("MiB/sec)").map(|mib| mib * MIB);
                 series.measured(
                     ("bandwidth", "B/s", Higher),
-                    "bytes of the blocks a second",
+                    "bytes of the blocks per second",
                     bandwidth,
                 );
             }
@@ -131,7 +131,7 @@ impl<'a> Report<'a> {
             "sysbench.oltp" => {
                 let line = self.after("transactions:").and_then(|text| text.split_once('('));
                 let rate = line.and_then(|(_, rate)| leading(rate));
-                series.measured(("transactions", "ops/s", Higher), "transactions a second", rate);
+                series.measured(("transactions", "ops/s", Higher), "transactions per second", rate);
             }
             _ => {}
         }

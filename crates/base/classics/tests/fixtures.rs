@@ -190,7 +190,7 @@ fn fio_2_has_other_units_and_failed_jobs_fail() {
     fio.randread:job=old,bs=4k,iodepth=4 Iteration
       10000000000 ns, 1000 ops; rate 1.005000e2 ops/s; bandwidth 4.096000e5 B/s; latency_mean 9.050000e-5 s; latency_p50 8.000000e-5 s; latency_p99 3.100000e-4 s
     fio.write:job=broken Iteration
-      1000000000 ns, 2 ops; bandwidth 1.024000e4 B/s; rate 2.500000e0 ops/s; FAILED fio says error 5
+      1000000000 ns, 2 ops; bandwidth 1.024000e4 B/s; rate 2.500000e0 ops/s; FAILED fio reports error 5
     ");
 }
 
@@ -572,7 +572,7 @@ fn a_failed_job_is_a_failed_invocation() {
         Event::InvocationEnded { end, .. } => Some(end.outcome.clone()),
         _ => None,
     });
-    let failed = Outcome::Failed("fio says error 5".into());
+    let failed = Outcome::Failed("fio reports error 5".into());
     assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::Done, failed]);
 }
 

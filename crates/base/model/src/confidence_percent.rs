@@ -16,5 +16,5 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
 ) -> Result<Confidence, D::Error> {
     let percent = u8::deserialize(deserializer)?;
     let of_percent = Confidence::of_percent(percent);
-    of_percent.ok_or_else(|| D::Error::custom(format!("{percent} % is no confidence")))
+    of_percent.ok_or_else(|| D::Error::custom(format!("{percent} % is not a confidence level")))
 }

@@ -86,7 +86,7 @@ fn host_and_port(place: &str) -> Result<(&str, Option<u16>), &'static str> {
             (host, port)
         }
         None if place.matches(':').count() > 1 => {
-            return Err("an IPv6 address stands in brackets");
+            return Err("an IPv6 address needs brackets");
         }
         None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
     };
@@ -160,7 +160,7 @@ mod tests {
             ("ssh:a b", "the name of a user or host can't be like that"),
             ("ssh:web1:0", "a port is 1 to 65535"),
             ("ssh:web1:x", "a port is 1 to 65535"),
-            ("ssh:fe80::1", "an IPv6 address stands in brackets"),
+            ("ssh:fe80::1", "an IPv6 address needs brackets"),
             ("ssh:[::1", "a bracket is not closed"),
             ("ssh:[::1]x", "something follows the bracket"),
             ("peer:joe@web1", "the name of a user or host can't be like that"),

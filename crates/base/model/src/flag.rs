@@ -88,12 +88,10 @@ impl FlagKind {
             Self::Cached => {
                 "fewer bytes reached the device than the workload moved: this measures memory as well"
             }
-            Self::Unflushed => "what was written may still be in the device's volatile cache",
+            Self::Unflushed => "written data may still be in the device's volatile cache",
             Self::NotDirect => "the page cache stood between the workload and the device",
-            Self::Compressed => "the filesystem compresses what is moved: the device moves less",
-            Self::Sparse => {
-                "parts of the file were never written: no device moves what is read there"
-            }
+            Self::Compressed => "the filesystem compresses the data: the device moves less",
+            Self::Sparse => "parts of the file were never written, so no device is read there",
             Self::Tmpfs => "the target directory is in memory: no device was measured",
             Self::NoJournal => {
                 "the more files were deleted in the last minutes, the longer creating one takes"
@@ -110,9 +108,7 @@ impl FlagKind {
                 "part of the requests got no answer: they were lost on the way, or a limit dropped them"
             }
             Self::OddAddress => "it differs from most other addresses of the same host",
-            Self::Buffered => {
-                "a queue takes in what a trial sends too much: the limit found is too high"
-            }
+            Self::Buffered => "a queue absorbs the excess of a trial: the limit is too high",
             Self::ZeroCounter => "a counter stayed at zero: it may not work on this machine",
             Self::NotResumed => {
                 "TLS sessions were not resumed: every connection needed a full handshake"
@@ -125,9 +121,9 @@ impl FlagKind {
                 "too little history on this machine to judge a change between runs"
             }
             Self::Unreadable => "distributions that can't be read are left out",
-            Self::Short => "the interval speaks of these seconds, not of the machine",
+            Self::Short => "the interval describes these seconds, not the machine",
             Self::Bimodal => "there are two levels: a median between them describes neither",
-            Self::Burst => "a burst ended: what was measured before does not last",
+            Self::Burst => "a burst ended: the speed before it does not last",
             Self::Overhead => "reading the clock takes a noticeable part of each sample",
             Self::Interference => "other activity on the machine affected the result",
             Self::WithLoad => {

@@ -151,7 +151,7 @@ fn convert(parameter: &Parameter, value: &Value, all_threads: u64) -> Result<Val
     match parameter.kind {
         ParameterType::Integer => match text.parse() {
             Ok(n) => Ok(Value::Integer(n)),
-            Err(_) => Err(format!("`{text}` is no whole number")),
+            Err(_) => Err(format!("`{text}` is not a whole number")),
         },
         ParameterType::Bytes => {
             plumb_units::parse_bytes(&text).map(Value::Integer).map_err(|error| error.to_string())
@@ -159,7 +159,7 @@ fn convert(parameter: &Parameter, value: &Value, all_threads: u64) -> Result<Val
         ParameterType::Threads => match (text.as_str(), text.parse()) {
             ("all", _) => Ok(Value::Integer(all_threads)),
             (_, Ok(n)) if n > 0 => Ok(Value::Integer(n)),
-            _ => Err(format!("`{text}` is no number of threads; try 1, 2 or all")),
+            _ => Err(format!("`{text}` is not a number of threads; try 1, 2 or all")),
         },
         ParameterType::Rate if parameter.allowed.contains(value) => Ok(value.clone()),
         ParameterType::Rate => rate(parameter, value, &text),
@@ -179,7 +179,9 @@ fn convert(parameter: &Parameter, value: &Value, all_threads: u64) -> Result<Val
             _ if text.is_empty() => Ok(Value::Text(text)),
             Some(("env" | "file", place)) if !place.is_empty() => Ok(Value::Text(text)),
             // Nobody should read again what may be the secret itself.
-            _ => Err("a secret is not typed; say where it is: env:NAME or file:PATH".into()),
+            _ => Err("a secret is not typed on the command line; give its location: env:NAME or \
+                      file:PATH"
+                .into()),
         },
         ParameterType::Choice | ParameterType::Text | ParameterType::Path => Ok(Value::Text(text)),
         ParameterType::Switch => match text.as_str() {
@@ -287,6 +289,6 @@ mod tests {
         let error = Point::new(&description(), &settings(&[("sise", "1")]), 4).unwrap_err();
         assert!(error.to_string().contains("it has size, threads, file"), "{error}");
         let error = Point::new(&description(), &settings(&[("threads", "0")]), 4).unwrap_err();
-        assert!(error.to_string().contains("no number of threads"), "{error}");
+        assert!(error.to_string().contains("not a number of threads"), "{error}");
     }
 }

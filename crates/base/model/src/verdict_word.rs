@@ -21,6 +21,6 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     let Some(word) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     match Verdict::of_word(&word) {
         Some(verdict) => Ok(Some(verdict)),
-        None => Err(D::Error::custom(format!("`{word}` is no verdict"))),
+        None => Err(D::Error::custom(format!("`{word}` is not a verdict"))),
     }
 }

@@ -34,8 +34,12 @@ const SETTINGS: [Setting; 6] = [
     Setting { name: "runs in 20 min, checked an hour later", later_s: HOUR_S, ..AT_ONCE },
     Setting { name: "runs in 20 min, checked a day later", later_s: DAY_S, ..AT_ONCE },
     Setting { name: "runs in 20 min, checked a week later", later_s: 7.0 * DAY_S, ..AT_ONCE },
-    Setting { name: "a run an hour, checked a week later", every_s: HOUR_S, later_s: 7.0 * DAY_S },
-    Setting { name: "a run a day, checked a week later", every_s: DAY_S, later_s: 7.0 * DAY_S },
+    Setting {
+        name: "one run per hour, checked a week later",
+        every_s: HOUR_S,
+        later_s: 7.0 * DAY_S,
+    },
+    Setting { name: "one run per day, checked a week later", every_s: DAY_S, later_s: 7.0 * DAY_S },
 ];
 
 /// The level of one series: independent noise, and slow noise that adds to the variance of a difference, a doubling of
@@ -138,7 +142,7 @@ fn count(trials: u64, happens: impl Fn(&mut Rng) -> bool) -> Measured {
 
 fn clean(setting: Setting, widened: bool, trials: u64) -> Row {
     Row {
-        promise: "any alarm of a check of a machine that did not change, with slow noise",
+        promise: "any alarm in a check of an unchanged machine, with slow noise",
         setting: format!("{}{}", setting.name, if widened { "" } else { ", not widened" }),
         bar: if widened { Bar::AtMost(0.06) } else { Bar::Exempt("what widening is for") },
         measured: count(trials, |rng| !check(setting, (true, widened), 0.0, rng).is_empty()),
@@ -149,7 +153,7 @@ fn clean(setting: Setting, widened: bool, trials: u64) -> Row {
 /// What widening costs where noise is not slow.
 fn slower(setting: Setting, bar: Bar, trials: u64) -> Row {
     Row {
-        promise: "a slow-down of 5 % of one series found by a check that allows for slow noise, where there is none",
+        promise: "a slow-down of 5 % of one series found by a check that allows for slow noise, without slow noise",
         setting: setting.name.to_owned(),
         bar,
         measured: count(trials, |rng| check(setting, (false, true), 0.05, rng).contains(&0)),

@@ -135,7 +135,7 @@ fn count(replications: u64, happens: impl Fn(&mut Rng) -> bool) -> Measured {
 
 fn clean(setting: Setting, replications: u64) -> Row {
     Row {
-        promise: "any alarm of a check of a machine that did not change",
+        promise: "any alarm in a check of an unchanged machine",
         setting: setting.name(),
         bar: Bar::AtMost(0.06),
         measured: count(replications, |rng| !check(setting, 0.0, rng).is_empty()),

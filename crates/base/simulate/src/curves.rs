@@ -127,7 +127,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     }
     for (name, depth, operations) in LINKS {
         report(Row {
-            promise: "95 % interval of what operations behind a link wait for, and of each term's share",
+            promise: "95 % interval of the depth of operations behind a link, and of each term's share",
             setting: format!("{name}, noise {} %", NOISE * 100.0),
             bar: Bar::AtLeast(0.94),
             measured: of_link(replications, depth, operations),

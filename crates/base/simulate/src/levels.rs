@@ -206,7 +206,7 @@ const PLANS: [OneLevelPlan; 9] = [
 /// Kinds of noise that could be taken for two levels, beside those of all bars.
 const UNIMODAL: [Noise; 3] = [
     Noise { shape: Shape::Exponential, ..Noise::lognormal("exponential of scale 1", 1.0) },
-    Noise { drift: 0.01, ..Noise::lognormal("drift 1 % a process", 0.005) },
+    Noise { drift: 0.01, ..Noise::lognormal("drift 1 % per process", 0.005) },
     Noise::autoregressive("AR(.995)", 0.995),
 ];
 

@@ -123,7 +123,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
         let hits = ends.iter().filter(|end| end.0).count() as u64;
         let processes: usize = ends.iter().map(|end| end.1).sum();
         report(Row {
-            promise: "stopped 95 % interval of a limit: a search a process",
+            promise: "stopped 95 % interval of a limit: one search per process",
             setting: shape.name().to_owned(),
             bar: Bar::AtLeast(0.94),
             measured: Measured::Share { hits, trials },

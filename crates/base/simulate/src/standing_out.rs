@@ -34,7 +34,7 @@ enum Shown {
 }
 
 const PLAIN: RunDifferences = RunDifferences {
-    name: "noise between runs alike, twice what intervals show",
+    name: "equal noise between runs, twice that of the intervals",
     sd: 0.03,
     unequal: 0.0,
     tails: 0,
@@ -42,7 +42,7 @@ const PLAIN: RunDifferences = RunDifferences {
     bar: Bar::AtMost(FALSE_SHARE),
 };
 const NOISES: [RunDifferences; 7] = [
-    RunDifferences { name: "no noise but what intervals show", shown: Shown::OfOwn(1.0), ..PLAIN },
+    RunDifferences { name: "no noise beyond the intervals", shown: Shown::OfOwn(1.0), ..PLAIN },
     PLAIN,
     RunDifferences { name: "heavy tails (t of 3)", tails: 3, ..PLAIN },
     RunDifferences { name: "unequal noise, seen by intervals", unequal: 0.7, ..PLAIN },
@@ -56,7 +56,7 @@ const NOISES: [RunDifferences; 7] = [
     RunDifferences {
         name: "very unequal noise, not seen by intervals",
         unequal: 0.7,
-        bar: Bar::Exempt("a series four times as noisy as the others, and no sign of it"),
+        bar: Bar::Exempt("one series four times as noisy as the others, unknown to plumb"),
         ..UNSEEN
     },
 ];
@@ -179,7 +179,7 @@ fn false_ones(noise: RunDifferences, size: (usize, usize), change: Change, trial
         _ => String::new(),
     };
     Row {
-        promise: "false ones among the series of two runs that stand out",
+        promise: "share of false ones among series that stand out between two runs",
         setting: setting(noise, size) + &changed,
         bar: noise.bar,
         measured: Measured::mean(&shares),
@@ -200,7 +200,7 @@ fn found(noise: RunDifferences, change: Change, earlier: usize, (bar, trials): (
         _ => String::new(),
     };
     Row {
-        promise: "series of two runs that moved and stand out",
+        promise: "changed series that stand out between two runs",
         setting: format!("{}: {what}", setting(noise, (SERIES, earlier))),
         bar,
         measured: Measured::mean(&shares),
@@ -220,7 +220,7 @@ fn declines(series: usize, noise: RunDifferences, change: Change, trials: u64) -
 
 fn noticed(noise: RunDifferences, trials: u64) -> Row {
     Row {
-        promise: "two runs of which half of the series moved: too many to tell which stand out",
+        promise: "two runs in which half of the series changed: reported as too many",
         setting: setting(noise, (SERIES, 0)),
         bar: Bar::AtLeast(0.85),
         measured: declines(SERIES, noise, Change::Half, trials),
@@ -231,7 +231,7 @@ fn noticed(noise: RunDifferences, trials: u64) -> Row {
 fn declined(series: usize, trials: u64) -> Row {
     let bar = if series > 8 { Bar::AtMost(0.05) } else { Bar::Exempt("eight are few") };
     Row {
-        promise: "two runs of which no series moved, said to be too many",
+        promise: "two runs without a change, reported as too many",
         setting: setting(PLAIN, (series, 0)),
         bar,
         measured: declines(series, PLAIN, Change::Nothing, trials),

@@ -99,7 +99,7 @@ fn false_share(replications: u64) -> Row {
         shares.push(wrong as f64 / (found + wrong).max(1) as f64);
     }
     Row {
-        promise: "false ones among the benchmarks that Benjamini and Hochberg report",
+        promise: "share of false ones among the benchmarks that Benjamini and Hochberg report",
         setting: format!("{SINGLE_PAIRS} pairs, q = {FALSE_SHARE}"),
         bar: Bar::AtMost(FALSE_SHARE),
         measured: Measured::mean(&shares),
@@ -115,7 +115,7 @@ fn moves_together(benchmarks: usize, trials: u64) -> Row {
         hits += u64::from(common_mode(&logs).is_some_and(|common| common.moved()));
     }
     Row {
-        promise: "benchmarks said to move together that do not",
+        promise: "benchmarks wrongly reported to move together",
         setting: format!("{benchmarks} benchmarks"),
         bar: Bar::AtMost(0.03),
         measured: Measured::Share { hits, trials },

@@ -38,7 +38,7 @@ pub fn run(report: &mut dyn FnMut(Row)) {
         });
         let largest = differences.fold(0.0, f64::max);
         report(Row {
-            promise: "committed critical values against the same draws made anew",
+            promise: "committed critical values compared with new draws",
             setting: format!("{table:?}, segments of {} or more", table.shortest()),
             bar: Bar::AtMost(0.002),
             measured: Measured::Mean { mean: largest, error: 0.0 },

@@ -148,7 +148,7 @@ fn found_in_time(
     let bar = if detectable <= wanted.0.ln_1p() {
         Bar::AtLeast(wanted.1)
     } else {
-        Bar::Exempt("less than the time can tell apart")
+        Bar::Exempt("too small to find in the time")
     };
     let what =
         if effect > 0.0 { format!("{} % slower", 100.0 * effect) } else { "equivalent".to_owned() };
@@ -158,7 +158,7 @@ fn found_in_time(
         bar,
         measured: count(&ends, |end| end.verdict == right),
         note: format!(
-            "{:.1} s, tells {:.1} % apart",
+            "{:.1} s, finds {:.1} %",
             pairs_of(&ends).value() * pair_s,
             100.0 * detectable.exp_m1()
         ),

@@ -20,12 +20,12 @@ use plumb_stats::rng::Rng;
 /// The traces by name, and whether they are of a machine beside other work.
 const TRACES: [(&str, bool, &[u8]); 8] = [
     ("alone", false, include_bytes!("traces/host-a-quiet.trace")),
-    ("beside other work", true, include_bytes!("traces/host-a-busy.trace")),
+    ("next to other work", true, include_bytes!("traces/host-a-busy.trace")),
     ("host b alone", false, include_bytes!("traces/host-b-quiet.trace")),
-    ("host b beside builds", true, include_bytes!("traces/host-b-busy.trace")),
+    ("host b next to builds", true, include_bytes!("traces/host-b-busy.trace")),
     ("host c alone", false, include_bytes!("traces/host-c-quiet.trace")),
-    ("host c beside tests", true, include_bytes!("traces/host-c-tests.trace")),
-    ("host c beside builds and guests", true, include_bytes!("traces/host-c-busy.trace")),
+    ("host c next to tests", true, include_bytes!("traces/host-c-tests.trace")),
+    ("host c next to builds and guests", true, include_bytes!("traces/host-c-busy.trace")),
     ("host c alone, later", false, include_bytes!("traces/host-c-later.trace")),
 ];
 /// Sessions of a mode on a trace, at most: more would only be the same seconds again.
@@ -262,7 +262,7 @@ fn measure(trace: &Trace, mode: Mode, sessions: u64, setting: &str, report: &mut
         &machine,
     ));
     report(row(
-        "Recorded traces: the session's interval, which speaks of its own seconds",
+        "Recorded traces: the session's interval, which describes only its own seconds",
         Bar::Exempt("it promises its own seconds"),
         &session,
     ));
@@ -287,7 +287,7 @@ fn hyperfine(trace: &Trace, sessions: u64, name: &str, report: &mut dyn FnMut(Ro
     let trials = from.len() as u64;
     for (what, hits) in [("mean ± σ (hyperfine)", spread), ("mean ± 1.96 σ/√n", error)] {
         report(Row {
-            promise: "Recorded traces: what other tools print",
+            promise: "Recorded traces: values printed by other tools",
             setting: format!("{what} of 100 runs of 30 ms, {name}"),
             bar: Bar::Exempt("for comparison"),
             measured: Measured::Share { hits, trials },

@@ -221,7 +221,7 @@ fn same_program(environment: Environment, replications: u64, report: &mut dyn Fn
 fn same_program_by(name: &str, design: Design, environment: Environment, replications: u64) -> Row {
     let ends = on_machine(environment, design, 0.0, replications);
     Row {
-        promise: "a program called slower or faster than itself, in other turns",
+        promise: "a program called slower or faster than itself, with other orders of the sides",
         setting: format!("{name}, {}", environment.name),
         bar: Bar::AtMost(0.05),
         measured: count(&ends, ComparisonEnd::is_different),
@@ -250,7 +250,7 @@ fn finds(
     let ends = normal_pairs(effect, replications);
     let setting = format!("{} %", 100.0 * effect);
     report(Row {
-        promise: "a slow-down found where pairs have a standard deviation of 2 %",
+        promise: "a slow-down found if pairs have a standard deviation of 2 %",
         setting: setting.clone(),
         bar: Bar::AtLeast(least),
         measured: count(&ends, |end| end.verdict == Verdict::Slower),
@@ -258,7 +258,7 @@ fn finds(
     });
     if let Some(most) = most_pairs {
         report(Row {
-            promise: "a slow-down found where pairs have a standard deviation of 2 %",
+            promise: "a slow-down found if pairs have a standard deviation of 2 %",
             setting: format!("{setting}, mean pairs"),
             bar: Bar::AtMost(most),
             measured: pairs_of(&ends),
@@ -281,7 +281,7 @@ fn false_equivalent(effect: f64, most: f64, replications: u64) -> Row {
 fn coverage(name: &str, noise: fn(&mut Rng) -> f64, replications: u64) -> Row {
     let ends = drawn(Schedule::Forty, 40, |rng| PAIR_SD * noise(rng), replications);
     Row {
-        promise: "95 % interval of the ratio at the look where sampling stopped",
+        promise: "95 % interval of the ratio at the look at which sampling stopped",
         setting: name.to_owned(),
         bar: Bar::AtLeast(0.95),
         measured: count(&ends, |end| end.interval.is_some_and(|found| found.contains(0.0))),

@@ -37,7 +37,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, QuantityError> {
         "TB" => 1_000_000_000_000,
         other => {
             return Err(QuantityError(format!(
-                "`{text}` is no size: unknown suffix `{other}`; try 4096, 64KiB, 8MiB or 1GB"
+                "`{text}` is not a size: unknown suffix `{other}`; try 4096, 64KiB, 8MiB or 1GB"
             )));
         }
     };
@@ -45,7 +45,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, QuantityError> {
         .parse::<u64>()
         .ok()
         .and_then(|number| number.checked_mul(factor))
-        .ok_or_else(|| QuantityError(format!("`{text}` is no size; try 4096, 64KiB or 8MiB")))
+        .ok_or_else(|| QuantityError(format!("`{text}` is not a size; try 4096, 64KiB or 8MiB")))
 }
 
 /// Writes a size in bytes with the largest binary suffix that keeps it exact: `8MiB`, `1000B`.
@@ -67,7 +67,7 @@ pub fn show_bytes(bytes: u64) -> String {
 pub fn parse_rate(text: &str, in_bytes: bool) -> Result<u64, QuantityError> {
     per_second(text, in_bytes).ok_or_else(|| {
         let example = if in_bytes { "100MB/s or 20Mbit/s" } else { "300/s or 5k/s" };
-        QuantityError(format!("`{text}` is no rate; try {example}"))
+        QuantityError(format!("`{text}` is not a rate; try {example}"))
     })
 }
 
@@ -165,7 +165,7 @@ pub fn show_time(nanos: u64) -> String {
 /// # Errors
 /// When the text is not a percentage, is more than the whole, or finer than a millionth.
 pub fn parse_share(text: &str) -> Result<u64, QuantityError> {
-    millionths(text).map_err(|why| QuantityError(format!("`{text}` is no share: {why}")))
+    millionths(text).map_err(|why| QuantityError(format!("`{text}` is not a share: {why}")))
 }
 
 fn millionths(text: &str) -> Result<u64, &'static str> {
@@ -178,7 +178,7 @@ fn millionths(text: &str) -> Result<u64, &'static str> {
     match whole(percent * 1e4) {
         Some(0) if percent > 0.0 => Err("the smallest is 0.0001%"),
         Some(share @ 0..=MILLIONTHS) => Ok(share),
-        _ => Err("it must lie in 0% to 100%"),
+        _ => Err("it must be from 0% to 100%"),
     }
 }
 
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(parse_rate("64KiB/s", true), Ok(65_536));
         for (text, in_bytes) in [("20Mbit/s", false), ("", true), ("fast", true), ("-1/s", false)] {
             let error = parse_rate(text, in_bytes).unwrap_err();
-            assert!(error.0.contains("is no rate"), "{text}: {error}");
+            assert!(error.0.contains("is not a rate"), "{text}: {error}");
         }
     }
 

@@ -35,11 +35,7 @@ fn an_audit_is_kept_and_quoted() {
     place.run("doctor").unwrap().exits(0).shows(&["process", "25 % or more"]);
     let ran = place.run("ab --no-lock --budget 1s true true").unwrap().exits(0);
     ran.says(&["margin 25 % instead of 1 %"]);
-    place
-        .run("show")
-        .unwrap()
-        .exits(0)
-        .shows(&["its audit says: this machine detects 25 % or more"]);
+    place.run("show").unwrap().exits(0).shows(&["by its audit, this machine detects 25 % or more"]);
     // A point of any family has the noise floor of the kind of work that it declares.
     let as_scheduler = "UPDATE audit SET json = json_set(json, '$.classes[0].class', 'scheduler')";
     place.program("sqlite3").arg(place.store()).arg(as_scheduler).status().unwrap();

@@ -158,7 +158,7 @@ fn monitors_have_manuals_and_names_that_are_checked() {
         place.run(&format!("exec --no-lock {options} true")).unwrap().exits(2).says(words);
     };
     wrong("--monitor sta", &["no monitor is called `sta`", "known monitors: stat, psi"]);
-    wrong("--monitor stat=1000", &["`1000` is no rate from 0.1 to 100"]);
+    wrong("--monitor stat=1000", &["`1000` is not a rate from 0.1 to 100"]);
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn a_peer_that_can_not_be_used_says_why() {
         ("peer:127.0.0.1:1", "Connection refused"),
     ] {
         let run = ran(&mut peer.plumb(&format!("{RUN} {to} {point}"))).unwrap();
-        run.exits(3).says(&["is not reached", why, "`plumb peer --listen 0.0.0.0` has to run"]);
+        run.exits(3).says(&["is not reached", why, "`plumb peer --listen 0.0.0.0` must run"]);
     }
     peer.is_clean();
     // Another build is one whose binary differs in a byte.

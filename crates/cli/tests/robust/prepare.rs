@@ -269,7 +269,7 @@ fn kill_9_of_both_has_whoever_comes_next_ask_a_plugin_to_undo() {
         kill_both(plumb, keeper).unwrap();
     });
     assert_eq!(cleaned, "fresh 7\n");
-    next.shows(&["plug-in test.tunes:size=7 has undone what it prepared"]);
+    next.shows(&["plug-in test.tunes:size=7 has undone its change"]);
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn a_curve_is_on_the_scorecard_in_every_format_and_on_its_chart() {
     let place = place();
     let points = "crypto.aead -p bytes=64..4096 --min-invocations 10 --max-invocations 10";
     let ran = place.run(&format!("run --full --no-lock {points}")).unwrap().exits(0);
-    ran.shows(&["Curves", "crypto.aead by bytes", "a call +", "× bytes"]);
+    ran.shows(&["Curves", "crypto.aead by bytes", "per call +", "× bytes"]);
     let document = last(&place);
     let curve = &document["curves"][0];
     assert_eq!((&curve["kind"], &curve["parameter"]), (&"line".into(), &"bytes".into()));

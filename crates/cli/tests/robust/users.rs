@@ -50,8 +50,10 @@ fn a_kernel_that_gives_users_no_namespaces_is_told_with_its_switch() {
     let without = "setpriv --bounding-set -all --inh-caps -all --ambient-caps -all";
     let shut = "echo 0 > /proc/sys/user/max_user_namespaces";
     let ran = as_user(&place, &format!("unshare --map-root-user sh -c '{shut}; {without} {run}'"));
-    ran.exits(3)
-        .shows(&["cannot create a network namespace", "sudo sysctl user.max_user_namespaces=10000"]);
+    ran.exits(3).shows(&[
+        "cannot create a network namespace",
+        "sudo sysctl user.max_user_namespaces=10000",
+    ]);
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn add_zram(root: &Root, number: u32) -> io::Result<()> {
         return Ok(());
     }
     fs::write(control.join("hot_remove"), added.trim())?;
-    Err(io::Error::other("another device was added meanwhile"))
+    Err(io::Error::other("another device has been added"))
 }
 
 fn remove_zram(root: &Root, number: u32) -> io::Result<()> {

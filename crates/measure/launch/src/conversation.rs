@@ -93,9 +93,9 @@ impl Conversation {
                 self.max_line = max_line;
                 Ok(())
             }
-            Reply::Hello { protocol, .. } => Err(Refusal::Failed(format!(
-                "it speaks protocol {protocol}, and plumb speaks {PROTOCOL}"
-            ))),
+            Reply::Hello { protocol, .. } => {
+                Err(Refusal::Failed(format!("it uses protocol {protocol}, plumb uses {PROTOCOL}")))
+            }
             other => Err(unexpected("hello", &other)),
         }
     }

@@ -131,7 +131,10 @@ impl FarHost {
         self.place = self.line(Road::not_reached)?;
         let reached = self.line(Road::not_reached)?;
         self.address = address(&reached).ok_or_else(|| Refusal::Unsupported {
-            why: format!("the other machine does not say where it was reached: `{reached}`"),
+            why: format!(
+                "the other machine does not report the address at which it was reached: \
+                          `{reached}`"
+            ),
             fix: "sshd of OpenSSH sets SSH_CONNECTION".into(),
         })?;
         let written = match &mut self.stdin {
@@ -144,7 +147,7 @@ impl FarHost {
         let told = self.line(Road::does_not_run)?;
         let target = serde_json::from_str(&told);
         self.target = Some(target.map_err(|error| {
-            Refusal::Failed(format!("plumb there does not say what machine it is: {error}"))
+            Refusal::Failed(format!("plumb on the other machine does not describe it: {error}"))
         })?);
         Ok(())
     }
@@ -217,7 +220,7 @@ fn talks(line: &str) -> Refusal {
     let line: String = line.chars().take(80).collect();
     Refusal::Unsupported {
         why: format!("the login shell of the other machine writes to stdout: `{line}`"),
-        fix: "a shell that runs a command has to be silent: no echo in ~/.bashrc".into(),
+        fix: "a shell that runs a command must be silent: no echo in ~/.bashrc".into(),
     }
 }
 

@@ -519,7 +519,7 @@ impl Invocation<'_> {
         match reply.samples.len() {
             got if got == wanted => Ok(reply),
             got => {
-                Err(Refusal::Failed(format!("it took {got} samples, and plumb asked for {wanted}")))
+                Err(Refusal::Failed(format!("it took {got} samples, but plumb requested {wanted}")))
             }
         }
     }

@@ -110,7 +110,7 @@ impl Media {
         };
         match ready.endpoints.get(DIR) {
             Some(dir) => Ok((Standing { dir: dir.clone(), holder }, ready.notes)),
-            None => Err(Refusal::Failed("it does not say where it is".into())),
+            None => Err(Refusal::Failed("it does not report its location".into())),
         }
     }
 }

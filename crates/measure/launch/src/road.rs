@@ -113,7 +113,8 @@ impl Road {
                 "`ssh -o BatchMode=yes` to it has to work without a question; PLUMB_SSH=\"ssh -F FILE\" names other settings"
             }
             Self::Peer(_) => {
-                "`plumb peer --listen 0.0.0.0` has to run there, the same binary with the same key; PLUMB_PEER_KEY=FILE names the key's file"
+                "`plumb peer --listen 0.0.0.0` must run there, with the same binary and the same key; \
+                 PLUMB_PEER_KEY=FILE names the key's file"
             }
         };
         let why = format!("the other machine is not reached: {why}");

@@ -38,7 +38,10 @@ impl Secrets {
             }
             let secret = read(place).map_err(|why| Refusal::Unsupported {
                 why: format!("the secret `{}` can't be read: {why}", parameter.name),
-                fix: format!("-p {}=env:NAME or -p {0}=file:PATH says where it is", parameter.name),
+                fix: format!(
+                    "-p {}=env:NAME or -p {0}=file:PATH gives its location",
+                    parameter.name
+                ),
             })?;
             secrets.0.extend((!secret.is_empty()).then(|| secret.clone()));
             *place = secret;

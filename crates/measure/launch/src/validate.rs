@@ -98,7 +98,7 @@ impl Shape {
         }
         match &self.columns {
             Some(before) if *before != columns => Err(failed(format!(
-                "a later batch reports {columns:?} where the first reported {before:?}"
+                "a later batch reports {columns:?}, but the first one {before:?}"
             ))),
             _ => {
                 self.columns = Some(columns);
@@ -112,7 +112,7 @@ impl Shape {
 pub fn ready(ready: &Ready) -> Result<(), Refusal> {
     match ready.work.iter().find(|(_, work)| !WORK.contains(*work)) {
         Some((name, work)) => Err(failed(format!(
-            "it says that one iteration does {work} of `{name}`; work must be positive and at most 1e18"
+            "it reports {work} of `{name}` per iteration; work must be positive and at most 1e18"
         ))),
         None => Ok(()),
     }

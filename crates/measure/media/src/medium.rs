@@ -78,10 +78,12 @@ impl Medium {
             };
             if !fits {
                 return Some(match layer.on {
-                    LayerBase::Nothing => format!("`{name}` lies on nothing, so it comes first"),
-                    LayerBase::Folder => format!("`{name}` lies on a folder, not on a device"),
-                    LayerBase::Device => format!("`{name}` lies on a device"),
-                    LayerBase::Filesystem(wanted) => format!("`{name}` lies on {wanted}"),
+                    LayerBase::Nothing => {
+                        format!("`{name}` needs no layer below it, so it comes first")
+                    }
+                    LayerBase::Folder => format!("`{name}` needs a folder below it, not a device"),
+                    LayerBase::Device => format!("`{name}` needs a device below it"),
+                    LayerBase::Filesystem(wanted) => format!("`{name}` needs {wanted} below it"),
                 });
             }
             below = Some(layer);
@@ -187,17 +189,17 @@ mod tests {
     #[test]
     fn what_cannot_lie_on_each_other_is_refused_with_one_that_can() {
         for (text, why, instead) in [
-            ("ext4", "`ext4` lies on a device", "ram+ext4"),
+            ("ext4", "`ext4` needs a device below it", "ram+ext4"),
             ("ram", "`ram` is a device without files", "ram+ext4"),
-            ("ext4+ram", "`ext4` lies on a device", "ram+ext4"),
+            ("ext4+ram", "`ext4` needs a device below it", "ram+ext4"),
             ("loop:1GiB", "`loop` is a device without files", "loop:1GiB+ext4"),
             ("ram+fscrypt", "`fscrypt` lies on ext4", "ram+ext4+fscrypt"),
             ("ram+xfs+fscrypt", "`fscrypt` lies on ext4", "ram+ext4+fscrypt"),
             ("fscrypt", "`fscrypt` lies on ext4", "ram+ext4+fscrypt"),
-            ("ram+ext4+dm-crypt", "`dm-crypt` lies on a device", "ram+dm-crypt+ext4"),
+            ("ram+ext4+dm-crypt", "`dm-crypt` needs a device below it", "ram+dm-crypt+ext4"),
             ("loop+ram+ext4", "`ram` lies on nothing", "loop+ext4"),
             ("ram+raw+gocryptfs", "`gocryptfs` lies on a folder", "ram+ext4"),
-            ("ram+raw+ext4", "`ext4` lies on a device", "ram+raw"),
+            ("ram+raw+ext4", "`ext4` needs a device below it", "ram+raw"),
             ("ram+gocryptfs", "`gocryptfs` lies on a folder", "ram+ext4+gocryptfs"),
         ] {
             let refused = Medium::parse(text).unwrap_err();

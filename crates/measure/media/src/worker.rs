@@ -21,7 +21,7 @@ impl Workload for MediumWorker {
         Description {
             id: "medium".into(),
             version: 1,
-            summary: "what a target directory lies on".into(),
+            summary: "the storage below a target directory".into(),
             roles: vec![Role::Preparation],
             parameters: Vec::new(),
             metrics: Vec::new(),

@@ -271,7 +271,7 @@ impl<'r> Window<'r> {
         let share = ratio(self.amount(name), 1_000_000) / self.seconds();
         let what = name.trim_start_matches("psi.").trim_end_matches(".some");
         (share > most)
-            .then(|| format!("tasks waited {} of the time for {what}", whole_percent(share)))
+            .then(|| format!("tasks waited for {what} during {} of the time", whole_percent(share)))
     }
 
     fn io_pressure(&self) -> Option<String> {
@@ -308,7 +308,7 @@ impl<'r> Window<'r> {
             intervals.len() >= FEWEST_INTERVALS && burst > BURST.max(BURST_TIMES * median);
         is_burst.then(|| Disturbance {
             rule: "interrupts",
-            evidence: format!("{burst:.0} interrupts a second, {median:.0} otherwise"),
+            evidence: format!("{burst:.0} interrupts per second, {median:.0} otherwise"),
             from_ns: worst[0].at_ns,
             to_ns: worst[1].at_ns,
         })

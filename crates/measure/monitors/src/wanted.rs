@@ -41,7 +41,7 @@ fn rate(text: &str) -> Result<f64, String> {
     let (least, most) = RATES_HZ;
     let hz: Option<f64> = text.trim_end_matches("Hz").parse().ok();
     hz.filter(|hz| (least..=most).contains(hz))
-        .ok_or_else(|| format!("`{text}` is no rate from {least} to {most} a second"))
+        .ok_or_else(|| format!("`{text}` is not a rate from {least} to {most} per second"))
 }
 
 #[cfg(test)]

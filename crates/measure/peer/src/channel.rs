@@ -174,7 +174,7 @@ fn first_frame(bytes: &mut Vec<u8>) -> io::Result<Option<(FrameKind, Vec<u8>)>> 
     let [kind, high, low, ..] = bytes[..] else { return Ok(None) };
     let length = usize::from(u16::from_be_bytes([high, low]));
     let Some(kind) = KINDS.get(usize::from(kind)).filter(|_| length <= LONGEST) else {
-        return Err(io::Error::other("what came is no frame"));
+        return Err(io::Error::other("received data are not a frame"));
     };
     if bytes.len() < HEAD + length {
         return Ok(None);
@@ -240,7 +240,7 @@ impl Read for Bounded<'_> {
         self.socket.set_read_timeout(self.time_left()?)?;
         let most = into.len().min(self.left);
         if most == 0 {
-            return Err(io::Error::other("it says more than a handshake takes"));
+            return Err(io::Error::other("it sent more than a handshake needs"));
         }
         // A time limit that has passed is told as one that would block.
         let read = self.socket.read(&mut into[..most]).map_err(|error| match error.kind() {

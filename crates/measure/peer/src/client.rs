@@ -94,7 +94,7 @@ fn gone(place: &str, error: &io::Error) -> String {
 
 /// No library or address of this machine can speak TLS so.
 fn no_tls(error: Error) -> String {
-    format!("plumb can't speak TLS: {error}")
+    format!("plumb cannot use TLS: {error}")
 }
 
 /// A channel to it, and between which addresses.
@@ -128,9 +128,9 @@ fn unproven(place: &str, error: &io::Error) -> String {
             format!("the peer at {place} has another key")
         }
         _ if error.kind() == io::ErrorKind::TimedOut => {
-            format!("what listens at {place} does not answer within {} s", ANSWER.as_secs())
+            format!("the server at {place} does not answer within {} s", ANSWER.as_secs())
         }
-        Some(_) => format!("what listens at {place} is no peer of plumb: {error}"),
+        Some(_) => format!("the server at {place} is not a plumb peer: {error}"),
         None => format!("the peer at {place} closed the connection: {error}"),
     }
 }

@@ -31,9 +31,8 @@ impl Key {
         if mode.is_ok_and(|mode| mode & 0o077 != 0) {
             return Err(format!("others can read the key {shown}: chmod 600 {shown}"));
         }
-        of_text(text.trim()).ok_or_else(|| {
-            format!("{shown} holds no key, which is {} hexadecimal digits", 2 * LENGTH)
-        })
+        of_text(text.trim())
+            .ok_or_else(|| format!("{shown} holds no key of {} hexadecimal digits", 2 * LENGTH))
     }
 
     /// Writes a fresh key into a new file.

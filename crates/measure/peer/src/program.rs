@@ -19,7 +19,7 @@ use crate::carry::{CarryEnd, PipeSource, carry};
 use crate::channel::{Channel, FrameKind};
 
 /// What somebody hears who wants something else.
-pub(crate) const NOTHING_ELSE: &str = "a peer starts servers and nothing else";
+pub(crate) const NOTHING_ELSE: &str = "a peer only starts servers";
 /// The most bytes of a line to a server.
 const LONGEST_LINE: usize = 1 << 20;
 /// A server ends within this time after its stdin.
@@ -117,7 +117,7 @@ fn carry_all(
         match kind {
             FrameKind::Input if bytes.is_empty() => stdin = None,
             FrameKind::Input => lines.pass(bytes, &mut stdin)?,
-            _ => return Err(io::Error::other("only what goes to stdin is taken")),
+            _ => return Err(io::Error::other("only lines for stdin are accepted")),
         }
         Ok(ControlFlow::Continue(()))
     })

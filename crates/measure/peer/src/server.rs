@@ -80,7 +80,7 @@ pub fn serve(
             Err(_) => {}
         }
     }
-    (peer.notify)("ended, as nobody has begun a run for long");
+    (peer.notify)("ended after a long time without a run");
     Ok(())
 }
 
@@ -112,7 +112,7 @@ impl Peer {
         }
         let request = match channel.next(within)? {
             (FrameKind::Request, said) => serde_json::from_slice(&said)?,
-            _ => return refuse(channel, "a connection begins with what is wanted"),
+            _ => return refuse(channel, "a connection must begin with its request"),
         };
         let Request { build, session, words } = request;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -122,7 +122,7 @@ impl Peer {
                 refuse(channel, &format!("the peer is another build: {own}, and this is {build}"))
             }
             [] => {
-                (self.notify)(&format!("{from} has the key, and begins a run"));
+                (self.notify)(&format!("{from} has the key and starts a run"));
                 let stood = self.stand(id, channel);
                 (self.notify)(&format!("{from} has ended its run"));
                 stood

@@ -198,7 +198,7 @@ fn servers_live_as_long_as_their_run() {
         ""
     );
     let (_, said) = other.ended();
-    assert!(said.contains("a peer starts servers and nothing else"), "{said}");
+    assert!(said.contains("a peer only starts servers"), "{said}");
     // The end of a run is the end of its servers.
     let mut server = peer.reach(&session, &["worker", "c.d"]);
     assert_eq!(server.repeats(STOP), STOP);
@@ -209,7 +209,7 @@ fn servers_live_as_long_as_their_run() {
     for (session, words, why) in [
         (session.as_str(), ["worker", "a.b"], "the run to which this belongs has ended"),
         ("", ["worker", "a.b"], "the run to which this belongs has ended"),
-        ("", ["exec", "true"], "a peer starts servers and nothing else"),
+        ("", ["exec", "true"], "a peer only starts servers"),
     ] {
         let (status, said) = peer.reach(session, &words).ended();
         assert_eq!((status, said.trim()), (Ok(1), why));
@@ -225,7 +225,7 @@ fn without_the_key_nothing_is_done() {
     // What somebody said who has the key is worth nothing when it is said again.
     let (at, kept, _) = proxy(peer.at);
     let stands = Reached::start(at, &peer.key, "", &[]);
-    assert!(peer.told.recv_timeout(PATIENCE).unwrap().contains("begins a run"));
+    assert!(peer.told.recv_timeout(PATIENCE).unwrap().contains("starts a run"));
     assert_eq!(stands.end().0, Ok(0));
     assert!(peer.told.recv_timeout(PATIENCE).unwrap().contains("ended its run"));
     let kept = kept.join().unwrap();

@@ -90,8 +90,8 @@ fn id(description: &Description) -> Result<String, String> {
             Ok(id.clone())
         }
         _ => Err(format!(
-            "`{id}` is no `family.name`: two words of lower-case letters, digits, `_` and `-`, each \
-             beginning with a letter, {LONGEST_NAME} characters at most"
+            "`{id}` is not a `family.name`: two words of lower-case letters, digits, `_` and `-`, each \
+             beginning with a letter, at most {LONGEST_NAME} characters"
         )),
     }
 }
@@ -105,7 +105,7 @@ fn is_name(text: &str) -> bool {
 fn shadowing(description: &Description, is_builtin: bool) -> Result<String, String> {
     let id = &description.id;
     if is_builtin {
-        return Err(format!("`{id}` is built in; give the plug-in an id of its own"));
+        return Err(format!("`{id}` is built in; give the plug-in another id"));
     }
     Ok("shadows no built-in workload".into())
 }
@@ -142,7 +142,7 @@ fn curves(description: &Description) -> Result<String, String> {
         let Some(curve) = parameter.curve else { continue };
         if !parameter.kind.is_number() {
             return Err(format!(
-                "`{}` has the curve `{}` and is no number; curves are over parameters of the types \
+                "`{}` has the curve `{}` but is not a number; curves are over parameters of the types \
                  `integer`, `bytes`, `threads`, `rate` and `time`",
                 parameter.name,
                 curve.word()
@@ -179,8 +179,7 @@ fn metrics(description: &Description) -> Result<String, String> {
     distinct("metric", &names)?;
     match description.primary() {
         None if is_sampled(description) => {
-            Err("it declares no metric; the first one is what precision and scorecards are about"
-                .into())
+            Err("it declares no metric; precision and scorecards use the first one".into())
         }
         None => Ok(()),
         Some(first) if first.kind == Kind::Histogram => Err(format!(
@@ -282,7 +281,7 @@ fn search(description: &Description) -> Result<String, String> {
     }
     let of =
         parameter.search.as_ref().map(|search| search.by(SearchEffort::Quick, search.goal.clone()));
-    let goal = of.ok_or("it is searched for nothing")?;
+    let goal = of.ok_or("it has no metric with the source `search`")?;
     goal.check().map_err(|error| format!("`{}` can't be searched: {error}", parameter.name))?;
     Ok(format!("{} with {}, from {} to {}", limit.name, goal.words, goal.from, goal.to))
 }
@@ -290,7 +289,7 @@ fn search(description: &Description) -> Result<String, String> {
 fn fixture(description: &Description) -> Result<String, String> {
     let Some(keys) = &description.fixture else { return Ok("none".into()) };
     match keys.iter().find(|key| description.parameter(key).is_none()) {
-        Some(key) => Err(format!("it depends on `{key}`, which is no parameter")),
+        Some(key) => Err(format!("it depends on `{key}`, which is not a parameter")),
         None if keys.is_empty() => Ok("one for all points".into()),
         None => Ok(format!("one for each setting of {}", keys.join(", "))),
     }
@@ -299,7 +298,7 @@ fn fixture(description: &Description) -> Result<String, String> {
 fn ceiling(description: &Description) -> Result<String, String> {
     let Some(name) = &description.ceiling else { return Ok("none".into()) };
     match description.parameter(name) {
-        None => Err(format!("its ceiling is `{name}`, which is no parameter")),
+        None => Err(format!("its ceiling is `{name}`, which is not a parameter")),
         Some(parameter) if parameter.allowed.is_empty() => {
             Err(format!("its ceiling is `{name}`, which has no list of allowed values"))
         }
@@ -333,14 +332,14 @@ fn linked_parameter(
         return Ok(());
     }
     let kind = format!("{kind:?}").to_lowercase();
-    Err(format!("its link has `{name}`, which is no parameter of the type `{kind}`"))
+    Err(format!("its link has `{name}`, which is not a parameter of the type `{kind}`"))
 }
 
 /// A name in a link's terms is that of a metric.
 fn linked_metric(description: &Description, name: &str) -> Result<(), String> {
     match description.metric(name) {
         Some(_) => Ok(()),
-        None => Err(format!("its link has `{name}`, which is no metric")),
+        None => Err(format!("its link has `{name}`, which is not a metric")),
     }
 }
 
@@ -349,7 +348,7 @@ fn timeout(description: &Description) -> Result<String, String> {
         None => Ok(format!("{} s a message, not stated", plumb_launch::DEFAULT_TIMEOUT.as_secs())),
         Some(seconds @ 1..=LONGEST_TIMEOUT_S) => Ok(format!("{seconds} s a message")),
         Some(seconds) => {
-            Err(format!("timeout_s is {seconds}; it lies between 1 and {LONGEST_TIMEOUT_S}"))
+            Err(format!("timeout_s is {seconds}; it must be from 1 to {LONGEST_TIMEOUT_S}"))
         }
     }
 }

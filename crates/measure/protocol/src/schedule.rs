@@ -48,7 +48,7 @@ impl Schedule {
     pub fn new(arrivals: Arrivals, per_second: f64, seed: u64) -> Result<Self, Failure> {
         if !(SLOWEST..=FASTEST).contains(&per_second) {
             return Err(Failure(format!(
-                "a schedule of {per_second} starts a second can't be kept; it lies between {SLOWEST} and {FASTEST}"
+                "a schedule of {per_second} starts per second is impossible; use {SLOWEST} to {FASTEST}"
             )));
         }
         Ok(Self {
@@ -162,7 +162,7 @@ mod tests {
     fn rates_that_can_not_be_kept_are_refused() {
         for rate in [0.0, -1.0, f64::NAN, 1e10] {
             let refused = Schedule::new(Arrivals::Fixed, rate, 1).unwrap_err();
-            assert!(refused.0.contains("can't be kept"), "{refused}");
+            assert!(refused.0.contains("is impossible"), "{refused}");
         }
     }
 

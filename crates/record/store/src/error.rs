@@ -70,8 +70,8 @@ pub enum Error {
     },
     /// There is no space left.
     #[error(
-        "no space for the store `{}`: {why}; what was stored before is safe: free some space, \
-         then go on with `plumb run --resume`", path.display()
+        "no space for the store `{}`: {why}; stored data are safe: free some space, then continue with \
+         `plumb run --resume`", path.display()
     )]
     Full {
         /// Path of the file.
@@ -100,8 +100,8 @@ pub enum Error {
     },
     /// The other store went on changing while it was read.
     #[error(
-        "`{}` kept changing while plumb read it, so nothing was imported; try again when the run \
-         there has ended", path.display()
+        "`{}` kept changing while plumb read it, so it was not imported; try again when its run has \
+         ended", path.display()
     )]
     Changing {
         /// The other file.
@@ -109,8 +109,8 @@ pub enum Error {
     },
     /// Two stores disagree on the same thing.
     #[error(
-        "`{}` contradicts this store, so nothing was imported: {what}; one of the two is damaged \
-         or was changed by hand", path.display()
+        "`{}` contradicts this store, so it was not imported: {what}; one of the two is damaged or was \
+         changed by hand", path.display()
     )]
     Contradiction {
         /// The other file.

@@ -12,15 +12,17 @@ use crate::view::{band, closing, is_measured, place, ratio, remarks, side};
 pub fn crosscheck_page(all: &[Crosschecked], found: &[RunFinding]) -> String {
     let place = found.first().map(place).unwrap_or_default();
     let mut out = format!(
-        "# plumb beside the classic tools\n\n\
+        "# plumb compared with the classic tools\n\n\
          `make crosscheck` (`plumb crosscheck --markdown FILE`) rewrites this page. Measured {place}.\n\n\
-         Each row is a `plumb ab` of a classic tool and the workload of plumb that should read the same, with the \
-         parameters matched and the band as margin. The ratio is the cost that plumb reads over the cost that the classic \
-         reads, with its interval over all looks at 95 %: over 1, plumb reads it slower. A row *agrees* when the whole \
-         interval lies inside the band, and *disagrees* when all of it lies outside; anything else is *inconclusive*. Rows without a band do \
-         other work on each side: both are *shown*, with why they differ.\n\n\
-         Most classics give one mean over all their time. So plumb's samples are means over 200 ms here, where they are a few \
-         milliseconds elsewhere: other work on the machine stretches both alike, and invocations that it disturbed count.\n\n\
+         Each row is a `plumb ab` of a classic tool and the plumb workload that should give the same figure, \
+         with matched parameters and the band as margin. The ratio is the cost measured by plumb over the \
+         cost measured by the classic tool, with its 95 % interval over all looks. A row *agrees* if the \
+         whole interval lies inside the band, *disagrees* if all of it lies outside, and is *inconclusive* \
+         otherwise. Rows without a band do different work on each side: both figures are *shown*, with the \
+         reason for the difference.\n\n\
+         Most classic tools print one mean over their whole time. So plumb's samples are means over 200 ms \
+         here instead of a few milliseconds, and disturbed invocations count: other work on the machine \
+         affects both sides alike.\n\n\
          | plumb | classic | classic reads | plumb reads | ratio | band | outcome |\n\
          | :-- | :-- | --: | --: | :-- | --: | :-- |\n"
     );

@@ -104,14 +104,14 @@ const HUGE_PAGES: &str = "thp=always";
 #[rustfmt::skip]
 pub const ROWS: &[Row] = &[
     shown("classic.sysbench", "cpu.integer:operation=div,chain=independent", "rate",
-        "around each of sysbench's divisions, whose numbers are small, stand a loop, a comparison and a branch"),
+        "sysbench divides smaller numbers, with a loop, a comparison and a branch around each division"),
     shown("classic.stressng:method=sieve", "cpu.sieve", "rate",
         "stress-ng sieves 104,730 numbers as bits in the first cache, plumb a million in an array that grows"),
     shown("compression.7zip", "compression.lz", "compress",
         "7-Zip searches for the best matches and codes ranges, plumb's LZ takes the first match and writes bytes"),
     row("classic.mbw:method=libc,size=64MiB", "memory.copy:method=libc,size=64MiB", "bandwidth", 0.05, ""),
     row("classic.mbw:method=loop,size=64MiB", "memory.copy:method=loop,size=64MiB", "bandwidth", 0.05,
-        "mbw's arrays begin 16 bytes behind a page, ours on one").takes(60),
+        "mbw's arrays begin 16 bytes after a page boundary, plumb's on one").takes(60),
     row("classic.triadloop", "memory.stream", "bandwidth", 0.05, ""),
     row("classic.triadloop:threads=all", "memory.stream:threads=all", "bandwidth", 0.05, ""),
     row("classic.hackbench:loops=1000", "scheduler.messaging:loops=1000", "time", 0.10, ""),
@@ -122,9 +122,9 @@ pub const ROWS: &[Row] = &[
     row("classic.cyclictest", "scheduler.timer", "latency_p50", 0.10, ""),
     row("classic.wakeuploop:rate=4000,placement=same-cpu", "scheduler.wakeup:rate=4000,placement=same-cpu", "latency_p50", 0.10, ""),
     row("classic.perfpipe:placement=same-cpu,loops=100000", "scheduler.pipe:placement=same-cpu", "time", 0.10,
-        "plumb reads the clock once a round trip, 20 to 60 ns"),
+        "plumb reads the clock once per round trip, 20 to 60 ns"),
     row("classic.forkloop:resident=64MiB,forks=100", "process.fork:resident=64MiB", "time", 0.10,
-        "a worker of plumb has some 10 MB of its own, and page tables of what it has written are copied for each child"),
+        "plumb's worker has about 10 MB of its own memory, whose page tables are copied for each child"),
     // What takes its time, as a pass of bonnie++ sleeps for three seconds; then what is soon known, as rows leave time for those
     // behind them; last, what a shared disk does least evenly.
     row("classic.bonniefiles:files=65536", "storage.bonnie:size=1MiB,byte_size=0,seeks=0,files=65536", "create_sequential", 0.10, "").on(IN_MEMORY).takes(80),
@@ -149,7 +149,8 @@ pub const ROWS: &[Row] = &[
         "storage.random:engine=io_uring,depth=32,operation=write,direct=yes,size=256MiB", "rate", 0.10,
         "fio reads the clock more often for each block"),
     row("classic.dd:operation=read,direct=yes,block=128KiB", "storage.sequential:direct=yes,engine=psync,depth=1,size=256MiB,block=128KiB", "bandwidth", 0.10, ""),
-    row("classic.fsmark", "storage.files:sync=fsync,files=250", "rate", 0.10, "fs_mark also makes its folder before each file").on(ON_DISK),
+    row("classic.fsmark", "storage.files:sync=fsync,files=250", "rate", 0.10, "fs_mark also tries to create its folder \
+                before each file").on(ON_DISK),
     row("classic.fio:engine=psync,operation=write,size=256MiB,block=16KiB,time=600ms",
         "storage.random:engine=psync,operation=write,direct=yes,size=256MiB,block=16KiB", "rate", 0.10,
         "fio reads the clock more often for each block").takes(30),
@@ -164,7 +165,7 @@ pub const ROWS: &[Row] = &[
     row("classic.iperf3:placement=cross-cpu,direction=down,buffer=208KiB", "network.tcp:cork=yes,placement=cross-cpu,direction=down,buffer=208KiB",
         "throughput", 0.10, "iperf3 calls select for every receive"),
     shown("classic.iperf3:streams=4", "network.tcp:cork=yes,streams=4", "throughput",
-        "before 3.16 iperf3 drives all streams from one thread, plumb each from its own"),
+        "iperf3 before 3.16 drives all streams from one thread, plumb each from a separate one"),
     shown("classic.iperf3:transport=udp,block=1400", "network.udp", "throughput", "plumb sends many datagrams in one call, iperf3 one"),
     row("classic.sockperf", "network.rr", "rate", 0.10, ""),
     row("classic.sockperf:transport=udp", "network.rr:transport=udp", "rate", 0.10, ""),

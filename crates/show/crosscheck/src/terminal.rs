@@ -8,8 +8,8 @@ use crate::view::{band, closing, ratio, remarks, side};
 /// The rows in lines of a terminal's width.
 #[must_use]
 pub fn crosscheck_card(all: &[Crosschecked], terminal: &Terminal) -> String {
-    let title =
-        "Beside the classic tools (ratio: what plumb reads costs over what the classic reads)";
+    let title = "Compared with the classic tools (ratio: cost measured by plumb over cost measured by the \
+         classic)";
     let mut out = terminal.lines(0, &Line::new(Style::Heading, title));
     let mut table = Table::new(vec![
         Column::left("").wrapping(),

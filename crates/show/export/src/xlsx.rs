@@ -71,7 +71,7 @@ impl Sheet {
 
     fn row(&mut self, cells: &[Cell]) -> Result<(), ExportError> {
         if self.rows == MOST_ROWS {
-            let why = format!("a sheet holds {MOST_ROWS} rows, there are more samples");
+            let why = format!("a sheet holds {MOST_ROWS} rows, but there are more samples");
             return Err(ExportError::TooLarge(why));
         }
         for (column, cell) in (0..).zip(cells) {

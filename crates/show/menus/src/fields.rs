@@ -48,8 +48,8 @@ pub const SUITE: &[Field<Draft>] = &[
     Field {
         label: "In the background",
         help: || {
-            "Loads, monitors of plug-ins and preparations that run beside: process.fork \
-             memory.copy:size=1MiB. Spaces part them."
+            "Loads, monitors of plug-ins and preparations that run at the same time: process.fork \
+             memory.copy:size=1MiB. Separate them by spaces."
                 .into()
         },
         get: |draft| draft.with.join(" "),
@@ -95,9 +95,7 @@ pub const SUITE: &[Field<Draft>] = &[
     },
     Field {
         label: "Name",
-        help: || {
-            "What runs of the suite are called; the file's name where nothing stands here.".into()
-        },
+        help: || "Name of the suite's runs; the file's name if empty.".into(),
         get: |draft| draft.name.clone(),
         set: |draft, text| {
             draft.name = text.to_owned();
@@ -197,8 +195,8 @@ fn monitors() -> String {
         lines.push(format!("  {:<12} {usual:<16} {}", monitor.name, monitor.summary));
     }
     format!(
-        "{}\nA monitor that is named reads too; stat=20 sets its rate; none turns off those that read by \
-         themselves. Spaces part them.",
+        "{}\nA named monitor also runs; stat=20 sets its rate; none turns off the default ones. Separate \
+         them by spaces.",
         lines.join("\n")
     )
 }
@@ -214,5 +212,7 @@ fn words(text: &str) -> Vec<String> {
 fn count(text: &str) -> Result<Option<usize>, UsageError> {
     let Some(text) = stated(text) else { return Ok(None) };
     let number = text.parse();
-    number.map(Some).map_err(|_| UsageError::new(format!("`{text}` is no number of invocations")))
+    number
+        .map(Some)
+        .map_err(|_| UsageError::new(format!("`{text}` is not a number of invocations")))
 }

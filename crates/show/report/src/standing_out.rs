@@ -38,7 +38,7 @@ impl Named<'_> {
 }
 
 /// What stands out since then, a sentence a line; nothing where there is one result or none. `what` are the words for
-/// one result and for several, `then` tells when (`as the last time`).
+/// one result and for several, `then` completes the sentence (`unchanged`, `as in RUN`).
 pub(crate) fn standing_out_text<'n>(
     found: &StandingOut,
     what: (&str, &str),
@@ -49,11 +49,11 @@ pub(crate) fn standing_out_text<'n>(
         Ok(stood) => stood_text(stood, found, (what.1, then), named),
         Err(_) if found.of < 2 => Vec::new(),
         Err(CannotTell::TooManyMoved) => vec![format!(
-            "too many of {} moved to tell which stand out",
+            "too many of {} moved to decide which stand out",
             counted(found.of, what.0, what.1)
         )],
         Err(CannotTell::TooFewSeries) => vec![format!(
-            "{} are too few to tell which stand out: that takes {FEWEST_SERIES}",
+            "{} are too few to decide which stand out: that takes {FEWEST_SERIES}",
             counted(found.of, what.0, what.1)
         )],
     }
@@ -73,7 +73,7 @@ fn stood_text<'n>(
         runs => format!("{} runs", runs + 1),
     };
     let usual = format!(
-        "{} of {of} {many} are {then}, within what this machine does by itself (about {spread} from run to run, by \
+        "{} of {of} {many} are {then}, within this machine's own variation (about {spread} from run to run, by \
          {runs})",
         of - out
     );
@@ -81,7 +81,10 @@ fn stood_text<'n>(
     let each = standing.map(|stands| format!("{}: stands out", stands.moved()));
     let blind = (stood.spread > NOISY).then(|| {
         let least = percent((STANDS_OUT * stood.spread).exp_m1());
-        format!("from run to run the machine is noisy: a change of less than about {least} does not stand out")
+        format!(
+            "runs differ much on this machine: a change of less than about {least} does not stand \
+                 out"
+        )
     });
     let together = stood.moved_together.then(|| {
         let common = stood.common.exp_m1() * 100.0;
@@ -171,7 +174,7 @@ mod tests {
         let finding = since_last(&[1]);
         let text = since_last_text(&finding);
         let of = finding.since_last.found().unwrap().standing_out.of;
-        let usual = format!("{} of {of} points are as the last time", of - 1);
+        let usual = format!("{} of {of} points are unchanged", of - 1);
         assert!(text[0].starts_with(&usual), "{text:?}");
         assert!(text[1].ends_with("took 2.00 times as long: stands out"), "{text:?}");
         let view = View::new(&finding);

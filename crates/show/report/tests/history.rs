@@ -99,7 +99,7 @@ fn a_line_a_run_within_the_width() {
       ── slower from here: 1.040× [1.030, 1.050] the cost, certain
       2026-11-22 06:00  c5     9.4  [9.1, 9.7]        GB/s  ‹──●──────────────
     1 step, 1 certain (under 1 in 1000 by chance, and beyond the margin of 1 %)
-    1 recorded change: plumb compares nothing across a change
+    1 recorded change: plumb makes no comparison across a change
     time of day (UTC) matters: 18-24 h costs 1.021× [1.013, 1.029] as much as the
     rest, 12 of 48 moments
     ");

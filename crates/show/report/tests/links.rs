@@ -65,7 +65,7 @@ fn one_round_trip_is_said_to_tell_nothing() {
     let finding = summarise(&record);
     let view = View::new(&finding);
     let lines: Vec<&String> = view.curves.iter().flat_map(|curve| &curve.lines).collect();
-    assert_eq!(lines, ["round trips are not told apart: all points have one round trip"; 2]);
+    assert_eq!(lines, ["round trips cannot be distinguished: all points have one round trip"; 2]);
     let document = serde_json::to_value(document(&view)).unwrap();
     assert_eq!(document["links"][0]["no_figures"], "all points have one round trip");
 }

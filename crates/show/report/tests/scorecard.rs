@@ -84,7 +84,7 @@ fn a_first_look_in_80_columns() {
       sieve c                    4.92 [4.85, 4.99]   ms        31×1   99 %  ▇▇▃▃▇▃▃▅
       sieve javascript           61.5 [61.2, 61.7]   ms        31×1   99 %  ▂▁▁▃▃▃▇▅
       sieve python                213 [195, 230]     ms        31×1   99 %  ▂▃▃▇▃▄▃▄
-    intervals are of this machine over ten minutes where sessions are long enough ·
+    intervals describe this machine over ten minutes if sessions are long enough ·
     n: invocations × samples · CPU: share of wall time · shape: low to high
 
     Curves
@@ -178,7 +178,7 @@ fn a_first_look_in_160_columns() {
       sieve c                     wall          4.92 [4.85, 4.99]   ms       1.4 %   31×1   97 %     2 %     0 %  4.00 MiB  ▃▅▇▂▄▁▅▆▁▃▂▄  precision
       sieve javascript            wall          61.5 [61.2, 61.7]   ms       0.5 %   31×1   97 %     2 %     0 %  71.0 MiB  ▂▂▁▁▂▃▃▃▃▇▄▄  precision
       sieve python                wall           213 [195, 230]     ms       8.3 %   31×1   97 %     2 %     0 %  47.0 MiB  ▂▂▃▃▄▇▃▄▃▂▃▄  precision
-    intervals are of this machine over ten minutes where sessions are long enough · ±: half-width of the interval · n: invocations × samples · user, system, iowait:
+    intervals describe this machine over ten minutes if sessions are long enough · ±: half-width of the interval · n: invocations × samples · user, system, iowait:
     share of wall time · shape: low to high
 
     Curves
@@ -226,7 +226,7 @@ fn commands_are_compared_with_the_first() {
         ±0.5 % in this session of 2 s, ±3.6 % on this machine
       pigz -1 corpus     413 [396, 430]    ms    4.1 %  20×1  98 %  ▃▂▄▃▇▂▄▃
         ±0.9 % in this session of 8.2 s, ±4.1 % on this machine
-    intervals are of this machine over ten minutes where sessions are long enough · ±: half-width of the
+    intervals describe this machine over ten minutes if sessions are long enough · ±: half-width of the
     interval · n: invocations × samples · CPU: share of wall time · shape: low to high
 
     Compared with gzip -1 corpus, margin 1 %
@@ -265,7 +265,7 @@ fn a_run_cut_off_says_what_it_did_not_reach() {
     cpu
       sieve 1 thread      412 [400, 425]    ops/s  13x20   99 %  ..=##+-:
       sieve 2 threads     800 [773, 827]    ops/s  13x20  199 %  :==###=:
-    intervals are of this machine over ten minutes where sessions are long
+    intervals describe this machine over ten minutes if sessions are long
     enough | n: invocations x samples | CPU: share of wall time | shape: low
     to high
 
@@ -384,12 +384,13 @@ fn where_there_is_room_intervals_are_drawn_beside_each_other() {
 #[test]
 fn what_a_long_command_does_stands_below_it() {
     let long = "plumb --store bench.db run --budget 15m cpu.sieve storage.random:size=64MiB";
-    let next = [(long, "about what ±3 % everywhere takes"), ("plumb show last", "the same")];
+    let next = [(long, "about the time for ±3 % everywhere"), ("plumb show last", "the same")];
     let next = next.map(|(command, does)| (command.to_owned(), does.to_owned())).into();
     let finding = summarise(&testing::first_look());
     let closing = NextSteps { stored: None, next };
     let shown = scorecard(&View::new(&finding), &Terminal::plain(80), &closing);
-    let end = format!("{long}\n    about what ±3 % everywhere takes\nplumb show last  the same\n");
+    let end =
+        format!("{long}\n    about the time for ±3 % everywhere\nplumb show last  the same\n");
     assert!(shown.ends_with(&end), "{shown}");
 }
 

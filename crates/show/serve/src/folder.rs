@@ -24,8 +24,7 @@ use crate::pages::Reader;
 /// The file that says that a folder is ours.
 const MARK: &str = "plumb-report.txt";
 /// What stands in it.
-const MARKED: &str =
-    "This folder was written by `plumb report`; a later one may replace what is in it.\n";
+const MARKED: &str = "This folder was written by `plumb report`, which may replace its contents.\n";
 /// Readers at once.
 const MOST_READERS: usize = 8;
 /// Where data lie.
@@ -49,7 +48,7 @@ pub enum FolderError {
         why: io::Error,
     },
     /// The folder holds something else.
-    #[error("{} is not empty and holds no report of plumb", path.display())]
+    #[error("{} is not empty and is not a report of plumb", path.display())]
     NotOurs {
         /// Path of the folder.
         path: PathBuf,

@@ -207,7 +207,7 @@ fn nothing_to_compare(view: &View) -> Html {
     let run = &view.header.run;
     paragraph(
         Html::text(
-            "There is no earlier comparable run, so plumb cannot tell whether this one is slow. Run ",
+            "There is no earlier comparable run, so plumb does not know whether this one is slow. Run ",
         )
         .and(command(&again))
         .and(" again to see how much results vary by chance, or ")

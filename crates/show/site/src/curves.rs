@@ -8,7 +8,7 @@ use crate::parts::{DataTable, cell, heading, list, name};
 
 /// The curves of a run, each with a link to its chart; or those of one workload, on its own page.
 pub(crate) fn curves(view: &View, workload: Option<&str>) -> Html {
-    let mut table = DataTable::new(["Curve", "What it says"]);
+    let mut table = DataTable::new(["Curve", "Result"]);
     let mut any = false;
     for text in
         view.curves.iter().filter(|curve| workload.is_none_or(|only| curve.workload == only))

@@ -40,7 +40,7 @@ impl CommandOption {
     }
 
     fn wrong(&self) -> String {
-        format!("-{} {}: this is no value of it", self.letter, self.text())
+        format!("-{} {}: not a valid value", self.letter, self.text())
     }
 }
 
@@ -123,7 +123,7 @@ fn refusal(letter: char, text: &str) -> String {
         'D' => "-D: 2.00a bypasses the cache only while it writes; plumb run storage.sequential does in all phases"
             .to_owned(),
         'g' => format!("-g {text}: plumb takes a user with their own group"),
-        'p' | 'y' => format!("-{letter}: plumb has no passes that wait for each other"),
+        'p' | 'y' => format!("-{letter}: plumb has no passes that wait for one another"),
         _ => format!("-{letter}: plumb makes its own random numbers; -z takes a seed"),
     }
 }
@@ -236,12 +236,12 @@ mod tests {
         for (line, words) in [
             ("-k", "no option -k"),
             ("-s", "lacks its value"),
-            ("-s 0", "no value"),
-            ("-s 1x", "no value"),
-            ("-n many", "no value"),
+            ("-s 0", "not a valid value"),
+            ("-s 1x", "not a valid value"),
+            ("-n many", "not a valid value"),
             ("-r 1000 -s 1000", "less than twice the memory"),
             ("-u www:www", "their own group"),
-            ("-p 2", "wait for each other"),
+            ("-p 2", "wait for one another"),
             ("-D", "only while it writes"),
             ("file", "not an option"),
         ] {

@@ -23,8 +23,9 @@ use crate::{Error, Format, Import, Invocation, Ours, Series};
 const MIB: f64 = KIB * KIB;
 
 /// What the notes of a pass say about what its line leaves open.
-const PASS_NOTE: &str = "the file has rates and no lengths: a pass lasts as long as its phases by their rates; it does not tell \
-    -b, which is taken as not given, nor how many bytes were moved one by one, which is taken as 3 MiB";
+const PASS_NOTE: &str = "the file has rates but no times: the length of a pass is computed from the \
+                         rates of its phases; it does not record -b (assumed absent) or the number of \
+                         bytes moved one by one (assumed 3 MiB)";
 
 /// Whether a line looks like one of the three forms, or like what is left of one.
 pub(crate) fn fits(line: &str) -> bool {
@@ -151,13 +152,13 @@ fn measured(series: &mut Series, printed: &Printed) {
     let phase = printed.phase;
     match printed.rate {
         Some(Rate::Figure(rate)) if phase.counts_bytes => {
-            series.measured((phase.name, "B/s", Higher), "work a second", [rate * KIB]);
+            series.measured((phase.name, "B/s", Higher), "work per second", [rate * KIB]);
         }
         Some(Rate::Figure(rate)) => {
-            series.measured((phase.name, "ops/s", Higher), "work a second", [rate]);
+            series.measured((phase.name, "ops/s", Higher), "work per second", [rate]);
         }
         Some(Rate::TooFast) => series.notes.push(format!(
-            "{}: bonnie++ printed +++++, which stands for less than half a second",
+            "{}: bonnie++ printed +++++, i.e. the phase took less than half a second",
             phase.name
         )),
         None => return,
@@ -318,7 +319,7 @@ fn rate(text: &str) -> Result<Option<Rate>, Error> {
 }
 
 fn no_figure(text: &str) -> Error {
-    Error::damaged(Format::Bonnie, format!("`{text}` is no figure"))
+    Error::damaged(Format::Bonnie, format!("`{text}` is not a figure"))
 }
 
 /// `2630us`, `14ms`, `2s` in seconds.
@@ -339,10 +340,10 @@ fn add_phase(import: &mut Import, mut series: Series, printed: &Printed) {
     };
     if printed.phase.counts_bytes {
         series.invocations.push(Invocation::by_rate(rate * KIB / MIB, 1.0));
-        series.measured(("bandwidth", "B/s", Higher), "bytes of the file a second", [rate * KIB]);
+        series.measured(("bandwidth", "B/s", Higher), "bytes of the file per second", [rate * KIB]);
     } else {
         series.invocations.push(Invocation::by_rate(rate, 1000.0));
-        series.measured(("rate", "ops/s", Higher), "operations a second", [rate]);
+        series.measured(("rate", "ops/s", Higher), "operations per second", [rate]);
     }
     series.measured(("cpu", "", Lower), "CPU time over wall time, user and system", printed.cpu);
     let slowest = "the slowest operation";

@@ -144,7 +144,8 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "huge-pages",
         effects: "minor",
-        why: "whether a process gets huge pages is a matter of luck and varies from run to run, and khugepaged joins pages meanwhile",
+        why: "whether a process gets huge pages is a matter of luck and varies from run to run, and \
+              khugepaged merges pages in the background",
         disturbs: &["memory", "process"],
         fix: "plumb run --set thp=madvise",
     },
@@ -158,21 +159,22 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "damon",
         effects: "note",
-        why: "a thread of the kernel clears and reads the accessed bits of pages, so that some loads walk page tables anew",
+        why: "a kernel thread clears and reads the accessed bits of pages, so some loads walk page \
+              tables again",
         disturbs: &["memory"],
-        fix: "echo off > /sys/kernel/mm/damon/admin/kdamonds/0/state, where you may",
+        fix: "echo off > /sys/kernel/mm/damon/admin/kdamonds/0/state, if you are allowed to",
     },
     SymptomKind {
         name: "ksm",
         effects: "minor",
         why: "a thread of the kernel reads all mergeable pages, which takes memory bandwidth, and writes to merged ones fault",
         disturbs: &["memory"],
-        fix: "echo 2 > /sys/kernel/mm/ksm/run stops it and parts what it merged",
+        fix: "echo 2 > /sys/kernel/mm/ksm/run stops it and splits merged pages",
     },
     SymptomKind {
         name: "compaction",
         effects: "note",
-        why: "a thread of the kernel moves pages together more eagerly than usual, and who uses one meanwhile waits",
+        why: "a kernel thread compacts memory more eagerly than usual, and users of a moving page wait",
         disturbs: &["memory"],
         fix: "plumb run --set sysctl.vm.compaction_proactiveness=20",
     },
@@ -188,7 +190,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
         effects: "minor under 10 % or 512 MiB, major under 5 % or 128 MiB",
         why: "the kernel drops caches and reclaims memory while you measure",
         disturbs: &["memory", "process", "storage"],
-        fix: "stop what uses the most: ps -eo rss,pid,comm --sort -rss | head",
+        fix: "stop the largest users: ps -eo rss,pid,comm --sort -rss | head",
     },
     SymptomKind {
         name: "cpu-quota",

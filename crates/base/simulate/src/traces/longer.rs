@@ -111,7 +111,7 @@ pub(super) fn measure(trace: &Trace, runs: u64, name: &str, report: &mut dyn FnM
         return;
     }
     report(Row {
-        promise: "Recorded traces: a longer run reaches what was foretold",
+        promise: "Recorded traces: a longer run reaches the predicted precision",
         setting: format!("{POINTS} points in {SECONDS} s, then up to four times as long, {name}"),
         bar: Bar::AtLeast(SHARE),
         measured: Measured::Share { hits, trials },

@@ -142,7 +142,8 @@ impl Journal {
 
     fn hold_latency(&mut self, to: &str) -> Result<ChangeMade, Unchanged> {
         let setting = Setting::Latency;
-        let limit: i32 = to.parse().map_err(|_| Unchanged::new(format!("{to} is no latency")))?;
+        let limit: i32 =
+            to.parse().map_err(|_| Unchanged::new(format!("{to} is not a latency")))?;
         let file = OpenOptions::new().write(true).open(self.root.path(&setting.to_string()));
         let held = file.and_then(|mut file| file.write_all(&limit.to_ne_bytes()).map(|()| file));
         self.latency.push(held.map_err(|error| refused(&setting, Some(to), &error))?);
@@ -456,7 +457,7 @@ mod tests {
         machine.put("proc/sys/kernel/random/boot_id", "second\n");
         let settled = recover(&machine.root(), &machine.folder());
         let [Settled::Stale(1), gone] = &settled[..] else { panic!("{settled:?}") };
-        assert_eq!(gone.to_string(), "plug-in one is gone, so what it prepared was not undone");
+        assert_eq!(gone.to_string(), "plug-in one is gone, so its change was not undone");
         assert!(journals(&machine.folder()).is_empty());
     }
 

@@ -58,13 +58,13 @@ impl fmt::Display for Settled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Restored { setting: plugin @ Setting::Plugin(_), .. } => {
-                write!(f, "{plugin} has undone what it prepared")
+                write!(f, "{plugin} has undone its change")
             }
             Self::Failed { setting: plugin @ Setting::Plugin(_), why, .. } => {
-                write!(f, "{plugin} could not undo what it prepared: {why}")
+                write!(f, "{plugin} could not undo its change: {why}")
             }
             Self::Gone(plugin @ Setting::Plugin(_)) => {
-                write!(f, "{plugin} is gone, so what it prepared was not undone")
+                write!(f, "{plugin} is gone, so its change was not undone")
             }
             Self::Restored { setting, was } => write!(f, "{setting} restored to {}", was.trim()),
             Self::Left { setting, now, became } => write!(

@@ -168,7 +168,7 @@ fn what_has_a_moment_touches_the_samples_of_that_moment() {
         let it = touched(&of_rule(&found, rule), &samples);
         (it.first, it.last, it.evidence)
     };
-    assert_eq!(touches("interrupts"), (3, 4, "90000 interrupts a second, 1000 otherwise".into()));
+    assert_eq!(touches("interrupts"), (3, 4, "90000 interrupts per second, 1000 otherwise".into()));
     let said = "the kernel said: task hung (and 1 more lines)".to_owned();
     assert_eq!(touches("kernel-log"), (5, 6, said));
     assert_eq!(touches("clock-step"), (2, 5, "the wall clock was set: by 2.000 s".into()));

@@ -36,7 +36,7 @@ impl Space {
         let mut mounts: Vec<String> = mounts(&table).into_iter().collect();
         mounts.retain(|path| statvfs(path.as_str()).is_ok_and(|there| there.f_blocks > 0));
         match mounts.is_empty() {
-            true => Err("no filesystem tells its size".to_owned()),
+            true => Err("no filesystem reports its size".to_owned()),
             false => Ok(Box::new(Self { mounts })),
         }
     }

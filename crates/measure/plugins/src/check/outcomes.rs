@@ -16,7 +16,7 @@ pub fn note(
         Refusal::Interrupted | Refusal::Fatal(_) => Err(refusal.clone()),
         Refusal::Unsupported { fix, .. } => {
             let state = if fix.is_empty() { State::Warning } else { State::Ok };
-            let tell = if fix.is_empty() { "; it does not say what would mend it" } else { "" };
+            let tell = if fix.is_empty() { "; it gives no fix" } else { "" };
             list.add(name, state, format!("{why}{tell}"));
             Ok(())
         }

@@ -71,7 +71,7 @@ fn check_trials(
         for trial in trials {
             let lost = trial.loss_ratio() * 100.0;
             let took = list.numbers().seconds(trial.elapsed_ns);
-            seen.push(format!("{lost:.1} % of {load:.0} a second lost in {took}"));
+            seen.push(format!("{lost:.1} % of {load:.0} per second lost in {took}"));
         }
     }
     list.add("trial", State::Ok, seen.join(", "));
@@ -86,7 +86,7 @@ fn clock(ready: &Ready, list: &mut Checklist<'_>) {
                 .into())
         }
         Some(clock) if clock.resolution_ns == 0 => {
-            Err("its resolution_ns is 0; say the smallest step that it shows".into())
+            Err("its resolution_ns is 0; report its smallest step".into())
         }
         Some(clock) => Ok(format!(
             "{}, resolution {} {unit}, {} {unit} a reading",
@@ -102,12 +102,12 @@ fn clock(ready: &Ready, list: &mut Checklist<'_>) {
 fn work(ready: &Ready, description: &Description, list: &mut Checklist<'_>) {
     let verdict = match ready.work.keys().find(|name| description.metric(name).is_none()) {
         Some(name) => {
-            Err(format!("`ready` states the work of `{name}`, which is no declared metric"))
+            Err(format!("`ready` states the work of `{name}`, which is not a declared metric"))
         }
-        None if ready.work.is_empty() => Ok("1 an iteration, not stated".into()),
+        None if ready.work.is_empty() => Ok("1 per iteration, not stated".into()),
         None => {
             let each: Vec<String> = ready.work.iter().map(|(k, v)| format!("{k} {v}")).collect();
-            Ok(format!("of an iteration: {}", each.join(", ")))
+            Ok(format!("per iteration: {}", each.join(", ")))
         }
     };
     list.judge("work", verdict);
@@ -246,7 +246,7 @@ fn calibrated(k: u64, said_ns: u64, batches: &[Timed], numbers: Numbers) -> Resu
         return Ok(seen);
     }
     let said = numbers.seconds(said_ns);
-    Err(format!("{seen} where it said {said}: plumb will take too many samples, or too few"))
+    Err(format!("{seen}, but it reported {said}: plumb will take too many samples, or too few"))
 }
 
 /// Metrics of the kind histogram come as histograms.
@@ -289,7 +289,7 @@ fn times(batches: &[Timed], monotonic: bool, numbers: Numbers) -> Result<String,
             ));
         }
     }
-    Ok("within the requests that asked for them".into())
+    Ok("within their requests".into())
 }
 
 fn together(samples: &Samples) -> u64 {
@@ -301,7 +301,7 @@ fn back_to_back(batches: &[Timed], numbers: Numbers) -> Result<String, String> {
     let requests: u64 = batches.iter().map(|batch| batch.after_ns - batch.before_ns).sum();
     if requests > samples * 3 + REQUEST_NS {
         return Err(format!(
-            "the requests took {}, their samples only {}: what is not measured belongs into `start`",
+            "the requests took {}, their samples only {}: work that is not measured belongs in `start`",
             numbers.seconds(requests),
             numbers.seconds(samples)
         ));

@@ -121,7 +121,7 @@ impl Client {
         let slot = usize::try_from(cookie)
             .ok()
             .filter(|slot| *slot < self.slots.len() && !self.free.contains(slot))
-            .ok_or_else(|| Failure("the NBD server answers what nobody asked".into()))?;
+            .ok_or_else(|| Failure("the NBD server sent an answer without a request".into()))?;
         let Slot { request, sent_ns } = self.slots[slot];
         if error != 0 {
             let Request { kind, offset, length, .. } = request;

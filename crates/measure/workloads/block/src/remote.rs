@@ -94,7 +94,7 @@ impl Workload for Remote {
             ready.without.extend(all_of_link().map(str::to_owned));
             ready
                 .notes
-                .push(format!("the server at {}; the link is what it is", start.text("address")));
+                .push(format!("the server at {}, over its real link", start.text("address")));
         } else {
             ready.without.push(lacking(tunnel).into());
         }
@@ -130,7 +130,7 @@ fn server_of(
     let named = start.text("address");
     if named != "own" {
         if matches!(kind, RequestKind::Write | RequestKind::Trim) {
-            let why = "writing would destroy what lies on the disk of somebody else's server";
+            let why = "writing would destroy the data of another server's disk";
             return Err(StartError::unsupported(why, "operation=read, or leave `address` out"));
         }
         if link != Link::NONE || tunnel != TunnelKind::None || start.integer("scale") > 1 {

@@ -166,7 +166,8 @@ impl Link {
             ));
         }
         if wanted_jitter_ns > delay_ns {
-            let why = "the jitter is cut to the delay: nothing arrives before it is sent";
+            let why =
+                "the jitter is cut to the delay, so that no message arrives before it is sent";
             ready.flags.push(Flag::new(FlagKind::Capped, why));
         }
         Ok(Self { up, down })

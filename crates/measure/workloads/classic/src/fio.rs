@@ -223,7 +223,7 @@ fn huge_pages() -> Result<[OsString; 2], StartError> {
     if setting.unwrap_or_default().contains("[always]") {
         Ok(["--mem=mmap", "--iomem_align=2M"].map(OsString::from))
     } else {
-        let why = "fio has huge pages only where the kernel gives them unasked";
+        let why = "fio has huge pages only if the kernel provides them by default";
         Err(StartError::unsupported(why, "as root: --set thp=always"))
     }
 }

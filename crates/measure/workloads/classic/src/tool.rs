@@ -123,7 +123,7 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
             metrics: all,
             requirements: vec![Requirement {
                 needs: named.program.into(),
-                why: "the installed tool is what is measured".into(),
+                why: "plumb measures the installed tool".into(),
                 fix: named.fix(),
             }],
             sample_is: SampleIs::Process,
@@ -142,7 +142,7 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
             let program = self.0.named().program;
             return Err(StartError::unsupported(
                 format!(
-                    "the server of {program} would let anybody in, so it listens on loopback alone"
+                    "the server of {program} would let anybody in, so it listens on loopback only"
                 ),
                 "leave out --to, or measure network.tcp",
             ));

@@ -68,7 +68,7 @@ fn size(start: &Start) -> Result<usize, StartError> {
     let size = start.integer("size");
     if !SIZES.contains(&size) {
         return Err(StartError::unsupported(
-            format!("a block of {size} bytes is outside what this workload takes"),
+            format!("a block of {size} bytes is outside the range of this workload"),
             format!("set `size` between {} and {}", SIZES.start(), SIZES.end()),
         ));
     }

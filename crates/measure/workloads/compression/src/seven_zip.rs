@@ -65,7 +65,7 @@ impl Workload for SevenZip {
             metrics: all,
             requirements: vec![Requirement {
                 needs: "7zz, 7z or 7za".into(),
-                why: "the installed 7-Zip is what is measured".into(),
+                why: "plumb measures the installed 7-Zip".into(),
                 fix: FIX.into(),
             }],
             sample_is: SampleIs::Process,
@@ -138,7 +138,7 @@ fn version(path: &Path) -> Result<String, StartError> {
         .map_err(|e| Failure::io(format!("starting {}", path.display()), &e))?;
     let output = String::from_utf8_lossy(&output.stdout);
     banner_version(&output).map(str::to_owned).ok_or_else(|| {
-        let why = format!("{} does not say its version: it is no 7-Zip", path.display());
+        let why = format!("{} does not report its version: it is not 7-Zip", path.display());
         StartError::unsupported(why, FIX)
     })
 }

@@ -69,7 +69,7 @@ fn order(start: &Start) -> Result<usize, StartError> {
     let order = start.integer("order");
     if !ORDERS.contains(&order) {
         return Err(StartError::unsupported(
-            format!("{order} equations are outside what this workload takes"),
+            format!("{order} equations are outside the range of this workload"),
             format!("set `order` between {} and {}", ORDERS.start(), ORDERS.end()),
         ));
     }

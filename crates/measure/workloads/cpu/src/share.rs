@@ -116,7 +116,7 @@ fn pair(text: &str, facts: &Facts) -> Result<[usize; 2], StartError> {
         return match *allowed {
             [first, second, ..] => Ok([first, second]),
             _ => Err(StartError::unsupported(
-                "plumb may use one CPU, which shares nothing with another",
+                "plumb is limited to one CPU; this workload needs two",
                 "give plumb two CPUs (taskset, cpuset, a larger machine)",
             )),
         };
@@ -147,7 +147,7 @@ fn in_words([first, second]: [usize; 2], facts: &Facts) -> String {
     let says = match (core(first, facts), core(second, facts)) {
         (Some(one), Some(other)) if one == other => "reports one core",
         (Some(_), Some(_)) => "reports two cores",
-        _ => "does not say whether that is one core or two",
+        _ => "does not report whether that is one core or two",
     };
     format!("CPUs {first} and {second}; the kernel {says}")
 }
@@ -343,7 +343,7 @@ impl Instance for Windows {
         if self.right && self.own.is_right() {
             return Ok(());
         }
-        Err(Failure("cpu.share: a chain of multiplications does not stand where it must".into()))
+        Err(Failure("cpu.share: a chain of multiplications has a wrong result".into()))
     }
 
     fn value_names(&self) -> &'static [&'static str] {
@@ -410,7 +410,7 @@ mod tests {
         let facts = Facts { places, ..Facts::default() };
         assert_eq!(in_words([0, 1], &facts), "CPUs 0 and 1; the kernel reports one core");
         assert_eq!(in_words([0, 2], &facts), "CPUs 0 and 2; the kernel reports two cores");
-        assert!(in_words([0, 9], &facts).contains("does not say"));
+        assert!(in_words([0, 9], &facts).contains("does not report"));
         assert!(in_words([2, 2], &facts).contains("half the time"));
     }
 }

@@ -83,7 +83,7 @@ fn limit(start: &Start) -> Result<u32, StartError> {
     let limit = start.integer("limit");
     if !LIMITS.contains(&limit) {
         return Err(StartError::unsupported(
-            format!("a sieve up to {limit} is outside what this workload takes"),
+            format!("a sieve up to {limit} is outside the range of this workload"),
             format!("set `limit` between {} and {}", LIMITS.start(), LIMITS.end()),
         ));
     }

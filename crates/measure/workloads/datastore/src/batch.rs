@@ -114,14 +114,14 @@ fn ready(entities: u64, durability: Durability, filesystem: Option<Filesystem>) 
     ready.versions.insert("sqlite".into(), rusqlite::version().into());
     ready.notes.push(
         match durability {
-            Durability::None => "journal_mode=DELETE, synchronous=OFF: nothing is synced",
+            Durability::None => "journal_mode=DELETE, synchronous=OFF: no syncs",
             Durability::Batch => "journal_mode=DELETE, synchronous=FULL: a commit per phase",
             Durability::Entity => "journal_mode=DELETE, synchronous=FULL: a commit per entity",
         }
         .into(),
     );
     if filesystem.is_some_and(|filesystem| filesystem.in_memory) {
-        let why = "the target directory is in memory: syncing costs nothing there";
+        let why = "the target directory is in memory: syncing is free there";
         ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
     }
     ready

@@ -117,7 +117,7 @@ impl Instance for MeminfoReader {
         match VALUES.iter().zip(self.values).find(|(_, value)| *value == 0) {
             None => Ok(()),
             Some((name, _)) => {
-                Err(Failure(format!("memory.free: the kernel does not tell `{name}`")))
+                Err(Failure(format!("memory.free: the kernel does not report `{name}`")))
             }
         }
     }

@@ -53,13 +53,13 @@ impl MemoryNode {
 
     /// For the notes: `node 1`.
     pub(super) fn note(self) -> String {
-        format!("memory bound to node {}, as the kernel says of every page", self.0)
+        format!("memory bound to node {}, confirmed by the kernel for every page", self.0)
     }
 
     /// The same where memory comes again and again, and the kernel was asked of a first one.
     pub(super) fn note_on_first(self) -> String {
         format!(
-            "each mapping bound to node {}, as the kernel says of every page of a first one",
+            "each mapping bound to node {}, confirmed by the kernel for every page of a first one",
             self.0
         )
     }
@@ -71,7 +71,7 @@ impl MemoryNode {
     pub(super) fn bind(self, words: &[u64]) -> Result<(), StartError> {
         let mut mask = [0_u64; 16];
         let Some(bits) = mask.get_mut(self.0 as usize / 64) else {
-            return Err(StartError::Failed(format!("node {} is beyond what a mask holds", self.0)));
+            return Err(StartError::Failed(format!("node {} does not fit in a mask", self.0)));
         };
         *bits |= 1 << (self.0 % 64);
         let bits: libc::c_ulong = 64 * mask.len() as libc::c_ulong + 1;
@@ -116,7 +116,7 @@ impl MemoryNode {
             };
             if result != 0 {
                 let error = io::Error::last_os_error();
-                return Err(StartError::Failed(format!("move_pages: where pages lie: {error}")));
+                return Err(StartError::Failed(format!("move_pages: location of pages: {error}")));
             }
             // A page that is nowhere has a negative status, the number of an error.
             let away =

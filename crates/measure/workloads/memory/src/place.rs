@@ -33,7 +33,7 @@ pub(super) fn describe(size: u64, footprint: u64, facts: &Facts, ready: &mut Rea
     } else if size < wanted {
         ready.flags.push(Flag::new(
             FlagKind::Capped,
-            format!("{}, where 4 × last-level cache would be {}", show(size), show(wanted)),
+            format!("{}; 4 × last-level cache would be {}", show(size), show(wanted)),
         ));
     }
 }
@@ -99,7 +99,7 @@ mod tests {
     fn both_sizes_are_shown_where_the_shared_cache_may_help() {
         let ready = described(64 << 20);
         assert_eq!(ready.flags[0].flag, FlagKind::Capped);
-        assert_eq!(ready.flags[0].why, "64MiB, where 4 × last-level cache would be 128MiB");
+        assert_eq!(ready.flags[0].why, "64MiB; 4 × last-level cache would be 128MiB");
         assert!(described(128 << 20).flags.is_empty());
         assert_eq!(described(16 << 10).notes, ["in the first-level cache of 32KiB"]);
         assert_eq!(described(64 << 10).notes, ["in the second-level cache of 1MiB"]);

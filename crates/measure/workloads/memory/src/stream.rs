@@ -64,9 +64,7 @@ impl Workload for StreamLoops {
 fn traffic(sources: u64, stores: Stores) -> String {
     let counted = ELEMENT_BYTES * (sources + 1);
     let moved = ELEMENT_BYTES * (sources + stores.traffic());
-    format!(
-        "{counted} bytes an element are counted; memory moves {moved}, where nothing is in a cache"
-    )
+    format!("{counted} bytes per element are counted; memory moves {moved}, without caches")
 }
 
 /// One thread's arrays.
@@ -172,11 +170,11 @@ mod tests {
         let said = |sources, stores| traffic(sources, stores);
         assert!(
             said(1, Stores::Regular)
-                .starts_with("16 bytes an element are counted; memory moves 24,")
+                .starts_with("16 bytes per element are counted; memory moves 24,")
         );
         assert!(
             said(2, Stores::Regular)
-                .starts_with("24 bytes an element are counted; memory moves 32,")
+                .starts_with("24 bytes per element are counted; memory moves 32,")
         );
         assert!(said(2, Stores::NonTemporal).contains("memory moves 24,"));
     }

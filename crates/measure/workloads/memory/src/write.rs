@@ -38,7 +38,7 @@ impl Workload for MemoryWrite {
         let mut ready =
             arrays.ready(start, &team, counted, |filler: &Filler, see| see(&filler.to))?;
         ready.notes.push(format!(
-            "each byte is counted once; memory moves it {} times, where nothing is in a cache",
+            "each byte is counted once; memory moves it {} times, without caches",
             stores.traffic()
         ));
         Ok(Started { instance: Box::new(team), ready })

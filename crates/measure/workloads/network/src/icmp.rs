@@ -205,7 +205,7 @@ fn answers_at_all(socket: &mut EchoSocket, host: IpAddr) -> Result<(), StartErro
             Err(error) => {
                 return Err(StartError::unsupported(
                     format!("no echo request comes to {host}: {error}"),
-                    "`ip route get` says where they go; a firewall that refuses them shows as unreachable",
+                    "`ip route get` shows their route; a firewall that refuses them shows as unreachable",
                 ));
             }
         }

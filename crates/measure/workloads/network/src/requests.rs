@@ -434,7 +434,7 @@ fn unanswered(error: io::Error) -> Failure {
 }
 
 fn gone() -> Failure {
-    Failure(format!("the far end does not answer: nothing for {} s", GONE_NS / 1_000_000_000))
+    Failure(format!("the far end does not answer: no data for {} s", GONE_NS / 1_000_000_000))
 }
 
 impl<E: Exchange> Instance for Requests<E> {

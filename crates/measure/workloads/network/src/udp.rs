@@ -189,7 +189,8 @@ fn buffered(start: &Start) -> Option<Flag> {
     let trial_ns = loads().by(effort, String::new()).final_trial_ns;
     let share = path::queued_share(start, trial_ns).filter(|share| *share > HIDDEN)?;
     let why = format!(
-        "the queue takes in {:.1} % beside what it passes on in a trial of {}; a shorter `queue`, or longer trials (rate=search-csit), hide less",
+        "the queue absorbs {:.1} % more than it passes on in a trial of {}; a shorter `queue`, or longer \
+         trials (rate=search-csit), hide less",
         share * 100.0,
         plumb_units::show_time(trial_ns)
     );

@@ -170,11 +170,11 @@ impl PathSettings {
         }
         if self.line.jitter_ns > self.line.delay_ns {
             let why =
-                "`jitter` must not be more than half of `rtt`: nothing arrives before it is sent";
+                "`jitter` must not be more than half of `rtt`: no packet arrives before it is sent";
             return Err(StartError::Failed(why.to_owned()));
         }
         if self.line.reorder > 0 && self.line.delay_ns == 0 {
-            let why = "`reorder` needs an `rtt`: without a delay there is nothing to overtake";
+            let why = "`reorder` needs an `rtt`: without a delay no packet can overtake another";
             return Err(StartError::Failed(why.to_owned()));
         }
         Ok(self)
@@ -374,7 +374,7 @@ impl PathSettings {
             }
             (PathKind::Routed, false) => "a router of the kernel",
             (_, true) => "a relay in between, frames of 1,514 bytes at most",
-            (_, false) => "nothing in between",
+            (_, false) => "no device in between",
         };
         let mut notes = vec![format!("path: two network namespaces of this machine, {between}")];
         if self.up.is_some() || self.down.is_some() {

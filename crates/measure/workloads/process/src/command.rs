@@ -188,7 +188,7 @@ impl Untimed {
             .map(|(when, command)| format!("untimed, {when}: {command}"))
             .collect();
         if !(self.before_each.is_empty() && self.after_each.is_empty()) {
-            notes.push("the share of CPU time covers what runs between, too".to_owned());
+            notes.push("the share of CPU time includes the commands in between".to_owned());
         }
         notes
     }

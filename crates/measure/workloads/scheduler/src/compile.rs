@@ -173,7 +173,7 @@ impl Builds {
         }
         let bytes = fs::read(said).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
-        let why = last_line(&text).unwrap_or("it says nothing");
+        let why = last_line(&text).unwrap_or("it printed no message");
         let target = if target.is_empty() { String::new() } else { format!(" {target}") };
         Err(Failure(format!(
             "make -j{}{target} failed ({}): {why}",

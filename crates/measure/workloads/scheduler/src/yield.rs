@@ -192,7 +192,7 @@ impl Instance for Yielding {
             let switches = own_switches().0 - before;
             if self.shared && switches == 0 {
                 return Err(Failure(format!(
-                    "{k} times sched_yield with others waiting, and no switch: it does nothing here"
+                    "{k} times sched_yield with others waiting, and no switch: it has no effect here"
                 )));
             }
             batch.record_values(&self.values(elapsed_ns, switches)[..names]);

@@ -62,7 +62,7 @@ impl Workload for Cipher {
             requirements: vec![
                 Requirement {
                     needs: "ssh, sshd and ssh-keygen".into(),
-                    why: "the installed OpenSSH is what is measured".into(),
+                    why: "plumb measures the installed OpenSSH".into(),
                     fix: "apt-get install openssh-server openssh-client".into(),
                 },
                 Requirement {
@@ -316,7 +316,7 @@ fn settings(start: &Start) -> Result<SessionSettings, StartError> {
     let (server, user, known_hosts) = if is_far {
         let file = folder.join(format!("known-{}", std::process::id()));
         let known = known_host(endpoint(start, "far.host_key")?)
-            .ok_or_else(|| Failure("the far end told no key of a host".to_owned()))?;
+            .ok_or_else(|| Failure("the far end sent no host key".to_owned()))?;
         std::fs::write(&file, known)
             .map_err(|error| Failure::io(format!("writing {}", file.display()), &error))?;
         ("far.server", "far.user", file)
@@ -326,7 +326,7 @@ fn settings(start: &Start) -> Result<SessionSettings, StartError> {
     let server = endpoint(start, server)?.parse().map(|server| at_far_end(start, server));
     let client = Client {
         ssh: PathBuf::from(endpoint(start, "ssh")?),
-        server: server.map_err(|_| StartError::Failed("sshd told no address".to_owned()))?,
+        server: server.map_err(|_| StartError::Failed("sshd reported no address".to_owned()))?,
         folder,
         known_hosts,
         user: endpoint(start, user)?.to_owned(),

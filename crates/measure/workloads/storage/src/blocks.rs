@@ -120,7 +120,7 @@ fn notes(settings: &BlockSettings, method: &ChosenMethod, sync: bool) -> Vec<Str
         notes.push("the file is in memory: no device is involved".to_owned());
     }
     if !settings.request.stamped {
-        notes.push("what is read of a `file` of yours is not checked".to_owned());
+        notes.push("data read from your `file` are not checked".to_owned());
     }
     if sync {
         notes.push("every sample ends with fdatasync, inside its time".to_owned());

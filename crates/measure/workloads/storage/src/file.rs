@@ -171,7 +171,7 @@ impl TestFile {
 
     fn not_finished(&self, size: u64, error: &io::Error) -> StartError {
         let why = format!(
-            "laying out a test file of {} in {}: {error}; {} are free beside what was written",
+            "laying out a test file of {} in {}: {error}; {} are free",
             show(size),
             self.dir.display(),
             show(free_bytes(&self.dir).unwrap_or(0))

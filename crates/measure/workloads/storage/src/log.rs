@@ -100,7 +100,7 @@ impl Workload for Log {
         filesystem.check_room(dir, &format!("a log of {}", show(size)), size, 1)?;
         let mut ready = Ready { work: [("rate".to_owned(), 1.0)].into(), ..Ready::default() };
         if filesystem.in_memory {
-            let why = format!("{} is in memory: syncing costs nothing there", dir.display());
+            let why = format!("{} is in memory: syncing is free there", dir.display());
             ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
         }
         let folder = Folder::create(dir, "log")?;

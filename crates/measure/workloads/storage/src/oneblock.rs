@@ -193,7 +193,7 @@ fn is_direct(
         }
         (DirectChoice::Yes, Some(why)) => Err(StartError::unsupported(
             why,
-            "direct=auto takes O_SYNC alone where it has to, or a block that is a multiple",
+            "direct=auto uses O_SYNC alone if it has to; or choose a block that is a multiple",
         )),
         (DirectChoice::Auto, Some(why)) => {
             ready.notes.push("method: O_SYNC through the page cache".into());

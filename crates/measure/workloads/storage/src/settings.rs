@@ -213,7 +213,7 @@ pub fn file_of_user(start: &Start) -> Result<Option<&Path>, StartError> {
         return Err(StartError::Failed(format!("`file` wants a path from / on, not `{file}`")));
     }
     if is_in_memory_on_purpose(start) || data(start) == Data::Zeros {
-        let why = "a `file` of yours lies where it lies, with the data that it has";
+        let why = "your `file` keeps its place and its data";
         return Err(StartError::unsupported(why, "no `file`, or place=dir and data=random"));
     }
     Ok(Some(Path::new(file)))

@@ -89,7 +89,7 @@ impl Workload for Connect {
             None => (named(start)?, false),
         };
         notes.push(if is_own {
-            "the server closes first, so that what waits for late packets (TIME_WAIT) is its own".to_owned()
+            "the server closes first, so that TIME_WAIT is on its side".to_owned()
         } else {
             format!("to {address}; each connection ends with a reset, so that no port stays in use (SO_LINGER)")
         });
@@ -116,7 +116,7 @@ fn parameters() -> Vec<Parameter> {
 fn named(start: &Start) -> Result<SocketAddr, StartError> {
     let host = address_of(start.text(HOST), start)?;
     let Some(port) = u16::try_from(start.integer("port")).ok().filter(|port| *port > 0) else {
-        let why = "`port` says which port of the host: 1 to 65535";
+        let why = "`port` is a port of the host: 1 to 65535";
         return Err(StartError::Failed(why.to_owned()));
     };
     let address = SocketAddr::new(host, port);

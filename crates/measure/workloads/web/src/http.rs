@@ -139,7 +139,7 @@ impl Workload for Http {
         let fetched = first.fetch().map_err(|error| {
             let what = if url.is_empty() { "the server of plumb" } else { url };
             StartError::unsupported(
-                format!("{what} can't be fetched: {error}"),
+                format!("{what} cannot be fetched: {error}"),
                 "`curl -v` asks for it in the same way",
             )
         })?;

@@ -40,7 +40,7 @@ impl Tls {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let settings = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| Failure(format!("plumb can't speak TLS: {error}")))?;
+            .map_err(|error| Failure(format!("plumb cannot use TLS: {error}")))?;
         let mut settings = settings.with_root_certificates(authorities()?).with_no_client_auth();
         settings.resumption = Resumption::disabled();
         settings.alpn_protocols = vec![b"http/1.1".to_vec()];

@@ -32,7 +32,7 @@ pub(super) fn count(n: usize) -> i64 {
 
 /// A column as a count.
 pub(super) fn counted(n: i64) -> Result<usize, DbError> {
-    usize::try_from(n).map_err(|_| DbError::Stored(format!("{n} is no count")))
+    usize::try_from(n).map_err(|_| DbError::Stored(format!("{n} is not a count")))
 }
 
 /// A column as an identity.
@@ -44,7 +44,7 @@ pub(super) fn identity(bytes: [u8; 16]) -> Id {
 pub(super) fn word<T: Serialize>(value: &T) -> Result<String, DbError> {
     match serde_json::to_value(value)? {
         Value::String(word) => Ok(word),
-        other => Err(DbError::Invalid(format!("`{other}` is no word"))),
+        other => Err(DbError::Invalid(format!("`{other}` is not a known word"))),
     }
 }
 

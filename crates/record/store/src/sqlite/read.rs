@@ -261,7 +261,7 @@ pub(super) fn decision(row: &Row<'_>) -> Result<Decision, DbError> {
 }
 
 fn verdict(word: &str) -> Result<Verdict, DbError> {
-    Verdict::of_word(word).ok_or_else(|| DbError::Stored(format!("`{word}` is no verdict")))
+    Verdict::of_word(word).ok_or_else(|| DbError::Stored(format!("`{word}` is not a verdict")))
 }
 
 fn unsupported(db: &Connection, run: i64) -> Result<Vec<Missing>, DbError> {

@@ -58,7 +58,7 @@ fn plateaus(draft: &mut Draft, all: &[Plateau], alone: bool) {
         .collect();
     draft.layer(Some(group), Mark::Line { x, y, steps: false });
     for pair in all.windows(2).filter(|_| alone) {
-        across(draft, pair[0].to, pair[1].from, "the edge lies in here");
+        across(draft, pair[0].to, pair[1].from, "the edge is in this range");
     }
 }
 

@@ -264,7 +264,7 @@ pub(super) fn parts(finding: &ComparisonFinding) -> Vec<Chart> {
             let all = with(of, |arm| arm.parts.len() > 1);
             let draft = Draft::new(
                 format!("comparison/parts/{}", of.name),
-                format!("{}: what {} is made of", of.name, of.metric()),
+                format!("{}: the parts of {}", of.name, of.metric()),
                 format!("The median of each part, stacked. {}", of.better()),
                 of.values(Fit::FromZero),
                 of.names(&all),

@@ -47,8 +47,8 @@ fn says(of: TimeOf) -> &'static str {
              disturbed at that time."
         }
         TimeOf::Run => {
-            "Time 0 is the start of the run's first sample: invocations are too short for ten readings, so they \
-             follow each other as they ran. Interference is hatched where it was."
+            "Time 0 is the start of the run's first sample: invocations are too short for ten readings, \
+             so they appear in the order in which they ran. Interference is hatched at its time."
         }
     }
 }

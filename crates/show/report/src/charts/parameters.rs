@@ -152,9 +152,9 @@ fn explained(of: &Subject, parameter: &Parameter) -> &'static str {
     });
     match fitted.map(|fitted| fitted.kind) {
         None => "",
-        Some(CurveKind::Scaling) => " Dashed: what perfect scaling from the smallest would give.",
-        Some(CurveKind::Plateaus) => " Dashed: the plateaus; their edges lie where it is shaded.",
-        Some(CurveKind::Knee) => " The knee lies where it is shaded; dashed: the level there.",
+        Some(CurveKind::Scaling) => " Dashed: perfect scaling from the smallest.",
+        Some(CurveKind::Plateaus) => " Dashed: the plateaus; their edges are shaded.",
+        Some(CurveKind::Knee) => " The knee is shaded; dashed: the level there.",
         Some(CurveKind::Line) => " Dashed: the fitted line.",
     }
 }

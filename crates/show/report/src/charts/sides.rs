@@ -23,7 +23,7 @@ pub(super) fn shares(finding: &ComparisonFinding) -> Option<Chart> {
 
 /// What the compared metric of every side is made of.
 pub(super) fn parts(finding: &ComparisonFinding) -> Option<Chart> {
-    of_sides(groups::parts(finding), "parts", "what every side is made of")
+    of_sides(groups::parts(finding), "parts", "the parts of every side")
 }
 
 /// The one chart of the one series that sides are compared by.

@@ -56,8 +56,8 @@ fn times(times: &BaselineTimes) -> Vec<String> {
     if times.widened >= WORTH_WIDENING {
         let widened = quantity(times.widened, "");
         lines.push(format!(
-            "they have not seen what varies over {age}: intervals are {widened}× as wide; plumb baseline set --every \
-             spreads runs"
+            "they do not show changes over {age}: intervals are {widened}× as wide; plumb baseline set \
+             --every spreads runs"
         ));
     }
     lines

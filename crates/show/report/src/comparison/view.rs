@@ -50,7 +50,7 @@ pub(crate) fn pairs_text(by_pairs: &ByPairs) -> String {
 /// What an inconclusive comparison could have told apart, and how many pairs would settle it, as far as can be told.
 pub(crate) fn settling(comparison: &Comparison) -> Option<String> {
     let by_pairs = comparison.by_pairs()?;
-    let told = by_pairs.told_apart.map(|share| format!("could have told {} apart", percent(share)));
+    let told = by_pairs.told_apart.map(|share| format!("could have found {}", percent(share)));
     let pairs = by_pairs.pairs_needed.map(|pairs| format!("about {pairs} pairs would settle it"));
     let both: Vec<String> = told.into_iter().chain(pairs).collect();
     (!both.is_empty()).then(|| both.join(", "))
@@ -82,7 +82,8 @@ pub fn heading(finding: &ComparisonFinding) -> Vec<String> {
         #[expect(clippy::cast_precision_loss, reason = "a count of verdicts")]
         let expected = verdicts as f64 * (1.0 - finding.confidence);
         lines.push(format!(
-            "{verdicts} verdicts: if nothing differed, about {expected:.1} would be wrong by chance."
+            "{verdicts} verdicts: if there were no differences, about {expected:.1} would be wrong by \
+             chance."
         ));
     }
     lines

@@ -132,7 +132,7 @@ pub fn closing(finding: &HistoryFinding) -> Vec<String> {
     }];
     if !finding.splits.is_empty() {
         let splits = counted(finding.splits.len(), "recorded change", "recorded changes");
-        lines.push(format!("{splits}: plumb compares nothing across a change"));
+        lines.push(format!("{splits}: plumb makes no comparison across a change"));
     }
     lines.extend(finding.cycles.iter().map(cycle));
     lines.extend(hosts(finding));

@@ -61,8 +61,8 @@ fn precise(finding: &RunFinding) -> Option<(String, String)> {
     let wanted = percent(wanted);
     let others = from_to(&late);
     let what = match (late.is_empty(), unknown.len()) {
-        (true, 0) => format!("about what ±{wanted} everywhere takes"),
-        (true, more) => format!("about what ±{wanted} takes in all points but {more}"),
+        (true, 0) => format!("about the time for ±{wanted} everywhere"),
+        (true, more) => format!("about the time for ±{wanted} in all points but {more}"),
         (false, _) if done == 0 => format!("reaches about {others}"),
         _ => format!("reaches ±{wanted} in {done} of {all} points, about {others} in the others"),
     };
@@ -190,8 +190,8 @@ mod tests {
             Some((format!("plumb run --budget {budget} my.toml"), what.to_owned()))
         };
         assert_eq!(of(&[]), None);
-        assert_eq!(of(&[0.03, 0.035]), says("120s", "about what ±3 % everywhere takes"));
-        assert_eq!(of(&[0.03, 0.05]), says("4m", "about what ±3 % everywhere takes"));
+        assert_eq!(of(&[0.03, 0.035]), says("120s", "about the time for ±3 % everywhere"));
+        assert_eq!(of(&[0.03, 0.05]), says("4m", "about the time for ±3 % everywhere"));
         let others = "reaches ±3 % in 22 of 24 points, about ±4.8 % to ±6 % in the others";
         assert_eq!(of(&[0.1, 0.08, 0.04]), says("4m", others));
         let mut alike = run_of_late_points(&[0.05]);
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(again(&alike), says("4m", "reaches about ±4.2 %"));
         let mut few = run_of_late_points(&[0.03, 0.05]);
         few.results[1].reached = None;
-        assert_eq!(again(&few), says("90s", "about what ±3 % takes in all points but 1"));
+        assert_eq!(again(&few), says("90s", "about the time for ±3 % in all points but 1"));
         let mut long = run_of_late_points(&[0.05]);
         long.run.ended_unix_ns = Some(3_000_000_000_000);
         assert_eq!(again(&long), None, "nobody is sent away for more than an hour");

@@ -95,7 +95,7 @@ fn trust(view: &View) -> String {
     if changes.is_empty() {
         let count = primary.iter().filter(|row| !row.finding.flags.is_empty()).count();
         return format!(
-            "Every figure is of what its name says; {count} of {} are less certain than wanted ({}).",
+            "No flag changes what a figure means; {count} of {} are less certain than requested ({}).",
             primary.len(),
             words(&by_importance(flagged))
         );

@@ -121,7 +121,7 @@ fn law(curve: &Curve) -> Option<String> {
         format!(", most at {}={}", curve.parameter.name, place(curve, most))
     });
     if *off > MUCH_OFF {
-        text += &format!("; a point lies {} off", whole_percent(*off));
+        text += &format!("; a point is {} off", whole_percent(*off));
     }
     Some(text)
 }
@@ -165,7 +165,7 @@ fn cache(level: &CacheLevel) -> String {
     });
     let name = &level.name;
     let claimed = plumb_units::show_bytes(level.claimed);
-    format!("{name}: {claimed} claimed, {}", had.unwrap_or_else(|| "no plateau of its own".into()))
+    format!("{name}: {claimed} claimed, {}", had.unwrap_or_else(|| "no separate plateau".into()))
 }
 
 fn rounded_bytes(bytes: f64) -> String {
@@ -186,5 +186,8 @@ fn line(curve: &Curve, fixed: &Estimate, each: &Estimate, off: f64) -> String {
     let each = figure(each, "s");
     let off =
         if off < 0.01 { "up to 1 %".to_owned() } else { format!("up to {}", whole_percent(off)) };
-    format!("{fixed} a call + {each} × {}; the points lie {off} off the line", curve.parameter.name)
+    format!(
+        "{fixed} per call + {each} × {}; the points are {off} off the line",
+        curve.parameter.name
+    )
 }

@@ -191,7 +191,7 @@ fn verdict(goal: &VerdictGoal) -> String {
     let units = if goal.quad { "ABBA units" } else { "pairs" };
     let margin = percent(goal.margin);
     let floor = goal.noise_floor.map_or_else(String::new, |floor| {
-        format!(" (its audit says: this machine detects {} or more)", percent(floor))
+        format!(" (by its audit, this machine detects {} or more)", percent(floor))
     });
     let what = if goal.beyond { "agreement or disagreement" } else { "a verdict" };
     let sure = match goal.confidence {

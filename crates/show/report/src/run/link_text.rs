@@ -10,7 +10,7 @@ use crate::figure::figure;
 pub(super) fn lines(fit: &LinkFit) -> Vec<String> {
     let found = match &fit.found {
         Ok(found) => found,
-        Err(why) => return vec![format!("round trips are not told apart: {why}")],
+        Err(why) => return vec![format!("round trips cannot be distinguished: {why}")],
     };
     let shares = fit
         .points

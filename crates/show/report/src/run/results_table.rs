@@ -265,7 +265,7 @@ pub fn both_intervals(finding: &Finding) -> Option<String> {
     let machine = finding.machine.and(finding.shown().relative_half_width());
     let more = match machine {
         Some(machine) => format!("±{} on this machine", percent(machine)),
-        None if seconds < SHORT_S => "which is too short to speak of this machine".to_owned(),
+        None if seconds < SHORT_S => "which is too short to describe this machine".to_owned(),
         None => return None,
     };
     Some(format!("±{} in this session of {}, {more}", percent(session), length(seconds)))
@@ -282,7 +282,7 @@ pub fn pauses_text(finding: &Finding) -> Option<String> {
     let ratio = format!("{} {}", shown.estimate, shown.brackets());
     let so = match (found.left_out, found.equivalent) {
         (0, true) => "which is equivalent".to_owned(),
-        (0, false) => "which is not known to be equivalent; all count".to_owned(),
+        (0, false) => "equivalence unknown; all count".to_owned(),
         (left_out, _) => format!("so those {left_out} invocations are left out"),
     };
     let metric = &finding.metric;
@@ -368,7 +368,7 @@ fn legend(view: &View, terminal: &Terminal) -> String {
     let reached = if terminal.width >= ROOMY { "±: half-width of the interval · " } else { "" };
     let machine = view.rows.iter().any(|row| row.finding.machine.is_some());
     let of = if machine {
-        "intervals are of this machine over ten minutes where sessions are long enough · "
+        "intervals describe this machine over ten minutes if sessions are long enough · "
     } else {
         ""
     };

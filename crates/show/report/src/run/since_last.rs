@@ -23,7 +23,7 @@ pub fn since_last_text(finding: &RunFinding) -> Vec<String> {
         let name = phrases::spoken(&result.point);
         Some(Named { name, unit: &result.unit, better: result.better, ratio })
     };
-    standing_out_text(&since.standing_out, ("point", "points"), "as the last time", named)
+    standing_out_text(&since.standing_out, ("point", "points"), "unchanged", named)
 }
 
 /// The last comparable run, and what stands out since then.

@@ -10,7 +10,7 @@ pub const KNOB: Knob = Knob {
     name: "medium",
     values: "layers, from below (ram+ext4, loop:2GiB+xfs, gocryptfs)",
     example: "medium=ram+ext4",
-    summary: "what the target directory lies on: a device, encryption, a filesystem",
+    summary: "the storage below the target directory: device, encryption, filesystem",
     manual: include_str!("medium.md"),
     lasts: Lasts::Run,
     suffix: Suffix::None,
@@ -33,7 +33,9 @@ mod tests {
     #[test]
     fn a_stack_that_cannot_be_is_bad_usage_and_one_that_the_kernel_lacks_unsupported() {
         let (_tree, root) = tree(&[("proc/filesystems", "\text4\n")]);
-        assert!(why(&root, "medium=ext4").starts_with("usage: `ext4` lies on a device; try "));
+        assert!(
+            why(&root, "medium=ext4").starts_with("usage: `ext4` needs a device below it; try ")
+        );
         let refused = why(&root, "medium=ram+ext4");
         let says = |words| refused.contains(words);
         assert!(says("a medium needs root") || says("this kernel has no loop"), "{refused}");

@@ -11,7 +11,7 @@ pub const KNOB: Knob = Knob {
     name: "timers",
     values: "off",
     example: "timers=off",
-    summary: "timers of the distribution that start work by themselves",
+    summary: "timers of the distribution that start work on their own schedule",
     manual: include_str!("timers.md"),
     lasts: Lasts::Undone,
     suffix: Suffix::None,

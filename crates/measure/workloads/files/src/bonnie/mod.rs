@@ -179,7 +179,7 @@ fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64,
     }
     let memory = start.facts.memory_bytes;
     if memory == 0 {
-        let why = "how much memory there is can't be told, and twice as much is the size";
+        let why = "the amount of memory is unknown, and the default size is twice that";
         return Err(StartError::unsupported(why, "-p size=8GiB"));
     }
     // A file of the size of the memory would be read from the page cache in large part.
@@ -187,7 +187,7 @@ fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64,
     let room = filesystem.free_bytes / 5 * 4;
     if wanted > room {
         let why = format!(
-            "a file of {} in place of {}, twice the memory: it takes 80 % of what is free",
+            "a file of {} instead of {}, twice the memory: 80 % of the free space",
             show(room),
             show(wanted)
         );

@@ -136,7 +136,7 @@ fn task(start: &Start) -> Result<FileTask, StartError> {
     match sync {
         FileSync::None => {}
         _ if !is_change => {
-            let why = format!("{word} changes nothing to sync");
+            let why = format!("{word} makes no change to sync");
             return Err(StartError::unsupported(why, "sync=none"));
         }
         FileSync::File if operation != Operation::Create => {
@@ -173,7 +173,7 @@ fn check_cold(operation: Operation, dir: &Path, filesystem: Filesystem) -> Resul
         return Err(StartError::unsupported(why, "state=hot"));
     }
     if filesystem.in_memory {
-        let why = format!("{} is in memory, where nothing is cold", dir.display());
+        let why = format!("{} is in memory, so its files are never cold", dir.display());
         return Err(StartError::unsupported(why, "--dir on a disk, or state=hot"));
     }
     OpenOptions::new().write(true).open(DROP_CACHES).map(drop).map_err(|error| {

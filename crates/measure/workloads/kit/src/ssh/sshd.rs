@@ -326,8 +326,8 @@ fn refusal(log: &str) -> StartError {
             format!("mkdir -p {folder}"),
         );
     }
-    let last = log.lines().last().unwrap_or("it said nothing");
-    StartError::unsupported(format!("sshd does not start: {last}"), "sshd -t says more")
+    let last = log.lines().last().unwrap_or("it printed no message");
+    StartError::unsupported(format!("sshd does not start: {last}"), "sshd -t shows more")
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ mod tests {
         let error = writer.write(&script.events[taken]).unwrap_err();
         assert!(matches!(error, Error::Full { .. }));
         let text = error.to_string();
-        for words in [path.to_str().unwrap(), "no space", "what was stored before is safe"] {
+        for words in [path.to_str().unwrap(), "no space", "stored data are safe"] {
             assert!(text.contains(words), "no `{words}` in: {text}");
         }
         assert_eq!(store.record(id(1)).unwrap(), fold(&script.events[..taken]));
