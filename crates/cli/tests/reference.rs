@@ -219,28 +219,27 @@ const DOCTOR: &str = "\
 
 Generated from the code; a test compares.
 
-`plumb doctor` looks at the machine for a second and changes nothing. It says what is wrong, what it saw and
-where, how that affects measurements, and how to fix it; and it gives a grade. It needs no root, runs in containers
-and virtual machines, and exits with 0 whatever it finds (with 3 if it can read neither /proc nor /sys). `--json` prints
-`plumb.doctor/1`, `--dir DIR` names the target directory of the runs to come.
+`plumb doctor` looks at the machine for a second and makes no changes. It lists each symptom with its evidence, its
+effect on measurements and a fix, and gives a grade. It needs no root, runs in containers and virtual machines, and exits
+with 0 (with 3 if it can read neither /proc nor /sys). `--json` prints `plumb.doctor/1`; `--dir DIR` names the target
+directory of later runs.
 
 ## The grade
 
-Each symptom has points: a note 0, a minor one 1, a major one 3, a grave one 6. Their sum determines the grade:
+Each symptom has points: a note 0, a minor symptom 1, a major one 3, a grave one 6. Their sum determines the grade:
 
 | grade | points | for example |
 | --- | --- | --- |
-| A | 0 | nothing, or notes |
+| A | 0 | no symptoms, or notes |
 | B | 1 to 2 | turbo, or siblings |
 | C | 3 to 5 | one major symptom: a governor that follows the load |
 | D | 6 to 8 | one grave symptom, or two major ones |
 | E | 9 to 11 | three major symptoms |
 | F | 12 and more | two grave symptoms, or a laptop on battery with default settings |
 
-The grade says how hard it is to get precise results here, not how fast the machine is. Intervals are correct on a
-machine with grade F too, only wider. An audit (`plumb doctor --audit`, ten minutes) measures the cost: below the
-symptoms, plumb then shows how much identical programs differ in each kind of work, and which symptoms disturb that
-kind.
+The grade rates how hard it is to get precise results, not the speed of the machine. Intervals are correct with grade
+F too, only wider. An audit (`plumb doctor --audit`, ten minutes) measures the effect: how much identical programs differ
+in each kind of work, and which symptoms disturb it.
 
 `--set` needs root in most cases, applies to one run and is undone after it; `plumb run --prepare lab` sets most of
 these at once.
@@ -272,48 +271,46 @@ const MACHINE: &str = "\
 
 Generated from the code; a test compares.
 
-plumb stores the machine and its environment with every run; `plumb show --machine [RUN]` prints them by theme,
-`plumb show --machine RUN RUN` prints what differs between two, with its impact. `compare`, `check` and `history` use
-the same words: *relevant* differences may explain why numbers differ, and split a history; *harmless* ones are only
-listed.
+plumb stores the machine and its environment with every run. `plumb show --machine [RUN]` prints them by theme,
+`plumb show --machine RUN RUN` the differences between two, with their impact: *relevant* differences may explain
+different figures, and split a history; *harmless* ones are only listed.
 
-- The **machine** is its kind, a frozen list of facts with a hash (`fp1:`): a run on another kind never continues a
-  series of this one. Equal machines, as two instances of a cloud, are of one kind.
-- The **host** is which one of that kind it is; see below.
-- The **environment** is what may change. It holds only what stays the same from run to run: free space, temperatures,
-  current frequencies and loads would give every run an environment of its own, so monitors read them instead.
+- The **machine** is a kind: a frozen list of facts with a hash (`fp1:`). A run on another kind never continues a
+  series of this one. Equal machines, such as two instances of a cloud, are of one kind.
+- The **host** is one machine of that kind; see below.
+- The **environment** is the part that may change between runs. Free space, temperatures, current frequencies and loads
+  change all the time, so monitors read them instead.
 - A fact that plumb cannot read (without root, or in an older version) is missing, and never counts as a difference.
-- plumb uses no network: it recognises a cloud by what the cloud writes into the firmware of its guests.
+- plumb uses no network: it recognises a cloud by the firmware of its guests.
 - plumb starts no program: versions come from the package manager's files. A workload that uses a tool asks the tool.
 
 ## Hosts
 
 Two machines of one kind are not equally fast: neighbours, memory modules and heat differ. So series, histories, baselines
-and audits are of one host. A host is called
+and audits belong to one host. Its name is
 
-- by the name that you give: `--host NAME` of what measures (`run`, `exec`, `ab`, `check`, `baseline set`, `doctor`), or
-  the environment variable `PLUMB_HOST`;
-- else by a hash of its machine id (`/etc/machine-id`), as `id1:94ad9ae31a054e90`;
-- else it is unknown, plumb says so, and its runs count as of any host of its kind. So do runs that a plumb before
-  hosts has stored: their histories go on as before, and plumb says how many they are.
+- the one that you give: `--host NAME` of a command that measures (`run`, `exec`, `ab`, `check`, `baseline set`,
+  `doctor`), or the environment variable `PLUMB_HOST`;
+- else a hash of its machine id (`/etc/machine-id`), such as `id1:94ad9ae31a054e90`;
+- else unknown: plumb reports that, and its runs count for any host of its kind, like runs without a host in the store.
 
-`history`, `check` and `baseline set` mix the runs of several hosts only with `--by kind`, `compare` only with a `--by` in
-which `kind` stands (`--by kernel,kind`; `--by run,kind` compares run by run with the noise of all hosts). Where no
-stored run is of this host they say so, with the command to type.
+`history`, `check` and `baseline set` mix the runs of several hosts only with `--by kind`, `compare` only if `--by`
+contains `kind` (`--by kernel,kind`; `--by run,kind` compares run by run with the noise of all hosts). If no stored run
+belongs to this host, they report that, with the command to type.
 
-- **Machines that are thrown away** (CI guests) have a new id each: use `--by kind`, or give all the same name.
-- **A host that gets a name, or another one,** begins a new series. Keep the old name, also when the hardware or the system
-  was replaced, with `PLUMB_HOST=OLD`; `id1:…` is a name, too. `history --by kind` shows the runs of all names together.
-- **Containers** mostly have no machine id, or that of their image, which is then the same on every host: name the host, or
+- **Short-lived machines** (CI guests) each have a new id: use `--by kind`, or give all the same name.
+- **A renamed host** begins a new series. To keep the old name, also after a replacement of hardware or system, set
+  `PLUMB_HOST=OLD`; `id1:…` is a name, too. `history --by kind` shows the runs of all names together.
+- **Containers** usually have no machine id, or that of their image, which is the same on every host: name the host, or
   mount its `/etc/machine-id`.
-- **Cloned disks** have equal machine ids, and plumb takes clones for one host until `systemd-machine-id-setup` gives
-  each an id, or you give each a name.
+- **Cloned disks** have equal machine ids, so plumb takes clones for one host. Run `systemd-machine-id-setup` on each, or
+  name them.
 
 **Privacy.** Machine ids are confidential, so plumb never stores one. It keeps the first 16 digits of HMAC-SHA256 with the
-id as key, exactly what systemd makes for programs (sd_id128_get_machine_app_specific(3)):
-`systemd-id128 machine-id --app-specific=7f0d5b5e24c14c539d3c5a1e8f2b6c47`. Nobody can compute the id from it, or recognise
-the host in what another program stores; two results of one host can be told to be of one host. Names are stored, exported
-and published as you give them. plumb does not store the hostname by itself.
+id as key, as systemd does for programs (sd_id128_get_machine_app_specific(3)):
+`systemd-id128 machine-id --app-specific=7f0d5b5e24c14c539d3c5a1e8f2b6c47`. It reveals neither the id nor what other
+programs store about the host, only that two results come from one host. Names are stored, exported and published as
+you give them. plumb does not store the hostname.
 
 ## Facts
 
