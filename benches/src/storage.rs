@@ -77,7 +77,7 @@ const ROWS: [Row; 6] = [
     },
 ];
 
-/// A filesystem of its own for each process: one without a journal remembers what was deleted for minutes, and looks for
+/// Its own filesystem for each process: one without a journal remembers what was deleted for minutes, and looks for
 /// room the longer for it.
 struct Disk(PathBuf);
 

@@ -14,7 +14,7 @@ use plumb_stats::rng::Rng;
 use plumb_stats::search::{Goal, Loads, Next};
 use serde_json::{Value, json};
 
-/// The range of loads, in operations a second.
+/// The range of loads, in operations per second.
 const LOADS: Loads = Loads { least: 9001.0, most: 1e7 };
 /// Shares of systems on which both must agree.
 const AGREE: f64 = 0.99;

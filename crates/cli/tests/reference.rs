@@ -203,7 +203,7 @@ fn completions_and_manual_pages_know_what_people_see() {
     assert!(plumb(&["man", "ab"]).contains(".SH EXAMPLES\n"));
 }
 
-/// With `UPDATE_DOCS` set, the page is written anew instead.
+/// With `UPDATE_DOCS` set, the page is written again instead.
 fn is_committed(page: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     if std::env::var_os("UPDATE_DOCS").is_some() {

@@ -1,6 +1,6 @@
 //! Real programs, of 30 and of 3 ms, whose work is counted in rounds, so that how much slower B is than A is known.
 //!
-//! A side is a number of rounds. Start-up is no round: if it takes a share of the time, B gets as many
+//! A side is a number of rounds. Start-up is not a round: if it takes a share of the time, B gets as many
 //! more rounds as make the *whole* slower by the effect. That share is measured once, from the fastest of
 //! several starts, which other processes disturb least.
 

@@ -106,7 +106,7 @@ pub struct Hyperfine {
     pub wall_s: f64,
 }
 
-/// A tool with a verdict of its own.
+/// A tool with its own verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Peer {
     pub verdict: Verdict,

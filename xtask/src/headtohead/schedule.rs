@@ -1,4 +1,4 @@
-//! What is compared when: blocks that hold every cell, each in a random order of its own.
+//! What is compared when: blocks that hold every cell, each in its own random order.
 //!
 //! The seed and the number of a comparison settle everything, so that a later part goes on as if nothing
 //! had stopped, and a head-to-head that ends anywhere has measured all cells about equally often.

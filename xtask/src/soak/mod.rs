@@ -74,7 +74,7 @@ fn number(value: &str) -> Result<usize, String> {
 
 fn kill_all(options: &Options, plumb: &str) -> Outcome {
     let mut outcome = Outcome::default();
-    // The moments are repeated in other orders; a run that ends too early again and again is a
+    // The moments are repeated in other orders; a run that ends too early repeatedly is a
     // failure too.
     for number in (options.from..).take(2 * options.kills) {
         if outcome.killed.len() + outcome.failures.len() >= options.kills {

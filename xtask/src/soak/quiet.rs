@@ -20,7 +20,7 @@ const TRIES: usize = 9;
 const QUIET: f64 = 0.05;
 /// Invocations that may be flagged on a quiet machine: chance, and its own housekeeping.
 const MOST_FLAGGED: f64 = 0.05;
-/// Beside a neighbour that burns half of the time at least so many must be.
+/// Next to a neighbour that burns half of the time at least so many must be.
 const FEWEST_FLAGGED: f64 = 0.3;
 const TICKS_PER_S: f64 = 100.0;
 

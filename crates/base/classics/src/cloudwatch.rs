@@ -1,7 +1,7 @@
 //! The JSON of `aws cloudwatch get-metric-statistics`, above all of EFS.
 //!
 //! Its statistics say different things, which people mix up: of `DataWriteIOBytes`, the sum over the period is the
-//! bandwidth, the number of samples is the operations a second, and average, minimum and maximum are bytes of one
+//! bandwidth, the number of samples is the operations per second, and average, minimum and maximum are bytes of one
 //! operation. They are kept apart. The file does not give the period: it is the shortest time between two datapoints.
 
 use jiff::Timestamp;

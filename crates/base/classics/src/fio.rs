@@ -1,6 +1,6 @@
 //! fio's JSON.
 //!
-//! A job is a process of its own, or with `group_reporting` several together; `iops` and `bw_bytes`
+//! A job is its own process, or with `group_reporting` several together; `iops` and `bw_bytes`
 //! count what was asked for. Percentiles are those of the completion latency. fio 2 has KiB/s and
 //! microseconds where fio 3 has bytes and nanoseconds.
 

@@ -1,7 +1,7 @@
 //! The table of fs_mark.
 //!
 //! `#` begins its remarks: version, threads, size. Each row is a pass (`-L`): share of the filesystem in use, files so far,
-//! bytes of a file, files a second, time that fs_mark itself took in µs; with `-v` times of calls follow, which are left out.
+//! bytes of a file, files per second, time that fs_mark itself took in µs; with `-v` times of calls follow, which are left out.
 
 use plumb_model::Better::Higher;
 
@@ -52,7 +52,7 @@ fn remark(import: &mut Import, series: &mut Series, line: &str) {
     }
 }
 
-/// Files a second of a row; None inside where it is cut off, None outside where the line is no row.
+/// Files a second of a row; None inside where it is cut off, None outside where the line is not a row.
 fn row(line: &str) -> Option<Option<f64>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_row = words.len() > 1 && words.iter().all(|word| word.parse::<f64>().is_ok());

@@ -1,6 +1,6 @@
 //! hackbench's lines.
 //!
-//! Every `Time:` is a run of its own, in a process of its own; the lines above it say of what. Whether
+//! Every `Time:` is its own run, in its own process; the lines above it say of what. Whether
 //! messages went through sockets or pipes is not among them.
 
 use plumb_model::Better::Lower;
@@ -91,7 +91,7 @@ fn add(import: &mut Import, settings: &Settings, seconds: f64) {
     }
 }
 
-/// Another process of a series. The metric is declared anew: [`Series::measured`] adds to the last invocation.
+/// Another process of a series. The metric is declared again: [`Series::measured`] adds to the last invocation.
 fn add_time(series: &mut Series, seconds: f64) {
     series.invocations.push(Invocation::lasting(seconds, 1));
     series.metrics.clear();

@@ -1,6 +1,6 @@
 //! The raw line of ioping (`-B`), version 1.3.
 //!
-//! Ten numbers: requests, their time in ns, requests a second, bytes a second; shortest, mean, longest time and its mean
+//! Ten numbers: requests, their time in ns, requests per second, bytes per second; shortest, mean, longest time and its mean
 //! deviation in ns; requests and time with those that are left out (the first one). With `-P` there is a line a period.
 
 use plumb_model::Better::{Higher, Lower};

@@ -1,7 +1,7 @@
 //! mbw's lines.
 //!
 //! Up to version 1.3 the labels MEMCPY and DUMB are swapped, and up to 1.2 MCBLOCK reads the same
-//! block again and again. The output does not give the version, so a person has to; without it the
+//! block repeatedly. The output does not give the version, so a person has to; without it the
 //! labels are only repeated. Every pass is a sample of one process. The rows of averages are left
 //! out, unless they are all that there is (`mbw -q`): then each is the only sample of its process.
 
@@ -103,7 +103,7 @@ fn series(passes: &[Pass], told: Option<&str>) -> Option<Series> {
     let mut series = Series::new("mbw.copy", "copies an array; each byte counts once");
     series.set("method", method.map_or_else(|| format!("labelled_{}", first.label), str::to_owned));
     series.set("size", format!("{}MiB", first.mib));
-    // memory.copy has no method that copies the same block again and again.
+    // memory.copy has no method that copies the same block repeatedly.
     let same = method.filter(|word| ["libc", "loop", "block"].contains(word));
     series.ours = same.map(|word| Ours {
         workload: "memory.copy",

@@ -1,8 +1,8 @@
 //! `openssl speed -mr`.
 //!
-//! `+H` has the block sizes, `+F` the bytes a second of an algorithm at each. `+F2` to `+F6` are keys:
+//! `+H` has the block sizes, `+F` the bytes per second of an algorithm at each. `+F2` to `+F6` are keys:
 //! RSA, DSA, ECDSA, ECDH, EdDSA. Before 1.1 those lines have seconds an operation, since then
-//! operations a second; ECDH has both. Which it is follows from the size of the figures. Work is
+//! operations per second; ECDH has both. Which it is follows from the size of the figures. Work is
 //! divided by CPU time of user mode unless `-elapsed` was given, which the lines do not say, nor the
 //! version.
 
@@ -70,7 +70,7 @@ fn keys(kind: &str, rest: &str) -> Option<Vec<Series>> {
         _ => ((*fields.get(2)?).to_ascii_lowercase(), 3, Some(4)),
     };
     let Some(second) = second else {
-        // Both figures are one: operations a second and seconds an operation, in either order.
+        // Both figures are one: operations per second and seconds an operation, in either order.
         let rate = figure(&fields, first)?.max(figure(&fields, first + 1)?);
         return Some(vec![key("derive", name, rate)]);
     };

@@ -1,6 +1,6 @@
 //! The metrics of stress-ng (`--metrics`, `--metrics-brief`).
 //!
-//! A row has the stressor, its bogus operations, real, user and system time in s, and operations a second of the real and
+//! A row has the stressor, its bogus operations, real, user and system time in s, and operations per second of the real and
 //! of the CPU time; newer versions add columns. The last line says whether the run was successful.
 
 use plumb_model::Better::Higher;

@@ -261,7 +261,7 @@ fn averages_of_mbw_count_where_there_is_nothing_else() {
         assert_eq!(series.invocations[0].elapsed_ns.len(), 1);
         assert!(series.notes.iter().any(|note| note.contains("no spread")), "{:?}", series.notes);
     }
-    // Beside passes, averages are no samples.
+    // Next to passes, averages are no samples.
     let with_passes = &read(&whole, None, None).unwrap()[0];
     assert!(with_passes.series.iter().all(|series| series.invocations[0].elapsed_ns.len() > 1));
 }
@@ -297,7 +297,7 @@ fn the_labels_of_mbw_are_put_right() {
     };
     let mib = 1_048_576.0;
     let libc = |rate: f64| ("libc".to_owned(), Some("libc".to_owned()), (rate * mib).round());
-    // Up to 1.3 DUMB is memcpy; up to 1.2 MCBLOCK is no copy of an array.
+    // Up to 1.3 DUMB is memcpy; up to 1.2 MCBLOCK is not a copy of an array.
     let old = methods("mbw-1.2.2.txt", Some("1.2.2"));
     assert_eq!(old[0], libc(11904.762));
     assert_eq!((old[1].0.as_str(), &old[1].1), ("same_block", &None));
@@ -667,7 +667,7 @@ proptest! {
     }
 }
 
-/// With `UPDATE_DOCS` set, the table in the documentation is written anew instead.
+/// With `UPDATE_DOCS` set, the table in the documentation is written again instead.
 #[test]
 fn the_documented_counting_rules_are_those_of_the_table() {
     let rows = COUNTING.iter().map(|counting| {

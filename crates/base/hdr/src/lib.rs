@@ -16,7 +16,7 @@ const HEADER: usize = 40;
 const SHORT_HEADER: usize = 8;
 /// More digits than HdrHistogram has.
 const MOST_DIGITS: u32 = 5;
-/// A count above this is no count: sums must fit into 64 bits.
+/// A count above this is not a count: sums must fit into 64 bits.
 const MOST: i64 = 1 << 50;
 /// Unpacked, no histogram is longer: every slot of the finest one with the longest count.
 const LONGEST: usize = 64 << 20;

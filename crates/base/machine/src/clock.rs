@@ -48,7 +48,7 @@ pub struct ClockDrift {
     /// By how much CLOCK_MONOTONIC was slewed against CLOCK_MONOTONIC_RAW.
     pub slew_ppm: f64,
     /// By how much the rate of the CPU's time stamp counter against CLOCK_MONOTONIC changed from the first
-    /// to the second half; None where the CPU has none.
+    /// to the second half; None if the CPU has none.
     pub counter_ppm: Option<f64>,
 }
 

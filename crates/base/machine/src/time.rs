@@ -25,7 +25,7 @@ pub fn now() -> Moment {
     Moment { monotonic_ns, unix_ns: i64::try_from(since_1970.as_nanos()).unwrap_or(i64::MAX) }
 }
 
-/// The kernel's random id of this boot; empty where /proc does not tell.
+/// The kernel's random id of this boot; empty where /proc does not report.
 #[must_use]
 pub fn boot_id(root: &Root) -> String {
     root.text("/proc/sys/kernel/random/boot_id").unwrap_or_default()

@@ -57,7 +57,7 @@ pub struct Plan {
 /// The rule by which invocations right after a pause do not count: they are not like the others.
 pub const AFTER_PAUSE: &str = "pause";
 
-/// Between two invocations a shorter time is no pause, in nanoseconds.
+/// Between two invocations a shorter time is not a pause, in nanoseconds.
 pub const SHORTEST_PAUSE_NS: u64 = 50_000_000;
 
 /// A figure that a series should reach.
@@ -82,7 +82,7 @@ impl Expectation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "strategy", from = "StoredGoal")]
 pub enum Goal {
-    /// When the rules say so; a point may have rules of its own.
+    /// When the rules say so; a point may have its own rules.
     Rules(StoppingRules),
     /// When the time for the whole run is over, and not before.
     Soak,
@@ -209,7 +209,7 @@ pub struct PlannedPoint {
     /// The monitors that read during its invocations, if they are not the plan's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub monitors: Vec<String>,
-    /// Labels of its own: `k=v`.
+    /// Its own labels: `k=v`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// The other machine on which its server is started; None: this one.

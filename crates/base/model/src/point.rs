@@ -33,7 +33,7 @@ pub struct PointError {
     pub why: String,
     /// What was given: the parameter's name or its value, whichever is wrong.
     pub given: String,
-    /// What would have been right, where that can be listed.
+    /// What would have been right, if that can be listed.
     pub known: Vec<String>,
 }
 

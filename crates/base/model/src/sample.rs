@@ -156,7 +156,7 @@ impl Histogram {
         Self::Hdr(plumb_hdr::encode(values))
     }
 
-    /// Values with their counts; None for what is no histogram.
+    /// Values with their counts; None for what is not a histogram.
     #[must_use]
     pub fn counts(&self) -> Option<Vec<(u64, u64)>> {
         match self {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plumb_stats::search::{Goal, GoalError, Loads, Search, Trial, limit};
 use serde::{Deserialize, Serialize};
 
-/// The reported values of a trial's sample: operations a second that were asked for, for how many seconds, and how many
+/// The reported values of a trial's sample: operations per second that were asked for, for how many seconds, and how many
 /// operations that made, good and bad.
 pub(crate) const LOAD: &str = "load";
 pub(crate) const DURATION: &str = "duration";
@@ -16,7 +16,7 @@ pub(crate) const BAD: &str = "bad";
 /// The loads that a parameter stands for, declared by a workload that answers trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Searched {
-    /// The least load, in operations a second; above 0.
+    /// The least load, in operations per second; above 0.
     pub from: f64,
     /// The largest, which is tried first.
     pub to: f64,
@@ -94,7 +94,7 @@ impl SearchEffort {
 /// What a search looks for, complete: the limit can be computed again from its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchGoal {
-    /// The least load, in operations a second.
+    /// The least load, in operations per second.
     pub from: f64,
     /// The largest load.
     pub to: f64,
@@ -145,7 +145,7 @@ impl SearchGoal {
         Search::new(self.goal(), self.loads()).map(|_| ())
     }
 
-    /// The limit that the trials of an invocation show. Where no load bears the goal, it is below the least load, and that
+    /// The limit that the trials of an invocation show. If no load bears the goal, it is below the least load, and that
     /// stands for it: a process that is left out would make the others' limit the machine's.
     #[must_use]
     pub fn limit(&self, trials: &[Trial]) -> f64 {

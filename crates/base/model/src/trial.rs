@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::sample::Samples;
 use crate::search::{BAD, DURATION, GOOD, LOAD, OFFERED};
 
-/// The most operations of a trial: every count up to here is a number of its own.
+/// The most operations of a trial: every count up to here is its own number.
 const MOST_OPERATIONS: f64 = 9_007_199_254_740_992.0;
 
 /// The columns of a trial that took this long.

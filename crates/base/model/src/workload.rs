@@ -29,13 +29,13 @@ pub struct Description {
     /// The parameters that its fixture depends on; none when it has no fixture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture: Option<Vec<String>>,
-    /// Whose fixture it takes in place of its own; none if it always has its own.
+    /// Whose fixture it takes in its own place; none if it always has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture_of: Option<FixtureOf>,
     /// What its fixture is: workloads of the same word have the same one, and share it if its parameters are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture_kind: Option<String>,
-    /// Whether a sample is a stretch of one process or a process of its own.
+    /// Whether a sample is a stretch of one process or its own process.
     #[serde(default)]
     pub sample_is: SampleIs,
     /// Whether two points may run at the same time; no built-in may.
@@ -423,7 +423,7 @@ pub enum SampleIs {
     /// A stretch of k iterations inside the invocation's process.
     #[default]
     Iteration,
-    /// A fresh process; each counts as an invocation of its own in the statistics.
+    /// A fresh process; each counts as its own invocation in the statistics.
     Process,
 }
 

@@ -15,7 +15,7 @@ const UNEQUAL: f64 = 0.7;
 struct Setting {
     series: usize,
     runs: usize,
-    /// Standard deviation between runs, the typical one where they are unequal.
+    /// Standard deviation between runs, the typical one if they are unequal.
     sd: f64,
     unequal: bool,
     noise: RunVariation,

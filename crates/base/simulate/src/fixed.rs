@@ -93,7 +93,7 @@ fn lognormal_counts((levels, within): (f64, f64), rng: &mut Rng) -> Counts {
     counts
 }
 
-/// Latencies of processes at levels of their own, lognormal, in nanoseconds, as histograms.
+/// Latencies of processes at their own levels, lognormal, in nanoseconds, as histograms.
 fn pooled(replications: u64, processes: usize, q: f64) -> Row {
     const LEVELS: f64 = 0.05;
     const WITHIN: f64 = 0.3;

@@ -1,4 +1,4 @@
-//! A series that gets one more run again and again: false alarms, and steps found soon.
+//! A series that gets one more run repeatedly: false alarms, and steps found soon.
 
 use super::bars::{Bar, Measured, Row};
 use plumb_stats::NoInterval;

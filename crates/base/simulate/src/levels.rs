@@ -203,14 +203,14 @@ const PLANS: [OneLevelPlan; 9] = [
     OneLevelPlan { name: "300 commands", processes: 300, samples: 0 },
 ];
 
-/// Kinds of noise that could be taken for two levels, beside those of all bars.
+/// Kinds of noise that could be taken for two levels, next to those of all bars.
 const UNIMODAL: [Noise; 3] = [
     Noise { shape: Shape::Exponential, ..Noise::lognormal("exponential of scale 1", 1.0) },
     Noise { drift: 0.01, ..Noise::lognormal("drift 1 % per process", 0.005) },
     Noise::autoregressive("AR(.995)", 0.995),
 ];
 
-/// Bursts are a level of their own, if a rare one.
+/// Bursts are their own level, if a rare one.
 fn is_unimodal(noise: Noise) -> bool {
     noise.modes == Modes::One && !noise.bursts
 }

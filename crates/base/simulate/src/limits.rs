@@ -41,7 +41,7 @@ impl Shape {
     }
 }
 
-/// A system that answers trials, the same ones every time it is made anew.
+/// A system that answers trials, the same ones every time it is made again.
 #[derive(Debug, Clone)]
 pub struct System {
     shape: Shape,
@@ -55,7 +55,7 @@ pub struct System {
 }
 
 impl System {
-    /// A system of this shape, drawn from a seed: a capacity from 20,000 to 2,000,000 a second.
+    /// A system of this shape, drawn from a seed: a capacity from 20,000 to 2,000,000 per second.
     pub fn new(shape: Shape, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let capacity = 20_000.0 * 100_f64.powf(rng.uniform());

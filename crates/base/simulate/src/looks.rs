@@ -71,7 +71,7 @@ impl Look {
 /// The pairs of one comparison, up to the look that they are for.
 #[derive(Default)]
 struct Pairs {
-    /// Uniform in -1..1: the sign is a coin of its own.
+    /// Uniform in -1..1: the sign is its own coin.
     sizes: Vec<f64>,
     count: usize,
     sum: f64,

@@ -108,7 +108,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     }
 }
 
-/// Two runs with so many earlier ones beside the first, and whether each series moved.
+/// Two runs with so many earlier ones next to the first, and whether each series moved.
 fn runs(
     noise: RunDifferences,
     (series, earlier): (usize, usize),

@@ -20,7 +20,7 @@ const TIMES: [(f64, f64); 3] = [(0.06, 10.0), (0.06, 60.0), (1.0, 60.0)];
 /// Of comparisons that can tell a change of the margin, the share that proves equal programs equivalent: the estimate
 /// may err on two sides.
 const PROVES: f64 = 0.6;
-/// The share of changes found that can be told apart.
+/// The share of changes found that can be distinguished.
 const FINDS: f64 = 0.8;
 
 /// Draws log ratios of pairs one after the other.
@@ -139,7 +139,7 @@ fn found_in_time(
     let ends = drawn(Schedule::Long, most, |rng| effect.ln_1p() + noise(rng), replications);
     let right = if effect > 0.0 { Verdict::Slower } else { Verdict::Equivalent };
     let mut rng = Rng::new(3);
-    // Whether a change can be told apart depends on the true scale, known from many more pairs.
+    // Whether a change can be distinguished depends on the true scale, known from many more pairs.
     let known: Vec<f64> = (0..KNOWN_BY).map(|_| noise(&mut rng)).collect();
     let level = Schedule::Long.level(Confidence::NinetyFive, most);
     let detectable =

@@ -17,7 +17,7 @@ use plumb_stats::precision::{
 };
 use plumb_stats::rng::Rng;
 
-/// The traces by name, and whether they are of a machine beside other work.
+/// The traces by name, and whether they are of a machine next to other work.
 const TRACES: [(&str, bool, &[u8]); 8] = [
     ("alone", false, include_bytes!("traces/host-a-quiet.trace")),
     ("next to other work", true, include_bytes!("traces/host-a-busy.trace")),

@@ -15,7 +15,7 @@ pub(super) const MARGIN: f64 = 0.01;
 const PAIR_SD: f64 = 0.02;
 /// Samples of a process where whole machines are simulated.
 const SAMPLES: usize = 8;
-/// Pairs cost little to simulate, beside processes.
+/// Pairs cost little to simulate, next to processes.
 const PAIRS_CHEAPER: u64 = 5;
 
 /// How one comparison ended.

@@ -41,7 +41,7 @@ pub fn iterations_for(elapsed_ns: u64, iterations: u64, target_ns: u64) -> u64 {
 }
 
 /// The number of calls for all sides of a comparison, each given by its (elapsed_ns, iterations): the largest of the
-/// needs, no more than fit into [`LONGEST_NS`] on the slowest side. 1 where there is no side.
+/// needs, no more than fit into [`LONGEST_NS`] on the slowest side. 1 if there is no side.
 pub fn shared_iterations(sides: &[(u64, u64)], target_ns: u64) -> u64 {
     let needs = sides.iter().map(|&(elapsed, count)| iterations_for(elapsed, count, target_ns));
     let limits = sides.iter().map(|&(elapsed, count)| iterations_for(elapsed, count, LONGEST_NS));

@@ -11,7 +11,7 @@
 //!
 //! What independent noise explains is only taken off as far as a session tells the two apart, by its length and by the
 //! number of its values. And a session of a second says nothing of the minutes around it, nor does one of ten seconds
-//! beside other work, which is calm for seconds and busy for others, nor do two minutes of a single process.
+//! next to other work, which is calm for seconds and busy for others, nor do two minutes of a single process.
 
 use crate::Interval;
 use crate::describe::{finite, median, order_statistic};
@@ -27,7 +27,7 @@ const TELLS_S: (f64, f64) = (10.0, 30.0);
 const TELLS_DOUBLINGS: f64 = 8.0;
 /// Shorter sessions, in seconds, say nothing of the machine.
 const LEAST_S: f64 = 2.0;
-/// The same beside other work.
+/// The same next to other work.
 const LEAST_BESIDE_S: f64 = 12.0;
 /// The same of the samples of a single process.
 const LEAST_SERIES_S: f64 = 120.0;
@@ -68,7 +68,7 @@ impl Taken<'_> {
 
 /// The interval of this machine over ten minutes, from that of a session, whose level is `level`.
 ///
-/// None with fewer than eight units, one that is not finite, or too short a time: 2 s, 12 s beside other work, two
+/// None with fewer than eight units, one that is not finite, or too short a time: 2 s, 12 s next to other work, two
 /// minutes in a single process.
 #[must_use]
 pub fn machine_interval(session: Interval, taken: Taken<'_>, level: f64) -> Option<Interval> {

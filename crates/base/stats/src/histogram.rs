@@ -115,7 +115,7 @@ impl CountsBelow {
         sum_of_squares(&self.excess)
     }
 
-    /// Below 0 where too few lie below, above 0 where too many do, 0 where it could be chance.
+    /// Below 0 where too few lie below, above 0 where too many do, 0 if it could be chance.
     fn distance(&self) -> f64 {
         let sum = self.sum();
         let chance = (self.z_squared * self.independent).max(self.t_squared * self.squares());
@@ -152,7 +152,7 @@ mod tests {
         counts
     }
 
-    /// Processes at levels of their own, of values that are whole numbers.
+    /// Processes at their own levels, of values that are whole numbers.
     fn drawn(processes: usize, samples: usize, rng: &mut Rng) -> Vec<Vec<u64>> {
         let process = |_| {
             let level = 1e6 * (0.02 * rng.normal()).exp();

@@ -42,7 +42,7 @@ impl Interval {
     }
 }
 
-/// Why there is no interval. Its `Display` is the sentence to show beside the estimate.
+/// Why there is no interval. Its `Display` is the sentence to show next to the estimate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum NoInterval {

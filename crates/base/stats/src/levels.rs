@@ -3,10 +3,10 @@
 //! A median between two groups describes neither. Whether there are two is decided here and nowhere else: the flag
 //! `bimodal`, what reports show in place of the median, and what comparisons say all follow from it.
 //!
-//! Logs of times or rates are split where the distance of both groups' means is largest beside the deviation inside the
+//! Logs of times or rates are split where the distance of both groups' means is largest compared with the deviation inside the
 //! groups, as k-means does in one dimension. There are two levels where it is so large as one group does not reach, however
 //! skewed or heavy-tailed: by the common deviation, and by that of the wider group alone. Values that wander leave gaps
-//! where they passed quickly, so that the jumps from one level to the other have to be large beside the steps within levels,
+//! where they passed quickly, so that the jumps from one level to the other have to be large compared with the steps within levels,
 //! too. The three thresholds come from simulation (`plumb-simulate`, docs/validation.md).
 
 use crate::describe::{mean, median_of, quantile_in_order, sum_of_squares};
@@ -131,7 +131,7 @@ fn split(series: &[Vec<f64>], apart: f64) -> Option<Split> {
     }
     let boundary = 0.5 * (inside[below - 1] + inside[below]);
     let range = inside[0]..=inside[inside.len() - 1];
-    // An outlier is no jump between levels, so steps and jumps are taken without those.
+    // An outlier is not a jump between levels, so steps and jumps are taken without those.
     let close: Vec<Vec<f64>> = series
         .iter()
         .map(|logs| logs.iter().copied().filter(|log| range.contains(log)).collect())
@@ -200,7 +200,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// The groups of sorted values that lie farthest apart beside their deviation; `None` if neither may be so small.
+    /// The groups of sorted values that lie farthest apart next to their deviation; `None` if neither may be so small.
     fn farthest_apart(sorted: &[f64], least_deviation: f64) -> Option<Self> {
         let count = sorted.len();
         let least = LEAST_OF_A_LEVEL.max((LEAST_SHARE * count as f64).ceil() as usize);

@@ -1,6 +1,6 @@
 //! In which order versions take their turns: docs/method.md, *Order*.
 //!
-//! The order is what makes a comparison fair. A coin of its own for every pair makes the log ratio of equal programs
+//! The order is what makes a comparison fair. Its own coin for every pair makes the log ratio of equal programs
 //! symmetric about 0 whatever the machine does meanwhile, and with it the signed-rank law exact (Fisher's randomisation;
 //! balanced blocks of orders would make it only nearly so). Versions are numbered from 0, the first being A.
 

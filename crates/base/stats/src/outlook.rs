@@ -1,4 +1,4 @@
-//! What pairs can tell apart here, and how many it takes: docs/method.md, *Pairs*.
+//! What pairs can distinguish here, and how many it takes: docs/method.md, *Pairs*.
 //!
 //! Both follow from one number, the scale of the pairs: the standard error of the Hodges-Lehmann estimate times the root
 //! of the pairs. It is read off the signed-rank interval of one standard error, so that it counts what that estimate
@@ -8,7 +8,7 @@ use crate::distribution::{normal_cdf, normal_quantile, two_sided_z};
 use crate::pairs::signed_rank_interval;
 use crate::verdict::{Confidence, Schedule};
 
-/// The chance that a change which is told apart is found at that look.
+/// The chance that a change which is distinguished is found at that look.
 const POWER: f64 = 0.8;
 
 /// The scale of pairs; about their standard deviation where they are normal. None if they have no interval, or none

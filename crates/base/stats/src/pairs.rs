@@ -64,7 +64,7 @@ pub fn hodges_lehmann(values: &[f64]) -> Option<f64> {
 }
 
 /// The rank from below of the Walsh average that bounds an interval of level 1 - `alpha` on `pairs` pairs: the
-/// largest k with P(W <= k - 1) <= alpha/2 under the signed-rank law. 0 where there is none.
+/// largest k with P(W <= k - 1) <= alpha/2 under the signed-rank law. 0 if there is none.
 pub fn walsh_rank(pairs: usize, alpha: f64) -> usize {
     let tail = 0.5 * alpha;
     if pairs > EXACT_UP_TO {

@@ -4,7 +4,7 @@
 //! stretches of them where neighbours in time are alike, are independent. Mode S ([`serial_quantile`]): one long series from a single process, whose dependence is measured.
 //! In both the interval is made of order statistics, which hold for any shape of noise: bimodal, skewed, heavy-tailed.
 //!
-//! Looking at the data again and again costs coverage; each look therefore has the level [`PER_LOOK_LEVEL`], so that
+//! Looking at the data repeatedly costs coverage; each look therefore has the level [`PER_LOOK_LEVEL`], so that
 //! the interval at which sampling stops still covers at least 95 %.
 
 mod clustered;

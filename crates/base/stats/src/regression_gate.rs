@@ -78,7 +78,7 @@ impl Prior {
 pub struct Shift {
     /// The log ratio of the new runs to the baseline with its 95 % interval.
     pub interval: Interval,
-    /// Two-sided p of no shift; 0 or 1 where no run of the baseline differs from another.
+    /// Two-sided p of no shift; 0 or 1 if no run of the baseline differs from another.
     pub p: f64,
 }
 
@@ -284,7 +284,7 @@ mod tests {
         let soon = gate.clone().after(hour, day);
         let late = gate.clone().after(hour, week);
         assert!((half(&soon) / usual - soon.widened(8)).abs() < 1e-9);
-        // log2(168 * 4.48) = 9.56 doublings of .175 each, beside 1 + 1/8.
+        // log2(168 * 4.48) = 9.56 doublings of .175 each, next to 1 + 1/8.
         assert!((late.widened(8) - (1.0f64 + 0.175 * 9.555_816 / 1.125).sqrt()).abs() < 1e-6);
         assert!(late.widened(8) > soon.widened(8));
     }

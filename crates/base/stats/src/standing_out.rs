@@ -5,7 +5,7 @@
 //! The centre and the scale are those of a core: the point from which a third of the series is nearest (after the least
 //! median of squares, Rousseeuw 1984), then the series near it. Each series counts by what its own interval says. What
 //! lies too far out for Student's t with few degrees of freedom, whose tails are those of noise that differs from series
-//! to series, stands out, by Benjamini and Hochberg's rule. Earlier runs give each series a variance of its own, drawn
+//! to series, stands out, by Benjamini and Hochberg's rule. Earlier runs give each series its own variance, drawn
 //! towards the common one (Smyth 2004); the weight of the common one is set, not estimated, because so few runs show
 //! it badly.
 //!
@@ -32,7 +32,7 @@ const CUT_OFF: f64 = 1.05;
 const MOVED: f64 = 2.0;
 /// With a larger share of such series there is no telling.
 const MOST_MOVED: f64 = 1.0 / 3.0;
-/// Degrees of freedom of the common variance: for how much it counts beside a series' own.
+/// Degrees of freedom of the common variance: for how much it counts next to a series' own.
 const COMMON_DF: f64 = 3.0;
 /// Tails are no lighter than of this many degrees of freedom, however many runs there are.
 const MOST_DF: f64 = 4.0;
@@ -56,7 +56,7 @@ pub struct Moved {
     pub log_ratio: f64,
     /// The standard error of that, by what each run's own interval says.
     pub error: f64,
-    /// What earlier runs tell, where there are any.
+    /// What earlier runs tell, if there are any.
     pub earlier: Option<EarlierNoise>,
 }
 
@@ -91,12 +91,12 @@ pub struct Stood {
     pub series: Vec<usize>,
 }
 
-/// Why that can't be told.
+/// Why that is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CannotTell {
     /// There are too few series, or one is not a number.
     TooFewSeries,
-    /// Too many moved to tell which are usual.
+    /// Too many moved to show which are usual.
     TooManyMoved,
 }
 

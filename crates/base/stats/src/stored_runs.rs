@@ -180,7 +180,7 @@ impl Differences {
 }
 
 /// The rank from below of the difference that bounds an interval of level 1 - `alpha` on so many values a side: the
-/// largest k with P(U <= k - 1) <= alpha/2 under the rank-sum law. 0 where there is none.
+/// largest k with P(U <= k - 1) <= alpha/2 under the rank-sum law. 0 if there is none.
 pub fn rank_sum_rank(a: usize, b: usize, alpha: f64) -> usize {
     let tail = 0.5 * alpha;
     if let Some((mean, sd)) = normal_law(a, b) {

@@ -7,7 +7,7 @@
 //! Whoever looks at an interval until it says something must expect to be misled more often than whoever looks once.
 //! So a [`Schedule`] fixes the looks beforehand, and at each one the interval has a level so high that all looks
 //! together mislead one time in 20 (Pocock 1977, with the exact signed-rank law in place of the normal one). The levels
-//! were found by simulation and are simulated anew by a test.
+//! were found by simulation and are simulated again by a test.
 //!
 //! Where time is the limit, nobody knows beforehand how many pairs it holds, and [`Schedule::Long`] serves them all: its
 //! k-th look spends c / √k. Of the ways to spend that were simulated (equal at all looks, c / k^p with p from .15 to 1.5,
@@ -56,7 +56,7 @@ impl Verdict {
     }
 }
 
-/// A verdict with what belongs beside it.
+/// A verdict with what belongs next to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judgement {
     /// What the interval says about B.
@@ -104,7 +104,7 @@ pub fn judge(log_ratio: &Interval, pairs: usize, margin: f64) -> Judgement {
 }
 
 /// Judges the log ratios of pairs by their signed-rank interval at `level` ([`Schedule::level`], or .95 for a number of
-/// pairs that was fixed beforehand). Where all are equal the comparison is exact.
+/// pairs that was fixed beforehand). If all are equal the comparison is exact.
 ///
 /// # Errors
 /// Those of [`signed_rank_interval`] without [`NoInterval::AllEqual`]; of them [`NoInterval::OutOfRange`], at the first
@@ -147,7 +147,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// Of a percentage, where there is one.
+    /// Of a percentage, if there is one.
     pub fn of_percent(percent: u8) -> Option<Self> {
         [Self::NinetyFive, Self::NinetyNine]
             .into_iter()
@@ -199,7 +199,7 @@ impl Schedule {
     /// The most pairs of any comparison.
     pub const MOST_PAIRS: usize = LOOKS[LOOKS.len() - 1];
 
-    /// The shortest sequential schedule that has a look at `most` pairs or later, the longest where none has.
+    /// The shortest sequential schedule that has a look at `most` pairs or later, the longest if none has.
     ///
     /// Ending one before its last look, as a budget may, misleads no more often: the look at the end stands in for the
     /// next one, and has its level.

@@ -26,7 +26,7 @@ const MSER_BATCH: usize = 5;
 const SHORTEST_SERIES: usize = 20;
 /// The level of three standard errors, beyond which a cut made a difference.
 const THREE_SIGMA: f64 = 0.997;
-/// Starts of processes closer than this cannot be told apart: the shortest segment.
+/// Starts of processes closer than this cannot be distinguished: the shortest segment.
 const SAME_START: usize = 10;
 
 /// What the samples of a process do over time.
@@ -47,7 +47,7 @@ pub enum Class {
 /// Where the steady part begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Steady {
-    /// Index of the first steady sample; where nothing is steady, of the best that could be found.
+    /// Index of the first steady sample; if nothing is steady, of the best that could be found.
     pub start: usize,
     /// What was seen.
     pub class: Class,
@@ -71,7 +71,7 @@ pub fn steady_state(log_times: &[f64]) -> Result<Steady, NoInterval> {
 /// How many samples to discard from later processes, once the first three agree on where steady state begins: a
 /// quarter more than their latest start.
 ///
-/// Three starts agree when they lie within 10 samples (shorter segments cannot be told apart) or within a quarter of
+/// Three starts agree when they lie within 10 samples (shorter segments cannot be distinguished) or within a quarter of
 /// the latest. `None` with fewer than three, or where they disagree; later entries are ignored.
 pub fn fixed_discard(first_three: &[usize]) -> Option<usize> {
     let starts = first_three.get(..3)?;

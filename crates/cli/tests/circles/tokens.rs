@@ -179,7 +179,7 @@ fn end_of_item(tokens: &[Token], from: usize) -> usize {
     at
 }
 
-/// The module that an item declares in a file of its own.
+/// The module that an item declares in its own file.
 fn declared(item: &[Token]) -> Option<String> {
     let is_mod = |pair: &[Token]| pair[0].text == "mod" && pair[2].text == ";";
     item.windows(3).find(|three| is_mod(three)).map(|three| three[1].text.clone())

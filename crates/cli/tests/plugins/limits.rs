@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::place::{Place, Ran, ran};
 use super::{failures, wait_until};
 
-/// Takes so many operations a second and loses the rest. Trials that never happened, so that the answer is known.
+/// Takes so many operations per second and loses the rest. Trials that never happened, so that the answer is known.
 const BEARS: &str = "
     MORE = dict(
         parameters=[

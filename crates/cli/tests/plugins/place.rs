@@ -1,4 +1,4 @@
-//! A place for the real binary with plug-ins of its own, and what it said.
+//! A place for the real binary with its own plug-ins, and what it said.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -130,7 +130,7 @@ fn servers_run_on_another_machine_and_leave_nothing_there() {
             "{of}: {document}"
         );
     }
-    // A load beside uses the same far end.
+    // A load next to uses the same far end.
     let run = format!("{RUN} network.rr --with network.tcp --max-invocations 2");
     let document = parsed(&sshd.run(&run).exits(0));
     let name = results(&document, "rate")[0]["name"].as_str().unwrap().to_owned();

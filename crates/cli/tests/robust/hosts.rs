@@ -1,4 +1,4 @@
-//! Hosts: which runs are of one machine, and what is said where none is of this one.
+//! Hosts: which runs are of one machine, and what is said if none is of this one.
 
 use std::fs;
 use std::path::Path;

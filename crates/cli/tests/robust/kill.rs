@@ -87,7 +87,7 @@ fn kill_both(run: &str, argument: Option<&str>, words: &str) -> Vec<String> {
 
 #[test]
 fn kill_9_of_plumb_and_keeper_at_once_leaves_no_command() {
-    // One in the worker's process group, one in a session of its own, one that nobody waits for.
+    // One in the worker's process group, one in its own session, one that nobody waits for.
     let command = "sh -c 'setsid sleep 301 & (sleep 302 &) ; sleep 303; true'";
     let left = kill_both("exec -n 2 --no-lock", Some(command), "sleep 303");
     assert_eq!(left, [""; 0]);

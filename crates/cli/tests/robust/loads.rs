@@ -1,4 +1,4 @@
-//! Workloads that run beside a measured one on purpose (`--with`).
+//! Workloads that run next to a measured one on purpose (`--with`).
 
 use crate::place;
 

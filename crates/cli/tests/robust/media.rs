@@ -12,7 +12,7 @@ use crate::{PATIENCE, in_namespace, last, place, results};
 /// Kills in the ordinary tests; `cargo xtask soak` makes many more.
 const KILLS: u64 = 3;
 
-/// A point that is measured quickly, on a medium of its own.
+/// A point that is measured quickly, on its own medium.
 const RUN: &str = "run storage.files:files=64 --min-invocations 2 --no-lock -q --dir ../work --set";
 
 /// Nothing is left, soon.

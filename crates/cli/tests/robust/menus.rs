@@ -24,7 +24,7 @@ const CLOSES: &str = "\u{1b}[?25h\u{1b}[?1049l";
 /// No menu of these tests has more lines.
 const MOST_LINES: usize = 60;
 
-/// A program on a terminal of its own.
+/// A program on its own terminal.
 struct Terminal {
     child: Child,
     keys: File,

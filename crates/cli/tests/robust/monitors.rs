@@ -1,4 +1,4 @@
-//! What monitors read beside a run, and what they say of others that ran: real neighbours, a real quota.
+//! What monitors read next to a run, and what they say of others that ran: real neighbours, a real quota.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ fn a_neighbour_that_writes_to_the_disk_is_seen() {
     assert!(of_disk.iter().any(|rule| rules[rule].as_u64() > Some(0)), "{rules}");
 }
 
-/// A group of version 1 or 2 with a fifth of a CPU; None where none can be made.
+/// A group of version 1 or 2 with a fifth of a CPU; None if none can be made.
 struct Quota(PathBuf);
 
 impl Quota {

@@ -60,7 +60,7 @@ impl Peer {
         ran(&mut self.plumb(&format!("{RUN} {} {arguments}", self.at))).unwrap()
     }
 
-    /// What runs at the peer, beside it.
+    /// What runs at the peer, next to it.
     fn servers(&self) -> Vec<u32> {
         let all = family(self.child.id()).into_iter().map(|(pid, _)| pid);
         all.filter(|pid| *pid != self.child.id()).collect()

@@ -377,7 +377,7 @@ fn values_of_a_knob_are_compared_by_mean_and_spread() {
     // Its sides are two values of a knob, which no history mixes.
     let history = ran(place.plumb("history").arg(&command)).unwrap();
     assert_ne!(history.code, Some(0), "{}", history.stdout);
-    // One side without two values of one knob is no comparison.
+    // One side without two values of one knob is not a comparison.
     for set in ["", "--set thp=never", "--set thp=never --set thp=always --set nice=1 --set nice=2"]
     {
         let alone = tree.run(&format!("ab --no-lock -q {set} cpu.sieve"));
@@ -401,7 +401,7 @@ fn a_suite_prepares_and_the_user_wins() {
         made.collect::<Vec<_>>().join(" ").replace('"', "")
     };
     assert!(settings().starts_with("thp=never cooldown="), "{}", settings());
-    // The user wins over the suite. A file of a tree is no list any more once it was written.
+    // The user wins over the suite. A file of a tree is not a list any more once it was written.
     tree.put("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
     tree.run("run x.toml --min-invocations 1 --no-lock -q --set thp=always").exits(0);
     assert!(settings().contains("thp=always"), "{}", settings());

@@ -1,4 +1,4 @@
-//! What runs beside everything, or beside one point, on purpose (`--with`), as the run's events tell it.
+//! What runs next to everything, or next to one point, on purpose (`--with`), as the run's events tell it.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl Companions {
         Ok(())
     }
 
-    /// Starts those of a point's next invocation; the point is refused where one can't run.
+    /// Starts those of a point's next invocation; the point is refused if one can't run.
     pub fn start_of_point(
         &mut self,
         launcher: &mut dyn Launcher,

@@ -27,7 +27,7 @@ pub struct Identity {
 pub struct RunContext<'r> {
     /// Tells the time.
     pub clock: &'r dyn Clock,
-    /// Reads beside invocations.
+    /// Reads next to invocations.
     pub monitors: &'r mut dyn MonitorReader,
     /// Whether somebody wants the run to stop; asked between messages.
     pub interrupted: &'r dyn Fn() -> bool,

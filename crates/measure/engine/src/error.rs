@@ -11,9 +11,9 @@ pub enum EngineError {
     Sink(String),
     /// The keeper is gone.
     Fatal(String),
-    /// What was to run beside failed.
+    /// What was to run next to failed.
     Companion(String),
-    /// What was to run beside can't run here.
+    /// What was to run next to can't run here.
     Unsupported {
         /// What this machine lacks.
         why: String,

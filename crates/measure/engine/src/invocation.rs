@@ -24,7 +24,7 @@ const STREAM_INTERVAL_NS: u64 = 1_000_000_000;
 /// Longest log of a worker that is kept, in bytes.
 const LOG_BYTES: usize = 2000;
 
-/// An invocation's end without samples of its own.
+/// An invocation's end without its own samples.
 pub fn end_of(outcome: Outcome, steady_start: usize, warmup: &str) -> InvocationEnd {
     InvocationEnd {
         outcome,

@@ -1,9 +1,9 @@
-//! What is read beside invocations.
+//! What is read next to invocations.
 
 use plumb_model::Readings;
 use plumb_monitors::Recorder;
 
-/// Reads counters beside invocations: monitors on this machine, made-up ones in tests.
+/// Reads counters next to invocations: monitors on this machine, made-up ones in tests.
 pub trait MonitorReader {
     /// A process is ready to be measured at a point of the plan; its number where it is known.
     fn begin(&mut self, point: usize, worker: Option<u32>);

@@ -1,4 +1,4 @@
-//! What monitors read beside invocations, and what that says of other things that ran.
+//! What monitors read next to invocations, and what that says of other things that ran.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ impl<'r> Monitoring<'r> {
         self.monitors.end()
     }
 
-    /// Tells what was read beside an invocation and what that says; a monitor that fails is told once.
+    /// Tells what was read next to an invocation and what that says; a monitor that fails is told once.
     pub fn tell(
         &mut self,
         stream: &mut EventStream<'_>,

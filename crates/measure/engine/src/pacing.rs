@@ -1,6 +1,6 @@
 //! Pauses between the rounds of a run that is spread over a time (`exec --spread`).
 //!
-//! What is taken back to back tells of the same second again and again. A spread run takes short bursts of rounds
+//! What is taken back to back tells of the same second repeatedly. A spread run takes short bursts of rounds
 //! and pauses between them. A burst has two rounds at least: the second is what the first, right after the pause,
 //! is compared with.
 
@@ -23,7 +23,7 @@ const LEVEL: f64 = 0.95;
 /// When to pause, and how long.
 #[derive(Debug, Default)]
 pub struct Pacing {
-    /// From one burst to the next, in nanoseconds; None where nothing is spread.
+    /// From one burst to the next, in nanoseconds; None if nothing is spread.
     period_ns: Option<u64>,
     /// When this burst began, and its rounds so far.
     burst: Option<(u64, u32)>,

@@ -1,4 +1,4 @@
-//! Prepares the slots of a run and undoes them, and tells what was made and undone.
+//! Prepares the slots of a run and undoes them, and shows what was made and undone.
 
 use plumb_model::{Event, Plan, PlannedPoint, Slot, Target};
 
@@ -48,7 +48,7 @@ impl<'r> Slots<'r> {
         tell(stream, launcher.undo(slot).or_else(unless_interrupted)?)
     }
 
-    /// Where points have preparations of their own, the environment of an invocation says which.
+    /// Where points have their own preparations, the environment of an invocation says which.
     fn environment_of(
         &mut self,
         stream: &mut EventStream<'_>,

@@ -539,7 +539,7 @@ fn a_comparison_that_was_interrupted_goes_on_at_the_next_look() {
     fake.interrupt_at_ns = None;
     let first = rounds(&fake);
     fake.resume(&plan, &before).unwrap();
-    // The order of the rounds goes on; it does not begin anew.
+    // The order of the rounds goes on; it does not begin again.
     let later = rounds(&fake)[first.len()..].to_vec();
     // The last round before the interruption may be cut off.
     let both = (first.len() - 1).min(later.len());
@@ -785,7 +785,7 @@ fn a_points_own_load_runs_beside_its_invocations_alone() {
     three.points[2].beside = vec![LACKING];
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }; 3]);
     fake.run(&three).unwrap();
-    // What runs beside whenever a process is measured; the launcher has checked that it does.
+    // What runs next to whenever a process is measured; the launcher has checked that it does.
     let mut beside = BTreeMap::new();
     let mut measured = Vec::new();
     for event in fake.events() {
@@ -893,7 +893,7 @@ fn a_wrong_trial_fails_with_its_reason_and_loses_nothing() {
     };
     let (reason, trials) = why(0);
     assert!(reason.contains("more good operations") && trials == 2, "{reason}, {trials} trials");
-    // Where no load bears the goal, the least one is the limit.
+    // If no load bears the goal, the least one is the limit.
     assert!(limits(&fake, &plan, 1).iter().all(|&limit| (limit - 100.0).abs() < 1e-9));
     assert_eq!(stop_reasons(&fake)[&1], StopReason::Precision);
     assert_eq!(stop_reasons(&fake)[&2], StopReason::Precision);

@@ -38,7 +38,7 @@ pub struct PluginPreparation {
 }
 
 impl PluginPreparation {
-    /// Starts the plug-in and has it undo what it prepared, in a process of its own.
+    /// Starts the plug-in and has it undo what it prepared, in its own process.
     ///
     /// # Errors
     /// Why it could not; `NotFound` when the program is gone.

@@ -59,7 +59,7 @@ impl Setting {
     /// The value now, as it has to be written to have it back.
     ///
     /// # Errors
-    /// When it can't be read, or is no text.
+    /// When it can't be read, or is not a text.
     pub fn read(&self, root: &Root) -> io::Result<String> {
         match self {
             Self::File(path) => fs::read_to_string(root.path(path)).map(|text| chosen(&text)),
@@ -68,7 +68,7 @@ impl Setting {
             Self::Group(path) => Ok(on(root.path(path).is_dir()).to_owned()),
             Self::Zram(number) => Ok(on(zram(root, *number).is_dir()).to_owned()),
             Self::Latency => Ok(String::new()),
-            // Only the plug-in itself could tell; its undo is to be harmless where there is nothing to undo.
+            // Only the plug-in itself could tell; its undo is to be harmless if there is nothing to undo.
             Self::Plugin(_) => Ok(ON.to_owned()),
         }
     }

@@ -47,7 +47,7 @@ pub enum SpawnOption {
     SchedulingClass(SchedulingClass),
     /// The CPUs, by affinity.
     Pin(Vec<u32>),
-    /// The CPUs, by a control group of its own.
+    /// The CPUs, by its own control group.
     Cpuset(Vec<u32>),
     /// Bytes more in the environment; None for a number that chance picks.
     Padding(Option<usize>),

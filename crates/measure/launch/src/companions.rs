@@ -1,4 +1,4 @@
-//! What runs beside the measured workloads on purpose: loads, monitors and preparations (`--with`).
+//! What runs next to the measured workloads on purpose: loads, monitors and preparations (`--with`).
 
 use plumb_keeper::Keeper;
 use plumb_model::{Companion, Ready, Role};

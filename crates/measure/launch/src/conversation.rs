@@ -24,7 +24,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const MOST_HEARTBEATS: u32 = 10_000;
 /// So much of a program's last line of log goes into a failure, in characters.
 const LOG_LINE: usize = 300;
-/// So much of a line that is no reply is shown, in characters, and so much of it before the fault.
+/// So much of a line that is not a reply is shown, in characters, and so much of it before the fault.
 const LINE_SHOWN: usize = 80;
 const LINE_BEFORE: usize = 20;
 
@@ -121,7 +121,7 @@ impl Conversation {
     /// Sends a request and waits for its reply; heartbeats extend the time limit.
     ///
     /// # Errors
-    /// When it is silent, ends, says what is no message, or answers that it failed.
+    /// When it is silent, ends, says what is not a message, or answers that it failed.
     pub fn ask(&mut self, request: Request, timeout: Duration) -> Result<Reply, Refusal> {
         let word = word(&request);
         let id = self.send(request)?;
@@ -456,7 +456,7 @@ fn unwritable(error: &serde_json::Error) -> Refusal {
     Refusal::Fatal(format!("plumb can't write a request as JSON: {error}"))
 }
 
-/// What is no reply, with the text around the place where it stops being one.
+/// What is not a reply, with the text around the place where it stops being one.
 fn garbage(word: &str, line: &str, error: &serde_json::Error) -> Refusal {
     let error_text = error.to_string();
     let what = error_text.split(" at line ").next().unwrap_or_default();

@@ -52,7 +52,7 @@ impl Fixtures {
         self.shared.retain(|key, _| !kept.contains(key));
     }
 
-    /// The key of a point's fixture where it is to be laid out; None where it has none, or it stands, or another
+    /// The key of a point's fixture where it is to be laid out; None if it has none, or it stands, or another
     /// workload lays it out.
     pub fn missing(&self, planned: &PlannedPoint, of_all: &[Preparation]) -> Option<String> {
         own_key(planned, of_all)

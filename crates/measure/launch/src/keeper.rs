@@ -37,7 +37,7 @@ pub struct LauncherSettings {
     pub scratch: PathBuf,
     /// Facts for the workloads.
     pub facts: Facts,
-    /// What runs beside.
+    /// What runs next to it.
     pub companions: Vec<Companion>,
     /// What is prepared.
     pub preparation: Vec<Preparation>,

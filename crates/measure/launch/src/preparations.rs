@@ -286,7 +286,7 @@ fn unlike(these: &[String], others: &[String]) -> Vec<String> {
     pairs.map(|(this, _)| this.clone()).collect()
 }
 
-/// The values in order, blanks single; one where all are the same.
+/// The values in order, blanks single; one if all are the same.
 fn values(values: Vec<String>) -> String {
     let mut flat: Vec<String> = Vec::new();
     for value in values {

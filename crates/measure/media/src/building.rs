@@ -13,7 +13,7 @@ use plumb_workload_kit::tool::{run, shown, tool};
 pub const MEDIUM: &str = "medium";
 /// The parameter that tells the medium from others of the run.
 pub const INDEX: &str = "index";
-/// The parameter with the number of its compressed device, where it has one.
+/// The parameter with the number of its compressed device, if it has one.
 pub const ZRAM: &str = "zram";
 /// The endpoint that is the folder.
 pub const DIR: &str = "dir";

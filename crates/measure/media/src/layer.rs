@@ -6,7 +6,7 @@ use plumb_protocol::StartError;
 use crate::building::Building;
 use crate::needs::MissingNeed;
 
-/// One layer of a medium: a file in `layers/` with its manual beside it.
+/// One layer of a medium: a file in `layers/` with its manual next to it.
 #[derive(Debug)]
 pub struct Layer {
     /// The word for it in `medium=`.

@@ -1,7 +1,7 @@
 //! Media: what a target directory lies on, built for a run and gone with it.
 //!
 //! A *medium* is a stack of *layers*, written from below: `ram+ext4+fscrypt`. A layer is a file in `layers/` with its
-//! manual beside it; `medium.rs` says which stacks can be. One process builds a medium and holds it (`worker.rs`): it
+//! manual next to it; `medium.rs` says which stacks can be. One process builds a medium and holds it (`worker.rs`): it
 //! mounts in a separate mount namespace, which its users enter, and its loop devices clear themselves. So
 //! when it ends, however it ends, the kernel takes all of that away.
 

@@ -45,7 +45,7 @@ impl FreeRoom {
     /// The size that was asked for, or the usual one.
     ///
     /// # Errors
-    /// When it is no size, or there is too little room, with both figures.
+    /// When it is not a size, or there is too little room, with both figures.
     pub fn size(&self, layer: &str, asked: &str) -> Result<u64, StartError> {
         let size = match asked {
             "" => DEFAULT_SIZE,

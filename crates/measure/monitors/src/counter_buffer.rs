@@ -15,7 +15,7 @@ pub struct CounterField<'f> {
     pub of: &'f str,
     /// Name of the field within its monitor and device.
     pub name: &'f str,
-    /// Its unit; empty where it counts events.
+    /// Its unit; empty if it counts events.
     pub unit: &'static str,
     /// What its value means.
     pub kind: CounterKind,

@@ -11,7 +11,7 @@ use crate::monitor::CounterSource;
 
 /// Bytes that a buffer begins with.
 const INITIAL_BUFFER_BYTES: usize = 4096;
-/// More than this is no file of counters.
+/// More than this is not a file of counters.
 const MAX_FILE_BYTES: usize = 16 << 20;
 
 /// A file that is kept open.

@@ -1,4 +1,4 @@
-//! Interference: what the readings beside an invocation say about other things that ran.
+//! Interference: what the readings next to an invocation say about other things that ran.
 //!
 //! Each rule looks at counters alone, never at the times that were measured, and its threshold stands
 //! here and nowhere else: what is excluded by these rules is excluded whether it was fast or slow. The
@@ -6,7 +6,7 @@
 //!
 //! Whose time it was is the difference between the whole machine (`stat`) and plumb with all that it
 //! started (`tree`). Kernel threads belong to nobody, and a workload that uses disks keeps some of them
-//! busy: system time counts as foreign only where plumb's own processes moved no data.
+//! busy: system time counts as foreign only if plumb's own processes moved no data.
 
 use plumb_model::{Interference, KernelLine, Reading, Readings, Samples, Trace};
 use plumb_units::whole_percent;
@@ -86,7 +86,7 @@ pub struct Disturbance {
     pub to_ns: u64,
 }
 
-/// What ran beside an invocation besides plumb.
+/// What ran next to an invocation besides plumb.
 #[must_use]
 pub fn find(readings: &Readings) -> Vec<Disturbance> {
     let Some(seen) = Window::of(readings) else { return Vec::new() };
@@ -115,7 +115,7 @@ pub fn find(readings: &Readings) -> Vec<Disturbance> {
     whole.chain(moments.into_iter().flatten()).collect()
 }
 
-/// The samples that it touches: those that were under way; all, where none was.
+/// The samples that it touches: those that were under way; all, if none was.
 #[must_use]
 pub fn touched(found: &Disturbance, samples: &Samples) -> Interference {
     let ends = samples.start_ns.iter().zip(&samples.elapsed_ns);
@@ -138,7 +138,7 @@ struct Window<'r> {
 }
 
 impl<'r> Window<'r> {
-    /// None where nothing was read twice.
+    /// None if nothing was read twice.
     fn of(readings: &'r Readings) -> Option<Self> {
         let firsts = readings.traces.iter().filter_map(|trace| trace.readings.first());
         let lasts = readings.traces.iter().filter_map(|trace| trace.readings.last());

@@ -17,9 +17,9 @@ pub struct Monitor {
     pub summary: &'static str,
     /// Its manual page, in Markdown.
     pub manual: &'static str,
-    /// Readings a second where nobody says otherwise; None: it reads only when it is asked for.
+    /// Readings a second if nobody says otherwise; None: it reads only when it is asked for.
     pub default_hz: Option<f64>,
-    /// Whether a reading may take long, so that it gets a thread of its own.
+    /// Whether a reading may take long, so that it gets its own thread.
     pub slow: bool,
     /// What it reads the texts of files with.
     pub parsers: &'static [Parse],
@@ -29,7 +29,7 @@ pub struct Monitor {
 
 /// An opened monitor.
 pub trait CounterSource: Send {
-    /// Another process is measured from now on; None where its number is not known.
+    /// Another process is measured from now on; None if its number is not known.
     ///
     /// # Errors
     /// Why it can't be watched.

@@ -1,4 +1,4 @@
-//! Reads monitors from threads of its own, beside one invocation after the other.
+//! Reads monitors from its own threads, next to one invocation after the other.
 //!
 //! One thread reads what is quick, a second one what may take long. Each waits for orders between
 //! invocations and reads nothing then. At the beginning and at the end of an invocation every monitor is
@@ -58,7 +58,7 @@ impl Recorder {
         for &PacedMonitor { monitor, hz } in wanted {
             match (monitor.open)(root) {
                 Ok(source) => {
-                    // Slow monitors have a thread of their own: they would delay the readings of the others.
+                    // Slow monitors have their own thread: they would delay the readings of the others.
                     let list = if monitor.slow { &mut slow } else { &mut quick };
                     list.push(Watched::new(monitor.name, hz, source));
                 }
@@ -103,7 +103,7 @@ impl Recorder {
         }
     }
 
-    /// Its samples are taken: all that was read beside it.
+    /// Its samples are taken: all that was read next to it.
     pub fn end(&mut self) -> Readings {
         for reader in [&mut self.slow, &mut self.quick].into_iter().flatten() {
             reader.order(ReaderOrder::End);
@@ -304,7 +304,7 @@ impl ReaderLoop {
         self.read_due(u64::MAX);
     }
 
-    /// Reads what is due at a moment; nothing that has failed beside this invocation is tried again.
+    /// Reads what is due at a moment; nothing that has failed next to this invocation is tried again.
     fn read_due(&mut self, at_ns: u64) {
         for index in 0..self.watched.len() {
             let it = &mut self.watched[index];

@@ -3,7 +3,7 @@
 use crate::monitor::{Monitor, SLOW_HZ};
 use crate::monitors::{ALL, find};
 
-/// The fewest and the most readings a second that can be asked for.
+/// The fewest and the most readings per second that can be asked for.
 pub const RATES_HZ: (f64, f64) = (0.1, 100.0);
 
 /// A monitor with the rate at which it is to be read.

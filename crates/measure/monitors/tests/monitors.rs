@@ -1,4 +1,4 @@
-//! Monitors on trees of several kernels, at two moments each (trees/README.md), and beside another
+//! Monitors on trees of several kernels, at two moments each (trees/README.md), and next to another
 //! reader of the same files.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -140,7 +140,7 @@ fn file<'t>(tree: &'t str, path: &str) -> &'t str {
     rest.split("== /").next().unwrap()
 }
 
-/// The difference that another reader sees between the two moments; nothing where it is none.
+/// The difference that another reader sees between the two moments; nothing if it is none.
 fn moved(of: impl Fn(&str) -> u64, (before, after): (&str, &str)) -> Option<u64> {
     Some(of(after) - of(before)).filter(|difference| *difference > 0)
 }

@@ -41,7 +41,7 @@ pub(crate) fn server(key: &Key) -> Result<Arc<ServerConfig>, Error> {
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(Arc::new(client))
         .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(own)));
-    // Each connection proves the key anew.
+    // Each connection proves the key again.
     settings.send_tls13_tickets = 0;
     settings.session_storage = Arc::new(NoServerSessionStorage {});
     Ok(Arc::new(settings))

@@ -34,7 +34,7 @@ pub(crate) struct Request {
     /// Which run a program belongs to.
     #[serde(default)]
     pub session: String,
-    /// The words of the program after plumb's own name; none where it is to stand for a run.
+    /// The words of the program after plumb's own name; none if it is to stand for a run.
     pub words: Vec<String>,
 }
 

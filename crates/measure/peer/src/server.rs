@@ -99,7 +99,7 @@ impl Peer {
 
     fn attend(&self, id: u64, socket: TcpStream) -> io::Result<()> {
         socket.set_nonblocking(false)?;
-        // An address of IPv4 as one, also where it came to a socket of both.
+        // An address of IPv4 as one, also if it came to a socket of both.
         let [from, at] =
             [socket.peer_addr()?, socket.local_addr()?].map(|address| address.ip().to_canonical());
         let within = self.settings.limits.prove_within;

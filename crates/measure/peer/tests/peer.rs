@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const WITHIN: Duration = Duration::from_millis(600);
 const STOP: &str = "{\"id\":1,\"type\":\"stop\"}\n";
 
-/// A peer in a thread of its own.
+/// A peer in its own thread.
 struct Peer {
     folder: TempDir,
     key: Key,

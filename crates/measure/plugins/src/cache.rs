@@ -17,7 +17,7 @@ use uuid::Uuid;
 /// The largest file that is hashed, in bytes: asking is quicker than reading more.
 const LARGEST: u64 = 256 << 20;
 
-/// The file that keeps what this program said, in the user's folder of caches; None where there is no
+/// The file that keeps what this program said, in the user's folder of caches; None if there is no
 /// content to know the program by.
 #[must_use]
 pub fn file(cache_home: &Path, program: &Program) -> Option<PathBuf> {

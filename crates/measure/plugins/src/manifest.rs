@@ -63,7 +63,7 @@ pub fn on_path(data: Option<&Path>) -> Vec<PathBuf> {
     found
 }
 
-/// The suites that plug-ins on the path bring, in the folder `suites` beside their manifest: name and file.
+/// The suites that plug-ins on the path bring, in the folder `suites` next to their manifest: name and file.
 #[must_use]
 pub fn suites(data: Option<&Path>) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();

@@ -59,7 +59,7 @@ pub struct Rule {
     pub verdict: Result<String, String>,
 }
 
-/// All rules, in the order in which they are shown; `is_builtin` tells whether a built-in workload has its id.
+/// All rules, in the order in which they are shown; `is_builtin` shows whether a built-in workload has its id.
 #[must_use]
 pub fn judge(description: &Description, is_builtin: bool) -> Vec<Rule> {
     vec![

@@ -35,7 +35,7 @@ impl Batch {
     }
 
     /// Adds the reported values of the sample just recorded, which `report` writes in the order of the
-    /// names; nothing where there are none.
+    /// names; nothing if there are none.
     pub fn record_reported(&mut self, report: impl FnOnce(&mut [f64])) {
         if !self.names.is_empty() {
             report(&mut self.row);

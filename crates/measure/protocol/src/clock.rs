@@ -13,7 +13,7 @@ pub fn now_ns() -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
-/// The CPU that the caller runs on; -1 when the kernel does not tell.
+/// The CPU that the caller runs on; -1 when the kernel does not report.
 #[must_use]
 #[inline]
 pub fn current_cpu() -> i32 {

@@ -66,7 +66,7 @@ impl Distribution {
         &self.values
     }
 
-    /// The values of a sample, in any order; none where there is no such sample.
+    /// The values of a sample, in any order; none if there is no such sample.
     pub fn sample(&mut self, index: usize) -> &mut [u64] {
         let end_before = index.checked_sub(1).and_then(|before| self.ends.get(before));
         let begin = end_before.copied().unwrap_or(0);

@@ -123,7 +123,7 @@ impl Start {
         self.params.get(name).and_then(plumb_model::Value::text).unwrap_or("")
     }
 
-    /// Where a server on another machine listens; None where it runs on this one.
+    /// Where a server on another machine listens; None if it runs on this one.
     #[must_use]
     pub fn far_address(&self) -> Option<IpAddr> {
         self.endpoints.get(FAR_ADDRESS)?.parse().ok()

@@ -7,9 +7,9 @@
 use crate::failure::Failure;
 use crate::random::SplitMix64;
 
-/// Fewest operations a second: one a minute or so.
+/// Fewest operations per second: one a minute or so.
 const SLOWEST: f64 = 0.01;
-/// Most operations a second: a nanosecond apart.
+/// Most operations per second: a nanosecond apart.
 const FASTEST: f64 = 1e9;
 /// An operation that is sent this long after it was due, in nanoseconds, is sent in time: a wake-up of the
 /// kernel takes no longer.
@@ -41,10 +41,10 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// So many starts a second.
+    /// So many starts per second.
     ///
     /// # Errors
-    /// Where that is no rate that can be kept: under .01 or over 10^9.
+    /// Where that is not a rate that can be kept: under .01 or over 10^9.
     pub fn new(arrivals: Arrivals, per_second: f64, seed: u64) -> Result<Self, Failure> {
         if !(SLOWEST..=FASTEST).contains(&per_second) {
             return Err(Failure(format!(
@@ -62,7 +62,7 @@ impl Schedule {
         })
     }
 
-    /// Begins anew at this moment: of a batch, before its first sample. The gaps go on as they would have.
+    /// Begins again at this moment: of a batch, before its first sample. The gaps go on as they would have.
     pub fn begin(&mut self, now_ns: u64) {
         self.begin_ns = now_ns;
         self.next_ns = 0.0;
@@ -94,7 +94,7 @@ impl Schedule {
         due_ns
     }
 
-    /// The share of operations since the beginning that were sent within 100 µs of when they were due; 1 where none
+    /// The share of operations since the beginning that were sent within 100 µs of when they were due; 1 if none
     /// was sent.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]

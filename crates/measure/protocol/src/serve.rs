@@ -193,7 +193,7 @@ fn refusal(error: StartError) -> Reply {
     }
 }
 
-/// A calibrating sample as long as this is no stall.
+/// A calibrating sample as long as this is not a stall.
 const STALL_NS: u64 = 1_000_000_000;
 
 /// Raises k until a sample takes half the target, then scales; where k is fixed, tries it once.

@@ -34,7 +34,7 @@ impl UsageMeter {
     /// What was used since [`UsageMeter::start`].
     #[must_use]
     pub fn finish(self, helpers: &[u32]) -> Usage {
-        // The clock is read last at the start and first at the end: reading the counters is no time of the batch.
+        // The clock is read last at the start and first at the end: reading the counters is not a time of the batch.
         let wall_ns = now_ns() - self.at_ns;
         let own = own_counters();
         let mut used = [0; 6];

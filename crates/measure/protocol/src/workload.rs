@@ -163,7 +163,7 @@ pub trait Instance {
         1
     }
 
-    /// Offers `load` operations a second for `duration_ns`, whether earlier ones are done or not, and counts those that
+    /// Offers `load` operations per second for `duration_ns`, whether earlier ones are done or not, and counts those that
     /// end well by the workload's goal. All that were to begin within the duration are offered, also those that could
     /// not begin; it returns when none is under way any more. The caller reads the clock before and after.
     ///

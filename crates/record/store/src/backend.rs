@@ -93,7 +93,7 @@ pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
     /// When they cannot be read.
     fn counters(&self, run: Id) -> Result<Vec<(Id, Vec<CounterAmount>)>, Error>;
 
-    /// The readings beside an invocation of those counters that were read more than twice.
+    /// The readings next to an invocation of those counters that were read more than twice.
     ///
     /// # Errors
     /// When they cannot be read.

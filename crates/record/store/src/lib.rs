@@ -2,7 +2,7 @@
 //!
 //! A [`Writer`] listens to the engine and has committed every batch before it returns, so that
 //! `kill -9` loses nothing that was acknowledged. A [`Store`] gives records back, names runs,
-//! tells how it is, and merges another store. [`Backend`] is what a database does to be one, and all that
+//! shows how it is, and merges another store. [`Backend`] is what a database does to be one, and all that
 //! anybody else knows of it; today that is one SQLite file (`sqlite/`), whose tables and views
 //! `docs/store.md` documents.
 

@@ -1,4 +1,4 @@
-//! How a group looks: a colour, and a symbol, dash and hatching of its own, so that colour is never alone.
+//! How a group looks: a colour, and a symbol, dash and its own hatching, so that colour is never alone.
 //! The page looks the same (`web/src/groups.ts`).
 
 use crate::chart::{Chart, Tone};

@@ -26,9 +26,9 @@ pub struct Chart {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// What the colours of [`Mark::Cells`] stand for; null where there are none.
+    /// What the colours of [`Mark::Cells`] stand for; null if there are none.
     pub colour: Option<Axis>,
-    /// What marks belong to. Each has a colour and a shape or dash of its own.
+    /// What marks belong to. Each has a colour and a shape or its own dash.
     pub groups: Vec<Group>,
     /// The marks, later ones on top of earlier ones.
     pub layers: Vec<Layer>,
@@ -43,10 +43,10 @@ pub struct Chart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Axis {
-    /// What is laid off on it; empty where the categories speak for themselves.
+    /// What is laid off on it; empty if the categories speak for themselves.
     pub label: String,
     /// The unit that people read: `GB/s`; empty for a ratio or a count. On a logarithmic axis over more
-    /// than three decades it is the base unit, and ticks take prefixes of their own.
+    /// than three decades it is the base unit, and ticks take their own prefixes.
     pub unit: String,
     /// What one such unit is in the SI base units of the data: 1e9.
     pub per: f64,
@@ -117,7 +117,7 @@ pub enum Tone {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Layer {
-    /// Index of their group; null where they belong to none.
+    /// Index of their group; null if they belong to none.
     pub group: Option<usize>,
     /// The marks, with their kind under `mark`.
     #[serde(flatten)]
@@ -152,7 +152,7 @@ pub enum Mark {
         x: Vec<f64>,
         /// Places on the vertical axis.
         y: Vec<f64>,
-        /// What each is, shown when it is pointed at; empty where nothing is to be said.
+        /// What each is, shown when it is pointed at; empty if nothing is to be said.
         tips: Vec<String>,
     },
     /// Estimates with their intervals; an end that is null has none.

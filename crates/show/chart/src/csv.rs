@@ -7,7 +7,7 @@ use crate::chart::{Along, Axis, Chart, Mark, Scale};
 const COLUMNS: [&str; 12] =
     ["group", "mark", "name", "x", "y", "low", "q1", "value", "q3", "high", "steps", "text"];
 
-/// One mark's fields beside group and kind.
+/// One mark's fields next to group and kind.
 #[derive(Default)]
 struct Fields<'c> {
     x: Option<f64>,

@@ -1,7 +1,7 @@
 //! The letters that pictures are measured and drawn with, so that a server without fonts can do it, too.
 //!
 //! They are those of the font in `fonts/`, taken out of it once and committed, so that no font has to be
-//! understood here. A test takes them out again and compares; with `UPDATE_LETTERS` it writes the file anew.
+//! understood here. A test takes them out again and compares; with `UPDATE_LETTERS` it writes the file again.
 //!
 //! The file, in network order: units of a size of 1 and the number of letters, 16 bits each; of each letter,
 //! in order, its character (32 bits; 0 is the box for those that are missing), its width, the number of its

@@ -129,7 +129,7 @@ impl Mark {
         before - self.len()
     }
 
-    /// Ends and values that may be missing are missing where they are no numbers.
+    /// Ends and values that may be missing are missing if they are no numbers.
     fn drop_missing(&mut self) {
         match self {
             Self::Intervals { low, high, .. } => {

@@ -21,7 +21,7 @@ const TALLEST: f64 = 8_000.0;
 const LEVEL: u8 = 6;
 
 impl Chart {
-    /// The chart as a PNG file; None where it is too tall for one, as of hundreds of names below each other.
+    /// The chart as a PNG file; None if it is too tall for one, as of hundreds of names below each other.
     #[must_use]
     pub fn png(&self) -> Option<Vec<u8>> {
         let picture = picture(self);

@@ -9,9 +9,9 @@ use crate::mark::LARGEST;
 const FAR_APART: f64 = 30.0;
 /// Further than this apart no one unit suits both ends.
 const DECADES: f64 = 1e3;
-/// What is left free beside the outermost marks, as a share of the axis.
+/// What is left free next to the outermost marks, as a share of the axis.
 const MARGIN: f64 = 0.04;
-/// Seconds beside a single date.
+/// Seconds next to a single date.
 const DAY: f64 = 86_400.0;
 
 /// How an axis is to be made of the marks on it.

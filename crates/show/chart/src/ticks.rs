@@ -71,7 +71,7 @@ pub(crate) fn ticks(axis: &Axis, most: usize) -> Vec<Tick> {
     }
 }
 
-/// What stands beside an axis: `bandwidth (GB/s)`.
+/// What stands next to an axis: `bandwidth (GB/s)`.
 pub(crate) fn title(axis: &Axis) -> String {
     let own =
         axis.scale == Scale::Log && (is_of_bytes(axis) || axis.unit.is_empty() || is_wide(axis));
@@ -159,7 +159,7 @@ fn decimals(step: f64) -> usize {
 }
 
 fn decades(axis: &Axis, most: usize) -> Vec<Tick> {
-    // On a wide axis each tick has a prefix of its own, so decades are those of the base unit.
+    // On a wide axis each tick has its own prefix, so decades are those of the base unit.
     let per = if is_wide(axis) { 1.0 } else { axis.per };
     let low = axis.low / per;
     let high = axis.high / per;

@@ -41,7 +41,7 @@ impl Outcome {
         }
     }
 
-    /// What belongs beside the word; empty where the figures say it all.
+    /// What belongs next to the word; empty if the figures say it all.
     #[must_use]
     pub fn reason(&self) -> String {
         match self {

@@ -19,7 +19,7 @@ pub struct CrosscheckDocument {
     pub rows: Vec<RowPart>,
 }
 
-/// A classic's point beside ours.
+/// A classic's point next to ours.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RowPart {
@@ -31,13 +31,13 @@ pub struct RowPart {
     pub ours: &'static str,
     /// The metric that is compared.
     pub metric: &'static str,
-    /// Its unit; empty where nothing was measured.
+    /// Its unit; empty if nothing was measured.
     pub unit: String,
-    /// How far they may lie apart, relative; null where both are only shown.
+    /// How far they may lie apart, relative; null if both are only shown.
     pub band: Option<f64>,
     /// Why they differ, where that is known.
     pub known_difference: Option<&'static str>,
-    /// What the classic reads; null where it was not measured.
+    /// What the classic reads; null if it was not measured.
     pub classic_reads: Option<FigurePart>,
     /// What plumb reads.
     pub plumb_reads: Option<FigurePart>,

@@ -11,12 +11,12 @@ pub struct Row {
     pub ours: &'static str,
     /// The metric that both have, in the same unit.
     pub metric: &'static str,
-    /// How far they may lie apart, relative: agreement is an interval of the ratio inside it. None where they do other work
+    /// How far they may lie apart, relative: agreement is an interval of the ratio inside it. None if they do other work
     /// and are only shown, with why they differ.
     pub band: Option<f64>,
     /// A knob and its value that both use where that can be had: a medium in place of the target directory, say.
     pub set: Option<&'static str>,
-    /// Why they differ, where that is known; empty where they should not.
+    /// Why they differ, where that is known; empty if they should not.
     pub known: &'static str,
     /// Seconds that the fewest pairs of a verdict take, about.
     least_s: u64,
@@ -47,7 +47,7 @@ impl Row {
     }
 
     /// What this row may take of the time that is left, when these rows come after it: nearly twice its share, as most rows need
-    /// less; but, where there is enough for all, nothing that others need for the fewest pairs of a verdict, and what it needs
+    /// less; but, if there is enough for all, nothing that others need for the fewest pairs of a verdict, and what it needs
     /// itself.
     #[must_use]
     pub fn share(&self, left: Duration, later: &[Self]) -> Duration {

@@ -6,7 +6,7 @@ use schemars::generate::SchemaSettings;
 
 use crate::CrosscheckDocument;
 
-/// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
+/// With `UPDATE_SCHEMAS` set, the committed schema is written again instead.
 #[test]
 fn the_committed_schema_is_that_of_the_document() {
     let file =

@@ -21,7 +21,7 @@ pub fn crosscheck_card(all: &[Crosschecked], terminal: &Terminal) -> String {
     ])
     .indented(2);
     for checked in all {
-        // The classic's point has a line of its own: two names in one row are wider than 100 columns.
+        // The classic's point has its own line: two names in one row are wider than 100 columns.
         table.row(cells(checked));
         let beside = Line::new(Style::Muted, &format!("beside {}", checked.row.classic));
         table.across(4, Line::default(), beside);

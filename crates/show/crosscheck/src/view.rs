@@ -8,7 +8,7 @@ use plumb_units::percent;
 
 use crate::finding::{Crosschecked, Outcome};
 
-/// A figure with its unit; `-` where nothing was measured.
+/// A figure with its unit; `-` if nothing was measured.
 pub(crate) fn side(checked: &Crosschecked, index: usize) -> String {
     let shown = checked.figures[index].as_ref().map(|estimate| figure(estimate, &checked.unit));
     shown.map_or_else(|| "-".to_owned(), |shown| format!("{} {}", shown.estimate, shown.unit))

@@ -6,7 +6,7 @@ use schemars::generate::SchemaSettings;
 
 use crate::{AuditDocument, DoctorDocument};
 
-/// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
+/// With `UPDATE_SCHEMAS` set, the committed schema is written again instead.
 fn is_committed<T: schemars::JsonSchema>(name: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/schemas").join(name);
     let settings = SchemaSettings::draft2020_12().for_serialize();

@@ -1,7 +1,7 @@
 //! Bencher Metric Format: benchmark → measure → value with its bounds.
 //!
 //! A measure is named `metric-unit` (`bandwidth-B-s`), because Bencher's own `latency` and
-//! `throughput` are nanoseconds and operations a second, and ours are base units.
+//! `throughput` are nanoseconds and operations per second, and ours are base units.
 
 use std::collections::BTreeMap;
 

@@ -29,7 +29,7 @@ pub fn go_bench(views: &[View]) -> String {
     let mut out = units(views);
     for view in views {
         if views.len() > 1 {
-            // A key that differs would part the runs into tables of their own when each has its file.
+            // A key that differs would part the runs into their own tables when each has its file.
             let _ = writeln!(out, "run: {}", view.finding.run.id);
         }
         let cpu = view.finding.targets.first().and_then(|target| target.machine.facts.get("cpu"));

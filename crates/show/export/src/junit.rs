@@ -1,7 +1,7 @@
 //! JUnit's XML, which build servers show: a suite a run, a test case a series.
 //!
 //! What was measured passed, what can't be measured here was skipped, what went wrong is an error. A
-//! failure is a verdict: a run alone has none, a check has one where a regression is confirmed.
+//! failure is a verdict: a run alone has none, a check has one if a regression is confirmed.
 
 use std::fmt::Write as _;
 

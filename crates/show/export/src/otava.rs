@@ -48,7 +48,7 @@ fn columns(views: &[&View], names: impl Fn(&View) -> Vec<String>) -> Vec<String>
     all
 }
 
-/// The name of a series; the target is part of it where there are several.
+/// The name of a series; the target is part of it if there are several.
 fn column(row: &Row) -> String {
     format!("{}{}", row.finding.series, row.on_target())
 }

@@ -1,6 +1,6 @@
 //! A workbook with the sheets `results` and `samples`: the columns of the two CSV tables.
 //!
-//! A cell has a type, so a text that begins with `=` is no formula.
+//! A cell has a type, so a text that begins with `=` is not a formula.
 
 use plumb_model::RunRecord;
 use plumb_text::clean;

@@ -1,5 +1,5 @@
 //! The charts of a run under way: how well its points are known, how that came about, and what ran
-//! beside it.
+//! next to it.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ const MOST_POINTS: usize = 40;
 const MOST_GROUPS: usize = 8;
 /// Looks of a point that are kept; of more every other one goes.
 const MOST_LOOKS: usize = 64;
-/// Invocations beside which readings are kept.
+/// Invocations next to which readings are kept.
 const MOST_READINGS: usize = 240;
 /// Stretches of interference that are kept.
 const MOST_SPANS: usize = 100;
@@ -57,7 +57,7 @@ fn group(name: &str, tone: Tone) -> Group {
 }
 
 /// How well every point is known: its interval around its estimate, or around equality where sides are
-/// compared, beside what is wanted. None where nothing is wanted, before the first look.
+/// compared, next to what is wanted. None if nothing is wanted, before the first look.
 pub(super) fn precision(view: &ProgressView) -> Option<Chart> {
     let compared = view.points.iter().any(|point| point.compared.is_some());
     let rows: Vec<Row> = shown(view).filter_map(|point| Row::of(point, compared)).collect();
@@ -105,7 +105,7 @@ const COMPARED: (&str, &str, &str) = (
      the shaded band means equivalent, one that excludes 0 means a difference.",
 );
 
-/// The points in the plan's order; where there are too many, open ones first.
+/// The points in the plan's order; if there are too many, open ones first.
 fn shown(view: &ProgressView) -> impl Iterator<Item = &ProgressPoint> {
     let mut order: Vec<usize> = (0..view.points.len()).collect();
     // Open ones survive the cut; then the plan's order again, so that rows keep their places while points end.
@@ -250,7 +250,7 @@ fn wanted_rule(wanted: f64) -> Layer {
     Layer { group: None, mark: Mark::Rules { along: Along::Y, at: vec![wanted], tips } }
 }
 
-/// What monitors read beside the run.
+/// What monitors read next to the run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MonitorReadings {
     readings: VecDeque<Reading>,
@@ -258,12 +258,12 @@ pub(super) struct MonitorReadings {
     spans: VecDeque<(f64, f64, String)>,
 }
 
-/// What was read beside one invocation.
+/// What was read next to one invocation.
 #[derive(Debug, Clone)]
 struct Reading {
     from: f64,
     to: f64,
-    /// Of each panel's lines, in order; None where the counter was not read.
+    /// Of each panel's lines, in order; None if the counter was not read.
     values: Vec<Vec<Option<f64>>>,
 }
 

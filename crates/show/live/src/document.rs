@@ -42,7 +42,7 @@ pub struct LiveDocument {
     pub says: String,
     /// Seconds since its start.
     pub elapsed: f64,
-    /// Seconds that it is expected to need still; null where no prediction is sound.
+    /// Seconds that it is expected to need still; null if no prediction is sound.
     pub remaining: Option<f64>,
     /// Seconds that it has in all; null without a limit.
     pub budget: Option<f64>,
@@ -88,7 +88,7 @@ pub struct LivePoint {
     pub share: Option<f64>,
     /// Both, or the comparison, as people read them.
     pub precision: String,
-    /// How it compares with the first point; null where that is not the goal.
+    /// How it compares with the first point; null if that is not the goal.
     pub compared: Option<LiveCompared>,
     /// Invocations that count.
     pub invocations: usize,
@@ -215,7 +215,7 @@ fn point(index: usize, known: &LivePointState, progress: &ProgressPoint) -> Live
         reached: progress.reached.filter(|precision| precision.is_finite()),
         wanted: progress.wanted,
         share: progress.share(),
-        // Without the state's word, which stands in a column of its own on the page.
+        // Without the state's word, which stands in its own column on the page.
         precision: standing(&ProgressPoint { state: Default::default(), ..progress.clone() }),
         compared: progress.compared.map(|ratio| compared(&ratio, known)),
         invocations: known.invocations,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::LiveDocument;
 
-/// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
+/// With `UPDATE_SCHEMAS` set, the committed schema is written again instead.
 #[test]
 fn the_committed_schema_is_that_of_the_document() {
     let file =

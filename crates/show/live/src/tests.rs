@@ -180,7 +180,7 @@ fn what_is_kept_is_bounded_and_points_that_are_not_there_change_nothing() {
     assert!(whole.charts.iter().any(|chart| chart.notes.iter().any(|text| text.contains(note))));
 }
 
-/// With `UPDATE_SCHEMAS` set, the example is written anew instead.
+/// With `UPDATE_SCHEMAS` set, the example is written again instead.
 #[test]
 fn the_committed_example_is_what_is_sent() {
     let path = "../../../docs/schemas/plumb.live-1.example.json";

@@ -162,7 +162,7 @@ impl Live {
         self.progress.current = current.filter(|_| self.status == RunStatus::Running);
     }
 
-    /// Changes what is known of a point; a number that is no point's changes nothing.
+    /// Changes what is known of a point; a number that is not a point's changes nothing.
     fn change(&mut self, point: usize, how: impl FnOnce(&mut LivePointState)) {
         if let Some(point) = self.points.get_mut(point) {
             how(&mut point.value);
@@ -188,7 +188,7 @@ impl Live {
         self.log.drain(..surplus);
     }
 
-    /// Draws the charts anew; those that come out the same have not changed.
+    /// Draws the charts again; those that come out the same have not changed.
     fn draw(&mut self) {
         let drawn: Vec<Chart> =
             [precision(&self.progress), self.precision_over_time.chart(&self.progress)]

@@ -132,7 +132,7 @@ fn parameter<P: Planner>(
     let text = typed(&form.draft.entries[index], name);
     form.change(name, &help, &text, |draft: &mut Draft, text: &str| {
         let values = &mut draft.entries[index].set;
-        // Without a value of its own, the parameter has its default.
+        // Without its own value, the parameter has its default.
         if text.is_empty() {
             values.remove(name);
         } else {

@@ -11,7 +11,7 @@ pub struct Field<T> {
     pub label: &'static str,
     /// How it is typed.
     pub help: fn() -> String,
-    /// As it is typed; empty where it is left to plumb.
+    /// As it is typed; empty if it is left to plumb.
     pub get: fn(&T) -> String,
     /// Takes what was typed.
     pub set: fn(&mut T, &str) -> Result<(), UsageError>,

@@ -28,7 +28,7 @@ impl<'f, P: Planner> Form<'f, P> {
         Ok(Self { draft, planner, screen })
     }
 
-    /// Lets the user choose one of the items under the plan so far; None where they go back.
+    /// Lets the user choose one of the items under the plan so far; None if they go back.
     pub fn choose(
         &mut self,
         title: &str,

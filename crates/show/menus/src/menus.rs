@@ -21,7 +21,7 @@ enum MenuLine {
     Quit,
 }
 
-/// Lets the user make a suite of the draft; the suite and its file, or None where they quit.
+/// Lets the user make a suite of the draft; the suite and its file, or None if they quit.
 ///
 /// # Errors
 /// When the terminal is interrupted or goes away.
@@ -122,7 +122,7 @@ fn preset<P: Planner>(form: &mut Form<'_, P>) -> Result<(), P::Error> {
     Ok(())
 }
 
-/// The file that the suite goes to; None where the user goes back.
+/// The file that the suite goes to; None if the user goes back.
 fn save<P: Planner>(
     form: &mut Form<'_, P>,
     file: Option<&str>,

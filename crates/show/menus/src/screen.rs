@@ -1,4 +1,4 @@
-//! Menus and questions on a terminal, each on a screen of its own that is gone afterwards: dialoguer draws them on
+//! Menus and questions on a terminal, each on its own screen that is gone afterwards: dialoguer draws them on
 //! stderr.
 
 use std::io;
@@ -11,9 +11,9 @@ use plumb_text::{clip, wrap};
 /// Switches to the second screen of the terminal, and back with a visible cursor.
 const ENTER: &str = "\u{1b}[?1049h";
 const LEAVE: &str = "\u{1b}[?25h\u{1b}[?1049l";
-/// Columns that a menu needs beside its items.
+/// Columns that a menu needs next to its items.
 const MARGIN: usize = 4;
-/// Lines that a menu needs beside its head and its items.
+/// Lines that a menu needs next to its head and its items.
 const FRAME: usize = 4;
 /// Lines that stay for items, however long the head.
 const FEWEST_ITEMS: usize = 3;
@@ -36,7 +36,7 @@ impl Screen {
         Ok(Self { term, theme })
     }
 
-    /// Lets the user choose one of the items, `at` first; None where they go back.
+    /// Lets the user choose one of the items, `at` first; None if they go back.
     pub fn choose(
         &self,
         head: &str,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{CheckDocument, ComparisonDocument, HistoryDocument, MachineDocument, RunDocument};
 
-/// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
+/// With `UPDATE_SCHEMAS` set, the committed schema is written again instead.
 fn is_committed<T: schemars::JsonSchema>(name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/schemas");
     let file = folder.join(name);

@@ -37,7 +37,7 @@ impl Named<'_> {
     }
 }
 
-/// What stands out since then, a sentence a line; nothing where there is one result or none. `what` are the words for
+/// What stands out since then, a sentence a line; nothing if there is one result or none. `what` are the words for
 /// one result and for several, `then` completes the sentence (`unchanged`, `as in RUN`).
 pub(crate) fn standing_out_text<'n>(
     found: &StandingOut,
@@ -99,11 +99,11 @@ fn stood_text<'n>(
 pub struct StandingOutPart {
     /// Results that were asked: first metrics with an interval.
     pub of: usize,
-    /// Runs that the noise of a series is known from, beside the later one; 0 or 1 where these two runs alone tell.
+    /// Runs that the noise of a series is known from, next to the later one; 0 or 1 if these two runs alone tell.
     pub earlier_runs: usize,
-    /// Names of the series that stand out, the farthest first; null where that can't be told.
+    /// Names of the series that stand out, the farthest first; null if that is unknown.
     pub series: Option<Vec<String>>,
-    /// Why that can't be told.
+    /// Why that is unknown.
     #[cfg_attr(test, schemars(extend("enum" = ["too few series", "too many moved", null])))]
     pub no_answer: Option<&'static str>,
     /// What all series have in common: cost over the earlier cost. It is taken out before series are compared.

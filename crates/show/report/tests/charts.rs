@@ -377,7 +377,7 @@ fn numbers_give_curves_and_a_map() {
     assert_eq!(map.x.categories, ["size=64KiB", "size=8MiB"]);
 }
 
-/// A point of memory.copy with a time beside the rate.
+/// A point of memory.copy with a time next to the rate.
 fn with_time(builder: Builder, spec: &Spec) -> Builder {
     builder.measured(spec).last_point(|point| {
         let rate = point.description.metrics[0].clone();
@@ -426,7 +426,7 @@ fn the_sides_of_a_run_are_side_by_side() {
     assert!(charts.iter().all(|chart| !chart.id.starts_with("sides/")));
 }
 
-/// Readings of two counters every 20 ms beside every invocation.
+/// Readings of two counters every 20 ms next to every invocation.
 fn traces(record: &RunRecord) -> Traces {
     let of = |invocation: &plumb_model::InvocationRecord| {
         let from = invocation.samples.start_ns[0] - 50_000_000;

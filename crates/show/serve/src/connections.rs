@@ -50,7 +50,7 @@ struct Connection {
 /// A file, whatever its name: device and inode.
 type FileId = (u64, u64);
 
-/// The connection that tells whether the store has changed.
+/// The connection that shows whether the store has changed.
 #[derive(Debug, Default)]
 struct Watcher {
     connection: Option<Connection>,
@@ -79,7 +79,7 @@ impl Connections {
         read(&lease.connection.insert(connection).store)
     }
 
-    /// A connection beside the others.
+    /// A connection next to the others.
     pub(crate) fn one_more(&self) -> Result<Store, Refusal> {
         Ok(Store::open_read_only(&self.path)?)
     }

@@ -98,11 +98,11 @@ pub struct WriteControl<'w> {
 pub struct Chosen<'c> {
     /// The runs; None: all.
     pub runs: Option<&'c [Id]>,
-    /// The label or fact by which the newest of them are compared on a page of their own.
+    /// The label or fact by which the newest of them are compared on their own page.
     pub by: Option<&'c str>,
 }
 
-/// Writes the pages of these runs of the store in this file, of all runs where none is named. `force` replaces
+/// Writes the pages of these runs of the store in this file, of all runs if none is named. `force` replaces
 /// what a folder of something else holds by the same names.
 ///
 /// # Errors

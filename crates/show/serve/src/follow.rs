@@ -1,4 +1,4 @@
-//! Follows runs for those who want to see them: a task a run, that looks once a second at what is new in the
+//! Follows runs for those who want to see them: a task a run, that looks once per second at what is new in the
 //! store, however many follow it and whoever carries the run out.
 //!
 //! Nothing is queued for anybody: a follower asks for what changed since the message they took last, and

@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         Self { most_changes: usize::MAX, ..self }
     }
 
-    /// The page of this name; None where there is none.
+    /// The page of this name; None if there is none.
     ///
     /// # Errors
     /// When the store can't be read.
@@ -281,14 +281,14 @@ impl<'a> Reader<'a> {
         Ok(plumb_site::compare_page(own, &finding, monitors, &self.links))
     }
 
-    /// The page on which these runs are compared by a label or fact; None where they are of one group.
+    /// The page on which these runs are compared by a label or fact; None if they are of one group.
     pub(crate) fn groups(&self, runs: &[Id], by: &str) -> Result<Option<Page>, Error> {
         let records = self.records(runs)?;
         let finding = self.compared(&records, Some(by))?;
         if finding.arms.len() < 2 {
             return Ok(None);
         }
-        // More lines on top of each other can't be told apart.
+        // More lines on top of each other can't be distinguished.
         let monitors = match records.len() {
             ..=MOST_COMPARED => {
                 charts_of_monitors(&records, &plumb_query::traces(self.store, &records)?, false)

@@ -71,7 +71,7 @@ fn sides(view: &View) -> Html {
     }))
 }
 
-/// Results beside what they should be, the worst first: what people expect, or what the machine gives.
+/// Results next to what they should be, the worst first: what people expect, or what the machine gives.
 fn shares(view: &View, expected: bool) -> Html {
     let mut rows: Vec<&Row> = view
         .rows

@@ -1,4 +1,4 @@
-//! A chart's place in a page. All that stands in it is in a file of its own: the page's script says what it is and
+//! A chart's place in a page. All that stands in it is in its own file: the page's script says what it is and
 //! how to read it, draws it, and makes a table of its numbers. A picture that is seen without the script may stand
 //! there until then.
 

@@ -26,7 +26,7 @@ pub enum Kind {
     Run,
     /// A workload in a run.
     Workload,
-    /// What monitors saw beside a run.
+    /// What monitors saw next to a run.
     Monitors,
     /// Runs side by side.
     Compare,
@@ -76,7 +76,7 @@ pub struct Page {
     pub charts: Vec<Chart>,
     /// Where messages about it come from.
     pub(crate) live: Option<String>,
-    /// Seconds after which a browser without scripts asks anew.
+    /// Seconds after which a browser without scripts asks again.
     pub(crate) anew: Option<&'static str>,
     /// The page that it leads to at once.
     pub(crate) leads_to: Option<String>,

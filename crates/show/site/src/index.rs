@@ -34,7 +34,7 @@ pub struct RunLine {
     pub points: usize,
     /// Number of stored samples, warm-up included.
     pub samples: u64,
-    /// How its points compare with the last comparable run; None where that is not known.
+    /// How its points compare with the last comparable run; None if that is not known.
     pub changed: Option<VerdictCounts>,
 }
 
@@ -49,7 +49,7 @@ pub struct VerdictCounts {
     pub equivalent: usize,
     /// Inconclusive, or without a verdict.
     pub open: usize,
-    /// Those that stand out, where that can be told.
+    /// Those that stand out, if that can be told.
     pub stand_out: Option<usize>,
 }
 

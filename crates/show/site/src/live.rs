@@ -1,6 +1,6 @@
 //! The page of a run under way, and pages that only say something. Over HTTP alone.
 //!
-//! Without scripts the page is what was known when it was asked for, and comes anew every few seconds. The
+//! Without scripts the page is what was known when it was asked for, and comes again every few seconds. The
 //! script takes messages (`plumb.live/1`) from what `data-live` of `main` names, and finds by `id`:
 //! `live-says` (its text is the message's `says`), `live-points` (the table; a row a point with
 //! `data-point`, its index, and cells with `data-cell`: `figure`, `precision`, `invocations`, `state`,
@@ -14,7 +14,7 @@ use crate::html::{Html, Tag, link, tag, wrap};
 use crate::names;
 use crate::parts::{DataTable, cell, command, count, heading, name, paragraph, term};
 
-/// Seconds after which a browser without scripts asks anew.
+/// Seconds after which a browser without scripts asks again.
 const ANEW: &str = "5";
 
 /// The page of a run under way; `live` is all that is known of it.

@@ -148,7 +148,7 @@ fn flags() -> Html {
 fn words() -> Html {
     let mut table = DataTable::new(["Word", "What it means"]);
     for (words, meaning) in glossary() {
-        // Each word of a row has an address of its own, for the links of terms.
+        // Each word of a row has its own address, for the links of terms.
         let mut shown = Html::default();
         for (index, word) in words.split(", ").enumerate() {
             shown.push(if index > 0 { ", " } else { "" });

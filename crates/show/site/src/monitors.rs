@@ -1,4 +1,4 @@
-//! The page of what monitors counted beside a run, and of what disturbed it.
+//! The page of what monitors counted next to a run, and of what disturbed it.
 
 use plumb_analysis::{CounterRate, PointRates};
 use plumb_chart::Chart;
@@ -39,7 +39,7 @@ pub fn monitors_page(view: &View, rates: &[PointRates], charts: Vec<Chart>) -> P
     page
 }
 
-/// Whether something else ran beside.
+/// Whether something else ran next to it.
 fn answer(view: &View) -> Html {
     let found = &view.finding.interference;
     let of_all = counted(found.invocations, "invocation", "invocations");

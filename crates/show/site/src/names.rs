@@ -26,7 +26,7 @@ pub fn workload_page(run: Id, workload: &str) -> String {
     format!("run-{run}-{}", slug(workload))
 }
 
-/// The page of what monitors saw beside a run.
+/// The page of what monitors saw next to a run.
 #[must_use]
 pub fn monitors_page(run: Id) -> String {
     format!("run-{run}-monitors")

@@ -202,12 +202,12 @@ pub(crate) fn paragraph(text: impl Into<Html>) -> Html {
     wrap("p", text).into()
 }
 
-/// A heading with an address of its own.
+/// A heading with its own address.
 pub(crate) fn heading(id: &str, text: impl Into<Html>) -> Html {
     wrap("h2", text).with("id", id).into()
 }
 
-/// A list of items; nothing where there are none.
+/// A list of items; nothing if there are none.
 pub(crate) fn list<T: Into<Html>>(items: impl IntoIterator<Item = T>) -> Html {
     let items: Vec<Tag> = items.into_iter().map(|item| wrap("li", item)).collect();
     if items.is_empty() { Html::default() } else { tag("ul").add_all(items).into() }

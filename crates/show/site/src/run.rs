@@ -17,7 +17,7 @@ use crate::parts::{
 };
 use crate::results::results;
 
-/// Pieces of evidence that stand beside a flag.
+/// Pieces of evidence that stand next to a flag.
 const MOST_EVIDENCE: usize = 12;
 
 /// The page of a run; `sides` are the charts of its sides.

@@ -21,7 +21,7 @@ use crate::results::{memory, own_flags, reached, result};
 /// Invocations out of the ordinary that are listed.
 const MOST_ODD: usize = 100;
 
-/// The page of a workload in a run; None where the run has no result of it.
+/// The page of a workload in a run; None if the run has no result of it.
 #[must_use]
 pub fn workload_page(view: &View, record: &RunRecord, workload: &str) -> Option<Page> {
     let rows: Vec<&Row> =
@@ -208,7 +208,7 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
     heading(&anchors::of_point(point.index), point.name.as_str()).and(facts(pairs)).and(list(flags))
 }
 
-/// The invocations that failed, do not count, or had something else run beside.
+/// The invocations that failed, do not count, or had something else run next to it.
 fn odd(record: &RunRecord, rows: &[&Row]) -> Html {
     let points = points(rows);
     let all: Vec<&InvocationRecord> = record

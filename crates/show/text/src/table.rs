@@ -90,7 +90,7 @@ impl Table {
     }
 
     /// Adds a line across all columns, indented from the table's edge. `text` is broken to the width
-    /// and hangs under its beginning after `lead`. Where both are empty there is no line.
+    /// and hangs under its beginning after `lead`. If both are empty there is no line.
     pub fn across(&mut self, indent: usize, lead: Line, text: Line) {
         if !(lead.is_empty() && text.is_empty()) {
             self.rows.push(Row::Across { indent, lead, text });

@@ -23,7 +23,7 @@ pub fn rfc3339(unix_ns: i64) -> String {
 }
 
 /// The beginning (UTC) of a day that is written as [`date`] does, `2026-11-21`, in nanoseconds since 1970.
-/// None for what is no day.
+/// None for what is not a day.
 #[must_use]
 pub fn day(text: &str) -> Option<i64> {
     let date = Date::strptime("%Y-%m-%d", text).ok().filter(|date| date.year() >= FIRST_YEAR)?;

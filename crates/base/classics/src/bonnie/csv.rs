@@ -1,6 +1,6 @@
 //! The CSV of bonnie++: which field holds what, and a line in the newest form.
 //!
-//! A line is one process. The forms are told apart by their number of fields: 1.03 has 27, 1.96 and 1.97 have 48, 1.98
+//! A line is one process. The forms are distinguished by their number of fields: 1.03 has 27, 1.96 and 1.97 have 48, 1.98
 //! and 2.00 have 50. Rates of the file are in KiB/s, others in operations per second; a latency is that of the one slowest
 //! operation.
 

@@ -1,6 +1,6 @@
 //! Reads the CSV of bonnie++.
 //!
-//! `+++++` stands for a phase of less than half a second, which bonnie++ does not rate: it is no figure, and never 0.
+//! `+++++` stands for a phase of less than half a second, which bonnie++ does not rate: it is not a figure, and never 0.
 //! The header that `-x` prints has the names of the older form and is skipped.
 
 use std::collections::BTreeMap;
@@ -254,7 +254,7 @@ impl Line<'_> {
         })
     }
 
-    /// A phase as a test of its own, without figures yet.
+    /// A phase as its own test, without figures yet.
     fn series(&self, index: usize) -> Series {
         let phase = &PHASES[index];
         // 1.03 goes through stdio, which later versions do not: another test.
@@ -331,7 +331,7 @@ fn seconds(text: &str) -> Option<f64> {
     number.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0).map(|n| n * unit)
 }
 
-/// Adds a phase as a test of its own, or says why it has no figure.
+/// Adds a phase as its own test, or says why it has no figure.
 fn add_phase(import: &mut Import, mut series: Series, printed: &Printed) {
     let rate = match printed.rate {
         None => return,

@@ -26,7 +26,7 @@ pub struct DiagnosisInput<'p> {
     pub audited: bool,
 }
 
-/// Everything that is wrong; None where nothing of the machine can be read.
+/// Everything that is wrong; None if nothing of the machine can be read.
 #[must_use]
 pub fn diagnose(input: &DiagnosisInput<'_>) -> Option<Diagnosis> {
     let root = input.root;

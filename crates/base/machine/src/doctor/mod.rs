@@ -1,7 +1,7 @@
 //! What is wrong with this machine for measuring.
 //!
 //! Each check reads a few files and says at most one symptom, with what it saw and where; a file that
-//! can't be read is no symptom. `symptoms.rs` has the words for all of them, `Diagnosis` the rule that
+//! can't be read is not a symptom. `symptoms.rs` has the words for all of them, `Diagnosis` the rule that
 //! makes a mark of them.
 
 mod access;

@@ -17,7 +17,7 @@ const BUSY_CPUS: [(f64, Severity); 2] = [(0.25, Severity::Major), (0.05, Severit
 const HIGH_LOAD_PER_CPU: f64 = 0.5;
 /// Programs that are named.
 const MOST_NAMED_PROGRAMS: usize = 3;
-/// Programs, by the name that the kernel knows (15 bytes), that start work of their own.
+/// Programs, by the name that the kernel knows (15 bytes), that start their own work.
 const SERVICES: [(&str, &str); 13] = [
     ("cron", "cron"),
     ("crond", "crond"),

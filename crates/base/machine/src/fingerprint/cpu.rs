@@ -47,7 +47,7 @@ fn joined(parts: Vec<String>, with: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(with))
 }
 
-/// A row a node, where there are several.
+/// A row a node, if there are several.
 fn numa_distances(root: &Root) -> Option<String> {
     let nodes = crate::fingerprint::topology::numa_nodes(root);
     let rows: Vec<String> = (0..nodes)

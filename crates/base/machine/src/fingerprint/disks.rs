@@ -37,7 +37,7 @@ fn below(root: &Root, mount: &Mount) -> Option<String> {
 }
 
 /// Whether a disk or partition is the mounted one. Names count as well: filesystems like btrfs mount under a number that
-/// is no device's.
+/// is not a device's.
 fn is_device(root: &Root, path: &str, mount: &Mount, same_name: bool) -> bool {
     root.text(&format!("{BASE}/{path}/dev"))
         .is_some_and(|number| number == mount.number || same_name)
@@ -79,7 +79,7 @@ fn disk(root: &Root, name: &str) -> String {
     format!("{name}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
-/// The word in brackets of `mq-deadline [none]`; the whole where there are none.
+/// The word in brackets of `mq-deadline [none]`; the whole if there are none.
 pub fn chosen(all: &str) -> &str {
     let inside = all.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(all, |(chosen, _)| chosen)

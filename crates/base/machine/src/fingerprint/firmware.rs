@@ -62,7 +62,7 @@ fn cloud(root: &Root) -> Option<&'static str> {
     Some(cloud)
 }
 
-/// `battery` or `mains`, on machines that have a battery of their own.
+/// `battery` or `mains`, on machines that have their own battery.
 pub fn power(root: &Root) -> Option<&'static str> {
     let base = "/sys/class/power_supply";
     let says = |name: &str, file: &str| root.text(&format!("{base}/{name}/{file}"));

@@ -9,10 +9,10 @@ use crate::root::Root;
 /// What plumb's hashes of machine ids differ by from those of other programs.
 const PLUMB: Uuid = Uuid::from_u128(0x7f0d_5b5e_24c1_4c53_9d3c_5a1e_8f2b_6c47);
 
-/// Where the id is: systemd's file, and D-Bus's where there is none.
+/// Where the id is: systemd's file, and D-Bus's if there is none.
 const FILES: [&str; 2] = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
-/// The host by its machine id; unknown where it has none, as in most containers.
+/// The host by its machine id; unknown if it has none, as in most containers.
 ///
 /// The id identifies a machine everywhere and is to be kept confidential (machine-id(5)), so it is hashed
 /// as sd_id128_get_machine_app_specific(3) does: HMAC-SHA256 of plumb's id with the machine id as key.

@@ -70,7 +70,7 @@ fn structures(table: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// What one slot holds; None where it is empty.
+/// What one slot holds; None if it is empty.
 fn module(device: &[u8]) -> Option<String> {
     let bytes = match word_at(device, 0x0c)? {
         // An empty slot, or one of unknown size.

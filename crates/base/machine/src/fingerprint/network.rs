@@ -19,7 +19,7 @@ fn device(root: &Root, name: &str) -> String {
     let driver = says("device/uevent").and_then(|text| {
         text.lines().find_map(|line| line.strip_prefix("DRIVER=")).map(str::to_owned)
     });
-    // -1 where there is no link, or where the device does not know.
+    // -1 if there is no link, or where the device does not know.
     let speed = says("speed").filter(|speed| !speed.starts_with('-'));
     let duplex = says("duplex").filter(|duplex| duplex != "unknown");
     let speed = speed.map(|speed| {
@@ -61,7 +61,7 @@ mod offloads {
         rest: [u64; 2],
     }
 
-    /// The offloads that are on; None where the device can't be asked.
+    /// The offloads that are on; None if the device can't be asked.
     pub fn of(device: &str) -> Option<String> {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").ok()?;
         let on: Vec<bool> = OFFLOADS

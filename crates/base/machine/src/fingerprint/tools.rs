@@ -72,7 +72,7 @@ impl Packages {
             Self::Folders(names) => {
                 let prefix = format!("{package}-");
                 let mut rests = names.iter().filter_map(|name| name.strip_prefix(&prefix));
-                // `gcc-libs-13` is no `gcc`: what follows the name must be a version.
+                // `gcc-libs-13` is not a `gcc`: what follows the name must be a version.
                 let version = rests.find(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
                 version.map(str::to_owned)
             }
@@ -80,7 +80,7 @@ impl Packages {
     }
 }
 
-/// What the C library says of itself, where no package manager that plumb can read does.
+/// What the C library says of itself, if no package manager that plumb can read does.
 fn libc_itself(root: &Root) -> Option<String> {
     let files = ["/lib64/libc.so.6", "/usr/lib/libc.so.6"];
     let bytes = files.iter().find_map(|file| std::fs::read(root.path(file)).ok())?;

@@ -7,7 +7,7 @@ pub fn count_cpus(cpuinfo: &str) -> usize {
     cpuinfo.lines().filter(|line| line.starts_with("processor")).count()
 }
 
-/// How many nodes of memory there are; one where the kernel tells none.
+/// How many nodes of memory there are; one if the kernel tells none.
 pub fn numa_nodes(root: &Root) -> usize {
     let names = root.names("/sys/devices/system/node");
     let numbers = names.iter().filter_map(|name| name.strip_prefix("node"));

@@ -1,5 +1,5 @@
 //! Critical values of the Huber-max statistic, simulated from the code that computes it: quantiles of 200,000 series of
-//! independent normal values a row (`tables` of `plumb-simulate`). `cargo xtask tables` prints them anew, `cargo xtask validate`
+//! independent normal values a row (`tables` of `plumb-simulate`). `cargo xtask tables` prints them again, `cargo xtask validate`
 //! compares.
 
 /// How often a series without any change is split, by the whole search.

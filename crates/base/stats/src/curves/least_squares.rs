@@ -54,7 +54,7 @@ pub(super) fn widening(squares: f64, degrees: usize) -> f64 {
 }
 
 /// The weighted sum of `columns` that comes closest to `values`, whose standard deviations are `noise`; `None` where
-/// the columns do not tell the coefficients apart.
+/// the columns do not report the coefficients apart.
 pub(super) fn fit(columns: &[Vec<f64>], values: &[f64], noise: &[f64]) -> Option<Fit> {
     let matrix: Vec<Vec<f64>> = columns
         .iter()
@@ -81,7 +81,7 @@ fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     if scales.iter().any(|scale| !scale.is_normal()) {
         return None;
     }
-    // Columns of unit length, so that one threshold tells what is singular in any unit.
+    // Columns of unit length, so that one threshold shows what is singular in any unit.
     for (row, a) in matrix.iter_mut().zip(&scales) {
         row.iter_mut().zip(&scales).for_each(|(value, b)| *value /= a * b);
     }

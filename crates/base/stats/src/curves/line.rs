@@ -25,7 +25,7 @@ pub struct Line {
 /// The line through times at numbers of units.
 ///
 /// The interval of a figure is the wider one of what the points' intervals give and of what their distances from the
-/// line give (Student's t on n − 2 degrees of freedom). So a curve that is no line has wide intervals, and three
+/// line give (Student's t on n − 2 degrees of freedom). So a curve that is not a line has wide intervals, and three
 /// points, which tell little of that, wider ones than five.
 ///
 /// # Errors

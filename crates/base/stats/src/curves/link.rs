@@ -5,19 +5,19 @@
 //! ```
 //!
 //! Of each point the time of sending (bytes / bandwidth), the operations and the round trip are known. Fitted are the
-//! share of a round trip for which an operation waits, 1 where each waits for the one before and 1 / depth where `depth`
+//! share of a round trip for which an operation waits, 1 if each waits for the one before and 1 / depth where `depth`
 //! of them share a round trip, and the rest, which takes as long whatever the link is. Neither is negative
 //! (non-negative least squares, Lawson & Hanson 1974). As for [`super::line`], noise is relative, and weights come from
 //! the fitted times.
 //!
 //! The terms are added. Where sending hides behind waiting, or waiting behind sending, that is not quite so; how well
-//! points are predicted from the others tells how far that goes.
+//! points are predicted from the others shows how far that goes.
 
 use super::least_squares::{Fit, LEAST_SHARE, ROUNDS, fit, widening};
 use super::point::{CurvePoint, Figure, MOST_POINTS, NoFit, weighing_noise};
 use crate::describe::all_finite;
 
-/// The fewest points: two figures are fitted, and one more point tells whether they hold.
+/// The fewest points: two figures are fitted, and one more point shows whether they hold.
 pub const FEWEST_POINTS: usize = 3;
 /// A term with more than this share of the time binds.
 const BINDING_SHARE: f64 = 0.5;
@@ -300,7 +300,7 @@ mod tests {
     const OPERATIONS: f64 = 1000.0;
     /// What does not depend on the link, in seconds.
     const REST: f64 = 0.2;
-    /// Bandwidths in bytes a second, and round trips in seconds.
+    /// Bandwidths in bytes per second, and round trips in seconds.
     const GRID: [(f64, f64); 4] =
         [(12.5e6, 75e-5), (12.5e6, 37.5e-5), (37.5e6, 75e-5), (37.5e6, 37.5e-5)];
 

@@ -17,7 +17,7 @@ const LEAST_DEVIATION: f64 = 0.1;
 const MOST_DEVIATIONS: f64 = 2.5;
 /// What a point off the plateaus costs, in squares: of three standard deviations.
 const OFF_COST: f64 = 9.0;
-/// The fewest points on a plateau: a single one can't be told from an outlier.
+/// The fewest points on a plateau: a single one is unknown from an outlier.
 const FEWEST_ON: usize = 2;
 
 /// A stretch of the curve at one height.

@@ -144,7 +144,7 @@ fn shrunk(errors: &[f64]) -> Vec<f64> {
     squares.iter().map(|square| ((square + mean) / 2.0).sqrt()).collect()
 }
 
-/// The standard deviations of the logarithms that a fit allows for: the points' errors and what is never told apart
+/// The standard deviations of the logarithms that a fit allows for: the points' errors and what is never distinguished
 /// from noise. A point without an error has the greatest one of the others.
 pub(super) fn noise(points: &[CurvePoint], never_told: f64) -> Vec<f64> {
     let errors: Vec<Option<f64>> = points.iter().map(relative_error).collect();

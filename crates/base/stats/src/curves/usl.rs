@@ -22,7 +22,7 @@ pub struct Law {
     pub contention: Figure,
     /// The price of agreement of every two, relative to the work.
     pub coherency: Figure,
-    /// The number with the highest rate; none where the rate grows for ever, or may do so by the interval of coherency.
+    /// The number with the highest rate; none if the rate grows for ever, or may do so by the interval of coherency.
     pub most_at: Option<f64>,
     /// How far a point lies off the law at most, relative to it.
     pub off: f64,

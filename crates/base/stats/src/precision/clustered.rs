@@ -51,7 +51,7 @@ pub fn fewest_processes(level: f64) -> usize {
 pub struct Clustered {
     /// The quantile and its interval, of the session.
     pub interval: Interval,
-    /// How many neighbours in time make one independent unit: 1 where they are no more alike than by chance.
+    /// How many neighbours in time make one independent unit: 1 if they are no more alike than by chance.
     pub stretch: usize,
     /// Whether the session is long enough to know its own memory; if not, the interval speaks of these seconds.
     pub resolved: bool,

@@ -81,7 +81,7 @@ impl Stretches {
     }
 
     /// An interval of the median no wider than t on the medians of stretches gives, for the correlation that is left:
-    /// few stretches refuse few samples, and none where they are alike. Other quantiles, and processes of which none are
+    /// few stretches refuse few samples, and none if they are alike. Other quantiles, and processes of which none are
     /// joined, keep what they have.
     pub fn narrowed(
         &self,

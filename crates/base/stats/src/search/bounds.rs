@@ -33,7 +33,7 @@ pub struct Limit {
     pub lower: f64,
     /// The relevant upper bound: the lowest load at which it does not; none when it held at all loads.
     pub upper: Option<f64>,
-    /// The conditional throughput: operations a second that ended well at the lower bound, by the loss ratio of the
+    /// The conditional throughput: operations per second that ended well at the lower bound, by the loss ratio of the
     /// worst of the trials that count for it.
     pub throughput: f64,
     /// Whether the goal itself is met: both bounds as close as it wants, or the largest load reached. Otherwise the

@@ -6,7 +6,7 @@ use super::bounds::{Limit, Trial, limit, relevant};
 use super::goal::{Goal, GoalError, Stage};
 use super::grid::{Grid, middle};
 
-/// The range of loads that are tried, in operations a second.
+/// The range of loads that are tried, in operations per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Loads {
     /// The least; above 0.

@@ -93,7 +93,7 @@ impl Rules {
         }
     }
 
-    /// Whether the minima are reached, where no precision is asked for.
+    /// Whether the minima are reached, if no precision is asked for.
     fn count(
         &self,
         history: &History,
@@ -141,8 +141,8 @@ impl Rules {
     }
 
     /// Of these points, those that the rest of the time is spent on. Without a precision, before its first look and
-    /// where there is no prediction, a point always takes part. Of the others those that need least come first, as many
-    /// as get done, but none that had its share of the time: predictions are often wrong of those. Where none is left,
+    /// if there is no prediction, a point always takes part. Of the others those that need least come first, as many
+    /// as get done, but none that had its share of the time: predictions are often wrong of those. If none is left,
     /// all take part.
     fn worth_while(&self, history: &History, points: Vec<usize>, open: &[Decision]) -> Vec<usize> {
         let Some(budget_ns) = self.budget_ns.filter(|_| !self.side_by_side) else { return points };

@@ -20,7 +20,7 @@ const COINS: u64 = 0x636f_696e;
 
 /// An invocation that takes longer is slow, in nanoseconds.
 const SLOW_NS: u64 = 2_000_000_000;
-/// Slow or not, so many units are taken within a time that is no budget: with fewer, hardly anything is found.
+/// Slow or not, so many units are taken within a time that is not a budget: with fewer, hardly anything is found.
 const SLOW_UNITS: usize = 18;
 
 /// Stops a comparison when its interval gives a verdict.

@@ -35,7 +35,7 @@ pub enum Kind {
     Jumps { noise: f64 },
     /// Steady, and reports a second metric `tail` with so much noise between processes.
     RoughTail { noise: f64 },
-    /// Does so many operations a second and loses the rest, so much more or fewer from process to process.
+    /// Does so many operations per second and loses the rest, so much more or fewer from process to process.
     Bears { capacity: f64, noise: f64 },
     /// Counts more good operations than were offered, from this trial on.
     Overcounts { trial: usize },
@@ -55,7 +55,7 @@ pub struct Fake {
     pub asked: Vec<Vec<u64>>,
     /// After so many events the listener fails.
     pub sink_fails_after: Option<usize>,
-    /// Whether the hypervisor takes CPU time beside an invocation, by its number.
+    /// Whether the hypervisor takes CPU time next to an invocation, by its number.
     pub disturbs: fn(usize) -> bool,
     /// When the user presses Ctrl-C.
     pub interrupt_at_ns: Option<u64>,
@@ -108,7 +108,7 @@ struct FakeLauncher<'f> {
     asked: &'f mut Vec<Vec<u64>>,
     /// What is prepared now.
     held: Vec<(Slot, Vec<String>)>,
-    /// What runs beside now.
+    /// What runs next to now.
     beside: Vec<usize>,
 }
 

@@ -50,7 +50,7 @@ pub fn choice(root: &Root, path: &str, value: &str) -> Result<Resolved, Unusable
     Ok(Resolved::Settings(vec![Assignment::file(path, value)]))
 }
 
-/// All these settings; what this machine lacks where there are none.
+/// All these settings; what this machine lacks if there are none.
 pub fn all(files: Vec<Assignment>, without: &str) -> Result<Resolved, Unusable> {
     match files.is_empty() {
         true => Err(Unusable::unsupported(without, "")),

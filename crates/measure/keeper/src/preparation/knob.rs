@@ -8,7 +8,7 @@ use crate::setting::Setting;
 use crate::spawn_options::SpawnOption;
 use crate::unchanged::Unchanged;
 
-/// A knob: a file in `knobs/` with its manual beside it.
+/// A knob: a file in `knobs/` with its manual next to it.
 #[derive(Debug)]
 pub struct Knob {
     /// The word that `--set` takes, without value and suffix.

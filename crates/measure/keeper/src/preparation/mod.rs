@@ -1,6 +1,6 @@
 //! Preparations: what can be done to a machine, or to a process, before it is measured.
 //!
-//! A *knob* is a name that people set: a file in `knobs/` with its manual beside it. It comes to settings
+//! A *knob* is a name that people set: a file in `knobs/` with its manual next to it. It comes to settings
 //! of the machine, which the keeper's journal changes and changes back; to an action that leaves nothing
 //! to undo; or to an option with which processes are started (`spawn_options.rs`).
 

@@ -1,4 +1,4 @@
-//! The layers, a file each with its manual beside it, listed by hand from what lies lowest to what lies highest.
+//! The layers, a file each with its manual next to it, listed by hand from what lies lowest to what lies highest.
 
 mod btrfs;
 mod dm_crypt;

@@ -14,7 +14,7 @@ pub const MONITOR: Monitor = Monitor {
     name: "latency",
     summary: "wake-up latency of a thread that sleeps 10 ms at a time",
     manual: include_str!("latency.md"),
-    // It wakes up a hundred times a second: only for who asks.
+    // It wakes up a hundred times per second: only for who asks.
     default_hz: None,
     slow: false,
     parsers: &[],

@@ -1,4 +1,4 @@
-//! The monitors, a file each with its manual beside it, listed by hand.
+//! The monitors, a file each with its manual next to it, listed by hand.
 
 mod cgroup;
 mod clock;

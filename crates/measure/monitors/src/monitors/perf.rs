@@ -66,7 +66,7 @@ struct PerfEventAttributes {
     bp_addr: u64,
 }
 
-/// Opens a counter of a thread and of what it starts later, in a group where there is one.
+/// Opens a counter of a thread and of what it starts later, in a group if there is one.
 fn open(kind: u32, config: u64, tid: i32, group: Option<&OwnedFd>) -> Result<OwnedFd, Error> {
     let attributes = PerfEventAttributes {
         kind,

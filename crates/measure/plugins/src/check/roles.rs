@@ -1,4 +1,4 @@
-//! The checks of a plug-in in the roles that run beside a workload, and of its fixture.
+//! The checks of a plug-in in the roles that run next to a workload, and of its fixture.
 
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ pub fn stream(
     };
     match count(&mut conversation, Shape::of(&spec.planned.description, &ready)) {
         Ok(samples) => {
-            // The end may cut an interval short: one sample more is no fault.
+            // The end may cut an interval short: one sample more is not a fault.
             let enough = samples > 0 && samples <= INTERVALS as usize + 1;
             let seen = format!("{samples} samples in {INTERVALS} intervals of 0.2 s");
             list.advise(name, if enough { Ok(seen) } else { Err(seen) });

@@ -17,7 +17,7 @@ impl TryOut {
     /// Seed of the check: any will do.
     pub const SEED: u64 = 1;
 
-    /// The points of this plug-in; None where it has none, which the list then says.
+    /// The points of this plug-in; None if it has none, which the list then says.
     pub fn of(
         description: &Description,
         program: &Program,
@@ -75,7 +75,7 @@ impl TryOut {
     }
 }
 
-/// The point at which its limit is searched, where it has one.
+/// The point at which its limit is searched, if it has one.
 fn searched(description: &Description, all_threads: u64) -> Option<Point> {
     let parameter = description.parameters.iter().find(|parameter| parameter.search.is_some())?;
     let word = Value::Text(SearchEffort::Quick.word().to_owned());

@@ -117,7 +117,7 @@ impl Client {
     pub fn receive(&mut self) -> Result<Answered, Failure> {
         let failed = |error: io::Error| Failure::io("an answer of the NBD server", &error);
         let (error, cookie) = read_reply(&mut self.from).map_err(failed)?;
-        // A cookie that is no slot under way comes from a server that answers twice, or at random.
+        // A cookie that is not a slot under way comes from a server that answers twice, or at random.
         let slot = usize::try_from(cookie)
             .ok()
             .filter(|slot| *slot < self.slots.len() && !self.free.contains(slot))

@@ -42,7 +42,7 @@ struct RelayState {
     sockets: Mutex<Vec<TcpStream>>,
 }
 
-/// Waits for one connection on a port of its own; dropping it ends that.
+/// Waits for one connection on its own port; dropping it ends that.
 #[derive(Debug)]
 pub struct Relay {
     port: u16,

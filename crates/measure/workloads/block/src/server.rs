@@ -101,7 +101,7 @@ impl Server {
     /// Serves a disk of so many zeroes.
     ///
     /// # Errors
-    /// When the socket can't be made; unsupported where it is to be reached through ssh, and there is none.
+    /// When the socket can't be made; unsupported if it is to be reached through ssh, and there is none.
     pub fn start(start: &Start, size: usize, access: Access) -> Result<Self, StartError> {
         let path = fresh_path(start, "nbd");
         let mut server = Self::listen(&path, size, access)

@@ -71,7 +71,7 @@ pub struct Access {
     pub link: Link,
     /// What goes through it.
     pub tunnel: TunnelKind,
-    /// The most requests under way at once; 0 where the client alone decides.
+    /// The most requests under way at once; 0 if the client alone decides.
     pub depth: usize,
     /// Whether the disk takes trims, and zeroes without data.
     pub takes_discards: bool,

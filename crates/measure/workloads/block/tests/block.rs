@@ -199,7 +199,7 @@ fn through_ssh_the_link_carries_what_ssh_makes_of_the_requests() {
     assert!(why.contains("through ssh") && fix.contains("depth"), "{why}; {fix}");
 }
 
-/// A host of its own, a network namespace, behind `tc tbf` of 40 Mbit/s; until it is dropped.
+/// Its own host, a network namespace, behind `tc tbf` of 40 Mbit/s; until it is dropped.
 struct Shaped {
     name: String,
     nbdkit: Option<Child>,

@@ -21,11 +21,11 @@ const FILE: &str = "classic-fio";
 /// What fio is asked to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fio {
-    /// Blocks of a file at random; its figure is operations a second.
+    /// Blocks of a file at random; its figure is operations per second.
     Random,
-    /// Blocks of a file one after the other; its figure is bytes a second.
+    /// Blocks of a file one after the other; its figure is bytes per second.
     Sequential,
-    /// The same block of a file again and again, synchronously, by many jobs with a file each.
+    /// The same block of a file repeatedly, synchronously, by many jobs with a file each.
     OneBlock,
     /// Blocks one after the other, each synced.
     Log,
@@ -228,7 +228,7 @@ fn huge_pages() -> Result<[OsString; 2], StartError> {
     }
 }
 
-/// A job on files of its own in the target directory, which it removes.
+/// A job on its own files in the target directory, which it removes.
 fn in_folder(start: &Start, options: &str) -> Vec<OsString> {
     let folder = format!("--directory={}", start.dir.replace(':', "\\:"));
     let words = ["--name=classic".to_owned(), folder].into_iter();

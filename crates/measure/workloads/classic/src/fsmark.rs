@@ -53,7 +53,7 @@ impl Tool for FsMark {
         Description { fixture: Some(Vec::new()), ..description }
     }
 
-    /// It says its version only when it works: on one file of its own.
+    /// It says its version only when it works: on one its own file.
     fn version(&self, path: &Path) -> Result<String, StartError> {
         let folder =
             Folder::create(&std::env::temp_dir(), &format!("plumb-fsmark-{}", std::process::id()))?;

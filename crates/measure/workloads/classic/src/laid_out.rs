@@ -19,7 +19,7 @@ impl LaidOut {
     /// A file of `size` bytes that do not compress, on its device; where the workload finds it is the endpoint `file`.
     ///
     /// # Errors
-    /// Unsupported where it takes more than 80 % of the free space; failed when it can't be written.
+    /// Unsupported if it takes more than 80 % of the free space; failed when it can't be written.
     pub(crate) fn random(start: &Start, name: &str) -> Result<(Ready, Box<dyn Held>), StartError> {
         let size = within(start, "size", PIECE, usize::MAX)?;
         let dir = Path::new(&start.dir);

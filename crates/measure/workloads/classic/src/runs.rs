@@ -45,7 +45,7 @@ impl Runs {
         Ok(())
     }
 
-    /// The median of the tool's passes, where it has several; and reasons to distrust it.
+    /// The median of the tool's passes, if it has several; and reasons to distrust it.
     fn figure(&self, text: &str) -> Result<(f64, Vec<Flag>), Failure> {
         let name = self.named.program;
         let Some(format) = self.named.format else {

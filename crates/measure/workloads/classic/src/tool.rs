@@ -68,7 +68,7 @@ pub(crate) trait Tool: Sync {
     /// The version of the program at `path`.
     ///
     /// # Errors
-    /// When it does not tell: then it is another program.
+    /// When it does not report: then it is another program.
     fn version(&self, path: &Path) -> Result<String, StartError>;
 
     /// How it is started with these settings, given its version.

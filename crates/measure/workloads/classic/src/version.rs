@@ -22,7 +22,7 @@ pub(crate) fn asked(path: &Path, arguments: &[&str]) -> Result<String, StartErro
 /// The version after `before` in what the program says of itself.
 ///
 /// # Errors
-/// When it does not tell.
+/// When it does not report.
 pub(crate) fn after(path: &Path, arguments: &[&str], before: &str) -> Result<String, StartError> {
     let text = asked(path, arguments)?;
     word_after(&text, before).ok_or_else(|| {

@@ -226,7 +226,7 @@ fn nbdkit_is_as_late_as_it_is_told_and_ends() {
     let mut point = TestPoint::new(ALL, "classic.nbdkit", &[("rtt", "20ms"), ("size", "1MiB")]);
     assert!(refusal("no server", point.try_start()).contains("no server"));
     point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
-    // At most 50 a second, however busy the machine is.
+    // At most 50 per second, however busy the machine is.
     assert_within("nbdkit", figure(&point, "rate"), 5.0..51.0);
     let socket = point.start.endpoints["socket"].clone();
     point.clean();

@@ -27,7 +27,7 @@ pub(super) fn places() -> Vec<u32> {
     vec![0; 1 << PLACES_BITS]
 }
 
-/// Packs a block into `packed`, which has room for [`bound`], and tells how many bytes it took.
+/// Packs a block into `packed`, which has room for [`bound`], and shows how many bytes it took.
 #[inline(never)]
 pub(super) fn compress(block: &[u8], packed: &mut [u8], places: &mut [u32]) -> usize {
     places.fill(0);
@@ -140,7 +140,7 @@ impl fmt::Display for Damaged {
     }
 }
 
-/// Unpacks a block into `block` and tells how many bytes it had.
+/// Unpacks a block into `block` and shows how many bytes it had.
 #[inline(never)]
 pub(super) fn decompress(packed: &[u8], block: &mut [u8]) -> Result<usize, Damaged> {
     let mut packed = packed;

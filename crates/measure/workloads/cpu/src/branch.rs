@@ -56,7 +56,7 @@ impl Workload for Branch {
         let team = Team::placed(threads, start, move |index: usize| {
             Ok(match pattern {
                 Pattern::Predictable => Jumper::in_turn(),
-                // Threads on one core share its predictor, so each has bits of its own.
+                // Threads on one core share its predictor, so each has its own bits.
                 Pattern::Random => Jumper::at_random(seed ^ index as u64),
             })
         })?;

@@ -1,4 +1,4 @@
-//! `cpu.float`: one floating-point instruction, again and again.
+//! `cpu.float`: one floating-point instruction, repeatedly.
 
 use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Start, StartError, Started, Workload};

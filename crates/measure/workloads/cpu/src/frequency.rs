@@ -1,4 +1,4 @@
-//! `cpu.frequency`: at how many cycles a second a CPU works, and how much of its time it does not.
+//! `cpu.frequency`: at how many cycles per second a CPU works, and how much of its time it does not.
 
 use plumb_model::{AuditClass, Better, Description, Flag, FlagKind, Ready};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload};

@@ -6,7 +6,7 @@ pub(super) const GAP_FACTOR: f64 = 1.5;
 /// Pieces of one kind, alike in work.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Gaps {
-    /// Nanoseconds of a piece that is no gap, in the mean; 0 when there is none.
+    /// Nanoseconds of a piece that is not a gap, in the mean; 0 when there is none.
     pub(super) piece_ns: f64,
     /// Nanoseconds that gaps took beyond such a piece.
     pub(super) lost_ns: f64,

@@ -1,4 +1,4 @@
-//! `cpu.hash`: XXH64 of one block, again and again.
+//! `cpu.hash`: XXH64 of one block, repeatedly.
 //!
 //! The algorithm is Yann Collet's, written from its specification (`xxhash_spec.md`, version 0.2.0): four chains of
 //! multiplications and rotations over stripes of 32 bytes, plain 64-bit arithmetic without vectors.

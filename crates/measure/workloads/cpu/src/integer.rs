@@ -1,4 +1,4 @@
-//! `cpu.integer`: one integer instruction, again and again.
+//! `cpu.integer`: one integer instruction, repeatedly.
 
 use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Start, StartError, Started, Workload};

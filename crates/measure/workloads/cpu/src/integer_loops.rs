@@ -58,7 +58,7 @@ pub(super) fn mul_dependent(state: &mut [u64], with: &[u64; CONSTANTS], passes: 
     state[0] = mul_chain(state[0], with[0], passes);
 }
 
-/// A loop over eight words, each a chain of its own.
+/// A loop over eight words, each its own chain.
 macro_rules! eight_chains {
     ($(#[$doc:meta])* $name:ident, $instruction:literal) => {
         $(#[$doc])*

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use plumb_protocol::Failure;
 
-/// Nanoseconds of a tick in /proc/stat: user programs see 100 a second on every Linux.
+/// Nanoseconds of a tick in /proc/stat: user programs see 100 per second on every Linux.
 const TICK_NS: u64 = 10_000_000;
 
 /// Room for /proc/interrupts of many CPUs; what is beyond is not read.
@@ -55,7 +55,7 @@ fn join_known(one: Option<u64>, other: Option<u64>, join: fn(u64, u64) -> u64) -
 
 /// The open files.
 pub(super) struct KernelCounters {
-    /// The CPU that steal and interrupts are of; of all where none is named.
+    /// The CPU that steal and interrupts are of; of all if none is named.
     cpu: Option<usize>,
     stat: File,
     interrupts: Option<File>,

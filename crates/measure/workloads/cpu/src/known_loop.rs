@@ -29,7 +29,7 @@ pub(super) type KernelLoop = fn(state: &mut [u64], with: &[u64; CONSTANTS], pass
 /// Words of constants: two vectors of the widest registers.
 pub(super) const CONSTANTS: usize = 16;
 
-/// A loop that begins again where it must have ended. The next start is computed from the last end, so that no CPU
+/// A loop that begins again if it must have ended. The next start is computed from the last end, so that no CPU
 /// begins it before: loops of one chain would overlap at their ends.
 pub(super) struct KnownLoop {
     what: &'static str,

@@ -9,7 +9,7 @@ use plumb_workload_kit::declare;
 /// Sizes of a message.
 const SIZES: std::ops::RangeInclusive<u64> = 16..=1 << 20;
 
-/// The version of ring in Cargo.lock; a test compares them, because ring does not tell its own.
+/// The version of ring in Cargo.lock; a test compares them, because ring does not report its own.
 const RING: &str = "0.17.14";
 
 /// CPU features that ring chooses its code by, among those that plumb knows of a host.

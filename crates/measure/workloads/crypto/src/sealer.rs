@@ -19,7 +19,7 @@ pub(super) fn cipher(name: &str) -> Option<&'static Algorithm> {
     }
 }
 
-/// A key, its next nonce, and two messages that are sealed in place again and again.
+/// A key, its next nonce, and two messages that are sealed in place repeatedly.
 ///
 /// Nobody can open a message that was sealed a million times in place, unless a million tags were
 /// kept. So the last message of each sample is another one, the *witness*: its few tags are kept,

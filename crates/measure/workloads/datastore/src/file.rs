@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use plumb_protocol::StartError;
 
-/// A file of a name of its own in the target directory; removed when dropped, with what SQLite puts
-/// beside it.
+/// A file of its own name in the target directory; removed when dropped, with what SQLite puts
+/// next to it.
 #[derive(Debug)]
 pub(super) struct FreshFile(PathBuf);
 

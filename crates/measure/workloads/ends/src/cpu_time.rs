@@ -49,7 +49,7 @@ pub fn metrics(unit: &str) -> [Metric; 2] {
 pub type Words = Vec<(String, String)>;
 
 /// What lets a client know the CPU time of this process, which is its server: words for it, and what has to be held. On another machine
-/// that is a port of its own at the address where the client is served.
+/// that is its own port at the address where the client is served.
 ///
 /// # Errors
 /// When there is no free port.
@@ -183,7 +183,7 @@ impl CpuTimes {
         matches!(self.far, Far::There(_))
     }
 
-    /// Begins anew.
+    /// Begins again.
     ///
     /// # Errors
     /// When the server does not answer.

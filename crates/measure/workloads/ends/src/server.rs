@@ -1,4 +1,4 @@
-//! The far end of connections: listens, and serves each in a thread of its own.
+//! The far end of connections: listens, and serves each in its own thread.
 
 use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// change.
 type Serve = dyn Fn(&TcpStream) -> io::Result<()> + Send + Sync;
 
-/// A server of connections, on a port of its own. Dropping it ends it and its connections.
+/// A server of connections, on its own port. Dropping it ends it and its connections.
 pub struct Server {
     address: SocketAddr,
     listener: Arc<TcpListener>,

@@ -179,7 +179,7 @@ fn a_pass_of_bonnie_that_can_not_be_is_refused_with_a_reason() {
         let why = refusal(words, bonnie(&settings));
         assert!(why.contains(words), "{why}");
     }
-    // Twice the memory of a machine of 1 GiB, where there is room.
+    // Twice the memory of a machine of 1 GiB, if there is room.
     let started = bonnie(&[]).unwrap();
     let capped = has_flag(&started.ready.flags, &FlagKind::Capped);
     let free = plumb_workload_kit::filesystem::free_bytes(dir.path()).unwrap();

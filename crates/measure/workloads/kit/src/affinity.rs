@@ -11,7 +11,7 @@ impl CpuSet {
     /// The set of the calling thread.
     ///
     /// # Errors
-    /// When the kernel does not tell (more CPUs than a set holds).
+    /// When the kernel does not report (more CPUs than a set holds).
     pub fn current() -> Result<Self, Failure> {
         let mask = sched_getaffinity(None);
         mask.map(Self).map_err(|error| Failure::io("sched_getaffinity", &error.into()))

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{major, minor};
 
-/// Bytes read from devices by this process and its threads so far; None where the kernel keeps no such account.
+/// Bytes read from devices by this process and its threads so far; None if the kernel keeps no such account.
 #[must_use]
 pub fn read_bytes() -> Option<u64> {
     count("read_bytes:")
@@ -26,7 +26,7 @@ pub fn is_counted() -> bool {
 }
 
 /// Whether the device below a file loses what it holds in its cache when power fails, unless it was told to write it out
-/// (`queue/write_cache` of the kernel); None where there is no device, or the kernel does not tell.
+/// (`queue/write_cache` of the kernel); None if there is no device, or the kernel does not report.
 #[must_use]
 pub fn has_volatile_cache(file: &Path) -> Option<bool> {
     let metadata = fs::metadata(file).ok()?;

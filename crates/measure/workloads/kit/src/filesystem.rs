@@ -21,7 +21,7 @@ pub struct Filesystem {
     pub in_memory: bool,
     /// Bytes that an ordinary user may still write.
     pub free_bytes: u64,
-    /// Files that may still be created; none where the filesystem makes room for them as they come.
+    /// Files that may still be created; none if the filesystem makes room for them as they come.
     pub free_files: Option<u64>,
 }
 
@@ -90,7 +90,7 @@ pub fn is_in_memory(path: &Path) -> bool {
 
 /// The flag of files that are created in this folder, where its filesystem makes the time depend on what was deleted
 /// before: ext4 without a journal passes over every inode that was deleted in the last minutes (`recently_deleted` in
-/// Linux's fs/ext4/ialloc.c). None elsewhere, and where the kernel does not tell.
+/// Linux's fs/ext4/ialloc.c). None elsewhere, and where the kernel does not report.
 #[must_use]
 pub fn without_journal(dir: &Path) -> Option<Flag> {
     let number = dir.metadata().ok()?.dev();

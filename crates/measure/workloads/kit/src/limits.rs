@@ -70,7 +70,7 @@ struct PidsLimit {
 }
 
 impl PidsLimit {
-    /// None where there is no limit.
+    /// None if there is no limit.
     fn read(folder: &Path) -> Option<Self> {
         // Without a limit the file holds `max`, which is no number.
         let most = number_in(&folder.join("pids.max"))?;

@@ -10,7 +10,7 @@ use plumb_protocol::SplitMix64;
 /// What one direction of a link is like.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkSettings {
-    /// Bytes a second; none where that is not limited.
+    /// Bytes a second; none if that is not limited.
     pub bandwidth: Option<f64>,
     /// Bytes that may leave at once after a pause.
     pub burst: u64,

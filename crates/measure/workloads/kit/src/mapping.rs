@@ -93,7 +93,7 @@ impl Mapping {
         unsafe { std::slice::from_raw_parts_mut(self.words.as_ptr(), self.bytes / 8) }
     }
 
-    /// Bytes of the memory that lie in huge pages; none when the kernel does not tell. The kernel
+    /// Bytes of the memory that lie in huge pages; none when the kernel does not report. The kernel
     /// counts by mapping and joins neighbours of the same kind, so that this is an upper bound.
     pub fn huge_bytes(&self) -> Option<usize> {
         let smaps = fs::read_to_string("/proc/self/smaps").ok()?;

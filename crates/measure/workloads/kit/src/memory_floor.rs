@@ -26,7 +26,7 @@ pub fn lower() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// The high-water mark of this process's resident memory in bytes, 0 when the kernel does not tell.
+/// The high-water mark of this process's resident memory in bytes, 0 when the kernel does not report.
 pub fn bytes() -> u64 {
     field("VmHWM:").unwrap_or(0) * 1024
 }

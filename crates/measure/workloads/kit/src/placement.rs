@@ -68,11 +68,11 @@ impl Placement {
         }
     }
 
-    /// The CPU of each thread, from the first on again where there are more threads than CPUs; None where they are
+    /// The CPU of each thread, from the first on again if there are more threads than CPUs; None if they are
     /// not pinned.
     ///
     /// # Errors
-    /// Unsupported where there is no such CPU, no second one, or no core with two hardware threads.
+    /// Unsupported if there is no such CPU, no second one, or no core with two hardware threads.
     pub fn cpus(self, threads: usize, facts: &Facts) -> Result<Option<Vec<usize>>, StartError> {
         let allowed: BTreeSet<u32> = facts.cpus.iter().copied().collect();
         let mut slots = slots(&allowed, &facts.places);
@@ -137,7 +137,7 @@ impl TasksInTurn {
     /// For these CPUs, one a task and then again from the first.
     ///
     /// # Errors
-    /// When the kernel does not tell where this thread may run.
+    /// When the kernel does not report where this thread may run.
     pub fn new(cpus: &[usize]) -> Result<Self, Failure> {
         let cpus = cpus.iter().copied().map(CpuSet::only).collect();
         Ok(Self { cpus, made: 0, before: CpuSet::current()? })
@@ -190,7 +190,7 @@ struct Slot {
     sibling: usize,
 }
 
-/// The CPUs with their places; where nothing is known of one, it is a core of its own.
+/// The CPUs with their places; if nothing is known of one, it is its own core.
 fn slots(allowed: &BTreeSet<u32>, places: &[CpuPlace]) -> Vec<Slot> {
     let place = |cpu: u32| {
         let known = places.iter().find(|place| place.cpu == cpu);

@@ -448,7 +448,7 @@ fn is_executable(path: &Path) -> bool {
 /// executable of that name in PATH.
 ///
 /// # Errors
-/// `command not found: …`, with the reason where there is one.
+/// `command not found: …`, with the reason if there is one.
 pub fn find_program(name: &str) -> Result<PathBuf, Failure> {
     if name.contains('/') {
         let path = PathBuf::from(name);

@@ -33,7 +33,7 @@ pub fn switches(of: &str) -> Metric {
     reported(SWITCHES, "", Better::Neither, &summary)
 }
 
-/// Tells beside another instance how often its tasks, and children that it reaped, were switched; for each of so many that an
+/// Tells next to another instance how often its tasks, and children that it reaped, were switched; for each of so many that an
 /// iteration makes.
 pub struct Switching<I> {
     instance: I,

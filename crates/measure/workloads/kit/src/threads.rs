@@ -33,7 +33,7 @@ pub trait Member: Send + 'static {
     fn verify(&mut self) -> Result<(), Failure>;
 }
 
-/// Members, each on a thread of its own; the first on the caller's.
+/// Members, each on its own thread; the first on the caller's.
 pub struct Team<M> {
     own: M,
     helpers: Helpers<M>,
@@ -239,7 +239,7 @@ pub fn oversubscribed(threads: usize, facts: &Facts) -> Option<Flag> {
     })
 }
 
-/// Whether every thread can have a CPU of its own; when the CPUs are unknown, a single one can.
+/// Whether every thread can have its own CPU; when the CPUs are unknown, a single one can.
 fn fits(threads: usize, facts: &Facts) -> bool {
     threads <= facts.cpus.len().max(1)
 }

@@ -11,7 +11,7 @@ use crate::spawn::find_program;
 /// Where programs for administrators lie that PATH may not name.
 const FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// The program of this name, also where only administrators have it on their path.
+/// The program of this name, also if only administrators have it on their path.
 #[must_use]
 pub fn program(name: &str) -> Option<PathBuf> {
     let others = FOLDERS.map(|folder| Path::new(folder).join(name));

@@ -1,4 +1,4 @@
-//! How wide the registers are that a kernel works in: chosen once at start, named in the notes, refused where the CPU lacks
+//! How wide the registers are that a kernel works in: chosen once at start, named in the notes, refused if the CPU lacks
 //! them.
 
 use plumb_model::Parameter;
@@ -73,7 +73,7 @@ impl Width {
     /// What was asked for.
     ///
     /// # Errors
-    /// Unsupported where this CPU does not have it.
+    /// Unsupported if this CPU does not have it.
     pub fn of(start: &Start) -> Result<Self, StartError> {
         let wanted = match start.text(PARAMETER) {
             "128" => Self::Bits128,

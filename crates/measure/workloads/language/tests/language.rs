@@ -6,7 +6,7 @@ use plumb_protocol::StartError;
 use plumb_workload_language::ALL;
 use plumb_workload_testing::{TestPoint, refusal, samples, take};
 
-/// The point with its fixture; none where the language is missing.
+/// The point with its fixture; none if the language is missing.
 fn prepared(language: &str, limit: &str, scratch: &Path) -> Option<TestPoint<'static>> {
     let settings = [("language", language), ("limit", limit)];
     let mut point = TestPoint::new(ALL, "language.sieve", &settings).in_folder(scratch);

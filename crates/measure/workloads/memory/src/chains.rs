@@ -94,7 +94,7 @@ impl Chains {
     }
 }
 
-/// One load of each of `N` cycles, again and again.
+/// One load of each of `N` cycles, repeatedly.
 #[inline(never)]
 fn walk_chains<const N: usize>(all: &mut [usize; MAX_CHAINS], rounds: u64) {
     // A local array of known length, so that the compiler can keep all addresses in registers.

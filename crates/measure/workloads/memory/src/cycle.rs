@@ -31,7 +31,7 @@ pub(super) struct PointerCycle {
 impl PointerCycle {
     /// A cycle through `bytes` bytes, every order of the nodes as likely as any other; every page is
     /// touched and checked to be of the wanted size. The number of nodes is made odd (the last line
-    /// is left out where it is even): a number of loads that is a power of two then never ends where
+    /// is left out if it is even): a number of loads that is a power of two then never ends where
     /// it began, so that a walk that was not made can't be taken for one that was.
     ///
     /// # Errors

@@ -104,7 +104,7 @@ impl Workload for Fault {
     }
 }
 
-/// Memory that is mapped, touched and unmapped again and again.
+/// Memory that is mapped, touched and unmapped repeatedly.
 struct Faults {
     operation: FaultOperation,
     kind: Pages,
@@ -239,7 +239,7 @@ impl Instance for Faults {
                 self.page_bytes
             )));
         }
-        // Another thread may map something at the same place at once; where nothing is unmapped, all are left.
+        // Another thread may map something at the same place at once; if nothing is unmapped, all are left.
         if left > 0 && left == mappings {
             return Err(Failure(format!("memory.fault: {left} mappings were not unmapped")));
         }

@@ -62,7 +62,7 @@ impl Workload for FreeMemory {
     }
 }
 
-/// The files, held open: each reading makes them anew.
+/// The files, held open: each reading makes them again.
 struct MeminfoReader {
     machine: File,
     own: File,
@@ -93,7 +93,7 @@ fn read(file: &File, path: &str, text: &mut [u8]) -> Result<usize, Failure> {
     file.read_at(text, 0).map_err(|error| Failure::io(path, &error))
 }
 
-/// The bytes that stand after this name, in KiB; 0 where it is missing.
+/// The bytes that stand after this name, in KiB; 0 if it is missing.
 fn bytes_of(text: &[u8], field: &str) -> u64 {
     let line =
         text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(field.as_bytes()));

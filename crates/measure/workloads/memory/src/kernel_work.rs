@@ -25,7 +25,7 @@ impl<W: Workload> Workload for WithKernelWork<W> {
     }
 }
 
-/// What works on memory on the machine whose files lie under `root`; none where nothing does.
+/// What works on memory on the machine whose files lie under `root`; none if nothing does.
 fn note(root: &Path) -> Option<String> {
     let checks = [
         (sampled(root), "DAMON samples which pages are used"),
@@ -54,7 +54,7 @@ fn sampled(root: &Path) -> bool {
     all.any(|thread| read(&thread.path(), "state").trim() == "on")
 }
 
-/// Nothing moves where there is one node.
+/// Nothing moves if there is one node.
 fn balanced(root: &Path) -> bool {
     let mode = read(root, "proc/sys/kernel/numa_balancing");
     let on = mode.trim().parse().is_ok_and(|mode: u32| mode > 0);

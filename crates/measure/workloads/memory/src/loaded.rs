@@ -171,7 +171,7 @@ struct Injector {
     array: Mapping,
     work: InjectorWork,
     pause_ns: u64,
-    /// Pieces so far, and until the last check; the array begins anew behind its last.
+    /// Pieces so far, and until the last check; the array begins again behind its last.
     pieces: u64,
     checked: u64,
     /// Bytes of the last sample.

@@ -13,7 +13,7 @@ use plumb_workload_kit::declare;
 const PARAMETER: &str = "node";
 const ANY: &str = "any";
 
-/// Where the kernel tells which nodes have memory.
+/// Where the kernel shows which nodes have memory.
 const HAS_MEMORY: &str = "sys/devices/system/node/has_memory";
 
 /// Pages that the kernel is asked about at a time.
@@ -36,10 +36,10 @@ pub(super) fn parameter() -> Parameter {
 }
 
 impl MemoryNode {
-    /// As the parameter says; none where the kernel is to choose.
+    /// As the parameter says; none if the kernel is to choose.
     ///
     /// # Errors
-    /// Unsupported where there is one node, or no such node.
+    /// Unsupported if there is one node, or no such node.
     pub(super) fn of(start: &Start) -> Result<Option<Self>, StartError> {
         let word = start.text(PARAMETER);
         if word.is_empty() || word == ANY {
@@ -56,7 +56,7 @@ impl MemoryNode {
         format!("memory bound to node {}, confirmed by the kernel for every page", self.0)
     }
 
-    /// The same where memory comes again and again, and the kernel was asked of a first one.
+    /// The same where memory comes repeatedly, and the kernel was asked of a first one.
     pub(super) fn note_on_first(self) -> String {
         format!(
             "each mapping bound to node {}, confirmed by the kernel for every page of a first one",
@@ -94,7 +94,7 @@ impl MemoryNode {
     /// Asks the kernel of every page, once all are touched, where it lies.
     ///
     /// # Errors
-    /// When one lies elsewhere, or the kernel does not tell.
+    /// When one lies elsewhere, or the kernel does not report.
     pub(super) fn check(self, words: &[u64]) -> Result<(), StartError> {
         let page_words = rustix::param::page_size() / 8;
         let pages: Vec<_> = words.chunks(page_words).map(<[u64]>::as_ptr).collect();
@@ -152,7 +152,7 @@ fn among(wanted: u32, nodes: &[u32]) -> Result<MemoryNode, StartError> {
     ))
 }
 
-/// The nodes with memory of the machine whose files lie under `root`; none where the kernel knows no nodes.
+/// The nodes with memory of the machine whose files lie under `root`; none if the kernel knows no nodes.
 fn nodes(root: &Path) -> Vec<u32> {
     let text = fs::read_to_string(root.join(HAS_MEMORY)).unwrap_or_default();
     text.trim().split(',').filter_map(range).flatten().collect()

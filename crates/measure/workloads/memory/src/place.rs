@@ -38,7 +38,7 @@ pub(super) fn describe(size: u64, footprint: u64, facts: &Facts, ready: &mut Rea
     }
 }
 
-/// Refuses a size that is no multiple of a cache line, and memory that plumb may not use.
+/// Refuses a size that is not a multiple of a cache line, and memory that plumb may not use.
 ///
 /// # Errors
 /// [`StartError::Unsupported`] with a size that would do.

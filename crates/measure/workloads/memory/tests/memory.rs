@@ -116,7 +116,7 @@ fn both_sizes_are_shown_where_a_cache_may_help() {
     assert_eq!(three.flags[0].why, "3 threads share 2 CPUs");
 }
 
-/// The point started, or nothing where it is unsupported for this reason.
+/// The point started, or nothing if it is unsupported for this reason.
 fn started_or(id: &str, settings: &[(&str, &str)], reason: &str) -> Option<Started> {
     match TestPoint::new(ALL, id, settings).try_start() {
         Ok(started) => Some(started),

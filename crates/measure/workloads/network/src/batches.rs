@@ -41,7 +41,7 @@ impl Receiving {
         let none = std::ptr::null_mut();
         let flags = libc::MSG_WAITFORONE;
         let room = BATCH as libc::c_uint;
-        // SAFETY: each message has one part, room of its own, which lives beyond the call.
+        // SAFETY: each message has one part, its own room, which lives beyond the call.
         let came = unsafe { libc::recvmmsg(socket, messages.as_mut_ptr(), room, flags, none) };
         let came = usize::try_from(came).map_err(|_| io::Error::last_os_error())?;
         for (length, message) in self.lengths.iter_mut().zip(&messages).take(came) {

@@ -1,4 +1,4 @@
-//! Several floods at a time, each on a socket and a thread of its own: their sum says what the other end can answer where one flood
+//! Several floods at a time, each on a socket and its own thread: their sum says what the other end can answer where one flood
 //! is bound by its own CPU.
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ struct FlowsState {
     left: AtomicU64,
 }
 
-/// One flow of requests, with a socket of its own.
+/// One flow of requests, with its own socket.
 struct Flow<E> {
     requests: Requests<E>,
     shared: Arc<FlowsState>,

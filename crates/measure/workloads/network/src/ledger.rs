@@ -13,7 +13,7 @@ use serde_json::Value;
 const MEMINFO: usize = 9;
 const MEMINFO_DROPS: usize = 8;
 
-/// Where no path was made: the loopback device has a backlog only, and what comes from elsewhere may come by any device.
+/// If no path was made: the loopback device has a backlog only, and what comes from elsewhere may come by any device.
 const LOOPBACK: &str = "lo";
 
 /// Packets that a device dropped before they came to a socket: where its queue was full.
@@ -46,7 +46,7 @@ fn second_columns(of_cpus: &str) -> u64 {
         .sum()
 }
 
-/// Packets that the queue of a device dropped before it sent them; 0 where there is no `tc` to ask.
+/// Packets that the queue of a device dropped before it sent them; 0 if there is no `tc` to ask.
 pub(crate) fn queue_drops(device: &str) -> u64 {
     let mut ask: Command = tool("tc");
     let told = ask.args(["-s", "-j", "qdisc", "show", "dev", device]).output();

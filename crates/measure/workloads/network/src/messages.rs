@@ -73,7 +73,7 @@ pub(crate) fn serve_connection(
     }
 }
 
-/// Answers datagrams in a thread of its own; dropping it ends that.
+/// Answers datagrams in its own thread; dropping it ends that.
 pub(crate) struct DatagramServer {
     socket: Arc<UdpSocket>,
     ended: Arc<AtomicBool>,
@@ -178,7 +178,7 @@ impl Messages {
         Ok(Self { socket, request, answer, filled: 0, patience: Duration::ZERO })
     }
 
-    /// The number of the next answer; none where no more of it has come.
+    /// The number of the next answer; none if no more of it has come.
     fn receive_with(&mut self, flags: RecvFlags) -> io::Result<Option<u64>> {
         while self.filled < self.answer.len() {
             match recv(&self.socket, &mut self.answer[self.filled..], flags) {
@@ -218,7 +218,7 @@ impl Exchange for Messages {
         wait_for(self.socket.as_fd(), longest_ns)
     }
 
-    /// With one call where nothing is lost, and its timer, one of the kernel's coarse ones, may be late: to wait with poll takes another
+    /// With one call if nothing is lost, and its timer, one of the kernel's coarse ones, may be late: to wait with poll takes another
     /// call, and a timer of the CPU.
     fn receive_within(&mut self, longest_ns: u64) -> io::Result<Option<u64>> {
         if longest_ns < COARSE_NS {

@@ -1,7 +1,7 @@
-//! The far end of datagrams: counts what arrives, and tells it over a connection beside.
+//! The far end of datagrams: counts what arrives, and tells it over a connection next to it.
 //!
 //! The client says over the connection how many datagrams each sample of a batch will have, before the first, and asks after
-//! the last; then the receiver waits until nothing comes any more and tells what came and what it knows was dropped.
+//! the last; then the receiver waits until nothing comes any more and shows what came and what it knows was dropped.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};

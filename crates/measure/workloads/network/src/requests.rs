@@ -17,7 +17,7 @@ use plumb_workload_ends::token;
 
 use crate::losses::Losses;
 
-/// What is reported beside, in this order: the first two of who has a server.
+/// What is reported next to it, in this order: the first two of who has a server.
 pub(crate) const VALUES: [&str; 4] = [cpu_time::NAMES[0], cpu_time::NAMES[1], "lost", "in_time"];
 /// Where those begin that all have.
 const OF_ALL: usize = cpu_time::NAMES.len();
@@ -30,7 +30,7 @@ const LONGEST_PAUSE_NS: u64 = 1_000_000_000;
 const SHORTEST_PAUSE_NS: u64 = 10_000_000;
 /// Without any answer for so long the far end is gone.
 const GONE_NS: u64 = 20_000_000_000;
-/// After the last sample answers may come for so long, beside what the path takes.
+/// After the last sample answers may come for so long, next to what the path takes.
 const QUIET_NS: u64 = 200_000_000;
 /// A sample of a closed loop has so many times as many answers as requests are under way.
 pub(crate) const LEAST_OF_DEPTH: u64 = 16;
@@ -63,7 +63,7 @@ pub(crate) trait Exchange {
     /// When the kernel can't wait.
     fn wait_for_answer(&self, longest_ns: u64) -> io::Result<bool>;
 
-    /// The number of an answer; none where it would come later than that.
+    /// The number of an answer; none if it would come later than that.
     ///
     /// # Errors
     /// When the far end is gone.
@@ -188,7 +188,7 @@ pub(crate) struct Requests<E> {
     due_ns: Vec<u64>,
     latency: [Distribution; 1],
     helpers: Vec<u32>,
-    /// Of both ends, where there is a server.
+    /// Of both ends, if there is a server.
     cpus: Option<CpuTimes>,
     /// The number of the first of a batch.
     first: u64,
@@ -200,7 +200,7 @@ pub(crate) struct Requests<E> {
 }
 
 impl<E: Exchange> Requests<E> {
-    /// One under way at a time where there is no schedule.
+    /// One under way at a time if there is no schedule.
     pub(crate) fn new(
         exchange: E,
         schedule: Option<Schedule>,

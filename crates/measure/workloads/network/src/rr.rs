@@ -117,7 +117,7 @@ impl Workload for Rr {
     }
 }
 
-/// That the server is at this address, before it gets many requests a second: another host may have the address that ssh reached.
+/// That the server is at this address, before it gets many requests per second: another host may have the address that ssh reached.
 fn answers(messages: &mut Messages, address: SocketAddr) -> Result<(), StartError> {
     for _ in 0..TRIES {
         let answer = messages.send(PROBE).and_then(|()| messages.receive_within(TRY_NS));

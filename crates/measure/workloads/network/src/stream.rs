@@ -1,6 +1,6 @@
 //! Connections that carry frames up or down, and what the far end tells after each.
 //!
-//! Client and server are processes of their own. A connection begins with a hello; then
+//! Client and server are their own processes. A connection begins with a hello; then
 //!
 //! ```text
 //! up      client: length, data            server: report
@@ -127,7 +127,7 @@ pub(crate) fn serve(
     Ok(())
 }
 
-/// Keeps the calling thread to a CPU, where it may run there.
+/// Keeps the calling thread to a CPU, if it may run there.
 fn run_on(cpu: usize) -> Result<(), Failure> {
     if CpuSet::current()?.cpus().contains(&cpu) {
         CpuSet::only(cpu).apply()
@@ -186,7 +186,7 @@ impl Balance {
         }
     }
 
-    /// Takes over how quick both directions were, in bytes a second.
+    /// Takes over how quick both directions were, in bytes per second.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -236,7 +236,7 @@ pub(crate) struct Connection {
     /// The CPU of the thread that carries; None for any.
     cpu: Option<usize>,
     cork: bool,
-    /// Frames until the next one begins before the last has arrived; None where none ever does.
+    /// Frames until the next one begins before the last has arrived; None if none ever does.
     apart: Option<u32>,
     /// Bytes of the frame that is under way from the last time.
     under_way: Option<u64>,
@@ -245,7 +245,7 @@ pub(crate) struct Connection {
 /// A load sends so many frames one after the other, by which it learns how long they take; then without a pause.
 const APART: u32 = 3;
 
-/// What is known of a connection beside its frames.
+/// What is known of a connection next to its frames.
 pub(crate) struct Witness {
     stream: TcpStream,
     way: Way,

@@ -36,7 +36,7 @@ const KNOWN: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// More connections than this tell nothing about one machine.
 const MOST_STREAMS: u64 = 64;
 
-/// What is reported beside the throughput, in this order.
+/// What is reported next to the throughput, in this order.
 const VALUES: [&str; 10] = [
     "near_cpu",
     "far_cpu",
@@ -330,7 +330,7 @@ fn check_congestion(name: &str) -> Result<(), StartError> {
     ))
 }
 
-/// Has a connection use this congestion control; what the system has where none is named.
+/// Has a connection use this congestion control; what the system has if none is named.
 fn set_congestion(stream: &TcpStream, name: &str) -> io::Result<()> {
     if name.is_empty() { Ok(()) } else { Ok(set_tcp_congestion(stream, name)?) }
 }

@@ -17,7 +17,7 @@ const SNDBUF_LIMITED: usize = 184;
 const BYTES_SENT: usize = 200;
 const BYTES_RETRANS: usize = 208;
 
-/// What the sender of a connection knows; a number that its kernel does not tell is 0.
+/// What the sender of a connection knows; a number that its kernel does not report is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Info {
     /// Bytes sent so far, those sent again included.
@@ -39,7 +39,7 @@ pub(crate) struct Info {
 pub(crate) const WORDS: usize = 7;
 
 impl Info {
-    /// Of this connection; nothing where the kernel tells nothing.
+    /// Of this connection; nothing if the kernel tells nothing.
     pub(crate) fn of(stream: &TcpStream) -> Self {
         let mut bytes = [0_u8; LONGEST];
         let mut length = LONGEST as libc::socklen_t;

@@ -258,7 +258,7 @@ fn datagram(length: usize, token: &Token) -> Vec<u8> {
 /// What all senders do next.
 #[derive(Debug, Clone, Copy, Default)]
 struct Order {
-    /// Which batch or trial it is of: each has a schedule of its own.
+    /// Which batch or trial it is of: each has its own schedule.
     batch: u64,
     /// The number of the sample's first datagram.
     first: u64,
@@ -353,7 +353,7 @@ impl Sender {
         Ok(sent)
     }
 
-    /// How many are due of so many; waits where none is.
+    /// How many are due of so many; waits if none is.
     fn due(&self, now_ns: u64, most: usize) -> usize {
         let Some(schedule) = &self.schedule else { return most };
         let due_ns = schedule.due_ns();
@@ -375,7 +375,7 @@ impl Sender {
 #[derive(Clone, Copy)]
 struct Near {
     queue_drops: u64,
-    /// What the relay carried, up and down, where there is one.
+    /// What the relay carried, up and down, if there is one.
     relay: Option<[Carried; 2]>,
 }
 
@@ -507,7 +507,7 @@ impl Instance for Datagrams {
         let sent = self.shared.sent.load(Ordering::Relaxed);
         let counted = self.control.ask(&ControlMessage::End { sent, quiet_ns: self.quiet_ns })?;
         let good = counted.samples.first().map_or(0, |sample| sample.received);
-        // What could not even be sent is no word on the relay.
+        // What could not even be sent is not a word on the relay.
         let flags = if sent < offered { Vec::new() } else { path::limits(&self.start, before)? };
         Ok(TrialCounts { offered, good, flags })
     }

@@ -18,7 +18,7 @@ fn tcp(settings: &[(&str, &str)]) -> TestPoint<'static> {
     point
 }
 
-/// The point on a path of its own, with its server.
+/// The point on its own path, with its server.
 fn on_path(settings: &[(&str, &str)]) -> TestPoint<'static> {
     let mut point = TestPoint::new(ALL, "network.tcp", settings);
     point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
@@ -137,7 +137,7 @@ fn both_directions_at_once_have_their_own_bandwidths() {
     let point = on_path(&settings);
     let mut started = point.started();
     let frames = |bits: f64| bits / 8.0 * 1448.0 / 1514.0;
-    // Answers to what goes the other way take a little; beside other tests an end may have to wait for a CPU.
+    // Answers to what goes the other way take a little; next to other tests an end may have to wait for a CPU.
     assert_ratio("what was carried both ways", 0.8..1.05, || {
         let taken = samples(&mut started, &[60, 120, 120, 120]);
         let of = |name: &str, bits: f64| median(values(&taken, name)) / frames(bits);
@@ -236,7 +236,7 @@ fn a_path_that_can_not_be_is_refused() {
     assert!(reorder.contains("`rtt`"), "{reorder}");
 }
 
-/// Requests and their answers, on a path of their own.
+/// Requests and their answers, on their own path.
 fn rr(settings: &[(&str, &str)]) -> TestPoint<'static> {
     let mut point = TestPoint::new(ALL, "network.rr", settings);
     point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
@@ -310,7 +310,7 @@ fn requests_that_the_path_loses_are_counted() {
 #[test]
 fn a_limit_is_found_by_trials() {
     let _alone = alone();
-    // 1,442 bytes a frame: 867 a second.
+    // 1,442 bytes a frame: 867 per second.
     let point = udp(&[("path", "veth"), ("up", "10Mbit/s"), ("queue", "5ms"), ("rate", "search")]);
     let mut started = point.started();
     for (load, share) in [(800.0, 1.0..1.001), (1300.0, 0.6..0.75)] {
@@ -333,7 +333,7 @@ fn who_does_not_know_the_token_gets_no_answer() {
     assert!(failure.0.contains("does not answer"), "{failure}");
 }
 
-/// Datagrams on a path of their own.
+/// Datagrams on their own path.
 fn udp(settings: &[(&str, &str)]) -> TestPoint<'static> {
     let mut point = TestPoint::new(ALL, "network.udp", settings);
     point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
@@ -387,7 +387,7 @@ fn drops_are_found_where_they_happen() {
     for (place, settings) in cases {
         let point = udp(settings);
         let mut started = point.started();
-        // Beside other tests a receiver that gets no CPU drops some, too.
+        // Next to other tests a receiver that gets no CPU drops some, too.
         assert_ratio("share of the drops in the right place", 0.99..1.001, || {
             let ledger = ledger(&samples(&mut started, &[1000, 3000]));
             let all: f64 = ledger.iter().sum();

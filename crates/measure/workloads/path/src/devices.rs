@@ -53,7 +53,7 @@ pub(crate) fn up(device: &str) -> [String; 2] {
     [format!("link set {device} addrgenmode none"), format!("link set {device} up")]
 }
 
-/// Sends no faster than `rate`, in bytes a second, by `tc tbf`; what would wait longer than the queue is dropped.
+/// Sends no faster than `rate`, in bytes per second, by `tc tbf`; what would wait longer than the queue is dropped.
 ///
 /// # Errors
 /// When `tc` can't, with what it says.

@@ -37,7 +37,7 @@ pub(crate) struct Frame {
     pub arrived_ns: u64,
 }
 
-/// What the kernel says beside a frame: a control message with the time at which it had it, of CLOCK_REALTIME.
+/// What the kernel says next to a frame: a control message with the time at which it had it, of CLOCK_REALTIME.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct TimestampMessage {
@@ -45,11 +45,11 @@ struct TimestampMessage {
     time: libc::timespec,
 }
 
-// As CMSG_DATA and CMSG_SPACE lay it out where a word has 64 bits.
+// As CMSG_DATA and CMSG_SPACE lay it out if a word has 64 bits.
 const _: () = assert!(offset_of!(TimestampMessage, time) == size_of::<libc::cmsghdr>());
 
 impl TimestampMessage {
-    /// How long before `now` the frame came; nothing where the kernel did not say, or the clock was set in between.
+    /// How long before `now` the frame came; nothing if the kernel did not say, or the clock was set in between.
     fn age_ns(&self, now: SystemTime) -> u64 {
         let is_time = self.head.cmsg_level == libc::SOL_SOCKET
             && self.head.cmsg_type == libc::SCM_TIMESTAMPNS
@@ -146,7 +146,7 @@ impl Device {
         if count == 0 {
             return Ok(0);
         }
-        // SAFETY: all zeroes are empty messages, with nothing beside them.
+        // SAFETY: all zeroes are empty messages, with nothing next to them.
         let (mut messages, mut parts, mut beside): (
             [libc::mmsghdr; BATCH],
             [libc::iovec; BATCH],
@@ -166,7 +166,7 @@ impl Device {
         let socket = self.socket.as_raw_fd();
         let none = std::ptr::null_mut();
         let flags = libc::MSG_DONTWAIT;
-        // SAFETY: each message has one part, which is room of the pool that no other frame has, and room for a time beside it; both
+        // SAFETY: each message has one part, which is room of the pool that no other frame has, and room for a time next to it; both
         // live beyond the call.
         let came = unsafe {
             libc::recvmmsg(socket, messages.as_mut_ptr(), count as libc::c_uint, flags, none)

@@ -193,7 +193,7 @@ fn bandwidth(start: &Start, name: &str) -> Option<u64> {
 /// Makes the path that was asked for, and says where its ends are. On loopback there is nothing to make.
 ///
 /// # Errors
-/// Unsupported where the kernel lets this user make none, or a program is missing.
+/// Unsupported if the kernel lets this user make none, or a program is missing.
 pub fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
     let settings = PathSettings::read(start)?;
     if settings.kind == PathKind::Loopback {
@@ -256,7 +256,7 @@ pub fn enter_as_user(start: &Start, end: End) -> Result<IpAddr, StartError> {
     Ok(address)
 }
 
-/// What the queue of the near end takes in beside what it passes on, as a share of what it passes on in `trial_ns`; None
+/// What the queue of the near end takes in next to what it passes on, as a share of what it passes on in `trial_ns`; None
 /// where the path has no bandwidth upwards.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "bytes and times stay far below 2^53")]
@@ -306,7 +306,7 @@ pub fn at_queue<T: Send>(start: &Start, read: impl FnOnce(&str) -> T + Send) -> 
     let failed = |error| Failure::io("entering the router of the path", &error);
     let place = start.endpoints.get(ROUTER).map_or("", String::as_str);
     let router = File::open(place).map_err(failed)?;
-    // A thread of its own, as the calling one stays where it is.
+    // Its own thread, as the calling one stays where it is.
     thread::scope(|scope| {
         let there = scope.spawn(|| {
             namespaces::enter(&router)?;
@@ -321,7 +321,7 @@ pub fn at_queue<T: Send>(start: &Start, read: impl FnOnce(&str) -> T + Send) -> 
     .map_err(failed)
 }
 
-/// What the relay of a path carried so far, up and down; None where there is none.
+/// What the relay of a path carried so far, up and down; None if there is none.
 ///
 /// # Errors
 /// When its counts can't be read.
@@ -483,12 +483,12 @@ impl Standing {
 
 impl Held for Standing {}
 
-/// Limits what a device sends, where there is a limit.
+/// Limits what a device sends, if there is a limit.
 fn limit(settings: &PathSettings, device: &str, rate: Option<u64>) -> Result<(), Failure> {
     rate.map_or(Ok(()), |rate| devices::limit(device, rate, settings.queue_ns))
 }
 
-/// A pair of devices, one here and one where the way has come to.
+/// A pair of devices, one here and one if the way has come to.
 fn connect(here: &str, (network, there): &(File, &str)) -> Result<(), Failure> {
     devices::ip(&[devices::pair(here, there, network)])
 }

@@ -10,7 +10,7 @@ use plumb_protocol::StartError;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
-/// Switches with which some systems keep users from namespaces of their own, with the value that allows them.
+/// Switches with which some systems keep users from their own namespaces, with the value that allows them.
 const SWITCHES: [(&str, &str); 3] = [
     ("kernel.unprivileged_userns_clone", "1"),
     ("kernel.apparmor_restrict_unprivileged_userns", "0"),

@@ -133,7 +133,7 @@ struct CommandRuns {
     untimed: Untimed,
 }
 
-/// Shell commands around the runs, empty where there is none. Their time is in no sample.
+/// Shell commands around the runs, empty if there is none. Their time is in no sample.
 struct Untimed {
     setup: String,
     before_each: String,

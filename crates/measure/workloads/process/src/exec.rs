@@ -90,7 +90,7 @@ impl Workload for Exec {
     }
 }
 
-/// A process that becomes the program of this call; -1, and why in errno, where there is none.
+/// A process that becomes the program of this call; -1, and why in errno, if there is none.
 type MakeProcess = fn(&ExecCall) -> libc::pid_t;
 
 /// How the process is made, from the parameter `method`.
@@ -220,7 +220,7 @@ fn vfork(call: &ExecCall) -> libc::pid_t {
     let mut stack = [MaybeUninit::<u128>::uninit(); 256];
     let argument = std::ptr::from_ref(call).cast_mut().cast();
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    // SAFETY: the child runs `become_program` on 4 KiB of its own, aligned to 16 bytes, while we are suspended
+    // SAFETY: the child runs `become_program` on 4 Its own kiB, aligned to 16 bytes, while we are suspended
     // (CLONE_VFORK); it reads the call and makes system calls only.
     unsafe { libc::clone(become_program, stack.as_mut_ptr_range().end.cast(), flags, argument) }
 }
@@ -251,7 +251,7 @@ impl Member for Starter {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         for _ in 0..iterations {
             self.made = self.made.wrapping_add(1);
-            // A status that changes, and is neither 0 nor that of a child that is no program.
+            // A status that changes, and is neither 0 nor that of a child that is not a program.
             self.call.argument[0] = u8::try_from(1 + self.made % 100).unwrap_or(1);
             let pid = (self.make)(&self.call);
             if pid < 0 {

@@ -1,7 +1,7 @@
 //! A parent with threads that is no larger than a small C program with as many.
 //!
 //! What a fork copies grows with the threads of the parent, by more than their stacks: glibc gives each thread that
-//! allocates an arena of its own, 64 MiB of addresses with page tables of their own, and std gives each a stack for
+//! allocates its own arena, 64 MiB of addresses with its own page tables, and std gives each a stack for
 //! signals. With 16 threads on two CPUs the arenas made a fork 1.5 times as slow, the stacks for signals 1.2 times.
 #![expect(unsafe_code, reason = "mallopt, sigaltstack and madvise have no safe form in std")]
 

@@ -84,7 +84,7 @@ impl StaticProgram {
     /// Writes it below `folder`.
     ///
     /// # Errors
-    /// Unsupported on an architecture for which it is not written, and where nothing can be written.
+    /// Unsupported on an architecture for which it is not written, and if nothing can be written.
     pub(crate) fn create(folder: &Path) -> Result<Self, StartError> {
         if CODE.0.is_empty() {
             return Err(StartError::unsupported(

@@ -112,7 +112,7 @@ fn manuals_name_everything() {
     }
 }
 
-/// The quick point of a workload, with fixture and far end; none where it says that it can't run here, why,
+/// The quick point of a workload, with fixture and far end; none if it says that it can't run here, why,
 /// and what to do.
 fn quick(description: &Description, folder: &Path) -> Option<TestPoint<'static>> {
     let settings = QUICK

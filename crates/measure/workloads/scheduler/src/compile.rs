@@ -125,7 +125,7 @@ struct Builds {
     jobs: usize,
     tree: SourceTree,
     folder: Folder,
-    /// What the program prints that is built; None where nobody knows.
+    /// What the program prints that is built; None if nobody knows.
     prints: Option<u32>,
     /// What make is asked for before each build, untimed; empty for nothing.
     configure: String,
@@ -159,7 +159,7 @@ impl Builds {
         let file = File::create(said).map_err(|e| Failure::io(said.display().to_string(), &e))?;
         let mut argv: Vec<OsString> = vec!["make".into(), "-C".into(), copy.into()];
         argv.push(format!("-j{}", self.jobs).into());
-        // What compilers write in between lies beside the copy, and goes with it whatever happens.
+        // What compilers write in between lies next to the copy, and goes with it whatever happens.
         let between = self.folder.path().join("between");
         fs::create_dir_all(&between).map_err(|e| Failure::io(between.display().to_string(), &e))?;
         // To make a dollar stands for the beginning of a variable.

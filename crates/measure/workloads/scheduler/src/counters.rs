@@ -30,7 +30,7 @@ pub(crate) fn metrics(of: &str) -> Vec<Metric> {
 pub(crate) struct TaskCounters {
     /// Of children, /proc/PID/status.
     statuses: Vec<File>,
-    /// Of all tasks, /proc/…/sched; empty where the kernel does not tell.
+    /// Of all tasks, /proc/…/sched; empty if the kernel does not report.
     scheds: Vec<File>,
     /// How many of [`NAMES`] can be told.
     available: usize,
@@ -71,12 +71,12 @@ impl TaskCounters {
         counters
     }
 
-    /// The names of a workload's values, of which the last two are [`NAMES`], without what can't be told.
+    /// The names of a workload's values, of which the last two are [`NAMES`], without what is unknown.
     pub(crate) fn names(&self, all: &'static [&'static str]) -> &'static [&'static str] {
         &all[..all.len() - (NAMES.len() - self.available)]
     }
 
-    /// Says what can't be told, and why.
+    /// Says what is unknown, and why.
     pub(crate) fn describe(&self, ready: &mut Ready) {
         ready.without.extend(NAMES[self.available..].iter().map(|&name| name.to_owned()));
         if self.available < NAMES.len() {
@@ -130,7 +130,7 @@ impl TaskCounters {
         [switches, self.migrations().unwrap_or(0)]
     }
 
-    /// None where a file does not tell.
+    /// None if a file does not report.
     fn migrations(&mut self) -> Option<u64> {
         if self.scheds.is_empty() {
             return None;

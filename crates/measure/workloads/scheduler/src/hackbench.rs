@@ -48,7 +48,7 @@ pub(crate) struct HackbenchShape {
     pub(crate) transport: Transport,
     /// What senders and receivers are.
     pub(crate) mode: TaskMode,
-    /// The CPU of each task, in the order in which they are made; None where they are not pinned.
+    /// The CPU of each task, in the order in which they are made; None if they are not pinned.
     pub(crate) cpus: Option<Vec<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! Trees of source files: read and told apart by a digest, copied with their times, or made from a seed.
+//! Trees of source files: read and distinguished by a digest, copied with their times, or made from a seed.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! `scheduler.switch`: a ring of tasks that hand on a token through pipes, each with memory of its own.
+//! `scheduler.switch`: a ring of tasks that hand on a token through pipes, each with its own memory.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -308,7 +308,7 @@ impl Instance for Rounds {
                     self.tasks
                 )));
             }
-            // Back to 0 long before it overflows: negative tokens have a meaning of their own.
+            // Back to 0 long before it overflows: negative tokens have their own meaning.
             self.count = if got > i32::MAX / 2 { 0 } else { got };
         }
         Ok(())

@@ -103,7 +103,7 @@ impl Member for Sleeper {
             let now = now_ns();
             // Never grows here: an allocation would make the next sleep begin late.
             if late.len() < late.capacity() {
-                // A wake-up before its time is no time: it shows as the largest there is.
+                // A wake-up before its time is not a time: it shows as the largest there is.
                 late.push(now.wrapping_sub(due_ns));
             }
         }

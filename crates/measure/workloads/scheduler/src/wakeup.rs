@@ -171,7 +171,7 @@ impl WakeupBoard {
                 }
                 thread::park();
             }
-            // First of all: what follows is no part of the latency.
+            // First of all: what follows is not part of the latency.
             let now = now_ns();
             let number = taken * workers + index as u64;
             self.row(&self.rows(), number).ran_ns.store(now, Ordering::Relaxed);

@@ -16,7 +16,7 @@ const WEIGHTS: [u32; 40] = [
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Claim {
     level: i32,
-    /// Threads of one group share CPUs: all those of one CPU, or all where nobody is pinned.
+    /// Threads of one group share CPUs: all those of one CPU, or all if nobody is pinned.
     group: usize,
     /// The share of its group's CPU time.
     share: f64,
@@ -67,7 +67,7 @@ fn level(word: &str, base: i32) -> Result<i32, StartError> {
     }
 }
 
-/// What each thread is to get, on its CPU, or of so many CPUs together where none is pinned.
+/// What each thread is to get, on its CPU, or of so many CPUs together if none is pinned.
 pub(crate) fn claims(levels: &[i32], placed: Option<&[usize]>, cpus: usize) -> Vec<Claim> {
     let Some(placed) = placed else {
         let shares = shares(levels, cpus.max(1));
@@ -90,7 +90,7 @@ pub(crate) fn claims(levels: &[i32], placed: Option<&[usize]>, cpus: usize) -> V
     claims
 }
 
-/// Shares of several CPUs by weight, where no thread can have more than one CPU: who would, has one, and the others
+/// Shares of several CPUs by weight, if no thread can have more than one CPU: who would, has one, and the others
 /// share the rest.
 #[expect(clippy::cast_precision_loss, reason = "numbers of CPUs and threads are small")]
 fn shares(levels: &[i32], cpus: usize) -> Vec<f64> {

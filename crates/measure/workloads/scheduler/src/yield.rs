@@ -1,8 +1,8 @@
-//! `scheduler.yield`: threads that give up the CPU again and again.
+//! `scheduler.yield`: threads that give up the CPU repeatedly.
 //!
 //! The first thread yields k times and then raises a flag; the others yield until they see it. So every
 //! thread works from the first to the last moment of a sample, as in a benchmark of fixed time, and what
-//! each got done in it tells how fairly the scheduler treated them.
+//! each got done in it shows how fairly the scheduler treated them.
 #![expect(unsafe_code, reason = "sched_yield has no safe form in std")]
 
 use std::collections::BTreeSet;

@@ -100,7 +100,7 @@ fn twice_the_rounds_of_a_ring_take_twice_the_time_and_memory_costs() {
         assert_doubles(mode, &mut ring, 200);
         let samples = samples(&mut ring, &[500]);
         let time = samples.elapsed_ns[0] as f64 * 1e-9 / (500.0 * 4.0);
-        // A switch costs something beside the token, and each hand-over is one.
+        // A switch costs something next to the token, and each hand-over is one.
         let token = samples.values["token"][0];
         assert!(token > 1e-8 && token < 3.0 * time, "{mode}: token {token}, time {time}");
         let switches = samples.values["switches"][0];

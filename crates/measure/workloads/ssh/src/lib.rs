@@ -1,4 +1,4 @@
-//! The family `ssh`: the installed OpenSSH, with keys of its own, on loopback, over a path or to another machine.
+//! The family `ssh`: the installed OpenSSH, with its own keys, on loopback, over a path or to another machine.
 
 use plumb_protocol::Workload;
 

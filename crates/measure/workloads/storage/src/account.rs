@@ -102,7 +102,7 @@ impl Account {
         }
     }
 
-    /// Bytes that devices moved so far for this process; None where the kernel keeps no account.
+    /// Bytes that devices moved so far for this process; None if the kernel keeps no account.
     #[must_use]
     pub fn device_bytes(&self) -> Option<u64> {
         device::bytes_of(self.mix)

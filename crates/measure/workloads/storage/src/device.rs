@@ -5,7 +5,7 @@ use plumb_workload_kit::device::{read_bytes, written_bytes};
 use crate::engine::Operation;
 use crate::offsets::Mix;
 
-/// Bytes read from (or, for writing, sent to) devices so far; None where the kernel keeps no account.
+/// Bytes read from (or, for writing, sent to) devices so far; None if the kernel keeps no account.
 #[must_use]
 pub fn bytes(operation: Operation) -> Option<u64> {
     match operation {

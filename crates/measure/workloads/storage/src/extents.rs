@@ -183,7 +183,7 @@ impl Layout {
     }
 }
 
-/// Why the first `size` bytes of a file are no measure of a device; nothing where the filesystem does not tell.
+/// Why the first `size` bytes of a file are no measure of a device; nothing if the filesystem does not report.
 #[must_use]
 pub fn flags(path: &Path, size: u64) -> Vec<Flag> {
     let layout = File::open(path).and_then(|file| Layout::of(&file, size));

@@ -31,7 +31,7 @@ pub enum Data {
 /// A laid-out test file.
 ///
 /// It has no name in its folder: it is reached through the descriptor of the process that holds it, so
-/// that it is gone with that process, however that ends. Only where a filesystem can't do that it is
+/// that it is gone with that process, however that ends. Only if a filesystem can't do that it is
 /// named, and removed when it is dropped.
 #[derive(Debug)]
 pub struct TestFile {
@@ -66,7 +66,7 @@ impl TestFile {
     /// The beginning of a device in place of a file; what was there is lost.
     ///
     /// # Errors
-    /// Unsupported where it is too small; failed when it can't be written.
+    /// Unsupported if it is too small; failed when it can't be written.
     pub fn on_device(device: &Path, size: u64, data: Data) -> Result<Self, StartError> {
         let mut file = OpenOptions::new()
             .read(true)
@@ -86,7 +86,7 @@ impl TestFile {
     /// The beginning of a file or device of the user's, which is only read.
     ///
     /// # Errors
-    /// Unsupported where it is shorter than `size`; failed when it can't be read, or is a folder.
+    /// Unsupported if it is shorter than `size`; failed when it can't be read, or is a folder.
     pub fn of_user(path: &Path, size: u64) -> Result<Self, StartError> {
         let mut file = File::open(path).map_err(|error| failed(path, &error))?;
         let kind = file.metadata().map_err(|error| failed(path, &error))?.file_type();
@@ -162,7 +162,7 @@ impl TestFile {
     /// Bytes that it takes on the disk, as the filesystem counts them.
     ///
     /// # Errors
-    /// When the filesystem does not tell.
+    /// When the filesystem does not report.
     pub fn bytes_on_disk(&self) -> Result<u64, Failure> {
         let metadata =
             self.file.metadata().map_err(|error| Failure::io("size of the test file", &error))?;
@@ -193,7 +193,7 @@ fn memory_file() -> io::Result<File> {
     Ok(memfd_create(c"plumb-storage", MemfdFlags::CLOEXEC)?.into())
 }
 
-/// Memory that may be had without swapping, in bytes; None where the kernel does not tell.
+/// Memory that may be had without swapping, in bytes; None if the kernel does not report.
 fn available_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -297,7 +297,7 @@ fn check_space(dir: &Path, size: u64) -> Result<(), StartError> {
 /// What direct I/O on a file asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DirectRule {
-    /// The kernel does not tell: try.
+    /// The kernel does not report: try.
     Unknown,
     /// The file can't do it.
     Never,

@@ -26,7 +26,7 @@ pub struct Trials {
     arrivals: Arrivals,
     /// Of the last one.
     seed: u64,
-    /// How long a good block takes at most, in nanoseconds; none where no rate is searched.
+    /// How long a good block takes at most, in nanoseconds; none if no rate is searched.
     bound_ns: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ impl Trials {
     /// The next one, which begins now.
     ///
     /// # Errors
-    /// Where no rate is searched.
+    /// If no rate is searched.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -216,7 +216,7 @@ impl Lane {
         }
     }
 
-    /// Moves blocks until `arrived`, which gets the time of each (0 where they are not timed), wants no more.
+    /// Moves blocks until `arrived`, which gets the time of each (0 if they are not timed), wants no more.
     ///
     /// # Errors
     /// When a block could not be moved, or is another than was written there.

@@ -38,7 +38,7 @@ struct Traffic {
 }
 
 impl NfsMount {
-    /// The mount on which a folder lies; None where that is not NFS, or the kernel keeps no account of it.
+    /// The mount on which a folder lies; None if that is not NFS, or the kernel keeps no account of it.
     #[must_use]
     pub fn of(dir: &Path, operation: Operation) -> Option<Self> {
         let kind = rustix::fs::statfs(dir).ok()?.f_type;
@@ -54,7 +54,7 @@ impl NfsMount {
     /// What was counted so far.
     ///
     /// # Errors
-    /// When the kernel does not tell (any more).
+    /// When the kernel does not report (any more).
     pub fn counts(&self) -> Result<NfsCounts, Failure> {
         let mountstats = read(MOUNTSTATS)?;
         let traffic = traffic(&read(INTERFACES)?);
@@ -103,7 +103,7 @@ fn mount_above<'t>(mountstats: &'t str, dir: &Path) -> Option<&'t str> {
 /// Requests of an operation on the mount at `path` that were answered.
 fn requests(mountstats: &str, path: &str, operation: Operation) -> Option<u64> {
     let names: &[&str] = match operation {
-        // NFS 4.2 may read with a request of its own.
+        // NFS 4.2 may read with its own request.
         Operation::Read => &["READ", "READ_PLUS"],
         Operation::Write => &["WRITE"],
     };

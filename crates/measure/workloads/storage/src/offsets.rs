@@ -10,7 +10,7 @@ use crate::share::Share;
 pub enum AccessPattern {
     /// One after the other from a random one on, then from the beginning.
     Sequential,
-    /// Each one drawn anew.
+    /// Each one drawn again.
     Random,
 }
 

@@ -1,4 +1,4 @@
-//! `storage.oneblock`: the same block of a file again and again, by many workers with a file each.
+//! `storage.oneblock`: the same block of a file repeatedly, by many workers with a file each.
 //!
 //! Workers draw tickets from one counter until all operations of a sample are done, so that none waits for the
 //! slowest, and each one's share is its own.
@@ -372,7 +372,7 @@ impl Workers {
         Ok(Self { team, shared, workers, operation, direct, latency, nfs, _files: files })
     }
 
-    /// What was counted on the NFS mount so far, where there is one.
+    /// What was counted on the NFS mount so far, if there is one.
     fn nfs_counts(&self) -> Result<Option<NfsCounts>, Failure> {
         self.nfs.as_ref().map(NfsMount::counts).transpose()
     }

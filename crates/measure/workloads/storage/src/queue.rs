@@ -71,7 +71,7 @@ impl Queue {
         &self.file
     }
 
-    /// What the kernel keeps of file and buffers, so that a block costs it less; none where it never would.
+    /// What the kernel keeps of file and buffers, so that a block costs it less; none if it never would.
     pub fn registration(&self) -> Option<&str> {
         self.registration.as_deref()
     }

@@ -33,7 +33,7 @@ pub struct BlockSettings {
     pub size: u64,
     /// Bytes of one.
     pub block: usize,
-    /// Threads that each have a queue of their own.
+    /// Threads that each have their own queue.
     pub workers: usize,
     /// Whether the file lies in memory, on purpose.
     pub in_memory: bool,
@@ -200,7 +200,7 @@ pub fn data(start: &Start) -> Data {
     }
 }
 
-/// The user's own file; none where one is laid out.
+/// The user's own file; none if one is laid out.
 ///
 /// # Errors
 /// When its path is relative, and where settings ask for a file that is laid out.

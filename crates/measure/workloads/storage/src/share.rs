@@ -37,16 +37,16 @@ impl Share {
         blocks / self.workers + u64::from(self.number < blocks % self.workers)
     }
 
-    /// A seed of its own; that of the first is the seed itself.
+    /// Its own seed; that of the first is the seed itself.
     #[must_use]
     pub fn seed(self, seed: u64) -> u64 {
         seed.wrapping_add(self.number << 32)
     }
 
-    /// Its starts of an open loop of `rate` starts a second over all workers.
+    /// Its starts of an open loop of `rate` starts per second over all workers.
     ///
     /// # Errors
-    /// Where that is no rate that can be kept.
+    /// Where that is not a rate that can be kept.
     #[expect(clippy::cast_precision_loss, reason = "few workers")]
     pub fn schedule(self, arrivals: Arrivals, rate: f64, seed: u64) -> Result<Schedule, Failure> {
         Schedule::new(arrivals, rate / self.workers as f64, self.seed(seed))

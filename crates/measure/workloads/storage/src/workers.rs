@@ -30,7 +30,7 @@ struct Tally {
     borders: Vec<(AtomicU64, AtomicI32)>,
     /// Blocks that arrived.
     arrived: AtomicU64,
-    /// What each of them took, in nanoseconds; empty where they are not timed.
+    /// What each of them took, in nanoseconds; empty if they are not timed.
     times_ns: Vec<AtomicU64>,
 }
 
@@ -168,7 +168,7 @@ impl Workers {
     /// Workers that all move blocks of the file at `path` by this method.
     ///
     /// # Errors
-    /// Unsupported where one of them can't; failed when the loop can't be opened.
+    /// Unsupported if one of them can't; failed when the loop can't be opened.
     pub fn start(
         facts: &Facts,
         path: &Path,

@@ -34,7 +34,7 @@ const LONGEST_HEAD: usize = 64 << 10;
 /// Bytes of one read or write.
 const BLOCK: usize = 128 << 10;
 
-/// What is reported beside, in this order: the first of plumb's own server, the last of a file over HTTPS.
+/// What is reported next to it, in this order: the first of plumb's own server, the last of a file over HTTPS.
 const VALUES: [&str; 8] = [
     cpu_time::NAMES[0],
     cpu_time::NAMES[1],
@@ -188,7 +188,7 @@ fn report(sums: [f64; 7], files: f64, elapsed_ns: f64, into: &mut [f64]) {
 /// Where a file is, and how it is asked for.
 struct Source {
     request: Vec<u8>,
-    /// The name that is asked for each time; None where the address is known.
+    /// The name that is asked for each time; None if the address is known.
     name: Option<String>,
     /// Whether its address is chosen, and what the name is answered does not matter.
     is_chosen: bool,
@@ -251,7 +251,7 @@ fn path_of(token: &Token) -> String {
     format!("/{:032x}", u128::from_le_bytes(*token))
 }
 
-/// Fetches a file again and again.
+/// Fetches a file repeatedly.
 struct Fetcher {
     source: Arc<Source>,
     block: Vec<u8>,
@@ -356,7 +356,7 @@ fn field(lines: std::str::Lines<'_>, wanted: &str) -> Option<String> {
 /// The length that an answer promises, where it says one; chunks are counted as they come.
 ///
 /// # Errors
-/// When it is no file: a redirection, an error.
+/// When it is not a file: a redirection, an error.
 fn promised(head: &[u8]) -> io::Result<Option<u64>> {
     let head = String::from_utf8_lossy(head);
     let mut lines = head.lines();

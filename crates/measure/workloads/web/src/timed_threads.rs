@@ -13,7 +13,7 @@ use plumb_workload_path as path;
 
 use plumb_workload_ends::token;
 
-/// What a thread does again and again, told in `N` numbers: parts of its time and amounts, the time of the whole first.
+/// What a thread does repeatedly, told in `N` numbers: parts of its time and amounts, the time of the whole first.
 pub(crate) trait Job<const N: usize>: Send + 'static {
     /// Does it once: the whole, in nanoseconds, and what else is told of it.
     ///

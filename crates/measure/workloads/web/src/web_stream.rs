@@ -33,7 +33,7 @@ impl Tls {
     /// connection is resumed.
     ///
     /// # Errors
-    /// Unsupported where no authority is trusted here.
+    /// Unsupported if no authority is trusted here.
     pub(crate) fn to(host: &str) -> Result<Self, StartError> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|error| StartError::Failed(format!("`{host}`: {error}")))?;

@@ -44,7 +44,7 @@ pub(super) fn of(db: &Connection, invocation: i64) -> Result<Vec<CounterAmount>,
     })
 }
 
-/// The readings beside an invocation.
+/// The readings next to an invocation.
 pub(super) fn traces(db: &Connection, invocation: Id) -> Result<Vec<Trace>, DbError> {
     let sql = "SELECT counter.name, counter.unit, counter.kind, start_ns, data \
                FROM invocation JOIN monitor_chunk ON monitor_chunk.invocation = invocation.id \

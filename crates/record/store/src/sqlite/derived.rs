@@ -204,7 +204,7 @@ pub(super) fn keep(
     rules: &str,
     runs: &[(RunEnd, Vec<SeriesInRun>)],
 ) -> Result<(), DbError> {
-    // A connection of its own, so that readers of a store that was opened read-only can keep what they
+    // Its own connection, so that readers of a store that was opened read-only can keep what they
     // computed if the file can be written. It makes no file.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags)?;

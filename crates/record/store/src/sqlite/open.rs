@@ -41,7 +41,7 @@ const NETWORK: [u32; 14] = [
     0x0102_1997,
 ];
 
-/// The path from the root, so that SQLite cannot take it for a URI or a name of its own.
+/// The path from the root, so that SQLite cannot take it for a URI or its own name.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     if path.to_str().is_some_and(|text| text.contains("://")) {
         let why = "it is an address, and only files are supported so far".to_owned();
@@ -119,7 +119,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, DbError> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // A statement is planned once, not anew for every value that is bound to it.
+    // A statement is planned once, not again for every value that is bound to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(
         "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
@@ -186,7 +186,7 @@ fn on_network(path: &Path) -> Result<bool, DbError> {
     Ok(NETWORK.contains(&(found as u32)))
 }
 
-/// The path of a file that SQLite keeps beside the store.
+/// The path of a file that SQLite keeps next to the store.
 pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -12,7 +12,7 @@ use super::db_error::DbError;
 use super::open::{self, beside};
 use crate::error::Error;
 
-/// What lies beside a database whose last commits are not in it yet.
+/// What lies next to a database whose last commits are not in it yet.
 const LOGS: [&str; 2] = ["-wal", "-journal"];
 
 /// How often to try when the store is written meanwhile.
@@ -21,7 +21,7 @@ const TRIES: u32 = 100;
 /// The kernel's clock for file times may stand still for so long; also the time between two tries.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Bytes at the beginning of a write-ahead log that change when it begins anew.
+/// Bytes at the beginning of a write-ahead log that change when it begins again.
 const LOG_HEADER: usize = 32;
 
 /// A copy of another store: sound, of the newest schema, alone in its file. Gone when dropped.
@@ -78,7 +78,7 @@ impl Snapshot {
     }
 }
 
-/// A folder beside the store at `path`; gone when dropped.
+/// A folder next to the store at `path`; gone when dropped.
 pub(super) fn folder_beside(path: &Path) -> Result<TempDir, DbError> {
     let parent = path.parent().unwrap_or(path);
     Ok(tempfile::Builder::new().prefix(".plumb-import-").tempdir_in(parent)?)
@@ -114,7 +114,7 @@ fn enough_space(bytes: u64, folder: &Path, path: &Path) -> Result<(), DbError> {
 }
 
 /// What changes when a store is written: the file, except when commits only extend its log; and
-/// the log's beginning, when it begins anew. A log that has grown since the file was copied is fine:
+/// the log's beginning, when it begins again. A log that has grown since the file was copied is fine:
 /// it holds whole commits on top of the same file.
 #[derive(PartialEq)]
 struct FileState {

@@ -1,4 +1,4 @@
-//! One SQLite file as a store: each question is a transaction of its own.
+//! One SQLite file as a store: each question is its own transaction.
 
 use std::path::{Path, PathBuf};
 
@@ -56,7 +56,7 @@ impl Sqlite {
         at(&self.path, reading())
     }
 
-    /// Writes by a connection of its own.
+    /// Writes by its own connection.
     fn change<T>(
         &self,
         change: impl FnOnce(&mut Connection) -> Result<T, DbError>,

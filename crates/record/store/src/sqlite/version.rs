@@ -22,7 +22,7 @@ pub(super) fn version(connection: &Connection) -> Result<Option<i64>, DbError> {
     }
 }
 
-/// Refuses a file that is no store of this schema.
+/// Refuses a file that is not a store of this schema.
 pub(super) fn known(connection: &Connection) -> Result<(), DbError> {
     match version(connection)? {
         Some(_) => Ok(()),

@@ -148,7 +148,7 @@ fn what_is_derived_from_a_store_that_cannot_be_written_is_lost_without_trouble()
     writer.execute_batch("ROLLBACK").unwrap();
     store.keep_derived("1", &ends);
     assert_eq!(store.derived("1", DerivedSelection::All).len(), 1);
-    // Damage in what is derived is no damage of the store.
+    // Damage in what is derived is not a damage of the store.
     writer.execute_batch("DROP TABLE derived_run").unwrap();
     assert_eq!(store.derived("1", DerivedSelection::All), []);
     assert_eq!(store.record(id(1)).unwrap().invocations.len(), 1);

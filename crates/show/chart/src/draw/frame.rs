@@ -7,9 +7,9 @@ use crate::place::place;
 pub(super) const WIDTH: f64 = 800.0;
 /// Free on every side.
 pub(super) const EDGE: f64 = 16.0;
-/// Height of the marks where nothing asks for more or less.
+/// Height of the marks if nothing asks for more or less.
 pub(super) const USUAL: f64 = 300.0;
-/// Names beside the vertical axis are cut at this width.
+/// Names next to the vertical axis are cut at this width.
 pub(super) const LONGEST_NAME: f64 = 280.0;
 pub(super) const TITLE: f64 = 16.0;
 pub(super) const TEXT: f64 = 12.0;

@@ -12,7 +12,7 @@ use crate::ticks::{brief, title};
 const SWATCH: f64 = 26.0;
 /// Between two entries.
 const GAP: f64 = 18.0;
-/// Room for the bar of colours beside the marks.
+/// Room for the bar of colours next to the marks.
 const BAR: f64 = 90.0;
 
 /// Draws it at this height; gives back where what follows may begin.

@@ -18,7 +18,7 @@ impl Canvas {
         }
     }
 
-    /// Where nothing stands yet.
+    /// Puts a sign into a cell that is still empty.
     pub(super) fn put_behind(&mut self, x: usize, y: usize, sign: char, style: Style) {
         let is_free =
             self.cells.get(y).and_then(|row| row.get(x)).is_some_and(|cell| cell.0 == ' ');

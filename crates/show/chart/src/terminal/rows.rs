@@ -7,7 +7,7 @@ use super::canvas::Canvas;
 use super::parts::{INDENT, axis_below, column, label, sign, style};
 use crate::chart::{Along, Chart, Layer, Mark};
 
-/// What stands further than this below a name's place has a row of its own.
+/// What stands further than this below a name's place has its own row.
 const BELOW: f64 = 0.25;
 
 /// What fills the bars of a group.
@@ -91,7 +91,7 @@ impl Area<'_> {
                     );
                 }
             }
-            // The box already shows those inside its whiskers: only outliers are put, where no sign stands.
+            // The box already shows those inside its whiskers: only outliers are put, if no sign stands.
             Mark::Dots { x, y, .. } => {
                 for (x, y) in x.iter().zip(y) {
                     canvas.put_behind(self.column(*x), self.row(y.round()), sign, style);

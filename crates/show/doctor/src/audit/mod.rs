@@ -1,4 +1,4 @@
-//! The audit of a machine: comparisons of equals, which tell how small a change it shows.
+//! The audit of a machine: comparisons of equals, which show how small a change it shows.
 
 mod json;
 mod terminal;

@@ -1,4 +1,4 @@
-//! What a diagnosis says in a line, and the audit that stands beside it.
+//! What a diagnosis says in a line, and the audit that stands next to it.
 
 use plumb_model::{Diagnosis, Severity};
 use plumb_text::counted;

@@ -8,7 +8,7 @@ use crate::run::CurveText;
 /// Points of a fitted line that is bent on its axes.
 const FINE: u32 = 64;
 
-/// Marks the figures of a curve and says them below the chart; edges and a knee across the chart only where it is
+/// Marks the figures of a curve and says them below the chart; edges and a knee across the chart only if it is
 /// `alone` on it.
 pub(super) fn mark(draft: &mut Draft, curve: &Curve, alone: bool) {
     let text = CurveText::new(curve);

@@ -12,7 +12,7 @@ use crate::figure::figure;
 
 /// More bars in one figure are a blur.
 const MOST_BARS: usize = 60;
-/// More lines in one figure can't be told apart.
+/// More lines in one figure can't be distinguished.
 const MOST_LINES: usize = 12;
 
 /// The first metric of a workload, at all of its points, in every arm.
@@ -35,7 +35,7 @@ impl<'f> Workload<'f> {
     fn all(finding: &'f ComparisonFinding) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for result in &finding.results {
-            // Only the first metric of each workload: others have units of their own.
+            // Only the first metric of each workload: others have their own units.
             match all.iter_mut().find(|known| known.name == result.point.workload) {
                 Some(known) if known.series[0].metric == result.metric => known.series.push(result),
                 Some(_) => {}

@@ -64,7 +64,7 @@ fn time_axis(of: TimeOf) -> AxisSpec {
 /// What monitors read in a run.
 #[derive(Debug, Clone)]
 pub struct Monitored {
-    /// What people call the run; it is not shown where there is only one.
+    /// What people call the run; it is not shown if there is only one.
     pub run: String,
     /// The time series of a workload's points.
     pub time_series: Vec<PointTimeSeries>,
@@ -160,7 +160,7 @@ fn series_of<'s>(point: &'s PointTimeSeries, counter: &Counter) -> Option<&'s Ti
 }
 
 fn lines(draft: &mut Draft, all: &[(String, &TimeSeries)], of: TimeOf, factor: f64) {
-    // One value is no time series, and two kinds of time have no axis in common.
+    // One value is not a time series, and two kinds of time have no axis in common.
     let drawn: Vec<&(String, &TimeSeries)> =
         all.iter().filter(|(_, series)| series.of == of && series.at.len() > 1).collect();
     let seldom = all.len() - drawn.len();
@@ -198,7 +198,7 @@ fn scaled(values: &[f64], factor: f64) -> Vec<f64> {
     values.iter().map(|value| value * factor).collect()
 }
 
-/// When something else ran, beside how many of a point's invocations.
+/// When something else ran, next to how many of a point's invocations.
 fn interference(draft: &mut Draft, runs: &[Monitored], of: TimeOf) {
     let mut from = vec![];
     let mut to = vec![];

@@ -1,4 +1,4 @@
-//! All charts of a run, and of what monitors read beside the workloads of several runs.
+//! All charts of a run, and of what monitors read next to the workloads of several runs.
 
 use plumb_analysis::{RunFinding, Traces, compare_sides, time_series};
 use plumb_chart::Chart;
@@ -8,7 +8,7 @@ use super::monitors::Monitored;
 use super::registry::{of_monitors, of_run, of_sides, of_workload};
 use crate::run::view::View;
 
-/// All charts of a run: of the whole beside the last comparable one (`against` has a place for every result), of
+/// All charts of a run: of the whole next to the last comparable one (`against` has a place for every result), of
 /// its sides, and of each workload.
 #[must_use]
 pub fn charts_of_run(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
@@ -22,7 +22,7 @@ pub fn charts_of_run(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
         .collect()
 }
 
-/// The charts of the sides of a run; none where it has no sides.
+/// The charts of the sides of a run; none if it has no sides.
 #[must_use]
 pub fn charts_of_sides(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
     match finding.against_first.as_slice() {
@@ -31,7 +31,7 @@ pub fn charts_of_sides(finding: &RunFinding, record: &RunRecord) -> Vec<Chart> {
     }
 }
 
-/// What monitors read beside every workload that all of these runs have, the runs on top of each other: the
+/// What monitors read next to every workload that all of these runs have, the runs on top of each other: the
 /// counters that matter, or every one. `traces` are those of the records, in the same order.
 #[must_use]
 pub fn charts_of_monitors(records: &[RunRecord], traces: &[Traces], every: bool) -> Vec<Chart> {

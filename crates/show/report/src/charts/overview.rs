@@ -1,4 +1,4 @@
-//! The picture of a whole run: every point beside what it can be compared with.
+//! The picture of a whole run: every point next to what it can be compared with.
 
 use plumb_analysis::Comparison;
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
@@ -22,7 +22,7 @@ struct Seen<'v> {
     tip: String,
 }
 
-/// Every headline metric of every point against the last comparable run, where that has it; else against what is
+/// Every headline metric of every point against the last comparable run, if that has it; else against what is
 /// expected of it or its ceiling; else its own interval.
 pub(super) fn overview(view: &View) -> Option<Chart> {
     let against = view.finding.since_last.found().map_or(&[][..], |since| since.against.as_slice());

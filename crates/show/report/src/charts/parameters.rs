@@ -9,7 +9,7 @@ use plumb_model::{CurveKind, ParameterType};
 use super::fits;
 use super::subject::{Point, Subject};
 
-/// More curves in one chart can't be told apart.
+/// More curves in one chart can't be distinguished.
 const MOST_CURVES: usize = 12;
 
 /// A number that points of a workload are set to.
@@ -143,7 +143,7 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
     draft.finish()
 }
 
-/// What the marks of a fit are, where there is one.
+/// What the marks of a fit are, if there is one.
 fn explained(of: &Subject, parameter: &Parameter) -> &'static str {
     let fitted = of.finding.curves.iter().find(|curve| {
         curve.workload == of.workload
@@ -224,7 +224,7 @@ fn map(of: &Subject, x: &Parameter, y: &Parameter) -> Option<Chart> {
     if left_out > 0 {
         draft.note(format!("shows only points with {drawn}, not the other {left_out}"));
     }
-    // Less than two by two is no map.
+    // Less than two by two is not a map.
     if cells.len() < 4 {
         return None;
     }

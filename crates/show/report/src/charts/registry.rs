@@ -88,7 +88,7 @@ fn all(make: impl Fn(&Of) -> Vec<Chart>) -> Vec<Chart> {
     CHARTS.iter().flat_map(|kind| make(&kind.of)).collect()
 }
 
-/// The charts of a run's scorecard: the whole run beside the last comparable one, what results are of what they
+/// The charts of a run's scorecard: the whole run next to the last comparable one, what results are of what they
 /// should be, how later points compare with the first, the medians of
 /// each family, and how precise they are.
 #[must_use]
@@ -160,7 +160,7 @@ fn of_metric(of: &Subject) -> Vec<Chart> {
     })
 }
 
-/// Charts over time beside a workload, all on one time axis: the samples, and the counters that matter, or
+/// Charts over time next to a workload, all on one time axis: the samples, and the counters that matter, or
 /// every one. Several runs lie on top of each other, to compare kernels, machines or settings.
 #[must_use]
 pub fn of_monitors(workload: &str, runs: &[Monitored], every: bool) -> Vec<Chart> {

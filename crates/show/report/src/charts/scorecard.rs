@@ -1,4 +1,4 @@
-//! Charts of a run: its results beside each other, and beside what they should be.
+//! Charts of a run: its results side by side, and next to what they should be.
 
 use plumb_analysis::BaselineSource;
 use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};

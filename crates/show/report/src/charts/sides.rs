@@ -1,4 +1,4 @@
-//! Charts of the sides of one run, beside each other.
+//! Charts of the sides of one run, side by side.
 
 use plumb_analysis::ComparisonFinding;
 use plumb_chart::Chart;

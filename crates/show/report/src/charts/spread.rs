@@ -14,7 +14,7 @@ use crate::run::view::Row;
 
 /// How far dots of a category may lie from its middle, in places.
 const SCATTER: f64 = 0.2;
-/// Where the estimate stands beside its box, in places.
+/// Where the estimate stands next to its box, in places.
 pub(super) const BESIDE: f64 = 0.36;
 /// Dots stand in so many columns. Multiples of 13 fill 21 evenly, as those of the golden section do a stretch.
 const COLUMNS: usize = 21;
@@ -37,7 +37,7 @@ pub(super) fn boxes_at(along: Along, boxes: &[(f64, BoxPlot)]) -> Mark {
     }
 }
 
-/// Sorted values at a place, scattered so that they can be told apart.
+/// Sorted values at a place, scattered so that they can be distinguished.
 pub(super) fn scattered(index: usize, values: &[f64]) -> Mark {
     Mark::Dots {
         x: values.to_vec(),
@@ -51,7 +51,7 @@ fn aside(number: usize) -> f64 {
     place(number * NEXT_COLUMN % COLUMNS) / place(COLUMNS - 1) * 2.0 - 1.0
 }
 
-/// Every point as a box plot with its steady samples on top and its estimate beside.
+/// Every point as a box plot with its steady samples on top and its estimate next to it.
 pub(super) fn boxes(of: &Subject) -> Option<Chart> {
     let mut draft = Draft::new(
         of.id("boxes"),

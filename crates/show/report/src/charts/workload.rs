@@ -7,7 +7,7 @@ use plumb_units::whole_percent;
 use super::parts::estimates;
 use super::subject::Subject;
 
-/// Bars with intervals: medians beside each other from 0.
+/// Bars with intervals: medians side by side from 0.
 pub(super) fn bars(of: &Subject) -> Option<Chart> {
     let rows = of.rows();
     if rows.len() < 2 || rows.iter().any(|(_, row)| row.finding.estimate.value < 0.0) {

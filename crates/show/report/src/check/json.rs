@@ -25,11 +25,11 @@ pub struct CheckDocument {
     pub baseline: String,
     /// Runs of the baseline.
     pub baseline_runs: usize,
-    /// From the first to the last of them, in seconds; null where that is not known.
+    /// From the first to the last of them, in seconds; null if that is not known.
     pub baseline_span_s: Option<f64>,
-    /// From the middle of these to the check, in seconds; null where that is not known.
+    /// From the middle of these to the check, in seconds; null if that is not known.
     pub baseline_age_s: Option<f64>,
-    /// How many times as wide the interval of one fresh run is as if the baseline covered the time since; 1 where it
+    /// How many times as wide the interval of one fresh run is as if the baseline covered the time since; 1 if it
     /// does, or the times are not known.
     pub widened: f64,
     /// Ids of the fresh runs; the first screened, the others confirmed.

@@ -75,9 +75,9 @@ pub struct ComparedPart {
     pub metric: String,
     /// Unit of the metric, an SI base unit.
     pub unit: String,
-    /// The arms; null where one lacks the series.
+    /// The arms; null if one lacks the series.
     pub arms: Vec<Option<ArmPart>>,
-    /// Each later arm against the first; null where one of them lacks the series.
+    /// Each later arm against the first; null if one of them lacks the series.
     pub against_first: Vec<Option<VerdictPart>>,
     /// Each later arm against the one before it; empty with two arms.
     pub against_previous: Vec<Option<VerdictPart>>,

@@ -8,7 +8,7 @@ use crate::json_parts::estimate::{EstimatePart, estimate};
 use crate::run::levels::share_text;
 
 /// `two levels: the faster 1.00× [0.99, 1.01] the cost, the slower 1.05× …; the slower in 31 % [15, 50] of the
-/// processes, then 66 % [47, 82]: only the shares moved`; None where neither arm has two levels.
+/// processes, then 66 % [47, 82]: only the shares moved`; None if neither arm has two levels.
 #[must_use]
 pub fn levels_text(comparison: &Comparison) -> Option<String> {
     let levels = comparison.levels.as_ref()?;
@@ -68,7 +68,7 @@ pub struct LevelsComparedPart {
     pub first: bool,
     /// Whether the later arm has two levels.
     pub later: bool,
-    /// Cost of the faster level over the first's; null where one has nothing there.
+    /// Cost of the faster level over the first's; null if one has nothing there.
     pub faster: Option<EstimatePart>,
     /// Cost of the slower level over the first's.
     pub slower: Option<EstimatePart>,

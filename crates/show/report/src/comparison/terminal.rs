@@ -115,7 +115,7 @@ fn cells(name: &str, arm: &Arm, unit: &str, against: Option<&Comparison>) -> Vec
     ]
 }
 
-/// The ratios on one scale. Why one has no verdict stands beside its figures.
+/// The ratios on one scale. Why one has no verdict stands next to its figures.
 fn plot(finding: &ComparisonFinding, terminal: &Terminal) -> String {
     let chart = ratios_of(finding, None).map(|chart| Chart { notes: Vec::new(), ..chart });
     chart.map_or_else(String::new, |chart| drawing(&chart, terminal))

@@ -21,7 +21,7 @@ pub fn ratio(against: &Comparison) -> String {
     format!("{} {}", figure.estimate, figure.brackets()).trim_end().to_owned()
 }
 
-/// Everything that belongs beside a verdict, in one line.
+/// Everything that belongs next to a verdict, in one line.
 pub fn remarks(against: &Comparison) -> String {
     let ratio = against.ratio.as_ref().map(|ratio| ratio.value);
     let pairs = against.by_pairs().map(pairs_text);
@@ -47,7 +47,7 @@ pub(crate) fn pairs_text(by_pairs: &ByPairs) -> String {
     }
 }
 
-/// What an inconclusive comparison could have told apart, and how many pairs would settle it, as far as can be told.
+/// What an inconclusive comparison could have distinguished, and how many pairs would settle it, as far as can be told.
 pub(crate) fn settling(comparison: &Comparison) -> Option<String> {
     let by_pairs = comparison.by_pairs()?;
     let told = by_pairs.told_apart.map(|share| format!("could have found {}", percent(share)));

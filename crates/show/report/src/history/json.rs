@@ -46,11 +46,11 @@ pub struct HistoryDocument {
     pub runs: Vec<RunPart>,
     /// Where something is recorded to have changed; nothing is compared across.
     pub splits: Vec<SplitPart>,
-    /// Where costs changed; null where that can't be told.
+    /// Where costs changed; null if that is unknown.
     pub steps: Option<Vec<StepPart>>,
-    /// Why steps can't be told.
+    /// Why steps is unknown.
     pub no_steps: Option<String>,
-    /// Whether the time of measuring matters, where there are enough runs to ask.
+    /// Whether the time of measuring matters, if there are enough runs to ask.
     pub cycles: Vec<CyclePart>,
     /// Runs whose values are in another unit, which are left out.
     pub other_units: usize,
@@ -86,7 +86,7 @@ pub struct RunPart {
     /// Steady samples that it rests on.
     pub samples: usize,
     /// By how much all series of the run moved together, relative in cost, which is taken out before steps are looked
-    /// for; 0 where they did not, or that is not known.
+    /// for; 0 if they did not, or that is not known.
     pub common_shift: f64,
 }
 

@@ -48,7 +48,7 @@ pub fn history_card(finding: &HistoryFinding, label: Option<&str>, terminal: &Te
     terminal.signs(out)
 }
 
-/// Over all estimates and a usual interval beside them, so that one run of few processes does not press all others
+/// Over all estimates and a usual interval next to them, so that one run of few processes does not press all others
 /// together.
 fn scale(finding: &HistoryFinding, room: usize) -> IntervalScale {
     let estimates = || finding.runs.iter().map(|run| &run.estimate);

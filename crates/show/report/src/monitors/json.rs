@@ -10,7 +10,7 @@ pub const COUNTERS_SCHEMA: &str = "plumb.counters/1";
 /// Name of the form of what monitors cost.
 pub const MONITORS_SCHEMA: &str = "plumb.monitors/1";
 
-/// The counters beside a run.
+/// The counters next to a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.counters/1"))]
 pub struct CountersDocument {
@@ -19,23 +19,23 @@ pub struct CountersDocument {
     pub schema: &'static str,
     /// The run's UUIDv7.
     pub run: String,
-    /// Every point that monitors read beside.
+    /// Every point that monitors read next to it.
     pub points: Vec<CountersPart>,
 }
 
-/// The counters beside a point.
+/// The counters next to a point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CountersPart {
     /// The point, as people write it.
     pub point: String,
-    /// Invocations beside which monitors read.
+    /// Invocations next to which monitors read.
     pub invocations: usize,
-    /// Every counter that moved beside any of them.
+    /// Every counter that moved next to any of them.
     pub counters: Vec<CounterPart>,
 }
 
-/// A counter beside a point.
+/// A counter next to a point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CounterPart {
@@ -99,7 +99,7 @@ pub struct MonitorsDocument {
     pub cpu_share: f64,
     /// Time over which that was measured, in seconds.
     pub seconds: f64,
-    /// What they do to a workload; null where that was not measured.
+    /// What they do to a workload; null if that was not measured.
     pub effect: Option<EffectPart>,
 }
 
@@ -111,13 +111,13 @@ pub struct MonitorPart {
     pub name: &'static str,
     /// What it reads.
     pub summary: &'static str,
-    /// Readings a second by default; null where it reads only when it is asked for.
+    /// Readings a second by default; null if it reads only when it is asked for.
     pub default_hz: Option<f64>,
     /// Readings a second here.
     pub hz: f64,
-    /// CPU time of a reading, in microseconds; null where it is unsupported.
+    /// CPU time of a reading, in microseconds; null if it is unsupported.
     pub read_us: Option<f64>,
-    /// CPU time at that rate, as a share of one core; null where it is unsupported.
+    /// CPU time at that rate, as a share of one core; null if it is unsupported.
     pub cpu_share: Option<f64>,
     /// Why this machine does not have it.
     pub unsupported: Option<String>,

@@ -1,4 +1,4 @@
-//! What monitors counted beside a run, and what they cost.
+//! What monitors counted next to a run, and what they cost.
 
 mod json;
 mod terminal;

@@ -48,7 +48,7 @@ fn expected(view: &View) -> Option<String> {
 
 /// How the run compares with the last comparable one; `alone` if nothing else answers whether it is slow.
 fn compared(view: &View, alone: bool) -> Option<String> {
-    // The sides of one run are compared with each other, in a chapter of their own.
+    // The sides of one run are compared with each other, in their own chapter.
     if matches!(view.finding.run.goal, Goal::Verdict(_)) || !view.comparisons().is_empty() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! A burst that ended, which stands beside a median that mixes both of its parts.
+//! A burst that ended, which stands next to a median that mixes both of its parts.
 
 use plumb_analysis::{Burst, Finding};
 use plumb_units::{Figure, quantity};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::figure::figure;
 use crate::json_parts::estimate::{EstimatePart, estimate};
 
-/// `3.1 [3.0, 3.2] k ops/s for 30 s (93 k ops), then 500 [498, 503] ops/s`; None where nothing ended.
+/// `3.1 [3.0, 3.2] k ops/s for 30 s (93 k ops), then 500 [498, 503] ops/s`; None if nothing ended.
 #[must_use]
 pub fn burst_text(finding: &Finding) -> Option<String> {
     let burst = finding.burst.as_ref()?;

@@ -30,7 +30,7 @@ pub struct Header {
     pub when: String,
     /// What was wanted, and how much of it was reached.
     pub goal: String,
-    /// Loads that ran beside on purpose.
+    /// Loads that ran next to on purpose.
     pub load: Option<String>,
     /// What was prepared, but for what is left to chance.
     pub prepared: Option<String>,

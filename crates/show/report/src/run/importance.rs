@@ -69,7 +69,7 @@ pub(crate) fn by_importance<'f>(
 ) -> Vec<&'f FlagKind> {
     let mut sorted: Vec<&FlagKind> = flags.into_iter().collect();
     sorted.sort_by_key(|flag| (FlagWeight::of(flag), *flag));
-    // Several of one kind stand for several reasons, which a word does not tell apart.
+    // Several of one kind stand for several reasons, which a word does not distinguish.
     sorted.dedup_by_key(|flag| flag.word());
     sorted
 }

@@ -42,7 +42,7 @@ pub struct RunDocument {
     pub curves: Vec<CurvePart>,
     /// What of the time of points behind a link is bandwidth, and what round trips.
     pub links: Vec<LinkPart>,
-    /// What stands out since the last comparable run; null where there is none, or it was not looked for.
+    /// What stands out since the last comparable run; null if there is none, or it was not looked for.
     pub since_last: Option<SinceLastPart>,
     /// What was prepared, in order.
     pub preparations: Vec<PreparationPart>,
@@ -83,7 +83,7 @@ pub struct RunPart {
     pub command: Vec<String>,
     /// The target directory.
     pub dir: String,
-    /// Loads that ran beside on purpose.
+    /// Loads that ran next to on purpose.
     pub loads: Vec<String>,
 }
 
@@ -155,20 +155,20 @@ pub struct ResultPart {
     /// What the shown interval is of: `machine` (over ten minutes) or `session` (the seconds that were measured).
     #[cfg_attr(test, schemars(extend("enum" = ["machine", "session"])))]
     pub shown_of: &'static str,
-    /// Lower end of the interval of this machine over ten minutes; null where the session does not say.
+    /// Lower end of the interval of this machine over ten minutes; null if the session does not say.
     pub machine_low: Option<f64>,
     /// Upper end of it.
     pub machine_high: Option<f64>,
-    /// The two levels on which processes or samples lie; null where there is one, and for other metrics than the
+    /// The two levels on which processes or samples lie; null if there is one, and for other metrics than the
     /// workload's first.
     pub levels: Option<LevelsPart>,
-    /// The burst that ended; null where none did.
+    /// The burst that ended; null if none did.
     pub burst: Option<BurstPart>,
     /// How long the session was that `low` and `high` speak of, in seconds.
     pub session_s: Option<f64>,
     /// Neighbours in time that make one independent unit.
     pub stretch: Option<usize>,
-    /// What pauses do; null where the run has none (`exec --spread`).
+    /// What pauses do; null if the run has none (`exec --spread`).
     pub pauses: Option<PausesPart>,
     /// Seconds that the wanted precision would still have taken where the time was over first.
     pub needs_s: Option<f64>,
@@ -202,7 +202,7 @@ pub struct ResultPart {
     pub flags: Vec<FlagPart>,
 }
 
-/// Invocations right after a pause beside those right after them.
+/// Invocations right after a pause next to those right after them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PausesPart {
@@ -280,7 +280,7 @@ pub struct UnsupportedPart {
 pub struct PreparationPart {
     /// The knob, or the plug-in.
     pub setting: String,
-    /// The value before; empty where there was none.
+    /// The value before; empty if there was none.
     pub was: String,
     /// The value after, or what came of it.
     pub became: String,
@@ -288,7 +288,7 @@ pub struct PreparationPart {
     pub segment: u32,
     /// When, since the start of the stretch, in nanoseconds.
     pub at_ns: u64,
-    /// When it was undone; null where there was nothing to undo, or where plumb's keeper did it after the
+    /// When it was undone; null if there was nothing to undo, or where plumb's keeper did it after the
     /// run was cut off.
     pub restored_ns: Option<u64>,
 }

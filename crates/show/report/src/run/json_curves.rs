@@ -30,9 +30,9 @@ pub struct CurvePart {
     pub no_figures: Option<String>,
     /// Of `scaling`: every point but the smallest, against it.
     pub efficiencies: Vec<EfficiencyPart>,
-    /// Of `scaling`: the universal scalability law behind them; null where there is none.
+    /// Of `scaling`: the universal scalability law behind them; null if there is none.
     pub law: Option<LawPart>,
-    /// Why there is none; null where there is one, and of two points.
+    /// Why there is none; null if there is one, and of two points.
     pub no_law: Option<String>,
     /// Of `plateaus`: in order.
     pub plateaus: Vec<PlateauPart>,
@@ -41,7 +41,7 @@ pub struct CurvePart {
     /// Of `knee`: whether it does not grow, still grows at its end, or grows until the knee.
     #[cfg_attr(test, schemars(extend("enum" = ["never", "unfinished", "until", null])))]
     pub growth: Option<&'static str>,
-    /// Where growth stops, and the metric there; null where it has no knee.
+    /// Where growth stops, and the metric there; null if it has no knee.
     pub knee: Option<KneePart>,
     /// Of `line`: the cost of a call and of each unit.
     pub line: Option<LinePart>,
@@ -77,7 +77,7 @@ pub struct LawPart {
     pub contention: EstimatePart,
     /// The price of agreement of every two, relative to the work.
     pub coherency: EstimatePart,
-    /// The number with the highest rate; null where it grows for ever, or may do so by the interval of coherency.
+    /// The number with the highest rate; null if it grows for ever, or may do so by the interval of coherency.
     pub most_at: Option<f64>,
     /// How far a point lies off the law at most, relative to it.
     pub off: f64,
@@ -97,7 +97,7 @@ pub struct PlateauPart {
     pub height: EstimatePart,
 }
 
-/// A cache that holds data, beside the plateaus.
+/// A cache that holds data, next to the plateaus.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CachePart {
@@ -105,7 +105,7 @@ pub struct CachePart {
     pub name: String,
     /// Its size as the kernel says, in bytes.
     pub claimed: u64,
-    /// Where its plateau ends, in bytes; null where it has none of its own.
+    /// Where its plateau ends, in bytes; null if it has none of its own.
     pub had: Option<EstimatePart>,
 }
 

@@ -24,7 +24,7 @@ pub struct LinkPart {
     pub no_figures: Option<String>,
     /// The share of a round trip for which an operation waits: 1 / depth.
     pub wait: Option<EstimatePart>,
-    /// How many operations share a round trip; null where no waiting was seen.
+    /// How many operations share a round trip; null if no waiting was seen.
     pub depth: Option<f64>,
     /// The least depth; null without an interval.
     pub depth_low: Option<f64>,
@@ -46,7 +46,7 @@ pub struct LinkPointPart {
     pub operations: f64,
     /// A round trip, in seconds.
     pub round_trip_s: f64,
-    /// What its time is made of; null where nothing was found.
+    /// What its time is made of; null if nothing was found.
     pub shares: Option<LinkSharesPart>,
 }
 
@@ -63,7 +63,7 @@ pub struct LinkSharesPart {
     /// Which of them has more than half beyond doubt; `none` where each has less, `open` where the intervals don't tell.
     #[cfg_attr(test, schemars(extend("enum" = ["bandwidth", "round-trips", "rest", "none", "open"])))]
     pub binds: &'static str,
-    /// How far the time that the other points predict lies off the measured one, relative to it; null where they predict
+    /// How far the time that the other points predict lies off the measured one, relative to it; null if they predict
     /// none.
     pub left_out: Option<f64>,
 }

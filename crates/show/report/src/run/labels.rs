@@ -22,7 +22,7 @@ pub(crate) fn labels(results: &[Finding]) -> Vec<String> {
         results.iter().map(|result| label(&result.point, &differing, short_value)).collect();
     let mut labels = Vec::with_capacity(results.len());
     for (result, own) in results.iter().zip(&short) {
-        // Two sizes are told apart by their values alone unless two parameters have the same value.
+        // Two sizes are distinguished by their values alone unless two parameters have the same value.
         let is_ambiguous = results
             .iter()
             .zip(&short)
@@ -99,7 +99,7 @@ pub(crate) fn spaced(bytes: &str) -> String {
     format!("{number} {unit}").trim_end().to_owned()
 }
 
-/// A metric's name as words; empty where the unit says it all.
+/// A metric's name as words; empty if the unit says it all.
 #[must_use]
 pub fn metric(finding: &Finding) -> String {
     let generic =

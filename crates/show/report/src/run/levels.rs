@@ -17,7 +17,7 @@ pub struct LevelsText {
     pub upper: Figure,
     /// `53 % [36, 69] of the processes`: how much lies on the lower one.
     lower_share: String,
-    /// What was different beside the upper one.
+    /// What was different next to the upper one.
     pub beside: Option<String>,
     switches: usize,
 }
@@ -64,7 +64,7 @@ impl LevelsText {
     }
 }
 
-/// A figure with its interval, where it has one.
+/// A figure with its interval, if it has one.
 fn full(of: &Figure) -> String {
     let parts = [of.estimate.clone(), of.brackets(), of.unit.clone()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
@@ -94,7 +94,7 @@ pub struct LevelsPart {
     pub lower: LevelPart,
     /// The upper level.
     pub upper: LevelPart,
-    /// What was different beside the upper level, the farthest apart first.
+    /// What was different next to the upper level, the farthest apart first.
     pub beside: Vec<MovedPart>,
 }
 

@@ -13,7 +13,7 @@ use crate::run::view::{Row, View, baseline_text};
 
 /// From this width on flags and half-widths have columns.
 const ROOMY: usize = 100;
-/// Between the first two widths, and from the third on, there is room to draw intervals beside each other,
+/// Between the first two widths, and from the third on, there is room to draw intervals side by side,
 /// in so many columns.
 const DRAWN: [usize; 3] = [120, WIDE, 180];
 const STRIP: usize = 16;
@@ -36,7 +36,7 @@ const BELOW: usize = 4;
 struct Field {
     column: Column,
     cell: fn(&Row, &Terminal) -> Line,
-    /// What it says of the upper one of two levels, which has a line of its own.
+    /// What it says of the upper one of two levels, which has its own line.
     upper: fn(&Row) -> Line,
 }
 
@@ -195,7 +195,7 @@ fn shape(row: &Row, terminal: &Terminal) -> Line {
     Line::new(Style::Sketch, &histogram(&row.finding.distribution, bins, terminal.unicode))
 }
 
-/// The interval on one scale with those that are shown in the same unit, of the same metric; empty where there is
+/// The interval on one scale with those that are shown in the same unit, of the same metric; empty if there is
 /// no other.
 fn side_by_side(row: &Row, rows: &[&Row]) -> String {
     let alike: Vec<Estimate> = rows

@@ -14,7 +14,7 @@ use crate::run::view::{FlagNote, View, comparison_text, encryption_text, looks_t
 
 /// Narrower than this nothing is arranged.
 pub(super) const NARROWEST: usize = 40;
-/// The name of a curve that takes more than this part of the width has a line of its own.
+/// The name of a curve that takes more than this part of the width has its own line.
 const WIDEST_NAME: usize = 3;
 
 /// What stands below a scorecard.
@@ -198,7 +198,7 @@ fn failure(failure: &Failure, terminal: &Terminal) -> String {
     out
 }
 
-/// A name and a text beside it; below it when the name is long.
+/// A name and a text next to it; below it when the name is long.
 fn named(lead: &Line, line: &Line, terminal: &Terminal) -> String {
     if 2 + lead.width() + line.width() <= terminal.width || lead.width() < 24 {
         return terminal.hanging(2, lead, line);
@@ -227,7 +227,7 @@ fn since_last(view: &View, terminal: &Terminal) -> String {
     }
 }
 
-/// Columns of the longest command that has what it does beside it; that of longer ones stands below.
+/// Columns of the longest command that has what it does next to it; that of longer ones stands below.
 const LONGEST_BESIDE: usize = 56;
 
 fn end(closing: &NextSteps, terminal: &Terminal) -> String {

@@ -36,11 +36,11 @@ pub struct Row<'a> {
     pub finding: &'a Finding,
     /// The point where its family is known: `copy libc`.
     pub label: String,
-    /// The target, where there are several.
+    /// The target, if there are several.
     pub target: Option<String>,
     /// The estimate with its interval and unit as text.
     pub figure: Figure,
-    /// Where there are two levels: what stands in place of the figure.
+    /// If there are two levels: what stands in place of the figure.
     pub levels: Option<LevelsText>,
     /// Invocations and samples of each: `12×20`.
     pub counts: String,
@@ -102,7 +102,7 @@ impl FlagNote {
 }
 
 impl Row<'_> {
-    /// ` on HOST`, where there are several targets.
+    /// ` on HOST`, if there are several targets.
     #[must_use]
     pub fn on_target(&self) -> String {
         self.target.as_ref().map_or_else(String::new, |name| format!(" on {name}"))
@@ -349,7 +349,7 @@ pub fn comparison_text(of: &PointComparison) -> String {
 /// So many looks before the last are shown.
 const LOOKS_SHOWN: usize = 4;
 
-/// What was seen at the looks before the last: `8 pairs 1.02 [0.97, 1.07]`; None where there was none.
+/// What was seen at the looks before the last: `8 pairs 1.02 [0.97, 1.07]`; None if there was none.
 #[must_use]
 pub fn looks_text(comparison: &Comparison) -> Option<String> {
     let pairs = comparison.by_pairs()?;
@@ -379,8 +379,8 @@ pub fn looks_text(comparison: &Comparison) -> Option<String> {
     }
 }
 
-/// Up to which speed of the device encryption costs nothing: `encryption is no bottleneck below 82.1 MB/s [80.3, 84.0]`;
-/// None where it is not what is compared.
+/// Up to which speed of the device encryption costs nothing: `encryption is not a bottleneck below 82.1 MB/s [80.3, 84.0]`;
+/// None if it is not what is compared.
 #[must_use]
 pub fn encryption_text(compared: &PointComparison) -> Option<String> {
     let shown = figure(compared.encrypted.as_ref()?, "B/s");
@@ -392,7 +392,7 @@ pub fn encryption_text(compared: &PointComparison) -> Option<String> {
 }
 
 /// What a knob does to the spread: `spread from process to process 0.6× [0.4, 0.9], within one 1.02× …`;
-/// None where no knob is compared.
+/// None if no knob is compared.
 #[must_use]
 pub fn spread_text(compared: &PointComparison) -> Option<String> {
     let spread = &compared.found.by_pairs().filter(|_| compared.of_knob)?.spread;

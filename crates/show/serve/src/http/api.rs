@@ -168,7 +168,7 @@ mod tests {
 
     use super::Runs;
 
-    /// With `UPDATE_SCHEMAS` set, the committed schema is written anew instead.
+    /// With `UPDATE_SCHEMAS` set, the committed schema is written again instead.
     #[test]
     fn the_committed_schema_is_that_of_the_document() {
         let file = "../../../docs/schemas/plumb.runs-1.json";

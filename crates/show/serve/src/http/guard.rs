@@ -2,7 +2,7 @@
 //!
 //! On a loopback address two things stand between a store and a page of some other site in the same
 //! browser. Its script can't read answers (no CORS, `Cross-Origin-Resource-Policy`), nor have them run as
-//! its own script (`Sec-Fetch-Site`); and a name of its own that it lets point here (DNS rebinding) is not
+//! its own script (`Sec-Fetch-Site`); and its own name that it lets point here (DNS rebinding) is not
 //! one of this server's.
 
 use std::hint::black_box;

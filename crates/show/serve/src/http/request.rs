@@ -66,7 +66,7 @@ impl Request {
     }
 }
 
-/// Names and values of a query; None where it is malformed.
+/// Names and values of a query; None if it is malformed.
 fn decoded(query: &str) -> Option<Vec<(String, String)>> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     let pair = |pair: &str| {

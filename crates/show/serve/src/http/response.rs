@@ -45,7 +45,7 @@ pub(super) struct Response {
     status: StatusCode,
     content: Content,
     bytes: Bytes,
-    /// Fields of its own.
+    /// Its own fields.
     fields: Vec<(&'static str, Cow<'static, str>)>,
 }
 

@@ -108,7 +108,7 @@ fn found(request: &Request, shared: &Arc<Shared>, shown: Shown) -> Result<Answer
 }
 
 /// Messages about a run. A browser asks again when the connection has ended, and tells the last message it
-/// had. After the end of the run it would ask again and again: it is told to stay away.
+/// had. After the end of the run it would ask repeatedly: it is told to stay away.
 fn events(request: &Request, shared: &Shared) -> Result<Answer, Refusal> {
     let run = request
         .asked("run")

@@ -36,7 +36,7 @@ const BEFORE_WARMING: Duration = Duration::from_secs(1);
 pub struct Settings {
     /// Path of the store.
     pub store: PathBuf,
-    /// What readers must know; None where only this machine can connect.
+    /// What readers must know; None if only this machine can connect.
     pub token: Option<Token>,
     /// How much is taken on.
     pub limits: Limits,

@@ -15,7 +15,7 @@ use crate::page_cache::PageCache;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) address: SocketAddr,
-    /// What readers must know; None where only this machine can connect.
+    /// What readers must know; None if only this machine can connect.
     pub(super) token: Option<Token>,
     pub(super) limits: Limits,
     pub(super) page_cache: PageCache,

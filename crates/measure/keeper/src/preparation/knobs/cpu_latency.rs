@@ -22,7 +22,7 @@ pub const KNOB: Knob = Knob {
 /// Idle states that are looked for; the kernel has at most 10 (CPUIDLE_STATE_MAX).
 const MOST_STATES: u32 = 16;
 
-/// By the kernel's own limit; where there is none, by disabling each deeper idle state.
+/// By the kernel's own limit; if there is none, by disabling each deeper idle state.
 fn cpu_latency(root: &Root, value: &str) -> Result<Resolved, Unusable> {
     let limit: u32 = value.parse().map_err(|_| Unusable::not_taken(value, "microseconds"))?;
     let setting = Setting::Latency;

@@ -1,4 +1,4 @@
-//! The knobs, a file each with its manual beside it, listed by hand in the order in which people see them.
+//! The knobs, a file each with its manual next to it, listed by hand in the order in which people see them.
 
 mod aslr;
 mod cooldown;

@@ -62,7 +62,7 @@ impl One {
     #[expect(clippy::cast_precision_loss, reason = "bytes of a file stay far below 2^53")]
     pub fn pass(mut self) -> Result<(Vec<PhaseResult>, Option<f64>), Failure> {
         let OneSettings { size, bytes, seeks, .. } = self.settings;
-        // The file is written anew in blocks, and may then be shorter than what was written byte by byte.
+        // The file is written again in blocks, and may then be shorter than what was written byte by byte.
         let read = bytes.min(size);
         let mut results = Vec::new();
         if bytes > 0 {

@@ -8,7 +8,7 @@ use plumb_workload_kit::users::ids;
 use rustix::process::{Gid, Signal, Uid, geteuid, getppid, set_parent_process_death_signal};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
-/// Gives the folder to a user, and makes this thread and those that it starts theirs; nothing where there is no name.
+/// Gives the folder to a user, and makes this thread and those that it starts theirs; nothing if there is no name.
 ///
 /// # Errors
 /// When there is no such user, or plumb is not root.

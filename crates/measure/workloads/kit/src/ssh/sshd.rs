@@ -18,13 +18,13 @@ use crate::processes::{die_with_parent, kill_descendants};
 /// The name under which the host key is known.
 pub(super) const HOST_ALIAS: &str = "plumb";
 
-/// The line of a file of known hosts for a server with this public key; None where it is none.
+/// The line of a file of known hosts for a server with this public key; None if it is none.
 #[must_use]
 pub fn known_host(host_key: &str) -> Option<String> {
     public_key(host_key).map(|key| format!("{HOST_ALIAS} {key}\n"))
 }
 
-/// A public key as a line of its own has it, without the comment; None where it is anything else, or more than that.
+/// A public key as a line of its own has it, without the comment; None if it is anything else, or more than that.
 fn public_key(text: &str) -> Option<String> {
     let mut words = text.trim().split(' ');
     let kind = words.next()?;

@@ -12,7 +12,7 @@ pub(super) type StreamLoop = unsafe fn(to: *mut f64, b: *const f64, c: *const f6
 /// Adds up `words` words, a multiple of [`LINE_WORDS`].
 pub(super) type SumLoop = unsafe fn(from: *const u64, words: usize) -> u64;
 
-/// Writes one word again and again into `lines` cache lines.
+/// Writes one word repeatedly into `lines` cache lines.
 pub(super) type FillLoop = unsafe fn(to: *mut u64, word: u64, lines: usize);
 
 /// The loops for registers of one width.

@@ -1,5 +1,5 @@
 //! The inner loops of `memory.stream`, `memory.read` and `memory.write`, one of each for a width of registers and a kind of
-//! store: each a function of its own, found by its name in the assembly of a release build (kernels.toml).
+//! store: each its own function, found by its name in the assembly of a release build (kernels.toml).
 #![expect(
     unsafe_code,
     reason = "the loops take raw pointers, and need instructions that were asked for at start"
@@ -91,7 +91,7 @@ impl Stores {
     /// As the parameter says.
     ///
     /// # Errors
-    /// Unsupported where this build has no such stores.
+    /// Unsupported if this build has no such stores.
     pub(super) fn of(start: &Start) -> Result<Self, StartError> {
         match start.text("stores") {
             "nt" if HAS_NON_TEMPORAL => Ok(Self::NonTemporal),

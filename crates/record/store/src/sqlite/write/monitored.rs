@@ -1,4 +1,4 @@
-//! What was read beside an invocation, and what follows from it.
+//! What was read next to an invocation, and what follows from it.
 
 use std::collections::HashMap;
 

@@ -278,7 +278,7 @@ impl OpenRun {
         };
         let planned = self.planned(*role, *point)?;
         let place = self.known_place(*target)?;
-        // Flags have a table of their own.
+        // Flags have their own table.
         let told = Ready { flags: Vec::new(), ..Ready::clone(ready) };
         db.prepare_cached(
             "INSERT INTO invocation (uuid, run, segment, ordinal, at_ns, point, role, round, \

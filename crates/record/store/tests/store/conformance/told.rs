@@ -3,7 +3,7 @@
 use plumb_model::Stamped;
 use plumb_store::{Backend, Writer};
 
-/// Stores events with a writer of its own.
+/// Stores events with its own writer.
 pub fn write(backend: &dyn Backend, events: &[Stamped]) {
     take(backend.writer().unwrap().as_mut(), events);
 }
