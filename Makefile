@@ -39,7 +39,7 @@ validate:
 	bash scripts/install-test-needs
 	cargo xtask validate --write docs/validation.md
 
-# plumb beside the classic tools, in pairs; the result is docs/crosscheck.md. Nothing else should run meanwhile.
+# plumb compared with the classic tools, in pairs; the result is docs/crosscheck.md. Run nothing else at the same time.
 crosscheck:
 	bash scripts/install-test-needs
 	cargo build --locked --release --package plumb-cli
