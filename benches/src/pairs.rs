@@ -44,7 +44,7 @@ pub fn note() -> String {
 
 /// Measures every row, and writes them as a Markdown table.
 pub fn table(rows: &[Row], plumb: &Path) -> Outcome<String> {
-    let mut table = "| what; classic | classic reads | plumb reads | plumb over classic | work a CPU second, plumb over classic |\n\
+    let mut table = "| measurement; classic tool | classic figure | plumb figure | plumb over classic | work per CPU second, plumb over classic |\n\
                      | --- | --: | --: | --- | --- |\n"
         .to_owned();
     for row in rows {

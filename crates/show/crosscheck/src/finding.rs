@@ -63,7 +63,7 @@ pub struct Crosschecked {
     pub figures: [Option<Estimate>; 2],
     /// The unit of both figures; empty if neither was measured.
     pub unit: String,
-    /// Our cost over the classic's: over 1, plumb reads it slower.
+    /// Cost measured by plumb over that measured by the classic: over 1, plumb's is higher.
     pub ratio: Option<Estimate>,
     /// Pairs that were compared.
     pub pairs: usize,
@@ -123,7 +123,7 @@ fn outcome(row: &Row, found: &RunFinding, compared: Option<&PointComparison>) ->
     match &compared.found.verdict {
         Ok(Verdict::Equivalent) => Outcome::Agrees,
         Ok(Verdict::Slower | Verdict::Faster) if beyond => Outcome::Disagrees,
-        Ok(_) => Outcome::Inconclusive("the interval reaches over the band's end".to_owned()),
+        Ok(_) => Outcome::Inconclusive("the interval extends beyond the band".to_owned()),
         Err(NoVerdict::FewPairs) => {
             Outcome::Inconclusive("too few pairs: give it a larger --budget".to_owned())
         }

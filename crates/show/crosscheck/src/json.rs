@@ -37,11 +37,11 @@ pub struct RowPart {
     pub band: Option<f64>,
     /// Why they differ, where that is known.
     pub known_difference: Option<&'static str>,
-    /// What the classic reads; null if it was not measured.
+    /// The figure of the classic tool; null if it was not measured.
     pub classic_reads: Option<FigurePart>,
-    /// What plumb reads.
+    /// The figure of the plumb workload.
     pub plumb_reads: Option<FigurePart>,
-    /// Our cost over the classic's: over 1, plumb reads it slower.
+    /// Cost measured by plumb over that measured by the classic: over 1, plumb's is higher.
     pub ratio: Option<FigurePart>,
     /// Pairs that were compared.
     pub pairs: usize,

@@ -23,7 +23,7 @@ pub fn crosscheck_page(all: &[Crosschecked], found: &[RunFinding]) -> String {
          Most classic tools print one mean over their whole time. So plumb's samples are means over 200 ms \
          here instead of a few milliseconds, and disturbed invocations count: other work on the machine \
          affects both sides alike.\n\n\
-         | plumb | classic | classic reads | plumb reads | ratio | band | outcome |\n\
+         | plumb workload | classic tool | classic figure | plumb figure | ratio | band | outcome |\n\
          | :-- | :-- | --: | --: | :-- | --: | :-- |\n"
     );
     for checked in all {
