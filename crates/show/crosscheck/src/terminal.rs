@@ -23,7 +23,7 @@ pub fn crosscheck_card(all: &[Crosschecked], terminal: &Terminal) -> String {
     for checked in all {
         // The classic's point has its own line: two names in one row are wider than 100 columns.
         table.row(cells(checked));
-        let beside = Line::new(Style::Muted, &format!("beside {}", checked.row.classic));
+        let beside = Line::new(Style::Muted, &format!("compared with {}", checked.row.classic));
         table.across(4, Line::default(), beside);
         for remark in remarks(checked) {
             table.across(4, Line::default(), Line::new(Style::Muted, &remark));

@@ -121,10 +121,12 @@ fn parameter<P: Planner>(
     let allowed: Vec<String> =
         parameter.allowed.iter().map(|value| parameter.show(value)).collect();
     let values = match allowed.is_empty() {
-        true => "A value, several with commas between, or a range: 1..64 doubles, 4KiB..1MiB/4 takes four \
-                 steps a doubling, 1..9+2 adds; all is the number of CPUs."
-            .to_owned(),
-        false => format!("One of these, or several with commas between: {}.", allowed.join(", ")),
+        true => {
+            "A value, several separated by commas, or a range: 1..64 doubles, 4KiB..1MiB/4 takes \
+                 four steps per doubling, 1..9+2 adds; all is the number of CPUs."
+                .to_owned()
+        }
+        false => format!("One of these, or several separated by commas: {}.", allowed.join(", ")),
     };
     let summary = &parameter.summary;
     let default = parameter.show(&parameter.default);

@@ -61,8 +61,8 @@ pub const SUITE: &[Field<Draft>] = &[
     Field {
         label: "Knobs",
         help: || {
-            "What is set on the machine and undone after: thp=never drop-caches@round. Spaces part them; \
-             plumb tune lists the knobs."
+            "Settings of the machine, undone afterwards: thp=never drop-caches@round. Separate them by \
+             spaces; plumb tune lists the knobs."
                 .into()
         },
         get: |draft| draft.knobs.join(" "),
@@ -73,7 +73,9 @@ pub const SUITE: &[Field<Draft>] = &[
     },
     Field {
         label: "Labels",
-        help: || "Labels of the suite's runs: purpose=nightly, owner=me. Commas part them.".into(),
+        help: || {
+            "Labels of the suite's runs: purpose=nightly, owner=me. Separate them by commas.".into()
+        },
         get: |draft| {
             let pairs = draft.labels.iter().map(|(name, text)| format!("{name}={text}"));
             pairs.collect::<Vec<_>>().join(", ")
@@ -108,9 +110,7 @@ pub const SUITE: &[Field<Draft>] = &[
 const RULES: &[Field<TypedRules>] = &[
     Field {
         label: "Precision",
-        help: || {
-            "The half-width of the interval that is wanted, as a share of the estimate: 1%.".into()
-        },
+        help: || "The wanted half-width of the interval, as a share of the estimate: 1%.".into(),
         get: |rules| rules.precision.clone().unwrap_or_default(),
         set: |rules, text| {
             rules.precision = stated(text);
@@ -119,7 +119,7 @@ const RULES: &[Field<TypedRules>] = &[
     },
     Field {
         label: "Least invocations",
-        help: || "How many invocations each point has at least.".into(),
+        help: || "The minimum number of invocations per point.".into(),
         get: |rules| rules.min_invocations.map(|n| n.to_string()).unwrap_or_default(),
         set: |rules, text| {
             rules.min_invocations = count(text)?;
@@ -128,7 +128,7 @@ const RULES: &[Field<TypedRules>] = &[
     },
     Field {
         label: "Most invocations",
-        help: || "How many invocations each point has at most.".into(),
+        help: || "The maximum number of invocations per point.".into(),
         get: |rules| rules.max_invocations.map(|n| n.to_string()).unwrap_or_default(),
         set: |rules, text| {
             rules.max_invocations = count(text)?;
@@ -137,7 +137,7 @@ const RULES: &[Field<TypedRules>] = &[
     },
     Field {
         label: "Least time",
-        help: || "How long each point is measured at least: 2s, 1m.".into(),
+        help: || "The minimum time per point: 2s, 1m.".into(),
         get: |rules| rules.min_time.clone().unwrap_or_default(),
         set: |rules, text| {
             rules.min_time = stated(text);
@@ -146,7 +146,7 @@ const RULES: &[Field<TypedRules>] = &[
     },
     Field {
         label: "Most time",
-        help: || "How long each point is measured at most: 30s, 5m.".into(),
+        help: || "The maximum time per point: 30s, 5m.".into(),
         get: |rules| rules.max_time.clone().unwrap_or_default(),
         set: |rules, text| {
             rules.max_time = stated(text);
@@ -165,7 +165,8 @@ pub fn rules<P: Planner>(
     loop {
         let now = of(&mut form.draft).clone();
         let items: Vec<String> = RULES.iter().map(|field| field.line(&now)).collect();
-        let about = "A precision and both minima must all be reached; a maximum ends a point whatever was reached.";
+        let about = "A precision and both minima must all be reached; a maximum ends a point in any \
+                     case.";
         let Some(chosen) = form.choose(title, about, &items, at)? else { return Ok(()) };
         at = chosen;
         let field = &RULES[chosen];

@@ -101,7 +101,7 @@ fn preset<P: Planner>(form: &mut Form<'_, P>) -> Result<(), P::Error> {
     let items: Vec<String> = [line("-", "leave it to plumb")].into_iter().chain(known).collect();
     // The first line leaves it to plumb; the presets come after it.
     let now = PRESETS.iter().position(|(name, _)| *name == form.draft.prepare);
-    let about = "What is done to the machine first, and undone after.";
+    let about = "Changes to the machine before the run, undone afterwards.";
     let mut wrong = String::new();
     while let Some(chosen) = form.choose(
         "Preset",

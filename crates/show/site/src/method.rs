@@ -18,15 +18,14 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
         "Every figure is a median. The brackets after it hold its 95 % interval: if the whole run were repeated many \
          times, 95 of 100 such intervals would contain the true median. The interval covers differences between \
          processes as well as between the samples of one process, and it accounts for every look at which plumb \
-         decided whether to stop. Where there is no interval, the page says why. ± is the distance to the farther \
+         decided whether to stop. If there is no interval, the page gives the reason. ± is the distance to the farther \
          end, relative to the figure.",
     ),
     (
         "processes",
         "Why so many processes",
         "A process keeps the memory layout that the kernel and the linker gave it, and the layout alone can change a \
-         result by more than the interval of any single process. plumb therefore starts a workload again and again, \
-         in rounds: each round measures every point once, in a new random order. If the machine drifts, the drift \
+         result by more than the interval of any single process. plumb therefore starts a workload repeatedly, in rounds: each round measures every point once, in a new random order. If the machine drifts, the drift \
          affects all points alike.",
     ),
     (
@@ -34,7 +33,7 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
         "What is left out",
         "The first samples of a process can be slow because of cold caches, CPU frequency or lazy initialisation. \
          plumb finds where the steady state of each process begins. Earlier samples stay in the store and on the \
-         charts, in a colour of their own, but do not count. An invocation that other activity disturbed can be \
+         charts, in another colour, but do not count. An invocation that other activity disturbed can be \
          excluded too, by rules that never look at its times.",
     ),
     (
@@ -51,7 +50,7 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
          A verdict never claims more than its interval: faster and slower need an interval that excludes 1, \
          equivalent needs one inside the margin, and everything else is inconclusive. The sides of one run are \
          compared in pairs measured close together. Runs made at different times also differ by chance: plumb learns \
-         by how much from earlier runs on the same machine, and gives no verdict when there are too few.",
+         by how much from earlier runs on the same machine, and gives no verdict if there are too few.",
     ),
     (
         "steps",
@@ -63,16 +62,15 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
     (
         "covariates",
         "What else changed",
-        "Where two arms differ, plumb lists the counters and facts that differ with them, the largest effect first. \
-         What changed along with a difference need not be its cause, but any cause that a monitor can see is in the \
-         list.",
+        "If two arms differ, plumb lists the counters and facts that differ with them, the largest \
+         effect first. Such a change need not be the cause of the difference, but any cause that a \
+         monitor can see is in the list.",
     ),
     (
         "boxes",
         "How to read the charts",
         "A box spans the first to the third quartile, the line inside is the median, and the whiskers end at the \
-         last value within 1.5 times the length of the box. Where a chart leaves values out to stay readable, a \
-         note below it says so. The numbers of every chart are also available as a table.",
+         last value within 1.5 times the length of the box. If a chart leaves values out to stay readable, a note below it says so. The numbers of every chart are also available as a table.",
     ),
     (
         "units",
@@ -119,8 +117,9 @@ const FLAGS: [FlagKind; 28] = [
 pub fn method_page() -> Page {
     let mut page = Page::new(METHOD.to_owned(), Kind::Method, "How to read these numbers");
     page.add(wrap("h1", "How to read these numbers"));
-    let answer = "Is it slow? Where there is something to compare with, the page gives a verdict; where there is nothing, it \
-                  says what to run. Can you trust it? Flags are reasons to distrust a number, with their evidence.";
+    let answer = "Is it slow? If there is something to compare with, the page gives a verdict; if not, \
+                  it names the command to run. Can you trust it? Flags are reasons to distrust a number, \
+                  with their evidence.";
     page.add(wrap("section", paragraph(answer)).class("answer"));
     for (id, title, text) in CHAPTERS {
         page.add(heading(id, title).and(paragraph(text)));

@@ -32,8 +32,8 @@ pub fn monitors_page(view: &View, rates: &[PointRates], charts: Vec<Chart>) -> P
         page.add(paragraph("No monitor ran during this run."));
     }
     let next = command(&format!("plumb show {} --monitors --all", view.header.run)).and(
-        " shows every counter with its lowest and highest rate; this page has those that matter most often, where \
-         they moved.",
+        " shows every counter with its lowest and highest rate; this page has the most important ones \
+         that moved.",
     );
     page.add(heading("next", "On a terminal").and(paragraph(next)));
     page

@@ -181,7 +181,7 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
         if let Some(levels) = &row.levels {
             pairs.push((term("Levels", "level"), levels.whole().into()));
             let beside = levels.beside.as_deref();
-            pairs.extend(beside.map(|text| ("Beside the upper level".into(), text.into())));
+            pairs.extend(beside.map(|text| ("Different at the upper level".into(), text.into())));
         }
         let versions =
             row.finding.versions.iter().map(|(name, version)| format!("{name} {version}"));

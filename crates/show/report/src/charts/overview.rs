@@ -36,8 +36,8 @@ pub(super) fn overview(view: &View) -> Option<Chart> {
     let mut draft = Draft::new(
         OVERVIEW.to_owned(),
         "The whole run".to_owned(),
-        "What every point costs relative to the last comparable run; where there is none, relative to what you \
-         expect of it or to its ceiling; where there is neither, its own 95 % interval around 1. Right of 1 is \
+        "The cost of every point relative to the last comparable run; without one, relative to your \
+         expectation or its ceiling; without these, its own 95 % interval around 1. Right of 1 is \
          slower, left of 1 faster, whatever the metric's direction."
             .to_owned(),
         AxisSpec::values("× the cost", "", Fit::Log),

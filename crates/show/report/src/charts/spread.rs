@@ -89,7 +89,7 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
     dots.into_iter().for_each(|dots| draft.layer(Some(samples), dots));
     let estimate = draft.group("median over processes, 95 % interval", Tone::Plain);
     draft.layer(Some(estimate), estimates(&of.rows(), BESIDE));
-    let levels = draft.group("two levels in place of a median, 95 % interval", Tone::Baseline);
+    let levels = draft.group("two levels instead of a median, 95 % interval", Tone::Baseline);
     draft.layer(Some(levels), of_levels(&of.rows(), -BESIDE));
     let rows = of.rows();
     let estimates = rows.iter().map(|(_, row)| (name(row), &row.finding.estimate));
@@ -222,12 +222,12 @@ pub(super) fn quantiles(of: &Subject) -> Option<Chart> {
         of.id("quantiles"),
         of.title(&format!("cost relative to {}, by quantile", first.label)),
         format!(
-            "Cost relative to {}, at every quantile of both: the smallest costs on the left, the largest on the \
-             right. Above 1 is slower, whatever the metric's direction. A flat line means a uniform shift; \
-             a line that rises to the right means a longer tail. Where a process gives many samples, \
-             each process has its own quantiles and the line shows how processes typically compare: a few odd \
-             processes appear in the cumulative distributions, not here. The band is the 95 % interval of each \
-             quantile by itself.",
+            "Cost relative to {}, at every quantile of both: the smallest costs on the left, the largest \
+             on the right. Above 1 is slower, whatever the metric's direction. A flat line means a \
+             uniform shift; a line that rises to the right means a longer tail. If a process gives many \
+             samples, each process has its own quantiles and the line shows how processes typically \
+             compare: a few odd processes appear in the cumulative distributions, not here. The band is \
+             the 95 % interval of each single quantile.",
             first.label
         ),
         AxisSpec::values("quantile of the costs", "%", Fit::Even),

@@ -50,7 +50,7 @@ fn lines(curve: &Curve) -> Vec<String> {
         }
         // A curve may rise at every step, as with sizes that are far apart.
         CurveFound::Plateaus(all) if all.is_empty() => {
-            vec!["no plateau: nowhere two points are at one height".to_owned()]
+            vec!["no plateau: no two points have the same height".to_owned()]
         }
         CurveFound::Plateaus(all) => {
             let mut lines = plateaus(curve, all);

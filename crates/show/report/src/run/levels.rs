@@ -31,7 +31,7 @@ impl LevelsText {
         Self {
             lower: figure(&levels.lower.estimate, unit),
             lower_share: format!("{} of the {}", share_text(&levels.lower.share), levels.unit()),
-            beside: told.map(|told| format!("different beside {}: {told}", upper.quantity())),
+            beside: told.map(|told| format!("different at {}: {told}", upper.quantity())),
             upper,
             switches: levels.switches,
         }

@@ -70,7 +70,7 @@ fn binds(term: Binds) -> &'static str {
     match term {
         Binds::Bandwidth => "bandwidth binds",
         Binds::RoundTrips => "the round trip binds",
-        Binds::Rest => "the link does not bind",
+        Binds::Rest => "the link is not the bottleneck",
         Binds::NoTerm => "no term has half",
         Binds::Open => "which binds is open",
     }
@@ -83,7 +83,7 @@ fn left_out(all: &[LinkShares]) -> String {
     // "Within 0 %" would claim more than a prediction from a few points can.
     let most = if farthest < 0.01 { "1 %".to_owned() } else { whole_percent(farthest) };
     match off.len() {
-        0 => "no point is predicted by the others: it takes two round trips without it".to_owned(),
+        0 => "no point can be predicted by the others: that needs two other round trips".to_owned(),
         some if some == all.len() => format!("the others predict each point to within {most}"),
         some => format!("the others predict {} to within {most}", counted(some, "point", "points")),
     }
