@@ -1,4 +1,4 @@
-//! What it costs to record a value of a distribution.
+//! The cost of recording a value of a distribution.
 
 use std::hint::black_box;
 use std::path::Path;

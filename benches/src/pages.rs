@@ -128,7 +128,7 @@ impl Served {
         Ok(Self { child, address })
     }
 
-    /// What a page answers with, and after how many seconds it was whole.
+    /// The answer of a page, and the seconds until it was complete.
     fn get(&self, page: &str) -> Outcome<(String, f64)> {
         let began = Instant::now();
         let mut stream = TcpStream::connect(&self.address)?;

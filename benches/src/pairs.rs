@@ -26,7 +26,7 @@ pub struct Done {
 /// One side of a row: of plumb's path, in a folder.
 pub type Side = fn(&Path, &Path) -> Outcome<Done>;
 
-/// What is compared: a title, ours, the classic's, and what stands for work.
+/// A comparison: a title, plumb's side, the classic's, and the unit of work.
 pub struct Row {
     pub title: &'static str,
     pub unit: &'static str,

@@ -149,7 +149,7 @@ fn fio(file: &Path, words: &str, figure: &str) -> Outcome<Done> {
     Ok(Done { rate: fio_figure(&read[figure])?, cpu: (cpu - start) / seconds })
 }
 
-/// What fio prints, and the CPU time in seconds that it takes.
+/// The output of fio, and its CPU time in seconds.
 fn fio_and_cpu(file: &Path, words: &[&str]) -> Outcome<(Vec<u8>, f64)> {
     let meter = UsageMeter::start(&[]);
     let output = fio_command(file, words).output()?;

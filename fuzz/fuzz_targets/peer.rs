@@ -1,4 +1,4 @@
-//! What a peer reads of somebody who has not proved its key: no bytes prove it, end it, or hold it up.
+//! Input that a peer reads before a key is proven: no bytes prove it, end the peer, or hold it up.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -19,7 +19,7 @@ const REPLICATIONS: u64 = 1000;
 
 /// One part of the method, taken away.
 struct Mutation {
-    /// What is missing.
+    /// The missing thing.
     dropped: &'static str,
     /// The file below [`SOURCE`], a passage that occurs once in it, and what takes its place.
     file: &'static str,

@@ -12,7 +12,7 @@ const STAGES: &[&str] = &["base", "measure", "record", "judge", "show"];
 /// Where the workloads are: `ends`, `kit`, `path`, `testing`, `registry`, and a crate a family.
 const WORKLOADS: &str = "measure/workloads";
 
-/// What a family of workloads may use; never another family.
+/// The crates that a family of workloads may use; never another family.
 const OF_A_FAMILY: &[&str] =
     &["classics", "protocol", "workload-ends", "workload-kit", "workload-path", "workload-testing"];
 

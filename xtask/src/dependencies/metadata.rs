@@ -1,4 +1,4 @@
-//! What `cargo metadata` says of the workspace and of what it uses, on Linux.
+//! The workspace and its dependencies on Linux, from `cargo metadata`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::metadata::{Metadata, Package};
 use super::spdx::terms;
 
-/// What deny.toml says, as far as it is read here; cargo-deny reads the same file.
+/// The rules of deny.toml that are read here; cargo-deny reads the same file.
 #[derive(Debug, Deserialize)]
 struct Rules {
     licenses: Licenses,
@@ -41,7 +41,7 @@ struct NamedPackage {
     name: String,
 }
 
-/// What breaks deny.toml, a line each.
+/// Violations of deny.toml, one per line.
 pub fn broken(metadata: &Metadata) -> Result<Vec<String>, String> {
     let file = metadata.workspace_root.join("deny.toml");
     let text = fs::read_to_string(&file).map_err(|error| format!("deny.toml: {error}"))?;

@@ -327,7 +327,7 @@ fn tells(plumb: &Plumb, effect: u32) -> bool {
     plumb.pair_sd.is_none_or(|sd| told_apart(sd.ln_1p(), most, level) <= wanted.ln_1p())
 }
 
-/// What each tool reported of each program, in both conditions.
+/// The verdicts of each tool on each program, in both conditions.
 fn by_program(all: &[&Comparison]) -> String {
     let mut table = String::from(
         "\n## By program\n\nBoth conditions together.\n\n\

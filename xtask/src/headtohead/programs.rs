@@ -25,7 +25,7 @@ const ROUND_OF_TEXT: usize = 16;
 /// A program that takes its rounds as an argument or a file.
 pub struct Program {
     pub name: &'static str,
-    /// What a round is.
+    /// The word for a round.
     pub round: &'static str,
     /// How long side A should take, in seconds.
     pub aim_s: f64,
@@ -248,7 +248,7 @@ fn time(words: &[String]) -> Result<f64, String> {
     }
 }
 
-/// What a command prints on standard output.
+/// The standard output of a command.
 ///
 /// # Errors
 /// When it can't be started or fails, with what it says.

@@ -63,7 +63,7 @@ pub struct Comparison {
     pub tango: Peer,
 }
 
-/// What a tool says of B; tools without equivalence say `Inconclusive` when they find no difference.
+/// A tool's verdict on B; tools without equivalence give `Inconclusive` if they find no difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {

@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::programs::output;
 use super::results::{Hyperfine, Peer, Plumb, Verdict};
 
-/// What every tool gets for a comparison, in seconds.
+/// The time of every tool for a comparison, in seconds.
 pub const TIME_S: f64 = 20.0;
 
-/// What hyperfine spends apart from runs, in seconds.
+/// hyperfine's time apart from runs, in seconds.
 const HYPERFINE_OVERHEAD: f64 = 0.02;
 
 /// The share of its time that criterion warms up by default: 3 s of 8 s.
@@ -318,7 +318,7 @@ fn executable(told: &str, bench: &str) -> Option<PathBuf> {
     of_bench.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back()
 }
 
-/// What `plumb ab` said of the second side.
+/// The result of `plumb ab` for the second side.
 #[derive(Debug, PartialEq)]
 struct PlumbSaid {
     verdict: Verdict,

@@ -1,4 +1,4 @@
-//! What a kernels.toml says of functions, and what of it does not hold.
+//! The rules of kernels.toml, and those that are broken.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ struct Rules {
     kernel: Vec<Kernel>,
 }
 
-/// What holds for every function whose name contains `symbol`.
+/// The rules for every function whose name contains `symbol`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {

@@ -22,7 +22,7 @@ struct Options {
     write: String,
 }
 
-/// What came of all kills.
+/// The outcome of all kills.
 #[derive(Default)]
 struct Outcome {
     killed: Vec<Killed>,

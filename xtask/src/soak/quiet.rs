@@ -24,7 +24,7 @@ const MOST_FLAGGED: f64 = 0.05;
 const FEWEST_FLAGGED: f64 = 0.3;
 const TICKS_PER_S: f64 = 100.0;
 
-/// What came of one run.
+/// The outcome of one run.
 pub struct Stretch {
     neighbour: bool,
     /// CPU time of others, steal included, as a share of one CPU.
@@ -111,7 +111,7 @@ fn own_ticks() -> Result<f64, String> {
     ticks.sum::<Result<f64, _>>().map_err(|error| format!("/proc/self/stat: {error}"))
 }
 
-/// What does not hold.
+/// The broken promises, in words.
 pub fn failures(stretches: &[Stretch]) -> Vec<String> {
     let quiet: Vec<&Stretch> = stretches.iter().filter(|stretch| stretch.is_quiet()).collect();
     let beside: Vec<&Stretch> = stretches.iter().filter(|stretch| stretch.neighbour).collect();

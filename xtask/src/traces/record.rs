@@ -17,7 +17,7 @@ use crate::headtohead::neighbour::{Neighbour, NeighbourKind};
 /// The word that starts this binary as the short command.
 pub const ROLE: &str = "--chunks";
 
-/// What a chunk should last.
+/// Target length of a chunk.
 const CHUNK: Duration = Duration::from_millis(1);
 /// Iterations that calibration times at once.
 const TRIAL_ITERATIONS: u64 = 100_000;

@@ -1,6 +1,6 @@
-//! What a classic tool's command line asks for, in plumb's words.
+//! A classic tool's command line, in plumb's terms.
 
-/// What a command line asks for.
+/// The request of a command line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Arguments {
     /// Parameters of the suite's workload, as users type them.

@@ -1,4 +1,4 @@
-//! What can be wrong with a file, each with what to try.
+//! Errors of a file, each with something to try.
 
 use thiserror::Error;
 
@@ -15,7 +15,7 @@ pub enum Error {
     Damaged {
         /// The format that it began like.
         format: Format,
-        /// What is wrong in it.
+        /// The error in it.
         why: String,
     },
     /// The tool measured nothing.

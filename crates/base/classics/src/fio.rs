@@ -32,7 +32,7 @@ const OPTIONS: [&str; 14] = [
     "rate_iops",
 ];
 
-/// What fio does when `rw` is not given.
+/// The default of fio's `rw`.
 const DEFAULT_RW: &str = "read";
 
 const PERCENTILES: [(&str, &str); 4] = [

@@ -39,7 +39,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
-/// What a line before the table says.
+/// Reads a line before the table.
 fn remark(import: &mut Import, series: &mut Series, line: &str) {
     if let Some(rest) = line.strip_prefix("Version ") {
         let (version, rest) = rest.split_once(',').unwrap_or((rest, ""));

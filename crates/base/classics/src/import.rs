@@ -1,4 +1,4 @@
-//! What a file says, in plumb's words.
+//! A file's results, in plumb's terms.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ pub struct Import {
     pub version: Option<String>,
     /// When it was measured, in nanoseconds since 1970 (UTC), if the file gives it.
     pub started_unix_ns: Option<i64>,
-    /// What the file says of the machine.
+    /// The file's facts of the machine.
     pub machine: BTreeMap<String, String>,
     /// What was measured.
     pub series: Vec<Series>,
-    /// What the tool could not tell, by workload, with the reason and what would mend it.
+    /// Results that the tool could not report, by workload, with the reason and a fix.
     pub missing: Vec<(Series, String, String)>,
 }
 

@@ -77,12 +77,12 @@ fn pass(line: &str) -> Option<Pass> {
     })
 }
 
-/// What follows a name in the field that begins with it.
+/// The text after a name in the field that begins with it.
 fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     line.split('\t').find_map(|field| Some(field.strip_prefix(name)?.trim()))
 }
 
-/// What a label means in a version; None when nobody knows.
+/// The method of a label in a version; None if unknown.
 fn method(label: &str, told: Option<&str>) -> Option<&'static str> {
     let program = version(told?);
     let labels_are_right = program.as_slice() >= &LABELS_RIGHT[..];

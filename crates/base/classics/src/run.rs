@@ -19,7 +19,7 @@ use crate::{Counting, Import, Invocation, Rule, Series, counting};
 /// Rises when the same file gives other events.
 const IMPORT_VERSION: u32 = 2;
 
-/// What a file does not say.
+/// The word for facts that a file does not report.
 const UNKNOWN: &str = "unknown";
 
 /// Digits of a run's identity that are shown.
@@ -28,7 +28,7 @@ const MACHINE_DIGITS: usize = 12;
 /// What gives the description of a workload of plumb, by its id.
 pub type Describe<'a> = &'a dyn Fn(&str) -> Option<Description>;
 
-/// What the user says of a file, because the file does not say it.
+/// The user's details of a file that the file itself lacks.
 #[derive(Debug, Clone, Default)]
 pub struct ImportDetails {
     /// Labels of the runs.

@@ -6,7 +6,7 @@ use crate::bonnie::command_line;
 /// The suites that take a tool's own arguments.
 pub const SUITES: [&str; 1] = ["bonnie"];
 
-/// What the arguments of a tool ask for, in plumb's words; None if the suite is not named after a tool.
+/// The request of a tool's arguments, in plumb's terms; None if the suite is not named after a tool.
 ///
 /// # Errors
 /// What plumb does not take, and why.

@@ -30,7 +30,7 @@ fn fixtures() -> Vec<(String, String)> {
     names.into_iter().map(|name| (name.clone(), fixture(&name))).collect()
 }
 
-/// What a file tells, a line a metric.
+/// The metrics of a file, one line each.
 fn told(name: &str, version: Option<&str>) -> String {
     let imports = read(&fixture(name), None, version).unwrap();
     imports.iter().map(lines).collect::<Vec<_>>().join("\n")

@@ -1,4 +1,4 @@
-//! What the clock that everything is timed by can do here: docs/method.md, *Audit*.
+//! The resolution of the clock that everything is timed by: docs/method.md, *Audit*.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "the CPU's time stamp counter has no safe form")

@@ -1,4 +1,4 @@
-//! What is known of the machine that measures, and of those on which servers run.
+//! Facts of the measuring machine, and of those on which servers run.
 
 use std::path::Path;
 

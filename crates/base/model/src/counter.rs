@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a counter's value means.
+/// The meaning of a counter's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CounterKind {
@@ -87,7 +87,7 @@ impl Trace {
     }
 }
 
-/// What a counter came to during one invocation.
+/// The change of a counter during one invocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterAmount {
     /// The counter that was read.
@@ -140,7 +140,7 @@ pub struct Readings {
     pub traces: Vec<Trace>,
     /// Lines of the kernel's log.
     pub lines: Vec<KernelLine>,
-    /// What could not be read.
+    /// Readings that failed.
     pub gaps: Vec<Gap>,
 }
 
@@ -171,7 +171,7 @@ pub struct Interference {
     pub evidence: String,
 }
 
-/// What is done with invocations that something else disturbed.
+/// The treatment of invocations that other activity disturbed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnInterference {

@@ -1,11 +1,11 @@
-//! What a strategy saw and decided.
+//! Looks and decisions of strategies.
 
 use plumb_stats::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
 use crate::stop::StopReason;
 
-/// What a strategy saw and decided at a look.
+/// The data and decision of a strategy at a look.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// Index of the point in the plan.
@@ -43,7 +43,7 @@ pub struct Outlook {
     pub to_tell: [Option<usize>; 2],
 }
 
-/// What a look at a comparison says.
+/// The result of one look at a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compared {
     /// Units of the comparison that were complete.

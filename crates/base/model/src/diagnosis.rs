@@ -1,6 +1,6 @@
 //! How good a machine is for measuring, and what is wrong with it.
 
-/// What a symptom does to measurements.
+/// The effect of a symptom on measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Good to know; it costs no precision by itself.
@@ -57,7 +57,7 @@ pub struct Symptom {
     pub fix: String,
 }
 
-/// What is wrong with a machine, the worst first.
+/// The symptoms of a machine, the worst first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnosis {
     /// The symptoms, the worst first.

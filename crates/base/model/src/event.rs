@@ -39,7 +39,7 @@ pub enum Event {
         plumb: String,
         /// The command line.
         command: Vec<String>,
-        /// What is going to be done.
+        /// The plan of the run.
         plan: Box<Plan>,
     },
     /// A stretch without interruption begins: the run's first, or the one after `--resume`.
@@ -125,7 +125,7 @@ pub enum Event {
     Monitored {
         /// The invocation that was watched.
         invocation: Id,
-        /// What the monitors read.
+        /// The readings of the monitors.
         readings: Box<Readings>,
         /// What the readings say about other things that ran.
         interference: Vec<Interference>,

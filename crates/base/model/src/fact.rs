@@ -28,7 +28,7 @@ impl Impact {
     }
 }
 
-/// What a fact is about.
+/// The subject of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Theme {
     /// Processors, their frequency and their idle states.

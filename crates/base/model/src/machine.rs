@@ -68,7 +68,7 @@ pub struct CpuPlace {
     pub node: u32,
 }
 
-/// What a workload learns of the host with `start`, so that it needs no code to find out.
+/// Facts of the host that `start` gives to a workload, so that it needs no code to find them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {

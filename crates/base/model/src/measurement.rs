@@ -6,7 +6,7 @@ use crate::plan::{CPU, PEAK_MEMORY, PlannedPoint};
 use crate::sample::{Samples, Usage};
 use crate::workload::{Better, Metric};
 
-/// What an invocation measured.
+/// The measurements of an invocation.
 #[derive(Debug, Clone, Copy)]
 pub struct Measurement<'m> {
     /// Its samples, all batches joined.

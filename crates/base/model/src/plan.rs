@@ -13,7 +13,7 @@ use crate::preparation::{Preparation, Slot};
 use crate::stopping_rules::StoppingRules;
 use crate::workload::{Description, Role};
 
-/// What is to be measured, how well, and in how much time.
+/// The plan of a run: points, precision and time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The suite's name, when it came from one.
@@ -23,7 +23,7 @@ pub struct Plan {
     /// What runs during every invocation on purpose (`--with`).
     #[serde(default)]
     pub companions: Vec<Companion>,
-    /// What is prepared.
+    /// The preparations of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preparation: Vec<Preparation>,
     /// When a point is done.
@@ -43,13 +43,13 @@ pub struct Plan {
     /// Whether the results are compared with the first point's (`exec` of several commands).
     #[serde(default)]
     pub against_first: bool,
-    /// What the user says that results should be.
+    /// The user's expected results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
     /// The monitors that read during invocations, as they were typed (`stat=20`, `none`); the default ones when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub monitors: Vec<String>,
-    /// What is done with invocations that something else disturbed.
+    /// The treatment of invocations that other activity disturbed.
     #[serde(default, skip_serializing_if = "OnInterference::is_keep")]
     pub on_interference: OnInterference,
 }
@@ -90,12 +90,12 @@ pub enum Goal {
     Verdict(VerdictGoal),
 }
 
-/// What comparisons with the first point shall find out, and when they end without it.
+/// The goal of comparisons with the first point, and when they end without a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VerdictGoal {
     /// Smallest relative change that matters (0.01 for 1 %).
     pub margin: f64,
-    /// What is compared: a metric of the points, or [`CPU`] or [`PEAK_MEMORY`] of any.
+    /// The compared metric: one of the points, or [`CPU`] or [`PEAK_MEMORY`] of any.
     pub metric: String,
     /// Whether a unit of the comparison is ABBA or BAAB instead of one pair.
     pub quad: bool,
@@ -179,9 +179,9 @@ pub const PEAK_MEMORY: &str = "peak_memory";
 /// A point with all that is needed to start it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedPoint {
-    /// What is measured.
+    /// The measured point.
     pub point: Point,
-    /// What the workload says of itself.
+    /// The workload's description of itself.
     pub description: Description,
     /// How it is started.
     pub program: Program,
@@ -200,7 +200,7 @@ pub struct PlannedPoint {
     /// Why a size of this point is smaller than it should be (both sizes), when a suite capped it.
     #[serde(default)]
     pub capped: Option<String>,
-    /// What is prepared for the invocations of this point alone, if that is what is compared.
+    /// The preparations of this point's invocations alone, if they are compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preparation: Vec<Preparation>,
     /// The companions of the plan that run during its invocations alone, by their indices.
@@ -305,7 +305,7 @@ pub const MARGIN: f64 = 0.01;
 /// How later points are compared with the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ComparisonPlan<'a> {
-    /// What is compared.
+    /// The compared metric.
     pub metric: &'a str,
     /// Smallest relative change that matters.
     pub margin: f64,

@@ -17,7 +17,7 @@ pub struct Point {
     /// What tells this point from others: `name=value` joined by `,`, without defaults and paths, so
     /// that a new parameter does not cut history. Empty for the default point.
     pub key: String,
-    /// What else it is measured under than its run: `with=process.fork`, `set=nice=1`. Its key has these, too.
+    /// Its conditions besides those of its run: `with=process.fork`, `set=nice=1`. They are part of its key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<String>,
 }
@@ -29,7 +29,7 @@ pub struct PointError {
     pub workload: String,
     /// The parameter's name as it was given.
     pub parameter: String,
-    /// What is wrong and what is allowed.
+    /// The error, and the allowed values.
     pub why: String,
     /// What was given: the parameter's name or its value, whichever is wrong.
     pub given: String,

@@ -1,4 +1,4 @@
-//! What is done to the machine before something is measured, and what came of it.
+//! Preparations of the machine before measuring, and their outcome.
 
 use serde::{Deserialize, Serialize};
 

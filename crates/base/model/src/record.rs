@@ -15,7 +15,7 @@ use crate::workload::{Metric, Role};
 
 /// Where records come from.
 pub trait RecordSource {
-    /// What can go wrong when reading.
+    /// The error of a read.
     type Error: std::error::Error;
 
     /// Everything that is stored of a run.
@@ -56,9 +56,9 @@ pub struct RunRecord {
     pub environments: Vec<Environment>,
     /// Everything that was started.
     pub invocations: Vec<InvocationRecord>,
-    /// What the strategy decided, in order.
+    /// The decisions of the strategy, in order.
     pub decisions: Vec<Decision>,
-    /// What could not be measured.
+    /// Points that could not be measured.
     pub unsupported: Vec<Missing>,
     /// The fixtures that stood.
     pub fixtures: Vec<FixtureRecord>,
@@ -151,7 +151,7 @@ pub struct InvocationRecord {
     pub usage: Vec<Usage>,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
-    /// What else ran at the same time.
+    /// Other work that ran at the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interference: Vec<Interference>,
     /// The rules by which it does not count; None when it does.
@@ -214,7 +214,7 @@ impl InvocationRecord {
 pub struct Missing {
     /// Index of the point in the plan.
     pub point: usize,
-    /// What is missing.
+    /// The missing thing.
     pub why: String,
     /// What would mend it.
     pub fix: String,

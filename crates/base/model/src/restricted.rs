@@ -1,4 +1,4 @@
-//! What is sent to a machine that a user names, and what only if the user says that the network is theirs.
+//! Limits on traffic to machines that a user names, unless the user owns the network.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::{Settings, Value};
 
-/// What is sent to any machine that a parameter names, and what only if the user owns the network.
+/// Limits on traffic to a machine that a parameter names, unless the user owns the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restricted {
     /// The parameter that names the machine, by a name, an address or a URL; empty means this machine.
@@ -22,7 +22,7 @@ pub struct Restricted {
     /// Words in its place that send nothing of it: `tcp` where datagrams count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub harmless: Vec<String>,
-    /// What that counts: `packets per second`.
+    /// The counted unit: `packets per second`.
     pub what: String,
 }
 

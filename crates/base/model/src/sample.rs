@@ -211,7 +211,7 @@ pub struct Usage {
     pub device_written_bytes: Option<u64>,
 }
 
-/// What a started workload says before the first sample.
+/// A started workload's reply before the first sample.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ready {

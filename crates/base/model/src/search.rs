@@ -91,7 +91,7 @@ impl SearchEffort {
     }
 }
 
-/// What a search looks for, complete: the limit can be computed again from its trials.
+/// The complete goal of a search: the limit can be computed again from its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchGoal {
     /// The least load, in operations per second.

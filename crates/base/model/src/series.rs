@@ -14,7 +14,7 @@ use crate::id::Id;
 use crate::machine::{Environment, Machine};
 use crate::workload::{Better, ClockSource};
 
-/// What is left of a series in one run when its samples are gone.
+/// The part of a series in one run that is kept without its samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesInRun {
     /// The run. All its series share this, so the store keeps it once.
@@ -100,7 +100,7 @@ pub fn comparable_name(series: &str, version: u32, clock: &str) -> String {
     name
 }
 
-/// What all series of a run have in common.
+/// The common shift of all series of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunOfSeries {
     /// The run's id.

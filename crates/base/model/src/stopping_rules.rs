@@ -48,7 +48,7 @@ impl StoppingRules {
         self.precision.is_none() && self.min_invocations == 0 && self.min_time_ns == 0
     }
 
-    /// What contradicts itself in them; None when they can hold.
+    /// A contradiction among them; None if they can all hold.
     #[must_use]
     pub fn contradiction(&self) -> Option<&'static str> {
         if self.max_invocations.is_some_and(|most| most < self.min_invocations.max(1)) {

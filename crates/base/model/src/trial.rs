@@ -37,7 +37,7 @@ pub fn note_trial(samples: &mut Samples, load: f64, duration_ns: u64) {
 /// Whether samples are what answers a trial: one sample, which counts operations that were offered, good and bad.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The error in it.
 pub fn check_trial(samples: &Samples) -> Result<(), String> {
     if samples.len() != 1 {
         return Err(format!("it answered a trial with {} samples instead of one", samples.len()));

@@ -14,7 +14,7 @@ pub struct RunUpdate {
     pub current: Option<usize>,
     /// When the latest of these facts was stored; 0 when there are none.
     pub at_ns: u64,
-    /// What the strategy decided, in order.
+    /// The decisions of the strategy, in order.
     pub decisions: Vec<(u64, Decision)>,
     /// Measured invocations that ended.
     pub ended: Vec<EndedInvocation>,
@@ -37,7 +37,7 @@ pub struct EndedInvocation {
     pub point: usize,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
-    /// What else ran at the same time.
+    /// Other work that ran at the same time.
     pub interference: Vec<Interference>,
     /// What was counted at the same time.
     pub amounts: Vec<CounterAmount>,

@@ -1,4 +1,4 @@
-//! What a workload says of itself.
+//! A workload's description of itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::restricted::Restricted;
 use crate::search::{SearchEffort, SearchGoal, Searched};
 use crate::value::{Settings, Value};
 
-/// What `describe` answers: everything that is known of a workload without starting it.
+/// The answer to `describe`: everything that is known of a workload without starting it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// `family.name`, in lower case.
@@ -16,7 +16,7 @@ pub struct Description {
     pub version: u32,
     /// One line for `plumb list`.
     pub summary: String,
-    /// What it can be started as.
+    /// The roles in which it can be started.
     pub roles: Vec<Role>,
     /// Its parameters, all optional: each has a default.
     #[serde(default)]
@@ -100,7 +100,7 @@ impl Description {
         Self { metrics, ..self.clone() }
     }
 
-    /// What is searched for at a point with these settings; None when nothing is.
+    /// The goal of a search at a point with these settings; None without a search.
     fn search_goal(&self, settings: &Settings) -> Option<SearchGoal> {
         self.parameters.iter().find_map(|parameter| {
             let word = settings.get(&parameter.name)?.text()?;
@@ -168,7 +168,7 @@ impl AuditClass {
     }
 }
 
-/// What a program is started as.
+/// The role in which a program is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -200,10 +200,10 @@ pub struct Parameter {
     /// All allowed values of a choice; empty when any value of the type will do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<Value>,
-    /// What it changes, in one line.
+    /// Its effect, in one line.
     #[serde(default)]
     pub summary: String,
-    /// What a curve over it means; of numbers only. None when no figure says it in short.
+    /// The meaning of a curve over it, for numbers only. None if no figure summarises it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curve: Option<CurveKind>,
     /// The loads that it stands for. It may then be set to a word of [`SearchEffort`]: the highest load at which the
@@ -254,7 +254,7 @@ impl Parameter {
     }
 }
 
-/// What a curve over a parameter means, by the figures that are found in it.
+/// The meaning of a curve over a parameter, by the figures that are found in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CurveKind {
@@ -337,7 +337,7 @@ pub struct Metric {
     /// Where its values come from.
     #[serde(default)]
     pub source: MetricSource,
-    /// What it counts, in one line, with its counting rule.
+    /// The counting rule, in one line.
     #[serde(default)]
     pub summary: String,
     /// Whether precision and scorecards are about it, as they are about the first metric.
@@ -416,7 +416,7 @@ pub enum MetricSource {
     Search,
 }
 
-/// What a sample is.
+/// The unit of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SampleIs {
@@ -427,10 +427,10 @@ pub enum SampleIs {
     Process,
 }
 
-/// What a workload needs.
+/// A requirement of a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requirement {
-    /// What is needed: `root`, a program, a device, a kernel feature.
+    /// The need: `root`, a program, a device, a kernel feature.
     pub needs: String,
     /// Why, in one line.
     #[serde(default)]

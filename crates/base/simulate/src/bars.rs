@@ -74,15 +74,15 @@ impl Measured {
 /// One line of the validation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What is promised, the same for a group of rows.
+    /// The promise, the same for a group of rows.
     pub promise: &'static str,
     /// Under which noise or setting.
     pub setting: String,
     /// The least or the most that is promised.
     pub bar: Bar,
-    /// What the simulation shows.
+    /// The result of the simulation.
     pub measured: Measured,
-    /// What else is worth knowing.
+    /// A remark for the reader.
     pub note: String,
 }
 

@@ -1,4 +1,4 @@
-//! What disturbs a whole machine while processes come and go on it, the same for every process that meets it.
+//! Noise of a whole machine while processes come and go on it, the same for every process that meets it.
 
 use plumb_stats::describe::median_of;
 use plumb_stats::rng::Rng;

@@ -14,7 +14,7 @@ const SOON: usize = 10;
 /// Runs after a step whose size is to be known.
 const AFTER: usize = 30;
 
-/// What disturbs a history, in its standard deviations.
+/// The noise of a history, in its standard deviations.
 #[derive(Debug, Clone, Copy)]
 struct HistoryNoise {
     name: &'static str,

@@ -9,14 +9,14 @@ use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
 /// Chunks of a block.
 pub const CHUNKS: usize = 32;
-/// What a recording begins with.
+/// The first line of a recording.
 const FIRST_LINE: &str = "plumb trace 2";
 /// The most that a file holds unpacked, in bytes.
 const MOST_BYTES: usize = 1 << 28;
 /// How hard the packer works, of 10.
 const COMPRESSION_LEVEL: u8 = 9;
 
-/// What goes on between chunks.
+/// The traffic between chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
     /// Nothing: one after the other.
@@ -56,7 +56,7 @@ impl Pattern {
 /// Neighbours in time, and what they met.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// What goes on between its chunks.
+    /// The traffic between its chunks.
     pub pattern: Pattern,
     /// Microseconds of each chunk.
     pub micros: [u32; CHUNKS],

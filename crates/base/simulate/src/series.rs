@@ -2,7 +2,7 @@
 
 use plumb_stats::rng::Rng;
 
-/// What the level does over a series; fractions are of its length, sizes relative.
+/// The course of the level over a series; fractions are of its length, sizes relative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TimeSeries {
     /// It stays the same from the first sample on.

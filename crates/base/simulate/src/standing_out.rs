@@ -9,7 +9,7 @@ use plumb_stats::standing_out::{CannotTell, EarlierNoise, FALSE_SHARE, Moved, st
 const SERIES: usize = 23;
 /// Two runs cost little to simulate: so many times more of them.
 const TIMES: u64 = 5;
-/// What all series of a run have in common: its standard deviation.
+/// Standard deviation of the common shift of all series of a run.
 const COMMON_SD: f64 = 0.05;
 
 /// How series differ between two runs in which nothing changed.

@@ -120,7 +120,7 @@ pub fn one_process(replications: u64, report: &mut dyn FnMut(Row)) {
     }
 }
 
-/// What a wanted precision costs.
+/// The cost of a wanted precision.
 pub fn cost(replications: u64, report: &mut dyn FnMut(Row)) {
     let ends = repeat(replications, |seed| clustered(SamplingPlan::STANDARD, FIVE_PERCENT, seed));
     report(cost_of(&ends));

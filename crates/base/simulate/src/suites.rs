@@ -17,7 +17,7 @@ const PAIR_SD: f64 = 0.015;
 const SINGLE_PAIRS: usize = 12;
 const FALSE_SHARE: f64 = 0.05;
 
-/// What came of a suite.
+/// The outcome of a suite.
 #[derive(Default)]
 struct Outcome {
     found: usize,

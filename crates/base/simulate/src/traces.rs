@@ -87,7 +87,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// What a session says.
+/// The result of a session.
 struct Session {
     interval: Interval,
     units: Vec<f64>,
@@ -268,7 +268,7 @@ fn measure(trace: &Trace, mode: Mode, sessions: u64, setting: &str, report: &mut
     ));
 }
 
-/// What hyperfine prints of ten runs and three seconds at least: mean and standard deviation.
+/// hyperfine's result for ten runs and at least three seconds: mean and standard deviation.
 fn hyperfine(trace: &Trace, sessions: u64, name: &str, report: &mut dyn FnMut(Row)) {
     let chunks = 30;
     let runs = 100;

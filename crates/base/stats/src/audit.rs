@@ -1,4 +1,4 @@
-//! What a machine can tell, from comparing programs with themselves on it: docs/method.md, *Audit*.
+//! The resolution of a machine, from comparing programs with themselves: docs/method.md, *Audit*.
 
 use crate::describe::finite;
 use crate::distribution::{binomial_cdf, two_sided_t};

@@ -1,4 +1,4 @@
-//! What a curve over a parameter says: docs/method.md, *Curves*.
+//! The findings of a curve over a parameter: docs/method.md, *Curves*.
 //!
 //! - [`scaling`]: efficiency of every point against the smallest.
 //! - [`usl`]: contention and coherency, which explain a loss of efficiency.

@@ -1,4 +1,4 @@
-//! What a short session says of the machine over ten minutes.
+//! The interval of the machine over ten minutes, from a short session.
 //!
 //! The interval of a session, however well it allows for the correlation that it sees, speaks of its own seconds. The
 //! noise of a shared host also has parts slower than any session (flicker, noise of spectrum 1/f): their Allan variance
@@ -17,7 +17,7 @@ use crate::Interval;
 use crate::describe::{finite, median, order_statistic};
 use crate::distribution::two_sided_t;
 
-/// What the interval speaks of, in seconds.
+/// The time that the interval describes, in seconds.
 pub const HORIZON_S: f64 = 600.0;
 /// Blocks of neighbours whose medians are compared.
 const BLOCKS: usize = 8;
@@ -41,7 +41,7 @@ const BY_CHANCE: f64 = 1.5;
 /// Standard errors of an order-statistic interval at .95.
 const STANDARD_ERRORS: f64 = 1.96;
 
-/// What a session took, and how.
+/// The samples of a session, and how they were taken.
 #[derive(Debug, Clone, Copy)]
 pub struct Taken<'a> {
     /// In order of time, a number each: medians of processes, or the samples of a single one.

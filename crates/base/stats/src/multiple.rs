@@ -86,7 +86,7 @@ pub fn mean_log_ratio(log_ratios: &[Interval], level: f64) -> Result<Interval, N
     Ok(Interval { estimate, low: estimate - half, high: estimate + half })
 }
 
-/// What all benchmarks of a run have in common.
+/// The common movement of all benchmarks of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CommonMode {
     /// The median log ratio over benchmarks.

@@ -35,7 +35,7 @@ const APART: f64 = 4.48;
 /// Student's t is normal from here on.
 const MOST_DF: f64 = 1e9;
 
-/// What the variances of series have in common: as if each had been seen in `df` more runs with `variance`.
+/// The common part of the variances of series: as if each had been seen in `df` more runs with `variance`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prior {
     /// The typical variance between runs, in square log units.

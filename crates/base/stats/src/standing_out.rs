@@ -40,7 +40,7 @@ const MOST_DF: f64 = 4.0;
 /// Degrees of freedom of a series' own interval: of few processes.
 const OWN_DF: f64 = 8.0;
 
-/// What earlier runs tell of one series.
+/// The noise of one series in earlier runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EarlierNoise {
     /// The variance of its log costs from run to run, what all series have in common taken out.
@@ -56,7 +56,7 @@ pub struct Moved {
     pub log_ratio: f64,
     /// The standard error of that, by what each run's own interval says.
     pub error: f64,
-    /// What earlier runs tell, if there are any.
+    /// The noise in earlier runs, if there are any.
     pub earlier: Option<EarlierNoise>,
 }
 
@@ -78,7 +78,7 @@ impl Moved {
     }
 }
 
-/// What is usual, and who is not.
+/// The usual shift, and the series that stand out from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stood {
     /// The log ratio that series have in common.

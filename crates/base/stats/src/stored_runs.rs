@@ -16,7 +16,7 @@ pub const FEWEST_RUNS: usize = 6;
 /// The exact law is summed where it takes no more steps than this, otherwise it is normal with continuity correction.
 const MOST_STEPS: f64 = 1e6;
 
-/// What is known of the noise between runs.
+/// The knowledge of the noise between runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RunNoise {
     /// Estimated from earlier runs; the interval allows for it.
@@ -41,7 +41,7 @@ pub struct RunsCompared {
     pub interval: Interval,
     /// Every process of a run has the same value, and so have all earlier runs if there are some.
     pub exact: bool,
-    /// What the interval allows for.
+    /// The noise that the interval allows for.
     pub run_noise: RunNoise,
 }
 

@@ -1,4 +1,4 @@
-//! What an interval of a ratio says about two versions, and when to look at it: docs/method.md, *Pairs* and *Edge cases*.
+//! Verdicts from the interval of a ratio, and the schedule of looks: docs/method.md, *Pairs* and *Edge cases*.
 //!
 //! The interval decides alone. Wholly inside the margin it says *equivalent*, wholly on one side of 0 *faster* or
 //! *slower*, otherwise *inconclusive*: "no difference found" is never the same as "no difference". Equivalence from a
@@ -23,7 +23,7 @@ const MOST_ADVISED: f64 = 1e6;
 /// Sampling is hopeless when it needs more pairs than this many times those that it may take.
 const HOPELESS: usize = 2;
 
-/// What a comparison says about B against A, in terms of cost.
+/// The verdict on B compared with A, in terms of cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// B costs less than A.
@@ -59,7 +59,7 @@ impl Verdict {
 /// A verdict with what belongs next to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judgement {
-    /// What the interval says about B.
+    /// The verdict on B from the interval.
     pub verdict: Verdict,
     /// Faster or slower, and the whole interval is beyond the margin: the difference matters for certain.
     pub beyond_margin: bool,
@@ -189,7 +189,7 @@ const LOOKS: [usize; 19] = [
     10_000,
 ];
 
-/// What a look of the long schedule spends: c / √k at the k-th, `first` being c.
+/// The error that a look of the long schedule may spend: c / √k at the k-th, `first` being c.
 fn spent_at(pairs: usize, first: f64) -> f64 {
     let before = LOOKS[..LOOKS.len() - 1].iter().filter(|&&look| look < pairs).count();
     first / (1.0 + before as f64).sqrt()

@@ -29,7 +29,7 @@ const THREE_SIGMA: f64 = 0.997;
 /// Starts of processes closer than this cannot be distinguished: the shortest segment.
 const SAME_START: usize = 10;
 
-/// What the samples of a process do over time.
+/// The behaviour of a process's samples over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// Steady from the beginning, or from a start before which nothing differed.

@@ -38,7 +38,7 @@ struct Module {
     paths: Vec<Vec<String>>,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy)]
 enum Target {
     Module(usize),
@@ -253,7 +253,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a path of `use` is called here.
+    /// The local name of a path of `use`.
     fn leaf(&mut self, mut at: usize, module: usize, path: Vec<String>) -> usize {
         let mut name = path.last().cloned().unwrap_or_default();
         if self.text(at) == "as" {

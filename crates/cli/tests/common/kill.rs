@@ -61,7 +61,7 @@ impl Moment {
     }
 }
 
-/// What a kill met and left.
+/// The state at a kill and after it.
 #[derive(Debug, Clone, Copy)]
 pub struct Killed {
     /// Values of samples that a reader had seen before.

@@ -55,7 +55,7 @@ impl Moment {
     }
 }
 
-/// What a kill met and left.
+/// The state at a kill and after it.
 #[derive(Debug, Clone, Copy)]
 pub struct Restored {
     /// Settings that were changed when it came.

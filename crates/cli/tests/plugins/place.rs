@@ -93,7 +93,7 @@ impl Place {
         store.record(store.resolve("last").unwrap()).unwrap()
     }
 
-    /// What a plug-in noted.
+    /// The notes of a plug-in.
     pub fn notes(&self, name: &str) -> Vec<String> {
         let text = fs::read_to_string(self.path(name).join("notes")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! What the target directory lies on: built for a run, private to it, and gone with it, however it ends.
+//! The storage below the target directory: built for a run, private to it, and gone with it, however it ends.
 
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,4 +1,4 @@
-//! What a run is told before it begins, and what it says at its end.
+//! Settings of a run before it begins, and its text at the end.
 
 use plumb_model::{Id, Owner, Target};
 
@@ -44,6 +44,6 @@ pub struct Ended {
     pub failed: usize,
     /// Points that can't be measured here.
     pub unsupported: usize,
-    /// What could not be cleaned up: a fixture, a preparation.
+    /// A fixture or preparation that could not be cleaned up.
     pub unclean: Option<String>,
 }

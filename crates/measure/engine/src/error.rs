@@ -17,7 +17,7 @@ pub enum EngineError {
     Unsupported {
         /// What this machine lacks.
         why: String,
-        /// What the user can do about it; may be empty.
+        /// The user's fix; may be empty.
         fix: String,
     },
 }

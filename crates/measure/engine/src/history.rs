@@ -1,9 +1,9 @@
-//! What is known of each point so far: all that a strategy may look at.
+//! The state of each point so far: all that a strategy may look at.
 
 use plumb_model::{InvocationRecord, Measurement, Plan, RunRecord, SampleIs, StopReason};
 use plumb_stats::describe::median;
 
-/// What is known of all points of a run.
+/// The state of all points of a run.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     /// One entry a planned point, in the plan's order.
@@ -12,7 +12,7 @@ pub struct History {
     pub elapsed_ns: u64,
 }
 
-/// What is known of one point.
+/// The state of one point.
 #[derive(Debug, Clone, Default)]
 pub struct PointHistory {
     /// Steady values of the primary metric: a list a process. Where a sample is a process, each list
@@ -51,7 +51,7 @@ impl History {
         Self { points: vec![PointHistory::default(); points], elapsed_ns: 0 }
     }
 
-    /// What an interrupted run left behind.
+    /// The remains of an interrupted run.
     #[must_use]
     pub fn of(record: &RunRecord) -> Self {
         let mut history = Self::empty(record.plan.points.len());
@@ -77,7 +77,7 @@ impl History {
     }
 }
 
-/// What an invocation that ended well says to who decides, and nothing else.
+/// The part of a finished invocation that a strategy sees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
     /// Steady values of the primary metric: one list, or a list a sample where a sample is a process.

@@ -69,7 +69,7 @@ impl<'r> Schedule<'r> {
         &mut self.history.points[point]
     }
 
-    /// What is known of all points.
+    /// The state of all points.
     pub fn all_known(&mut self) -> &mut [PointHistory] {
         &mut self.history.points
     }

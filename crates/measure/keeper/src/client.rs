@@ -42,7 +42,7 @@ pub struct Pipes {
     pub stderr: OwnedFd,
 }
 
-/// What can go wrong with the keeper.
+/// Errors of the keeper.
 #[derive(Debug)]
 pub enum KeeperError {
     /// The program to start does not exist.

@@ -30,7 +30,7 @@ pub enum ToKeeper {
         argv: Vec<String>,
         /// Its working directory; None means the keeper's.
         cwd: Option<String>,
-        /// What else holds for it.
+        /// Other options of its start.
         #[serde(default)]
         options: SpawnOptions,
     },
@@ -73,7 +73,7 @@ pub enum ToKeeper {
     },
 }
 
-/// What the keeper answers, in order, except `Exited`, which comes when it comes.
+/// The keeper's answers, in order, except `Exited`, which comes at any time.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FromKeeper {
     /// Answers `Spawn`: the program runs.
@@ -106,7 +106,7 @@ pub enum FromKeeper {
     Unchanged(Unchanged),
     /// Answers `Restore`: the latest changes are undone, or left with a reason.
     Settled {
-        /// What became of each change that was not undone already.
+        /// The outcome of each change that was not undone already.
         settled: Vec<Settled>,
         /// Changes that are not undone.
         left: usize,

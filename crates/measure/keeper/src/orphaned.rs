@@ -1,4 +1,4 @@
-//! What a worker does when its keeper dies and plumb, killed in the same instant, cannot stand in.
+//! The end of a worker whose keeper dies while plumb, killed at the same instant, cannot stand in.
 //!
 //! The kernel tells a worker of its keeper's end by a signal. SIGKILL would end the worker and leave
 //! what it started: commands, servers and their sessions. So a worker takes SIGTERM instead, and its

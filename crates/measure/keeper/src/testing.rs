@@ -18,7 +18,7 @@ pub fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
     (tree, root)
 }
 
-/// What a knob comes to: `path=value` of each setting.
+/// The settings of a knob, each as `path=value`.
 pub fn settings(root: &Root, text: &str) -> Vec<String> {
     match resolve(root, &parse(text).unwrap()) {
         Ok(Resolved::Settings(all)) => {

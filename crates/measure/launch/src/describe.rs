@@ -1,4 +1,4 @@
-//! What a program says of itself.
+//! A program's own description of itself.
 
 use std::time::Duration;
 

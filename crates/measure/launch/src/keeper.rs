@@ -39,7 +39,7 @@ pub struct LauncherSettings {
     pub facts: Facts,
     /// What runs next to it.
     pub companions: Vec<Companion>,
-    /// What is prepared.
+    /// The preparations of the run.
     pub preparation: Vec<Preparation>,
     /// The machine that is prepared.
     pub root: Root,
@@ -139,7 +139,7 @@ impl KeeperLauncher {
         self.set_up(spec, at)
     }
 
-    /// What a companion finds: the word of its fixture, and of a server that lives as long as it.
+    /// The surroundings of a companion: the word of its fixture, and of a server that lives as long as it.
     fn surroundings(&mut self, spec: StartSpec<'_>) -> Result<Endpoints, Refusal> {
         let mut at = self.fixtures.of(spec.planned, &self.settings.preparation);
         let server = self.server(spec, &mut at)?;

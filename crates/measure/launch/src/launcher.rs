@@ -8,7 +8,7 @@ use plumb_protocol::SampleReply;
 use crate::refusal::Refusal;
 use crate::slot_report::SlotReport;
 
-/// What is to be started.
+/// The program to start.
 #[derive(Debug, Clone, Copy)]
 pub struct StartSpec<'p> {
     /// The point with the program that measures it.
@@ -120,7 +120,7 @@ pub trait Session {
     fn stop(self: Box<Self>) -> Result<Stopped, Refusal>;
 }
 
-/// What is known after an invocation's process has ended.
+/// The state after an invocation's process has ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stopped {
     /// Peak resident memory of the process, in bytes.

@@ -66,7 +66,7 @@ impl Log {
         self.0.secrets.lock().unwrap_or_else(PoisonError::into_inner).hide(text)
     }
 
-    /// What a program that has ended wrote last, with what is still in the pipe.
+    /// The last output of a program that has ended, including the rest in the pipe.
     pub fn last_words(&self) -> String {
         let kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.0.changed.wait_timeout_while(kept, LAST_WORDS, |kept| !kept.ended);

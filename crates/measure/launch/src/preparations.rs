@@ -23,7 +23,7 @@ pub struct Preparations {
     /// How workloads and monitors of this run are started.
     workload: SpawnOptions,
     monitor: SpawnOptions,
-    /// What holds now: the slot, the journal's changes before it, and the names.
+    /// The current slots: the slot, the journal's changes before it, and the names.
     holding: Vec<(Slot, usize, Vec<String>)>,
 }
 

@@ -7,9 +7,9 @@ use std::fmt;
 pub enum Refusal {
     /// It can't run here.
     Unsupported {
-        /// What the machine lacks.
+        /// The machine's missing feature.
         why: String,
-        /// What the user can do about it; may be empty.
+        /// The user's fix; may be empty.
         fix: String,
     },
     /// The workload failed; the run goes on.

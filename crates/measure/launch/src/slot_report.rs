@@ -1,4 +1,4 @@
-//! What came of preparing a slot, or of undoing it.
+//! The outcome of preparing a slot, or of undoing it.
 
 use plumb_model::Prepared;
 

@@ -1,4 +1,4 @@
-//! What a workload may not say: judged before anything of it is used or stored.
+//! Validation of a workload's replies before anything in them is used or stored.
 //!
 //! Whatever passes here can be summed, multiplied and stored without a further look. A workload that
 //! says anything else fails with the reason; the run goes on.
@@ -133,7 +133,7 @@ pub fn calibrated(iterations: u64, elapsed_ns: u64) -> Result<(u64, u64), Refusa
 /// The sample of a trial whose counts add up, with what was asked for.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The error in it.
 pub fn valid_trial(
     mut reply: SampleReply,
     load: f64,

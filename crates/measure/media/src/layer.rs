@@ -1,4 +1,4 @@
-//! What a layer is.
+//! The layers of a medium.
 
 use plumb_machine::Root;
 use plumb_protocol::StartError;
@@ -34,7 +34,7 @@ pub enum LayerOption {
     Nothing,
     /// A size: `ram:1GiB`.
     Size,
-    /// What `mount -o` takes: `ext4:data=journal`.
+    /// Options for `mount -o`: `ext4:data=journal`.
     MountOptions,
 }
 
@@ -50,7 +50,7 @@ impl LayerOption {
     }
 }
 
-/// What a layer lies on.
+/// The kind of thing below a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerBase {
     /// Nothing: it is the lowest.
@@ -63,7 +63,7 @@ pub enum LayerBase {
     Filesystem(&'static str),
 }
 
-/// What a layer offers.
+/// The kind of thing that a layer offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerSurface {
     /// A folder in which files can be made.

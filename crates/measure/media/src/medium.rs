@@ -35,7 +35,7 @@ impl Medium {
     /// Reads `LAYER[:OPTION]+…`.
     ///
     /// # Errors
-    /// What is wrong with it, and a stack that can be.
+    /// The error, and a stack that works.
     pub fn parse(text: &str) -> Result<Self, String> {
         let medium = Self(text.split('+').map(parse_layer).collect::<Result<_, _>>()?);
         match medium.wrong() {

@@ -3,17 +3,17 @@
 use plumb_machine::Root;
 use plumb_workload_kit::tool::program;
 
-/// What a machine lacks.
+/// A need that a machine does not meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingNeed {
-    /// What is missing, as a sentence for people.
+    /// The missing thing, as a sentence for people.
     pub why: String,
     /// What would mend it; may be empty.
     pub fix: String,
 }
 
 impl MissingNeed {
-    /// What is missing, and what would help.
+    /// The missing thing, and what would help.
     pub fn new(why: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { why: why.into(), fix: fix.into() }
     }

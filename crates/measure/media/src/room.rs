@@ -5,14 +5,14 @@ use std::path::Path;
 use plumb_machine::Root;
 use plumb_protocol::{Start, StartError};
 
-/// What a layer takes unless told otherwise: the same whatever is free, so that two media are alike.
+/// The default size of a layer: independent of free space, so that two media are alike.
 const DEFAULT_SIZE: u64 = 2 << 30;
 /// The smallest that any filesystem here can be made on.
 const SMALLEST: u64 = 64 << 20;
-/// What a layer takes at most of what is free: 4 in 5.
+/// The largest share of free space that a layer takes: 4 in 5.
 const SHARE: (u64, u64) = (4, 5);
 
-/// What a layer lies in.
+/// Free room of the place below a layer.
 pub struct FreeRoom {
     /// For people: `in /srv`, `of memory`.
     pub place: String,

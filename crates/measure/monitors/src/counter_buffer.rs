@@ -5,10 +5,10 @@ use plumb_model::{Counter, CounterKind, KernelLine, Reading, Trace};
 /// Where parsers put what they found.
 pub type PutValue<'p> = dyn FnMut(CounterField<'_>, u64) + 'p;
 
-/// What a file says: the device that it belongs to, its text, and where to put what it holds.
+/// A parser: gets the device that the file belongs to and its text, and puts the values that it finds.
 pub type Parse = fn(&str, &str, &mut PutValue<'_>);
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Debug, Clone, Copy)]
 pub struct CounterField<'f> {
     /// The device, or empty.
@@ -142,7 +142,7 @@ impl CounterBuffer {
     }
 }
 
-/// What a parser puts, as text: for tests.
+/// The values that a parser puts, as text: for tests.
 #[cfg(test)]
 pub fn parsed(parse: impl FnOnce(&mut PutValue<'_>)) -> Vec<(String, u64)> {
     let mut found = Vec::new();

@@ -8,7 +8,7 @@ use crate::counter_buffer::{CounterBuffer, Parse};
 pub const FAST_HZ: f64 = 10.0;
 /// Readings a second of the others.
 pub const SLOW_HZ: f64 = 1.0;
-/// What a monitor is, known without starting it.
+/// A monitor, described without starting it.
 #[derive(Debug)]
 pub struct Monitor {
     /// Its name, the first part of its counters' names.

@@ -135,7 +135,7 @@ impl Recorder {
     }
 }
 
-/// What a thread is told.
+/// An order to a thread.
 enum ReaderOrder {
     Begin(Option<u32>),
     End,
@@ -247,7 +247,7 @@ fn thread_cpu_ns() -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
-/// What a thread does.
+/// The loop of a thread.
 struct ReaderLoop {
     watched: Vec<Watched>,
     orders: Receiver<(u64, ReaderOrder)>,

@@ -28,7 +28,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// A connection without a word is asked whether it stands, so often; after three questions it does not.
 const QUESTION: Duration = Duration::from_secs(5);
 
-/// What a frame holds.
+/// The content of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameKind {
     /// What is wanted of the peer: the first frame.

@@ -1,4 +1,4 @@
-//! What a peer starts: this binary as a server of a workload, and nothing else.
+//! The programs that a peer starts: this binary as a server of a workload, and no others.
 
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -26,7 +26,7 @@ const FOLDER: &str = "plumb-peer-";
 /// How often is looked whether somebody has been here too long, or nobody long enough.
 const LOOK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// What a peer is told.
+/// The settings of a peer.
 #[derive(Debug)]
 pub struct Settings {
     /// What both ends have.
@@ -43,7 +43,7 @@ pub struct Settings {
     pub limits: Limits,
 }
 
-/// What all connections share.
+/// State that all connections share.
 struct Peer {
     settings: Settings,
     tls: Arc<ServerConfig>,
@@ -177,7 +177,7 @@ impl Peer {
     }
 }
 
-/// What a program said, without the blanks around it.
+/// The output of a program, trimmed.
 fn trimmed(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
 }

@@ -1,4 +1,4 @@
-//! What a workload is: its traits, the line protocol, and the loop that serves one as a process.
+//! A workload: its traits, the line protocol, and the loop that serves one as a process.
 //!
 //! A workload talks JSON Lines on stdin and stdout ([`Request`], [`Reply`]); stderr is kept as log.
 //! Built-in workloads implement [`Workload`] and [`Instance`] and are served by [`serve`]; a third

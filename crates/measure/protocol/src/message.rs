@@ -30,7 +30,7 @@ pub struct RequestLine {
     pub request: Request,
 }
 
-/// What the engine wants of a workload.
+/// The engine's requests to a workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Request {
@@ -48,7 +48,7 @@ pub enum Request {
     /// Undo what `prepare` did. To a fresh process, whose predecessor was killed, it has all that
     /// `prepare` had.
     Clean {
-        /// What `prepare` was told.
+        /// The request with which `prepare` was called.
         #[serde(flatten, skip_serializing_if = "Option::is_none")]
         prepared: Option<Start>,
     },
@@ -82,7 +82,7 @@ pub enum Request {
     Stop,
 }
 
-/// What a workload needs to know to start.
+/// The data with which a workload starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// As what it is started.
@@ -146,7 +146,7 @@ pub struct ReplyLine {
     pub reply: Reply,
 }
 
-/// What a workload answers.
+/// The replies of a workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Reply {
@@ -166,9 +166,9 @@ pub enum Reply {
     Ready(Ready),
     /// To `start` and `prepare`: it can't run here.
     Unsupported {
-        /// What the machine lacks.
+        /// The machine's missing feature.
         why: String,
-        /// What the user can do about it; may be empty.
+        /// The user's fix; may be empty.
         #[serde(default)]
         fix: String,
     },

@@ -42,7 +42,7 @@ pub trait Workload: Sync {
 
 /// A workload that is ready to be measured.
 pub struct Started {
-    /// What does the work.
+    /// The workload's instance, which does the work.
     pub instance: Box<dyn Instance>,
     /// What the reader should know: work per iteration, versions, notes, flags.
     pub ready: Ready,
@@ -180,7 +180,7 @@ pub trait Instance {
     }
 }
 
-/// What became of the operations of a trial.
+/// The counts of a trial's operations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrialCounts {
     /// Operations that were to begin.

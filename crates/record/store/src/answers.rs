@@ -1,4 +1,4 @@
-//! What a store answers: plain data, the same from every database.
+//! The answers of a store: plain data, the same from every database.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ pub struct AuditFact {
     pub json: String,
 }
 
-/// What a merge brought.
+/// The counts of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MergeReport {
     /// Runs that were not here before.
@@ -118,7 +118,7 @@ pub struct StoreInfo {
     pub oldest: Option<(Id, i64)>,
     /// The newest run with its start, in nanoseconds since 1970.
     pub newest: Option<(Id, i64)>,
-    /// What the database's own check found; empty when it is sound.
+    /// The findings of the database's own check; empty if it is sound.
     pub problems: Vec<String>,
     /// Space left for it on its filesystem, in bytes.
     pub free_bytes: u64,

@@ -1,4 +1,4 @@
-//! What can go wrong with a store, each with what to try.
+//! Errors of a store, each with something to try.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub enum Error {
     Corrupt {
         /// Path of the file.
         path: PathBuf,
-        /// What is wrong in it.
+        /// The error in it.
         what: String,
     },
     /// A newer plumb wrote the file.
@@ -76,7 +76,7 @@ pub enum Error {
     Full {
         /// Path of the file.
         path: PathBuf,
-        /// What the database or the filesystem said.
+        /// The error of the database or the filesystem.
         why: String,
     },
     /// The file may not be made, read or written.
@@ -87,7 +87,7 @@ pub enum Error {
     Unwritable {
         /// Path of the file.
         path: PathBuf,
-        /// What the database or the filesystem said.
+        /// The error of the database or the filesystem.
         why: String,
     },
     /// Reading or writing the file failed.
@@ -95,7 +95,7 @@ pub enum Error {
     Failed {
         /// Path of the file.
         path: PathBuf,
-        /// What the database or the filesystem said.
+        /// The error of the database or the filesystem.
         why: String,
     },
     /// The other store went on changing while it was read.

@@ -1,4 +1,4 @@
-//! What a chart shows, apart from who draws it: the page, an SVG or PNG file, the terminal.
+//! A chart's content, independent of page, SVG or PNG file and terminal.
 //!
 //! A [`Chart`] is made once of a finding. It holds numbers in SI base units, in columns, and every word that
 //! is drawn; no drawer computes, rounds or leaves out anything. What was thinned is said in its notes.
@@ -16,7 +16,7 @@ pub struct Chart {
     /// The name of this form, always `plumb.chart/1`.
     #[cfg_attr(feature = "schema", schemars(extend("const" = CHART_SCHEMA)))]
     pub schema: &'static str,
-    /// What tells it from the other charts of a run, and what people type: `memory.copy/boxes`.
+    /// The name of a chart within a run, as people type it: `memory.copy/boxes`.
     pub id: String,
     /// What stands above it.
     pub title: String,
@@ -26,7 +26,7 @@ pub struct Chart {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// What the colours of [`Mark::Cells`] stand for; null if there are none.
+    /// The meaning of the colours of [`Mark::Cells`]; null if there are none.
     pub colour: Option<Axis>,
     /// What marks belong to. Each has a colour and a shape or its own dash.
     pub groups: Vec<Group>,
@@ -86,7 +86,7 @@ pub struct Group {
     pub tone: Tone,
 }
 
-/// What a colour says; it is never the only thing that says it.
+/// The meaning of a colour, which is never the only sign of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -152,7 +152,7 @@ pub enum Mark {
         x: Vec<f64>,
         /// Places on the vertical axis.
         y: Vec<f64>,
-        /// What each is, shown when it is pointed at; empty if nothing is to be said.
+        /// Tips for each mark, shown on hover; empty if there are none.
         tips: Vec<String>,
     },
     /// Estimates with their intervals; an end that is null has none.

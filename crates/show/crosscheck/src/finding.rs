@@ -18,7 +18,7 @@ pub enum Outcome {
     Inconclusive(String),
     /// One of the two can't run here: why, and what would mend it.
     Unsupported {
-        /// What is missing on this machine.
+        /// The missing part of this machine.
         why: String,
         /// What to install or change.
         fix: String,
@@ -41,7 +41,7 @@ impl Outcome {
         }
     }
 
-    /// What belongs next to the word; empty if the figures say it all.
+    /// The text next to the word; empty if the figures are enough.
     #[must_use]
     pub fn reason(&self) -> String {
         match self {

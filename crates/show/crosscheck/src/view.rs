@@ -1,4 +1,4 @@
-//! What a crosscheck says, for every form that shows it.
+//! The text of a crosscheck, for every output format.
 
 use plumb_analysis::RunFinding;
 use plumb_report::figure;

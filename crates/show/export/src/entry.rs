@@ -1,4 +1,4 @@
-//! What an export is.
+//! The trait of an export.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub struct Export {
     pub(super) write: fn(&Runs) -> Result<Vec<u8>, ExportError>,
 }
 
-/// What a file consists of.
+/// The contents of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// Text in UTF-8, which a terminal can show.

@@ -150,7 +150,7 @@ pub struct LiveLine {
 }
 
 impl Live {
-    /// What changed after the message with this number; everything after 0.
+    /// Changes after the message with this number; everything after 0.
     #[must_use]
     pub fn since(&self, seen: u64) -> LiveDocument {
         // Each piece knows when it last changed, so a reader who missed ten messages gets each change once.

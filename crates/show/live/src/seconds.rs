@@ -1,4 +1,4 @@
-//! What a point that is measured without pause (`--stream`) gives, a line for each second, as iperf3 and vmstat print them.
+//! The lines of a point measured without pause (`--stream`), one per second, as iperf3 and vmstat print them.
 
 use std::collections::BTreeMap;
 

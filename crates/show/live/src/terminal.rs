@@ -1,4 +1,4 @@
-//! What a run is doing, in one line or in a few.
+//! The progress of a run, in one line or a few.
 //!
 //! Nothing is predicted here: time left is what the strategy predicts for the points that are open, and
 //! where it predicts none it says so.

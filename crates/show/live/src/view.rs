@@ -42,7 +42,7 @@ pub(super) struct Versioned<T> {
     pub(super) value: T,
 }
 
-/// What is known of a point, besides its progress.
+/// The state of a point, in addition to its progress.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LivePointState {
     pub(super) workload: String,

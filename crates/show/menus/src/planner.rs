@@ -19,7 +19,7 @@ pub trait Planner {
     /// Everything that can be measured.
     fn workloads(&mut self) -> Vec<Description>;
 
-    /// What a workload says of itself.
+    /// A workload's description of itself.
     ///
     /// # Errors
     /// When there is none of this name.

@@ -106,7 +106,7 @@ pub struct StandingOutPart {
     /// Why that is unknown.
     #[cfg_attr(test, schemars(extend("enum" = ["too few series", "too many moved", null])))]
     pub no_answer: Option<&'static str>,
-    /// What all series have in common: cost over the earlier cost. It is taken out before series are compared.
+    /// The common change of all series: cost over the earlier cost. It is removed before series are compared.
     pub common: Option<f64>,
     /// Whether that is more than chance.
     pub moved_together: Option<bool>,

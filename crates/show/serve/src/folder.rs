@@ -44,7 +44,7 @@ pub enum FolderError {
     Unwritable {
         /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         why: io::Error,
     },
     /// The folder holds something else.

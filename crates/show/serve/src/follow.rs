@@ -37,7 +37,7 @@ pub(crate) struct FollowedRuns {
     hurry: watch::Sender<bool>,
 }
 
-/// What is known of a followed run.
+/// The state of a followed run.
 #[derive(Debug)]
 struct State {
     live: Live,

@@ -79,7 +79,7 @@ pub(crate) fn is_of_series(name: &str) -> bool {
     matches!(kind_of(name), Some(PageKind::Series(_)))
 }
 
-/// What a page's name asks for.
+/// The page that a name stands for.
 enum PageKind<'n> {
     Index,
     History,
@@ -386,7 +386,7 @@ impl<'a> Reader<'a> {
         Ok(pages.filter_map(|found| plumb_site::machine_page(found, &self.links)).collect())
     }
 
-    /// What the search box finds: workloads, runs, series, words.
+    /// The index of the search box: workloads, runs, series, words.
     ///
     /// # Errors
     /// When the store can't be read.

@@ -29,7 +29,7 @@ fn store(folder: &Path) -> Store {
     store
 }
 
-/// What 200 MB for a folder of 1,000 runs leave for one.
+/// Allowed bytes per run: a folder of 1,000 runs may take 200 MB.
 const MOST_BYTES_A_RUN: u64 = 200_000;
 
 #[test]

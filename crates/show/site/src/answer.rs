@@ -96,7 +96,7 @@ fn share_of_baseline(row: &Row) -> f64 {
     row.finding.of_baseline.as_ref().map_or(1.0, |of| of.share.value)
 }
 
-/// What changed since the last comparable run.
+/// Changes since the last comparable run.
 fn since(view: &View, previous: &SinceLast, links: &Links) -> Html {
     let judged: Vec<(&Row, &Comparison)> = view
         .rows

@@ -195,7 +195,7 @@ fn ratio(against: Option<&Comparison>) -> Tag {
     crate::parts::number(ratio.value, "", &format!("{} {}", shown.estimate, shown.brackets()))
 }
 
-/// What differs besides what is compared, the worst first.
+/// Other differences between the arms, the worst first.
 fn differences(finding: &ComparisonFinding) -> Html {
     let head = heading("differences", "Other differences");
     if finding.differences.is_empty() {

@@ -1,4 +1,4 @@
-//! What curves over parameters and points behind links say, on the page of a run and of a workload.
+//! Curves over parameters and points behind links, on the page of a run and of a workload.
 
 use plumb_report::run::View;
 

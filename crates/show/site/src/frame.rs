@@ -17,7 +17,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22%3E\
                     %3Cpath d=%22M7.5 0h1v7h2.5l-3 9-3-9h2.5z%22 fill=%22%231f66b0%22/%3E%3C/svg%3E";
 
-/// What a page is about.
+/// The subject of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// All runs, the newest with its results.

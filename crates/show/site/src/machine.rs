@@ -95,7 +95,7 @@ fn impact(fact: &FactKind) -> Html {
     tag("span").class(&format!("impact {word}")).add(word).into()
 }
 
-/// What changed from one environment to the next, newest first.
+/// Changes from one environment to the next, newest first.
 fn changes(found: &[MachineAtRun], links: &Links) -> Html {
     let head = heading("changes", "What changed on this machine");
     if found.len() < 2 {

@@ -10,7 +10,7 @@ use crate::parts::{DataTable, cell, command, heading, link_to, name, paragraph};
 /// The words, a row each; what people read of the code is what they read here.
 const GLOSSARY: &str = include_str!("../../../../GLOSSARY.md");
 
-/// What helps to read a page: address, title, text.
+/// The chapters of help: address, title, text.
 const CHAPTERS: [(&str, &str, &str); 9] = [
     (
         "interval",

@@ -1,4 +1,4 @@
-//! What the search box finds: pages by their titles, and words.
+//! The index of the search box: pages by their titles, and words.
 
 use plumb_text::clean;
 

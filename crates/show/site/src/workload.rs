@@ -55,7 +55,7 @@ fn points<'r>(rows: &[&'r Row]) -> Vec<&'r PointFacts> {
     all
 }
 
-/// What each point gave, in sentences.
+/// The result of each point, in sentences.
 fn answer(view: &View, rows: &[&Row]) -> Html {
     let primary: Vec<&&Row> = rows.iter().filter(|row| row.finding.primary).collect();
     wrap(

@@ -4,7 +4,7 @@ use anstyle::AnsiColor;
 
 use crate::text;
 
-/// What a piece of text is.
+/// The style of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// Running text without emphasis.

@@ -78,7 +78,7 @@ fn options(given: &[String]) -> Result<Vec<CommandOption>, String> {
     Ok(found)
 }
 
-/// What a command line asks for.
+/// The request of a command line.
 ///
 /// # Errors
 /// What plumb does not take, and why.

@@ -107,7 +107,7 @@ pub struct SmallFiles {
     pub smallest: u64,
     /// Folders that they are spread over.
     pub folders: u64,
-    /// What is created in their place.
+    /// The links that are created instead of files.
     pub links: Links,
 }
 

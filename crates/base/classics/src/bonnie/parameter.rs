@@ -41,7 +41,7 @@ pub const DEFAULT_FOLDERS: u64 = 1;
 /// bonnie++ counts small files in units of this many.
 pub const FILES_UNIT: u64 = 1024;
 
-/// What is created in place of small files.
+/// The links that are created instead of small files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
     /// No links: regular files are created.

@@ -21,7 +21,7 @@ pub fn imported_phase(name: &str) -> String {
     format!("bonnie.{name}")
 }
 
-/// What a pass must be asked for, so that a phase is run.
+/// The argument that a pass needs to run a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requires {
     /// The large file, which every pass has.
@@ -43,7 +43,7 @@ pub struct Phase {
     pub cpu: &'static str,
     /// The metric of its longest operation, in seconds.
     pub latency: &'static str,
-    /// What it does in bonnie++ 2.00a and in plumb's workload.
+    /// Its meaning in bonnie++ 2.00a and in plumb's workload.
     pub summary: &'static str,
     /// What it does in every version whose CSV is imported: 1.03 moves bytes through stdio.
     pub imported: &'static str,

@@ -237,7 +237,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// What a phase printed.
+    /// The printed line of a phase.
     fn phase(&self, index: usize) -> Result<Printed, Error> {
         let latency = self.layout.latency(index).map_or("", |field| self.fields[field]);
         let latency_s = if latency.is_empty() || is_too_fast(latency) {
@@ -286,7 +286,7 @@ impl Line<'_> {
     }
 }
 
-/// What a phase printed.
+/// The printed line of a phase.
 struct Printed {
     phase: &'static Phase,
     /// None when it was not run.

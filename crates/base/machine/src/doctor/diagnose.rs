@@ -11,7 +11,7 @@ use crate::doctor::symptoms::SYMPTOMS;
 use crate::doctor::{access, directory, memory, neighbours, processor};
 use crate::root::Root;
 
-/// What a diagnosis is made from.
+/// The input of a diagnosis.
 #[derive(Debug)]
 pub struct DiagnosisInput<'p> {
     /// The kernel's files.
@@ -20,7 +20,7 @@ pub struct DiagnosisInput<'p> {
     pub dir: &'p Path,
     /// How much room it has, where that could be asked.
     pub room: Option<FilesystemRoom>,
-    /// What happened over about a second.
+    /// The activity over about a second.
     pub activity: &'p MachineActivity,
     /// Whether the machine was audited before.
     pub audited: bool,

@@ -1,8 +1,8 @@
-//! What checks find.
+//! The results of checks.
 
 use plumb_model::Severity;
 
-/// What a check found: the symptom's name, how bad it is, what shows it, and a fix where it knows a better one.
+/// A result of a check: the symptom's name, its severity, the evidence, and a fix if the check knows a better one.
 pub struct FoundSymptom {
     pub name: &'static str,
     pub severity: Severity,

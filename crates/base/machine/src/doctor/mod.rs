@@ -1,4 +1,4 @@
-//! What is wrong with this machine for measuring.
+//! The symptoms of this machine.
 //!
 //! Each check reads a few files and says at most one symptom, with what it saw and where; a file that
 //! can't be read is not a symptom. `symptoms.rs` has the words for all of them, `Diagnosis` the rule that

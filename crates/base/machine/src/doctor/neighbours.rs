@@ -34,7 +34,7 @@ const SERVICES: [(&str, &str); 13] = [
     ("tuned", "tuned"),
 ];
 
-/// What the machine did between two moments.
+/// The activity of the machine between two moments.
 #[derive(Debug, Default)]
 pub struct MachineActivity {
     /// CPUs that were busy, in units of one.

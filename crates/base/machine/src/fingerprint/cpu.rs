@@ -109,7 +109,7 @@ fn megahertz(root: &Root, file: &str) -> Option<String> {
 /// A state in which a CPU waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdleState {
-    /// What the driver calls it.
+    /// The driver's name for it.
     pub name: String,
     /// How long waking from it takes at most, in microseconds.
     pub latency_us: u64,

@@ -15,7 +15,7 @@ pub fn read(root: &Root, facts: &mut RecordedFacts) {
     facts.put("power", power(root).map(str::to_owned));
 }
 
-/// What boards without DMI are called.
+/// The model of a board without DMI.
 fn model(root: &Root) -> Option<String> {
     root.text("/proc/device-tree/model").or_else(|| root.field("/proc/cpuinfo", "Model"))
 }

@@ -36,7 +36,7 @@ fn device(root: &Root, name: &str) -> String {
     format!("{name}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
-/// What a device does itself, asked by ethtool's ioctl.
+/// Offloads of a device, read by ethtool's ioctl.
 #[expect(unsafe_code, reason = "SIOCETHTOOL has no wrapper")]
 mod offloads {
     use std::os::fd::AsRawFd;

@@ -1,4 +1,4 @@
-//! What can be set while the kernel runs.
+//! Settings of the running kernel.
 
 use plumb_model::FACTS;
 

@@ -36,7 +36,7 @@ fn os_name(root: &Root) -> Option<String> {
     Some(line.trim_matches('"').to_owned())
 }
 
-/// What a package manager has installed.
+/// The package managers, with their installed packages.
 enum Packages {
     /// A file of stanzas, the fields for name and version in it.
     Stanzas(String, &'static str, &'static str),

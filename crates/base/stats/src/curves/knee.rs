@@ -14,7 +14,7 @@ use crate::distribution::two_sided_z;
 pub const FEWEST_POINTS: usize = 3;
 /// What lies on its piece to within about this fits, however precise it is: one standard deviation.
 const LEAST_DEVIATION: f64 = 0.03;
-/// What a coefficient costs, besides the level.
+/// The cost of a coefficient, in addition to the level.
 const SLOPE: f64 = 6.0;
 /// What the place of a bend costs.
 const BEND: f64 = 12.0;
@@ -76,7 +76,7 @@ impl Bend {
     }
 }
 
-/// What a model says of growth.
+/// The growth of a model.
 #[derive(Clone, Copy, PartialEq)]
 enum GrowthShape {
     Never,
@@ -157,12 +157,12 @@ fn bends_at(place: (f64, f64), x: &[f64], y: &[f64], noise: &[f64]) -> Vec<Bend>
     models.into_iter().flatten().collect()
 }
 
-/// What a slope says that ends at the bend.
+/// The growth of a slope that ends at the bend.
 fn slope_then_level(slopes: &[f64]) -> GrowthShape {
     if slopes[0] > 0.0 { GrowthShape::Until } else { GrowthShape::Never }
 }
 
-/// What a slope says that begins at the bend.
+/// The growth of a slope that begins at the bend.
 fn level_then_slope(slopes: &[f64]) -> GrowthShape {
     if slopes[0] > 0.0 { GrowthShape::Unfinished } else { GrowthShape::Never }
 }

@@ -60,18 +60,18 @@ impl LinkPoint {
     }
 }
 
-/// What the time of such points is made of.
+/// The parts of the time of such points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkFit {
     /// The share of a round trip for which an operation waits: 1 / depth.
     pub wait: Figure,
     /// The time of an iteration that depends on neither bandwidth nor round trip, in seconds.
     pub rest: Figure,
-    /// What the time of each point is made of, in the order of the points.
+    /// The parts of each point's time, in the order of the points.
     pub shares: Vec<LinkShares>,
 }
 
-/// What the time of a point is made of: shares of the fitted time, 1 together.
+/// The parts of a point's time: shares of the fitted time, 1 together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkShares {
     /// The share of sending.
@@ -298,7 +298,7 @@ mod tests {
     /// Bytes and operations of every point.
     const BYTES: f64 = 49e6;
     const OPERATIONS: f64 = 1000.0;
-    /// What does not depend on the link, in seconds.
+    /// The time that does not depend on the link, in seconds.
     const REST: f64 = 0.2;
     /// Bandwidths in bytes per second, and round trips in seconds.
     const GRID: [(f64, f64); 4] =

@@ -11,11 +11,11 @@ use crate::distribution::{two_sided_t, two_sided_z};
 
 /// The fewest points of a curve.
 pub const FEWEST_POINTS: usize = 3;
-/// What differs by no more than about this is flat, however precise it is: one standard deviation.
+/// Differences up to about this size are flat, however precise they are: one standard deviation.
 const LEAST_DEVIATION: f64 = 0.1;
 /// Points that lie further from a height, in standard deviations, are not on the plateau.
 const MOST_DEVIATIONS: f64 = 2.5;
-/// What a point off the plateaus costs, in squares: of three standard deviations.
+/// The cost of a point off the plateaus, in squares: three standard deviations.
 const OFF_COST: f64 = 9.0;
 /// The fewest points on a plateau: a single one is unknown from an outlier.
 const FEWEST_ON: usize = 2;

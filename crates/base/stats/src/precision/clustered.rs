@@ -169,7 +169,7 @@ fn enough_beyond(q: f64, effective: f64) -> Result<(), NoInterval> {
 struct Pool {
     /// Values with the index of their process.
     sorted: Vec<(f64, usize)>,
-    /// What a sample of each process counts: 1, or less in a process with more samples than the median one.
+    /// The weight of a sample of each process: 1, or less in a process with more samples than the median one.
     weights: Vec<f64>,
     /// The sum over all samples.
     weight: f64,

@@ -1,4 +1,4 @@
-//! What a longer run reaches: docs/method.md, *Precision*.
+//! The precision of a longer run: docs/method.md, *Precision*.
 
 /// Independent noise halves with four times the time.
 const INDEPENDENT: f64 = 0.5;

@@ -26,7 +26,7 @@ impl Trial {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
     /// The relevant lower bound: the highest load below the upper bound at which the goal holds.
@@ -44,7 +44,7 @@ pub struct Limit {
 /// What rounding may add to the width of two bounds.
 const ROUNDING: f64 = 1e-9;
 
-/// What a load is to a goal.
+/// The class of a load for a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Lower,

@@ -1,4 +1,4 @@
-//! What a search looks for, and the coarser goals that it takes on its way.
+//! The goal of a search, and the coarser goals on its way.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a strategy is, and what all of them decide alike.
+//! The trait of a strategy, and the decisions that all strategies share.
 
 use plumb_model::{Decision, StopReason};
 
@@ -11,7 +11,7 @@ pub trait Strategy {
     fn next(&mut self, history: &mut History) -> Round;
 }
 
-/// What a strategy wants next, and what it decided on the way.
+/// The next invocations of a strategy, and its decisions on the way.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Round {
     /// Points to invoke once each.

@@ -1,4 +1,4 @@
-//! What decides the next invocations from what is known.
+//! The strategies: they choose the next invocations from the data so far.
 
 mod choose;
 mod decide;

@@ -402,7 +402,7 @@ impl Fake {
         batches.iter().sum::<u64>() as f64 / batches.len() as f64 + SPAWN_NS as f64
     }
 
-    /// What a store would give back.
+    /// The record that a store would return.
     pub fn record(&self, plan: &Plan) -> RunRecord {
         let mut invocations: Vec<InvocationRecord> = Vec::new();
         for event in self.events() {

@@ -1,4 +1,4 @@
-//! What all journals of a folder hold.
+//! The changes in all journals of a folder.
 
 use std::fs::File;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub struct HeldChange {
     pub alive: bool,
 }
 
-/// What all journals hold now.
+/// The changes in all journals now.
 #[must_use]
 pub fn held(folder: &Path) -> Vec<HeldChange> {
     journals(folder).iter().flat_map(|path| held_by(path)).collect()

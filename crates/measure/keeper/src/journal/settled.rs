@@ -20,7 +20,7 @@ pub struct ChangeMade {
     pub became: String,
 }
 
-/// What became of a change that was to be undone.
+/// The outcome of undoing a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Settled {
     /// The old value is back.

@@ -1,4 +1,4 @@
-//! What a knob is, and what one comes to on a machine.
+//! A knob, and its settings on a machine.
 
 use plumb_machine::Root;
 use plumb_model::Role;
@@ -25,7 +25,7 @@ pub struct Knob {
     pub lasts: Lasts,
     /// What stands behind a dot in its name.
     pub suffix: Suffix,
-    /// What a value comes to on this machine, with the suffix.
+    /// The settings of a value on this machine, with the suffix.
     pub resolve: fn(&Root, &str, &str) -> Result<Resolved, Unusable>,
     /// What the knob is set to now, if that can be read.
     pub now: fn(&Root) -> Option<String>,
@@ -55,7 +55,7 @@ pub enum Suffix {
     Name,
 }
 
-/// What a knob with a value comes to.
+/// A knob with its value, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Resolved {
     /// Settings of the machine.

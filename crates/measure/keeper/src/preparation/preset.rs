@@ -24,7 +24,7 @@ pub const PRESETS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What a preset holds; None when no preset is called so.
+/// The preparations of a preset; None for an unknown name.
 #[must_use]
 pub fn preset(name: &str) -> Option<Vec<Preparation>> {
     let (_, texts) = PRESETS.iter().find(|(known, _)| *known == name)?;

@@ -28,7 +28,7 @@ pub fn slotted(text: &str) -> Option<(&str, Slot)> {
 /// Takes `KNOB[=VALUE][@SLOT]` apart.
 ///
 /// # Errors
-/// What is wrong with it, for people.
+/// The error, for people.
 pub fn parse(text: &str) -> Result<Preparation, String> {
     let slotted = slotted(text);
     let (setting, slot) = slotted.unwrap_or((text, Slot::Run));
@@ -50,7 +50,7 @@ pub fn parse(text: &str) -> Result<Preparation, String> {
     Ok(Preparation { knob: name.to_owned(), value: value.to_owned(), slot, optional: false })
 }
 
-/// What a preparation comes to on this machine.
+/// The settings of a preparation on this machine.
 ///
 /// # Errors
 /// When its value means nothing, or this machine can't have it.

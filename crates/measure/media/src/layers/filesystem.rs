@@ -1,4 +1,4 @@
-//! What all filesystems do: make one on the device below, and mount it.
+//! Common steps of all filesystems: make one on the device below, and mount it.
 
 use std::process::Command;
 

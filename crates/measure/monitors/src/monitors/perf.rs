@@ -104,7 +104,7 @@ struct PerfSource {
     events: Vec<PerfEvent>,
 }
 
-/// What a counter says: its value, and how long it was wanted and counting, in nanoseconds.
+/// A counter's value, and how long it was wanted and counting, in nanoseconds.
 #[derive(Debug, Default, Clone, Copy)]
 struct Count {
     value: u64,

@@ -1,4 +1,4 @@
-//! What filesystems say is used of them, as `df` does.
+//! Used space and inodes of filesystems, as `df` shows them.
 
 use std::collections::BTreeSet;
 

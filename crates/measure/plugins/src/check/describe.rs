@@ -1,4 +1,4 @@
-//! What a plug-in says of itself, asked for as every command does it, and whether it may say that.
+//! A plug-in's description, requested as every command does, and validated.
 
 use std::time::Duration;
 

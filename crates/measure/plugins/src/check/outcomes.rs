@@ -1,4 +1,4 @@
-//! What answers and ends of a plug-in's process mean for the checklist.
+//! The checklist's reading of a plug-in's answers and ends.
 
 use plumb_launch::{Refusal, Stopped};
 use plumb_protocol::Reply;

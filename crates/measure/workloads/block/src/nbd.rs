@@ -41,7 +41,7 @@ pub const REPLY_BYTES: usize = 16;
 /// The error of a reply to what lies beyond the disk.
 pub const INVALID: u32 = 22;
 
-/// What is asked for.
+/// The type of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKind {
     /// Bytes of the disk are wanted.
@@ -73,7 +73,7 @@ impl RequestKind {
 /// A request without its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// What is to be done.
+    /// The type of the request.
     pub kind: RequestKind,
     /// Tells its reply from others.
     pub cookie: u64,
@@ -209,7 +209,7 @@ fn option_reply(stream: &mut impl Write, option: u32, kind: u32, data: &[u8]) ->
     stream.write_all(&reply)
 }
 
-/// What a server says of its disk.
+/// The greeting of a server about its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Greeted {
     /// The size of the disk, in bytes.

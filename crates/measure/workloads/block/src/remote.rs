@@ -164,7 +164,7 @@ struct Requests {
     random: SplitMix64,
     next: u64,
     last_written: Option<u64>,
-    /// What the server had counted before the sample.
+    /// The server's counts before the sample.
     before: RequestCounts,
     latency: [Distribution; 1],
     values: [f64; 8],

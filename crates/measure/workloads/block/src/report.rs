@@ -112,7 +112,7 @@ pub fn device_metrics() -> Vec<Metric> {
     request_metrics().into_iter().chain(of_link).collect()
 }
 
-/// What arrived at the server and what the link did, in so much time.
+/// Requests at the server and traffic of the link, in this time.
 pub fn of_device(counts: &RequestCounts, elapsed_ns: u64) -> [f64; 12] {
     let mut values = [0.0; 12];
     values[..4].copy_from_slice(&of_requests(counts));

@@ -41,7 +41,7 @@ pub struct Link {
     pub down: LinkSettings,
 }
 
-/// What a link is passed through in.
+/// The tunnel through which a link passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TunnelKind {
     /// As it is.
@@ -69,7 +69,7 @@ impl TunnelKind {
 pub struct Access {
     /// Bandwidth and delay of each direction.
     pub link: Link,
-    /// What goes through it.
+    /// The tunnel of the link.
     pub tunnel: TunnelKind,
     /// The most requests under way at once; 0 if the client alone decides.
     pub depth: usize,

@@ -18,7 +18,7 @@ use crate::version;
 /// The file that it lays out.
 const FILE: &str = "classic-fio";
 
-/// What fio is asked to do.
+/// The job of fio.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fio {
     /// Blocks of a file at random; its figure is operations per second.

@@ -48,7 +48,7 @@ impl LaidOut {
         file.sync_all()
     }
 
-    /// What a fixture tells of it, and what holds it.
+    /// The reply of a fixture, and the object that keeps it alive.
     pub(crate) fn ready(self, size: usize) -> (Ready, Box<dyn Held>) {
         let endpoints = [("file".to_owned(), self.0.display().to_string())].into();
         let ready = Ready { endpoints, bytes_on_disk: size as u64, ..Ready::default() };

@@ -1,4 +1,4 @@
-//! What a tool is called, whatever its settings.
+//! A tool's name and format, whatever its settings.
 
 use plumb_classics::Format;
 use plumb_protocol::StartError;
@@ -27,7 +27,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// What installs it.
+    /// The command that installs it.
     pub(crate) fn fix(&self) -> String {
         format!("apt install {}", self.package)
     }
@@ -38,7 +38,7 @@ impl Named {
     }
 }
 
-/// What `wait4` tells of the process, then the tool's own figure.
+/// The values from `wait4`, then the tool's own figure.
 pub(crate) const fn value_names(metric: &'static str) -> [&'static str; OF_THE_PROCESS + 1] {
     ["user", "system", "cpu", "peak_memory", metric]
 }

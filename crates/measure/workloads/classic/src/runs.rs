@@ -18,11 +18,11 @@ pub(crate) struct Runs {
     pub version: String,
     /// Whether a test in the output is the one that was asked for.
     pub is_asked: Box<dyn Fn(&Series) -> bool>,
-    /// What the figure that it prints is multiplied by.
+    /// The factor for the figure that it prints.
     pub times: f64,
     /// The CPUs of this thread before it was kept to one.
     pub before: CpuSet,
-    /// What a program that was built lies in.
+    /// The folder of a program that was built.
     pub _folder: Option<Folder>,
 }
 

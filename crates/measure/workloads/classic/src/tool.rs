@@ -1,4 +1,4 @@
-//! What a tool is, and how it becomes a workload.
+//! The trait of a tool, and how it becomes a workload.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ pub(crate) trait Tool: Sync {
         true
     }
 
-    /// What the figure that it prints is multiplied by.
+    /// The factor for the figure that it prints.
     fn times(&self, _start: &Start) -> f64 {
         1.0
     }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use plumb_protocol::{Failure, StartError};
 
-/// What a program prints when it is asked so, on stdout and then stderr.
+/// The output of a program for these arguments, stdout and then stderr.
 ///
 /// # Errors
 /// When it can't be started.

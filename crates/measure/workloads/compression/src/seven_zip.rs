@@ -28,7 +28,7 @@ const VALUE_NAMES: [&str; 7] =
     ["user", "system", "cpu", "peak_memory", "compress", "decompress", "rating"];
 const OF_THE_PROCESS: usize = 4;
 
-/// What 7-Zip takes for a test when nothing is said, in seconds.
+/// Length of a 7-Zip test by default, in seconds.
 const OWN_TEST_TIME: usize = 4;
 
 impl Workload for SevenZip {
@@ -167,7 +167,7 @@ fn check_memory(threads: usize, dictionary: usize, memory: u64) -> Result<(), St
     ))
 }
 
-/// What a run of 7-Zip's benchmark printed, in SI units.
+/// The output of 7-Zip's benchmark, in SI units.
 #[derive(Debug, PartialEq)]
 struct BenchmarkResult {
     compress: f64,

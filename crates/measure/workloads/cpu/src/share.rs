@@ -35,7 +35,7 @@ const PRODUCTS_OF_A_CHAIN: u64 = 16 * PASSES;
 const PRODUCTS: u64 = 8 * PRODUCTS_OF_A_CHAIN;
 const FACTOR: u64 = 0xd134_2543_de82_ef95;
 
-/// What each sample reports.
+/// The values of each sample.
 const NAMES: [&str; 5] = ["kept", "kept_first", "kept_second", "alone_first", "alone_second"];
 
 impl Workload for CpuShare {

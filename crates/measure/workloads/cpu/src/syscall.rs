@@ -41,14 +41,14 @@ impl Workload for Syscall {
     }
 }
 
-/// What the kernel does on its borders against leaks, which is much of what a call costs.
+/// The kernel's mitigations at its border, which are much of the cost of a call.
 fn mitigations() -> Option<String> {
     let known: Vec<String> =
         ["meltdown", "spectre_v2", "mds"].into_iter().filter_map(mitigation).collect();
     (!known.is_empty()).then(|| known.join("; "))
 }
 
-/// What the kernel does against one vulnerability; None if it does not know it.
+/// The kernel's mitigation of one vulnerability; None if it does not know it.
 fn mitigation(name: &str) -> Option<String> {
     let path = format!("/sys/devices/system/cpu/vulnerabilities/{name}");
     let text = std::fs::read_to_string(path).ok()?;

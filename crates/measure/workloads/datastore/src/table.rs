@@ -253,7 +253,7 @@ fn changed(key: i64, rows: usize) -> Result<(), PhaseError> {
     if rows == 1 { Ok(()) } else { Err(PhaseError::Entity(key, "is not there")) }
 }
 
-/// What can go wrong in a phase.
+/// Errors of a phase.
 enum PhaseError {
     Sqlite(rusqlite::Error),
     Entity(i64, &'static str),

@@ -45,7 +45,7 @@ pub fn metrics(unit: &str) -> [Metric; 2] {
     ]
 }
 
-/// What a server says of itself, by name.
+/// The words of a server about itself, by name.
 pub type Words = Vec<(String, String)>;
 
 /// What lets a client know the CPU time of this process, which is its server: words for it, and what has to be held. On another machine

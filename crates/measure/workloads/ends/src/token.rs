@@ -1,4 +1,4 @@
-//! What a server gives to one invocation alone: whoever does not know it is not served.
+//! A token of one invocation: a server ignores anyone who does not know it.
 
 use std::net::SocketAddr;
 
@@ -22,7 +22,7 @@ pub fn fresh() -> Result<Token, Failure> {
     Ok(token)
 }
 
-/// What a server says of itself: where it is, its token and its process.
+/// The words of a server: its address, its token and its process.
 #[must_use]
 pub fn words(address: SocketAddr, token: Token) -> [(String, String); 3] {
     [

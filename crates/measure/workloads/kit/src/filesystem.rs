@@ -14,7 +14,7 @@ const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 /// A workload may take this share of what is free: 4 in 5.
 const SHARE: (u64, u64) = (4, 5);
 
-/// What holds a file or folder.
+/// The filesystem of a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filesystem {
     /// Whether it keeps its files in memory: tmpfs or ramfs.

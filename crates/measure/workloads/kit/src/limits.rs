@@ -1,4 +1,4 @@
-//! What a process may have of something.
+//! Limits on the resources of a process.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

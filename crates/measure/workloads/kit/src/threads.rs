@@ -24,7 +24,7 @@ const SPIN_NS: u64 = 20_000;
 /// batch takes some tens of microseconds.
 const SHORTEST_SAMPLE_NS: u64 = 2_000_000;
 
-/// What each thread of a team does.
+/// The work of each thread of a team.
 pub trait Member: Send + 'static {
     /// Does the work of `iterations` iterations.
     fn run(&mut self, iterations: u64) -> Result<(), Failure>;

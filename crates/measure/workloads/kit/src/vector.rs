@@ -34,7 +34,7 @@ impl Width {
         }
     }
 
-    /// What a CPU needs for it.
+    /// The CPU features that it needs.
     #[must_use]
     pub fn instructions(self) -> &'static str {
         match self {

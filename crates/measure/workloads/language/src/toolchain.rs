@@ -70,7 +70,7 @@ pub(super) struct BuiltSieve {
     pub(super) program: PathBuf,
     /// The script that it is given, for an interpreter.
     pub(super) script: Option<PathBuf>,
-    /// What the compiler or interpreter says of itself.
+    /// The version of the compiler or interpreter.
     pub(super) version: String,
 }
 

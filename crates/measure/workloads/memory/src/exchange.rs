@@ -15,7 +15,7 @@ const HANDOVERS: u64 = 1024;
 /// Lines of an invocation, used in turn.
 const LINES: usize = 4096;
 
-/// What `from` and `to` are where `placement` chooses.
+/// The value of `from` and `to` if `placement` chooses.
 const PLACED: &str = "placed";
 
 /// The workload `memory.exchange`: its parameters and metrics, and how it starts.

@@ -99,7 +99,7 @@ fn ready(start: &Start, cpus: &[usize]) -> Ready {
     ready
 }
 
-/// What a thread does: the first waits for loads, the others load memory.
+/// The loop of a thread: the first waits for loads, the others load memory.
 enum LoadedThread {
     Waits(Waiter),
     Injects(Injector),
@@ -198,7 +198,7 @@ impl Load {
     }
 }
 
-/// What an injector does to a piece.
+/// The work of an injector on a piece.
 enum InjectorWork {
     /// Adds it to the sum since the last check.
     Read { kernel: SumKernel, sum: u64 },

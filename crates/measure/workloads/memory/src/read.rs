@@ -41,7 +41,7 @@ impl Workload for MemoryRead {
 struct ArraySum {
     kernel: SumKernel,
     from: Mapping,
-    /// What the array adds up to.
+    /// The sum of the array.
     expected: u64,
     /// The sums of all iterations since the last check, and their number.
     sum: u64,

@@ -36,7 +36,7 @@ pub(crate) const LONGEST: usize = 65_507;
 /// Of a wait as long as this it does not matter that the kernel's coarse timers are up to an eighth late.
 const COARSE_NS: u64 = 10_000_000_000;
 
-/// What carries messages.
+/// The transport of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
     /// Messages travel through a TCP connection.

@@ -21,7 +21,7 @@ use plumb_workload_ends::cpu_time::cpu_time_ns;
 use plumb_workload_ends::server::Server;
 use plumb_workload_ends::token::{TOKEN, Token};
 
-/// What a datagram begins with: a part of the token, its number, and when it was sent where there is room.
+/// The beginning of a datagram: a part of the token, its number, and its send time if there is room.
 pub(crate) const HEAD: usize = 16;
 pub(crate) const HEAD_WITH_TIME: usize = 24;
 
@@ -31,7 +31,7 @@ pub(crate) const MOST_SENDERS: usize = 64;
 /// The receiver looks whether it is to end, or whether nothing comes any more, this often.
 const LOOKS: Duration = Duration::from_millis(5);
 
-/// What the client says.
+/// The messages of the client.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ControlMessage {

@@ -107,7 +107,7 @@ pub(crate) fn in_time() -> Metric {
     reported(VALUES[3], "", Better::Higher, summary)
 }
 
-/// What a reader has to know of an open loop.
+/// Notes for the reader of an open loop.
 pub(crate) fn open_loop(rate: u64, arrivals: Arrivals) -> String {
     let how = match arrivals {
         Arrivals::Fixed => "equally far apart",

@@ -49,7 +49,7 @@ pub(crate) enum Way {
     Down,
 }
 
-/// What the far end tells after a frame.
+/// The far end's report after a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Report {
     /// Bytes of the frame that it counted or sent.
@@ -213,7 +213,7 @@ fn connected(address: SocketAddr, buffer: usize) -> io::Result<TcpStream> {
     Ok(TcpStream::from(socket))
 }
 
-/// What a connection carries.
+/// The payload of a connection.
 pub(crate) struct Payload {
     /// Which end sends.
     pub way: Way,
@@ -385,7 +385,7 @@ impl Carry for Connection {
 }
 
 impl Witness {
-    /// What the far end told last.
+    /// The far end's last report.
     pub(crate) fn told(&self) -> Report {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,8 +1,8 @@
-//! What arrives of numbered datagrams, as arithmetic.
+//! The arithmetic of arriving numbered datagrams.
 
 use serde::{Deserialize, Serialize};
 
-/// What arrived of the datagrams of a sample.
+/// The arrivals among a sample's datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Arrived {
     /// Datagrams, each once.
@@ -31,7 +31,7 @@ pub(crate) struct Tally {
     came: u64,
 }
 
-/// What came of one sender.
+/// The outcome of one sender.
 #[derive(Debug, Clone, Copy, Default)]
 struct Flow {
     /// After the highest number that came, counted from the first.
@@ -94,7 +94,7 @@ impl Tally {
         self.came
     }
 
-    /// What arrived of each sample.
+    /// The arrivals of each sample.
     pub(crate) fn samples(&self) -> &[Arrived] {
         &self.samples
     }

@@ -445,7 +445,7 @@ struct TcpInstance {
     /// Where both directions are sent at the same time.
     balance: Option<Arc<Balance>>,
     seen: StreamTotals,
-    /// What is reported.
+    /// The reported values.
     told: &'static [&'static str],
     helpers: Vec<u32>,
     start: Start,

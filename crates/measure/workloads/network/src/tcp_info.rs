@@ -1,4 +1,4 @@
-//! What the kernel knows of a TCP connection (tcp(7), `TCP_INFO`).
+//! The kernel's state of a TCP connection (tcp(7), `TCP_INFO`).
 #![expect(unsafe_code, reason = "TCP_INFO has no safe form")]
 
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ const SNDBUF_LIMITED: usize = 184;
 const BYTES_SENT: usize = 200;
 const BYTES_RETRANS: usize = 208;
 
-/// What the sender of a connection knows; a number that its kernel does not report is 0.
+/// The sender's state of a connection; a number that its kernel does not report is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Info {
     /// Bytes sent so far, those sent again included.

@@ -34,7 +34,7 @@ use crate::tally::Arrived;
 use plumb_workload_ends::token::{self, Token};
 use plumb_workload_kit::threads::{Member, Team};
 
-/// What is reported of each sample, in this order; the last seven over all samples that a process takes at once.
+/// The values of each sample, in this order; the last seven over all samples that a process takes at once.
 const VALUES: [&str; 13] = [
     "received",
     "throughput",
@@ -178,7 +178,7 @@ fn parameters() -> Vec<Parameter> {
     all
 }
 
-/// What a search tries.
+/// The loads of a search.
 fn loads() -> Searched {
     Searched { from: 100.0, to: 1e6, loss_ratio: 0.0, goal: "no datagram lost".to_owned() }
 }
@@ -371,11 +371,11 @@ impl Sender {
     }
 }
 
-/// What the sender's side counts.
+/// The counters of the sender's side.
 #[derive(Clone, Copy)]
 struct Near {
     queue_drops: u64,
-    /// What the relay carried, up and down, if there is one.
+    /// The traffic of the relay, up and down, if there is one.
     relay: Option<[Carried; 2]>,
 }
 

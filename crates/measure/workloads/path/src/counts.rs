@@ -1,10 +1,10 @@
-//! What a relay counts, in a file in memory that others read while it works.
+//! The counters of a relay, in a memory file that others read while it works.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// What became of the frames of one direction.
+/// The counts of the frames of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
     /// Frames that came to the relay.
@@ -25,7 +25,7 @@ const WORDS: usize = 6;
 const BYTES: usize = WORDS * 8;
 
 impl Carried {
-    /// What happened since `before`.
+    /// The activity since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let mut words = self.words();
@@ -70,7 +70,7 @@ pub(crate) fn write(file: &File, direction: usize, carried: &Carried) -> io::Res
     file.write_all_at(&bytes, (direction * BYTES) as u64)
 }
 
-/// What both directions carried, up and down.
+/// The traffic of both directions, up and down.
 ///
 /// # Errors
 /// When the file can't be read.

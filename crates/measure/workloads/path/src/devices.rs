@@ -33,7 +33,7 @@ pub(crate) fn check() -> Result<(), StartError> {
     }
 }
 
-/// What `ip` is to do, a line each, as one program.
+/// Runs these commands of `ip`, one per line, in one process.
 ///
 /// # Errors
 /// When it can't, with what it says.

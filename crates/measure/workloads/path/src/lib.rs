@@ -275,7 +275,7 @@ pub fn far_address(start: &Start) -> Result<IpAddr, StartError> {
     Ok(PathSettings::read(start)?.address(End::Far).into())
 }
 
-/// What a reader of results has to know of the path; nothing of loopback.
+/// Notes for the reader about the path; none for loopback.
 ///
 /// # Errors
 /// When it asks for what the path does not have.
@@ -321,7 +321,7 @@ pub fn at_queue<T: Send>(start: &Start, read: impl FnOnce(&str) -> T + Send) -> 
     .map_err(failed)
 }
 
-/// What the relay of a path carried so far, up and down; None if there is none.
+/// The traffic of a path's relay so far, up and down; None if there is none.
 ///
 /// # Errors
 /// When its counts can't be read.

@@ -17,7 +17,7 @@ pub struct LineSettings {
     pub reorder: u64,
 }
 
-/// What becomes of a frame.
+/// The fate of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It never arrives.
@@ -47,7 +47,7 @@ impl Line {
         Self { direction: Direction::new(link, random.next_u64()), settings, random }
     }
 
-    /// What becomes of a frame that comes at `now_ns`.
+    /// The fate of a frame that comes at `now_ns`.
     pub(crate) fn fate(&mut self, now_ns: u64) -> Fate {
         if self.happens(self.settings.loss) {
             Fate::Lost

@@ -60,7 +60,7 @@ impl Workload for ThreadCreation {
     }
 }
 
-/// What a thread is made with. Boxed, because C keeps no track of a move.
+/// Attributes for creating a thread. Boxed, because C keeps no track of a move.
 struct ThreadAttributes(Box<libc::pthread_attr_t>);
 
 // SAFETY: plain memory that only its owner uses.

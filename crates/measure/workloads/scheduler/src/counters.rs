@@ -26,7 +26,7 @@ pub(crate) fn metrics(of: &str) -> Vec<Metric> {
         .collect()
 }
 
-/// What the kernel counts of this process's threads and of children.
+/// The kernel's counters of this process's threads and of children.
 pub(crate) struct TaskCounters {
     /// Of children, /proc/PID/status.
     statuses: Vec<File>,
@@ -147,7 +147,7 @@ fn open_all(paths: Vec<PathBuf>) -> Option<Vec<File>> {
     paths.into_iter().map(|path| File::open(path).ok()).collect()
 }
 
-/// What a file of /proc says now; nothing when its task is gone.
+/// The current text of a file of /proc; empty if its task is gone.
 fn text<'b>(file: &File, buffer: &'b mut [u8]) -> &'b str {
     let length = file.read_at(buffer, 0).unwrap_or(0);
     std::str::from_utf8(&buffer[..length]).unwrap_or("")

@@ -95,7 +95,7 @@ fn pipe() -> Result<(File, File), Failure> {
     Ok((OwnedFd::from(reader).into(), OwnedFd::from(writer).into()))
 }
 
-/// What ends the partner when it comes in place of a count.
+/// The message that ends the partner, in place of a count.
 const STOP: i32 = -1;
 
 /// The task at the other end.

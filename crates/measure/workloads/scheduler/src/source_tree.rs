@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use plumb_protocol::{Failure, SplitMix64};
 
-/// What a tree holds, by name; without its folder of git, which no build needs.
+/// The files of a tree, by name; without git's folder, which no build needs.
 pub(crate) struct SourceTree {
     root: PathBuf,
     /// Folders before what is in them.
     entries: Vec<(PathBuf, EntryKind)>,
 }
 
-/// What an entry of a tree is; its number goes into the digest.
+/// The kind of an entry of a tree; its number goes into the digest.
 #[derive(Clone, Copy, PartialEq)]
 enum EntryKind {
     Folder,

@@ -26,7 +26,7 @@ pub(crate) struct Switch;
 /// Names of what every sample reports, in the order of the metrics.
 const VALUE_NAMES: [&str; 3] = ["token", counters::NAMES[0], counters::NAMES[1]];
 
-/// What a stack of a task takes; its memory lies elsewhere.
+/// Size of a task's stack; its memory lies elsewhere.
 const STACK_BYTES: usize = 64 << 10;
 
 /// How often the token alone is timed before each batch; the median counts.
@@ -125,7 +125,7 @@ fn pipe() -> Result<(File, File), Failure> {
     Ok((OwnedFd::from(reader).into(), OwnedFd::from(writer).into()))
 }
 
-/// What goes round in place of a count to end all tasks.
+/// The message that goes round to end all tasks, in place of a count.
 const STOP: i32 = -1;
 /// What a task passes on that finds its own memory, or the token, damaged.
 const DAMAGED: i32 = -2;

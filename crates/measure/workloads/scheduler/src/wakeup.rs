@@ -38,7 +38,7 @@ const VALUE_NAMES: [&str; 6] = [
     counters::NAMES[1],
 ];
 
-/// What a stack of a worker takes.
+/// Size of a worker's stack.
 const STACK_BYTES: usize = 64 << 10;
 
 impl Workload for Wakeup {

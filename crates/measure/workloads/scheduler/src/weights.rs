@@ -1,4 +1,4 @@
-//! What a nice level is worth: the kernel's weights, the shares that follow, and how far what threads got is from them.
+//! The worth of a nice level: the kernel's weights, the shares that follow, and how far threads were from them.
 #![expect(unsafe_code, reason = "sched_getscheduler has no safe form in std or rustix")]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ const WEIGHTS: [u32; 40] = [
     70, 56, 45, 36, 29, 23, 18, 15,
 ];
 
-/// What a thread is to get.
+/// The share that a thread should get.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Claim {
     level: i32,
@@ -67,7 +67,7 @@ fn level(word: &str, base: i32) -> Result<i32, StartError> {
     }
 }
 
-/// What each thread is to get, on its CPU, or of so many CPUs together if none is pinned.
+/// The share that each thread should get, on its CPU, or of so many CPUs together if none is pinned.
 pub(crate) fn claims(levels: &[i32], placed: Option<&[usize]>, cpus: usize) -> Vec<Claim> {
     let Some(placed) = placed else {
         let shares = shares(levels, cpus.max(1));

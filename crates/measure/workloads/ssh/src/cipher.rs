@@ -339,7 +339,7 @@ fn settings(start: &Start) -> Result<SessionSettings, StartError> {
     })
 }
 
-/// What both ends agreed on, after a check that it is what was asked for.
+/// The algorithms on which both ends agreed, checked against the requested ones.
 fn agreed_on(open: &OpenSession, cipher: &str) -> Result<String, Failure> {
     let agreed = open.agreed();
     let is_right =

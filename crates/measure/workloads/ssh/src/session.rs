@@ -84,7 +84,7 @@ impl Session {
 }
 
 impl OpenSession {
-    /// What client and server agreed on for the data: `cipher: … MAC: … compression: …`.
+    /// The algorithms on which client and server agreed for the data: `cipher: … MAC: … compression: …`.
     pub fn agreed(&self) -> String {
         agreed(&self.log)
     }

@@ -20,7 +20,7 @@ const SEQUENTIAL_NAMES: &[&str] = &["in_time", "device_ratio"];
 const RANDOM_NAMES: &[&str] =
     &["latency_p50", "latency_p99", "latency_max", "in_time", "device_ratio"];
 
-/// What became of the blocks of a batch.
+/// The counts of a batch's blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Moved {
     /// Blocks that arrived, those that came late as well.

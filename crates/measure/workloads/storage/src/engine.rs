@@ -15,7 +15,7 @@ use io_uring::{IoUring, Probe, opcode, types};
 use plumb_protocol::StartError;
 use plumb_workload_kit::mapping::{Mapping, Pages};
 
-/// What is done to a block.
+/// The operation on a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// It is read.
@@ -99,7 +99,7 @@ impl Drop for Pool {
 /// One block on its way.
 #[derive(Debug, Clone, Copy)]
 pub struct Transfer {
-    /// What is done.
+    /// The operation of the workload.
     pub operation: Operation,
     /// Where in the file.
     pub offset: u64,

@@ -19,7 +19,7 @@ const PIECE: usize = 1 << 20;
 /// Bytes between two flushes while a file is laid out, so that little of it sits in the page cache.
 const FLUSH_EVERY: u64 = 32 << 20;
 
-/// What the sectors of a block hold behind their stamps.
+/// The contents of a block's sectors behind their stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data {
     /// Random bytes, drawn by this seed: nobody can compress them.
@@ -294,7 +294,7 @@ fn check_space(dir: &Path, size: u64) -> Result<(), StartError> {
     filesystem.check_room(dir, &format!("a test file of {}", show(size)), size, 1)
 }
 
-/// What direct I/O on a file asks for.
+/// The requirements of direct I/O on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DirectRule {
     /// The kernel does not report: try.
@@ -305,7 +305,7 @@ pub enum DirectRule {
     MultiplesOf(u64),
 }
 
-/// What direct I/O on this file asks for (statx `STATX_DIOALIGN`, Linux 6.1).
+/// The requirements of direct I/O on this file (statx `STATX_DIOALIGN`, Linux 6.1).
 #[must_use]
 pub fn direct_rule(path: &Path) -> DirectRule {
     let Ok(stat) = statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN) else {

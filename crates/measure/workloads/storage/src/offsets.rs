@@ -14,7 +14,7 @@ pub enum AccessPattern {
     Random,
 }
 
-/// What is done to blocks: a share of them, in percent, is read, and the others are written.
+/// The operation on blocks: the percentage of them that is read; the others are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mix(pub u64);
 
@@ -36,7 +36,7 @@ impl Mix {
         self != Self::WRITE
     }
 
-    /// What is done to the next block.
+    /// The operation on the next block.
     pub fn draw(self, random: &mut SplitMix64) -> Operation {
         match self {
             Self::READ => Operation::Read,

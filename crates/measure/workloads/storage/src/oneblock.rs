@@ -262,7 +262,7 @@ struct Worker {
     count: u64,
     /// Where the last one was.
     offset: u64,
-    /// What each operation of the last sample took, in nanoseconds.
+    /// The time of each operation of the last sample, in nanoseconds.
     times: Vec<u64>,
 }
 

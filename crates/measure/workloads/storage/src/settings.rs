@@ -22,7 +22,7 @@ const DEEPEST: u64 = 4096;
 /// Upper limit of the number of workers.
 const MOST_WORKERS: usize = 1024;
 
-/// What `start` says of blocks, checked.
+/// The settings of `start` for blocks, checked.
 #[derive(Debug, Clone)]
 pub struct BlockSettings {
     /// In which order they are visited.
@@ -179,7 +179,7 @@ fn request(start: &Start, mix: Mix, stamped: bool) -> Result<MethodRequest, Star
     })
 }
 
-/// What is done to the blocks.
+/// The operation on the blocks.
 fn mix(start: &Start) -> Result<Mix, StartError> {
     match start.text("operation") {
         "mixed" => {

@@ -30,7 +30,7 @@ struct Tally {
     borders: Vec<(AtomicU64, AtomicI32)>,
     /// Blocks that arrived.
     arrived: AtomicU64,
-    /// What each of them took, in nanoseconds; empty if they are not timed.
+    /// The time of each of them, in nanoseconds; empty if they are not timed.
     times_ns: Vec<AtomicU64>,
 }
 

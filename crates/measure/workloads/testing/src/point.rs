@@ -10,7 +10,7 @@ pub struct TestPoint<'w> {
     workload: &'w dyn Workload,
     /// What the workload is started with.
     pub start: Start,
-    /// What the fixture said.
+    /// The reply of the fixture.
     pub fixture: Ready,
     held: Vec<Box<dyn Held>>,
 }

@@ -338,7 +338,7 @@ pub(super) fn flags(db: &Connection, invocation: i64) -> Result<(Vec<Flag>, Vec<
     Ok((flags(known), flags(later)))
 }
 
-/// What else ran next to an invocation.
+/// Other work that ran next to an invocation.
 pub(super) fn interference(db: &Connection, invocation: i64) -> Result<Vec<Interference>, DbError> {
     let sql = "SELECT rule, first, last, evidence FROM interference WHERE invocation = ? \
                ORDER BY ordinal";

@@ -316,7 +316,7 @@ pub fn eventful(run: Id, invocation: Id) -> Vec<Stamped> {
     script.end(false).events
 }
 
-/// What a run's events say, gathered in memory.
+/// The record of a run's events, gathered in memory.
 pub fn fold(events: &[Stamped]) -> RunRecord {
     let mut record = None;
     for Stamped { event, at_ns } in events {

@@ -7,7 +7,7 @@ use crate::events::{Script, batch, done, eventful, id, work};
 use plumb_model::{Event, Ready, Role, Samples};
 use plumb_store::Store;
 
-/// What `sqlite3 -readonly FILE SQL` prints.
+/// The output of `sqlite3 -readonly FILE SQL`.
 fn shell(path: &Path, sql: &str) -> String {
     let output = Command::new("sqlite3").arg("-readonly").arg(path).arg(sql).output();
     let Ok(output) = output else { panic!("this test needs `sqlite3`: apt install sqlite3") };

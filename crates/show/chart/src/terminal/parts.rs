@@ -1,4 +1,4 @@
-//! What all charts in characters have: signs, styles, and an axis below.
+//! Common parts of charts in characters: signs, styles, and an axis below.
 
 use plumb_text::{Line, Style, Terminal, clean, clip};
 use unicode_width::UnicodeWidthStr;

@@ -10,7 +10,7 @@ use crate::chart::{Along, Chart, Layer, Mark};
 /// What stands further than this below a name's place has its own row.
 const BELOW: f64 = 0.25;
 
-/// What fills the bars of a group.
+/// The fill of the bars of a group.
 pub(super) fn filling(chart: &Chart, group: usize) -> char {
     const FILLINGS: [char; 3] = ['█', '▒', '░'];
     let place = chart

@@ -25,13 +25,13 @@ pub struct AuditDocument {
     pub clock: AuditClock,
 }
 
-/// What the clock that everything is timed by can do.
+/// The resolution of the clock that everything is timed by.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AuditClock {
     /// The smallest step that it was seen to take, in nanoseconds.
     pub resolution_ns: f64,
-    /// What a read costs, in nanoseconds.
+    /// Cost of a read, in nanoseconds.
     pub overhead_ns: f64,
     /// By how many millionths it was slewed against the raw clock during the audit.
     pub slew_ppm: Option<f64>,

@@ -24,9 +24,9 @@ pub struct DoctorDocument {
     pub mark: char,
     /// 0 for a note, 1 for a minor symptom, 3 for a major one, 6 for a grave one.
     pub points: u32,
-    /// What is wrong, the worst first.
+    /// The symptoms, the worst first.
     pub symptoms: Vec<SymptomPart>,
-    /// What the last audit left; null without one.
+    /// The result of the last audit; null without one.
     pub audit: Option<LastAuditPart>,
 }
 
@@ -49,7 +49,7 @@ pub struct SymptomPart {
     pub fix: String,
 }
 
-/// What the last audit left.
+/// The result of the last audit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LastAuditPart {

@@ -1,4 +1,4 @@
-//! What is wrong with a machine for measuring.
+//! The symptoms of a machine.
 
 mod json;
 mod terminal;

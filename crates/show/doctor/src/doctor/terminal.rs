@@ -1,4 +1,4 @@
-//! What is wrong with a machine for measuring, on a terminal.
+//! The symptoms of a machine, on a terminal.
 
 use plumb_model::{Diagnosis, Severity, Symptom};
 use plumb_text::time::date;

@@ -1,9 +1,9 @@
-//! What a diagnosis says in a line, and the audit that stands next to it.
+//! A diagnosis in one line, and the audit next to it.
 
 use plumb_model::{Diagnosis, Severity};
 use plumb_text::counted;
 
-/// What the last audit of a machine left.
+/// The result of the last audit of a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LastAudit {
     /// When it was made, in nanoseconds since 1970.

@@ -36,7 +36,7 @@ fn run(command: &mut Command) -> String {
     out
 }
 
-/// What `read.py` sees in an export.
+/// The export as `read.py` reads it.
 fn read(format: &str, content: &[u8]) -> Value {
     let file = tempfile::Builder::new().suffix(&format!(".{format}")).tempfile().unwrap();
     std::fs::write(file.path(), content).unwrap();

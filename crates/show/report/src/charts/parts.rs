@@ -1,4 +1,4 @@
-//! What charts of several kinds have in common: names of rows, estimates, and which direction is good.
+//! Common parts of several kinds of charts: names of rows, estimates, and which direction is good.
 
 use std::collections::BTreeMap;
 

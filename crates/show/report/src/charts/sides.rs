@@ -21,7 +21,7 @@ pub(super) fn shares(finding: &ComparisonFinding) -> Option<Chart> {
     of_sides(groups::shares(finding), "cpu", "CPU and I/O time of every side")
 }
 
-/// What the compared metric of every side is made of.
+/// The parts of the compared metric of every side.
 pub(super) fn parts(finding: &ComparisonFinding) -> Option<Chart> {
     of_sides(groups::parts(finding), "parts", "the parts of every side")
 }

@@ -30,7 +30,7 @@ impl<'a> Point<'a> {
     }
 }
 
-/// What charts are of: one metric of all points of a workload.
+/// The subject of charts: one metric of all points of a workload.
 pub(super) struct Subject<'a> {
     pub(super) workload: &'a str,
     pub(super) metric: &'a str,

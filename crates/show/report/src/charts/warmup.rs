@@ -7,7 +7,7 @@ use plumb_chart::{
 
 use super::subject::Point;
 
-/// What becomes of a sample, and how that is called.
+/// The phases of samples, with their names.
 const PHASES: [(Tone, &str); 3] =
     [(Tone::Excluded, "excluded"), (Tone::Warmup, "warm-up"), (Tone::Steady, "steady")];
 

@@ -75,7 +75,7 @@ pub struct CheckedPart {
     pub low: Option<f64>,
     /// Upper end of its interval.
     pub high: Option<f64>,
-    /// What the interval says by itself.
+    /// The verdict from the interval alone.
     #[cfg_attr(test, schemars(extend("enum" = ["faster", "slower", "equivalent", "inconclusive"])))]
     pub verdict: &'static str,
     /// `confirmed`, `not confirmed` or `as usual`.
@@ -83,7 +83,7 @@ pub struct CheckedPart {
     pub state: &'static str,
     /// The run with which a confirmed change began, where history tells.
     pub since_run: Option<String>,
-    /// What else changed, where the change is confirmed: facts first, then rates, the farthest apart first.
+    /// Other changes, if the change is confirmed: facts first, then rates, the farthest apart first.
     pub moved: Vec<MovedPart>,
 }
 

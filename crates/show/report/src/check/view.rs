@@ -1,4 +1,4 @@
-//! What a check says, for every form that shows it.
+//! The text of a check, for every output format.
 
 use plumb_analysis::{BaselineTimes, CheckFinding, CheckState, CheckedSeries};
 use plumb_model::{Impact, Verdict};
@@ -99,7 +99,7 @@ pub(crate) fn name(series: &CheckedSeries) -> String {
     if series.point.titled { series.point.name.clone() } else { series.series.clone() }
 }
 
-/// What a confirmed change deserves to be told.
+/// The note on a confirmed change.
 pub(crate) fn note(series: &CheckedSeries) -> Option<String> {
     if series.state != CheckState::Confirmed {
         return None;

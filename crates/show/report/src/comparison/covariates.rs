@@ -1,4 +1,4 @@
-//! What else changed with a difference, in one line and as a document.
+//! Other changes that came with a difference, in one line and as a document.
 
 use plumb_analysis::{Covariate, CovariateChange};
 use plumb_units::quantity;

@@ -37,7 +37,7 @@ pub struct ComparisonDocument {
     pub paired: bool,
     /// Whether the arms were measured on different machines.
     pub machines_differ: bool,
-    /// What differs besides what is compared.
+    /// Other differences between the arms.
     pub differences: Vec<DifferencePart>,
     /// A comparison for every series in common.
     pub results: Vec<ComparedPart>,

@@ -1,4 +1,4 @@
-//! What happened to two levels, in one line and as a document.
+//! Changes of two levels, in one line and as a document.
 
 use plumb_analysis::{Comparison, Estimate, LevelsCompared, Moved};
 use serde::Serialize;
@@ -74,7 +74,7 @@ pub struct LevelsComparedPart {
     pub slower: Option<EstimatePart>,
     /// Share of the processes on the slower level: of the first arm, and of the later one.
     pub slower_share: [EstimatePart; 2],
-    /// What differs beyond chance and margin: `faster` and `slower` for the levels, and `shares`.
+    /// The differences beyond chance and margin: `faster` and `slower` for the levels, and `shares`.
     pub moved: Vec<&'static str>,
 }
 

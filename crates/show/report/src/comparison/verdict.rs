@@ -40,7 +40,7 @@ pub struct VerdictPart {
     pub left_out: Option<usize>,
     /// Looks at the pairs; 1 for a fixed number of them, null if they were not measured in pairs.
     pub looks: Option<usize>,
-    /// What each look saw; empty for a fixed number of pairs.
+    /// The data of each look; empty for a fixed number of pairs.
     pub path: Vec<LookPart>,
     /// Whether the stored looks follow from the stored samples to the last bit; null without looks.
     pub rederived: Option<bool>,
@@ -55,9 +55,9 @@ pub struct VerdictPart {
     pub break_even: Option<f64>,
     /// The relative deviation between runs that the interval allows for; null for pairs.
     pub run_sd: Option<f64>,
-    /// What happened to the levels; null if neither side has two.
+    /// Changes of the levels; null if neither side has two.
     pub levels: Option<LevelsComparedPart>,
-    /// What else changed, if the interval excludes equality: facts first, then rates, the farthest apart first.
+    /// Other changes, if the interval excludes equality: facts first, then rates, the farthest apart first.
     pub moved: Vec<MovedPart>,
     /// How far results scatter from process to process, over how far the first's do; null if that
     /// can't be computed.
@@ -92,7 +92,7 @@ pub struct SpreadPart {
     pub high: Option<f64>,
 }
 
-/// What a look at a comparison saw.
+/// The data of one look at a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LookPart {
@@ -108,7 +108,7 @@ pub struct LookPart {
     pub verdict: Option<&'static str>,
 }
 
-/// What a comparison is made with.
+/// The terms of a comparison.
 pub(crate) struct Terms<'t> {
     /// What people call the side that it is compared with.
     pub(crate) first: &'t str,

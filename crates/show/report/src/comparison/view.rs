@@ -47,7 +47,7 @@ pub(crate) fn pairs_text(by_pairs: &ByPairs) -> String {
     }
 }
 
-/// What an inconclusive comparison could have distinguished, and how many pairs would settle it, as far as can be told.
+/// The difference that an inconclusive comparison could have found, and the pairs that would settle it, if known.
 pub(crate) fn settling(comparison: &Comparison) -> Option<String> {
     let by_pairs = comparison.by_pairs()?;
     let told = by_pairs.told_apart.map(|share| format!("could have found {}", percent(share)));
@@ -89,7 +89,7 @@ pub fn heading(finding: &ComparisonFinding) -> Vec<String> {
     lines
 }
 
-/// What all series together say of every later arm: what stands out, and their geometric mean.
+/// Findings about all series together for every later arm: those that stand out, and the geometric mean.
 pub fn closing(finding: &ComparisonFinding) -> Vec<String> {
     let of_arm =
         |index: usize| standing_out(finding, index).into_iter().chain(mean(finding, index));
@@ -126,7 +126,7 @@ fn mean(finding: &ComparisonFinding, arm: usize) -> Option<String> {
 
 /// A difference that is worth a line.
 pub(crate) struct DifferenceLine {
-    /// What it can do to numbers.
+    /// Its possible effect on numbers.
     pub(crate) impact: Impact,
     /// Its impact and its field.
     pub(crate) lead: String,
@@ -155,7 +155,7 @@ pub fn series(result: &SeriesComparison) -> String {
     result.series.clone()
 }
 
-/// What an arm gives for its price.
+/// The performance of an arm for its price.
 pub fn for_price(result: &SeriesComparison, value: f64) -> String {
     use plumb_model::Better;
     let unit = match result.better {

@@ -1,4 +1,4 @@
-//! What a history says, for every form that shows it.
+//! The text of a history, for every output format.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use plumb_units::percent;
 
 use crate::figure::figure;
 
-/// What an event between two runs says, and how it is drawn.
+/// An event between two runs, with its text and style.
 pub struct HistoryEvent {
     /// What it says.
     pub text: String,
@@ -69,7 +69,7 @@ pub fn events_before(finding: &HistoryFinding, index: usize) -> Vec<HistoryEvent
     splits.chain(common).chain(steps.map(|change| step(change, finding.better))).collect()
 }
 
-/// What all series of a run have in common.
+/// The common shift of all series of a run.
 fn moved_together(shift: &f64) -> HistoryEvent {
     let shift = plumb_units::percent_change(*shift, 1);
     let text = format!("all series moved by {shift} in cost in this run: taken out for steps");
@@ -101,7 +101,7 @@ fn differing(before: &str, after: &str) -> (String, String) {
     (part(&one), part(&other))
 }
 
-/// What a step says, and how it is drawn.
+/// The text of a step, and its style.
 pub fn step(step: &HistoryStep, better: Better) -> HistoryEvent {
     let dearer = step.ratio.value > 1.0;
     let (word, style) = match (better, dearer) {

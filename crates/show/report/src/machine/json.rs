@@ -18,7 +18,7 @@ pub struct MachineDocument {
     pub schema: &'static str,
     /// One machine, or the two that are compared.
     pub targets: Vec<SnapshotPart>,
-    /// What differs between two; what one of them did not read is no difference.
+    /// The differences between two; a fact that one of them did not read is not a difference.
     pub differences: Vec<DifferencePart>,
 }
 

@@ -86,14 +86,14 @@ pub(crate) fn kind(kind: CounterKind) -> &'static str {
     }
 }
 
-/// What the monitors cost.
+/// The cost of the monitors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.monitors/1"))]
 pub struct MonitorsDocument {
     /// The name of this form, always `plumb.monitors/1`.
     #[cfg_attr(test, schemars(extend("const" = MONITORS_SCHEMA)))]
     pub schema: &'static str,
-    /// What each monitor costs, also those that this machine does not support.
+    /// The cost of each monitor, including those that this machine does not support.
     pub monitors: Vec<MonitorPart>,
     /// CPU time of all default monitors at their default rates, as a share of one core, wake-ups and all.
     pub cpu_share: f64,
@@ -103,7 +103,7 @@ pub struct MonitorsDocument {
     pub effect: Option<EffectPart>,
 }
 
-/// What a monitor costs.
+/// The cost of a monitor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MonitorPart {

@@ -355,7 +355,7 @@ fn reasons(view: &View, terminal: &Terminal) -> String {
     if out.is_empty() { out } else { heading("Reasons to distrust", terminal) + &out }
 }
 
-/// What a flag means and where: `the samples vary too much for the requested precision (memory.latency and 14 more)`.
+/// The meaning of a flag and its place: `the samples vary too much for the requested precision (memory.latency and 14 more)`.
 fn reason(note: &FlagNote) -> String {
     let mut points: Vec<&str> = note.evidence.iter().map(|(point, _)| point.as_str()).collect();
     points.dedup();

@@ -1,4 +1,4 @@
-//! What the curves of a run say, in words.
+//! The curves of a run, in words.
 
 use plumb_analysis::{
     CacheLevel, Curve, CurveFound, Efficiency, Ends, Estimate, LinkFit, Plateau, ScalabilityLaw,

@@ -2,7 +2,7 @@
 
 use plumb_model::FlagKind;
 
-/// What a flag says about a figure; the first is the most consequential.
+/// How a flag affects a figure; the first is the most consequential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FlagWeight {
     /// Something else was measured than the name says.

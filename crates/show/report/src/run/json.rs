@@ -38,7 +38,7 @@ pub struct RunDocument {
     pub targets: Vec<TargetPart>,
     /// A result for every point, metric and target.
     pub results: Vec<ResultPart>,
-    /// What curves over a parameter say.
+    /// The curves over a parameter.
     pub curves: Vec<CurvePart>,
     /// What of the time of points behind a link is bandwidth, and what round trips.
     pub links: Vec<LinkPart>,
@@ -46,7 +46,7 @@ pub struct RunDocument {
     pub since_last: Option<SinceLastPart>,
     /// What was prepared, in order.
     pub preparations: Vec<PreparationPart>,
-    /// What can't be measured here.
+    /// Points that cannot be measured here.
     pub unsupported: Vec<UnsupportedPart>,
     /// What went wrong.
     pub failed: Vec<FailedPart>,
@@ -118,7 +118,7 @@ pub struct ResultPart {
     /// `higher`, `lower` or `neither`.
     #[cfg_attr(test, schemars(extend("enum" = ["higher", "lower", "neither"])))]
     pub better: &'static str,
-    /// What the estimate is of the samples.
+    /// The statistic that the estimate is of.
     pub statistic: String,
     /// The estimate, in `unit`.
     pub estimate: f64,
@@ -152,7 +152,7 @@ pub struct ResultPart {
     pub shown_high: Option<f64>,
     /// Relative half-width of that interval, which is shown as ±.
     pub shown_half_width: Option<f64>,
-    /// What the shown interval is of: `machine` (over ten minutes) or `session` (the seconds that were measured).
+    /// The subject of the shown interval: `machine` (over ten minutes) or `session` (the seconds that were measured).
     #[cfg_attr(test, schemars(extend("enum" = ["machine", "session"])))]
     pub shown_of: &'static str,
     /// Lower end of the interval of this machine over ten minutes; null if the session does not say.
@@ -186,7 +186,7 @@ pub struct ResultPart {
     pub clock: Option<String>,
     /// Performance relative to the baseline, under 1 is worse; null without a baseline.
     pub of_baseline: Option<f64>,
-    /// What `of_baseline` is of; null without a baseline.
+    /// The subject of `of_baseline`; null without a baseline.
     pub baseline: Option<BaselinePart>,
     /// Comparison with the run's first point, where the plan asks for it.
     pub against_first: Vec<VerdictPart>,
@@ -244,7 +244,7 @@ pub struct FlagPart {
     pub why: String,
 }
 
-/// What a result should be.
+/// The expected value of a result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BaselinePart {
@@ -268,7 +268,7 @@ pub struct UnsupportedPart {
     /// The point, with its workload and parameters.
     #[serde(flatten)]
     pub place: PointPart,
-    /// What is missing.
+    /// The missing thing.
     pub why: String,
     /// What would mend it.
     pub fix: String,

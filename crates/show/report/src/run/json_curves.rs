@@ -21,7 +21,7 @@ pub struct CurvePart {
     pub unit: String,
     /// Index into `targets`.
     pub target: usize,
-    /// What the curve means.
+    /// The meaning of the curve.
     #[cfg_attr(test, schemars(extend("enum" = ["scaling", "plateaus", "knee", "line"])))]
     pub kind: &'static str,
     /// Its points, in the order of the parameter.

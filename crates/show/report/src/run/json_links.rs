@@ -50,7 +50,7 @@ pub struct LinkPointPart {
     pub shares: Option<LinkSharesPart>,
 }
 
-/// What the time of a point is made of: shares of the fitted time.
+/// The parts of a point's time: shares of the fitted time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LinkSharesPart {
@@ -58,7 +58,7 @@ pub struct LinkSharesPart {
     pub bandwidth: EstimatePart,
     /// Waiting for round trips.
     pub round_trips: EstimatePart,
-    /// What depends on neither bandwidth nor round trip.
+    /// The part that depends on neither bandwidth nor round trip.
     pub rest: EstimatePart,
     /// Which of them has more than half beyond doubt; `none` where each has less, `open` where the intervals don't tell.
     #[cfg_attr(test, schemars(extend("enum" = ["bandwidth", "round-trips", "rest", "none", "open"])))]

@@ -1,4 +1,4 @@
-//! What a point measures, as the subject of a sentence: `Sequential reads of 1 MiB (O_DIRECT, depth 8)`.
+//! The subject of a sentence about a point: `Sequential reads of 1 MiB (O_DIRECT, depth 8)`.
 
 use plumb_analysis::{Finding, PointFacts, ShownParameter};
 use plumb_model::{FlagKind, ParameterType, Value};

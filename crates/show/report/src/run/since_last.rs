@@ -13,7 +13,7 @@ pub(crate) fn heading(finding: &RunFinding) -> Option<String> {
     Some(format!("Since the last comparable run, {}", date(since.started_unix_ns)))
 }
 
-/// What is as the last time and what stands out, a sentence a line; nothing without a comparable run.
+/// The number of unchanged results and those that stand out, one sentence per line; empty without a comparable run.
 #[must_use]
 pub fn since_last_text(finding: &RunFinding) -> Vec<String> {
     let Some(since) = finding.since_last.found() else { return Vec::new() };

@@ -124,7 +124,7 @@ pub(super) fn comparisons(view: &View, terminal: &Terminal) -> String {
     heading(&title, terminal) + &terminal.table(&table)
 }
 
-/// What curves say, below the results that they are of.
+/// The text of curves, below the results that they belong to.
 fn curves(view: &View, terminal: &Terminal) -> String {
     let mut table =
         Table::new(vec![Column::left("").wrapping(), Column::left("").wrapping()]).indented(2);

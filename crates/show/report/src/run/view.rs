@@ -12,7 +12,7 @@ use crate::run::header::Header;
 use crate::run::labels;
 use crate::run::levels::LevelsText;
 
-/// What a report shows of a run.
+/// The view of a run that reports show.
 #[derive(Debug, Clone)]
 pub struct View<'a> {
     /// The finding that it shows.
@@ -23,7 +23,7 @@ pub struct View<'a> {
     pub rows: Vec<Row<'a>>,
     /// The rows by family, families in the order in which they first occur.
     pub families: Vec<Family>,
-    /// What the curves over parameters say, then points behind links.
+    /// The curves over parameters, then points behind links.
     pub curves: Vec<CurveText>,
     /// Every distinct flag with its evidence.
     pub flags: Vec<FlagNote>,
@@ -32,7 +32,7 @@ pub struct View<'a> {
 /// One point's metric.
 #[derive(Debug, Clone)]
 pub struct Row<'a> {
-    /// What analysis found: the figures and how they came about.
+    /// The findings of the analysis: the figures and how they came about.
     pub finding: &'a Finding,
     /// The point where its family is known: `copy libc`.
     pub label: String,
@@ -321,7 +321,7 @@ pub fn difference_text(of: &PointComparison) -> Option<String> {
     Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
 }
 
-/// What a comparison with another point says, in one line.
+/// The comparison with another point, in one line.
 #[must_use]
 pub fn comparison_text(of: &PointComparison) -> String {
     let comparison = &of.found;

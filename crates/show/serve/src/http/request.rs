@@ -21,7 +21,7 @@ pub(super) struct Request {
 pub(super) type Refused = (StatusCode, &'static str);
 
 impl Request {
-    /// What a request asks for, where it is one that this server answers.
+    /// The target of a request, if this server answers it.
     pub(super) fn of<B>(request: &hyper::Request<B>, limits: &Limits) -> Result<Self, Refused> {
         let head_only = match *request.method() {
             Method::GET => false,

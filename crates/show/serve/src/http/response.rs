@@ -9,7 +9,7 @@ use hyper::header::HeaderValue;
 use super::body::Body;
 use super::events::Events;
 
-/// What an answer holds.
+/// The content of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     /// An HTML page.

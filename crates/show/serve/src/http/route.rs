@@ -1,4 +1,4 @@
-//! What an address means.
+//! The meaning of an address.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(super) enum Answer {
     Follow(Events),
 }
 
-/// What is asked for.
+/// The type of request.
 enum Resource<'r> {
     Page(&'r str),
     Charts(&'r str),

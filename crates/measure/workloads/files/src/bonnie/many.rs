@@ -21,7 +21,7 @@ const TARGET: &CStr = c"../00000/target";
 /// Bytes of names that are read at a time, as glibc's readdir does.
 const LISTING: usize = 32 << 10;
 
-/// What is asked for.
+/// The type of request.
 #[derive(Debug, Clone)]
 pub struct ManySettings {
     /// How many files a phase creates, looks at or deletes.
@@ -32,7 +32,7 @@ pub struct ManySettings {
     pub smallest: usize,
     /// Bytes of the largest.
     pub largest: usize,
-    /// What is created in their place.
+    /// The links that are created instead of files.
     pub links: Links,
     /// Whether each file and its folder are synced.
     pub sync: bool,

@@ -18,7 +18,7 @@ const CHANGED: u32 = 10;
 /// Bytes of a ticket in the pipe.
 const TICKET: usize = 4;
 
-/// What is asked for.
+/// The type of request.
 #[derive(Debug, Clone)]
 pub struct OneSettings {
     /// Of the file, in bytes: a multiple of the chunk.
@@ -250,7 +250,7 @@ struct Seeker {
     random: SplitMix64,
 }
 
-/// What a seeker leaves.
+/// The result of a seeker.
 struct SeekerResult {
     begun_ns: u64,
     ended_ns: u64,

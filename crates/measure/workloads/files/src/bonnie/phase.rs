@@ -1,9 +1,9 @@
-//! What each phase leaves: rate, CPU share, longest operation.
+//! The results of each phase: rate, CPU share, longest operation.
 
 use plumb_protocol::{Failure, now_ns};
 use rustix::time::{ClockId, clock_gettime};
 
-/// What a phase leaves.
+/// The result of a phase.
 #[derive(Debug, Clone, Copy)]
 pub struct PhaseResult {
     /// Bytes or operations that it did.

@@ -16,7 +16,7 @@ use rustix::io::{Errno, write};
 
 use crate::names::names;
 
-/// What is done to a file.
+/// The operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// It is created, written and closed.
@@ -62,7 +62,7 @@ impl Operation {
     }
 }
 
-/// What is synced with each file.
+/// The objects that are synced with each file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSync {
     /// Changes reach the device when the kernel writes them.
@@ -76,9 +76,9 @@ pub enum FileSync {
 /// What every worker does.
 #[derive(Debug, Clone)]
 pub struct FileTask {
-    /// What is done to each file.
+    /// The operation on each file.
     pub operation: Operation,
-    /// What is synced with each file.
+    /// The objects that are synced with each file.
     pub sync: FileSync,
     /// Number of files of each worker.
     pub files: usize,
@@ -100,7 +100,7 @@ pub struct Worker {
     undo: Arc<AtomicBool>,
     /// Files done in the last pass.
     done: usize,
-    /// What each took, in nanoseconds.
+    /// The time of each of them, in nanoseconds.
     times: Vec<u64>,
     /// Where the kernel writes names.
     listing: Vec<u8>,
@@ -144,7 +144,7 @@ impl Worker {
         Ok(worker)
     }
 
-    /// What each file of the last pass took, in nanoseconds.
+    /// The time of each file of the last pass, in nanoseconds.
     #[must_use]
     pub fn times(&self) -> &[u64] {
         &self.times

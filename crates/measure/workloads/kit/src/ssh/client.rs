@@ -71,7 +71,7 @@ impl Client {
     }
 }
 
-/// What client and server agreed on for the data, from the log of the client: `cipher: … MAC: … compression: …`.
+/// The algorithms on which client and server agreed for the data, from the client's log: `cipher: … MAC: … compression: …`.
 #[must_use]
 pub fn agreed(log: &Path) -> String {
     let log = fs::read_to_string(log).unwrap_or_default();

@@ -106,7 +106,7 @@ impl Default for Listening {
     }
 }
 
-/// What a server lets its clients do.
+/// The rights of a server's clients.
 #[derive(Debug, Clone, Copy)]
 pub enum Serves<'s> {
     /// Run commands, without compression, with these ciphers and message authentication codes.
@@ -120,7 +120,7 @@ pub enum Serves<'s> {
     Forwarding,
 }
 
-/// What can go wrong when sshd is started.
+/// Errors of starting sshd.
 enum SshdError {
     PortTaken,
     Refused(StartError),

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use plumb_protocol::{Failure, StartError};
 
-/// What installs what is missing.
+/// The command that installs missing programs.
 const INSTALL: &str = "apt-get install openssh-server openssh-client";
 
 /// Where servers are when they are not on the path.

@@ -1,4 +1,4 @@
-//! What happens in an invocation.
+//! The events of an invocation.
 
 use std::collections::BTreeMap;
 

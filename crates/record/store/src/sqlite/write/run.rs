@@ -1,4 +1,4 @@
-//! What happens in a run.
+//! The events of a run.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
