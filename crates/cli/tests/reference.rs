@@ -401,7 +401,7 @@ fn the_table_of_the_knobs_is_what_their_manuals_say() {
 fn the_table_of_the_layers_is_what_their_manuals_say() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/media.md");
     let page = fs::read_to_string(path).unwrap();
-    let head = "| layer | is | behind a colon | needs |\n";
+    let head = "| layer | description | after a colon | needs |\n";
     let (before, rest) = page.split_once(head).unwrap();
     let (_, after) = rest.split_once("\n\n").unwrap();
     let row = |layer: &&plumb_media::Layer| {

@@ -13,7 +13,7 @@ pub struct Layer {
     pub name: &'static str,
     /// What it is, in a line.
     pub summary: &'static str,
-    /// What may stand behind a colon.
+    /// The option that may follow after a colon.
     pub takes: LayerOption,
     /// Its manual page, in Markdown.
     pub manual: &'static str,
@@ -27,7 +27,7 @@ pub struct Layer {
     pub lay: fn(&mut Building<'_>, &str) -> Result<(), StartError>,
 }
 
-/// What may stand behind the colon of a layer.
+/// The option that may follow after the colon of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerOption {
     /// The layer has no option.
@@ -45,7 +45,7 @@ impl LayerOption {
         match self {
             Self::Nothing => "nothing",
             Self::Size => "a size (1GiB)",
-            Self::MountOptions => "options of mount",
+            Self::MountOptions => "mount options",
         }
     }
 }
