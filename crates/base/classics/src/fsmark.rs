@@ -52,7 +52,7 @@ fn remark(import: &mut Import, series: &mut Series, line: &str) {
     }
 }
 
-/// Files a second of a row; None inside where it is cut off, None outside where the line is not a row.
+/// Files a second of a row; None inside if it is cut off, None outside if the line is not a row.
 fn row(line: &str) -> Option<Option<f64>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_row = words.len() > 1 && words.iter().all(|word| word.parse::<f64>().is_ok());

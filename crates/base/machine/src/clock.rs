@@ -94,7 +94,7 @@ fn nanos(clock: ClockId) -> u64 {
 
 #[cfg(target_arch = "x86_64")]
 fn counter() -> Option<u64> {
-    // SAFETY: every x86-64 CPU has the instruction; where a kernel forbids it, no program runs its libc.
+    // SAFETY: every x86-64 CPU has the instruction; if a kernel forbids it, no program runs its libc.
     Some(unsafe { std::arch::x86_64::_rdtsc() })
 }
 

@@ -19,7 +19,7 @@ fn facts(name: &str) -> BTreeMap<String, String> {
     facts
 }
 
-/// The facts of these names, a line each; `-` where one was not read.
+/// The facts of these names, a line each; `-` if one was not read.
 fn shown(facts: &BTreeMap<String, String>, names: &[&str]) -> String {
     let line = |name: &&str| format!("{name}: {}", facts.get(*name).map_or("-", String::as_str));
     names.iter().map(line).collect::<Vec<_>>().join("\n")

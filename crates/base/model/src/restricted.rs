@@ -19,7 +19,7 @@ pub struct Restricted {
     /// The largest number of it that may be sent to anybody; a word in its place, such as `closed`, is more. With 0 nothing
     /// may.
     pub most: u64,
-    /// Words in its place that send nothing of it: `tcp` where datagrams count.
+    /// Words in its place that send nothing of it: `tcp` if datagrams count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub harmless: Vec<String>,
     /// The counted unit: `packets per second`.

@@ -1,4 +1,4 @@
-//! A check long after its baseline, where noise is partly slow: any alarm of a machine that did not change.
+//! A check long after its baseline, if noise is partly slow: any alarm of a machine that did not change.
 
 use super::bars::{Bar, Measured, Row};
 use plumb_stats::regression_gate::{CONFIRM_RUNS, PER_DOUBLING, RegressionGate, Shift};
@@ -150,7 +150,7 @@ fn clean(setting: Setting, widened: bool, trials: u64) -> Row {
     }
 }
 
-/// What widening costs where noise is not slow.
+/// What widening costs if noise is not slow.
 fn slower(setting: Setting, bar: Bar, trials: u64) -> Row {
     Row {
         promise: "a slow-down of 5 % of one series found by a check that allows for slow noise, without slow noise",

@@ -13,7 +13,7 @@ const SLOW: (f64, f64) = (0.02, 50.0);
 const BURST: (f64, f64, f64) = (0.131, 0.05, 20.0);
 /// Standard deviation of the levels of processes.
 const PROCESS_SD: f64 = 0.01;
-/// How much slower a process is than the one before it in the same pair or round, as where each warms the machine up.
+/// How much slower a process is than the one before it in the same pair or round, as if each warms the machine up.
 const LATER: f64 = 0.01;
 
 /// A kind of machine.

@@ -6,11 +6,11 @@ use plumb_stats::Interval;
 use plumb_stats::levels::{Levels, LevelsOf, share};
 use plumb_stats::rng::Rng;
 
-/// The least distance that matters, as where a precision of 1 % is wanted.
+/// The least distance that matters, as if a precision of 1 % is wanted.
 const APART: f64 = 0.01;
 /// How far apart levels are, in standard deviations of each.
 const DEVIATIONS: f64 = 6.0;
-/// Chance that a process stays where its forerunner was, beyond that of its share, where levels last.
+/// Chance that a process stays if its forerunner was, beyond that of its share, if levels last.
 const MEMORY: f64 = 0.6;
 
 /// The mean log time of a delay.

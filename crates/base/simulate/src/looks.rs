@@ -1,4 +1,4 @@
-//! How often looking at every look of a schedule misleads about two equal programs: where the levels in
+//! How often looking at every look of a schedule misleads about two equal programs: if the levels in
 //! [`plumb_stats::verdict`] come from.
 
 use super::bars::{Bar, Measured, Row};

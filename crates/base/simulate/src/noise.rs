@@ -180,7 +180,7 @@ impl Source {
         source
     }
 
-    /// The same where nothing lies between two processes. Otherwise a spawn, a warm-up and other points do, which
+    /// The same if nothing lies between two processes. Otherwise a spawn, a warm-up and other points do, which
     /// outlast a burst.
     pub fn back_to_back(self) -> Self {
         Self { back_to_back: true, ..self }
@@ -275,7 +275,7 @@ impl Source {
         if tick > 0.0 { (time / tick).round() * tick } else { time }
     }
 
-    /// The true `q`-quantile in nanoseconds: over all processes that there could be, or, where the level of the run
+    /// The true `q`-quantile in nanoseconds: over all processes that there could be, or, if the level of the run
     /// moves, over those that there were.
     pub fn truth(&self, q: f64) -> f64 {
         let mut low = -3.0;

@@ -2,7 +2,7 @@
 //!
 //! A file is a few lines of text, up to an empty one, and then blocks to its end, packed (deflate). A block is a [`Pattern`], [`CHUNKS`]
 //! chunks, and what they met: ticks of steal, and involuntary switches. A chunk is its microseconds, and those of them
-//! that it was not on a CPU. All are unsigned LEB128: seven bits a byte, the least first, the eighth set where more follow.
+//! that it was not on a CPU. All are unsigned LEB128: seven bits a byte, the least first, the eighth set if more follow.
 
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
@@ -81,7 +81,7 @@ impl Recording {
     /// Reads the bytes of a file.
     ///
     /// # Errors
-    /// A sentence, where they are no recording or end in the middle of a block.
+    /// A sentence, if they are no recording or end in the middle of a block.
     pub fn of(bytes: &[u8]) -> Result<Self, &'static str> {
         let end = bytes.windows(2).position(|pair| pair == b"\n\n").ok_or("no text at its head")?;
         let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "its head is not text")?;

@@ -72,7 +72,7 @@ impl SamplingPlan {
         (self.later == 1 && noise.bursts).then_some("bursts outlast a command")
     }
 
-    /// Whether the noise is worth simulating: a drift without end never stops where processes are many and short.
+    /// Whether the noise is worth simulating: a drift without end never stops if processes are many and short.
     fn meets(&self, noise: Noise) -> bool {
         self.later > 1 || (noise.drift == 0.0 && noise.sd < 0.2)
     }

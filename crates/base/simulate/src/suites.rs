@@ -13,7 +13,7 @@ const SLOWER: usize = 5;
 const EFFECT: f64 = 0.03;
 /// Standard deviation of the log ratio of a pair.
 const PAIR_SD: f64 = 0.015;
-/// Pairs and share of false ones where all are tested once.
+/// Pairs and share of false ones if all are tested once.
 const SINGLE_PAIRS: usize = 12;
 const FALSE_SHARE: f64 = 0.05;
 

@@ -30,7 +30,7 @@ pub fn batch_floor_ns(clock: Clock) -> u64 {
 
 /// How many calls last `target_ns`, judged by `iterations` calls that took `elapsed_ns`.
 ///
-/// At least 1, and no more than fit into [`LONGEST_NS`] where one call is shorter than that. A time below the clock's
+/// At least 1, and no more than fit into [`LONGEST_NS`] if one call is shorter than that. A time below the clock's
 /// resolution counts as one nanosecond; measure again with the answer.
 pub fn iterations_for(elapsed_ns: u64, iterations: u64, target_ns: u64) -> u64 {
     let per_call = elapsed_ns.max(1) as f64 / iterations.max(1) as f64;

@@ -115,7 +115,7 @@ pub(crate) fn search(
     found
 }
 
-/// The smallest step that a series shows, which stands in for its noise where most values are equal.
+/// The smallest step that a series shows, which stands in for its noise if most values are equal.
 struct SmallestStep(f64);
 
 impl SmallestStep {

@@ -9,7 +9,7 @@ use crate::long_run::long_run;
 
 /// The fewest samples to take from a process.
 pub const FEWEST_SAMPLES: usize = 5;
-/// The most samples to take from a process, and the number where processes do not differ at all.
+/// The most samples to take from a process, and the number if processes do not differ at all.
 pub const MOST_SAMPLES: usize = 100;
 
 /// Variances of samples within a process and of processes, in the square of the samples' unit.
@@ -51,7 +51,7 @@ pub fn components(processes: &[&[f64]]) -> Result<Components, NoInterval> {
 /// How many samples a process should give for the narrowest interval at a given cost.
 ///
 /// `cost_sample` is the time of one sample, `cost_process` that of a spawn with its warm-up, in the same unit. Within
-/// [`FEWEST_SAMPLES`] and [`MOST_SAMPLES`]; the caller may go down to 3 where a sample lasts over 50 ms.
+/// [`FEWEST_SAMPLES`] and [`MOST_SAMPLES`]; the caller may go down to 3 if a sample lasts over 50 ms.
 pub fn samples_per_process(components: &Components, cost_sample: f64, cost_process: f64) -> usize {
     let best =
         (cost_process / cost_sample * (components.within / components.between)).sqrt().ceil();

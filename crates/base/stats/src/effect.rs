@@ -8,7 +8,7 @@ use crate::stored_runs::rank_sum_cdf;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankEffect {
     /// Cliff's delta: the share of pairs with the later value above the earlier one, less the share with it below. 1
-    /// where all are above, -1 if all are below, 0 if neither is likelier (Cliff 1993).
+    /// if all are above, -1 if all are below, 0 if neither is likelier (Cliff 1993).
     pub delta: f64,
     /// How likely groups of one law would lie so far apart, two-sided, by the rank-sum law (Mann & Whitney 1947). Ties
     /// count against a difference.

@@ -115,7 +115,7 @@ impl CountsBelow {
         sum_of_squares(&self.excess)
     }
 
-    /// Below 0 where too few lie below, above 0 where too many do, 0 if it could be chance.
+    /// Below 0 if too few lie below, above 0 if too many do, 0 if it could be chance.
     fn distance(&self) -> f64 {
         let sum = self.sum();
         let chance = (self.z_squared * self.independent).max(self.t_squared * self.squares());

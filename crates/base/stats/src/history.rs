@@ -21,7 +21,7 @@ pub struct Step {
     pub at: usize,
     /// From the median of the stretch before to that of the stretch after, in log units.
     pub size: f64,
-    /// The size by ranks with its 95 % interval, widened where neighbours are alike; it takes the place of the step for
+    /// The size by ranks with its 95 % interval, widened if neighbours are alike; it takes the place of the step for
     /// granted. None if the stretches are too short.
     pub interval: Result<Interval, NoInterval>,
 }
@@ -35,7 +35,7 @@ pub fn suspects(history: &[f64], splits: &[usize]) -> Result<Vec<Step>, NoInterv
     steps(history, splits, Alpha::Hundredth)
 }
 
-/// The steps that count where measuring again is impossible: found at 1 in 1000, and no smaller than `margin`, the
+/// The steps that count if measuring again is impossible: found at 1 in 1000, and no smaller than `margin`, the
 /// smallest relative change that matters.
 ///
 /// # Errors

@@ -58,10 +58,10 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// The two levels of processes, each its values in time order; of their samples where most processes visit both.
+    /// The two levels of processes, each its values in time order; of their samples if most processes visit both.
     ///
     /// `apart` is the least relative distance of two levels that matters. `None` for one level, for fewer than ten
-    /// values, and where one is not finite or not positive.
+    /// values, and if one is not finite or not positive.
     #[must_use]
     pub fn of(processes: &[&[f64]], apart: f64) -> Option<Self> {
         let mut values = processes.iter().copied().flatten();
@@ -260,7 +260,7 @@ fn steps(series: &[Vec<f64>], boundary: f64) -> Vec<f64> {
 ///
 /// `processes` are the counts of samples above and of all, a pair a process, in time order. Wilson's interval (1927) for the number of
 /// independent samples that they are worth (Kish 1965), Student's *t* in place of the normal. The unit is a process,
-/// or a stretch of them where neighbours are alike (as for intervals).
+/// or a stretch of them if neighbours are alike (as for intervals).
 ///
 /// # Errors
 /// [`NoInterval::TooFewProcesses`] below two.

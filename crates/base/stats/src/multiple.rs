@@ -112,7 +112,7 @@ pub fn common_mode(log_ratios: &[f64]) -> Option<CommonMode> {
     Some(CommonMode { shift, error: MEDIAN_OVER_MEAN * sd / (log_ratios.len() as f64).sqrt() })
 }
 
-/// The shift that benchmarks share where it is beyond chance; `None` if it is not, or is unknown.
+/// The shift that benchmarks share if it is beyond chance; `None` if it is not, or is unknown.
 pub fn common_shift(log_ratios: &[f64]) -> Option<f64> {
     common_mode(log_ratios).filter(CommonMode::moved).map(|common| common.shift)
 }

@@ -11,7 +11,7 @@ use crate::verdict::{Confidence, Schedule};
 /// The chance that a change which is distinguished is found at that look.
 const POWER: f64 = 0.8;
 
-/// The scale of pairs; about their standard deviation where they are normal. None if they have no interval, or none
+/// The scale of pairs; about their standard deviation if they are normal. None if they have no interval, or none
 /// of some width.
 pub fn pair_scale(log_ratios: &[f64]) -> Option<f64> {
     // The half-width of an interval at this level is one standard error.

@@ -16,7 +16,7 @@ pub const FEWEST_PAIRS: usize = 8;
 const EXACT_UP_TO: usize = 200;
 
 /// The log ratios of cost of the units in which both sides are complete, in order: ln(later / first), or the mean of two
-/// such where a unit holds each side twice (ABBA, `a_unit` = 2).
+/// such if a unit holds each side twice (ABBA, `a_unit` = 2).
 ///
 /// Each side lists (unit, cost), units rising; incomplete units are dropped (docs/method.md, *Edge cases*). A cost that is not
 /// positive gives a value that is not finite, which every interval refuses.
@@ -26,7 +26,7 @@ pub fn log_ratios(first: &[(u32, f64)], later: &[(u32, f64)], a_unit: usize) -> 
 
 /// The differences of the same units, later - first, or the mean of two such. What disturbs both sides of a unit alike
 /// by so many seconds or bytes cancels out; the interval of [`signed_rank_interval`] is then of the centre of the
-/// differences, which it covers where they are symmetric about it.
+/// differences, which it covers if they are symmetric about it.
 pub fn differences(first: &[(u32, f64)], later: &[(u32, f64)], a_unit: usize) -> Vec<f64> {
     in_units(first, later, a_unit, |first, later| later - first)
 }
@@ -116,7 +116,7 @@ pub fn signed_rank_interval(log_ratios: &[f64], level: f64) -> Result<Interval, 
     Ok(Interval { estimate, low, high })
 }
 
-/// How likely equal programs would give log ratios so far from 0, two-sided: at most 1 - level exactly where the
+/// How likely equal programs would give log ratios so far from 0, two-sided: at most 1 - level exactly if the
 /// interval at that level excludes 0. Ties count against a difference.
 ///
 /// # Errors

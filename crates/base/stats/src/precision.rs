@@ -1,7 +1,7 @@
 //! When to stop measuring, and the interval to print: docs/method.md, *Precision* and *Dependence*.
 //!
 //! Mode P, the default ([`clustered`]): samples come in clusters, one per fresh process, and only processes, or
-//! stretches of them where neighbours in time are alike, are independent. Mode S ([`serial_quantile`]): one long series from a single process, whose dependence is measured.
+//! stretches of them if neighbours in time are alike, are independent. Mode S ([`serial_quantile`]): one long series from a single process, whose dependence is measured.
 //! In both the interval is made of order statistics, which hold for any shape of noise: bimodal, skewed, heavy-tailed.
 //!
 //! Looking at the data repeatedly costs coverage; each look therefore has the level [`PER_LOOK_LEVEL`], so that

@@ -12,7 +12,7 @@
 //! Where time is the limit, nobody knows beforehand how many pairs it holds, and [`Schedule::Long`] serves them all: its
 //! k-th look spends c / √k. Of the ways to spend that were simulated (equal at all looks, c / k^p with p from .15 to 1.5,
 //! geometric series from .8 to .95, rising ones, O'Brien & Fleming 1979) all but the extremes need within 3 % of the same
-//! number of pairs, over differences that take 8 to 10,000; this one is among the best where few pairs are enough, and
+//! number of pairs, over differences that take 8 to 10,000; this one is among the best if few pairs are enough, and
 //! the first that lets 8 pairs speak: eight that all point one way have p = .0078.
 
 use crate::pairs::signed_rank_interval;
@@ -115,7 +115,7 @@ pub fn judge_pairs(log_ratios: &[f64], level: f64, margin: f64) -> Result<Judgem
     Ok(Judgement { exact, ..judge(&interval, log_ratios.len(), margin) })
 }
 
-/// The interval by which [`judge_pairs`] judges: the signed-rank interval, or the one value where all log ratios are
+/// The interval by which [`judge_pairs`] judges: the signed-rank interval, or the one value if all log ratios are
 /// equal.
 ///
 /// # Errors
@@ -179,7 +179,7 @@ pub enum Schedule {
     Ninety,
     /// Also 135, 200.
     TwoHundred,
-    /// Also 300, 450, 675, 1,000 and so on to 10,000: where time is the limit.
+    /// Also 300, 450, 675, 1,000 and so on to 10,000: if time is the limit.
     Long,
 }
 

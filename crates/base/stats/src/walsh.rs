@@ -18,7 +18,7 @@ const SEED: u64 = 0x5761_6c73_6800;
 /// The Walsh averages of checked values.
 pub(crate) struct Walsh {
     sorted: Vec<f64>,
-    /// All averages, where they are few.
+    /// All averages, if they are few.
     listed: Vec<f64>,
 }
 

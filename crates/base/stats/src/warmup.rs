@@ -72,7 +72,7 @@ pub fn steady_state(log_times: &[f64]) -> Result<Steady, NoInterval> {
 /// quarter more than their latest start.
 ///
 /// Three starts agree when they lie within 10 samples (shorter segments cannot be distinguished) or within a quarter of
-/// the latest. `None` with fewer than three, or where they disagree; later entries are ignored.
+/// the latest. `None` with fewer than three, or if they disagree; later entries are ignored.
 pub fn fixed_discard(first_three: &[usize]) -> Option<usize> {
     let starts = first_three.get(..3)?;
     let earliest = *starts.iter().min()?;
@@ -137,7 +137,7 @@ fn moving(
     steady.is_clear() || [tread, before].into_iter().flatten().any(|slope| steady.goes_on(slope))
 }
 
-/// Judges a cut that no segment asked for: where nothing that it cuts off differs, nothing is cut off. Looks at the
+/// Judges a cut that no segment asked for: if nothing that it cuts off differs, nothing is cut off. Looks at the
 /// first `step` values, twice as many, and so on.
 fn after_cut(calm: &[f64], start: usize, step: usize) -> Steady {
     let (early, steady) = calm.split_at(start);

@@ -46,7 +46,7 @@ enum Target {
 }
 
 impl Crate {
-    /// Of the folder `src` of a crate, from its `lib.rs`, or its `main.rs` where it has no other.
+    /// Of the folder `src` of a crate, from its `lib.rs`, or its `main.rs` if it has no other.
     pub fn read(src: &Path) -> Self {
         let mut found = Self::default();
         let root =

@@ -105,8 +105,8 @@ fn an_invocation_lasts_as_long_as_is_stated() {
     place.run(run).unwrap().exits(0);
     let document = last(&place);
     let result = &results(&document, "rate")[0];
-    // Two invocations of 500 samples of 2 ms, and 100 ms before them: fewer where a busy machine makes them longer, more
-    // where it was busy while their length was found.
+    // Two invocations of 500 samples of 2 ms, and 100 ms before them: fewer if a busy machine makes them longer, more
+    // if it was busy while their length was found.
     let samples = result["samples"].as_u64().unwrap() + result["discarded"].as_u64().unwrap();
     assert!((400..=1_800).contains(&samples), "{result}");
     place.run("run cpu.sieve --invocation-time 0").unwrap().exits(2);

@@ -80,7 +80,7 @@ impl History {
 /// The part of a finished invocation that a strategy sees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
-    /// Steady values of the primary metric: one list, or a list a sample where a sample is a process.
+    /// Steady values of the primary metric: one list, or a list a sample if a sample is a process.
     pub processes: Vec<Vec<f64>>,
     /// The same of the other headline metrics, in their order.
     pub others: Vec<Vec<Vec<f64>>>,

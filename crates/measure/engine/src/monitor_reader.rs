@@ -5,7 +5,7 @@ use plumb_monitors::Recorder;
 
 /// Reads counters next to invocations: monitors on this machine, made-up ones in tests.
 pub trait MonitorReader {
-    /// A process is ready to be measured at a point of the plan; its number where it is known.
+    /// A process is ready to be measured at a point of the plan; its number if it is known.
     fn begin(&mut self, point: usize, worker: Option<u32>);
 
     /// Its samples are taken: what was read meanwhile.

@@ -85,7 +85,7 @@ impl AfterPauses {
         }
     }
 
-    /// The invocations after pauses of points where they are not equivalent to what follows them: a pause would be a
+    /// The invocations after pauses of points if they are not equivalent to what follows them: a pause would be a
     /// parameter of theirs.
     pub fn left_out(&self, plan: &Plan) -> Vec<Id> {
         let mut left_out = Vec::new();

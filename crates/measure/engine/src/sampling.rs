@@ -1,7 +1,7 @@
 //! How many samples an invocation takes, and where its steady state begins.
 //!
 //! docs/method.md, *Samples*, *Warm-up* and *Variance components*. The pilot is three processes of 40 samples,
-//! down to 5 where samples are long.
+//! down to 5 if samples are long.
 
 use plumb_model::{ClockSource, Plan, PlannedPoint, SampleIs, Samples, Sampling, StoppingRules};
 use plumb_stats::batch::{self, batch_floor_ns};
@@ -25,9 +25,9 @@ const LONG_SAMPLE_NS: u64 = 50_000_000;
 const PILOT: usize = 3;
 /// Samples of a pilot invocation.
 const PILOT_SAMPLES: usize = 40;
-/// The fewest of them, where samples are long; also the fewest of any later invocation.
+/// The fewest of them, if samples are long; also the fewest of any later invocation.
 const PILOT_LONG_SAMPLES: usize = 5;
-/// Fewest samples of an invocation, where they are long.
+/// Fewest samples of an invocation, if they are long.
 const FEWEST_LONG_SAMPLES: usize = 3;
 /// Samples of one invocation last no longer than this together, unless the fewest do: a round over all
 /// points must stay short, since processes, not samples, are what narrows an interval in the end.
@@ -41,7 +41,7 @@ const MOST_DISCARDED: u64 = 10_000;
 const MOST_KEPT: usize = 40_000;
 /// The most samples of an invocation whose length is stated: each may carry histograms.
 const MOST_STATED: u64 = 500;
-/// Fresh processes that one worker starts, where a sample is a process: no longer than this together.
+/// Fresh processes that one worker starts, if a sample is a process: no longer than this together.
 const PROCESS_BATCH_NS: u64 = 100_000_000;
 /// The most fresh processes that one worker starts.
 const PROCESS_BATCH: u64 = 10;
@@ -160,7 +160,7 @@ pub fn samples_after_pilot(known: &PointHistory, sample_ns: u64) -> usize {
 
 /// Where steady state begins in the samples of an invocation, and the word for its warm-up.
 ///
-/// Never before `discard`, the least that is thrown away; where the pilot has settled it, exactly
+/// Never before `discard`, the least that is thrown away; if the pilot has settled it, exactly
 /// there: the data are then only checked.
 pub fn steady_start(
     planned: &PlannedPoint,

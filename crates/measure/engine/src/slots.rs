@@ -22,7 +22,7 @@ impl<'r> Slots<'r> {
         Self { plan, target }
     }
 
-    /// Prepares a slot, for a point's own invocation where it is one.
+    /// Prepares a slot, for a point's own invocation if it is one.
     pub fn apply(
         &mut self,
         launcher: &mut dyn Launcher,

@@ -21,7 +21,7 @@ pub struct MeasuringLock {
 /// Why the lock can't be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockError {
-    /// Another plumb measures; its pid where the kernel tells.
+    /// Another plumb measures; its pid if the kernel tells.
     Held(Option<i32>),
     /// The kernel refuses such sockets.
     System(String),

@@ -33,7 +33,7 @@ pub fn end_with_keeper() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?)
 }
 
-/// Becomes `plumb orphaned`; where plumb can't be found, ends its process group.
+/// Becomes `plumb orphaned`; if plumb can't be found, ends its process group.
 extern "C" fn replace(_signal: c_int) {
     let argv = [c"plumb".as_ptr(), c"orphaned".as_ptr(), std::ptr::null()];
     let environment = [std::ptr::null()];

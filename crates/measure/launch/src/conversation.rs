@@ -396,7 +396,7 @@ impl Conversation {
     pub fn abandon(mut self, keeper: &mut Keeper) {
         if self.is_idle && self.says_that_it_stops() {
             self.stdin = None;
-            // Killed where it does not exit.
+            // Killed if it does not exit.
             let _ = self.wait_or_kill(keeper);
         } else {
             self.kill(keeper);

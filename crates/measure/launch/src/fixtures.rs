@@ -48,11 +48,11 @@ impl Fixtures {
             let owner = alike.first().and_then(|owner| own_key(owner, of_all));
             self.shared.extend(own_key(taker, of_all).zip(owner));
         }
-        // Points of one key have one fixture: where one of them would change the other's, none takes it.
+        // Points of one key have one fixture: if one of them would change the other's, none takes it.
         self.shared.retain(|key, _| !kept.contains(key));
     }
 
-    /// The key of a point's fixture where it is to be laid out; None if it has none, or it stands, or another
+    /// The key of a point's fixture if it is to be laid out; None if it has none, or it stands, or another
     /// workload lays it out.
     pub fn missing(&self, planned: &PlannedPoint, of_all: &[Preparation]) -> Option<String> {
         own_key(planned, of_all)

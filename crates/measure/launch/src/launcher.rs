@@ -78,7 +78,7 @@ pub trait Launcher {
 
 /// A started invocation.
 pub trait Session {
-    /// The number of its process, where it is known.
+    /// The number of its process, if it is known.
     fn pid(&self) -> Option<u32> {
         None
     }

@@ -280,7 +280,7 @@ fn named(setting: &Setting, value: String) -> String {
     }
 }
 
-/// Those that are not the same on the other side; all where all are.
+/// Those that are not the same on the other side; all if all are.
 fn unlike(these: &[String], others: &[String]) -> Vec<String> {
     let pairs = these.iter().zip(others).filter(|(this, other)| these == others || this != other);
     pairs.map(|(this, _)| this.clone()).collect()
@@ -299,7 +299,7 @@ fn values(values: Vec<String>) -> String {
     flat.join(", ")
 }
 
-/// A preset's preparation is skipped where it can't be had; the user's own ends the run.
+/// A preset's preparation is skipped if it can't be had; the user's own ends the run.
 fn skipped(preparation: &Preparation, unusable: Unusable) -> Result<SlotReport, Refusal> {
     let (why, fix) = match unusable {
         Unusable::Usage(why) => (why, String::new()),

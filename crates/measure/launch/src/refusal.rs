@@ -32,7 +32,7 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    /// Says which program it was, where the point does not report.
+    /// Says which program it was, if the point does not report.
     pub fn of(self, name: &str) -> Self {
         match self {
             Self::Failed(why) => Self::Failed(format!("{name}: {why}")),

@@ -4,7 +4,7 @@ use plumb_model::{FarEnd, PEER_PORT};
 
 use crate::refusal::Refusal;
 
-/// What is started in place of ssh, with its first arguments, where it is set.
+/// What is started in place of ssh, with its first arguments, if it is set.
 const SSH: &str = "PLUMB_SSH";
 /// This binary, also if its file was replaced meanwhile.
 pub(super) const OWN: &str = "/proc/self/exe";

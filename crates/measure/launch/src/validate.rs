@@ -25,7 +25,7 @@ const ROUNDING: f64 = 1e-3;
 pub struct Shape {
     /// Metrics that every sample must report.
     reported: Vec<String>,
-    /// The least and the greatest value of histograms, where they are declared.
+    /// The least and the greatest value of histograms, if they are declared.
     bounds: Vec<(String, u64, u64)>,
     /// The columns of its first batch, which all later ones must have too.
     columns: Option<BTreeSet<String>>,

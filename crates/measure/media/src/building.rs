@@ -71,7 +71,7 @@ impl<'s> Building<'s> {
         Ok(path)
     }
 
-    /// A fresh file in the surface, of this size, with its blocks reserved where the filesystem can. It has no name any
+    /// A fresh file in the surface, of this size, with its blocks reserved if the filesystem can. It has no name any
     /// more, so that it goes with the last that has it open; the one it had says whose it is.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ impl Drop for StandingMedium {
     }
 }
 
-/// Undoes the steps, the last one first; goes on where one fails.
+/// Undoes the steps, the last one first; goes on if one fails.
 fn undo(steps: &mut Vec<Undo>) -> Result<(), Failure> {
     let mut outcome = Ok(());
     while let Some(step) = steps.pop() {

@@ -92,7 +92,7 @@ impl Recorder {
         &self.unsupported
     }
 
-    /// An invocation begins; the process that is measured, where it is known.
+    /// An invocation begins; the process that is measured, if it is known.
     pub fn begin(&mut self, worker: Option<u32>) {
         // The slow one first: it works while the quick one is waited for.
         for reader in [&mut self.slow, &mut self.quick].into_iter().flatten() {

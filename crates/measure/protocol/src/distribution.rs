@@ -45,7 +45,7 @@ impl Distribution {
         self.lost = 0;
     }
 
-    /// Adds a value, in nanoseconds where the metric's unit is seconds.
+    /// Adds a value, in nanoseconds if the metric's unit is seconds.
     #[inline]
     pub fn record(&mut self, value: u64) {
         if self.values.len() < self.values.capacity() {

@@ -176,7 +176,7 @@ pub enum Reply {
     Calibrated {
         /// Iterations that take about the wanted time.
         iterations: u64,
-        /// How long that many take, in nanoseconds; longer than wanted where the workload takes no
+        /// How long that many take, in nanoseconds; longer than wanted if the workload takes no
         /// shorter samples.
         elapsed_ns: u64,
     },

@@ -196,7 +196,7 @@ fn refusal(error: StartError) -> Reply {
 /// A calibrating sample as long as this is not a stall.
 const STALL_NS: u64 = 1_000_000_000;
 
-/// Raises k until a sample takes half the target, then scales; where k is fixed, tries it once.
+/// Raises k until a sample takes half the target, then scales; if k is fixed, tries it once.
 fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failure> {
     let mut target_ns = target_ns.max(instance.shortest_sample_ns());
     if !instance.distributions().is_empty() {
@@ -501,7 +501,7 @@ mod tests {
         assert_eq!(replies[0]["type"], "hello");
         assert_eq!(replies[1]["type"], "ready");
         let k = replies[2]["iterations"].as_u64().unwrap();
-        // Fewer where other tests hold it up.
+        // Fewer if other tests hold it up.
         assert!((50..=1100).contains(&k), "1 ms of 1 µs iterations: {k}");
         assert_eq!(replies[3]["iterations"], serde_json::json!([100, 110, 90]));
         assert!(replies[3]["elapsed_ns"][0].as_u64().unwrap() >= 100_000);

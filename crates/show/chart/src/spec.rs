@@ -33,13 +33,13 @@ pub enum AxisSpec {
 /// How values are laid off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
-    /// By the logarithm where they are far apart, else evenly.
+    /// By the logarithm if they are far apart, else evenly.
     Free,
     /// Evenly, whatever the values are.
     Even,
     /// Evenly, with 0 on the axis: lengths of bars are compared.
     FromZero,
-    /// By the logarithm where that is possible.
+    /// By the logarithm if that is possible.
     Log,
     /// Seconds since 1970.
     Date,

@@ -9,7 +9,7 @@ pub const MOST_KNOTS: usize = 100;
 const EXTREMES: usize = 20;
 
 /// Indices of evenly spaced ranks among so many sorted values, the first and the last among them; all
-/// where they are few.
+/// if they are few.
 pub fn ranks(length: usize, most: usize) -> Vec<usize> {
     if length <= most || most < 2 {
         return (0..length).collect();
@@ -28,7 +28,7 @@ pub fn ranks_and_extremes(length: usize, most: usize) -> Vec<usize> {
 }
 
 /// Indices of values in their order: of every stretch of equally many the least and the greatest, so that
-/// no spike is lost; all where they are few.
+/// no spike is lost; all if they are few.
 pub fn spikes(values: &[f64], most: usize) -> Vec<usize> {
     if values.len() <= most {
         return (0..values.len()).collect();

@@ -35,7 +35,7 @@ pub struct RowPart {
     pub unit: String,
     /// How far they may lie apart, relative; null if both are only shown.
     pub band: Option<f64>,
-    /// Why they differ, where that is known.
+    /// Why they differ, if that is known.
     pub known_difference: Option<&'static str>,
     /// The figure of the classic tool; null if it was not measured.
     pub classic_reads: Option<FigurePart>,
@@ -53,9 +53,9 @@ pub struct RowPart {
         schemars(extend("enum" = ["agrees", "disagrees", "shown", "inconclusive", "unsupported", "failed"]))
     )]
     pub outcome: &'static str,
-    /// Why, where the figures do not say it.
+    /// Why, if the figures do not say it.
     pub why: Option<String>,
-    /// What would mend it, where it is unsupported.
+    /// What would mend it, if it is unsupported.
     pub fix: Option<String>,
     /// Id of the run that measured it.
     pub run: String,

@@ -14,9 +14,9 @@ pub struct Row {
     /// How far they may lie apart, relative: agreement is an interval of the ratio inside it. None if they do other work
     /// and are only shown, with why they differ.
     pub band: Option<f64>,
-    /// A knob and its value that both use where that can be had: a medium in place of the target directory, say.
+    /// A knob and its value that both use if that can be had: a medium in place of the target directory, say.
     pub set: Option<&'static str>,
-    /// Why they differ, where that is known; empty if they should not.
+    /// Why they differ, if that is known; empty if they should not.
     pub known: &'static str,
     /// Seconds that the fewest pairs of a verdict take, about.
     least_s: u64,
@@ -33,13 +33,13 @@ impl Row {
         }
     }
 
-    /// The margin of the comparison; where both are only shown, it says how long they are compared.
+    /// The margin of the comparison; if both are only shown, it says how long they are compared.
     #[must_use]
     pub fn margin(&self) -> f64 {
         self.band.unwrap_or(0.10)
     }
 
-    /// The most pairs of the comparison, more where the band is narrow: the fewer are allowed, the narrower is the interval at each
+    /// The most pairs of the comparison, more if the band is narrow: the fewer are allowed, the narrower is the interval at each
     /// look. Its time is what usually ends it.
     #[must_use]
     pub fn most_pairs(&self) -> usize {
@@ -188,7 +188,7 @@ pub fn families(rows: &[Row]) -> Vec<&'static str> {
     families
 }
 
-/// Time for these rows where the user states none: two minutes for each, but not more than ten for a family.
+/// Time for these rows if the user states none: two minutes for each, but not more than ten for a family.
 #[must_use]
 pub fn usual_budget(rows: &[Row]) -> Duration {
     let minutes = (2 * rows.len()).min(10 * families(rows).len());

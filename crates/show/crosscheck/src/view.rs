@@ -24,7 +24,7 @@ pub(crate) fn ratio(checked: &Crosschecked) -> String {
     shown.map_or_else(|| "-".to_owned(), |shown| format!("{} {}", shown.estimate, shown.brackets()))
 }
 
-/// How far the two may lie apart; `-` where they are only shown.
+/// How far the two may lie apart; `-` if they are only shown.
 pub(crate) fn band(checked: &Crosschecked) -> String {
     checked.row.band.map_or_else(|| "-".to_owned(), |band| format!("±{}", percent(band)))
 }

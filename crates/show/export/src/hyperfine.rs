@@ -91,7 +91,7 @@ fn command(found: ProcessTimes, record: &RunRecord, name_run: bool) -> Command {
     }
 }
 
-/// Peak memory of every process, where the workload reports it.
+/// Peak memory of every process, if the workload reports it.
 fn memory(found: &ProcessTimes, record: &RunRecord) -> Option<Vec<u64>> {
     const METRIC: &str = "peak_memory";
     let good = record.good_invocations(found.point.index);

@@ -70,7 +70,7 @@ pub struct LivePoint {
     pub name: String,
     /// The workload's id.
     pub workload: String,
-    /// The estimate in the metric's unit; null before the first look, and where sides are compared.
+    /// The estimate in the metric's unit; null before the first look, and if sides are compared.
     pub estimate: Option<f64>,
     /// Lower end of its interval; null when there is none.
     pub low: Option<f64>,

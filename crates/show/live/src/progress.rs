@@ -13,7 +13,7 @@ pub struct ProgressView {
     pub current: Option<usize>,
     /// Time since the run began.
     pub elapsed: Duration,
-    /// Time that is still needed, where a prediction is sound.
+    /// Time that is still needed, if a prediction is sound.
     pub remaining: Option<Duration>,
     /// Time that the run has in all.
     pub budget: Option<Duration>,
@@ -30,11 +30,11 @@ pub struct ProgressPoint {
     pub reached: Option<f64>,
     /// Relative half-width wanted; None when precision is not the goal.
     pub wanted: Option<f64>,
-    /// How it compares with the first point, where that is the goal.
+    /// How it compares with the first point, if that is the goal.
     pub compared: Option<ProgressRatio>,
     /// Where it stands.
     pub state: ProgressState,
-    /// Time that it is expected to need still, in nanoseconds, where a prediction is sound.
+    /// Time that it is expected to need still, in nanoseconds, if a prediction is sound.
     pub remaining_ns: Option<u64>,
 }
 
@@ -79,7 +79,7 @@ impl ProgressView {
         self.remaining = self.predicted();
     }
 
-    /// The sum over open points where each has a prediction; never more than the budget leaves.
+    /// The sum over open points if each has a prediction; never more than the budget leaves.
     fn predicted(&self) -> Option<Duration> {
         let sum = self
             .points

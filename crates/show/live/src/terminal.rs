@@ -1,7 +1,7 @@
 //! The progress of a run, in one line or a few.
 //!
 //! Nothing is predicted here: time left is what the strategy predicts for the points that are open, and
-//! where it predicts none it says so.
+//! if it predicts none it says so.
 
 use std::time::Duration;
 

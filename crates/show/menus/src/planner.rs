@@ -31,10 +31,10 @@ pub trait Planner {
     /// Why not.
     fn check_file(&self, file: &str) -> Result<(), Self::Error>;
 
-    /// The error as it is shown where something was typed.
+    /// The error as it is shown if something was typed.
     ///
     /// # Errors
-    /// The same, where it ends everything.
+    /// The same, if it ends everything.
     fn told(&self, error: Self::Error) -> Result<String, Self::Error>;
 
     /// What it means that the terminal gives no answer: it was interrupted, or has gone away.

@@ -458,7 +458,7 @@ fn line(run: &RunSummary) -> RunLine {
     }
 }
 
-/// Adds a run where its environment is another than the last one's.
+/// Adds a run if its environment is another than the last one's.
 fn add(found: &mut Vec<MachineAtRun>, run: &RunSummary, target: plumb_model::Target) {
     let is_last = |machine: &MachineAtRun| {
         machine.target.environment.fingerprint == target.environment.fingerprint

@@ -13,7 +13,7 @@ use crate::html::{Html, Tag, link, tag, wrap};
 /// A table of no more rows is searched by eye.
 const FEWEST_FILTERED: usize = 12;
 
-/// A table that can be sorted and filtered where scripts run.
+/// A table that can be sorted and filtered if scripts run.
 pub(crate) struct DataTable {
     head: Vec<Html>,
     rows: Vec<Html>,

@@ -90,7 +90,7 @@ fn comparisons(view: &View) -> Html {
     with_first.and(heading("compared-above", title)).and(sides(view.above(), true))
 }
 
-/// A row a comparison; what each is compared with where that is not always the same.
+/// A row a comparison; what each is compared with if that is not always the same.
 fn sides(all: &[PointComparison], above: bool) -> Html {
     let other = if above { "Above" } else { "" };
     let titles = [

@@ -18,7 +18,7 @@ pub struct DiagnosisInput<'p> {
     pub root: &'p Root,
     /// The target directory.
     pub dir: &'p Path,
-    /// How much room it has, where that could be asked.
+    /// How much room it has, if that could be asked.
     pub room: Option<FilesystemRoom>,
     /// The activity over about a second.
     pub activity: &'p MachineActivity,

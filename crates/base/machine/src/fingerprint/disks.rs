@@ -43,7 +43,7 @@ fn is_device(root: &Root, path: &str, mount: &Mount, same_name: bool) -> bool {
         .is_some_and(|number| number == mount.number || same_name)
 }
 
-/// The disk, and what it lies on where it is a mapping.
+/// The disk, and what it lies on if it is a mapping.
 fn stack(root: &Root, name: &str, storey: usize) -> String {
     let own = disk(root, name);
     let slaves = root.names(&format!("{BASE}/{name}/slaves"));

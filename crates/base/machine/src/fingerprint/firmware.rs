@@ -33,7 +33,7 @@ fn bios(root: &Root) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// What clouds write into the firmware of their guests; the instance type, where it is told, is the
+/// What clouds write into the firmware of their guests; the instance type, if it is told, is the
 /// product. No cloud is asked over the network.
 const CLOUDS: [(&str, &str, &str); 16] = [
     ("sys_vendor", "Amazon EC2", "AWS"),

@@ -19,7 +19,7 @@ fn device(root: &Root, name: &str) -> String {
     let driver = says("device/uevent").and_then(|text| {
         text.lines().find_map(|line| line.strip_prefix("DRIVER=")).map(str::to_owned)
     });
-    // -1 if there is no link, or where the device does not know.
+    // -1 if there is no link, or if the device does not know.
     let speed = says("speed").filter(|speed| !speed.starts_with('-'));
     let duplex = says("duplex").filter(|duplex| duplex != "unknown");
     let speed = speed.map(|speed| {

@@ -9,7 +9,7 @@ pub enum Alpha {
     Twentieth,
     /// One in 100: suspects to be measured again, and segments of warm-up.
     Hundredth,
-    /// One in 1000: where measuring again is impossible.
+    /// One in 1000: if measuring again is impossible.
     Thousandth,
 }
 

@@ -88,7 +88,7 @@ enum GrowthShape {
 ///
 /// The bend has two points on either side at least, itself included. Its interval holds every place where the fit is
 /// not significantly worse than at the best (profile likelihood), and that of the level the levels at all of these.
-/// Noise is what the points' intervals tell, and 3 % at least; where the best fit leaves more, so much. A point at 0 (no
+/// Noise is what the points' intervals tell, and 3 % at least; if the best fit leaves more, so much. A point at 0 (no
 /// pause, say) is infinitely far from the others and is passed over.
 ///
 /// # Errors

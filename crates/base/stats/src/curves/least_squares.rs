@@ -53,7 +53,7 @@ pub(super) fn widening(squares: f64, degrees: usize) -> f64 {
     two_sided_z(LEVEL).max(two_sided_t(LEVEL, df) * (squares / df).sqrt())
 }
 
-/// The weighted sum of `columns` that comes closest to `values`, whose standard deviations are `noise`; `None` where
+/// The weighted sum of `columns` that comes closest to `values`, whose standard deviations are `noise`; `None` if
 /// the columns do not report the coefficients apart.
 pub(super) fn fit(columns: &[Vec<f64>], values: &[f64], noise: &[f64]) -> Option<Fit> {
     let matrix: Vec<Vec<f64>> = columns

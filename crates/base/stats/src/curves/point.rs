@@ -44,7 +44,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A figure with these ends; without an interval where a point has none.
+    /// A figure with these ends; without an interval if a point has none.
     pub(super) fn new(value: f64, ends: Option<(f64, f64)>) -> Self {
         let interval = ends.map(|(low, high)| Interval { estimate: value, low, high });
         Self { value, interval: interval.ok_or(NoInterval::PointWithout) }
@@ -114,19 +114,19 @@ pub(super) fn ordered(points: &[CurvePoint], fewest: usize) -> Result<Vec<CurveP
     }
 }
 
-/// The standard error of a point's logarithm, from its interval; `None` without one, or where it reaches 0.
+/// The standard error of a point's logarithm, from its interval; `None` without one, or if it reaches 0.
 pub(super) fn relative_error(point: &CurvePoint) -> Option<f64> {
     let (low, high) = point.ends.filter(|(low, _)| *low > 0.0)?;
     Some((high / low).ln() / 2.0 / two_sided_z(LEVEL))
 }
 
-/// The standard errors of all, where all are known.
+/// The standard errors of all, if all are known.
 pub(super) fn relative_errors(points: &[CurvePoint]) -> Option<Vec<f64>> {
     points.iter().map(relative_error).collect()
 }
 
 /// The relative noise by which a weighted fit counts each point, half a per cent at least, and whether all of it is
-/// known; where it is not, all points count alike.
+/// known; if it is not, all points count alike.
 pub(super) fn weighing_noise(points: &[CurvePoint]) -> (Vec<f64>, bool) {
     match relative_errors(points) {
         Some(errors) => {

@@ -33,7 +33,7 @@ pub struct Law {
 /// The time that each of n takes for a unit of work, n / rate(n), is linear in the three figures, and its noise is as
 /// relative as the rate's: iteratively reweighted least squares, as for a line. Intervals are those of quotients of the
 /// coefficients (delta method), the wider one of what the points' intervals give and of what their distances from the
-/// law give. A figure may come out below 0, where the rate grows faster than the number: then the law does not hold.
+/// law give. A figure may come out below 0, if the rate grows faster than the number: then the law does not hold.
 ///
 /// # Errors
 /// [`NoFit`]: fewer than six points, or rates that are not above 0.

@@ -2,11 +2,11 @@
 //!
 //! # The interval
 //! A value x is too low for the q-quantile if too many samples lie above it, judged between processes: with r_p the
-//! number of samples of process p up to x, less q times their number, x is refused where
+//! number of samples of process p up to x, less q times their number, x is refused if
 //! (sum r)^2 > t^2 sum r^2, t of Student with P - 1 degrees of freedom. The interval is all values that are not
 //! refused. The sum of squares is taken around 0, which is where r would be centred if x were the quantile, and not
 //! around its mean: at 10 processes, of which none or one happened to fall into a slow mode, that is the difference
-//! between .915 and .95 coverage of the stopped interval, and it costs nothing where processes are many.
+//! between .915 and .95 coverage of the stopped interval, and it costs nothing if processes are many.
 //!
 //! # Stretches
 //! Processes that were taken one right after the other share the noise of those seconds. The unit is therefore a
@@ -149,7 +149,7 @@ fn with_samples<'a>(processes: &[&'a [f64]]) -> Vec<&'a [f64]> {
     processes.iter().copied().filter(|samples| !samples.is_empty()).collect()
 }
 
-/// The processes that have samples, where they are enough.
+/// The processes that have samples, if they are enough.
 fn filled<'a>(processes: &[&'a [f64]], level: f64) -> Result<Vec<&'a [f64]>, NoInterval> {
     let filled = with_samples(processes);
     filled.iter().try_for_each(|samples| finite(samples))?;

@@ -6,7 +6,7 @@ use crate::NoInterval;
 pub const PER_LOOK_LEVEL: f64 = 0.97;
 /// Processes before the first look.
 pub const FIRST_LOOK: usize = 10;
-/// Processes before the first look where a sample is a process, and a process thus gives one number.
+/// Processes before the first look if a sample is a process, and a process thus gives one number.
 pub const FIRST_LOOK_SINGLE: usize = 13;
 /// Samples before the first look in a single process (mode S).
 pub const FIRST_LOOK_SERIAL: usize = 100;

@@ -129,7 +129,7 @@ fn quantile_loss(stage: &Stage, trials: &[Trial]) -> f64 {
     1.0
 }
 
-/// What trials say of the limit: by the goal itself or, where a search was over before it had met that, by the least
+/// What trials say of the limit: by the goal itself or, if a search was over before it had met that, by the least
 /// coarse of the goals on the way that has a lower bound. None when no load bears the goal.
 pub fn limit(goal: &Goal, trials: &[Trial]) -> Option<Limit> {
     let mut sorted = trials.to_vec();

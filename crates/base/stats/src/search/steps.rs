@@ -63,7 +63,7 @@ enum Opening {
     Over,
 }
 
-/// Two positions, where they are known.
+/// Two positions, if they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct PositionBounds {
     lower: Option<u32>,

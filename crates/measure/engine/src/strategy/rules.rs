@@ -2,7 +2,7 @@
 //!
 //! A wanted precision is looked at after preset numbers of processes, each at a level of .97, so that the
 //! interval at which it stops covers at least 95 %. All open points take part in every round, so that drift
-//! hits them alike; where the time for the run is too short for all of them, those that still reach their precision
+//! hits them alike; if the time for the run is too short for all of them, those that still reach their precision
 //! in it come first. Minima and maxima do not look at the values.
 
 use plumb_model::{Decision, Look, Plan, PlannedPoint, SampleIs, StopReason, StoppingRules};
@@ -275,7 +275,7 @@ fn metric_needs(known: &PointHistory, processes: &[&[f64]], relative: f64) -> Op
     Some(LARGER_SIDE * quantile * quantile * variance)
 }
 
-/// By the middle half of the processes, whatever the noise beyond; and where neighbours are alike, by what the interval
+/// By the middle half of the processes, whatever the noise beyond; and if neighbours are alike, by what the interval
 /// says: the middle half takes them for independent.
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 fn by_spread(processes: &[&[f64]], relative: f64) -> Option<f64> {

@@ -125,7 +125,7 @@ impl Verdict {
         over && pace.pairs >= self.least(pace)
     }
 
-    /// The fewest units of slow points, where a time is the limit.
+    /// The fewest units of slow points, if a time is the limit.
     fn least(&self, pace: &Pace) -> usize {
         if self.goal.time_ns.is_some() && pace.is_slow { SLOW_UNITS } else { 0 }
     }

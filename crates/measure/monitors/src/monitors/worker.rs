@@ -116,7 +116,7 @@ pub fn io(text: &str, put: &mut PutValue<'_>) {
     }
 }
 
-/// `se.nr_migrations    :      2`, where the kernel was built with CONFIG_SCHED_DEBUG.
+/// `se.nr_migrations    :      2`, if the kernel was built with CONFIG_SCHED_DEBUG.
 pub fn sched(text: &str, put: &mut PutValue<'_>) {
     let line = text.lines().find_map(|line| line.strip_prefix("se.nr_migrations"));
     if let Some((_, rest)) = line.and_then(|line| line.split_once(':')) {

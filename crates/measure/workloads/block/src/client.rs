@@ -19,7 +19,7 @@ pub struct Client {
     takes_flushes: bool,
     slots: Vec<Slot>,
     free: Vec<usize>,
-    /// A request, with data behind it where it has any.
+    /// A request, with data behind it if it has any.
     out: Vec<u8>,
     /// The data of the last reply that had any.
     data: Vec<u8>,

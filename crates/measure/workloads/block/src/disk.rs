@@ -22,7 +22,7 @@ const STEP: Duration = Duration::from_millis(5);
 /// What all of this needs of the machine; from here on, what is mounted goes with this process.
 ///
 /// # Errors
-/// Unsupported where something is missing.
+/// Unsupported if something is missing.
 pub fn prepare_process() -> Result<(), StartError> {
     if !rustix::process::geteuid().is_root() {
         return Err(StartError::unsupported("a device needs root", "start plumb as root"));

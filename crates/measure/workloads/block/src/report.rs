@@ -73,7 +73,7 @@ pub fn link_metrics() -> Vec<Metric> {
 }
 
 /// What of a workload shows how its time depends on the link, where these metrics count its requests; an iteration is one
-/// request where none do.
+/// request if none do.
 pub fn link_terms(requests: &[&str]) -> LinkTerms {
     let direction = |bandwidth: &str, bytes: &str| LinkDirection {
         bandwidth: bandwidth.into(),

@@ -349,7 +349,7 @@ fn perform(request: &Request, data: &[u8], disk: &mut [u8], out: &mut Vec<u8>) -
     match request.kind {
         RequestKind::Read => out.extend_from_slice(range),
         RequestKind::Write => range.copy_from_slice(data),
-        // The loop driver trims where the kernel wants zeroes.
+        // The loop driver trims if the kernel wants zeroes.
         RequestKind::WriteZeroes | RequestKind::Trim => range.fill(0),
         RequestKind::Flush | RequestKind::Disconnect => {}
     }

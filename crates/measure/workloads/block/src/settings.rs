@@ -125,7 +125,7 @@ pub fn access(
     Ok(Access { link, tunnel, depth, takes_discards, seed: start.seed })
 }
 
-/// That a disk in memory takes no more than half of the memory there is, where that is known.
+/// That a disk in memory takes no more than half of the memory there is, if that is known.
 ///
 /// # Errors
 /// Unsupported when it does.

@@ -40,7 +40,7 @@ impl Tunnel {
     /// To the server at this socket; at first there is no link.
     ///
     /// # Errors
-    /// Unsupported where OpenSSH is missing.
+    /// Unsupported if OpenSSH is missing.
     pub fn start(
         start: &Start,
         server: &Path,

@@ -283,7 +283,7 @@ fn the_link_is_as_fast_as_one_that_the_kernel_shapes() {
     });
 }
 
-/// Whether devices can be made here; where not, it must be said why.
+/// Whether devices can be made here; if not, it must be said why.
 fn has_devices(dir: &Path) -> bool {
     match try_point(dir, "block.mkfs", &[("size", "16MiB")]) {
         Ok(_) => true,

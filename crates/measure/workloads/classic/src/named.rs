@@ -32,7 +32,7 @@ impl Named {
         format!("apt install {}", self.package)
     }
 
-    /// Why it can't run where it is missing.
+    /// Why it can't run if it is missing.
     pub(crate) fn missing(&self) -> StartError {
         StartError::unsupported(format!("{} is not installed", self.program), self.fix())
     }

@@ -194,7 +194,7 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
     }
 }
 
-/// Program and arguments; where a variable or a folder is set, `env` sets it and becomes the program.
+/// Program and arguments; if a variable or a folder is set, `env` sets it and becomes the program.
 fn argv(path: &Path, call: &Call) -> Result<Vec<OsString>, Failure> {
     let mut argv = Vec::new();
     if call.variable.is_some() || call.folder.is_some() {

@@ -35,7 +35,7 @@ const MUCH_LOST: f64 = 0.02;
 /// Periods of a quota last 100 ms: a shorter sample would see part of one.
 const SHORTEST_SAMPLE_NS: u64 = 400_000_000;
 
-/// What every sample reports; the last ones where the kernel counts them.
+/// What every sample reports; the last ones if the kernel counts them.
 const NAMES: [&str; 9] = [
     "frequency",
     "multiply",

@@ -45,7 +45,7 @@ impl KernelCounts {
     }
 }
 
-/// Both joined; where one is unknown, the other.
+/// Both joined; if one is unknown, the other.
 fn join_known(one: Option<u64>, other: Option<u64>, join: fn(u64, u64) -> u64) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(join(one, other)),

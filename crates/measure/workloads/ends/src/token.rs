@@ -53,7 +53,7 @@ pub fn at_far_end(start: &Start, told: SocketAddr) -> SocketAddr {
     start.far_address().map_or(told, |address| SocketAddr::new(address, told.port()))
 }
 
-/// The server's process, where that is not this one and runs on this machine.
+/// The server's process, if that is not this one and runs on this machine.
 #[must_use]
 pub fn helpers(start: &Start) -> Vec<u32> {
     if start.far_address().is_some() {

@@ -88,7 +88,7 @@ fn die_with(parent: u32) {
     }
 }
 
-/// Closes a descriptor in a child, where its owner is the parent's copy of a value.
+/// Closes a descriptor in a child, if its owner is the parent's copy of a value.
 pub fn close_in_child(fd: &impl AsRawFd) {
     // SAFETY: called in a child that will never drop the owner, because it ends with `_exit`.
     unsafe { libc::close(fd.as_raw_fd()) };

@@ -8,7 +8,7 @@ use plumb_model::{
 };
 use plumb_protocol::{Start, StartError};
 
-/// Seconds that a message may take where sizes are the user's choice: laying out, or one iteration,
+/// Seconds that a message may take if sizes are the user's choice: laying out, or one iteration,
 /// of a thousand times the default.
 pub const LONG_TIMEOUT_S: u64 = 600;
 

@@ -90,7 +90,7 @@ pub fn is_in_memory(path: &Path) -> bool {
 
 /// The flag of files that are created in this folder, where its filesystem makes the time depend on what was deleted
 /// before: ext4 without a journal passes over every inode that was deleted in the last minutes (`recently_deleted` in
-/// Linux's fs/ext4/ialloc.c). None elsewhere, and where the kernel does not report.
+/// Linux's fs/ext4/ialloc.c). None elsewhere, and if the kernel does not report.
 #[must_use]
 pub fn without_journal(dir: &Path) -> Option<Flag> {
     let number = dir.metadata().ok()?.dev();

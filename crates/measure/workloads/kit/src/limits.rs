@@ -14,7 +14,7 @@ pub fn raise_open_files() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Lets this process open as many files as it may, and refuses where that is too few.
+/// Lets this process open as many files as it may, and refuses if that is too few.
 ///
 /// # Errors
 /// Unsupported, naming `ulimit -n`.

@@ -34,7 +34,7 @@ struct LoopConfig {
     reserved: [u64; 8],
 }
 
-/// A device over a file, past the page cache where the filesystem can; it is gone with the last that has it open.
+/// A device over a file, past the page cache if the filesystem can; it is gone with the last that has it open.
 ///
 /// # Errors
 /// When there is none, or the kernel refuses.

@@ -29,7 +29,7 @@ pub enum Pages {
 pub struct Mapping {
     whole: NonNull<libc::c_void>,
     whole_len: usize,
-    /// Start of the part that is used: `whole` rounded up to a huge page where that was asked for.
+    /// Start of the part that is used: `whole` rounded up to a huge page if that was asked for.
     words: NonNull<u64>,
     bytes: usize,
     pages: Pages,

@@ -38,7 +38,7 @@ pub fn placement() -> Parameter {
     placement_or("free")
 }
 
-/// The same where something else than `free` is usual.
+/// The same if something else than `free` is usual.
 #[must_use]
 pub fn placement_or(usual: &str) -> Parameter {
     let summary = "CPUs of the threads or tasks: free (not pinned), spread (one per core, memory nodes \
@@ -48,7 +48,7 @@ pub fn placement_or(usual: &str) -> Parameter {
 }
 
 impl Placement {
-    /// As the parameter says; free where the workload has none.
+    /// As the parameter says; free if the workload has none.
     ///
     /// # Errors
     /// When it is none of the words.

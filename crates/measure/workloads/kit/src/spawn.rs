@@ -307,7 +307,7 @@ fn c_string(bytes: &[u8]) -> Result<CString, Failure> {
 }
 
 /// What `posix_spawn` does in the child before the program starts: stdin and stderr from and to
-/// /dev/null, stdout or stderr into a pipe where one is given, and signals at their defaults.
+/// /dev/null, stdout or stderr into a pipe if one is given, and signals at their defaults.
 struct SpawnOptions {
     actions: libc::posix_spawn_file_actions_t,
     attributes: libc::posix_spawnattr_t,

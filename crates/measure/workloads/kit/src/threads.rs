@@ -106,7 +106,7 @@ impl<M: Member> Team<M> {
     /// One thread a CPU of `cpus`, in their order; each is pinned before it builds its member.
     ///
     /// # Errors
-    /// As for [`Team::start`], and where a CPU may not be used.
+    /// As for [`Team::start`], and if a CPU may not be used.
     pub fn on_cpus<B>(cpus: Vec<usize>, build: B) -> Result<Self, StartError>
     where
         B: Fn(usize) -> Result<M, StartError> + Send + Sync + 'static,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// The numbers of a user and their group, by name or number; none where /etc/passwd has no such user.
+/// The numbers of a user and their group, by name or number; none if /etc/passwd has no such user.
 #[must_use]
 pub fn ids(user: &str) -> Option<(u32, u32)> {
     find(&fs::read_to_string("/etc/passwd").ok()?, user)

@@ -125,7 +125,7 @@ mod stream {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod stream {
-    /// Never called: the workload refuses the method where it is not built in.
+    /// Never called: the workload refuses the method if it is not built in.
     pub(super) fn copy(_: &[u64], _: &mut [u64]) {}
 
     /// Never called either: without streaming stores the method `nt` is refused at start.

@@ -56,7 +56,7 @@ impl MemoryNode {
         format!("memory bound to node {}, confirmed by the kernel for every page", self.0)
     }
 
-    /// The same where memory comes repeatedly, and the kernel was asked of a first one.
+    /// The same if memory comes repeatedly, and the kernel was asked of a first one.
     pub(super) fn note_on_first(self) -> String {
         format!(
             "each mapping bound to node {}, confirmed by the kernel for every page of a first one",

@@ -67,7 +67,7 @@ pub(super) fn check(size: u64, needed: u64, facts: &Facts) -> Result<(), StartEr
     Ok(())
 }
 
-/// The next size below that is a whole number of MiB, or of cache lines where it is less than one.
+/// The next size below that is a whole number of MiB, or of cache lines if it is less than one.
 fn round_down(bytes: u64) -> String {
     let unit = if bytes < 1 << 20 { 64 } else { 1 << 20 };
     plumb_units::show_bytes(bytes / unit * unit)

@@ -47,7 +47,7 @@ pub struct EchoSocket {
 }
 
 impl EchoSocket {
-    /// An unprivileged echo socket where the user's group may have one, else a raw one. It waits at most 1 s for a reply.
+    /// An unprivileged echo socket if the user's group may have one, else a raw one. It waits at most 1 s for a reply.
     ///
     /// # Errors
     /// When the user may have neither.
@@ -149,7 +149,7 @@ impl EchoSocket {
     /// Waits for a reply to this socket: its sequence number and payload.
     ///
     /// # Errors
-    /// Those of recv; `WouldBlock` after 1 s of silence, or at once where it waits for nothing.
+    /// Those of recv; `WouldBlock` after 1 s of silence, or at once if it waits for nothing.
     pub fn receive<'b>(&mut self, buffer: &'b mut [u8]) -> io::Result<(u16, &'b [u8])> {
         let (start, length) = loop {
             let length = self.receive_packet(buffer)?;

@@ -78,7 +78,7 @@ impl Losses {
     }
 }
 
-/// The variance of counts in pieces of so many, over what it is where each is counted by chance.
+/// The variance of counts in pieces of so many, over what it is if each is counted by chance.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn dispersion(counts: &[u64], of: f64) -> f64 {
     let pieces = counts.len() as f64;

@@ -195,7 +195,7 @@ pub(crate) struct Requests<E> {
     /// Requests of a batch that were lost, and which, by number and in order, as far as there is room.
     lost: u64,
     losses: Vec<u64>,
-    /// Who is asked, where a loss is worth a flag.
+    /// Who is asked, if a loss is worth a flag.
     asked: Option<String>,
 }
 
@@ -233,7 +233,7 @@ impl<E: Exchange> Requests<E> {
         }
     }
 
-    /// With a flag where more than a hundredth is lost, which says why this host may not have answered.
+    /// With a flag if more than a hundredth is lost, which says why this host may not have answered.
     pub(crate) fn explaining_losses_of(self, host: String) -> Self {
         Self { asked: Some(host), ..self }
     }

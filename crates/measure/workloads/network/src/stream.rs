@@ -159,7 +159,7 @@ fn send_block(to: &TcpStream, mut block: &[u8], flags: SendFlags) -> io::Result<
     Ok(())
 }
 
-/// How the blocks of a sample are shared between up and down, where both are sent at the same time: so that both end together.
+/// How the blocks of a sample are shared between up and down, if both are sent at the same time: so that both end together.
 #[derive(Debug)]
 pub(crate) struct Balance {
     /// Millionths of the blocks that go up.
@@ -325,7 +325,7 @@ impl Connection {
         &self.stream
     }
 
-    /// Carries a frame, and begins the next where there is to be no pause; how many of so many bytes came.
+    /// Carries a frame, and begins the next if there is to be no pause; how many of so many bytes came.
     fn exchange(&mut self, blocks: u64, length: u64) -> io::Result<(u64, u64, Report)> {
         let mut of = length;
         match (self.under_way.take(), self.apart) {

@@ -50,7 +50,7 @@ const VALUES: [&str; 10] = [
     "asymmetry",
 ];
 
-/// Of these, how many there are where one end sends.
+/// Of these, how many there are if one end sends.
 const ONE_WAY: usize = 7;
 
 /// Sends streams to a process that counts what arrives, or has it send them.
@@ -292,7 +292,7 @@ impl Direction {
 
 /// Where the threads of connections run.
 struct Cpus {
-    /// Of each connection the CPU of the near and of the far thread, where they are kept to one.
+    /// Of each connection the CPU of the near and of the far thread, if they are kept to one.
     each: Vec<[Option<usize>; 2]>,
     note: Option<String>,
 }

@@ -257,7 +257,7 @@ pub fn enter_as_user(start: &Start, end: End) -> Result<IpAddr, StartError> {
 }
 
 /// What the queue of the near end takes in next to what it passes on, as a share of what it passes on in `trial_ns`; None
-/// where the path has no bandwidth upwards.
+/// if the path has no bandwidth upwards.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "bytes and times stay far below 2^53")]
 pub fn queued_share(start: &Start, trial_ns: u64) -> Option<f64> {

@@ -18,7 +18,7 @@ const SWITCHES: [(&str, &str); 3] = [
 ];
 
 /// Moves the calling thread into a separate network namespace, and opens that; says whether it took a user namespace, too,
-/// as it does where the caller is not root.
+/// as it does if the caller is not root.
 ///
 /// # Errors
 /// Unsupported when the kernel refuses.

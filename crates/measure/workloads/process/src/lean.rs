@@ -8,7 +8,7 @@
 /// Has all threads to come allocate from the one heap.
 pub(crate) fn keep_one_heap() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: sets a number of the allocator's; where it is refused, threads have arenas.
+    // SAFETY: sets a number of the allocator's; if it is refused, threads have arenas.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }

@@ -142,7 +142,7 @@ impl TaskMemory {
         Self { words: vec![1; words], sum: words as u64 }
     }
 
-    /// Makes the pages the caller's own, where they are shared since a fork.
+    /// Makes the pages the caller's own, if they are shared since a fork.
     fn touch(&mut self) {
         self.words.fill(std::hint::black_box(1));
     }

@@ -138,7 +138,7 @@ impl Lane {
         Ok((lane, method))
     }
 
-    /// Opens the loop where the settings say so. To be called by the thread that works.
+    /// Opens the loop if the settings say so. To be called by the thread that works.
     ///
     /// # Errors
     /// Those of [`BlockSettings::schedule`].

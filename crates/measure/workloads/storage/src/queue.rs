@@ -171,7 +171,7 @@ impl Queue {
     }
 }
 
-/// The failure to move a block; where the disk is full, with what is free.
+/// The failure to move a block; if the disk is full, with what is free.
 fn not_moved(dir: &Path, block: usize, offset: u64, error: &io::Error) -> Failure {
     let free_bytes = Some(dir).filter(|_| is_full(error)).and_then(|dir| free_bytes(dir).ok());
     let free =

@@ -124,7 +124,7 @@ pub fn in_time() -> Metric {
     )
 }
 
-/// Adds the metric that tells caching, where the kernel keeps an account of it.
+/// Adds the metric that tells caching, if the kernel keeps an account of it.
 pub fn with_device_ratio(mut metrics: Vec<Metric>) -> Vec<Metric> {
     if is_counted() {
         metrics.push(reported(

@@ -13,7 +13,7 @@ use crate::offsets::{AccessPattern, Mix};
 use crate::share::Share;
 use crate::stamp::SECTOR;
 
-/// Writes come from at least this much data, so that a compressing filesystem finds no repeat where it is random.
+/// Writes come from at least this much data, so that a compressing filesystem finds no repeat if it is random.
 const FRESH_DATA: usize = 1 << 20;
 
 /// Deepest queue that the kernel takes.
@@ -96,7 +96,7 @@ impl BlockSettings {
         })
     }
 
-    /// The starts of a worker's open loop; none in a closed one, and where the rate is searched. To be called by the
+    /// The starts of a worker's open loop; none in a closed one, and if the rate is searched. To be called by the
     /// thread that keeps to them.
     ///
     /// # Errors
@@ -203,7 +203,7 @@ pub fn data(start: &Start) -> Data {
 /// The user's own file; none if one is laid out.
 ///
 /// # Errors
-/// When its path is relative, and where settings ask for a file that is laid out.
+/// When its path is relative, and if settings ask for a file that is laid out.
 pub fn file_of_user(start: &Start) -> Result<Option<&Path>, StartError> {
     let file = start.text("file");
     if file.is_empty() {

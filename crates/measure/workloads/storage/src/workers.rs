@@ -1,7 +1,7 @@
 //! Several workers: threads, each with a separate queue, on the same file.
 //!
 //! The samples of a batch are windows of one steady flow over all workers. Whoever has the last block of a window arrive
-//! reads the clock and goes on: no worker waits for another between samples. Only where samples end with a sync each
+//! reads the clock and goes on: no worker waits for another between samples. Only if samples end with a sync each
 //! begins and ends with empty queues, and the blocks are divided before.
 
 use std::fs::File;
@@ -76,7 +76,7 @@ impl Tally {
 /// What all workers do next.
 #[derive(Clone)]
 enum Step {
-    /// They make ready for a batch, and fill their queues where blocks flow over its samples.
+    /// They make ready for a batch, and fill their queues if blocks flow over its samples.
     Begin {
         /// Whether they do.
         flows: bool,

@@ -195,7 +195,7 @@ struct Source {
     /// How it proves its name; None over HTTP.
     tls: Option<Tls>,
     address: SocketAddr,
-    /// The size, where it is known.
+    /// The size, if it is known.
     size: Option<u64>,
 }
 
@@ -353,7 +353,7 @@ fn field(lines: std::str::Lines<'_>, wanted: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-/// The length that an answer promises, where it says one; chunks are counted as they come.
+/// The length that an answer promises, if it says one; chunks are counted as they come.
 ///
 /// # Errors
 /// When it is not a file: a redirection, an error.

@@ -150,7 +150,7 @@ fn make(connection: &mut Connection) -> Result<(), DbError> {
     Ok(step.commit()?)
 }
 
-/// Chooses how commits are made safe: a write-ahead log, or a rollback journal where the log's
+/// Chooses how commits are made safe: a write-ahead log, or a rollback journal if the log's
 /// shared memory cannot work.
 fn journal(connection: &Connection, network: bool) -> Result<(), DbError> {
     let (mode, synchronous) = if network { ("delete", "FULL") } else { ("wal", "NORMAL") };

@@ -74,7 +74,7 @@ fn across(draft: &mut Draft, from: f64, to: f64, tip: &str) {
     draft.layer_below(None, mark);
 }
 
-/// A function as a line with many points, by equal ratios where the axis may be logarithmic.
+/// A function as a line with many points, by equal ratios if the axis may be logarithmic.
 fn bent(
     draft: &mut Draft,
     group: usize,

@@ -71,7 +71,7 @@ impl<'f> Workload<'f> {
             .any(|other| other.value != parameter.value)
     }
 
-    /// The point where its workload is known.
+    /// The point if its workload is known.
     fn point(&self, series: &SeriesComparison) -> String {
         match series.point.key.as_str() {
             // Where the arms are points, the arm already says which one it is.

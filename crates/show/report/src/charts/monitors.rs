@@ -6,7 +6,7 @@ use plumb_model::{Counter, CounterKind};
 
 use super::parts::better;
 
-/// The counters that are drawn where not all are asked for, by the beginnings of their names.
+/// The counters that are drawn if not all are asked for, by the beginnings of their names.
 const FIRST: [&str; 26] = [
     "stat.ctxt",
     "meminfo.Cached",
@@ -100,7 +100,7 @@ fn name(runs: &[Monitored], run: &Monitored, point: &PointTimeSeries) -> String 
     }
 }
 
-/// The point where its workload is known.
+/// The point if its workload is known.
 fn short(point: &PointTimeSeries) -> String {
     match point.point.key.as_str() {
         _ if point.point.titled => point.point.name.clone(),
@@ -228,7 +228,7 @@ fn interference(draft: &mut Draft, runs: &[Monitored], of: TimeOf) {
             ));
         }
     }
-    // Below the lines: what was measured must stay readable where something disturbed it.
+    // Below the lines: what was measured must stay readable if something disturbed it.
     let group = draft.group("interference", Tone::Interference);
     draft.layer_below(Some(group), Mark::Spans { along: Along::X, from, to, share, tips });
 }

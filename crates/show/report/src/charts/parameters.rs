@@ -191,7 +191,7 @@ pub(super) fn line_with_band(draft: &mut Draft, group: usize, curve: &[CurvePoin
     draft.layer(Some(group), mark);
 }
 
-/// A cell for every two values, where the points differ in nothing else; the first of several that do.
+/// A cell for every two values, if the points differ in nothing else; the first of several that do.
 fn map(of: &Subject, x: &Parameter, y: &Parameter) -> Option<Chart> {
     let mut draft = Draft::new(
         of.id(&format!("by-{}-and-{}", x.name, y.name)),

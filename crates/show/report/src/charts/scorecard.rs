@@ -98,7 +98,7 @@ pub(super) fn of_baseline(view: &View) -> Option<Chart> {
     draft.finish()
 }
 
-/// Later points against the first, where the run was made for that.
+/// Later points against the first, if the run was made for that.
 pub(super) fn against_first(view: &View) -> Option<Chart> {
     let first = view.comparisons().first()?;
     let all: Vec<Ratio> = view

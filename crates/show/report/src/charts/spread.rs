@@ -145,7 +145,7 @@ pub(super) fn not_all(shown: usize, all: usize, of: &str) -> Option<String> {
 /// Every invocation of a point as a box plot, in the order in which they ran.
 pub(super) fn invocations(point: &Point) -> Option<Chart> {
     let samples = point.samples;
-    // A box of one sample is a line: where a sample is a process, `boxes` shows the same.
+    // A box of one sample is a line: if a sample is a process, `boxes` shows the same.
     if samples.sample_is == SampleIs::Process || samples.invocations.len() < 2 {
         return None;
     }

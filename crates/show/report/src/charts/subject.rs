@@ -6,7 +6,7 @@ use plumb_chart::{AxisSpec, Fit};
 use super::parts::{better, name};
 use crate::run::view::{Row, View};
 
-/// A point with its samples, and its row where it has a result.
+/// A point with its samples, and its row if it has a result.
 pub(super) struct Point<'a> {
     pub(super) samples: &'a PointSamples,
     pub(super) row: Option<&'a Row<'a>>,

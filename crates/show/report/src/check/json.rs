@@ -39,7 +39,7 @@ pub struct CheckDocument {
     /// `regression`, `clean` or `inconclusive`.
     #[cfg_attr(test, schemars(extend("enum" = ["regression", "clean", "inconclusive"])))]
     pub outcome: &'static str,
-    /// The relative shift of all series, where they moved together.
+    /// The relative shift of all series, if they moved together.
     pub common_shift: Option<f64>,
     /// Why alerts do not count.
     pub vetoes: Vec<String>,
@@ -81,7 +81,7 @@ pub struct CheckedPart {
     /// `confirmed`, `not confirmed` or `as usual`.
     #[cfg_attr(test, schemars(extend("enum" = ["confirmed", "not confirmed", "as usual"])))]
     pub state: &'static str,
-    /// The run with which a confirmed change began, where history tells.
+    /// The run with which a confirmed change began, if history tells.
     pub since_run: Option<String>,
     /// Other changes, if the change is confirmed: facts first, then rates, the farthest apart first.
     pub moved: Vec<MovedPart>,

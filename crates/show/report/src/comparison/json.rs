@@ -43,7 +43,7 @@ pub struct ComparisonDocument {
     pub results: Vec<ComparedPart>,
     /// Each later arm against the first, as the geometric mean over the series that both have.
     pub overall: Vec<Option<OverallPart>>,
-    /// Which series of each later arm moved unlike the others since the first; null for pairs and where machines
+    /// Which series of each later arm moved unlike the others since the first; null for pairs and if machines
     /// differ.
     pub standing_out: Vec<Option<StandingOutPart>>,
     /// Series that only some arms have, with those.
@@ -69,7 +69,7 @@ pub struct DifferencePart {
 pub struct ComparedPart {
     /// Name of the series.
     pub series: String,
-    /// Every parameter with its value; of the first arm where the arms are points.
+    /// Every parameter with its value; of the first arm if the arms are points.
     pub point: BTreeMap<String, ValuePart>,
     /// Name of the metric.
     pub metric: String,

@@ -64,7 +64,7 @@ fn conclusion(levels: &LevelsCompared, in_pairs: bool) -> String {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LevelsComparedPart {
-    /// Whether the first arm has two levels; where one arm has not, it is parted where the other is.
+    /// Whether the first arm has two levels; if one arm has not, it is parted if the other is.
     pub first: bool,
     /// Whether the later arm has two levels.
     pub later: bool,

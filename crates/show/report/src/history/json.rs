@@ -34,7 +34,7 @@ pub struct HistoryDocument {
     pub better: &'static str,
     /// The machines' fingerprints, in order of their first run.
     pub machines: Vec<String>,
-    /// The host that it is of, with runs of unknown hosts; null where hosts are mixed.
+    /// The host that it is of, with runs of unknown hosts; null if hosts are mixed.
     pub host: Option<String>,
     /// Runs of other hosts of this kind, which are left out.
     pub other_hosts: OtherHostsPart,
@@ -106,9 +106,9 @@ pub struct SplitPart {
 pub struct ChangePart {
     /// Name of the field.
     pub field: String,
-    /// Its value before; `none` where it had none.
+    /// Its value before; `none` if it had none.
     pub from: String,
-    /// Its value after; `none` where it has none.
+    /// Its value after; `none` if it has none.
     pub to: String,
 }
 

@@ -62,7 +62,7 @@ fn scale(finding: &HistoryFinding, room: usize) -> IntervalScale {
 }
 
 /// All runs in one line, from the oldest to the newest, between the least and the greatest estimate; what
-/// splits the history and where it steps are borders in it.
+/// splits the history and if it steps are borders in it.
 fn sparkline(finding: &HistoryFinding, terminal: &Terminal) -> String {
     let values: Vec<f64> = finding.runs.iter().map(|run| run.estimate.value).collect();
     let steps = finding.steps.iter().flatten().map(|step| step.at);

@@ -2,7 +2,7 @@
 
 use plumb_analysis::CounterRate;
 
-/// Beginnings of the names of counters that are shown where not all are asked for.
+/// Beginnings of the names of counters that are shown if not all are asked for.
 pub(crate) const FIRST: [&str; 15] = [
     "worker.",
     "stat.",
@@ -28,7 +28,7 @@ pub fn place(rate: &CounterRate) -> usize {
     FIRST.iter().position(|first| name.starts_with(first)).unwrap_or(FIRST.len())
 }
 
-/// Whether a counter is shown where not all are asked for.
+/// Whether a counter is shown if not all are asked for.
 #[must_use]
 pub fn matters(rate: &CounterRate) -> bool {
     place(rate) < FIRST.len()

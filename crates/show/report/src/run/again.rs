@@ -1,4 +1,4 @@
-//! What to type where the time was too short: the same again with more of it, or of a comparison with a margin that
+//! What to type if the time was too short: the same again with more of it, or of a comparison with a margin that
 //! this time was enough for.
 
 use crate::run::header::from_to;
@@ -7,7 +7,7 @@ use plumb_model::{CPU, FlagKind, Goal, RunStatus, StopReason, Verdict, VerdictGo
 use plumb_text::command_line::{budget, with_options, without};
 use plumb_units::percent;
 
-/// More than the estimate says: it is of few pairs where a comparison ended early.
+/// More than the estimate says: it is of few pairs if a comparison ended early.
 const ALLOWANCE: f64 = 1.25;
 /// So many times as long a run may be for what it reaches to be foretold.
 const LONGER: [f64; 4] = [1.5, 2.0, 3.0, 4.0];
@@ -25,7 +25,7 @@ const WALL: &str = "wall";
 const LARGEST_MARGIN: f64 = 0.5;
 
 /// The command that would settle what stayed inconclusive, or reach the precision that was not reached, and what it
-/// does; None where everything is done, or nothing that is worth while would do it.
+/// does; None if everything is done, or nothing that is worth while would do it.
 #[must_use]
 pub fn again(finding: &RunFinding) -> Option<(String, String)> {
     let run = &finding.run;
@@ -70,7 +70,7 @@ fn precise(finding: &RunFinding) -> Option<(String, String)> {
     Some((typed(&words, &["--budget", &budget(times * took_s)]), what))
 }
 
-/// Commands that were alike for longer than the session: the same over two minutes, or ten where that was too short.
+/// Commands that were alike for longer than the session: the same over two minutes, or ten if that was too short.
 fn spread(finding: &RunFinding) -> Option<(String, String)> {
     let run = &finding.run;
     let is_short = |result: &Finding| result.flags.iter().any(|flag| flag.flag == FlagKind::Short);

@@ -239,7 +239,7 @@ fn below(row: &Row) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// Cuts names, and where that is not enough flags, so that every result keeps to one line.
+/// Cuts names, and if that is not enough flags, so that every result keeps to one line.
 fn fit(rows: &mut [Cells], columns: usize) {
     let widest = |of: fn(&Cells) -> usize| rows.iter().map(of).max().unwrap_or(0);
     let family = widest(|row| width(&row.family));

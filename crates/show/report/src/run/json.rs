@@ -170,7 +170,7 @@ pub struct ResultPart {
     pub stretch: Option<usize>,
     /// What pauses do; null if the run has none (`exec --spread`).
     pub pauses: Option<PausesPart>,
-    /// Seconds that the wanted precision would still have taken where the time was over first.
+    /// Seconds that the wanted precision would still have taken if the time was over first.
     pub needs_s: Option<f64>,
     /// Relative half-width of the session's interval.
     pub reached: Option<f64>,
@@ -188,9 +188,9 @@ pub struct ResultPart {
     pub of_baseline: Option<f64>,
     /// The subject of `of_baseline`; null without a baseline.
     pub baseline: Option<BaselinePart>,
-    /// Comparison with the run's first point, where the plan asks for it.
+    /// Comparison with the run's first point, if the plan asks for it.
     pub against_first: Vec<VerdictPart>,
-    /// Comparison with the point above, from the third point on, where the plan asks for it.
+    /// Comparison with the point above, from the third point on, if the plan asks for it.
     pub against_above: Vec<VerdictPart>,
     /// Median of every process, in order.
     pub process_medians: Vec<f64>,
@@ -288,7 +288,7 @@ pub struct PreparationPart {
     pub segment: u32,
     /// When, since the start of the stretch, in nanoseconds.
     pub at_ns: u64,
-    /// When it was undone; null if there was nothing to undo, or where plumb's keeper did it after the
+    /// When it was undone; null if there was nothing to undo, or if plumb's keeper did it after the
     /// run was cut off.
     pub restored_ns: Option<u64>,
 }

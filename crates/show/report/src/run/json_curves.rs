@@ -26,7 +26,7 @@ pub struct CurvePart {
     pub kind: &'static str,
     /// Its points, in the order of the parameter.
     pub points: Vec<CurvePointPart>,
-    /// Why nothing was found; null where something was.
+    /// Why nothing was found; null if something was.
     pub no_figures: Option<String>,
     /// Of `scaling`: every point but the smallest, against it.
     pub efficiencies: Vec<EfficiencyPart>,

@@ -20,7 +20,7 @@ pub struct LinkPart {
     pub by: Vec<String>,
     /// Its points, in the plan's order.
     pub points: Vec<LinkPointPart>,
-    /// Why nothing was found; null where something was.
+    /// Why nothing was found; null if something was.
     pub no_figures: Option<String>,
     /// The share of a round trip for which an operation waits: 1 / depth.
     pub wait: Option<EstimatePart>,
@@ -28,7 +28,7 @@ pub struct LinkPart {
     pub depth: Option<f64>,
     /// The least depth; null without an interval.
     pub depth_low: Option<f64>,
-    /// The greatest depth; null without an interval, or where nothing bounds it.
+    /// The greatest depth; null without an interval, or if nothing bounds it.
     pub depth_high: Option<f64>,
     /// The time of an iteration that depends on neither bandwidth nor round trip, in seconds.
     pub rest: Option<EstimatePart>,
@@ -60,7 +60,7 @@ pub struct LinkSharesPart {
     pub round_trips: EstimatePart,
     /// The part that depends on neither bandwidth nor round trip.
     pub rest: EstimatePart,
-    /// Which of them has more than half beyond doubt; `none` where each has less, `open` where the intervals don't tell.
+    /// Which of them has more than half beyond doubt; `none` if each has less, `open` if the intervals don't tell.
     #[cfg_attr(test, schemars(extend("enum" = ["bandwidth", "round-trips", "rest", "none", "open"])))]
     pub binds: &'static str,
     /// How far the time that the other points predict lies off the measured one, relative to it; null if they predict

@@ -1,4 +1,4 @@
-//! How points are called where room is short, and in sentences.
+//! How points are called if room is short, and in sentences.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -55,7 +55,7 @@ impl LevelsText {
         format!("{lower} in {}, {upper} in the others{once}", self.lower_share)
     }
 
-    /// `385 or 487`: something of both levels, once where it is the same.
+    /// `385 or 487`: something of both levels, once if it is the same.
     #[must_use]
     pub fn both(&self, of: impl Fn(&Figure) -> String) -> String {
         let lower = of(&self.lower);

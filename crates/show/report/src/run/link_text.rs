@@ -30,11 +30,11 @@ fn terms(found: &LinkFound) -> String {
     )
 }
 
-/// How many operations share a round trip: `depth 4.0 [3.6, 4.5]`, or `depth at least 12` where waiting was not seen
+/// How many operations share a round trip: `depth 4.0 [3.6, 4.5]`, or `depth at least 12` if waiting was not seen
 /// beyond doubt.
 fn depth(found: &LinkFound) -> String {
     let depth = found.depth();
-    // Depth is 1 / wait: where the interval of wait reaches to 0, depth has no upper end.
+    // Depth is 1 / wait: if the interval of wait reaches to 0, depth has no upper end.
     match (&found.wait.interval, depth.value, (depth.low, depth.high)) {
         (Ok(_), Some(value), (Some(low), Some(high))) => {
             let depth = Estimate { value, interval: Ok(Ends { low, high }) };

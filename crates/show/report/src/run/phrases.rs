@@ -109,7 +109,7 @@ fn is_closed(point: &PointFacts) -> bool {
 /// Whether blocks bypass the page cache, for workloads that can choose.
 fn direct(finding: &Finding) -> Option<String> {
     let wanted = finding.point.parameters.iter().find(|parameter| parameter.name == "direct")?;
-    // `auto` is direct where the filesystem can, and flagged where it can't.
+    // `auto` is direct if the filesystem can, and flagged if it can't.
     let is_cached = wanted.value == "no"
         || finding.flags.iter().any(|flag| flag.flag == FlagKind::NotDirect)
         || finding

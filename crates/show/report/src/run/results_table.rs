@@ -19,11 +19,11 @@ const DRAWN: [usize; 3] = [120, WIDE, 180];
 const STRIP: usize = 16;
 /// From this width on every figure has a column.
 const WIDE: usize = 150;
-/// A share of waiting for devices from which on it is said where it has no column.
+/// A share of waiting for devices from which on it is said if it has no column.
 const WORTH_SAYING: f64 = 0.05;
 /// CPU time and waiting together may exceed the time by this share, for ticks that fall on a border.
 const TOLERATED: f64 = 0.1;
-/// The place of the first column after the unit, where the metric has none.
+/// The place of the first column after the unit, if the metric has none.
 const AFTER_UNIT: usize = 4;
 /// The place of the column that says what results are of what they should be: after the unit.
 const OF_BASELINE: usize = 4;
@@ -237,7 +237,7 @@ fn muted(value: Option<String>) -> Line {
     value.map_or_else(Line::default, |value| Line::new(Style::Muted, &value))
 }
 
-/// The half-width that is shown; good where the session's is as narrow as was wanted.
+/// The half-width that is shown; good if the session's is as narrow as was wanted.
 pub(super) fn reached(finding: &Finding) -> Line {
     if let Some(levels) = &finding.levels {
         return half_width(&levels.lower);
@@ -255,7 +255,7 @@ fn half_width(level: &Level) -> Line {
     muted(level.estimate.relative_half_width().map(percent))
 }
 
-/// `±0.8 % in this session of 4.0 s, ±2.4 % on this machine`: both intervals, where they are told apart; `±0.8 % in this
+/// `±0.8 % in this session of 4.0 s, ±2.4 % on this machine`: both intervals, if they are told apart; `±0.8 % in this
 /// session of 1.2 s, which is too short to speak of this machine`.
 #[must_use]
 pub fn both_intervals(finding: &Finding) -> Option<String> {
@@ -271,7 +271,7 @@ pub fn both_intervals(finding: &Finding) -> Option<String> {
     Some(format!("±{} in this session of {}, {more}", percent(session), length(seconds)))
 }
 
-/// What pauses did, where the run had some: `right after 40 pauses of 1.0 s, wall is 1.003 [0.998, 1.009] times that of
+/// What pauses did, if the run had some: `right after 40 pauses of 1.0 s, wall is 1.003 [0.998, 1.009] times that of
 /// the next run, which is equivalent`.
 #[must_use]
 pub fn pauses_text(finding: &Finding) -> Option<String> {
@@ -300,7 +300,7 @@ fn words(flags: &[FlagKind]) -> String {
 }
 
 /// What has no column: why there is no interval, waiting for devices, flags, and
-/// the workload's remarks where every metric is asked for.
+/// the workload's remarks if every metric is asked for.
 fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
     let nothing = Line::default;
     if let Some(levels) = &row.levels {

@@ -34,7 +34,7 @@ pub struct View<'a> {
 pub struct Row<'a> {
     /// The findings of the analysis: the figures and how they came about.
     pub finding: &'a Finding,
-    /// The point where its family is known: `copy libc`.
+    /// The point if its family is known: `copy libc`.
     pub label: String,
     /// The target, if there are several.
     pub target: Option<String>,
@@ -185,7 +185,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// With its metric, where the point has several rates as headlines: each is one of them.
+/// With its metric, if the point has several rates as headlines: each is one of them.
 fn label_of(result: &Finding, label: String, all: &[Finding]) -> String {
     let is_rate = result.primary && result.better == Better::Higher;
     let has_other_headlines = all
@@ -229,7 +229,7 @@ fn of_row<'a>(all: &'a [PointComparison], result: &Finding) -> Option<&'a PointC
         .find(|other| other.point.index == result.point.index && other.metric == result.metric)
 }
 
-/// `12×20`: invocations and samples of each; `12×~19` where they differ.
+/// `12×20`: invocations and samples of each; `12×~19` if they differ.
 fn counts(finding: &Finding) -> String {
     let invocations = finding.invocations;
     let samples = finding.samples;

@@ -40,7 +40,7 @@ pub(super) async fn serve(stream: TcpStream, shared: Arc<Shared>) {
         Box::pin(answered(request, Arc::clone(&shared), Arc::clone(&follows)))
     });
     let mut connection = http.serve_connection(TokioIo::new(timed), service);
-    // An error is one of the reader's: they were told where that was possible, or have gone.
+    // An error is one of the reader's: they were told if that was possible, or have gone.
     let _ = poll_fn(|context| connection.poll_without_shutdown(context)).await;
     let stream = connection.into_parts().io.into_inner().into_inner();
     let _ = timeout(LINGER, linger(stream)).await;

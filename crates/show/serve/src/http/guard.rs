@@ -1,4 +1,4 @@
-//! Who may read: a token where others can connect, and never another site's page.
+//! Who may read: a token if others can connect, and never another site's page.
 //!
 //! On a loopback address two things stand between a store and a page of some other site in the same
 //! browser. Its script can't read answers (no CORS, `Cross-Origin-Resource-Policy`), nor have them run as

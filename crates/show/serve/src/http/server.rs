@@ -96,7 +96,7 @@ impl Server {
         Ok(Self { address, shared, runtime: handle, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// The address of a page, with the token where one is needed.
+    /// The address of a page, with the token if one is needed.
     #[must_use]
     pub fn url(&self, page: &str) -> String {
         let token = match &self.shared.token {

@@ -242,7 +242,7 @@ fn a_connection_takes_many_requests() {
     let mut stream = connect(host);
     let one = format!("HEAD /plumb.js HTTP/1.1\r\nHost: {host}\r\n\r\n");
     let last = format!("GET /nothing HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-    // All at once, and cut where a request is not complete.
+    // All at once, and cut if a request is not complete.
     let begin = format!("{one}{one}{}", &last[..20]);
     let end = &last[20..];
     stream.write_all(begin.as_bytes()).unwrap();

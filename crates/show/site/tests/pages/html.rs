@@ -21,7 +21,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a page; panics where it is not well formed.
+    /// Reads a page; panics if it is not well formed.
     pub fn parse(page: &str) -> Self {
         let mut rest = page.strip_prefix("<!doctype html>\n").expect("a document type");
         let mut elements: Vec<Element> = Vec::new();

@@ -199,7 +199,7 @@ impl Many {
         if self.settings.sync { fsync(dir) } else { Ok(()) }
     }
 
-    /// Asks for the size of a file, and reads it where it has bytes.
+    /// Asks for the size of a file, and reads it if it has bytes.
     fn look(dir: BorrowedFd<'_>, name: &CStr, buffer: &mut [u8]) -> Result<(), Errno> {
         let stat = statat(dir, name, AtFlags::empty())?;
         if stat.st_size <= 0 {

@@ -54,7 +54,7 @@ impl One {
         Self { path: folder.join("file"), settings, buffer, next: 0 }
     }
 
-    /// All phases, in order; and the share of what `read_block` read that came from devices, where the kernel keeps an
+    /// All phases, in order; and the share of what `read_block` read that came from devices, if the kernel keeps an
     /// account.
     ///
     /// # Errors

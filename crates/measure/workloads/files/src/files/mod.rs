@@ -225,7 +225,7 @@ impl Passes {
         })
     }
 
-    /// Puts the files back as they were before the first pass, where a pass changes them, and has the
+    /// Puts the files back as they were before the first pass, if a pass changes them, and has the
     /// filesystem write what it still holds back: each pass begins alike.
     fn get_ready(&mut self) -> Result<(), Failure> {
         if std::mem::take(&mut self.changed) {

@@ -323,7 +323,7 @@ fn create(
     synced(dir, sync)
 }
 
-/// Syncs the folder, where that is asked for.
+/// Syncs the folder, if that is asked for.
 fn synced(dir: BorrowedFd<'_>, sync: FileSync) -> Result<(), Errno> {
     if sync == FileSync::Folder { fsync(dir) } else { Ok(()) }
 }

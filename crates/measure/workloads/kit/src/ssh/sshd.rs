@@ -237,7 +237,7 @@ impl Sshd {
         self.folder.read("host.pub")
     }
 
-    /// The public key of its client, where that was made here.
+    /// The public key of its client, if that was made here.
     ///
     /// # Errors
     /// When it was not.

@@ -1,4 +1,4 @@
-//! The loops where no vector instructions are written for this architecture: words of 8 bytes, whose stores are volatile, so
+//! The loops if no vector instructions are written for this architecture: words of 8 bytes, whose stores are volatile, so
 //! that no call of memcpy or memset is made of them.
 #![expect(
     unsafe_code,
