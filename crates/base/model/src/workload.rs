@@ -247,7 +247,7 @@ impl Parameter {
         self.unit == "bytes"
     }
 
-    /// Whether its value makes another point: if a file or a secret lies does not.
+    /// Whether its value makes another point; the location of a file or secret does not.
     #[must_use]
     pub fn tells_points_apart(&self) -> bool {
         !matches!(self.kind, ParameterType::Path | ParameterType::Secret)
