@@ -9,7 +9,7 @@ use plumb_stats::Interval;
 /// Where the part of the page begins that people write.
 const BY_HAND: &str = "\n## The figures of the README\n";
 
-/// What people wrote at the end of the page; empty if there is nothing.
+/// The handwritten end of the page; empty if there is none.
 pub fn by_hand(page: &Path) -> String {
     let old = fs::read_to_string(page).unwrap_or_default();
     old.find(BY_HAND).map(|at| old[at..].to_owned()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What it takes to write the pages of a large store; plumb itself measures it.
+//! The cost of writing the pages of a large store, measured by plumb itself.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

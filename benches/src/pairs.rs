@@ -14,7 +14,7 @@ const PAIRS: usize = 8;
 /// What a side has for its samples.
 pub const SECONDS: u64 = 2;
 
-/// What one process did.
+/// The work of one process.
 #[derive(Clone, Copy)]
 pub struct Done {
     /// Work a second.

@@ -1,4 +1,4 @@
-//! What was measured, a line of JSON each, so that a part that is killed loses one line at most.
+//! The measurements, one line of JSON each, so that a killed part loses at most one line.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

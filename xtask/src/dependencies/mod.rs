@@ -1,4 +1,4 @@
-//! What plumb uses of others: allowed by deny.toml, used by somebody, and named in THIRD-PARTY.md.
+//! Dependencies: allowed by deny.toml, used, and named in THIRD-PARTY.md.
 //!
 //! cargo-deny and cargo-machete check the same; they take 246 and 104 their own crates, to plumb's hundred,
 //! and some minutes to build each. This reads what `cargo metadata` says and takes a second.

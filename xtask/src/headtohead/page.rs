@@ -56,7 +56,7 @@ const FOUND_AT_LEAST: f64 = 0.8;
 const PROVEN_AT_LEAST: f64 = 0.6;
 const MARGIN: f64 = 0.01;
 
-/// What plumb promises: the largest share of wrong verdicts in A/A.
+/// The promise of plumb: the largest share of wrong verdicts in A/A.
 const WRONG_AT_MOST: f64 = 0.05;
 
 /// The whole page; `typed` is what followed the chore's name.
@@ -240,7 +240,7 @@ fn share(hits: u64, trials: u64) -> String {
     format!("{hits} of {trials}: {estimate:.0} % [{low:.0}, {high:.0}]")
 }
 
-/// What plumb said in full, and whether its promises were kept.
+/// The full verdicts of plumb, and whether its promises were kept.
 fn verdicts(chosen: &[&Comparison]) -> String {
     let mut table = String::from(
         "| plumb's verdicts | slower | faster | equivalent | inconclusive | pairs | time | promised | |\n\

@@ -1,4 +1,4 @@
-//! What was measured, a line of JSON each.
+//! The measurements, one line of JSON each.
 
 use std::path::{Path, PathBuf};
 

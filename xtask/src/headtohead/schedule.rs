@@ -8,7 +8,7 @@ use plumb_stats::rng::Rng;
 use super::programs::PROGRAMS;
 use super::tools::Other;
 
-/// What one comparison is about.
+/// The subject of one comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
     /// Index into `PROGRAMS`.

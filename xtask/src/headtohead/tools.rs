@@ -28,10 +28,10 @@ const FEWEST_SAMPLES: f64 = 10.0;
 /// The number of samples that criterion takes by default.
 const DEFAULT_SAMPLES: f64 = 100.0;
 
-/// What tango tries to fill with iterations in a sample, in seconds.
+/// The time of a sample that tango fills with iterations, in seconds.
 const TANGO_SLICE_S: f64 = 0.01;
 
-/// What tango spends apart from samples, in seconds.
+/// The time of tango apart from samples, in seconds.
 const TANGO_OVERHEAD: f64 = 0.2;
 
 /// A tool that plumb is compared with.

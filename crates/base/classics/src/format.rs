@@ -1,6 +1,6 @@
 //! The formats of files that other tools write.
 
-/// What wrote a file.
+/// The tool that wrote a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// The CSV of bonnie++: 27 fields (1.03), 48 (1.96, 1.97) or 50 (1.98, 2.00).
@@ -89,7 +89,7 @@ impl Format {
         }
     }
 
-    /// What it is, for sentences.
+    /// Its name in sentences.
     #[must_use]
     pub fn described(self) -> &'static str {
         match self {

@@ -9,7 +9,7 @@ use crate::Format;
 /// One carrying-out of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Import {
-    /// What wrote it.
+    /// The tool that wrote it.
     pub format: Format,
     /// The tool's version, if the file gives it.
     pub version: Option<String>,
@@ -17,7 +17,7 @@ pub struct Import {
     pub started_unix_ns: Option<i64>,
     /// The file's facts of the machine.
     pub machine: BTreeMap<String, String>,
-    /// What was measured.
+    /// The measured series.
     pub series: Vec<Series>,
     /// Results that the tool could not report, by workload, with the reason and a fix.
     pub missing: Vec<(Series, String, String)>,
@@ -32,9 +32,9 @@ pub struct Series {
     pub summary: String,
     /// The settings that the file gives, in its words.
     pub settings: Vec<(String, String)>,
-    /// What people call it, when the file has a name.
+    /// The title for people, if the file has a name.
     pub title: Option<String>,
-    /// What was measured; the first is the one that it is about.
+    /// The measured metrics; the first is the primary one.
     pub metrics: Vec<Metric>,
     /// Whether a sample is a process.
     pub sample_is: SampleIs,
@@ -55,7 +55,7 @@ pub struct Ours {
     pub settings: Vec<(&'static str, String)>,
 }
 
-/// What one process of the tool gave.
+/// The output of one process of the tool.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Invocation {
     /// Length of each sample, in nanoseconds.
@@ -70,7 +70,7 @@ pub struct Invocation {
     pub usage: Usage,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
-    /// What went wrong, when the tool says so.
+    /// The failure, if the tool reports one.
     pub failed: Option<String>,
 }
 

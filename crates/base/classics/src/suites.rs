@@ -9,7 +9,7 @@ pub const SUITES: [&str; 1] = ["bonnie"];
 /// The request of a tool's arguments, in plumb's terms; None if the suite is not named after a tool.
 ///
 /// # Errors
-/// What plumb does not take, and why.
+/// The error for arguments that plumb does not support.
 #[must_use]
 pub fn arguments(suite: &str, given: &[String]) -> Option<Result<Arguments, String>> {
     (suite == SUITES[0]).then(|| command_line::read(given))

@@ -1,4 +1,4 @@
-//! What workloads are told of the host.
+//! Facts of the host for workloads.
 
 use plumb_model::{CpuPlace, Facts};
 

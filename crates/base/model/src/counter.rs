@@ -19,7 +19,7 @@ pub struct Counter {
     pub name: String,
     /// Unit of its values (`tick`, `page`, `B`, `us`); empty if it counts events.
     pub unit: String,
-    /// What its value means.
+    /// The meaning of its value.
     pub kind: CounterKind,
 }
 
@@ -58,7 +58,7 @@ pub struct Reading {
 pub struct Trace {
     /// The counter that was read.
     pub counter: Counter,
-    /// What was read, in order of time; at least one.
+    /// The readings, in order of time; at least one.
     pub readings: Vec<Reading>,
 }
 
@@ -167,7 +167,7 @@ pub struct Interference {
     pub first: usize,
     /// Index of the last one.
     pub last: usize,
-    /// What was seen, in one line.
+    /// The evidence in one line.
     pub evidence: String,
 }
 

@@ -26,12 +26,12 @@ pub struct Decision {
     /// costs.
     #[serde(default)]
     pub compared: Option<Compared>,
-    /// What to expect of a comparison; reported on the way and not stored, because it follows from the samples.
+    /// The outlook of a comparison; reported while it runs and not stored, because it follows from the samples.
     #[serde(skip)]
     pub outlook: Option<Outlook>,
 }
 
-/// What to expect of a comparison.
+/// The outlook of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outlook {
     /// By how much pairs differ, as a log ratio: their standard deviation, if they are normal.

@@ -47,13 +47,13 @@ pub struct Symptom {
     pub name: &'static str,
     /// How bad it is here.
     pub severity: Severity,
-    /// What was seen, and where.
+    /// The evidence, and its place.
     pub evidence: String,
     /// What it does to measurements.
     pub why: &'static str,
     /// The kinds of work whose results it moves.
     pub disturbs: &'static [&'static str],
-    /// What mends it.
+    /// The fix of the problem.
     pub fix: String,
 }
 

@@ -107,7 +107,7 @@ pub enum Event {
         target: u32,
         /// Seed of its random choices.
         seed: u64,
-        /// What it said before the first sample.
+        /// Its reply before the first sample.
         ready: Box<Ready>,
     },
     /// A batch of samples is taken; once a listener that stores has returned, it is acknowledged.

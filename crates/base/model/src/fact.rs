@@ -90,7 +90,7 @@ pub struct FactKind {
     pub theme: Theme,
     /// How bad it is when it differs.
     pub impact: Impact,
-    /// What it moves, or why it moves nothing.
+    /// The data that it moves, or why it moves none.
     pub why: &'static str,
 }
 

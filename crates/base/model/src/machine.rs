@@ -15,7 +15,7 @@ pub struct Machine {
     pub facts: BTreeMap<String, String>,
 }
 
-/// What may change on a machine; recorded with every run and whenever it changes within one.
+/// The facts that may change on a machine; recorded with every run and whenever they change within one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
     /// `env1:` and the first 16 hexadecimal digits of the hash over the sorted facts.

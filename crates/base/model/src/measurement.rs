@@ -13,7 +13,7 @@ pub struct Measurement<'m> {
     pub samples: &'m Samples,
     /// Resource use of each batch.
     pub usage: &'m [Usage],
-    /// What one iteration does, in the unit of each metric.
+    /// The work of one iteration, in the unit of each metric.
     pub work: &'m BTreeMap<String, f64>,
     /// Index of the first steady sample.
     pub steady_start: usize,

@@ -20,7 +20,7 @@ pub struct Plan {
     pub suite: Option<String>,
     /// The points, in the order in which results are shown.
     pub points: Vec<PlannedPoint>,
-    /// What runs during every invocation on purpose (`--with`).
+    /// Intended background work during every invocation (`--with`).
     #[serde(default)]
     pub companions: Vec<Companion>,
     /// The preparations of the run.
@@ -63,7 +63,7 @@ pub const SHORTEST_PAUSE_NS: u64 = 50_000_000;
 /// A figure that a series should reach.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// What it is of: a series, a point or a workload, the latter two by their first metric.
+    /// The subject: a series, a point or a workload, the latter two by their first metric.
     pub of: String,
     /// The figure, in the metric's unit.
     pub value: f64,
@@ -108,7 +108,7 @@ pub struct VerdictGoal {
     /// How sure the verdict of a comparison shall be, over all its looks.
     #[serde(default, with = "crate::confidence_percent", skip_serializing_if = "is_usual")]
     pub confidence: Confidence,
-    /// What this machine shows of equal programs, by its last audit: the margin is no smaller.
+    /// The noise floor of this machine by its last audit: the margin is no smaller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise_floor: Option<f64>,
     /// Whether a difference settles a comparison only once its whole interval lies beyond the margin: where
@@ -354,7 +354,7 @@ impl PlannedPoint {
         Self { point, far_end: Some(far_end.clone()), ..self }
     }
 
-    /// What people call the point.
+    /// The name of the point for people.
     #[must_use]
     pub fn name(&self) -> String {
         self.title.clone().unwrap_or_else(|| self.point.name())

@@ -31,9 +31,9 @@ pub struct PointError {
     pub parameter: String,
     /// The error, and the allowed values.
     pub why: String,
-    /// What was given: the parameter's name or its value, whichever is wrong.
+    /// The wrong input: the parameter's name or its value.
     pub given: String,
-    /// What would have been right, if that can be listed.
+    /// The valid alternatives, if they can be listed.
     pub known: Vec<String>,
 }
 

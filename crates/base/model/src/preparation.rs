@@ -72,7 +72,7 @@ pub enum Slot {
 /// A preparation that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prepared {
-    /// What was set (`thp`), done (`drop-caches`) or applied (a plug-in's id).
+    /// The setting (`thp`), action (`drop-caches`) or applied plug-in (its id).
     pub setting: String,
     /// The value before; empty if there is none.
     pub was: String,

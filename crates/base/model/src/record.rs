@@ -46,7 +46,7 @@ pub struct RunRecord {
     pub plumb: String,
     /// The command line.
     pub command: Vec<String>,
-    /// What was to be done.
+    /// The plan of the run.
     pub plan: Plan,
     /// Its stretches without interruption.
     pub segments: Vec<Segment>,
@@ -62,7 +62,7 @@ pub struct RunRecord {
     pub unsupported: Vec<Missing>,
     /// The fixtures that stood.
     pub fixtures: Vec<FixtureRecord>,
-    /// What was prepared, in order.
+    /// The preparations, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preparations: Vec<PreparationRecord>,
     /// Lines of the log.
@@ -143,7 +143,7 @@ pub struct InvocationRecord {
     pub environment: usize,
     /// Seed of its random choices.
     pub seed: u64,
-    /// What it said before the first sample.
+    /// Its reply before the first sample.
     pub ready: Ready,
     /// Its samples, all batches joined.
     pub samples: Samples,
@@ -177,7 +177,7 @@ impl InvocationRecord {
             && self.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done)
     }
 
-    /// What it measured.
+    /// The measurement of this invocation.
     #[must_use]
     pub fn measurement(&self) -> Measurement<'_> {
         Measurement {
@@ -216,7 +216,7 @@ pub struct Missing {
     pub point: usize,
     /// The missing thing.
     pub why: String,
-    /// What would mend it.
+    /// The fix of the problem.
     pub fix: String,
 }
 
@@ -224,7 +224,7 @@ impl Missing {
     /// How the reason begins if a command does not exist; what finds that says so with these words.
     pub const COMMAND_NOT_FOUND: &'static str = "command not found";
 
-    /// What kind of thing is missing.
+    /// The kind of the missing thing.
     #[must_use]
     pub fn kind(&self) -> MissingKind {
         if self.why.starts_with(Self::COMMAND_NOT_FOUND) {
@@ -235,7 +235,7 @@ impl Missing {
     }
 }
 
-/// What kind of thing a point lacks.
+/// The kind of thing that a point lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingKind {
     /// The command that somebody typed.

@@ -263,7 +263,7 @@ pub enum Outcome {
     Unsupported {
         /// Why it can't run, in words.
         why: String,
-        /// What would mend it.
+        /// The fix of the problem.
         fix: String,
     },
 }

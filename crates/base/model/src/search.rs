@@ -23,7 +23,7 @@ pub struct Searched {
     /// The largest share of bad operations at which the goal still holds: 0, or 0.01 for a 99th percentile.
     #[serde(default)]
     pub loss_ratio: f64,
-    /// What must hold, in words: `p99 under {p99}`. The name of a parameter in braces stands for its value.
+    /// The goal in words: `p99 under {p99}`. The name of a parameter in braces stands for its value.
     pub goal: String,
 }
 
@@ -98,7 +98,7 @@ pub struct SearchGoal {
     pub from: f64,
     /// The largest load.
     pub to: f64,
-    /// What must hold, in words: `p99 under 1 ms`.
+    /// The goal in words: `p99 under 1 ms`.
     pub words: String,
     /// The largest share of bad operations of a good trial.
     pub loss_ratio: f64,

@@ -5,7 +5,7 @@ use crate::decision::Decision;
 use crate::flag::Flag;
 use crate::record::{Missing, RunStatus};
 
-/// What was stored of a run since it was last looked at. Times are since the run began, in nanoseconds.
+/// The data of a run stored since the last look. Times are since the run began, in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunUpdate {
     /// Whether it is complete, running or interrupted.
@@ -39,6 +39,6 @@ pub struct EndedInvocation {
     pub flags: Vec<Flag>,
     /// Other work that ran at the same time.
     pub interference: Vec<Interference>,
-    /// What was counted at the same time.
+    /// The counters at the same time.
     pub amounts: Vec<CounterAmount>,
 }

@@ -23,7 +23,7 @@ pub struct Description {
     pub parameters: Vec<Parameter>,
     /// Its metrics; the first is the one that precision and scorecards are about.
     pub metrics: Vec<Metric>,
-    /// What it needs.
+    /// The requirements of the workload.
     #[serde(default)]
     pub requirements: Vec<Requirement>,
     /// The parameters that its fixture depends on; none when it has no fixture.
@@ -32,7 +32,7 @@ pub struct Description {
     /// Whose fixture it takes in its own place; none if it always has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture_of: Option<FixtureOf>,
-    /// What its fixture is: workloads of the same word have the same one, and share it if its parameters are equal.
+    /// The kind of its fixture: workloads with the same word have the same one, and share it if its parameters are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixture_kind: Option<String>,
     /// Whether a sample is a stretch of one process or its own process.
@@ -189,7 +189,7 @@ pub enum Role {
 pub struct Parameter {
     /// Its name: lower case, words joined by `_`.
     pub name: String,
-    /// What values it takes.
+    /// The type of its values.
     #[serde(rename = "type")]
     pub kind: ParameterType,
     /// Its unit in words, empty when it has none.
@@ -331,7 +331,7 @@ pub struct Metric {
     pub unit: String,
     /// Which direction is good.
     pub better: Better,
-    /// What kind of quantity it is.
+    /// The kind of the quantity.
     #[serde(default)]
     pub kind: Kind,
     /// Where its values come from.
@@ -388,7 +388,7 @@ pub struct FixtureOf {
     pub settings: Settings,
 }
 
-/// What kind of quantity a metric is.
+/// The kind of a metric's quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -435,7 +435,7 @@ pub struct Requirement {
     /// Why, in one line.
     #[serde(default)]
     pub why: String,
-    /// What would mend it when it is missing.
+    /// The fix if it is missing.
     #[serde(default)]
     pub fix: String,
 }
@@ -445,14 +445,14 @@ pub struct Requirement {
 pub struct ClockSource {
     /// `monotonic`, or the name of a virtual clock.
     pub id: String,
-    /// What one unit is: `ns` or `instructions`.
+    /// The unit of one count: `ns` or `instructions`.
     pub unit: String,
     /// Smallest step seen, in nanoseconds (or units).
     pub resolution_ns: u64,
     /// Cost of one reading, in nanoseconds; 0 when unknown.
     #[serde(default)]
     pub overhead_ns: u64,
-    /// What kind of clock it is.
+    /// The kind of this clock.
     pub kind: ClockKind,
 }
 
@@ -467,7 +467,7 @@ impl ClockSource {
     }
 }
 
-/// What kind of clock a workload is timed by.
+/// The kind of clock that times a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClockKind {

@@ -8,7 +8,7 @@ const CHANCE: f64 = 1e-4;
 /// The same for a mean: this many standard errors.
 const CHANCE_Z: f64 = 3.72;
 
-/// What was promised.
+/// The promised bar.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bar {
     /// No less than this.
@@ -19,7 +19,7 @@ pub enum Bar {
     Exempt(&'static str),
 }
 
-/// What was measured.
+/// The measured series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measured {
     /// How often something happened.

@@ -21,7 +21,7 @@ struct Setting {
     noise: RunVariation,
 }
 
-/// What makes a run differ from another.
+/// The variation between runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum RunVariation {
     /// Every series by itself, normally.

@@ -19,7 +19,7 @@ const LATER: f64 = 0.01;
 /// A kind of machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Environment {
-    /// What reports call it.
+    /// The name that reports use.
     pub name: &'static str,
     /// It gets slower by 3 % over 40 pairs.
     pub drifts: bool,

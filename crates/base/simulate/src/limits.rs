@@ -31,7 +31,7 @@ impl Shape {
     /// Every shape, in the order of the report.
     pub const ALL: [Self; 3] = [Self::Cliff, Self::Slope, Self::Noisy];
 
-    /// What reports call it.
+    /// The name that reports use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cliff => "hard cliff",

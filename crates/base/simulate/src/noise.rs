@@ -38,7 +38,7 @@ pub enum Memory {
     Pink,
 }
 
-/// What switches between the fast and the slow mode.
+/// The rule that switches between the fast and the slow mode.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Modes {
     /// There is one mode.
@@ -54,7 +54,7 @@ pub enum Modes {
 /// A kind of noise: the sum, in log time, of everything in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
-    /// What reports call it.
+    /// The name that reports use.
     pub name: &'static str,
     /// The distribution of a sample.
     pub shape: Shape,

@@ -24,7 +24,7 @@ pub enum TimeSeries {
 /// A course with its noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Series {
-    /// What reports call it.
+    /// The name that reports use.
     pub name: &'static str,
     /// What the level does.
     pub course: TimeSeries,

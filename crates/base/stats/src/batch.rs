@@ -13,7 +13,7 @@ const READS: f64 = 200.0;
 /// By how much the number of calls is varied, so that batches do not fall into step with timer ticks.
 const JITTER: f64 = 0.1;
 
-/// What reading the clock is worth and costs.
+/// The resolution and cost of reading the clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clock {
     /// The smallest difference other than zero between two reads, in nanoseconds.

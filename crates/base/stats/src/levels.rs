@@ -37,7 +37,7 @@ const VALUES_PER_OUTLIER: usize = 20;
 /// a coarse clock are no levels.
 const LEAST_OF_A_TICK: f64 = 0.5;
 
-/// What lies on two levels.
+/// The things that lie on two levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LevelsOf {
     /// Processes, each by its median.
@@ -49,7 +49,7 @@ pub enum LevelsOf {
 /// Two levels, in the unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Levels {
-    /// What lies on them.
+    /// The things on two levels.
     pub of: LevelsOf,
     /// Values up to this are of the lower level, those above of the upper one.
     pub boundary: f64,

@@ -1,4 +1,4 @@
-//! What must not change when the input changes in a way that cannot matter, and must change exactly when it does.
+//! Invariance: figures must not change if the input changes in an irrelevant way, and must change exactly when it does in a relevant one.
 
 use plumb_stats::changes::{Alpha, Table, segments};
 use plumb_stats::components::components;

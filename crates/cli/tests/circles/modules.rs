@@ -31,7 +31,7 @@ struct Module {
     children: BTreeMap<String, usize>,
     /// What it defines.
     items: BTreeSet<String>,
-    /// What it imports or re-exports: name → path.
+    /// Imports and re-exports: name → path.
     aliases: BTreeMap<String, Vec<String>>,
     globs: Vec<Vec<String>>,
     /// Every path that is used in it.

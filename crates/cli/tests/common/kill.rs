@@ -1,4 +1,4 @@
-//! What must hold after `kill -9` at any moment, tried once: shared by the test and the soak.
+//! Promises after `kill -9` at any moment, tried once: shared by the test and the soak.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};

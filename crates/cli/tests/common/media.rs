@@ -1,4 +1,4 @@
-//! What must hold for media after `kill -9` at any moment, tried once: shared by the test and the soak.
+//! Promises for media after `kill -9` at any moment, tried once: shared by the test and the soak.
 
 use std::fs;
 use std::path::Path;

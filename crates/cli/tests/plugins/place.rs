@@ -19,7 +19,7 @@ pub struct Place {
     pub root: tempfile::TempDir,
 }
 
-/// What plumb said.
+/// The output of plumb.
 pub struct Ran {
     pub code: Option<i32>,
     pub out: String,

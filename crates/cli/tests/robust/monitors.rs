@@ -1,4 +1,4 @@
-//! What monitors read next to a run, and what they say of others that ran: real neighbours, a real quota.
+//! Readings of monitors next to a run, and their signs of other activity: real neighbours, a real quota.
 
 use std::fs;
 use std::path::{Path, PathBuf};

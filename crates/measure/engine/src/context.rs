@@ -19,7 +19,7 @@ pub struct Identity {
     pub owner: Owner,
     /// The machine, as it is prepared.
     pub target: Target,
-    /// What was prepared for the whole run.
+    /// The preparations of the whole run.
     pub prepared: SlotReport,
 }
 

@@ -15,7 +15,7 @@ pub enum EngineError {
     Companion(String),
     /// What was to run next to can't run here.
     Unsupported {
-        /// What this machine lacks.
+        /// The missing need of this machine.
         why: String,
         /// The user's fix; may be empty.
         fix: String,

@@ -1,4 +1,4 @@
-//! What monitors read next to invocations, and what that says of other things that ran.
+//! Readings of monitors next to invocations, and the interference found in them.
 
 use std::collections::BTreeSet;
 

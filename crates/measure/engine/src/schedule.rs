@@ -18,7 +18,7 @@ pub struct Finished {
     pub point: usize,
     /// The rules of interference that it met, in one text.
     pub rules: String,
-    /// What it says to the strategy; None of a workload without a metric.
+    /// Its observation for the strategy; None for a workload without a metric.
     pub observation: Option<Observation>,
 }
 

@@ -28,7 +28,7 @@ pub struct Started {
     pub position: u32,
     /// Seed of its random numbers.
     pub seed: u64,
-    /// What it said before its first sample.
+    /// Its reply before the first sample.
     pub ready: Ready,
 }
 

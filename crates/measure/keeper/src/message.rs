@@ -1,4 +1,4 @@
-//! What plumb and its keeper say to each other: one JSON document a packet.
+//! Messages between plumb and its keeper: one JSON document per packet.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -21,7 +21,7 @@ use crate::unchanged::Unchanged;
 /// Longest packet, in bytes: below the kernel's default socket buffer.
 const MAX_PACKET: usize = 160 * 1024;
 
-/// What plumb wants of the keeper.
+/// The requests of plumb to the keeper.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToKeeper {
     /// Start a program; its stdin, stdout and stderr come as descriptors with the packet.
@@ -43,7 +43,7 @@ pub enum ToKeeper {
     },
     /// A plug-in is about to prepare the machine; have it undone at the end, whatever happens.
     Hold {
-        /// What its undo needs.
+        /// The data that its undo needs.
         preparation: PluginPreparation,
     },
     /// The plug-in has undone it by itself.
@@ -92,7 +92,7 @@ pub enum FromKeeper {
     Noted,
     /// Answers `Change`: it was made.
     Changed {
-        /// What was changed.
+        /// The changed setting.
         change: ChangeMade,
         /// Changes that are not undone.
         left: usize,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Unchanged {
     /// Why the machine can't be changed so.
     pub why: String,
-    /// What would mend it; may be empty.
+    /// The fix; may be empty.
     pub fix: String,
 }
 

@@ -1,4 +1,4 @@
-//! What runs next to the measured workloads on purpose: loads, monitors and preparations (`--with`).
+//! Intended background work next to the measured workloads: loads, monitors and preparations (`--with`).
 
 use plumb_keeper::Keeper;
 use plumb_model::{Companion, Ready, Role};

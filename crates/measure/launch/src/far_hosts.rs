@@ -46,7 +46,7 @@ pub struct FarHost {
     place: String,
     /// Where it was reached.
     address: IpAddr,
-    /// What machine it is.
+    /// The machine on which it ran.
     target: Option<Target>,
 }
 

@@ -37,7 +37,7 @@ pub struct LauncherSettings {
     pub scratch: PathBuf,
     /// Facts for the workloads.
     pub facts: Facts,
-    /// What runs next to it.
+    /// The background work next to it.
     pub companions: Vec<Companion>,
     /// The preparations of the run.
     pub preparation: Vec<Preparation>,
@@ -496,7 +496,7 @@ struct Invocation<'k> {
     worker: Option<Conversation>,
     server: Option<Conversation>,
     timeout: Duration,
-    /// What its samples have to look like.
+    /// The shape that its samples must have.
     shape: Shape,
     /// The request that it streams for.
     stream: Option<u64>,

@@ -1,4 +1,4 @@
-//! What starts invocations, as the engine sees it.
+//! The launcher of invocations, as the engine sees it.
 
 use std::collections::BTreeMap;
 

@@ -7,12 +7,12 @@ use serde_json::Value as Json;
 
 use crate::refusal::Refusal;
 
-/// What stands in place of a secret.
+/// The text that replaces a secret.
 const STRUCK: &str = "***";
 /// The largest file that holds a secret, in bytes.
 const LARGEST: u64 = 64 * 1024;
 
-/// What nobody may read.
+/// Secrets that must not be shown.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secrets(Vec<String>);
 

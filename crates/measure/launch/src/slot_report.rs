@@ -2,16 +2,16 @@
 
 use plumb_model::Prepared;
 
-/// What was prepared, and what is to be known of it.
+/// The preparations of a slot, with remarks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SlotReport {
     /// What was made.
     pub prepared: Vec<Prepared>,
-    /// What of it is to be undone.
+    /// The parts that must be undone.
     pub to_undo: Vec<String>,
-    /// What was undone.
+    /// The undone preparations.
     pub restored: Vec<String>,
-    /// What was skipped, or is not as it was meant.
+    /// Notes on skipped or changed parts.
     pub notes: Vec<String>,
 }
 

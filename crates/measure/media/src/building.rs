@@ -33,7 +33,7 @@ pub struct Building<'s> {
     pub surface: PathBuf,
     /// Names of the layers that are still to come, from below.
     pub above: Vec<&'static str>,
-    /// What readers should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
     undo: Vec<Undo>,
 }

@@ -11,17 +11,17 @@ use crate::needs::MissingNeed;
 pub struct Layer {
     /// The word for it in `medium=`.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Its summary in one line.
     pub summary: &'static str,
     /// The option that may follow after a colon.
     pub takes: LayerOption,
     /// Its manual page, in Markdown.
     pub manual: &'static str,
-    /// What it lies on.
+    /// The kind of thing that must lie below it.
     pub on: LayerBase,
-    /// What it offers to those above.
+    /// The kind of thing that it offers to layers above.
     pub gives: LayerSurface,
-    /// What this machine lacks for it.
+    /// The missing need of this machine for it.
     pub missing: fn(&Root) -> Option<MissingNeed>,
     /// Lays it on what was built so far, with its option.
     pub lay: fn(&mut Building<'_>, &str) -> Result<(), StartError>,

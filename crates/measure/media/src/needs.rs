@@ -1,4 +1,4 @@
-//! What layers need of a machine: programs, filesystems of the kernel, and its modules.
+//! Needs of layers: programs, filesystems of the kernel, and its modules.
 
 use plumb_machine::Root;
 use plumb_workload_kit::tool::program;
@@ -8,7 +8,7 @@ use plumb_workload_kit::tool::program;
 pub struct MissingNeed {
     /// The missing thing, as a sentence for people.
     pub why: String,
-    /// What would mend it; may be empty.
+    /// The fix; may be empty.
     pub fix: String,
 }
 

@@ -17,7 +17,7 @@ pub struct CounterField<'f> {
     pub name: &'f str,
     /// Its unit; empty if it counts events.
     pub unit: &'static str,
-    /// What its value means.
+    /// The meaning of its value.
     pub kind: CounterKind,
 }
 

@@ -13,7 +13,7 @@ pub const SLOW_HZ: f64 = 1.0;
 pub struct Monitor {
     /// Its name, the first part of its counters' names.
     pub name: &'static str,
-    /// What it reads, in one line.
+    /// Its readings, in one line.
     pub summary: &'static str,
     /// Its manual page, in Markdown.
     pub manual: &'static str,
@@ -21,7 +21,7 @@ pub struct Monitor {
     pub default_hz: Option<f64>,
     /// Whether a reading may take long, so that it gets its own thread.
     pub slow: bool,
-    /// What it reads the texts of files with.
+    /// The parsers for the texts of its files.
     pub parsers: &'static [Parse],
     /// Opens its files; the error says why this machine does not have it.
     pub open: fn(&Root) -> Result<Box<dyn CounterSource>, String>,

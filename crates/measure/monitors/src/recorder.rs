@@ -29,7 +29,7 @@ const QUICK_TIMEOUT: Duration = Duration::from_secs(10);
 /// A long time without anything to do.
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// What reading a monitor has cost.
+/// The cost of reading a monitor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MonitorCost {
     /// Name of the monitor.

@@ -158,7 +158,7 @@ impl Peer {
         channel.send(FrameKind::End, &[0])
     }
 
-    /// What machine this is: the line of `plumb target`.
+    /// The machine: the line of `plumb target`.
     fn target(&self) -> io::Result<String> {
         let [program, arguments @ ..] = &self.settings.plumb[..] else {
             return Err(ErrorKind::NotFound.into());

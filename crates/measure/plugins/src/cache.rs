@@ -1,4 +1,4 @@
-//! What plug-ins said of themselves, kept so that naming one does not start it every time.
+//! Cached descriptions of plug-ins, so that naming one does not start it every time.
 //!
 //! The key is made of all that decides the answer and can be read: the protocol, the command line, the
 //! content of the program and of every file that an argument names (a script, when the program is its

@@ -14,7 +14,7 @@ use serde::Deserialize;
 /// The name of the file that makes a folder a plug-in.
 pub const MANIFEST: &str = "plumb-plugin.toml";
 
-/// What stands in a `plumb-plugin.toml`.
+/// The contents of a `plumb-plugin.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Manifest {
@@ -30,7 +30,7 @@ struct Manifest {
 pub struct ManifestError {
     /// What happened, and to what.
     pub message: String,
-    /// What to try.
+    /// A hint for the user.
     pub hint: Option<String>,
     /// Whether a file could not be read, which is nobody's mistake.
     pub is_of_file: bool,

@@ -55,7 +55,7 @@ const PREFIXED: &[(&str, &str)] = &[
 pub struct Rule {
     /// A word for it.
     pub name: &'static str,
-    /// What it found; the error says what is wrong and what would be right.
+    /// The result; an error names the defect and the right form.
     pub verdict: Result<String, String>,
 }
 

@@ -1,8 +1,8 @@
-//! What went wrong while a workload worked.
+//! The failure of a working workload.
 
 use std::fmt;
 
-/// What went wrong while working: what happened, to what, in one line.
+/// The failure of a working workload: event and object, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure(pub String);
 

@@ -31,7 +31,7 @@ impl UsageMeter {
         }
     }
 
-    /// What was used since [`UsageMeter::start`].
+    /// The usage since [`UsageMeter::start`].
     #[must_use]
     pub fn finish(self, helpers: &[u32]) -> Usage {
         // The clock is read last at the start and first at the end: reading the counters is not a time of the batch.

@@ -10,7 +10,7 @@ use crate::message::Start;
 
 /// A program that exercises one part of the system.
 pub trait Workload: Sync {
-    /// What it is: id, parameters, metrics.
+    /// Its description: id, parameters, metrics.
     fn describe(&self) -> Description;
 
     /// Its one-page manual, in Markdown.
@@ -198,7 +198,7 @@ pub enum StartError {
     Unsupported {
         /// Why not, in one line.
         why: String,
-        /// What would mend it: a command or a setting.
+        /// The fix: a command or a setting.
         fix: String,
     },
     /// It should have worked.

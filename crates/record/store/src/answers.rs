@@ -78,7 +78,7 @@ pub struct Baseline {
 pub struct AuditFact {
     /// When it was made, in nanoseconds since 1970.
     pub at_unix_ns: i64,
-    /// What it found, as its author wrote it.
+    /// The audit's findings, as its author wrote them.
     pub json: String,
 }
 

@@ -105,7 +105,7 @@ pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
     /// When the run is unknown or cannot be read.
     fn follow(&self, run: Id) -> Result<Follow, Error>;
 
-    /// What was stored of a run since the last time. It costs what is new, however long the run is.
+    /// The data of a run stored since the last time. The cost is that of the new data, however long the run is.
     ///
     /// # Errors
     /// When it cannot be read.

@@ -156,7 +156,7 @@ fn hint(nearest: Option<&str>) -> String {
     }
 }
 
-/// What kind of trouble it is; the command line gives each its exit code.
+/// The kind of an error; the command line gives each its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The store or its file: exit code 6.
@@ -168,7 +168,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What kind of trouble it is.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -12,7 +12,7 @@ pub struct Follow {
     pub run: Id,
     /// Its wall-clock start, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: i64,
-    /// What it is going to do.
+    /// The plan of this execution.
     pub plan: Plan,
     /// The run's own row.
     pub(crate) key: i64,

@@ -18,9 +18,9 @@ pub struct Chart {
     pub schema: &'static str,
     /// The name of a chart within a run, as people type it: `memory.copy/boxes`.
     pub id: String,
-    /// What stands above it.
+    /// The title above it.
     pub title: String,
-    /// What it shows and how to read it, in one or two sentences; its text for those who can't see it.
+    /// Its meaning and how to read it, in one or two sentences; the text for readers who cannot see it.
     pub says: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -28,11 +28,11 @@ pub struct Chart {
     pub y: Axis,
     /// The meaning of the colours of [`Mark::Cells`]; null if there are none.
     pub colour: Option<Axis>,
-    /// What marks belong to. Each has a colour and a shape or its own dash.
+    /// The groups of the marks. Each has a colour and a shape or its own dash.
     pub groups: Vec<Group>,
     /// The marks, later ones on top of earlier ones.
     pub layers: Vec<Layer>,
-    /// What was left out or should be known: `5,000 of 100,000 samples are drawn: …`.
+    /// Notes on omissions: `5,000 of 100,000 samples are drawn: …`.
     pub notes: Vec<String>,
     /// The chart of the same samples that a page shows in this one's place until the reader switches, because
     /// one metric is computed from the other (a time and a rate); null for all others.
@@ -48,7 +48,7 @@ pub struct Axis {
     /// The unit that people read: `GB/s`; empty for a ratio or a count. On a logarithmic axis over more
     /// than three decades it is the base unit, and ticks take their own prefixes.
     pub unit: String,
-    /// What one such unit is in the SI base units of the data: 1e9.
+    /// The unit in the SI base units of the data: 1e9.
     pub per: f64,
     /// How values become places.
     pub scale: Scale,
@@ -76,13 +76,13 @@ pub enum Scale {
     Band,
 }
 
-/// What marks belong to.
+/// The group that marks belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// Its name in the legend.
     pub name: String,
-    /// What its colour says.
+    /// The meaning of its colour.
     pub tone: Tone,
 }
 

@@ -1,4 +1,4 @@
-//! What stands in a chart as text, cleaned of characters that act: once, before anybody draws it.
+//! The text in a chart, cleaned of control characters once, before anything draws it.
 
 use plumb_text::clean;
 

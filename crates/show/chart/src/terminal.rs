@@ -53,7 +53,7 @@ fn paragraph(indent: usize, style: Style, text: &str, width: usize, terminal: &T
     hanging(indent, &Line::default(), &Line::new(style, text), width, terminal.colour)
 }
 
-/// What lines across an axis of dates stand for, in order.
+/// The meaning of lines across an axis of dates, in order.
 fn rules(chart: &Chart) -> Vec<String> {
     let is_date = chart.x.scale == Scale::Date;
     chart

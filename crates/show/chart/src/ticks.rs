@@ -71,7 +71,7 @@ pub(crate) fn ticks(axis: &Axis, most: usize) -> Vec<Tick> {
     }
 }
 
-/// What stands next to an axis: `bandwidth (GB/s)`.
+/// The title of an axis: `bandwidth (GB/s)`.
 pub(crate) fn title(axis: &Axis) -> String {
     let own =
         axis.scale == Scale::Log && (is_of_bytes(axis) || axis.unit.is_empty() || is_wide(axis));

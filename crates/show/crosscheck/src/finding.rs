@@ -20,7 +20,7 @@ pub enum Outcome {
     Unsupported {
         /// The missing part of this machine.
         why: String,
-        /// What to install or change.
+        /// The thing to install or change.
         fix: String,
     },
     /// One of the two failed.

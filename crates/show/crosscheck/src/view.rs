@@ -29,7 +29,7 @@ pub(crate) fn band(checked: &Crosschecked) -> String {
     checked.row.band.map_or_else(|| "-".to_owned(), |band| format!("±{}", percent(band)))
 }
 
-/// What stands below a row: reason of the outcome, then the known difference.
+/// The remarks below a row: reason of the outcome, then the known difference.
 pub(crate) fn remarks(checked: &Crosschecked) -> Vec<String> {
     let known = checked.row.known;
     let word = if checked.row.band.is_some() { "known difference" } else { "why they differ" };

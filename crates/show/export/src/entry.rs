@@ -9,11 +9,11 @@ use plumb_report::run::View;
 /// A format in which runs are written for other programs.
 #[derive(Debug)]
 pub struct Export {
-    /// What people type: `samples-csv`.
+    /// The name that people type: `samples-csv`.
     pub name: &'static str,
     /// How names of its files end: `csv`.
     pub extension: &'static str,
-    /// What it holds, in a line of `--help`.
+    /// Its contents, in a line of `--help`.
     pub summary: &'static str,
     /// Whether a terminal can show it.
     pub content: Content,

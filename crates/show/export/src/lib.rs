@@ -1,4 +1,4 @@
-//! What other programs read: a file per format, named after what reads it.
+//! Formats for other programs: one file per format, named after its reader.
 //!
 //! All are made of the same [`View`](plumb_report::View)s as the scorecard, in SI base units. The real program reads
 //! each of them in `tests/consumers`. A new format is a file with an entry, and a line in [`EXPORTS`].

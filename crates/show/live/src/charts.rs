@@ -250,7 +250,7 @@ fn wanted_rule(wanted: f64) -> Layer {
     Layer { group: None, mark: Mark::Rules { along: Along::Y, at: vec![wanted], tips } }
 }
 
-/// What monitors read next to the run.
+/// The readings of monitors next to the run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MonitorReadings {
     readings: VecDeque<Reading>,

@@ -66,7 +66,7 @@ pub struct LiveDocument {
 pub struct LivePoint {
     /// Its index in the plan.
     pub index: usize,
-    /// What people call it.
+    /// The name for people.
     pub name: String,
     /// The workload's id.
     pub workload: String,
@@ -133,7 +133,7 @@ pub struct LiveCompared {
 pub struct LiveFlag {
     /// The flag's word: `noisy`.
     pub flag: String,
-    /// What it means; empty for a plug-in's own word.
+    /// Its meaning; empty for a plug-in's own word.
     pub meaning: &'static str,
     /// What was seen.
     pub why: String,

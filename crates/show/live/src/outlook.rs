@@ -1,4 +1,4 @@
-//! What to expect of a comparison, in a sentence: said once, as soon as it can be told.
+//! The outlook of a comparison, in a sentence that is printed once, as soon as it is known.
 
 use plumb_model::{Decision, Goal, Outlook, Plan};
 use plumb_text::clean;

@@ -22,7 +22,7 @@ pub struct ProgressView {
 /// One point of a run under way.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ProgressPoint {
-    /// What people call it.
+    /// The name for people.
     pub name: String,
     /// Invocations so far that ended well.
     pub rounds: usize,

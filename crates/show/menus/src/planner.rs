@@ -37,7 +37,7 @@ pub trait Planner {
     /// The same, if it ends everything.
     fn told(&self, error: Self::Error) -> Result<String, Self::Error>;
 
-    /// What it means that the terminal gives no answer: it was interrupted, or has gone away.
+    /// The meaning of a terminal without an answer: it was interrupted, or has gone away.
     fn lost(&self, error: io::Error) -> Self::Error;
 
     /// Whether the terminal shows colours.

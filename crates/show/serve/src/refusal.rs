@@ -3,12 +3,12 @@
 /// Why something that was asked for is not given.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// What was asked for is not there, or can't be understood.
+    /// The requested thing does not exist, or cannot be understood.
     #[error("{what}")]
     Unknown {
-        /// What was asked for.
+        /// The requested settings.
         what: String,
-        /// What to try.
+        /// A hint for the user.
         hint: Option<String>,
     },
     /// Too much is asked for at once.

@@ -34,7 +34,7 @@ pub enum Kind {
     History,
     /// A machine, its facts and what changed on it.
     Machine,
-    /// What words mean.
+    /// The explanation of words.
     Method,
     /// A run under way.
     Live,
@@ -64,11 +64,11 @@ impl Kind {
 /// A page, before it is written.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// What it is called, without an ending.
+    /// The name without an ending.
     pub name: String,
     /// What it is about.
     pub kind: Kind,
-    /// What it is called by people.
+    /// The title that people read.
     pub title: String,
     pub(crate) here: Vec<(String, String)>,
     pub(crate) content: Html,

@@ -1,4 +1,4 @@
-//! What pages are called: the same on disk and over HTTP, flat in one folder, safe for any filesystem.
+//! Names of pages: the same on disk and over HTTP, flat in one folder, safe for any filesystem.
 
 use std::collections::BTreeSet;
 

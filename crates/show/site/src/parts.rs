@@ -1,4 +1,4 @@
-//! What pages are made of: tables, numbers, verdicts, flags, words that are explained.
+//! Parts of pages: tables, numbers, verdicts, flags, explained words.
 
 use std::ops::Range;
 

@@ -192,7 +192,7 @@ fn not_reached(view: &View) -> Html {
     if names.is_empty() { names } else { heading("not-reached", "Not reached").and(names) }
 }
 
-/// What to type to get at the numbers.
+/// The commands that show the numbers.
 fn next(view: &View) -> Html {
     let run = &view.header.run;
     let lines = [

@@ -19,15 +19,15 @@ pub enum Style {
     Estimate,
     /// The interval that belongs to it.
     Interval,
-    /// What matters less: units, counts, column titles.
+    /// Less important text: units, counts, column titles.
     Muted,
     /// The sketch of a distribution.
     Sketch,
     /// A reason to distrust.
     Flag,
-    /// What went well.
+    /// The good outcome.
     Good,
-    /// What went wrong.
+    /// The failures of the run.
     Bad,
     /// Something to type.
     Command,

@@ -81,7 +81,7 @@ fn options(given: &[String]) -> Result<Vec<CommandOption>, String> {
 /// The request of a command line.
 ///
 /// # Errors
-/// What plumb does not take, and why.
+/// The error for arguments that plumb does not support.
 pub(crate) fn read(given: &[String]) -> Result<Arguments, String> {
     let mut arguments = Arguments::default();
     // The file is compared with the memory at the end, as -r may stand before or after -s.

@@ -85,7 +85,7 @@ impl Layout {
     }
 }
 
-/// What one phase measured, in SI units.
+/// The figures of one phase, in SI units.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Figures {
     /// Bytes or operations per second; absent if the phase was not run.

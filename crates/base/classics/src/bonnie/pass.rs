@@ -49,7 +49,7 @@ pub struct Phase {
     pub imported: &'static str,
     /// Whether its rate counts bytes, or operations.
     pub counts_bytes: bool,
-    /// What it needs to be run.
+    /// The argument that it needs to run.
     pub requires: Requires,
 }
 

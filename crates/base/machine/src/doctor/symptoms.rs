@@ -11,7 +11,7 @@ pub struct SymptomKind {
     pub why: &'static str,
     /// The kinds of work whose results it moves; the first four are what an audit looks at.
     pub disturbs: &'static [&'static str],
-    /// What mends it, unless the check knows better.
+    /// The fix, unless the check knows a better one.
     pub fix: &'static str,
 }
 

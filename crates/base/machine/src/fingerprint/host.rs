@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::root::Root;
 
-/// What plumb's hashes of machine ids differ by from those of other programs.
+/// The application id that separates plumb's hashes of machine ids from those of other programs.
 const PLUMB: Uuid = Uuid::from_u128(0x7f0d_5b5e_24c1_4c53_9d3c_5a1e_8f2b_6c47);
 
 /// Where the id is: systemd's file, and D-Bus's if there is none.

@@ -32,7 +32,7 @@ pub fn machine(root: &Root) -> Machine {
     Machine { fingerprint: of_facts("fp1", &facts.0), facts: facts.0 }
 }
 
-/// What may change: kernel, settings, what lies below `dir`, versions.
+/// The facts that may change: kernel, settings, storage below `dir`, versions.
 #[must_use]
 pub fn environment(root: &Root, dir: &Path) -> Environment {
     let mut facts = RecordedFacts::default();

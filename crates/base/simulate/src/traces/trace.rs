@@ -54,7 +54,7 @@ impl Trace {
         self.time(0, self.len())
     }
 
-    /// What sessions speak of, in seconds.
+    /// The time that sessions describe, in seconds.
     pub(super) fn horizon(&self) -> f64 {
         self.seconds().min(HORIZON_S)
     }

@@ -116,7 +116,7 @@ impl Binds {
     }
 }
 
-/// What of the time of these points is bandwidth, round trips and neither.
+/// The shares of bandwidth, round trips and the rest in the time of these points.
 ///
 /// The interval of a figure is the wider one of what the points' intervals give and of what their distances from the
 /// fit give; that of a share follows from the covariance of both fitted figures. Bytes and operations count as exact.

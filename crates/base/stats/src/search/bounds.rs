@@ -1,4 +1,4 @@
-//! What trials say of loads: bounds, and the throughput at the highest load where the goal holds.
+//! Bounds of loads from trials, and the throughput at the highest load at which the goal holds.
 
 use super::goal::{Goal, Stage};
 

@@ -5,7 +5,7 @@ use std::fmt;
 /// Coarser goals before the goal itself: each has twice the width of the next.
 const COARSER: u32 = 2;
 
-/// What must hold at a load, and how surely it is to be known. Durations are in nanoseconds.
+/// The goal at a load, and how surely it must be known. Durations are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal {
     /// The largest share of lost operations of a good trial, from 0 to below 1.

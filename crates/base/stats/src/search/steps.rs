@@ -70,7 +70,7 @@ struct PositionBounds {
     upper: Option<u32>,
 }
 
-/// What was asked for last.
+/// The last request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Asked {
     position: u32,
@@ -128,7 +128,7 @@ impl Search {
         }
     }
 
-    /// What was found so far; None when no load bears the goal.
+    /// The result so far; None if no load meets the goal.
     pub fn found(&self) -> Option<Limit> {
         let trials: Vec<Trial> = self.trials.values().flatten().copied().collect();
         limit(&self.goal, &trials)

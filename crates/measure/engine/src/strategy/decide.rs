@@ -18,7 +18,7 @@ pub struct Round {
     pub points: Vec<usize>,
     /// Whether the order is the strategy's own; else the engine shuffles.
     pub ordered: bool,
-    /// What it saw and decided.
+    /// Its looks and decisions.
     pub decisions: Vec<Decision>,
 }
 

@@ -1,4 +1,4 @@
-//! What was changed, and what became of it when it was to be undone.
+//! A change, and the outcome of undoing it.
 
 use std::fmt;
 use std::io;
@@ -12,7 +12,7 @@ use crate::setting::Setting;
 /// A change that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeMade {
-    /// What was changed.
+    /// The changed setting.
     pub setting: Setting,
     /// The value before.
     pub was: String,

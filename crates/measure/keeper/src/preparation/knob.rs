@@ -17,7 +17,7 @@ pub struct Knob {
     pub values: &'static str,
     /// An example for `--set`, with a value if the knob takes one.
     pub example: &'static str,
-    /// What it does, in a line.
+    /// Its summary in one line.
     pub summary: &'static str,
     /// Its page of Markdown, shown by `plumb explain`.
     pub manual: &'static str,
@@ -44,7 +44,7 @@ pub enum Lasts {
     Run,
 }
 
-/// What may stand behind a dot in a knob's name.
+/// The suffix that may follow a dot in a knob's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suffix {
     /// The name has no dot.
@@ -101,7 +101,7 @@ impl Unusable {
         Self::Usage(format!("`{value}` is not one of its values: {takes}"))
     }
 
-    /// What this machine lacks; `fix` may be empty.
+    /// Unsupported, with the missing need of this machine; `fix` may be empty.
     pub fn unsupported(why: impl Into<String>, fix: &str) -> Self {
         Self::Unsupported(Unchanged { why: why.into(), fix: fix.into() })
     }

@@ -1,4 +1,4 @@
-//! What knobs that hold for processes share: whom they hold for, and lists of CPUs.
+//! Shared parts of knobs for processes: the processes that they apply to, and lists of CPUs.
 
 use std::ops::RangeInclusive;
 

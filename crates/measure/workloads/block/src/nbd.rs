@@ -1,4 +1,4 @@
-//! What server and client of NBD say to each other: fixed newstyle handshake, simple replies.
+//! The messages of server and client of NBD: fixed newstyle handshake, simple replies.
 
 use std::io::{self, Read, Write};
 

@@ -22,7 +22,7 @@ use crate::settings::{Link, packets};
 const LONGEST: usize = 16 << 10;
 const SHORTEST: usize = 1448;
 
-/// What one direction carried.
+/// The traffic of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
     /// Bytes that were passed on.

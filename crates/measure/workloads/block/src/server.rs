@@ -55,7 +55,7 @@ pub struct RequestCounts {
 }
 
 impl RequestCounts {
-    /// What was counted since then.
+    /// The counts since then.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             requests: std::array::from_fn(|at| self.requests[at] - before.requests[at]),
@@ -158,7 +158,7 @@ impl Server {
         }
     }
 
-    /// What it has counted so far.
+    /// The counts so far.
     pub fn counts(&self) -> RequestCounts {
         let counts = *lock(&self.shared.counts);
         let cpu_ns = counts.cpu_ns + self.shared.reader_cpu_ns.load(Ordering::Acquire);
@@ -254,7 +254,7 @@ struct Answers<'s> {
     /// When the replies to the last requests arrived, as many as may be under way, and the oldest.
     arrivals: Vec<u64>,
     oldest: usize,
-    /// What was counted before this client.
+    /// The counts before this client.
     before: RequestCounts,
 }
 

@@ -54,7 +54,7 @@ pub enum TunnelKind {
 }
 
 impl TunnelKind {
-    /// What was asked for.
+    /// The requested settings.
     pub fn read(start: &Start) -> Self {
         match start.text("tunnel") {
             "ssh" => Self::Ssh { is_compressed: false },
@@ -144,7 +144,7 @@ impl Link {
     /// None at all.
     pub const NONE: Self = Self { up: LinkSettings::NONE, down: LinkSettings::NONE };
 
-    /// What was asked for; the reader is told when it is scaled.
+    /// The requested settings; a note reports a scale.
     ///
     /// # Errors
     /// When the scale is none.

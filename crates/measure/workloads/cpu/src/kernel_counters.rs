@@ -25,7 +25,7 @@ pub(super) struct KernelCounts {
 }
 
 impl KernelCounts {
-    /// What was counted since then.
+    /// The counts since then.
     pub(super) fn since(self, before: Self) -> Self {
         self.with(before, u64::saturating_sub)
     }

@@ -1,4 +1,4 @@
-//! What loops of assembly run on.
+//! Instructions and data of the assembly loops.
 
 use plumb_protocol::StartError;
 

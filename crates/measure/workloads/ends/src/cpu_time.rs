@@ -107,7 +107,7 @@ pub struct CpuTimes {
     helpers: Vec<u32>,
     /// When it began, in the order of [`NAMES`].
     begun_ns: [u64; 2],
-    /// What to know of it.
+    /// A note for the reader.
     note: Option<String>,
 }
 

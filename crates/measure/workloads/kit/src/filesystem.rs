@@ -1,4 +1,4 @@
-//! What lies under a folder: a device or memory, and how much room is left.
+//! The storage under a folder: a device or memory, and its free room.
 
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

@@ -145,7 +145,7 @@ struct FrameState {
     blocks: u64,
     /// Threads that have not finished it.
     working: usize,
-    /// What went wrong first.
+    /// The first failure.
     failure: Option<Failure>,
     /// The threads are to end.
     ended: bool,

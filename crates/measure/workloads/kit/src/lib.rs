@@ -1,4 +1,4 @@
-//! What workloads of several families are made of.
+//! Code shared by workloads of several families.
 //!
 //! A family uses this crate and the protocol, never another family.
 

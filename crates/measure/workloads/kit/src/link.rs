@@ -7,7 +7,7 @@
 
 use plumb_protocol::SplitMix64;
 
-/// What one direction of a link is like.
+/// The settings of one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkSettings {
     /// Bytes a second; none if that is not limited.

@@ -13,7 +13,7 @@ const HUGE_BYTES: usize = 2 << 20;
 /// Advice that makes the kernel gather pages into huge ones at once (Linux 6.1).
 const MADV_COLLAPSE: libc::c_int = 25;
 
-/// What pages a mapping is made of.
+/// The pages of a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
     /// What the system gives without being asked.
@@ -194,7 +194,7 @@ impl Drop for Mapping {
 struct SmapsEntry {
     /// Its size, in bytes.
     size: usize,
-    /// What of it lies in huge pages, in bytes.
+    /// The bytes of it in huge pages.
     huge: usize,
 }
 

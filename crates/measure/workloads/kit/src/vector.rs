@@ -70,7 +70,7 @@ impl Width {
         Self::ALL.into_iter().rev().find(|width| width.is_here()).unwrap_or(Self::Bits128)
     }
 
-    /// What was asked for.
+    /// The requested settings.
     ///
     /// # Errors
     /// Unsupported if this CPU does not have it.

@@ -1,4 +1,4 @@
-//! What workloads of bandwidth share: arrays that each thread maps, binds, fills and checks for itself.
+//! Shared parts of bandwidth workloads: arrays that each thread maps, binds, fills and checks for itself.
 
 use plumb_model::{CurveKind, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Start, StartError};
@@ -40,7 +40,7 @@ pub(super) fn described(id: &str, summary: &str) -> Description {
     }
 }
 
-/// What was asked for.
+/// The requested settings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrays {
     /// Bytes of each array.

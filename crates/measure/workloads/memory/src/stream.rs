@@ -60,7 +60,7 @@ impl Workload for StreamLoops {
     }
 }
 
-/// What memory moves for an element, next to what is counted.
+/// The memory traffic of an element, in addition to the counted bytes.
 fn traffic(sources: u64, stores: Stores) -> String {
     let counted = ELEMENT_BYTES * (sources + 1);
     let moved = ELEMENT_BYTES * (sources + stores.traffic());

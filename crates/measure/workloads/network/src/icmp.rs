@@ -40,7 +40,7 @@ const ATTEMPTS: u16 = 3;
 /// Requests a second that anybody may send to a machine of somebody else.
 const MOST_TO_OTHERS: u64 = 1000;
 
-/// What opens the acceptor to unprivileged echo sockets.
+/// The fix that opens unprivileged echo sockets.
 const FIX: &str = "sysctl net.ipv4.ping_group_range=\"0 2147483647\"";
 
 /// Sends echo requests, a new one for each reply or at a rate.

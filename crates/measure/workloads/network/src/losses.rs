@@ -1,4 +1,4 @@
-//! What it means that requests got no answer: chance, or a limit that lets answers through evenly.
+//! The meaning of missing answers: chance, or a limit that lets answers through evenly.
 //!
 //! A path that loses packets takes them by chance, so that how many of the rarer kind, lost or answered, fall into equal pieces of a batch
 //! varies as of a binomial distribution. A token bucket, of a host or of a firewall, spreads them evenly. Pearson's index of dispersion

@@ -43,7 +43,7 @@ pub(crate) const PROBE: u64 = u64::MAX;
 /// More than this share lost is worth a flag.
 pub(crate) const FEW: f64 = 0.01;
 
-/// What sends requests and receives their answers.
+/// The trait of a client that sends requests and receives their answers.
 pub(crate) trait Exchange {
     /// Sends the request of this number.
     ///

@@ -56,7 +56,7 @@ pub(crate) struct Report {
     pub bytes: u64,
     /// CPU time of its process so far, in nanoseconds.
     pub cpu_ns: u64,
-    /// What its kernel knows of the connection.
+    /// The kernel's state of the connection.
     pub info: Info,
     /// What the frame took, as the client saw it.
     pub took_ns: u64,
@@ -217,7 +217,7 @@ fn connected(address: SocketAddr, buffer: usize) -> io::Result<TcpStream> {
 pub(crate) struct Payload {
     /// Which end sends.
     pub way: Way,
-    /// What it sends over and over.
+    /// The block that it sends repeatedly.
     pub block: Arc<[u8]>,
     /// Whether what of a block fills no segment goes with the next.
     pub cork: bool,

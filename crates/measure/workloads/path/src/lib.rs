@@ -64,7 +64,7 @@ const ROUTER_ADDRESSES: [Ipv4Addr; 2] =
 /// The devices of what lies between, to the near end and to the far one.
 const BETWEEN: [&str; 2] = ["to-near", "to-far"];
 
-/// What lies between the ends.
+/// The kind of path between the ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathKind {
     /// The loopback device.
@@ -80,7 +80,7 @@ impl PathKind {
     const WORDS: [(&'static str, Self); 3] =
         [("loopback", Self::Loopback), ("veth", Self::Veth), ("routed", Self::Routed)];
 
-    /// What was asked for. A workload without the parameter is on loopback.
+    /// The requested settings. A workload without the parameter is on loopback.
     fn read(start: &Start) -> Self {
         let word = start.text("path");
         let known = Self::WORDS.iter().find(|(known, _)| *known == word);
@@ -100,7 +100,7 @@ pub enum End {
 /// A path that a user described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathSettings {
-    /// What lies between.
+    /// The kind of path between them.
     pub kind: PathKind,
     /// Bytes a second from near to far, if limited.
     pub up: Option<u64>,
@@ -141,7 +141,7 @@ pub fn parameters() -> Vec<Parameter> {
 }
 
 impl PathSettings {
-    /// What was asked for.
+    /// The requested settings.
     ///
     /// # Errors
     /// When it asks for what the path does not have.

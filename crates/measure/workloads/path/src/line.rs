@@ -4,7 +4,7 @@ use plumb_protocol::SplitMix64;
 
 use plumb_workload_kit::link::{Direction, LinkSettings};
 
-/// What one direction does to frames, apart from its bandwidth.
+/// The effects of one direction on frames, apart from its bandwidth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LineSettings {
     /// From one end to the other, in nanoseconds.

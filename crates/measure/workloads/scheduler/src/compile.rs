@@ -127,9 +127,9 @@ struct Builds {
     folder: Folder,
     /// What the program prints that is built; None if nobody knows.
     prints: Option<u32>,
-    /// What make is asked for before each build, untimed; empty for nothing.
+    /// The target of make before each build, untimed; empty for none.
     configure: String,
-    /// What make is asked for; empty for its first target.
+    /// The targets of make; empty for its first target.
     target: String,
     seed: u64,
 }

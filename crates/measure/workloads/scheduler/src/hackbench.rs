@@ -16,7 +16,7 @@ use plumb_workload_kit::spawn::describe_end;
 
 use crate::task_mode::TaskMode;
 
-/// What messages travel through.
+/// The transport of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
     /// A pair of sockets for each receiver.
@@ -46,7 +46,7 @@ pub(crate) struct HackbenchShape {
     /// Size of a message.
     pub(crate) bytes: usize,
     pub(crate) transport: Transport,
-    /// What senders and receivers are.
+    /// The type of senders and receivers.
     pub(crate) mode: TaskMode,
     /// The CPU of each task, in the order in which they are made; None if they are not pinned.
     pub(crate) cpus: Option<Vec<usize>>,

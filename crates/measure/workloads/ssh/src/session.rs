@@ -37,7 +37,7 @@ pub struct Session {
 
 /// A session with its ends.
 pub struct OpenSession {
-    /// What keeps it alive.
+    /// The session that keeps it alive.
     pub session: Session,
     /// Goes to the sink.
     pub to: ChildStdin,

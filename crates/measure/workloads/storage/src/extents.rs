@@ -1,4 +1,4 @@
-//! What lies on the disk of a file: holes, extents that were never written, and extents that the filesystem compressed.
+//! The extents of a file: holes, extents that were never written, and extents that the filesystem compressed.
 #![expect(unsafe_code, reason = "the ioctl that lists extents has no safe form")]
 
 use std::fs::File;

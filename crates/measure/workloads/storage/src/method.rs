@@ -27,7 +27,7 @@ pub enum EngineChoice {
 }
 
 impl EngineChoice {
-    /// What was asked for.
+    /// The requested settings.
     #[must_use]
     pub fn read(start: &Start) -> Self {
         match start.text("engine") {
@@ -50,7 +50,7 @@ pub enum DirectChoice {
 }
 
 impl DirectChoice {
-    /// What was asked for.
+    /// The requested settings.
     #[must_use]
     pub fn read(start: &Start) -> Self {
         match start.text("direct") {
@@ -82,7 +82,7 @@ pub struct MethodRequest {
     pub depth: u32,
     /// Number of buffers, at least one per block in flight.
     pub slots: usize,
-    /// What pages they lie in.
+    /// The pages of the memory.
     pub pages: Pages,
 }
 

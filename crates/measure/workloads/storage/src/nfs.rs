@@ -22,7 +22,7 @@ pub struct NfsMount {
     operation: Operation,
 }
 
-/// What was counted up to a moment.
+/// The counts up to a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NfsCounts {
     /// Requests of the operation that were answered.
@@ -51,7 +51,7 @@ impl NfsMount {
         mount.counts().is_ok().then_some(mount)
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     ///
     /// # Errors
     /// When the kernel does not report (any more).

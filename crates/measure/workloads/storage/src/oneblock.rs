@@ -372,7 +372,7 @@ impl Workers {
         Ok(Self { team, shared, workers, operation, direct, latency, nfs, _files: files })
     }
 
-    /// What was counted on the NFS mount so far, if there is one.
+    /// The counts of the NFS mount so far, if there is one.
     fn nfs_counts(&self) -> Result<Option<NfsCounts>, Failure> {
         self.nfs.as_ref().map(NfsMount::counts).transpose()
     }

@@ -32,7 +32,7 @@ pub(super) fn follow(db: &Connection, run: Id) -> Result<Follow, DbError> {
     Ok(Follow::begin(run, started_unix_ns, plan, key))
 }
 
-/// What was stored since the last time.
+/// The data stored since the last time.
 pub(super) fn updates(db: &Connection, follow: &mut Follow) -> Result<RunUpdate, DbError> {
     let since = Since::of(db, follow)?;
     begun(db, follow)?;

@@ -1,4 +1,4 @@
-//! What monitors read comes back, and what is excluded does not count.
+//! Readings of monitors are stored and read back, and excluded invocations do not count.
 
 use crate::events::{Script, eventful, id};
 use plumb_model::Event;

@@ -26,7 +26,7 @@ fn closed(folder: &Path) -> PathBuf {
     path
 }
 
-/// What opening or reading a store fails with.
+/// The error of opening or reading a store.
 fn trouble(path: &Path) -> Error {
     let read = |path| Store::open(path)?.record(id(1));
     read(path).unwrap_err()

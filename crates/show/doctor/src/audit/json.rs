@@ -39,7 +39,7 @@ pub struct AuditClock {
     pub counter_ppm: Option<f64>,
 }
 
-/// What one kind of work shows.
+/// The result of one kind of work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClassPart {

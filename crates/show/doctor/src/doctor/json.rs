@@ -39,13 +39,13 @@ pub struct SymptomPart {
     /// How bad it is here.
     #[cfg_attr(test, schemars(extend("enum" = ["note", "minor", "major", "grave"])))]
     pub effect: &'static str,
-    /// What was seen, and where.
+    /// The evidence, and its place.
     pub evidence: String,
     /// What it does to measurements.
     pub why: &'static str,
     /// The kinds of work whose results it moves.
     pub disturbs: Vec<&'static str>,
-    /// What mends it.
+    /// The fix of the problem.
     pub fix: String,
 }
 

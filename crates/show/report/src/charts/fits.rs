@@ -1,4 +1,4 @@
-//! What was found in a curve, drawn on the chart of it.
+//! The findings of a curve, drawn on its chart.
 
 use plumb_analysis::{Curve, CurveFound, Plateau};
 use plumb_chart::{Along, Draft, Mark, Tone};

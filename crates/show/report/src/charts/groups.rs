@@ -24,7 +24,7 @@ struct Workload<'f> {
     series: Vec<&'f SeriesComparison>,
 }
 
-/// What one arm gives at one point.
+/// The result of one arm at one point.
 struct Given<'f> {
     point: String,
     arm: usize,

@@ -61,10 +61,10 @@ fn time_axis(of: TimeOf) -> AxisSpec {
     AxisSpec::values(label, "s", Fit::Even)
 }
 
-/// What monitors read in a run.
+/// The readings of monitors in a run.
 #[derive(Debug, Clone)]
 pub struct Monitored {
-    /// What people call the run; it is not shown if there is only one.
+    /// The name of the run for people; it is not shown if there is only one.
     pub run: String,
     /// The time series of a workload's points.
     pub time_series: Vec<PointTimeSeries>,

@@ -59,7 +59,7 @@ pub struct CheckDocument {
 pub struct CheckedPart {
     /// Name of the series.
     pub series: String,
-    /// What people call the point.
+    /// The name of the point for people.
     pub name: String,
     /// Unit of the metric, an SI base unit.
     pub unit: String,

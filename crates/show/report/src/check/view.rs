@@ -18,7 +18,7 @@ pub(crate) fn title(finding: &CheckFinding) -> String {
     format!("Checked against {} ({runs}), margin {margin}", finding.baseline)
 }
 
-/// What stands above the table.
+/// The remarks above the table.
 pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
     let mut lines: Vec<String> = finding.baseline_times.iter().flat_map(times).collect();
     if finding.machines_differ {
@@ -63,7 +63,7 @@ fn times(times: &BaselineTimes) -> Vec<String> {
     lines
 }
 
-/// What stands below it.
+/// The text below it.
 pub(crate) fn closing(finding: &CheckFinding) -> String {
     let confirmed = finding.regressions().count();
     let first = match confirmed {

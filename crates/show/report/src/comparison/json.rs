@@ -25,9 +25,9 @@ pub struct ComparisonDocument {
     pub method: u32,
     /// The runs' ids.
     pub runs: Vec<String>,
-    /// What people call the arms; the first is what the others are compared with.
+    /// The names of the arms for people; the others are compared with the first.
     pub arms: Vec<String>,
-    /// What runs were grouped by.
+    /// The label or fact by which runs were grouped.
     pub by: Option<String>,
     /// Smallest relative change that matters.
     pub margin: f64,
@@ -99,7 +99,7 @@ pub struct OverallPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ArmPart {
-    /// What people call it.
+    /// The name for people.
     pub label: String,
     /// The median, in the unit of the metric.
     pub estimate: f64,

@@ -10,7 +10,7 @@ use crate::comparison::levels::{LevelsComparedPart, levels_part};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct VerdictPart {
-    /// What people call the point or arm that it is compared with.
+    /// The name of the point or arm that it is compared with.
     pub first: String,
     /// Cost over the first's cost: over 1 is slower.
     pub ratio: Option<f64>,

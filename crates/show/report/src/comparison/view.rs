@@ -65,7 +65,7 @@ fn break_even(sd: f64, ratio: f64) -> String {
     format!("{times}; this could be chance only if runs vary by more than {}", percent(sd))
 }
 
-/// What stands above the results.
+/// The heading above the results.
 pub fn heading(finding: &ComparisonFinding) -> Vec<String> {
     let first = finding.arms.first().map_or("", String::as_str);
     let margin = percent(finding.margin);
@@ -96,7 +96,7 @@ pub fn closing(finding: &ComparisonFinding) -> Vec<String> {
     (1..finding.arms.len()).flat_map(of_arm).collect()
 }
 
-/// What stands out in an arm.
+/// The series that stand out in an arm.
 fn standing_out(finding: &ComparisonFinding, arm: usize) -> Vec<String> {
     let Some(Some(found)) = finding.standing_out.get(arm - 1) else { return Vec::new() };
     let named = |place: usize| {

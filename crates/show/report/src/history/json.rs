@@ -129,7 +129,7 @@ pub struct StepPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CyclePart {
-    /// What repeats, in UTC.
+    /// The period of the cycle, in UTC.
     #[cfg_attr(test, schemars(extend("enum" = ["time of day", "weekday"])))]
     pub cycle: &'static str,
     /// The part that differs most from the others.

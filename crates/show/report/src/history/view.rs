@@ -116,7 +116,7 @@ pub fn step(step: &HistoryStep, better: Better) -> HistoryEvent {
     HistoryEvent { text: format!("{word} from here: {} the cost, {sure}", ratio.trim_end()), style }
 }
 
-/// What stands below the runs.
+/// The text below the runs.
 pub fn closing(finding: &HistoryFinding) -> Vec<String> {
     let mut lines = vec![match &finding.steps {
         Err(why) => format!("plumb cannot look for steps: {why}"),

@@ -12,7 +12,7 @@ use serde::Serialize;
 pub struct PointPart {
     /// The workload's id.
     pub workload: String,
-    /// What people call the point.
+    /// The name of the point for people.
     pub name: String,
     /// Every parameter with its value.
     pub point: BTreeMap<String, ValuePart>,

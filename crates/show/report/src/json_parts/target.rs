@@ -16,7 +16,7 @@ pub struct TargetPart {
     pub host: Option<String>,
     /// Of which kind it is.
     pub machine: FactsPart,
-    /// What may change.
+    /// The facts that may change.
     pub environment: FactsPart,
 }
 

@@ -33,7 +33,7 @@ pub struct SnapshotPart {
     pub host: Option<String>,
     /// Of which kind it is.
     pub machine: FactsPart,
-    /// What may change.
+    /// The facts that may change.
     pub environment: FactsPart,
 }
 

@@ -99,7 +99,7 @@ pub struct MonitorsDocument {
     pub cpu_share: f64,
     /// Time over which that was measured, in seconds.
     pub seconds: f64,
-    /// What they do to a workload; null if that was not measured.
+    /// The effect of monitors on a workload; null if it was not measured.
     pub effect: Option<EffectPart>,
 }
 

@@ -1,4 +1,4 @@
-//! What monitors counted next to a run, and what they cost.
+//! The counters and the cost of monitors next to a run.
 
 mod json;
 mod terminal;

@@ -1,4 +1,4 @@
-//! What monitors counted next to a run, and what they cost, on a terminal.
+//! The counters and the cost of monitors next to a run, on a terminal.
 
 use plumb_analysis::{CounterRate, PointRates};
 use plumb_text::{Column, Line, Style, Table, Terminal, clean, counted};

@@ -30,7 +30,7 @@ fn whole(figure: &Figure) -> String {
 pub struct BurstPart {
     /// From the first sample to the fall, in seconds.
     pub seconds: f64,
-    /// What was done until then, in the metric's unit without its `/s`.
+    /// The work until then, in the metric's unit without its `/s`.
     pub volume: f64,
     /// The median until then.
     pub before: EstimatePart,

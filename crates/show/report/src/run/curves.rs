@@ -18,7 +18,7 @@ const MUCH_OFF: f64 = 0.1;
 /// A curve in words, or points behind a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurveText {
-    /// What it is of: `memory.latency by size`.
+    /// The subject: `memory.latency by size`.
     pub name: String,
     /// The workload's id.
     pub workload: String,

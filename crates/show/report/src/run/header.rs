@@ -1,4 +1,4 @@
-//! What stands above the results: the run, the machine, the goal and what was reached.
+//! The heading above the results: the run, the machine, the goal and the result.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub struct Header {
     pub places: Vec<TargetLines>,
     /// Date, length and labels.
     pub when: String,
-    /// What was wanted, and how much of it was reached.
+    /// The goal, and how much of it was reached.
     pub goal: String,
     /// Loads that ran next to on purpose.
     pub load: Option<String>,

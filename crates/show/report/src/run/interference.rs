@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InterferencePart {
-    /// What was done with invocations that were disturbed: `keep` or `retry`.
+    /// The treatment of disturbed invocations: `keep` or `retry`.
     #[cfg_attr(test, schemars(extend("enum" = ["keep", "retry"])))]
     pub on_interference: &'static str,
     /// Invocations that were measured, whether or not they count.

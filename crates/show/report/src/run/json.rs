@@ -40,15 +40,15 @@ pub struct RunDocument {
     pub results: Vec<ResultPart>,
     /// The curves over a parameter.
     pub curves: Vec<CurvePart>,
-    /// What of the time of points behind a link is bandwidth, and what round trips.
+    /// Shares of bandwidth and round trips in the time of points behind a link.
     pub links: Vec<LinkPart>,
-    /// What stands out since the last comparable run; null if there is none, or it was not looked for.
+    /// The series that stand out since the last comparable run; null if there is none, or it was not looked for.
     pub since_last: Option<SinceLastPart>,
-    /// What was prepared, in order.
+    /// The preparations, in order.
     pub preparations: Vec<PreparationPart>,
     /// Points that cannot be measured here.
     pub unsupported: Vec<UnsupportedPart>,
-    /// What went wrong.
+    /// The failures of the run.
     pub failed: Vec<FailedPart>,
     /// Points that were planned and never reached.
     pub not_reached: Vec<PointPart>,
@@ -93,7 +93,7 @@ pub struct RunPart {
 pub struct ResultPart {
     /// Name of the series.
     pub series: String,
-    /// What people call the point.
+    /// The name of the point for people.
     pub name: String,
     /// The workload's id.
     pub workload: String,
@@ -168,7 +168,7 @@ pub struct ResultPart {
     pub session_s: Option<f64>,
     /// Neighbours in time that make one independent unit.
     pub stretch: Option<usize>,
-    /// What pauses do; null if the run has none (`exec --spread`).
+    /// The effect of pauses; null if the run has none (`exec --spread`).
     pub pauses: Option<PausesPart>,
     /// Seconds that the wanted precision would still have taken if the time was over first.
     pub needs_s: Option<f64>,
@@ -270,7 +270,7 @@ pub struct UnsupportedPart {
     pub place: PointPart,
     /// The missing thing.
     pub why: String,
-    /// What would mend it.
+    /// The fix of the problem.
     pub fix: String,
 }
 
@@ -312,7 +312,7 @@ pub struct FailedPart {
     /// The point, with its workload and parameters.
     #[serde(flatten)]
     pub place: PointPart,
-    /// What went wrong.
+    /// The failures of the run.
     pub why: String,
     /// How many invocations failed so.
     pub times: usize,

@@ -46,7 +46,7 @@ pub struct LinkPointPart {
     pub operations: f64,
     /// A round trip, in seconds.
     pub round_trip_s: f64,
-    /// What its time is made of; null if nothing was found.
+    /// The parts of its time; null if none were found.
     pub shares: Option<LinkSharesPart>,
 }
 

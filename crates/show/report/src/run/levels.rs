@@ -17,7 +17,7 @@ pub struct LevelsText {
     pub upper: Figure,
     /// `53 % [36, 69] of the processes`: how much lies on the lower one.
     lower_share: String,
-    /// What was different next to the upper one.
+    /// The differences at the upper level.
     pub beside: Option<String>,
     switches: usize,
 }
@@ -83,7 +83,7 @@ pub(crate) fn share_text(share: &Estimate) -> String {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LevelsPart {
-    /// What lies on them: `processes`, each by its median, or `samples`.
+    /// The things on two levels: `processes`, each by its median, or `samples`.
     #[cfg_attr(test, schemars(extend("enum" = ["processes", "samples"])))]
     pub of: &'static str,
     /// Values up to this are of the lower level.
@@ -94,7 +94,7 @@ pub struct LevelsPart {
     pub lower: LevelPart,
     /// The upper level.
     pub upper: LevelPart,
-    /// What was different next to the upper level, the farthest apart first.
+    /// The differences at the upper level, the farthest apart first.
     pub beside: Vec<MovedPart>,
 }
 

@@ -1,4 +1,4 @@
-//! What points behind a link say, in words.
+//! Points behind a link, in words.
 
 use plumb_analysis::{Binds, Ends, Estimate, LinkFit, LinkFound, LinkShares};
 use plumb_text::counted;

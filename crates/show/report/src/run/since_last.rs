@@ -34,7 +34,7 @@ pub struct SinceLastPart {
     pub run: String,
     /// RFC 3339, UTC.
     pub started: String,
-    /// What stands out.
+    /// The series that stand out.
     #[serde(flatten)]
     pub standing_out: StandingOutPart,
 }

@@ -17,12 +17,12 @@ pub(super) const NARROWEST: usize = 40;
 /// The name of a curve that takes more than this part of the width has its own line.
 const WIDEST_NAME: usize = 3;
 
-/// What stands below a scorecard.
+/// The part below a scorecard.
 #[derive(Debug, Clone, Default)]
 pub struct NextSteps {
     /// Where the run is stored.
     pub stored: Option<String>,
-    /// What to type next, each with what it does.
+    /// The next commands, each with its purpose.
     pub next: Vec<(String, String)>,
 }
 

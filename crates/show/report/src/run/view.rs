@@ -17,7 +17,7 @@ use crate::run::levels::LevelsText;
 pub struct View<'a> {
     /// The finding that it shows.
     pub finding: &'a RunFinding,
-    /// What stands above the results.
+    /// The heading above the results.
     pub header: Header,
     /// A row for every point and metric, in the plan's order.
     pub rows: Vec<Row<'a>>,
@@ -68,7 +68,7 @@ pub struct Family {
 pub struct FlagNote {
     /// Which reason to distrust it is.
     pub flag: FlagKind,
-    /// What it means.
+    /// Its meaning in words.
     pub meaning: &'static str,
     /// Whether every result carries it.
     pub everywhere: bool,
@@ -77,7 +77,7 @@ pub struct FlagNote {
 }
 
 impl FlagNote {
-    /// What it means, with the evidence.
+    /// Its meaning, with the evidence.
     #[must_use]
     pub fn explained(&self) -> String {
         match self.meaning {

@@ -55,7 +55,7 @@ impl Response {
         Self { status, content, bytes: text.into(), fields: Vec::new() }
     }
 
-    /// What was asked for.
+    /// The requested settings.
     pub(super) fn fine(content: Content, text: impl Into<Bytes>) -> Self {
         Self::made(StatusCode::OK, content, text)
     }

@@ -3,7 +3,7 @@
 /// Words in a cache line, which is what a kernel works on at least.
 pub(super) const LINE_WORDS: usize = 8;
 
-/// What scale and triad multiply by, as in STREAM.
+/// The factor of scale and triad, as in STREAM.
 pub(super) const FACTOR: f64 = 3.0;
 
 /// Writes `lines` cache lines from `to` on, from as many at each source.

@@ -1,4 +1,4 @@
-//! What monitors read comes back, and what is excluded does not count.
+//! Readings of monitors are stored and read back, and excluded invocations do not count.
 
 use plumb_model::{CounterKind, Event};
 use plumb_store::Backend;
