@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The meaning of a counter's value.
+/// What a counter's value means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CounterKind {

@@ -100,7 +100,7 @@ pub fn comparable_name(series: &str, version: u32, clock: &str) -> String {
     name
 }
 
-/// The common shift of all series of a run.
+/// What all series of a run have in common.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunOfSeries {
     /// The run's id.

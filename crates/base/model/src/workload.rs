@@ -7,7 +7,7 @@ use crate::restricted::Restricted;
 use crate::search::{SearchEffort, SearchGoal, Searched};
 use crate::value::{Settings, Value};
 
-/// The answer to `describe`: everything that is known of a workload without starting it.
+/// What `describe` answers: everything that is known of a workload without starting it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// `family.name`, in lower case.

@@ -6,7 +6,7 @@ use plumb_stats::Interval;
 use plumb_stats::levels::{Levels, LevelsOf, share};
 use plumb_stats::rng::Rng;
 
-/// The least distance that matters, as for a wanted precision of 1 %.
+/// The least distance that matters, as where a precision of 1 % is wanted.
 const APART: f64 = 0.01;
 /// How far apart levels are, in standard deviations of each.
 const DEVIATIONS: f64 = 6.0;

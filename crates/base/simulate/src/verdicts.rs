@@ -11,7 +11,7 @@ use plumb_stats::verdict::{Confidence, Schedule, Verdict, interval_of_pairs, jud
 
 /// The smallest change that matters.
 pub(super) const MARGIN: f64 = 0.01;
-/// Standard deviation of the log ratio of a pair if only its law is studied.
+/// Standard deviation of the log ratio of a pair where only its law is studied.
 const PAIR_SD: f64 = 0.02;
 /// Samples of a process where whole machines are simulated.
 const SAMPLES: usize = 8;

@@ -9,7 +9,7 @@ use plumb_protocol::{Start, StartError};
 const DEFAULT_SIZE: u64 = 2 << 30;
 /// The smallest that any filesystem here can be made on.
 const SMALLEST: u64 = 64 << 20;
-/// The largest share of free space that a layer takes: 4 in 5.
+/// What a layer takes at most of what is free: 4 in 5.
 const SHARE: (u64, u64) = (4, 5);
 
 /// Free room of the place below a layer.

@@ -11,7 +11,7 @@ const FAR_APART: f64 = 30.0;
 const DECADES: f64 = 1e3;
 /// What is left free next to the outermost marks, as a share of the axis.
 const MARGIN: f64 = 0.04;
-/// Seconds next to a single date.
+/// Seconds beside a single date.
 const DAY: f64 = 86_400.0;
 
 /// How an axis is to be made of the marks on it.

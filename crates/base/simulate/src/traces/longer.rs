@@ -12,7 +12,7 @@ const SECONDS: f64 = 120.0;
 const PAUSE: f64 = 2.0;
 /// So many times as long a run may be for what it reaches to be foretold.
 const LONGER: [f64; 4] = [1.5, 2.0, 3.0, 4.0];
-/// Wanted, on a machine with nothing else to do and next to other work.
+/// Wanted, on a machine with nothing else to do and beside other work.
 const WANTED: [f64; 3] = [0.005, 0.01, 0.015];
 const WANTED_BESIDE: [f64; 3] = [0.04, 0.08, 0.15];
 /// Where runs begin on a trace, a precision.

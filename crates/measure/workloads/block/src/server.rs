@@ -29,7 +29,7 @@ use crate::tunnel::Tunnel;
 /// Bytes that are read from the socket at once.
 const BUFFER: usize = 256 << 10;
 
-/// The server's counts since it began.
+/// What the server counted since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RequestCounts {
     /// Requests by their kind, as [`RequestKind::ALL`] has them.

@@ -38,7 +38,7 @@ impl Named {
     }
 }
 
-/// The values from `wait4`, then the tool's own figure.
+/// What `wait4` tells of the process, then the tool's own figure.
 pub(crate) const fn value_names(metric: &'static str) -> [&'static str; OF_THE_PROCESS + 1] {
     ["user", "system", "cpu", "peak_memory", metric]
 }

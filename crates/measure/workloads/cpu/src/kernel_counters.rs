@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use plumb_protocol::Failure;
 
-/// Nanoseconds of a tick in /proc/stat: user programs see 100 per second on every Linux.
+/// Nanoseconds of a tick in /proc/stat: user programs see 100 a second on every Linux.
 const TICK_NS: u64 = 10_000_000;
 
 /// Room for /proc/interrupts of many CPUs; what is beyond is not read.

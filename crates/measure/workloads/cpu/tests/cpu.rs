@@ -171,7 +171,7 @@ fn two_loops_on_one_cpu_keep_half_each() {
     assert!(why.contains("pair=0-1"), "{why}");
 }
 
-/// Set where the next test is to measure in its own group.
+/// Set where the next test is to measure in a group of its own.
 const GROUP: &str = "PLUMB_TEST_QUOTA_GROUP";
 
 #[test]

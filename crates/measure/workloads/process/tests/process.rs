@@ -140,7 +140,7 @@ fn resident() -> f64 {
     line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() * 1024.0
 }
 
-/// Runs in its own process, as a worker does; the test below starts it.
+/// Runs in a process of its own, as a worker does; the test below starts it.
 #[test]
 fn helper_that_measures_memory() {
     if std::env::var_os("PLUMB_TEST_HELPER").is_none() {

@@ -1,5 +1,4 @@
-//! The built-in workloads: one crate per family (two for `storage` and `network`), one file per workload with its manual
-//! next to it.
+//! The built-in workloads: a crate a family (two of `storage` and of `network`), a file each with its manual beside it.
 //!
 //! They are registered by hand, here and in each family's `ALL`: what is not listed does not exist.
 

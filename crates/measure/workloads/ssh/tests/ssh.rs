@@ -46,7 +46,7 @@ fn beside(fixture: &TestPoint, settings: &[(&str, &str)]) -> TestPoint<'static> 
     point
 }
 
-/// Files and folders next to the stand-in.
+/// Files and folders beside the stand-in.
 fn left_in(scratch: &Path) -> usize {
     std::fs::read_dir(scratch).unwrap().count() - 1
 }

@@ -1,4 +1,4 @@
-//! The test program once more, as its own process.
+//! The test program once more, as a process of its own.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

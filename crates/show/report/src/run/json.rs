@@ -159,7 +159,7 @@ pub struct ResultPart {
     pub machine_low: Option<f64>,
     /// Upper end of it.
     pub machine_high: Option<f64>,
-    /// The two levels on which processes or samples lie; null if there is one, and for other metrics than the
+    /// The two levels on which processes or samples lie; null where there is one, and for other metrics than the
     /// workload's first.
     pub levels: Option<LevelsPart>,
     /// The burst that ended; null if none did.

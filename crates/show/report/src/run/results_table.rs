@@ -271,7 +271,7 @@ pub fn both_intervals(finding: &Finding) -> Option<String> {
     Some(format!("±{} in this session of {}, {more}", percent(session), length(seconds)))
 }
 
-/// What pauses did, if the run had some: `right after 40 pauses of 1.0 s, wall is 1.003 [0.998, 1.009] times that of
+/// What pauses did, where the run had some: `right after 40 pauses of 1.0 s, wall is 1.003 [0.998, 1.009] times that of
 /// the next run, which is equivalent`.
 #[must_use]
 pub fn pauses_text(finding: &Finding) -> Option<String> {

@@ -215,7 +215,7 @@ fn texts_from_elsewhere_stay_texts() {
     ] {
         let reply = served.get(&path);
         assert!(reply.status() == 200 || path.contains('%'), "{path}: {}", reply.head);
-        // The first page has its own picture; the hostile one has another source.
+        // The first page has a picture of its own; the hostile one has another source.
         assert!(!reply.body.contains("<img src=x"), "{path}");
         assert!(!reply.body.contains("<script>"), "{path}");
         assert!(!reply.body.contains('\u{1b}') && !reply.body.contains('\u{202e}'), "{path}");

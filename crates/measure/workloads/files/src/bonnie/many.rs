@@ -21,7 +21,7 @@ const TARGET: &CStr = c"../00000/target";
 /// Bytes of names that are read at a time, as glibc's readdir does.
 const LISTING: usize = 32 << 10;
 
-/// The type of request.
+/// What is asked for.
 #[derive(Debug, Clone)]
 pub struct ManySettings {
     /// How many files a phase creates, looks at or deletes.

@@ -1,9 +1,9 @@
-//! The results of each phase: rate, CPU share, longest operation.
+//! What each phase leaves: rate, CPU share, longest operation.
 
 use plumb_protocol::{Failure, now_ns};
 use rustix::time::{ClockId, clock_gettime};
 
-/// The result of a phase.
+/// What a phase leaves.
 #[derive(Debug, Clone, Copy)]
 pub struct PhaseResult {
     /// Bytes or operations that it did.
