@@ -1,6 +1,6 @@
 //! A workbook with the sheets `results` and `samples`: the columns of the two CSV tables.
 //!
-//! A cell has a type, so a text that begins with `=` is not a formula.
+//! A cell has a type, so a text that begins with `=` is no formula.
 
 use plumb_model::RunRecord;
 use plumb_text::clean;
@@ -71,7 +71,7 @@ impl Sheet {
 
     fn row(&mut self, cells: &[Cell]) -> Result<(), ExportError> {
         if self.rows == MOST_ROWS {
-            let why = format!("a sheet holds {MOST_ROWS} rows, but there are more samples");
+            let why = format!("a sheet holds {MOST_ROWS} rows, there are more samples");
             return Err(ExportError::TooLarge(why));
         }
         for (column, cell) in (0..).zip(cells) {
