@@ -12,11 +12,14 @@ use crate::{mlrsearch, mutations};
 /// Simulated systems that MLRsearch's own implementation searches too.
 const COMPARED_SYSTEMS: u64 = 1000;
 
+/// What was asked for.
 struct Options {
     /// Simulations per bar.
     replications: u64,
     /// The file that the report goes to, if any.
     write: Option<String>,
+    /// The group of bars to measure alone; it is printed and not written.
+    only: Option<String>,
 }
 
 /// Runs the chore with the arguments after its name.
@@ -34,6 +37,15 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         promise = row.promise;
         missed += usize::from(!row.passes());
     };
+    if let Some(name) = &options.only {
+        let groups = groups::GROUPS.iter();
+        let group = groups.clone().find(|(group, _)| group == name).ok_or_else(|| {
+            let known: Vec<&str> = groups.map(|(group, _)| *group).collect();
+            format!("no bars are called {name}; try {}", known.join(", "))
+        })?;
+        group.1(options.replications, &mut report);
+        return if missed == 0 { Ok(()) } else { Err(format!("{missed} bars missed")) };
+    }
     groups::run(options.replications, &mut report);
     mlrsearch::compare(COMPARED_SYSTEMS, &mut report)?;
     tables::run(&mut report);
@@ -50,7 +62,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 fn parse(arguments: &[String]) -> Result<Options, String> {
-    let mut options = Options { replications: 2000, write: None };
+    let mut options = Options { replications: 2000, write: None, only: None };
     for pair in arguments.chunks(2) {
         match pair {
             [name, value] if name == "--replications" => {
@@ -58,6 +70,7 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
                     value.parse().map_err(|_| format!("not a number: {value}"))?;
             }
             [name, value] if name == "--write" => options.write = Some(value.clone()),
+            [name, value] if name == "--only" => options.only = Some(value.clone()),
             _ => return Err(format!("cannot read {}; {}", pair.join(" "), crate::usage::USAGE)),
         }
     }

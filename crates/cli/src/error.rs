@@ -35,7 +35,13 @@ impl Exit {
     /// The process's exit code.
     #[must_use]
     pub fn code(self) -> ExitCode {
-        ExitCode::from(match self {
+        ExitCode::from(self.number())
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        match self {
             Self::Bug => 70,
             Self::Interrupted => 130,
             Self::Store => 6,
@@ -45,7 +51,7 @@ impl Exit {
             Self::Regression => 1,
             Self::Inconclusive => 5,
             Self::Fine => 0,
-        })
+        }
     }
 }
 

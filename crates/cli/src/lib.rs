@@ -20,11 +20,20 @@ use crate::error::CommandError;
 /// Runs plumb with the arguments of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let outcome = std::panic::catch_unwind(start);
-    outcome.unwrap_or_else(|_| {
+    exit_on_panic();
+    start()
+}
+
+/// Ends the process after the message of a panic, whichever thread panics: a release does not unwind. The keeper
+/// notices the end and restores the machine.
+#[expect(clippy::exit, reason = "nothing else ends all threads with an exit code")]
+fn exit_on_panic() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
         ui::Ui::plain().error(&CommandError::bug("plumb panicked; see the message above"));
-        error::Exit::Bug.code()
-    })
+        std::process::exit(error::Exit::Bug.number().into());
+    }));
 }
 
 /// The command line that people see, with its help.

@@ -7,15 +7,15 @@ use std::thread;
 
 use crate::bars::Row;
 use crate::{
-    baselines, checks, curves, fixed, histories, levels, limits, looks, runs, sequences,
-    standing_out, steady, stopping, suites, times, traces, verdicts,
+    baselines, best_quarter, checks, curves, fixed, histories, levels, limits, looks, runs,
+    sequences, standing_out, steady, stopping, suites, times, traces, verdicts,
 };
 
 /// Measures some bars with so many replications a cell, and hands over each row as it is done.
 pub type Measure = fn(u64, &mut dyn FnMut(Row));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, Measure); 22] = [
+pub const GROUPS: [(&str, Measure); 23] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -23,6 +23,7 @@ pub const GROUPS: [(&str, Measure); 22] = [
     ("stopping-one-process", stopping::one_process),
     ("cost", stopping::cost),
     ("fixed", fixed::run),
+    ("best-quarter", best_quarter::run),
     ("looks", looks::run),
     ("verdicts", verdicts::run),
     ("times", times::run),

@@ -5,6 +5,7 @@
 
 pub mod bars;
 mod baselines;
+mod best_quarter;
 mod checks;
 mod curves;
 pub mod environment;

@@ -7,12 +7,14 @@
 //! Looking at the data repeatedly costs coverage; each look therefore has the level [`PER_LOOK_LEVEL`], so that
 //! the interval at which sampling stops still covers at least 95 %.
 
+mod best_quarter;
 mod clustered;
 mod longer;
 mod looks;
 mod serial;
 mod stretches;
 
+pub use best_quarter::{best_quarter, fewest_for_best_quarter};
 pub use clustered::{
     Clustered, clustered, clustered_estimate, clustered_quantile, fewest_processes,
 };

@@ -7,7 +7,6 @@ mod appearance;
 mod chart;
 mod clean;
 mod coarse;
-mod crc32;
 mod csv;
 mod draft;
 mod draw;

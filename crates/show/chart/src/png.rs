@@ -8,7 +8,6 @@ use tiny_skia::{
 };
 
 use crate::chart::Chart;
-use crate::crc32::crc32;
 use crate::draw::picture;
 use crate::font::{self, Font};
 use crate::picture::{Anchor, Colour, Paint, Picture, Shape, Step, Stroke};
@@ -47,7 +46,7 @@ fn chunk(out: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) {
     let content = [&kind[..], data].concat();
     out.extend(u32::try_from(data.len()).unwrap_or(u32::MAX).to_be_bytes());
     out.extend(&content);
-    out.extend(crc32(&content).to_be_bytes());
+    out.extend(crc32fast::hash(&content).to_be_bytes());
 }
 
 fn drawn(picture: &Picture) -> Option<Pixmap> {

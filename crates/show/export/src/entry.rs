@@ -54,7 +54,7 @@ pub enum ExportError {
     TooLarge(String),
     /// Nothing of the runs belongs into it.
     Nothing(String),
-    /// The library that writes the format refused it, which is a bug of plumb.
+    /// A document could not be written, which is a bug of plumb.
     Broken(String),
 }
 

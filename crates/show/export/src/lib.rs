@@ -14,7 +14,9 @@ mod junit;
 mod openmetrics;
 mod otava;
 mod tables;
+mod workbook;
 mod xlsx;
+mod zip;
 
 pub use bmf::bmf;
 pub use bonnie::bonnie;

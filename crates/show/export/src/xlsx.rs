@@ -3,15 +3,12 @@
 //! A cell has a type, so a text that begins with `=` is no formula.
 
 use plumb_model::RunRecord;
+use plumb_report::run::View;
 use plumb_text::clean;
-use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, Worksheet, XlsxError};
 
 use crate::entry::{Content, Export, ExportError, Holds};
 use crate::tables::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
-use plumb_report::run::View;
-
-/// Rows that a sheet may have.
-const MOST_ROWS: u32 = 1 << 20;
+use crate::workbook::{MOST_CHARACTERS, MOST_ROWS, Sheet, workbook};
 
 pub(super) const XLSX: Export = Export {
     name: "xlsx",
@@ -25,76 +22,55 @@ pub(super) const XLSX: Export = Export {
 /// The runs as a workbook; `views` are those of `records`.
 ///
 /// # Errors
-/// When there are more samples than a sheet has rows.
+/// When there are more samples than a sheet has rows, or a text is longer than a cell.
 pub fn xlsx(views: &[View], records: &[RunRecord]) -> Result<Vec<u8>, ExportError> {
-    let mut results = Sheet::new("results", RESULT_COLUMNS)?;
-    for row in views.iter().flat_map(|view| result_rows(view)) {
-        results.row(&row)?;
+    let mut results = new_sheet("results", 1, RESULT_COLUMNS)?;
+    for cells in views.iter().flat_map(|view| result_rows(view)) {
+        row(&mut results, &cells)?;
     }
     // One sheet of samples for all runs, as the CSV file has: a pivot table needs one range.
-    let mut samples = Sheet::new("samples", SAMPLE_COLUMNS)?;
+    let mut samples = new_sheet("samples", 2, SAMPLE_COLUMNS)?;
     for record in records {
-        sample_rows(record, &mut |row| samples.row(row))?;
+        sample_rows(record, &mut |cells| row(&mut samples, cells))?;
     }
-    let mut workbook = Workbook::new();
-    workbook.set_properties(&properties(records)?);
-    workbook.push_worksheet(results.sheet);
-    workbook.push_worksheet(samples.sheet);
-    workbook.save_to_buffer().map_err(refused)
+    // Dated like the first run, so that the same runs give the same file.
+    let created = records.first().map_or(0, |record| record.started_unix_ns.max(0));
+    workbook(vec![results, samples], created)
+        .map_err(|_| ExportError::TooLarge("a workbook holds 4 GiB, there are more samples".into()))
 }
 
-/// Dated like the first run, so that the same runs give the same file.
-fn properties(records: &[RunRecord]) -> Result<DocProperties, ExportError> {
-    let started = records.first().map_or(0, |record| record.started_unix_ns.max(0));
-    let date = ExcelDateTime::from_timestamp(started / 1_000_000_000).map_err(refused)?;
-    Ok(DocProperties::new().set_creation_datetime(&date))
+fn new_sheet(name: &'static str, number: usize, columns: &[&str]) -> Result<Sheet, ExportError> {
+    let mut sheet = Sheet::new(name, number);
+    let titles: Vec<Cell> = columns.iter().map(|&column| column.into()).collect();
+    row(&mut sheet, &titles)?;
+    Ok(sheet)
 }
 
-fn refused(error: XlsxError) -> ExportError {
-    ExportError::Broken(error.to_string())
-}
-
-/// A sheet under way.
-struct Sheet {
-    sheet: Worksheet,
-    rows: u32,
-}
-
-impl Sheet {
-    fn new(name: &str, columns: &[&str]) -> Result<Self, ExportError> {
-        let mut worksheet = Worksheet::new();
-        worksheet.set_name(name).map_err(refused)?;
-        let mut sheet = Self { sheet: worksheet, rows: 0 };
-        sheet.row(&columns.iter().map(|&column| column.into()).collect::<Vec<Cell>>())?;
-        Ok(sheet)
+fn row(sheet: &mut Sheet, cells: &[Cell]) -> Result<(), ExportError> {
+    if sheet.rows() == MOST_ROWS {
+        let why = format!("a sheet holds {MOST_ROWS} rows, there are more samples");
+        return Err(ExportError::TooLarge(why));
     }
-
-    fn row(&mut self, cells: &[Cell]) -> Result<(), ExportError> {
-        if self.rows == MOST_ROWS {
-            let why = format!("a sheet holds {MOST_ROWS} rows, there are more samples");
-            return Err(ExportError::TooLarge(why));
-        }
-        for (column, cell) in (0..).zip(cells) {
-            self.cell(column, cell).map_err(refused)?;
-        }
-        self.rows += 1;
-        Ok(())
-    }
-
-    fn cell(&mut self, column: u16, cell: &Cell) -> Result<(), XlsxError> {
-        let sheet = &mut self.sheet;
-        let row = self.rows;
+    sheet.begin_row();
+    for (column, cell) in cells.iter().enumerate() {
         match cell {
-            Cell::Text(text) if text.is_empty() => Ok(()),
-            Cell::Text(text) => sheet.write_string(row, column, shown(text)).map(drop),
-            #[expect(clippy::cast_precision_loss, reason = "a workbook's numbers are doubles")]
-            Cell::Whole(value) => sheet.write_number(row, column, *value as f64).map(drop),
-            Cell::Number(value) if value.is_finite() => {
-                sheet.write_number(row, column, *value).map(drop)
+            Cell::Text(text) if text.is_empty() => {}
+            Cell::Text(text) => {
+                let text = shown(text);
+                if text.encode_utf16().count() > MOST_CHARACTERS {
+                    let why = format!("a cell holds {MOST_CHARACTERS} characters, a text is longer");
+                    return Err(ExportError::TooLarge(why));
+                }
+                sheet.text(column, &text);
             }
-            Cell::Number(_) | Cell::Empty => Ok(()),
+            #[expect(clippy::cast_precision_loss, reason = "a workbook's numbers are doubles")]
+            Cell::Whole(value) => sheet.number(column, *value as f64),
+            Cell::Number(value) if value.is_finite() => sheet.number(column, *value),
+            Cell::Number(_) | Cell::Empty => {}
         }
     }
+    sheet.end_row();
+    Ok(())
 }
 
 /// Text with nothing in it that XML has no form for.

@@ -1,9 +1,11 @@
 //! The scorecard as people see it.
 
 use insta::assert_snapshot;
+use plumb_analysis::testing::{Builder, COPY, Spec};
 use plumb_analysis::{RunFinding, summarise, testing};
 use plumb_model::RunStatus;
-use plumb_report::{NextSteps, View, brief_scorecard, scorecard};
+use plumb_report::run::best_quarter_text;
+use plumb_report::{NextSteps, View, brief_scorecard, in_words, markdown, scorecard};
 use plumb_text::{Colour, Terminal};
 
 fn closing() -> NextSteps {
@@ -470,4 +472,34 @@ fn the_answer_comes_first_and_next_steps_are_two() {
     plumb show last --json          the same as a document
     plumb show 019aa82151c0 --full  every column, every flag with its evidence
     ");
+}
+
+/// 40 processes, of which every second one is twice as slow because something else uses the CPU.
+fn disturbed() -> RunFinding {
+    let copy = Spec { processes: 40, ..COPY };
+    let record = Builder::new(None)
+        .measured(&copy)
+        .with(|record| {
+            for invocation in record.invocations.iter_mut().step_by(2) {
+                invocation.samples.elapsed_ns.iter_mut().for_each(|ns| *ns *= 2);
+            }
+        })
+        .build();
+    summarise(&record)
+}
+
+#[test]
+fn next_to_a_disturbed_median_stands_what_the_machine_does_at_its_best() {
+    let finding = disturbed();
+    let view = View::new(&finding);
+    let best = best_quarter_text(&finding.results[0]).unwrap();
+    assert_snapshot!(best, @"");
+    for output in [
+        scorecard(&view, &Terminal::plain(150), &closing()),
+        brief_scorecard(&view, &Terminal::plain(150), &closing()),
+        markdown(&view),
+        in_words(&view).join("\n"),
+    ] {
+        assert!(output.contains(&best), "{output}");
+    }
 }

@@ -176,6 +176,8 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
     if let Some(row) = of_point {
         let both = plumb_report::run::both_intervals(row.finding);
         pairs.extend(both.map(|both| (term("Interval", "interval"), both.into())));
+        let best = plumb_report::run::best_quarter_text(row.finding);
+        pairs.extend(best.map(|text| (Html::text("Best quarter"), text.into())));
         let pauses = plumb_report::run::pauses_text(row.finding);
         pairs.extend(pauses.map(|text| (Html::text("Pauses"), text.into())));
         if let Some(levels) = &row.levels {

@@ -127,6 +127,9 @@ pub struct Finding {
     pub estimate: Estimate,
     /// The interval of this machine over ten minutes, where the session says anything of that; it decides nothing.
     pub machine: Option<Ends>,
+    /// What the best quarter of the processes reaches: an estimand of its own, which decides nothing. None for other
+    /// metrics than the workload's first, and for fewer than 13 processes.
+    pub best_quarter: Option<Estimate>,
     /// The two levels on which processes or samples lie, which say more than a median between them; only of each
     /// workload's first metric, and None where there is one.
     pub levels: Option<TwoLevels>,

@@ -1,5 +1,6 @@
 //! One run: from its record to what it says by itself.
 
+pub(crate) mod best_quarter;
 pub(crate) mod burst;
 pub(crate) mod caches;
 pub(crate) mod curve;

@@ -9,6 +9,7 @@ use crate::comparison::pairs::{against_above, against_first};
 use crate::estimate::{Estimate, machine_interval, median_at_any_time, median_of_processes};
 use crate::facts::{point_facts, run_facts};
 use crate::method::{CONFIDENCE, METHOD_VERSION, level};
+use crate::one_run::best_quarter;
 use crate::one_run::burst::Burst;
 use crate::one_run::curves::curves;
 use crate::one_run::expectations;
@@ -164,6 +165,7 @@ fn of_metric(
         median_of_processes(&slices, level)?
     };
     let pool = slices.concat();
+    let process_medians: Vec<f64> = slices.iter().filter_map(|values| median(values)).collect();
     let headline = primary || metric.headline;
     let session_s = data.seconds();
     // No precision is asked of a metric that is not shown first.
@@ -190,7 +192,8 @@ fn of_metric(
         levels: TwoLevels::of(&slices, wanted, level).filter(|_| primary && burst.is_none()),
         burst,
         wanted,
-        process_medians: slices.iter().filter_map(|values| median(values)).collect(),
+        best_quarter: best_quarter::of(&process_medians, metric.better).filter(|_| primary),
+        process_medians,
         distribution: flags::thin(&pool, THINNED),
         ..finding(data, metric, found.estimate)
     };
@@ -215,6 +218,7 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
         reached: None,
         estimate,
         machine: None,
+        best_quarter: None,
         levels: None,
         burst: None,
         session_s: None,

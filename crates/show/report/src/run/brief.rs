@@ -7,7 +7,7 @@ use plumb_units::percent;
 
 use crate::run::answer::answer;
 use crate::run::importance::{FlagWeight, by_importance};
-use crate::run::results_table::{interval, pauses_text, reached};
+use crate::run::results_table::{best_quarter_text, interval, pauses_text, reached};
 use crate::run::terminal::{
     NARROWEST, NextSteps, comparisons, flags as flags_chapter, heading, steps, title,
 };
@@ -233,6 +233,7 @@ fn below(row: &Row) -> Option<String> {
         .iter()
         .cloned()
         .chain(expectation)
+        .chain(best_quarter_text(row.finding))
         .chain(pauses_text(row.finding))
         .chain(stopped)
         .collect();

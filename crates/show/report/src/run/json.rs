@@ -8,6 +8,7 @@ use plumb_text::time::rfc3339;
 use serde::Serialize;
 
 use crate::comparison::verdict::{VerdictPart, point_verdict_part};
+use crate::json_parts::estimate::{EstimatePart, estimate as estimate_part};
 use crate::json_parts::text::pretty;
 
 use crate::json_parts::point::{PointPart, ValuePart, place, settings};
@@ -159,6 +160,9 @@ pub struct ResultPart {
     pub machine_low: Option<f64>,
     /// Upper end of it.
     pub machine_high: Option<f64>,
+    /// What the best quarter of the processes reaches (the lower quartile of costs), in `unit`; null for fewer than 13
+    /// processes and for other metrics than the workload's first. Verdicts never use it.
+    pub best_quarter: Option<EstimatePart>,
     /// The two levels on which processes or samples lie; null where there is one, and for other metrics than the
     /// workload's first.
     pub levels: Option<LevelsPart>,
@@ -406,6 +410,7 @@ fn result(row: &Row) -> ResultPart {
         shown_of: if finding.machine.is_some() { "machine" } else { "session" },
         machine_low: finding.machine.map(|ends| ends.low),
         machine_high: finding.machine.map(|ends| ends.high),
+        best_quarter: finding.best_quarter.as_ref().map(estimate_part),
         levels: finding.levels.as_ref().map(levels_part),
         burst: finding.burst.as_ref().map(burst_part),
         session_s: finding.session_s,

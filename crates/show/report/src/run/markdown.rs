@@ -7,6 +7,7 @@ use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
 use crate::run::burst::burst_text;
+use crate::run::results_table::best_quarter_text;
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{
     FlagNote, Row, View, baseline_text, comparison_text, encryption_text, spread_text,
@@ -88,12 +89,14 @@ fn result(row: &Row) -> String {
     let flags: Vec<String> = finding.flags.iter().map(|f| escape(f.flag.word())).collect();
     let baseline = baseline_text(finding).map(|text| format!("<br>{}", escape(&text)));
     let burst = burst_text(finding).map(|text| format!("<br>{}", escape(&text)));
+    let best = best_quarter_text(finding).map(|text| format!("<br>{}", escape(&text)));
     let goal = row.goal.as_ref().map(|text| format!("<br>{}", escape(text)));
     let cells = [
         code(&finding.point.name)
             + &escape(&row.on_target())
             + &levels.unwrap_or_default()
             + &burst.unwrap_or_default()
+            + &best.unwrap_or_default()
             + &baseline.unwrap_or_default()
             + &goal.unwrap_or_default(),
         escape(&finding.metric),

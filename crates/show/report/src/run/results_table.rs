@@ -1,7 +1,7 @@
 //! The results of a scorecard: a row a point, with as many columns as there is room for.
 
 use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Estimate, Finding, Level};
-use plumb_model::{FlagKind, StopReason};
+use plumb_model::{Better, FlagKind, StopReason};
 use plumb_text::sparkline::histogram;
 use plumb_text::{Column, IntervalScale, Line, Style, Table, Terminal};
 use plumb_units::length;
@@ -271,6 +271,29 @@ pub fn both_intervals(finding: &Finding) -> Option<String> {
     Some(format!("±{} in this session of {}, {more}", percent(session), length(seconds)))
 }
 
+/// How much better than the median the near end of the best quarter's interval must be to be worth a line, relative.
+const WORTH_A_LINE: f64 = 0.05;
+
+/// What the machine does at its best, if that is much better than the median: `its best quarter reaches 455 [430, 470]
+/// ops/s, so the median is 37 % below`.
+#[must_use]
+pub fn best_quarter_text(finding: &Finding) -> Option<String> {
+    let best = finding.best_quarter.as_ref()?;
+    let ends = best.interval.as_ref().ok()?;
+    let median = finding.estimate.value;
+    let (near, word) = match finding.better {
+        Better::Higher => (ends.low / median, "below"),
+        Better::Lower => (median / ends.high, "above"),
+        Better::Neither => return None,
+    };
+    if !(near >= 1.0 + WORTH_A_LINE) {
+        return None;
+    }
+    let change = whole_percent((median / best.value - 1.0).abs());
+    let shown = figure(best, &finding.unit);
+    Some(format!("its best quarter reaches {shown}, so the median is {change} {word}"))
+}
+
 /// What pauses did, where the run had some: `right after 40 pauses of 1.0 s, wall is 1.003 [0.998, 1.009] times that of
 /// the next run, which is equivalent`.
 #[must_use]
@@ -319,6 +342,9 @@ fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
         && row.levels.is_none();
     if let Some(text) = both_intervals(row.finding).filter(|_| in_detail) {
         table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
+    }
+    if let Some(text) = best_quarter_text(row.finding) {
+        table.across(BELOW, nothing(), Line::new(Style::Plain, &text));
     }
     if let Some(text) = pauses_text(row.finding) {
         table.across(BELOW, nothing(), Line::new(Style::Muted, &text));

@@ -7,6 +7,7 @@ use crate::comparison::verdict;
 use crate::run::importance::by_importance;
 use crate::run::labels;
 use crate::run::phrases::subject;
+use crate::run::results_table::best_quarter_text;
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{Row, View, baseline_text, comparison_text};
 
@@ -66,7 +67,8 @@ fn sentence(row: &Row) -> String {
         .as_ref()
         .and_then(|levels| levels.beside.clone())
         .map_or_else(String::new, |text| format!("; {text}"));
+    let best = best_quarter_text(finding).map_or_else(String::new, |text| format!("; {text}"));
     let goal = row.goal.as_ref().map_or_else(String::new, |text| format!("; {text}"));
     let baseline = baseline_text(finding).map_or_else(String::new, |text| format!("; {text}"));
-    format!("{name}: {quantity}{metric}{beside}{baseline}{goal}.{flags}")
+    format!("{name}: {quantity}{metric}{beside}{best}{baseline}{goal}.{flags}")
 }
