@@ -6,7 +6,7 @@ use std::path::Path;
 use plumb_model::{
     Companion, Expectation, Goal, OnInterference, Plan, PlannedPoint, StoppingRules,
 };
-use plumb_suite::{checked, pair, time_ns};
+use plumb_suite::{Suite, checked, pair, time_ns};
 
 use crate::error::Result;
 use crate::planning::arguments::{ExecutionArgs, GoalArgs};
@@ -176,7 +176,7 @@ pub fn plan(request: PlanRequest, args: &ExecutionArgs, dir: &Path) -> Result<Pl
 /// # Errors
 /// When rules are none, or contradict each other.
 pub fn goal(args: &GoalArgs, named: &mut Named) -> Result<(StoppingRules, Option<u64>)> {
-    let of_suite = named.run_wide().map(|suite| suite.rules.clone()).unwrap_or_default();
+    let of_suite = named.run_wide().map(Suite::rules).unwrap_or_default();
     let stated = args.rules.applied_to(of_suite.applied_to(StoppingRules::default())?)?;
     let mut rules = checked(or_standard(stated))?;
     for own in named.points.iter_mut().filter_map(|point| point.rules.as_mut()) {
