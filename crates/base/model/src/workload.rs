@@ -7,6 +7,9 @@ use crate::restricted::Restricted;
 use crate::search::{SearchEffort, SearchGoal, Searched};
 use crate::value::{Settings, Value};
 
+/// The family of workloads that run the tools of others, for `plumb crosscheck`.
+pub const CLASSIC_FAMILY: &str = "classic";
+
 /// What `describe` answers: everything that is known of a workload without starting it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Description {

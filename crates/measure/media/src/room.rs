@@ -4,13 +4,12 @@ use std::path::Path;
 
 use plumb_machine::Root;
 use plumb_protocol::{Start, StartError};
+use plumb_workload_kit::filesystem::MOST_OF_FREE;
 
 /// What a layer takes unless told otherwise: the same whatever is free, so that two media are alike.
 const DEFAULT_SIZE: u64 = 2 << 30;
 /// The smallest that any filesystem here can be made on.
 const SMALLEST: u64 = 64 << 20;
-/// What a layer takes at most of what is free: 4 in 5.
-const SHARE: (u64, u64) = (4, 5);
 
 /// What a layer lies in.
 pub struct FreeRoom {
@@ -63,7 +62,7 @@ impl FreeRoom {
                 format!("medium={layer}:{least}+…").replace(' ', ""),
             ));
         }
-        if size > self.free / SHARE.1 * SHARE.0 {
+        if size > self.free / MOST_OF_FREE.1 * MOST_OF_FREE.0 {
             let why = format!(
                 "`{layer}` of {} would take more than 80 % of the {} that are free {}",
                 in_mib(size),

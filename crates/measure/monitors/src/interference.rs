@@ -8,11 +8,9 @@
 //! started (`tree`). Kernel threads belong to nobody, and a workload that uses disks keeps some of them
 //! busy: system time counts as foreign only where plumb's own processes moved no data.
 
-use plumb_model::{Interference, KernelLine, Reading, Readings, Samples, Trace};
+use plumb_model::{Interference, KernelLine, Reading, Readings, Samples, TICKS_PER_S, Trace};
 use plumb_units::whole_percent;
 
-/// Ticks of /proc in a second: USER_HZ, 100 on every machine that this runs on.
-const TICKS_PER_S: f64 = 100.0;
 /// Share of all CPU time that the hypervisor may give to others (docs/method.md, *Edge cases*).
 const STEAL: f64 = 0.01;
 /// Fewer ticks than this are chance, whatever share they are.

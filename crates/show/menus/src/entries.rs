@@ -1,14 +1,11 @@
 //! The menus of a suite's entries: families, their workloads, and the parameters of one.
 
-use plumb_model::{Description, Parameter, Role};
+use plumb_model::{CLASSIC_FAMILY, Description, Parameter, Role};
 use plumb_suite::{Suite, SuiteEntry, values_of};
 
 use crate::fields::{RulesOwner, rules, rules_line};
 use crate::form::{Form, line};
 use crate::planner::Planner;
-
-/// The family of tools that others wrote: for `plumb crosscheck`.
-const CLASSIC: &str = "classic";
 
 /// An entry in a line of a menu.
 pub fn entry_line(entry: &SuiteEntry) -> String {
@@ -23,7 +20,7 @@ pub fn entry_line(entry: &SuiteEntry) -> String {
 /// Lets the user choose a family and a workload of it, which becomes an entry.
 pub fn add<P: Planner>(form: &mut Form<'_, P>) -> Result<(), P::Error> {
     let mut all = form.planner.workloads();
-    all.retain(|description| description.family() != CLASSIC);
+    all.retain(|description| description.family() != CLASSIC_FAMILY);
     all.retain(|description| description.can_be(Role::Workload));
     let mut families: Vec<&str> = Vec::new();
     for description in &all {

@@ -11,8 +11,8 @@ use rustix::fs::{major, minor, statfs, statvfs};
 /// Filesystem types that keep files in memory: tmpfs and ramfs (linux/magic.h).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// A workload may take this share of what is free: 4 in 5.
-const SHARE: (u64, u64) = (4, 5);
+/// A workload or a layer of a medium may take this share of what is free: 4 in 5.
+pub const MOST_OF_FREE: (u64, u64) = (4, 5);
 
 /// What holds a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +50,9 @@ impl Filesystem {
         bytes: u64,
         files: u64,
     ) -> Result<(), StartError> {
-        let fits =
-            |wanted: u64, free: u64| wanted.saturating_mul(SHARE.1) <= free.saturating_mul(SHARE.0);
+        let fits = |wanted: u64, free: u64| {
+            wanted.saturating_mul(MOST_OF_FREE.1) <= free.saturating_mul(MOST_OF_FREE.0)
+        };
         let refused = |free: String, less: &str| {
             let dir = dir.display();
             let why =
