@@ -4,6 +4,7 @@ use std::path::Path;
 
 use plumb_machine::Root;
 use plumb_protocol::{Start, StartError};
+use plumb_units::whole_size;
 use plumb_workload_kit::filesystem::MOST_OF_FREE;
 
 /// What a layer takes unless told otherwise: the same whatever is free, so that two media are alike.
@@ -54,8 +55,8 @@ impl FreeRoom {
         // Down to whole MiB, as sizes are shown.
         let size = size >> 20 << 20;
         if size < SMALLEST {
-            let size = in_mib(size);
-            let least = in_mib(SMALLEST);
+            let size = whole_size(size);
+            let least = whole_size(SMALLEST);
             let why = format!("`{layer}` of {size} is too small: a filesystem wants {least}");
             return Err(StartError::unsupported(
                 why,
@@ -65,8 +66,8 @@ impl FreeRoom {
         if size > self.free / MOST_OF_FREE.1 * MOST_OF_FREE.0 {
             let why = format!(
                 "`{layer}` of {} would take more than 80 % of the {} that are free {}",
-                in_mib(size),
-                in_mib(self.free),
+                whole_size(size),
+                whole_size(self.free),
                 self.place
             );
             return Err(StartError::unsupported(
@@ -76,10 +77,6 @@ impl FreeRoom {
         }
         Ok(size)
     }
-}
-
-fn in_mib(bytes: u64) -> String {
-    format!("{} MiB", bytes >> 20)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use plumb_model::{Flag, FlagKind};
 use plumb_protocol::StartError;
+use plumb_units::whole_size;
 use rustix::fs::{major, minor, statfs, statvfs};
 
 /// Filesystem types that keep files in memory: tmpfs and ramfs (linux/magic.h).
@@ -60,7 +61,9 @@ impl Filesystem {
             Err(StartError::unsupported(why, format!("{less}, or --dir on a larger filesystem")))
         };
         match self.free_files {
-            _ if !fits(bytes, self.free_bytes) => refused(show(self.free_bytes), "a smaller size"),
+            _ if !fits(bytes, self.free_bytes) => {
+                refused(whole_size(self.free_bytes), "a smaller size")
+            }
             Some(free) if !fits(files, free) => refused(format!("{free} inodes"), "fewer files"),
             _ => Ok(()),
         }
@@ -108,12 +111,6 @@ pub fn without_journal(dir: &Path) -> Option<Flag> {
 /// Whether these options of an ext4 are of one without a journal: only a journal has a mode for data.
 fn lacks_journal(options: &str) -> bool {
     !options.lines().any(|line| line.starts_with("data="))
-}
-
-/// A size for people: whole MiB, or KiB below one.
-#[must_use]
-pub fn show(bytes: u64) -> String {
-    if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
 }
 
 #[cfg(test)]
