@@ -8,9 +8,7 @@ use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
 use plumb_launch::Shape;
-use plumb_model::{
-    Better, Description, Kind, Metric, MetricSource, Point, SampleIs, Samples, Settings,
-};
+use plumb_model::{Better, Description, Metric, MetricSource, Point, Samples, Settings};
 use plumb_protocol::{Reply, ReplyLine, SampleReply};
 
 fuzz_target!(|line: &str| {
@@ -30,12 +28,7 @@ fuzz_target!(|line: &str| {
 });
 
 fn metric(name: &str, source: MetricSource) -> Metric {
-    let unit = String::new();
-    let summary = String::new();
-    let better = Better::Neither;
-    let kind = Kind::Value;
-    let headline = false;
-    Metric { name: name.into(), unit, better, kind, source, summary, headline }
+    Metric::new(name, "", Better::Neither, source, "")
 }
 
 fn samples(samples: &Samples) {
@@ -57,20 +50,9 @@ fn samples(samples: &Samples) {
 /// As the engine takes a batch of a workload that declared the metric `m`.
 fn accepted(reply: SampleReply) {
     let description = Description {
-        id: "fuzz.reply".into(),
-        version: 1,
-        summary: String::new(),
         roles: Vec::new(),
-        parameters: Vec::new(),
         metrics: vec![metric("m", MetricSource::Value)],
-        requirements: Vec::new(),
-        fixture: None,
-        sample_is: SampleIs::Iteration,
-        concurrent: false,
-        timeout_s: None,
-        ceiling: None,
-        audit_class: None,
-        link: None,
+        ..Description::new("fuzz.reply", "")
     };
     let mut shape = Shape::of(&description);
     let Ok(reply) = shape.accept(reply) else { return };

@@ -7,7 +7,7 @@ use plumb_suite::{MAX_POINTS, expanded, parse};
 fuzz_target!(|text: &str| {
     match parse(text) {
         Ok(suite) => {
-            assert!(!suite.points.is_empty() && suite.points.len() <= MAX_POINTS);
+            assert!((1..=MAX_POINTS).contains(&suite.points().count()));
             assert_eq!(parse(text), Ok(suite));
         }
         Err(error) => assert!(!error.to_string().is_empty()),

@@ -5,6 +5,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -22,6 +23,9 @@ pub struct Ui {
     width: usize,
     live: bool,
 }
+
+/// Least time between two lines of progress if stderr is no terminal.
+pub const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The width if neither COLUMNS nor a terminal gives one, in columns.
 const DEFAULT_WIDTH: usize = 100;

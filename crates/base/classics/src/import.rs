@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Better, Flag, Kind, Metric, MetricSource, SampleIs, Usage};
+use plumb_model::{Better, Flag, Metric, MetricSource, SampleIs, Usage};
 
 use crate::Format;
 
@@ -111,17 +111,7 @@ impl Series {
             return;
         }
         invocation.values.insert(name.to_owned(), values);
-        self.metrics.push(Metric {
-            name: name.to_owned(),
-            unit: unit.to_owned(),
-            better,
-            kind: Kind::Value,
-            source: MetricSource::Value,
-            summary: summary.to_owned(),
-            headline: false,
-            bounds: None,
-            search: None,
-        });
+        self.metrics.push(Metric::new(name, unit, better, MetricSource::Value, summary));
     }
 }
 

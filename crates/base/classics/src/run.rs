@@ -200,23 +200,10 @@ fn ours(series: &Series, describe: Describe) -> Option<(Description, Point)> {
 /// A description made of what the file says.
 fn own(series: &Series) -> (Description, Point) {
     let description = Description {
-        id: series.workload.clone(),
-        version: 1,
-        summary: series.summary.clone(),
-        roles: vec![Role::Workload],
         parameters: series.settings.iter().map(|(name, _)| parameter(name)).collect(),
         metrics: series.metrics.clone(),
-        requirements: Vec::new(),
-        fixture: None,
-        fixture_of: None,
-        fixture_kind: None,
         sample_is: series.sample_is,
-        concurrent: false,
-        timeout_s: None,
-        ceiling: None,
-        audit_class: None,
-        link: None,
-        restricted: None,
+        ..Description::new(series.workload.clone(), series.summary.clone())
     };
     let key: Vec<String> = series.settings.iter().map(|(k, v)| format!("{k}={v}")).collect();
     let mut settings = Settings::new();
@@ -234,16 +221,7 @@ fn own(series: &Series) -> (Description, Point) {
 
 /// A parameter of a workload that only the tool has: a text, because nobody says which values it may have.
 fn parameter(name: &str) -> Parameter {
-    Parameter {
-        name: name.to_owned(),
-        kind: ParameterType::Text,
-        unit: String::new(),
-        default: Value::Text(String::new()),
-        allowed: Vec::new(),
-        summary: String::new(),
-        curve: None,
-        search: None,
-    }
+    Parameter::new(name, ParameterType::Text, Value::Text(String::new()), "")
 }
 
 fn ready(import: &Import, series: &Series, invocation: &Invocation, is_ours: bool) -> Ready {

@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Ticks of /proc per second: USER_HZ is 100 on every Linux that plumb runs on.
+pub const TICKS_PER_S: f64 = 100.0;
+/// The length of a tick of /proc, in nanoseconds.
+pub const TICK_NS: u64 = 10_000_000;
+
 /// What a counter's value means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -36,7 +36,7 @@ mod workload;
 
 pub use counter::{
     Counter, CounterAmount, CounterKind, Gap, Interference, KernelLine, OnInterference, Reading,
-    Readings, Trace,
+    Readings, TICK_NS, TICKS_PER_S, Trace,
 };
 pub use decision::{Compared, Decision, Look, Outlook};
 pub use diagnosis::{Diagnosis, Severity, Symptom};
@@ -75,6 +75,6 @@ pub use trial::{check_trial, note_trial, trial_samples};
 pub use update::{EndedInvocation, RunUpdate};
 pub use value::{Settings, Value};
 pub use workload::{
-    AuditClass, Better, ClockKind, ClockSource, CurveKind, Description, FixtureOf, Kind, Metric,
-    MetricSource, Parameter, ParameterType, Requirement, Role, SampleIs,
+    AuditClass, Better, CLASSIC_FAMILY, ClockKind, ClockSource, CurveKind, Description, FixtureOf,
+    Kind, Metric, MetricSource, Parameter, ParameterType, Requirement, Role, SampleIs,
 };

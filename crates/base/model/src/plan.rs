@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_stats::pairs::FEWEST_PAIRS;
+pub use plumb_stats::verdict::MARGIN;
 use plumb_stats::verdict::{Confidence, Schedule};
 use serde::{Deserialize, Serialize};
 
@@ -298,9 +299,6 @@ impl Plan {
         }
     }
 }
-
-/// Smallest relative change that matters, when nobody says otherwise.
-pub const MARGIN: f64 = 0.01;
 
 /// How later points are compared with the first.
 #[derive(Debug, Clone, Copy, PartialEq)]

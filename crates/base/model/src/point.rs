@@ -219,53 +219,19 @@ fn rate(parameter: &Parameter, value: &Value, text: &str) -> Result<Value, Strin
 mod tests {
     use super::Point;
     use crate::{
-        Better, Description, Kind, Metric, MetricSource, Parameter, ParameterType, Role, SampleIs,
-        Settings, Value,
+        Better, Description, Metric, MetricSource, Parameter, ParameterType, Settings, Value,
     };
 
     fn description() -> Description {
-        let parameter = |name: &str, kind, default| Parameter {
-            name: name.into(),
-            kind,
-            unit: String::new(),
-            default,
-            allowed: Vec::new(),
-            summary: String::new(),
-            curve: None,
-            search: None,
-        };
+        let parameter = |name: &str, kind, default| Parameter::new(name, kind, default, "");
         Description {
-            id: "memory.copy".into(),
-            version: 1,
-            summary: String::new(),
-            roles: vec![Role::Workload],
             parameters: vec![
                 parameter("size", ParameterType::Bytes, Value::Integer(1 << 20)),
                 parameter("threads", ParameterType::Threads, Value::Integer(1)),
                 parameter("file", ParameterType::Path, Value::Text(String::new())),
             ],
-            metrics: vec![Metric {
-                name: "bandwidth".into(),
-                unit: "B/s".into(),
-                better: Better::Higher,
-                kind: Kind::Value,
-                source: MetricSource::Rate,
-                summary: String::new(),
-                headline: false,
-                bounds: None,
-                search: None,
-            }],
-            requirements: Vec::new(),
-            fixture: None,
-            fixture_of: None,
-            fixture_kind: None,
-            sample_is: SampleIs::Iteration,
-            concurrent: false,
-            timeout_s: None,
-            ceiling: None,
-            audit_class: None,
-            link: None,
-            restricted: None,
+            metrics: vec![Metric::new("bandwidth", "B/s", Better::Higher, MetricSource::Rate, "")],
+            ..Description::new("memory.copy", "")
         }
     }
 

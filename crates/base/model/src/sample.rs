@@ -271,7 +271,7 @@ pub enum Outcome {
 #[cfg(test)]
 mod tests {
     use super::Samples;
-    use crate::{Better, Kind, Metric, MetricSource};
+    use crate::{Better, Metric, MetricSource};
 
     fn two() -> Samples {
         Samples {
@@ -299,17 +299,7 @@ mod tests {
 
     #[test]
     fn rates_and_times_follow_from_elapsed_time_and_work() {
-        let metric = |source| Metric {
-            name: "m".into(),
-            unit: String::new(),
-            better: Better::Higher,
-            kind: Kind::Value,
-            source,
-            summary: String::new(),
-            headline: false,
-            bounds: None,
-            search: None,
-        };
+        let metric = |source| Metric::new("m", "", Better::Higher, source, "");
         let rate = two().metric(&metric(MetricSource::Rate), 100.0).unwrap();
         assert!((rate[0] - 1e6).abs() < 1e-3 && (rate[1] - 5e5).abs() < 1e-3);
         let time = two().metric(&metric(MetricSource::Time), 1.0).unwrap();

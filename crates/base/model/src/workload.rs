@@ -7,6 +7,9 @@ use crate::restricted::Restricted;
 use crate::search::{SearchEffort, SearchGoal, Searched};
 use crate::value::{Settings, Value};
 
+/// The family of workloads that run the tools of others, for `plumb crosscheck`.
+pub const CLASSIC_FAMILY: &str = "classic";
+
 /// What `describe` answers: everything that is known of a workload without starting it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Description {
@@ -62,6 +65,31 @@ pub struct Description {
 }
 
 impl Description {
+    /// A workload of version 1 without parameters and metrics, which can be measured and whose samples are stretches of
+    /// one process.
+    #[must_use]
+    pub fn new(id: impl Into<String>, summary: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            version: 1,
+            summary: summary.into(),
+            roles: vec![Role::Workload],
+            parameters: Vec::new(),
+            metrics: Vec::new(),
+            requirements: Vec::new(),
+            fixture: None,
+            fixture_of: None,
+            fixture_kind: None,
+            sample_is: SampleIs::Iteration,
+            concurrent: false,
+            timeout_s: None,
+            ceiling: None,
+            audit_class: None,
+            link: None,
+            restricted: None,
+        }
+    }
+
     /// The part of the id before the dot.
     #[must_use]
     pub fn family(&self) -> &str {
@@ -213,6 +241,26 @@ pub struct Parameter {
 }
 
 impl Parameter {
+    /// A parameter without a unit that takes every value of its type.
+    #[must_use]
+    pub fn new(
+        name: impl Into<String>,
+        kind: ParameterType,
+        default: Value,
+        summary: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            unit: String::new(),
+            default,
+            allowed: Vec::new(),
+            summary: summary.into(),
+            curve: None,
+            search: None,
+        }
+    }
+
     /// What a curve over it means: what it says, and scaling of threads that say nothing, which could not say it
     /// once.
     #[must_use]
@@ -350,6 +398,30 @@ pub struct Metric {
     /// Of the source `search`, at a point that is searched: what for. plumb fills it in when it plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchGoal>,
+}
+
+impl Metric {
+    /// A number per sample that is no headline.
+    #[must_use]
+    pub fn new(
+        name: impl Into<String>,
+        unit: impl Into<String>,
+        better: Better,
+        source: MetricSource,
+        summary: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            unit: unit.into(),
+            better,
+            kind: Kind::Value,
+            source,
+            summary: summary.into(),
+            headline: false,
+            bounds: None,
+            search: None,
+        }
+    }
 }
 
 /// Which direction of a metric is good.

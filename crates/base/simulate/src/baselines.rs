@@ -1,11 +1,11 @@
 //! A check long after its baseline, if noise is partly slow: any alarm of a machine that did not change.
 
 use super::bars::{Bar, Measured, Row};
+use super::checks::SERIES;
 use plumb_stats::regression_gate::{CONFIRM_RUNS, PER_DOUBLING, RegressionGate, Shift};
 use plumb_stats::rng::Rng;
 
-/// Series of a check of the standard suite, and runs of its baseline.
-const SERIES: usize = 45;
+/// Runs of a baseline.
 const RUNS: usize = 8;
 /// Standard deviation of neighbouring runs, relative.
 const SD: f64 = 0.01;

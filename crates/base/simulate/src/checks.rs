@@ -6,7 +6,7 @@ use plumb_stats::rng::Rng;
 use plumb_stats::stored_runs::FEWEST_RUNS;
 
 /// Series of a check of the standard suite.
-const SERIES: usize = 45;
+pub(super) const SERIES: usize = 45;
 /// The spread of the standard deviations of unequal series: lognormal with this sigma.
 const UNEQUAL: f64 = 0.7;
 

@@ -9,6 +9,7 @@ use plumb_stats::curves::scaling::scaling;
 use plumb_stats::curves::{CurvePoint, Figure};
 use plumb_stats::describe::{mean_of, variance_of};
 use plumb_stats::distribution::two_sided_t;
+use plumb_stats::precision::CONFIDENCE;
 use plumb_stats::rng::Rng;
 
 /// By how much the estimate of a point is off: one standard deviation.
@@ -59,7 +60,7 @@ fn measured(at: f64, truth: f64, rng: &mut Rng) -> CurvePoint {
     let root = (PROCESSES as f64).sqrt();
     // A process has so much more noise that their mean has NOISE.
     let logs: Vec<f64> = (0..PROCESSES).map(|_| NOISE * root * rng.normal()).collect();
-    let half = two_sided_t(0.95, (PROCESSES - 1) as f64) * variance_of(&logs).sqrt() / root;
+    let half = two_sided_t(CONFIDENCE, (PROCESSES - 1) as f64) * variance_of(&logs).sqrt() / root;
     let mean = mean_of(&logs);
     let [low, estimate, high] = [mean - half, mean, mean + half].map(|log| truth * log.exp());
     CurvePoint { at, estimate, ends: Some((low, high)) }

@@ -3,14 +3,14 @@
 use plumb_stats::describe::median_of;
 use plumb_stats::rng::Rng;
 
+use super::noise::BURST;
+
 /// Standard deviation of a sample in log time.
 const SAMPLE_SD: f64 = 0.03;
 /// How far the machine drifts in all, and over how many samples.
 const DRIFT: (f64, f64) = (0.03, 640.0);
 /// Standard deviation and memory in samples of what changes slowly, such as temperature and neighbours.
 const SLOW: (f64, f64) = (0.02, 50.0);
-/// Size in log time, share of time and mean length in samples of bursts of interference.
-const BURST: (f64, f64, f64) = (0.131, 0.05, 20.0);
 /// Standard deviation of the levels of processes.
 const PROCESS_SD: f64 = 0.01;
 /// How much slower a process is than the one before it in the same pair or round, as if each warms the machine up.

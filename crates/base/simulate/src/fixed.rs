@@ -7,7 +7,7 @@ use plumb_stats::distribution::normal_quantile;
 use plumb_stats::histogram::{Counts, pooled_quantile};
 use plumb_stats::long_run::long_run;
 use plumb_stats::pairs::{differences, signed_rank_interval};
-use plumb_stats::precision::serial_quantile;
+use plumb_stats::precision::{CONFIDENCE, serial_quantile};
 use plumb_stats::rng::Rng;
 
 /// Samples in a long series.
@@ -65,7 +65,7 @@ fn tail_quantile(replications: u64, rho: f64, q: f64) -> Row {
     let found: Vec<bool> = (0..replications)
         .filter_map(|seed| {
             let mut source = Source::new(noise, seed);
-            let found = serial_quantile(&source.samples(LONG), q, 0.95).ok()?;
+            let found = serial_quantile(&source.samples(LONG), q, CONFIDENCE).ok()?;
             Some(found.interval.contains(source.truth(q)))
         })
         .collect();
@@ -104,7 +104,7 @@ fn pooled(replications: u64, processes: usize, q: f64) -> Row {
             let mut rng = Rng::new(seed);
             let all: Vec<Counts> =
                 (0..processes).map(|_| lognormal_counts((LEVELS, WITHIN), &mut rng)).collect();
-            pooled_quantile(&all, q, 0.95).ok().map(|found| found.contains(truth))
+            pooled_quantile(&all, q, CONFIDENCE).ok().map(|found| found.contains(truth))
         })
         .collect();
     Row {
@@ -146,7 +146,7 @@ fn same_program(replications: u64, name: &str, noise: PairNoise, pairs: usize) -
     let mut hits = 0;
     for _ in 0..replications {
         let ratios: Vec<f64> = (0..pairs).map(|_| noise(&mut rng)).collect();
-        let found = signed_rank_interval(&ratios, 0.95);
+        let found = signed_rank_interval(&ratios, CONFIDENCE);
         hits += usize::from(found.is_ok_and(|found| found.contains(0.0)));
     }
     Row {
@@ -173,7 +173,7 @@ fn shifted(replications: u64, name: &str, noise: PairNoise, pairs: usize) -> Row
         };
         let first = side(0.0);
         let later = side(SHIFT);
-        let found = signed_rank_interval(&differences(&first, &later, 1), 0.95);
+        let found = signed_rank_interval(&differences(&first, &later, 1), CONFIDENCE);
         hits += usize::from(found.is_ok_and(|found| found.contains(SHIFT)));
     }
     Row {

@@ -4,10 +4,10 @@ use super::bars::{Bar, Measured, Row};
 use super::noise::{Memory, Modes, Noise, Shape, Source};
 use plumb_stats::Interval;
 use plumb_stats::levels::{Levels, LevelsOf, share};
+use plumb_stats::precision::CONFIDENCE;
 use plumb_stats::rng::Rng;
+use plumb_stats::verdict::MARGIN;
 
-/// The least distance that matters, as where a precision of 1 % is wanted.
-const APART: f64 = 0.01;
 /// How far apart levels are, in standard deviations of each.
 const DEVIATIONS: f64 = 6.0;
 /// Chance that a process stays if its forerunner was, beyond that of its share, if levels last.
@@ -102,7 +102,7 @@ impl TwoLevels {
                 (above, values.len())
             })
             .collect();
-        share(&counts, 0.95).ok()
+        share(&counts, CONFIDENCE).ok()
     }
 
     fn found(&self, seed: u64) -> Option<Levels> {
@@ -112,7 +112,7 @@ impl TwoLevels {
 
 fn of(processes: &[Vec<f64>]) -> Option<Levels> {
     let views: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
-    Levels::of(&views, APART)
+    Levels::of(&views, MARGIN)
 }
 
 /// Runs the bars of this file.

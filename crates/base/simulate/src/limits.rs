@@ -2,7 +2,9 @@
 
 use super::bars::{Bar, Measured, Row};
 use plumb_stats::describe::median_of;
-use plumb_stats::precision::{FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered_quantile, looks};
+use plumb_stats::precision::{
+    DEFAULT_PRECISION, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered_quantile, looks,
+};
 use plumb_stats::rng::Rng;
 use plumb_stats::search::{Goal, Limit, Loads, Next, Search, Trial};
 
@@ -10,8 +12,6 @@ use plumb_stats::search::{Goal, Limit, Loads, Next, Search, Trial};
 const STALLS: (f64, f64) = (0.05, 0.4);
 /// How much the capacity of processes differs, in log time.
 const PROCESS_SD: f64 = 0.01;
-/// The wanted relative half-width.
-const PRECISION: f64 = 0.01;
 /// Processes after which it is given up, and those that tell the truth.
 const MOST_PROCESSES: usize = 1000;
 const TRUTH_PROCESSES: u64 = 4001;
@@ -150,7 +150,7 @@ fn stopped(shape: Shape, truth: f64, seed: u64) -> Option<(bool, usize)> {
         limits.extend(more.map(|process| [process_limit(shape, seed + process as u64)]));
         let views: Vec<&[f64]> = limits.iter().map(<[f64; 1]>::as_slice).collect();
         match clustered_quantile(&views, 0.5, PER_LOOK_LEVEL) {
-            Ok(found) if found.relative_half_width() <= PRECISION => {
+            Ok(found) if found.relative_half_width() <= DEFAULT_PRECISION => {
                 return Some((found.contains(truth), look));
             }
             _ => {}

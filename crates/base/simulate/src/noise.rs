@@ -10,7 +10,7 @@ const MODE: (f64, f64) = (0.08, 0.3);
 /// How often a Markov regime stays what it is beyond chance.
 const REGIME_MEMORY: f64 = 0.9;
 /// Log time added by a burst, the share of time that bursts take, and their mean length in samples.
-const BURST: (f64, f64, f64) = (0.131, 0.05, 20.0);
+pub(super) const BURST: (f64, f64, f64) = (0.131, 0.05, 20.0);
 /// Share of Pareto outliers and their tail index.
 const OUTLIERS: (f64, f64) = (0.05, 1.5);
 /// Octaves of 1/f noise.

@@ -2,6 +2,7 @@
 
 use super::bars::{Bar, Measured, Row};
 use plumb_stats::describe::median_of;
+use plumb_stats::precision::CONFIDENCE;
 use plumb_stats::rng::Rng;
 use plumb_stats::stored_runs::{FEWEST_RUNS, compare_runs};
 
@@ -28,7 +29,7 @@ fn same_program(run_sd: f64, earlier: usize, trials: u64) -> Row {
         let a = measure(run_sd, &mut rng);
         let b = measure(run_sd, &mut rng);
         let runs: Vec<f64> = (0..earlier).map(|_| median_of(&measure(run_sd, &mut rng))).collect();
-        let found = compare_runs(&a, &b, &runs, 0.95);
+        let found = compare_runs(&a, &b, &runs, CONFIDENCE);
         hits += u64::from(found.is_ok_and(|found| !found.interval.contains(0.0)));
     }
     let bar = match earlier {

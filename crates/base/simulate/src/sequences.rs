@@ -2,6 +2,7 @@
 
 use super::bars::{Bar, Measured, Row};
 use super::fixed::PAIRS;
+use plumb_stats::precision::CONFIDENCE;
 use plumb_stats::rng::Rng;
 use plumb_stats::sequence::{FEWEST_PAIRS, anytime_interval};
 
@@ -26,6 +27,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 
 fn ever_misleads(noise: fn(&mut Rng) -> f64, rng: &mut Rng) -> bool {
     let logs: Vec<f64> = (0..MOST_PAIRS).map(|_| noise(rng)).collect();
-    (FEWEST_PAIRS..=MOST_PAIRS)
-        .any(|pairs| anytime_interval(&logs[..pairs], 0.95).is_ok_and(|found| !found.contains(0.0)))
+    (FEWEST_PAIRS..=MOST_PAIRS).any(|pairs| {
+        anytime_interval(&logs[..pairs], CONFIDENCE).is_ok_and(|found| !found.contains(0.0))
+    })
 }

@@ -4,18 +4,15 @@ use super::bars::{Bar, Measured, Row};
 use super::noise::{Memory, Modes, Noise, Source};
 use plumb_stats::Interval;
 use plumb_stats::precision::{
-    self, FIRST_LOOK, FIRST_LOOK_SERIAL, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, looks, serial_quantile,
+    self, DEFAULT_PRECISION, FIRST_LOOK, FIRST_LOOK_SERIAL, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL,
+    PILOT, looks, serial_quantile,
 };
 
-/// The wanted relative half-width.
-const PRECISION: f64 = 0.01;
 /// Coverage that is promised of the interval at which sampling stopped.
 const COVERAGE: f64 = 0.94;
 /// Samples in a single process, and processes, after which it is given up.
 const MOST_SAMPLES: usize = 30_000;
 const MOST_PROCESSES: usize = 3000;
-/// Processes of a pilot.
-const PILOT: usize = 3;
 /// The noise of the oracle.
 const FIVE_PERCENT: Noise = Noise::lognormal("lognormal 5 %", 0.05);
 /// Samples of 5 % noise that a median needs for 1 % at 95 %, were the noise known: (1.96 * 1.2533 * 5)^2.
@@ -141,7 +138,9 @@ fn clustered(plan: SamplingPlan, noise: Noise, seed: u64) -> Option<Stopped> {
         );
         let views: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
         match precision::clustered(&views, 0.5, PER_LOOK_LEVEL) {
-            Ok(found) if found.resolved && found.interval.relative_half_width() <= PRECISION => {
+            Ok(found)
+                if found.resolved && found.interval.relative_half_width() <= DEFAULT_PRECISION =>
+            {
                 let samples = views.iter().map(|samples| samples.len()).sum();
                 return Some(end(&found.interval, &source, samples));
             }
@@ -158,7 +157,7 @@ fn serial(noise: Noise, seed: u64) -> Option<Stopped> {
     for look in looks(FIRST_LOOK_SERIAL).take_while(|&look| look <= MOST_SAMPLES) {
         samples.extend(source.samples(look - samples.len()));
         match serial_quantile(&samples, 0.5, PER_LOOK_LEVEL) {
-            Ok(found) if found.may_stop(PRECISION) => {
+            Ok(found) if found.may_stop(DEFAULT_PRECISION) => {
                 return Some(end(&found.interval, &source, look));
             }
             _ => {}

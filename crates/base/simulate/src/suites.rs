@@ -6,6 +6,7 @@ use plumb_stats::multiple::{
 };
 use plumb_stats::pairs::signed_rank_p;
 use plumb_stats::rng::Rng;
+use plumb_stats::standing_out::FALSE_SHARE;
 
 /// Benchmarks of the suite, of which the first few are slower.
 const BENCHMARKS: usize = 100;
@@ -15,7 +16,6 @@ const EFFECT: f64 = 0.03;
 const PAIR_SD: f64 = 0.015;
 /// Pairs and share of false ones if all are tested once.
 const SINGLE_PAIRS: usize = 12;
-const FALSE_SHARE: f64 = 0.05;
 
 /// The outcome of a suite.
 #[derive(Default)]

@@ -3,10 +3,11 @@
 
 use super::bars::{Bar, Measured, Row};
 use super::fixed::{PAIRS, PairNoise};
-use super::verdicts::{MARGIN, count, drawn, pairs_of};
+use super::verdicts::{count, drawn, pairs_of};
 use plumb_stats::outlook::{pair_scale, told_apart};
 use plumb_stats::pairs::signed_rank_p;
 use plumb_stats::rng::Rng;
+use plumb_stats::verdict::MARGIN;
 use plumb_stats::verdict::{Confidence, Schedule, Verdict};
 
 /// The longest comparisons cost much to simulate.

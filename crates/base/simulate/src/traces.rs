@@ -13,7 +13,8 @@ use plumb_stats::Interval;
 use plumb_stats::describe::{mean_of, median, variance_of};
 use plumb_stats::flicker::{Taken, interval_over};
 use plumb_stats::precision::{
-    FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered, looks, serial_quantile,
+    CONFIDENCE, DEFAULT_PRECISION, FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered, looks,
+    serial_quantile,
 };
 use plumb_stats::rng::Rng;
 
@@ -30,14 +31,10 @@ const TRACES: [(&str, bool, &[u8]); 8] = [
 ];
 /// Sessions of a mode on a trace, at most: more would only be the same seconds again.
 const SESSIONS: u64 = 400;
-/// The precision at which sessions stop.
-const PRECISION: f64 = 0.01;
 /// The longest session, in chunks.
 const LONGEST: usize = 60_000;
 /// Promised of the machine's interval.
 const COVERAGE: f64 = 0.9;
-/// Level of the machine's interval.
-const LEVEL: f64 = 0.95;
 
 /// What is run, as a user would.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -140,7 +137,7 @@ impl Mode {
             Self::Stream { seconds } => {
                 let units: Vec<f64> =
                     (0..seconds).map(|at| trace.time(from + at * 1000, 1000)).collect();
-                let interval = serial_quantile(&units, 0.5, LEVEL).ok()?.interval;
+                let interval = serial_quantile(&units, 0.5, CONFIDENCE).ok()?.interval;
                 Some(Session { interval, units, seconds: trace.time(from, seconds * 1000) })
             }
         }
@@ -154,7 +151,7 @@ fn command(trace: &Trace, from: usize, chunks: usize, at_least: usize) -> Option
         let units: Vec<f64> = (0..look).map(|at| trace.time(from + at * chunks, chunks)).collect();
         let views: Vec<&[f64]> = units.chunks(1).collect();
         let Ok(found) = clustered(&views, 0.5, PER_LOOK_LEVEL) else { continue };
-        let narrow = found.resolved && found.interval.relative_half_width() <= PRECISION;
+        let narrow = found.resolved && found.interval.relative_half_width() <= DEFAULT_PRECISION;
         let seconds = trace.time(from, look * chunks);
         // A session that runs out of time shows its last interval, however wide.
         last = Some(Session { interval: found.interval, units, seconds });
@@ -178,7 +175,7 @@ fn processes(
             (0..count).map(|process| trace.samples(from + process * apart)).collect();
         let views: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
         let Ok(found) = clustered(&views, 0.5, PER_LOOK_LEVEL) else { continue };
-        let narrow = found.resolved && found.interval.relative_half_width() <= PRECISION;
+        let narrow = found.resolved && found.interval.relative_half_width() <= DEFAULT_PRECISION;
         let units = views.iter().filter_map(|samples| median(samples)).collect();
         let seconds = trace.time(from, (count - 1) * apart + PROCESS.min(apart));
         last = Some(Session { interval: found.interval, units, seconds });
@@ -230,7 +227,7 @@ fn measure(trace: &Trace, mode: Mode, sessions: u64, setting: &str, report: &mut
             beside: trace.beside,
             is_series: matches!(mode, Mode::Stream { .. }),
         };
-        let wider = interval_over(found.interval, taken, (LEVEL, trace.horizon()));
+        let wider = interval_over(found.interval, taken, (CONFIDENCE, trace.horizon()));
         let truth = pieces.truth(found.middle(trace, from));
         session.push(Said { interval: found.interval, truth });
         machine.extend(wider.map(|interval| Said { interval, truth }));

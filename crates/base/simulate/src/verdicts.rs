@@ -7,10 +7,8 @@ use plumb_stats::Interval;
 use plumb_stats::order;
 use plumb_stats::pairs::log_ratios;
 use plumb_stats::rng::Rng;
-use plumb_stats::verdict::{Confidence, Schedule, Verdict, interval_of_pairs, judge};
+use plumb_stats::verdict::{Confidence, MARGIN, Schedule, Verdict, interval_of_pairs, judge};
 
-/// The smallest change that matters.
-pub(super) const MARGIN: f64 = 0.01;
 /// Standard deviation of the log ratio of a pair where only its law is studied.
 const PAIR_SD: f64 = 0.02;
 /// Samples of a process where whole machines are simulated.

@@ -3,6 +3,7 @@
 use crate::describe::finite;
 use crate::distribution::{binomial_cdf, two_sided_t};
 use crate::outlook::told_apart;
+use crate::precision::CONFIDENCE;
 use crate::{Interval, NoInterval};
 
 /// Standard error of a mean over that of the Hodges-Lehmann estimate, for normal values: sqrt(3 / pi).
@@ -33,7 +34,7 @@ pub fn noise_floor(estimates: &[f64]) -> Result<f64, NoInterval> {
     }
     let count = estimates.len() as f64;
     let squares: f64 = estimates.iter().map(|estimate| estimate * estimate).sum();
-    Ok(two_sided_t(0.95, count) * (squares / count).sqrt())
+    Ok(two_sided_t(CONFIDENCE, count) * (squares / count).sqrt())
 }
 
 /// The share of `trials` that were `hits`, such as wrong verdicts, with its exact interval (Clopper & Pearson 1934).

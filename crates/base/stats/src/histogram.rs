@@ -7,11 +7,8 @@ use std::collections::BTreeMap;
 
 use crate::describe::sum_of_squares;
 use crate::distribution::{two_sided_t, two_sided_z};
-use crate::precision::{fewest_processes, interior};
+use crate::precision::{FEWEST_BEYOND, fewest_processes, interior};
 use crate::{Interval, NoInterval};
-
-/// Independent samples that must lie beyond a quantile.
-const FEWEST_BEYOND: f64 = 10.0;
 
 /// How often each value was counted.
 pub type Counts = BTreeMap<u64, u64>;

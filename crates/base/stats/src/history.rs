@@ -8,6 +8,7 @@
 
 use crate::changes::{Alpha, Change, MOST_CORRELATED, Table, search};
 use crate::describe::{finite, median_of};
+use crate::precision::CONFIDENCE;
 use crate::stored_runs::rank_sum_interval;
 use crate::{Interval, NoInterval};
 
@@ -88,7 +89,7 @@ fn cautious(change: Change, runs: usize) -> Change {
 /// The step at a change, from the stretches before and after it.
 fn step(change: &Change, before: &[f64], after: &[f64]) -> Step {
     let widen = change.inflation();
-    let interval = rank_sum_interval(before, after, 0.95).map(|found| Interval {
+    let interval = rank_sum_interval(before, after, CONFIDENCE).map(|found| Interval {
         low: found.estimate - widen * (found.estimate - found.low),
         high: found.estimate + widen * (found.high - found.estimate),
         ..found

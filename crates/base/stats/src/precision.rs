@@ -18,8 +18,11 @@ pub use best_quarter::{best_quarter, fewest_for_best_quarter};
 pub use clustered::{
     Clustered, clustered, clustered_estimate, clustered_quantile, fewest_processes,
 };
-pub use longer::half_after;
-pub(crate) use looks::interior;
-pub use looks::{FIRST_LOOK, FIRST_LOOK_SERIAL, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, looks};
+pub use longer::{TIMES_LONGER, half_after};
+pub use looks::{
+    CONFIDENCE, DEFAULT_PRECISION, FIRST_LOOK, FIRST_LOOK_SERIAL, FIRST_LOOK_SINGLE,
+    PER_LOOK_LEVEL, PILOT, looks,
+};
+pub(crate) use looks::{FEWEST_BEYOND, interior};
 pub use serial::{Serial, serial_quantile};
 pub(crate) use stretches::Stretches;

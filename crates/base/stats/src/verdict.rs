@@ -18,6 +18,8 @@
 use crate::pairs::signed_rank_interval;
 use crate::{Interval, NoInterval};
 
+/// Smallest relative change that matters if nobody says otherwise.
+pub const MARGIN: f64 = 0.01;
 /// More pairs than this are never advised.
 const MOST_ADVISED: f64 = 1e6;
 /// Sampling is hopeless when it needs more pairs than this many times those that it may take.

@@ -11,11 +11,9 @@ use plumb_stats::pairs::{log_ratios, signed_rank_p};
 use plumb_stats::regression_gate::{RegressionGate, Shift};
 use plumb_stats::sequence::anytime_interval;
 use plumb_stats::stored_runs::{RunsCompared, compare_runs};
-use plumb_stats::verdict::{Judgement, Verdict, judge_pairs};
+use plumb_stats::verdict::{Judgement, MARGIN, Verdict, judge_pairs};
 use proptest::collection::vec;
 use proptest::prelude::*;
-
-const MARGIN: f64 = 0.01;
 
 fn small() -> impl Strategy<Value = Vec<f64>> {
     vec(-0.05..0.05f64, 8..40)

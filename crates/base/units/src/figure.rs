@@ -61,6 +61,18 @@ fn with_unit(number: &str, unit: &str) -> String {
     if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
 }
 
+/// A share with its interval, as a percentage: `97 % [95, 99]`, or `97 % (no interval: …)`.
+#[must_use]
+pub fn percent_figure(share: f64, interval: Result<(f64, f64), &str>) -> String {
+    let in_percent = interval.map(|(low, high)| (low * 100.0, high * 100.0));
+    let shown = Figure::new(share * 100.0, in_percent, "");
+    let interval = match &shown.interval {
+        Ok(_) => shown.brackets(),
+        Err(why) => format!("(no interval: {why})"),
+    };
+    format!("{} % {interval}", shown.estimate)
+}
+
 /// A number without an interval, with three significant digits: `14.2 MiB`.
 #[must_use]
 pub fn quantity(value: f64, unit: &str) -> String {

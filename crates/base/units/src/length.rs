@@ -31,6 +31,12 @@ pub fn length(seconds: f64) -> String {
     two_units((hours / 24.0).floor(), "d", hours % 24.0, "h")
 }
 
+/// A time in seconds with so many decimals, for a column or to compare with another: `12.3 s`.
+#[must_use]
+pub fn seconds_to(seconds: f64, decimals: usize) -> String {
+    format!("{seconds:.decimals$} s")
+}
+
 fn two_units(large: f64, unit: &str, small: f64, smaller_unit: &str) -> String {
     if small == 0.0 {
         format!("{large:.0} {unit}")

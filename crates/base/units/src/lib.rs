@@ -3,10 +3,12 @@
 //! plumb stores SI base units (s, B, B/s, ops/s, J). This crate is the only one that adds prefixes and percent signs:
 //! - [`Figure`] writes an estimate and its interval in one unit; [`quantity`] and [`plain`] write a number alone;
 //!   [`scale_of`] says which unit a chart's axis has.
-//! - [`percent`], [`whole_percent`], [`percent_to`] and [`percent_change`] write shares.
+//! - [`percent`], [`whole_percent`], [`percent_to`] and [`percent_change`] write shares, [`percent_with_ends`] and
+//!   [`percent_figure`] with their intervals.
 //! - [`parse_bytes`], [`parse_rate`], [`parse_time`], [`parse_share`] and [`parse_figure`] read what was typed, and
 //!   `show_…` writes it in a form that reads back as the same number.
-//! - [`length`] writes a length of time, [`binary_size`] and [`decimal_size`] the size of a cache or a disk.
+//! - [`length`] and [`seconds_to`] write a length of time, [`binary_size`] and [`decimal_size`] the size of a cache or a
+//!   disk, [`whole_size`] and [`rounded_size`] one that is no more exact.
 //! - [`base_unit`] converts what the kernel counts in.
 //!
 //! Dates are not units: they are in `plumb-text`.
@@ -21,10 +23,10 @@ mod size;
 mod typed;
 
 pub use base::base_unit;
-pub use figure::{Figure, plain, quantity, scale_of};
-pub use length::length;
-pub use percent::{percent, percent_change, percent_to, whole_percent};
-pub use size::{binary_size, decimal_size};
+pub use figure::{Figure, percent_figure, plain, quantity, scale_of};
+pub use length::{length, seconds_to};
+pub use percent::{percent, percent_change, percent_to, percent_with_ends, whole_percent};
+pub use size::{binary_size, decimal_size, rounded_size, whole_size};
 pub use typed::{
     QuantityError, parse_bytes, parse_figure, parse_fraction, parse_rate, parse_share, parse_time,
     show_bytes, show_rate, show_share, show_time,

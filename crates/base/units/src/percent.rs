@@ -27,6 +27,16 @@ pub fn percent_to(share: f64, decimals: usize) -> String {
     format!("{:.decimals$} %", share * 100.0)
 }
 
+/// A share and the ends of its interval as whole percentages: `53 % [36, 69]`, without ends `53 %`.
+#[must_use]
+pub fn percent_with_ends(share: f64, ends: Option<(f64, f64)>) -> String {
+    let share = whole_percent(share);
+    match ends {
+        Some((low, high)) => format!("{share} [{:.0}, {:.0}]", low * 100.0, high * 100.0),
+        None => share,
+    }
+}
+
 /// A relative change as a percentage with its sign and so many decimals: `+1.2 %`.
 #[must_use]
 pub fn percent_change(change: f64, decimals: usize) -> String {
@@ -35,7 +45,7 @@ pub fn percent_change(change: f64, decimals: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{percent, percent_change, percent_to, whole_percent};
+    use super::{percent, percent_change, percent_to, percent_with_ends, whole_percent};
 
     #[test]
     fn shares_have_two_digits() {
@@ -50,6 +60,8 @@ mod tests {
     fn decimals_are_those_that_are_asked_for() {
         assert_eq!(whole_percent(1.504), "150 %");
         assert_eq!(percent_to(0.001_25, 3), "0.125 %");
+        assert_eq!(percent_with_ends(0.531, Some((0.36, 0.694))), "53 % [36, 69]");
+        assert_eq!(percent_with_ends(0.531, None), "53 %");
         assert_eq!([0.0123, -0.5].map(|change| percent_change(change, 1)), ["+1.2 %", "-50.0 %"]);
     }
 }

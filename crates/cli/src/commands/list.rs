@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use plumb_keeper::Keeper;
-use plumb_model::{Description, Id, Role};
+use plumb_model::{CLASSIC_FAMILY, Description, Id, Role};
 use plumb_plugins::manifest;
 use plumb_suite as suite;
 use plumb_text::{Column, Line, Style, Table};
@@ -19,9 +19,6 @@ use crate::planning::catalogue::{self, Entry};
 use crate::reading::output::pretty;
 use crate::reading::runs;
 use crate::ui::Ui;
-
-/// The family of workloads that run the tools of others.
-const CLASSIC: &str = "classic";
 
 /// List the suites, workloads and plug-ins, or the charts of a run
 #[derive(Debug, Args)]
@@ -53,7 +50,7 @@ fn list(classic: bool, ui: &Ui) -> Result<Exit> {
     let builtin: Vec<Description> = plumb_workloads::builtin()
         .into_iter()
         .map(|workload| workload.describe())
-        .filter(|description| classic || description.family() != CLASSIC)
+        .filter(|description| classic || description.family() != CLASSIC_FAMILY)
         .collect();
     let (entries, broken) = found_plugins()?;
     let plugins: Vec<Description> = entries.into_iter().map(|entry| entry.description).collect();

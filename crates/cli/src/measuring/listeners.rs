@@ -10,14 +10,12 @@ use std::time::Duration;
 use plumb_live::{ProgressView, SecondLines, outlook_line, progress_line, progress_lines};
 use plumb_model::{Decision, Event, EventSink, Plan, Role, SinkError, Stamped, StopReason};
 
-use crate::ui::Ui;
+use crate::ui::{LINE_INTERVAL, Ui};
 
 /// On a terminal: no more than so many lines.
 const MOST_LINES: usize = 14;
 /// On a terminal: no redrawing sooner than this after the last time.
 const REDRAW: Duration = Duration::from_millis(80);
-/// Elsewhere: a line no sooner than this after the last one, unless a point is finished.
-const NEXT_LINE: Duration = Duration::from_secs(5);
 
 /// The events go to the store first: what progress shows is already safe.
 pub struct Listeners<W> {
@@ -126,7 +124,7 @@ impl Progress {
 
     fn draw(&mut self, finished: bool) {
         let since = self.drawn_at.map(|at| self.view.elapsed.saturating_sub(at));
-        let pause = if self.ui.is_live() { REDRAW } else { NEXT_LINE };
+        let pause = if self.ui.is_live() { REDRAW } else { LINE_INTERVAL };
         let early = since.is_some_and(|since| since < pause);
         if early && (self.ui.is_live() || !finished) {
             return;

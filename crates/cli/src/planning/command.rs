@@ -59,16 +59,12 @@ pub fn parameters(sets: &BTreeMap<String, Vec<Value>>) -> Vec<Parameter> {
         } else {
             (ParameterType::Text, Value::Text(String::new()))
         };
-        parameters.push(Parameter {
-            name: name.clone(),
+        parameters.push(Parameter::new(
+            name.clone(),
             kind,
-            unit: String::new(),
             default,
-            allowed: Vec::new(),
-            summary: format!("stands in the command as {}", placeholder(name)),
-            curve: None,
-            search: None,
-        });
+            format!("stands in the command as {}", placeholder(name)),
+        ));
     }
     parameters
 }

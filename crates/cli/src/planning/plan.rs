@@ -6,7 +6,8 @@ use std::path::Path;
 use plumb_model::{
     Companion, Expectation, Goal, OnInterference, Plan, PlannedPoint, StoppingRules,
 };
-use plumb_suite::{checked, pair, time_ns};
+use plumb_stats::precision::DEFAULT_PRECISION;
+use plumb_suite::{Suite, checked, pair, time_ns};
 
 use crate::error::Result;
 use crate::planning::arguments::{ExecutionArgs, GoalArgs};
@@ -16,8 +17,6 @@ use crate::planning::points::Named;
 use crate::planning::prepare::Prepare;
 use crate::planning::several_suites;
 
-/// Precision when neither the user nor a suite states one: the standard.
-const STANDARD: f64 = 0.01;
 /// Time for each point when neither the user nor a suite states a budget, in nanoseconds.
 const POINT_BUDGET_NS: u64 = 60_000_000_000;
 
@@ -176,7 +175,7 @@ pub fn plan(request: PlanRequest, args: &ExecutionArgs, dir: &Path) -> Result<Pl
 /// # Errors
 /// When rules are none, or contradict each other.
 pub fn goal(args: &GoalArgs, named: &mut Named) -> Result<(StoppingRules, Option<u64>)> {
-    let of_suite = named.run_wide().map(|suite| suite.rules.clone()).unwrap_or_default();
+    let of_suite = named.run_wide().map(Suite::rules).unwrap_or_default();
     let stated = args.rules.applied_to(of_suite.applied_to(StoppingRules::default())?)?;
     let mut rules = checked(or_standard(stated))?;
     for own in named.points.iter_mut().filter_map(|point| point.rules.as_mut()) {
@@ -206,7 +205,7 @@ fn is_open(rules: &StoppingRules) -> bool {
 
 /// The standard precision if the rules state neither how well nor how often.
 fn or_standard(rules: StoppingRules) -> StoppingRules {
-    let precision = if rules.are_none() { Some(STANDARD) } else { rules.precision };
+    let precision = if rules.are_none() { Some(DEFAULT_PRECISION) } else { rules.precision };
     StoppingRules { precision, ..rules }
 }
 

@@ -13,7 +13,7 @@ use plumb_model::{
 };
 use plumb_plugins::manifest::{self, MANIFEST};
 use plumb_suite::{
-    self as suite, Suite, SuitePoint, TypedRules, expanded, nearest, pair, time_ns, values_of,
+    self as suite, Suite, SuiteEntry, TypedRules, expanded, nearest, pair, time_ns, values_of,
 };
 
 use crate::error::{CommandError, Result};
@@ -165,7 +165,7 @@ impl Named {
             SharedByPoints::of(keeper, &suite, all_threads)?
         };
         let shared_beside = self.add_beside(of_suite.companions.clone());
-        for point in &suite.points {
+        for (point, set) in suite.points() {
             let entry = catalogue::find(keeper, &point.workload)?;
             let own = companions(keeper, &point.with, all_threads)?;
             let own_beside = self.add_beside(own);
@@ -183,7 +183,7 @@ impl Named {
                 .filter(|(name, _)| entry.description.parameter(name).is_some())
                 .map(|(name, values)| (name.clone(), values.clone()))
                 .collect();
-            for settings in products(&point.set, &known_sets, all_threads)? {
+            for settings in products(&set, &known_sets, all_threads)? {
                 few_enough(self.points.len() + 1)?;
                 self.points.push(template.applied_to(planned(&entry, &settings, all_threads)?));
             }
@@ -225,7 +225,7 @@ impl SharedByPoints {
     fn of(keeper: &mut Keeper, suite: &Suite, all_threads: u64) -> Result<Self> {
         let mut shared = Self {
             companions: companions(keeper, &suite.with, all_threads)?,
-            rules: suite.rules.clone(),
+            rules: suite.rules(),
             monitors: suite.monitors.clone(),
             ..Self::default()
         };
@@ -268,7 +268,7 @@ struct PointTemplate {
 impl PointTemplate {
     fn of(
         suite: &Suite,
-        point: &SuitePoint,
+        point: &SuiteEntry,
         of_suite: &SharedByPoints,
         beside: Vec<usize>,
         conditions: Vec<String>,
@@ -276,11 +276,11 @@ impl PointTemplate {
         let length_ns = point.invocation_time.as_deref().map(time_ns).transpose()?;
         // Without rules of its own, a point is done when the rules of the run say so.
         let none = TypedRules::default();
-        let rules = if point.rules == none && of_suite.rules == none {
+        let rules = if point.rules() == none && of_suite.rules == none {
             None
         } else {
-            let rules_of_suite = suite.rules.applied_to(StoppingRules::default())?;
-            Some(point.rules.applied_to(rules_of_suite)?)
+            let rules_of_suite = suite.rules().applied_to(StoppingRules::default())?;
+            Some(point.rules().applied_to(rules_of_suite)?)
         };
         // `none` turns off those of the suite, too.
         let words = if point.monitors.is_empty() {
@@ -593,7 +593,8 @@ mod tests {
         use std::collections::BTreeSet;
         let suite = plumb_suite::parse(plumb_suite::builtin("first-look").unwrap()).unwrap();
         let family = |id: &str| id.split('.').next().unwrap().to_owned();
-        let looked: BTreeSet<_> = suite.points.iter().map(|p| family(&p.workload)).collect();
+        let looked: BTreeSet<_> =
+            suite.entries.iter().map(|entry| family(&entry.workload)).collect();
         let all = plumb_workloads::builtin().into_iter().map(|w| family(&w.describe().id));
         let missing: BTreeSet<_> = all.filter(|family| !looked.contains(family)).collect();
         assert_eq!(missing.into_iter().collect::<Vec<_>>(), ["block", "classic", "compression"]);

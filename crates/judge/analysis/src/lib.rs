@@ -27,7 +27,7 @@ pub use comparison::verdict::{
 };
 pub use estimate::{Ends, Estimate};
 pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};
-pub use method::{CONFIDENCE, METHOD_VERSION};
+pub use method::{CONFIDENCE, METHOD_VERSION, TIMES_LONGER};
 pub use one_run::burst::Burst;
 pub use one_run::curve::{
     CacheLevel, Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw,

@@ -8,7 +8,9 @@ pub const METHOD_VERSION: u32 = 8;
 
 /// Level of every interval that is printed. The looks at which a strategy stops have the level
 /// [`PER_LOOK_LEVEL`], which leaves this for the interval that was kept.
-pub const CONFIDENCE: f64 = 0.95;
+pub use plumb_stats::precision::CONFIDENCE;
+/// So many times as long a run may be for what it reaches to be foretold.
+pub use plumb_stats::precision::TIMES_LONGER;
 
 /// The level of a point's intervals: where the number of invocations was asked for in advance, and all were
 /// made, there was one look only.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     Better, Companion, Decision, Description, Environment, Flag, Goal, Host, Id, InvocationEnd,
-    InvocationRecord, Kind, Machine, Metric, MetricSource, Missing, Outcome, Owner, Parameter,
+    InvocationRecord, Machine, Metric, MetricSource, Missing, Outcome, Owner, Parameter,
     ParameterType, Plan, PlannedPoint, Point, Program, Ready, Role, RunRecord, RunStatus, SampleIs,
     Samples, Segment, Settings, StopReason, StoppingRules, Target, Usage, Value,
 };
@@ -258,47 +258,21 @@ fn timed(spec: &Spec, value: f64) -> (u64, u64) {
 fn description(spec: &Spec) -> Description {
     let time = spec.unit == "s";
     Description {
-        id: spec.id.to_owned(),
-        version: 1,
-        summary: format!("what {} does", spec.id),
-        roles: vec![Role::Workload],
         parameters: spec.parameters.iter().map(parameter).collect(),
-        metrics: vec![Metric {
-            name: spec.metric.to_owned(),
-            unit: spec.unit.to_owned(),
-            better: if time { Better::Lower } else { Better::Higher },
-            kind: Kind::Value,
-            source: if time { MetricSource::Time } else { MetricSource::Rate },
-            summary: format!("{} of {}", spec.metric, spec.id),
-            headline: false,
-            bounds: None,
-            search: None,
-        }],
-        requirements: Vec::new(),
-        fixture: None,
-        fixture_of: None,
-        fixture_kind: None,
+        metrics: vec![Metric::new(
+            spec.metric,
+            spec.unit,
+            if time { Better::Lower } else { Better::Higher },
+            if time { MetricSource::Time } else { MetricSource::Rate },
+            format!("{} of {}", spec.metric, spec.id),
+        )],
         sample_is: if spec.samples == 0 { SampleIs::Process } else { SampleIs::Iteration },
-        concurrent: false,
-        timeout_s: None,
-        ceiling: None,
-        audit_class: None,
-        link: None,
-        restricted: None,
+        ..Description::new(spec.id, format!("what {} does", spec.id))
     }
 }
 
 fn parameter(&(name, kind, default, _): &(&str, ParameterType, &str, &str)) -> Parameter {
-    Parameter {
-        name: name.to_owned(),
-        kind,
-        unit: String::new(),
-        default: Value::Text(default.to_owned()),
-        allowed: Vec::new(),
-        summary: String::new(),
-        curve: None,
-        search: None,
-    }
+    Parameter::new(name, kind, Value::Text(default.to_owned()), "")
 }
 
 fn facts(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {

@@ -6,6 +6,7 @@
 
 use plumb_model::{Id, MARGIN, Plan, SHORTEST_PAUSE_NS};
 use plumb_stats::describe::median;
+use plumb_stats::precision::CONFIDENCE;
 use plumb_stats::verdict::{Verdict, judge_pairs};
 
 use crate::history::Observation;
@@ -16,9 +17,6 @@ const BURSTS: u64 = 40;
 const LONGEST_PERIOD_NS: u64 = 3_000_000_000;
 /// Of a period this part is measured, one part in so many.
 const MEASURED_PART: u64 = 3;
-
-/// Level of the interval by which what follows a pause is compared with what follows that.
-const LEVEL: f64 = 0.95;
 
 /// When to pause, and how long.
 #[derive(Debug, Default)]
@@ -94,7 +92,7 @@ impl AfterPauses {
             let logs: Vec<f64> = pairs.iter().map(|(_, _, log)| *log).collect();
             let rules = plan.rules_of(planned);
             let margin = rules.and_then(|rules| rules.precision).unwrap_or(MARGIN);
-            let judged = judge_pairs(&logs, LEVEL, margin);
+            let judged = judge_pairs(&logs, CONFIDENCE, margin);
             // Too few pairs for a verdict are left out, too: nothing shows that pauses do no harm.
             if !judged.is_ok_and(|found| found.verdict == Verdict::Equivalent) {
                 left_out.extend(pairs.iter().map(|(_, invocation, _)| *invocation));

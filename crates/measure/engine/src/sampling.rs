@@ -6,6 +6,7 @@
 use plumb_model::{ClockSource, Plan, PlannedPoint, SampleIs, Samples, Sampling, StoppingRules};
 use plumb_stats::batch::{self, batch_floor_ns};
 use plumb_stats::components::{components, samples_per_process};
+use plumb_stats::precision::PILOT;
 use plumb_stats::rng::Rng;
 use plumb_stats::warmup::{Class, fixed_discard, steady_state};
 
@@ -21,8 +22,6 @@ const SAMPLE_NS: u64 = 1_000_000;
 const DISCARD_NS: u64 = 100_000_000;
 /// A sample longer than this counts as long: fewer are taken.
 const LONG_SAMPLE_NS: u64 = 50_000_000;
-/// Invocations of the pilot.
-const PILOT: usize = 3;
 /// Samples of a pilot invocation.
 const PILOT_SAMPLES: usize = 40;
 /// The fewest of them, if samples are long; also the fewest of any later invocation.

@@ -35,5 +35,5 @@ pub use orphaned::end_with_keeper;
 pub use plugin::PluginPreparation;
 pub use server::serve as serve_keeper;
 pub use setting::{OFF, ON, Setting};
-pub use spawn_options::{PADDING, PADDING_LENGTH, SchedulingClass, SpawnOption, SpawnOptions};
+pub use spawn_options::{SchedulingClass, SpawnOption, SpawnOptions};
 pub use unchanged::Unchanged;

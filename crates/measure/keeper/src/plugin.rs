@@ -9,7 +9,8 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use plumb_protocol::{
-    LineError, LineReader, LineWriter, MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine,
+    EXIT_TIMEOUT, LineError, LineReader, LineWriter, MAX_LINE, MOST_HEARTBEATS, PROTOCOL, Reply,
+    ReplyLine, Request, RequestLine,
 };
 use rustix::pipe::{PipeFlags, pipe_with};
 use serde::{Deserialize, Serialize};
@@ -18,11 +19,6 @@ use serde_json::Value;
 use crate::descendants::kill_tree;
 use crate::spawn::start;
 use crate::spawn_options::SpawnOptions;
-
-/// More heartbeats than this before a reply are a flood.
-const MOST_HEARTBEATS: u32 = 10_000;
-/// The plug-in has this long to exit after its last word.
-const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A plug-in's preparation: what it takes to have it undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

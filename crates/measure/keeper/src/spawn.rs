@@ -13,8 +13,10 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Signal, chdir, set_parent_process_death_signal};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
+use plumb_protocol::{PADDING, PADDING_LENGTH};
+
 use crate::signals::reset;
-use crate::spawn_options::{PADDING, PADDING_LENGTH, SpawnOptions};
+use crate::spawn_options::SpawnOptions;
 
 /// Starts a program that ends with this process.
 ///

@@ -5,11 +5,6 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-/// The variable whose length makes the environment longer.
-pub const PADDING: &str = "PLUMB_PADDING";
-/// The variable that tells a worker which starts processes that the length is one for all.
-pub const PADDING_LENGTH: &str = "PLUMB_PADDING_LENGTH";
-
 /// The scheduling class of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

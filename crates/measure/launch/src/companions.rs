@@ -2,9 +2,9 @@
 
 use plumb_keeper::Keeper;
 use plumb_model::{Companion, Ready, Role};
-use plumb_protocol::{Reply, Request, SampleReply};
+use plumb_protocol::{MOST_HEARTBEATS, Reply, Request, SampleReply};
 
-use crate::conversation::{Conversation, MOST_HEARTBEATS, unexpected};
+use crate::conversation::{Conversation, unexpected};
 use crate::refusal::Refusal;
 use crate::validate::Shape;
 

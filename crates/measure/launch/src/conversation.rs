@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use plumb_keeper::{Exit, Keeper, KeeperError, PluginPreparation, SpawnOptions, Unchanged};
 use plumb_model::Ready;
 use plumb_protocol::{
-    LineError, LineReader, LineWriter, MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine,
+    EXIT_TIMEOUT, LineError, LineReader, LineWriter, MAX_LINE, MOST_HEARTBEATS, PROTOCOL, Reply,
+    ReplyLine, Request, RequestLine,
 };
 use serde::Serialize;
 
@@ -18,10 +19,6 @@ use crate::validate;
 
 /// One message may take this long when the workload states nothing.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-/// A program has this long to exit after its last word.
-const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// More heartbeats than this before a reply are a flood.
-pub(super) const MOST_HEARTBEATS: u32 = 10_000;
 /// So much of a program's last line of log goes into a failure, in characters.
 const LOG_LINE: usize = 300;
 /// So much of a line that is not a reply is shown, in characters, and so much of it before the fault.

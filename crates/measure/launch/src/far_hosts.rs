@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use plumb_keeper::{Keeper, KeeperError, Pipes, SpawnOptions};
 use plumb_model::{FarEnd, PlannedPoint, Program, Target};
-use plumb_protocol::{FAR_ADDRESS, LineError, LineReader, LineWriter, MAX_LINE, Start};
+use plumb_protocol::{FAR_ADDRESS, FAR_LINE, LineError, LineReader, LineWriter, MAX_LINE, Start};
 
 use crate::log::Log;
 use crate::refusal::Refusal;
@@ -25,9 +25,6 @@ const ANSWER: Duration = Duration::from_secs(30);
 const COPY: Duration = Duration::from_secs(600);
 /// A connection ends within this time.
 const END: Duration = Duration::from_secs(5);
-
-/// How its lines begin: a login shell may say something, too.
-const OURS: &str = "plumb-far: ";
 
 /// The other machines of a run.
 #[derive(Debug, Default)]
@@ -155,7 +152,7 @@ impl FarHost {
     /// The next line of what stands there; `refused` says what it means when it ends instead, by its last words.
     fn line(&mut self, refused: fn(&Road, &str) -> Refusal) -> Result<String, Refusal> {
         match self.stdout.next_line(Some(ANSWER)) {
-            Ok(line) => line.strip_prefix(OURS).map(str::to_owned).ok_or_else(|| talks(&line)),
+            Ok(line) => line.strip_prefix(FAR_LINE).map(str::to_owned).ok_or_else(|| talks(&line)),
             Err(LineError::Interrupted) => Err(Refusal::Interrupted),
             Err(LineError::Timeout) => {
                 Err(refused(&self.road, &format!("no answer within {} s", ANSWER.as_secs())))

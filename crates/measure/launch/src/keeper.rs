@@ -9,7 +9,7 @@ use plumb_model::{
     Companion, Description, Facts, PlannedPoint, Preparation, Prepared, Ready, Role, Settings,
     Slot, Target,
 };
-use plumb_protocol::{FAR_ADDRESS, Reply, Request, SampleReply, Start};
+use plumb_protocol::{FAR_ADDRESS, LONGEST_TIMEOUT_S, Reply, Request, SampleReply, Start};
 
 use crate::companions::RunningCompanion;
 use crate::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
@@ -25,8 +25,6 @@ use crate::validate::{self, Shape};
 
 /// A sample may take this many times as long as it should before it counts as hung.
 const HUNG_AFTER_TIMES: u64 = 20;
-/// A workload may ask for no more than this for one message, in seconds: a day.
-const LONGEST_TIMEOUT_S: u64 = 86_400;
 
 /// What the launcher of this machine needs to know.
 #[derive(Debug, Clone)]

@@ -7,12 +7,10 @@ use plumb_keeper::{
 };
 use plumb_machine::Root;
 use plumb_model::{Flag, FlagKind, PlannedPoint, Preparation, Prepared, Role, Slot};
+use plumb_protocol::MOST_PADDING;
 
 use crate::refusal::Refusal;
 use crate::slot_report::SlotReport;
-
-/// The longest environment that chance adds, in bytes: a page, over which the stack's start moves.
-const MOST_PADDING: u64 = 4096;
 
 /// The preparations of a run.
 #[derive(Debug)]
@@ -138,7 +136,7 @@ impl Preparations {
             }
         }
         if chance {
-            options.padding = usize::try_from(mixed(seed) % MOST_PADDING).ok();
+            options.padding = usize::try_from(mixed(seed) % MOST_PADDING as u64).ok();
             options.same_padding = false;
         }
         options

@@ -187,40 +187,13 @@ fn failed(why: String) -> Refusal {
 mod tests {
     use super::{MOST, Shape, calibrated, ready};
     use crate::refusal::Refusal;
-    use plumb_model::{
-        Better, Description, Histogram, Kind, Metric, MetricSource, Ready, Role, SampleIs, Samples,
-    };
+    use plumb_model::{Better, Description, Histogram, Kind, Metric, MetricSource, Ready, Samples};
     use plumb_protocol::SampleReply;
 
     fn description() -> Description {
         Description {
-            id: "test.shape".into(),
-            version: 1,
-            summary: String::new(),
-            roles: vec![Role::Workload],
-            parameters: Vec::new(),
-            metrics: vec![Metric {
-                name: "rate".into(),
-                unit: "ops/s".into(),
-                better: Better::Higher,
-                kind: Kind::Value,
-                source: MetricSource::Value,
-                summary: String::new(),
-                headline: false,
-                bounds: None,
-                search: None,
-            }],
-            requirements: Vec::new(),
-            fixture: None,
-            fixture_of: None,
-            fixture_kind: None,
-            sample_is: SampleIs::Iteration,
-            concurrent: false,
-            timeout_s: None,
-            ceiling: None,
-            audit_class: None,
-            link: None,
-            restricted: None,
+            metrics: vec![Metric::new("rate", "ops/s", Better::Higher, MetricSource::Value, "")],
+            ..Description::new("test.shape", "")
         }
     }
 

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use plumb_machine::Root;
 use plumb_protocol::{Start, StartError};
+use plumb_units::whole_size;
+use plumb_workload_kit::filesystem::MOST_OF_FREE;
 
 /// The default size of a layer: independent of free space, so that two media are alike.
 const DEFAULT_SIZE: u64 = 2 << 30;
 /// The smallest that any filesystem here can be made on.
 const SMALLEST: u64 = 64 << 20;
-/// What a layer takes at most of what is free: 4 in 5.
-const SHARE: (u64, u64) = (4, 5);
 
 /// Free room of the place below a layer.
 pub struct FreeRoom {
@@ -55,19 +55,19 @@ impl FreeRoom {
         // Down to whole MiB, as sizes are shown.
         let size = size >> 20 << 20;
         if size < SMALLEST {
-            let size = in_mib(size);
-            let least = in_mib(SMALLEST);
+            let size = whole_size(size);
+            let least = whole_size(SMALLEST);
             let why = format!("`{layer}` of {size} is too small: a filesystem wants {least}");
             return Err(StartError::unsupported(
                 why,
                 format!("medium={layer}:{least}+…").replace(' ', ""),
             ));
         }
-        if size > self.free / SHARE.1 * SHARE.0 {
+        if size > self.free / MOST_OF_FREE.1 * MOST_OF_FREE.0 {
             let why = format!(
                 "`{layer}` of {} would take more than 80 % of the {} that are free {}",
-                in_mib(size),
-                in_mib(self.free),
+                whole_size(size),
+                whole_size(self.free),
                 self.place
             );
             return Err(StartError::unsupported(
@@ -77,10 +77,6 @@ impl FreeRoom {
         }
         Ok(size)
     }
-}
-
-fn in_mib(bytes: u64) -> String {
-    format!("{} MiB", bytes >> 20)
 }
 
 #[cfg(test)]

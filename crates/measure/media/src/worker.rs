@@ -4,7 +4,7 @@
 //! It mounts in a separate namespace; `Ready::endpoints` says which folder of that is the medium, and the workers on
 //! it are started inside (`SpawnOptions::mounts_of` of the keeper).
 
-use plumb_model::{Description, Ready, Role, SampleIs};
+use plumb_model::{Description, Ready, Role};
 use plumb_protocol::{Held, Start, StartError, Started, Workload};
 use plumb_workload_kit::mounts;
 
@@ -19,23 +19,8 @@ struct MediumWorker;
 impl Workload for MediumWorker {
     fn describe(&self) -> Description {
         Description {
-            id: "medium".into(),
-            version: 1,
-            summary: "the storage below a target directory".into(),
             roles: vec![Role::Preparation],
-            parameters: Vec::new(),
-            metrics: Vec::new(),
-            requirements: Vec::new(),
-            fixture: None,
-            fixture_of: None,
-            fixture_kind: None,
-            sample_is: SampleIs::default(),
-            concurrent: false,
-            timeout_s: None,
-            ceiling: None,
-            audit_class: None,
-            link: None,
-            restricted: None,
+            ..Description::new("medium", "the storage below a target directory")
         }
     }
 

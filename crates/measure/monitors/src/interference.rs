@@ -8,11 +8,9 @@
 //! started (`tree`). Kernel threads belong to nobody, and a workload that uses disks keeps some of them
 //! busy: system time counts as foreign only if plumb's own processes moved no data.
 
-use plumb_model::{Interference, KernelLine, Reading, Readings, Samples, Trace};
-use plumb_units::whole_percent;
+use plumb_model::{Interference, KernelLine, Reading, Readings, Samples, TICKS_PER_S, Trace};
+use plumb_units::{seconds_to, whole_percent};
 
-/// Ticks of /proc in a second: USER_HZ, 100 on every machine that this runs on.
-const TICKS_PER_S: f64 = 100.0;
 /// Share of all CPU time that the hypervisor may give to others (docs/method.md, *Edge cases*).
 const STEAL: f64 = 0.01;
 /// Fewer ticks than this are chance, whatever share they are.
@@ -341,7 +339,7 @@ impl<'r> Window<'r> {
         let by_us = pair[0].value.abs_diff(pair[1].value);
         (by_us >= CLOCK_STEP_US).then(|| Disturbance {
             rule,
-            evidence: format!("{what}: by {:.3} s", ratio(by_us, 1_000_000)),
+            evidence: format!("{what}: by {}", seconds_to(ratio(by_us, 1_000_000), 3)),
             from_ns: pair[0].at_ns,
             to_ns: pair[1].at_ns,
         })

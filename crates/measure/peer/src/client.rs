@@ -9,6 +9,8 @@ use std::time::Duration;
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConnection, Error};
 
+use plumb_protocol::FAR_LINE;
+
 use crate::carry::{CarryEnd, PipeSource, carry};
 use crate::channel::{Channel, FrameKind};
 use crate::identity;
@@ -17,8 +19,6 @@ use crate::program::{Request, build};
 
 /// A peer is reached, and proves the key, in this time.
 const ANSWER: Duration = Duration::from_secs(10);
-/// How the lines begin that are told of what stands.
-const OURS: &str = "plumb-far: ";
 /// What is asked for by name in the handshake: nothing, but something has to stand there.
 const NAME: &str = "peer.invalid";
 
@@ -61,7 +61,7 @@ pub fn reach(
                         told.strip_suffix('\n').and_then(|text| text.split_once('\n'))
                     {
                         let lines = [session, &reached, machine]
-                            .map(|line| format!("{OURS}{line}\n"))
+                            .map(|line| format!("{FAR_LINE}{line}\n"))
                             .concat();
                         stdout.write_all(lines.as_bytes()).and_then(|()| stdout.flush())?;
                         told.clear();

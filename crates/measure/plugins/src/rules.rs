@@ -7,13 +7,12 @@ use plumb_model::{
     Better, Description, Kind, Metric, MetricSource, ParameterType, Point, Role, SearchEffort,
     Settings,
 };
+use plumb_protocol::LONGEST_TIMEOUT_S;
 
 /// The longest name of a workload, parameter or metric.
 const LONGEST_NAME: usize = 64;
 /// The longest unit.
 const LONGEST_UNIT: usize = 32;
-/// The longest time that a plug-in may ask for one message, in seconds: a day.
-const LONGEST_TIMEOUT_S: u64 = 86_400;
 
 /// Units that are no SI base units, with what stands for them.
 const PREFIXED: &[(&str, &str)] = &[

@@ -6,6 +6,7 @@
 
 mod batch;
 mod clock;
+mod conventions;
 mod distribution;
 mod failure;
 mod line;
@@ -18,6 +19,10 @@ mod workload;
 
 pub use batch::Batch;
 pub use clock::{current_cpu, now_ns, source as clock_source};
+pub use conventions::{
+    EXIT_TIMEOUT, FAR_LINE, LONGEST_TIMEOUT_S, MOST_HEARTBEATS, MOST_PADDING, PADDING,
+    PADDING_LENGTH,
+};
 pub use distribution::Distribution;
 pub use failure::Failure;
 pub use line::{LineError, LineReader, LineWriter};

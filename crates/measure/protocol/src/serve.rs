@@ -408,7 +408,7 @@ fn chunk_iterations(rate: f64, chunk_ns: u64) -> u64 {
 mod tests {
     use super::serve;
     use crate::{Failure, Instance, Start, StartError, Started, TrialCounts, Workload};
-    use plumb_model::{Better, Description, Kind, Metric, MetricSource, Ready, Role, SampleIs};
+    use plumb_model::{Better, Description, Metric, MetricSource, Ready, Role};
     use std::io::Write;
 
     /// Spins for a microsecond an iteration.
@@ -417,33 +417,9 @@ mod tests {
     impl Workload for Spin {
         fn describe(&self) -> Description {
             Description {
-                id: "test.spin".into(),
-                version: 1,
-                summary: "spins".into(),
                 roles: vec![Role::Workload, Role::Load],
-                parameters: Vec::new(),
-                metrics: vec![Metric {
-                    name: "time".into(),
-                    unit: "s".into(),
-                    better: Better::Lower,
-                    kind: Kind::Value,
-                    source: MetricSource::Time,
-                    summary: String::new(),
-                    headline: false,
-                    bounds: None,
-                    search: None,
-                }],
-                requirements: Vec::new(),
-                fixture: None,
-                fixture_of: None,
-                fixture_kind: None,
-                sample_is: SampleIs::Iteration,
-                concurrent: false,
-                timeout_s: None,
-                ceiling: None,
-                audit_class: None,
-                link: None,
-                restricted: None,
+                metrics: vec![Metric::new("time", "s", Better::Lower, MetricSource::Time, "")],
+                ..Description::new("test.spin", "spins")
             }
         }
         fn manual(&self) -> &'static str {

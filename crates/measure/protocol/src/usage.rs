@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use plumb_model::{Usage, UsageSource};
+use plumb_model::{TICK_NS, Usage, UsageSource};
 
 use crate::clock::now_ns;
 
@@ -85,9 +85,6 @@ fn own_counters() -> [u64; 6] {
 fn nanoseconds(time: libc::timeval) -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000
 }
-
-/// Nanoseconds in one clock tick of /proc; USER_HZ is 100 on every Linux that plumb runs on.
-const TICK_NS: u64 = 10_000_000;
 
 /// User and system time of live processes, from fields 14 and 15 of /proc/PID/stat.
 fn helper_times(pids: &[u32]) -> (u64, u64) {

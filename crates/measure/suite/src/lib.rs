@@ -1,7 +1,6 @@
 //! What people type for a run, on the command line or in a suite: points and ranges of values, stopping
 //! rules, and quantities with their units. Nothing here knows a workload.
 
-mod draft;
 mod error;
 mod expectations;
 mod nearest;
@@ -10,8 +9,8 @@ mod range;
 mod rules;
 mod sampling;
 mod suite;
+mod write;
 
-pub use draft::{Draft, DraftEntry};
 pub use error::UsageError;
 pub use expectations::expectations;
 pub use nearest::nearest;
@@ -19,4 +18,4 @@ pub use quantity::{figure, margin, pair, share, time_ns};
 pub use range::{expanded, values_of};
 pub use rules::{TypedRules, checked};
 pub use sampling::state_sampling;
-pub use suite::{BUILTIN, MAX_BYTES, MAX_POINTS, Suite, SuiteError, SuitePoint, builtin, parse};
+pub use suite::{BUILTIN, MAX_BYTES, MAX_POINTS, Suite, SuiteEntry, SuiteError, builtin, parse};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use plumb_model::{Settings, Value};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::rules::TypedRules;
 
@@ -27,69 +27,241 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// The most points that a suite may name.
 pub const MAX_POINTS: usize = 10_000;
 
-/// A suite that was read.
-#[derive(Debug, Clone, PartialEq)]
+/// A suite, as its file states it, `plumb run` takes it and `plumb suite new` makes it. Everything is as typed.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Suite {
     /// The name under which runs of it are stored.
     pub name: String,
-    /// One line for `plumb list`.
+    /// One line for `plumb list`; empty for none.
+    #[serde(default)]
     pub summary: String,
-    /// When its points are done, as typed.
-    pub rules: TypedRules,
-    /// Time for the whole run, as typed.
+    // The stopping rules stand here key by key, and [`Suite::rules`] has them together: serde would report no unknown
+    // keys and no line of an error in a struct with flattened fields.
+    /// Its stopping rule `precision`.
+    pub precision: Option<String>,
+    /// Its stopping rule `min-invocations`.
+    pub min_invocations: Option<usize>,
+    /// Its stopping rule `max-invocations`.
+    pub max_invocations: Option<usize>,
+    /// Its stopping rule `min-time`.
+    pub min_time: Option<String>,
+    /// Its stopping rule `max-time`.
+    pub max_time: Option<String>,
+    /// Time for the whole run.
     pub budget: Option<String>,
-    /// Its points, sets of values multiplied out.
-    pub points: Vec<SuitePoint>,
-    /// What results should be: a series, point or workload with a figure, as typed.
+    /// Its entries, in order.
+    #[serde(default, rename = "point")]
+    pub entries: Vec<SuiteEntry>,
+    /// What results should be: a series, point or workload with a figure.
+    #[serde(default)]
     pub expect: BTreeMap<String, String>,
-    /// The preset that prepares the machine, empty for the usual one.
+    /// The preset that prepares the machine; empty for the usual one.
+    #[serde(default)]
     pub prepare: String,
-    /// Knobs that it sets, as typed.
+    /// Knobs that it sets.
+    #[serde(default, rename = "set")]
     pub knobs: Vec<String>,
     /// What runs in the background, as `--with` takes it.
+    #[serde(default)]
     pub with: Vec<String>,
     /// The monitors, as `--monitor` takes them.
+    #[serde(default)]
     pub monitors: Vec<String>,
     /// Labels of its runs.
+    #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// Whether its points are compared with the first.
+    #[serde(default, rename = "compare", deserialize_with = "is_with_first")]
     pub against_first: bool,
 }
 
 impl Suite {
-    /// Planned time of all points, in seconds; None when one states none.
+    /// When its points are done.
+    #[must_use]
+    pub fn rules(&self) -> TypedRules {
+        TypedRules {
+            precision: self.precision.clone(),
+            min_invocations: self.min_invocations,
+            max_invocations: self.max_invocations,
+            min_time: self.min_time.clone(),
+            max_time: self.max_time.clone(),
+        }
+    }
+
+    /// States other rules.
+    pub fn set_rules(&mut self, rules: TypedRules) {
+        self.precision = rules.precision;
+        self.min_invocations = rules.min_invocations;
+        self.max_invocations = rules.max_invocations;
+        self.min_time = rules.min_time;
+        self.max_time = rules.max_time;
+    }
+
+    /// Planned time of all points, in seconds; None if an entry states none.
     #[must_use]
     pub fn seconds(&self) -> Option<f64> {
-        self.points.iter().map(|point| point.seconds).sum()
+        self.points().map(|(entry, _)| entry.seconds).sum()
+    }
+
+    /// Its points, sets of values multiplied out: the entry that each belongs to, and the point's settings.
+    pub fn points(&self) -> impl Iterator<Item = (&SuiteEntry, Settings)> {
+        self.entries
+            .iter()
+            .flat_map(|entry| entry.settings().into_iter().map(move |settings| (entry, settings)))
+    }
+
+    /// Refuses a suite without points, with too many, or with an entry whose time is no time.
+    fn check(&self) -> Result<(), SuiteError> {
+        let mut points = 0;
+        for entry in &self.entries {
+            if let Some(seconds) = entry.seconds.filter(|s| !(s.is_finite() && *s >= 0.0)) {
+                let workload = &entry.workload;
+                return Err(SuiteError(format!(
+                    "{workload}: seconds = {seconds} is not a length of time"
+                )));
+            }
+            // Counted before they are made: 30 sets of ten values would be 10^30 points.
+            let count =
+                entry.set.values().try_fold(1_usize, |n, values| n.checked_mul(values.len()));
+            match count {
+                Some(count) if points + count <= MAX_POINTS => points += count,
+                _ => {
+                    return Err(SuiteError(format!(
+                        "the suite names more than {MAX_POINTS} points"
+                    )));
+                }
+            }
+        }
+        if points == 0 {
+            return Err(SuiteError(
+                "the suite names no points: add a [[point]] with a workload".into(),
+            ));
+        }
+        Ok(())
     }
 }
 
-/// A point of a suite.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SuitePoint {
+/// An entry of a suite: a workload, and the values that give a point each.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", expecting = "struct Entry")]
+pub struct SuiteEntry {
     /// The workload's id, or a path to a plug-in.
     pub workload: String,
-    /// The parameters that it sets.
-    pub set: Settings,
-    /// When it is done, as typed, where that is not as the suite says.
-    pub rules: TypedRules,
-    /// Wanted length of one sample, as typed.
+    /// Values and ranges by parameter.
+    #[serde(default, deserialize_with = "one_or_several")]
+    pub set: BTreeMap<String, Vec<Value>>,
+    // The rules of its own, as in the suite.
+    /// Its stopping rule `precision`.
+    pub precision: Option<String>,
+    /// Its stopping rule `min-invocations`.
+    pub min_invocations: Option<usize>,
+    /// Its stopping rule `max-invocations`.
+    pub max_invocations: Option<usize>,
+    /// Its stopping rule `min-time`.
+    pub min_time: Option<String>,
+    /// Its stopping rule `max-time`.
+    pub max_time: Option<String>,
+    /// Wanted length of one sample.
     pub sample: Option<String>,
-    /// How long each invocation samples, as typed.
+    /// How long each invocation samples.
     pub invocation_time: Option<String>,
-    /// Knobs that are set for its invocations alone, as typed.
+    /// Knobs that are set for its invocations alone.
+    #[serde(default)]
     pub knobs: Vec<String>,
     /// What runs in the background of its invocations alone, as `--with` takes it.
+    #[serde(default)]
     pub with: Vec<String>,
-    /// The monitors beside its invocations, as `--monitor` takes them, where they are not the suite's.
+    /// The monitors of its invocations, as `--monitor` takes them, if they are not the suite's.
+    #[serde(default)]
     pub monitors: Vec<String>,
     /// Labels of its own.
+    #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// Planned time of the point at the suite's precision, in seconds: spawn, set-up, discard and
-    /// samples of all its invocations. Where an entry gives several points, each takes as long.
+    /// Planned time of each of its points at the suite's precision, in seconds: spawn, set-up, discard and
+    /// samples of all its invocations.
     pub seconds: Option<f64>,
     /// Why a size is smaller than it should be, with both sizes.
     pub capped: Option<String>,
+}
+
+impl SuiteEntry {
+    /// When its points are done, if not as the suite says.
+    #[must_use]
+    pub fn rules(&self) -> TypedRules {
+        TypedRules {
+            precision: self.precision.clone(),
+            min_invocations: self.min_invocations,
+            max_invocations: self.max_invocations,
+            min_time: self.min_time.clone(),
+            max_time: self.max_time.clone(),
+        }
+    }
+
+    /// States other rules.
+    pub fn set_rules(&mut self, rules: TypedRules) {
+        self.precision = rules.precision;
+        self.min_invocations = rules.min_invocations;
+        self.max_invocations = rules.max_invocations;
+        self.min_time = rules.min_time;
+        self.max_time = rules.max_time;
+    }
+
+    /// Every combination of its values.
+    fn settings(&self) -> Vec<Settings> {
+        let mut all = vec![Settings::new()];
+        for (name, values) in &self.set {
+            let mut extended = Vec::new();
+            for settings in &all {
+                for value in values {
+                    let mut more = settings.clone();
+                    more.insert(name.clone(), value.clone());
+                    extended.push(more);
+                }
+            }
+            all = extended;
+        }
+        all
+    }
+}
+
+/// What points are compared with.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Compare {
+    First,
+}
+
+fn is_with_first<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Compare::deserialize(deserializer).map(|compare| matches!(compare, Compare::First))
+}
+
+/// One value, or several that give a point each.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Set {
+    One(Value),
+    Several(Vec<Value>),
+}
+
+/// The values of each parameter, as somebody would type them: a number of TOML becomes its text, as on the command line.
+fn one_or_several<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Vec<Value>>, D::Error> {
+    let mut sets = BTreeMap::new();
+    for (name, set) in BTreeMap::<String, Set>::deserialize(deserializer)? {
+        let mut values = match set {
+            Set::One(value) => vec![value],
+            Set::Several(values) => values,
+        };
+        for value in &mut values {
+            if let Value::Integer(number) = value {
+                *value = Value::Text(number.to_string());
+            }
+        }
+        sets.insert(name, values);
+    }
+    Ok(sets)
 }
 
 /// Why a suite can't be used.
@@ -103,84 +275,6 @@ impl fmt::Display for SuiteError {
 }
 
 impl std::error::Error for SuiteError {}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct File {
-    name: String,
-    #[serde(default)]
-    summary: String,
-    precision: Option<String>,
-    min_invocations: Option<usize>,
-    max_invocations: Option<usize>,
-    min_time: Option<String>,
-    max_time: Option<String>,
-    budget: Option<String>,
-    #[serde(default, rename = "point")]
-    points: Vec<Entry>,
-    #[serde(default)]
-    expect: BTreeMap<String, String>,
-    #[serde(default)]
-    prepare: String,
-    #[serde(default)]
-    set: Vec<String>,
-    #[serde(default)]
-    with: Vec<String>,
-    #[serde(default)]
-    monitors: Vec<String>,
-    #[serde(default)]
-    labels: BTreeMap<String, String>,
-    compare: Option<Compare>,
-}
-
-/// What points are compared with.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Compare {
-    First,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Entry {
-    workload: String,
-    #[serde(default)]
-    set: BTreeMap<String, Set>,
-    precision: Option<String>,
-    min_invocations: Option<usize>,
-    max_invocations: Option<usize>,
-    min_time: Option<String>,
-    max_time: Option<String>,
-    sample: Option<String>,
-    invocation_time: Option<String>,
-    #[serde(default)]
-    knobs: Vec<String>,
-    #[serde(default)]
-    with: Vec<String>,
-    #[serde(default)]
-    monitors: Vec<String>,
-    #[serde(default)]
-    labels: BTreeMap<String, String>,
-    seconds: Option<f64>,
-    capped: Option<String>,
-}
-
-/// One value, or several that give a point each.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Set {
-    One(Value),
-    Several(Vec<Value>),
-}
-
-impl Set {
-    fn values(&self) -> &[Value] {
-        match self {
-            Self::One(value) => std::slice::from_ref(value),
-            Self::Several(values) => values,
-        }
-    }
-}
 
 /// Reads a suite.
 ///
@@ -196,35 +290,15 @@ pub fn parse(text: &str) -> Result<Suite, SuiteError> {
     }
     let mut unknown = Vec::new();
     let document = toml::Deserializer::parse(text).map_err(|e| SuiteError(e.to_string()))?;
-    let file: File = serde_ignored::deserialize(document, |path| unknown.push(path.to_string()))
+    let suite: Suite = serde_ignored::deserialize(document, |path| unknown.push(path.to_string()))
         .map_err(|error| SuiteError(error.to_string()))?;
     // A misspelt key would be lost silently. All of them at once: one look at the file is enough.
     if !unknown.is_empty() {
         let told: Vec<String> = unknown.iter().map(|path| unknown_key(path)).collect();
         return Err(SuiteError(told.join("\n")));
     }
-    let points = multiply(&file)?;
-    let rules = TypedRules {
-        precision: file.precision,
-        min_invocations: file.min_invocations,
-        max_invocations: file.max_invocations,
-        min_time: file.min_time,
-        max_time: file.max_time,
-    };
-    Ok(Suite {
-        name: file.name,
-        summary: file.summary,
-        rules,
-        budget: file.budget,
-        points,
-        expect: file.expect,
-        prepare: file.prepare,
-        knobs: file.set,
-        with: file.with,
-        monitors: file.monitors,
-        labels: file.labels,
-        against_first: matches!(file.compare, Some(Compare::First)),
-    })
+    suite.check()?;
+    Ok(suite)
 }
 
 /// The suite that ships with plumb under this name.
@@ -266,77 +340,6 @@ fn unknown_key(path: &str) -> String {
     }
 }
 
-fn multiply(file: &File) -> Result<Vec<SuitePoint>, SuiteError> {
-    let mut points = Vec::new();
-    for entry in &file.points {
-        if let Some(seconds) = entry.seconds.filter(|s| !(s.is_finite() && *s >= 0.0)) {
-            let workload = &entry.workload;
-            return Err(SuiteError(format!(
-                "{workload}: seconds = {seconds} is not a length of time"
-            )));
-        }
-        let count =
-            entry.set.values().try_fold(1_usize, |n, set| n.checked_mul(set.values().len()));
-        if count.is_none_or(|count| points.len() + count > MAX_POINTS) {
-            return Err(SuiteError(format!("the suite names more than {MAX_POINTS} points")));
-        }
-        points.extend(entry_points(entry));
-    }
-    if points.is_empty() {
-        return Err(SuiteError(
-            "the suite names no points: add a [[point]] with a workload".into(),
-        ));
-    }
-    Ok(points)
-}
-
-/// A value as somebody would type it: a number of TOML is what it is on the command line.
-fn typed(value: &Value) -> Value {
-    match value {
-        Value::Integer(number) => Value::Text(number.to_string()),
-        other => other.clone(),
-    }
-}
-
-fn entry_points(entry: &Entry) -> Vec<SuitePoint> {
-    let mut all = vec![Settings::new()];
-    for (name, set) in &entry.set {
-        let mut extended = Vec::new();
-        for settings in &all {
-            for value in set.values() {
-                let mut more = settings.clone();
-                more.insert(name.clone(), typed(value));
-                extended.push(more);
-            }
-        }
-        all = extended;
-    }
-    let rules = TypedRules {
-        precision: entry.precision.clone(),
-        min_invocations: entry.min_invocations,
-        max_invocations: entry.max_invocations,
-        min_time: entry.min_time.clone(),
-        max_time: entry.max_time.clone(),
-    };
-    let mut points = Vec::new();
-    for set in all {
-        points.push(SuitePoint {
-            workload: entry.workload.clone(),
-            set,
-            rules: rules.clone(),
-            sample: entry.sample.clone(),
-            invocation_time: entry.invocation_time.clone(),
-            knobs: entry.knobs.clone(),
-            with: entry.with.clone(),
-            monitors: entry.monitors.clone(),
-            labels: entry.labels.clone(),
-            seconds: entry.seconds,
-            capped: entry.capped.clone(),
-        });
-    }
-    points
-}
-
 #[cfg(test)]
 mod tests {
     use super::{BUILTIN, parse};
@@ -368,7 +371,7 @@ mod tests {
     #[test]
     fn the_suite_of_cbenchsuite_has_its_points() {
         let suite = parse(super::builtin("scheduler").unwrap()).unwrap();
-        assert_eq!(suite.points.len(), 31);
+        assert_eq!(suite.points().count(), 31);
     }
 
     #[test]
@@ -377,9 +380,10 @@ mod tests {
             "name = 'x'\n[[point]]\nworkload = 'a.b'\nset = { n = [1, 2], m = ['u', 'v'], k = true }",
         )
         .unwrap();
-        assert_eq!(suite.points.len(), 4);
-        assert_eq!(suite.points[3].set["n"], Value::Text("2".into()));
-        assert_eq!(suite.points[3].set["m"], Value::Text("v".into()));
+        let points: Vec<_> = suite.points().map(|(_, settings)| settings).collect();
+        assert_eq!(points.len(), 4);
+        assert_eq!(points[3]["n"], Value::Text("2".into()));
+        assert_eq!(points[3]["m"], Value::Text("v".into()));
     }
 
     #[test]
@@ -392,6 +396,19 @@ mod tests {
     fn malformed_empty_and_huge_suites_say_what_is_wrong() {
         assert!(parse("name = ").unwrap_err().to_string().contains("line 1"));
         assert!(parse("name = 'x'").unwrap_err().to_string().contains("names no points"));
+        let wrong = [
+            ("point=[1]", "invalid type: integer `1`, expected struct Entry"),
+            ("compare='last'", "unknown variant `last`, expected `first`"),
+            (
+                "[[point]]\nworkload='a.b'\nset={n=1.5}",
+                "did not match any variant of untagged enum Set",
+            ),
+            ("[[point]]\nworkload=1", "line 3, column 10"),
+        ];
+        for (text, said) in wrong {
+            let error = parse(&format!("name='x'\n{text}")).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
         for seconds in ["nan", "inf", "-1.0"] {
             let text = format!("name='x'\n[[point]]\nworkload='a.b'\nseconds={seconds}");
             assert!(parse(&text).unwrap_err().to_string().contains("is not a length of time"));

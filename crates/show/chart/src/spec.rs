@@ -4,6 +4,7 @@ use plumb_units::scale_of;
 
 use crate::chart::{Axis, Scale};
 use crate::mark::LARGEST;
+use crate::ticks::DAY;
 
 /// Values that are further apart than this, all above 0, are laid off by their logarithm.
 const FAR_APART: f64 = 30.0;
@@ -11,8 +12,6 @@ const FAR_APART: f64 = 30.0;
 const DECADES: f64 = 1e3;
 /// What is left free next to the outermost marks, as a share of the axis.
 const MARGIN: f64 = 0.04;
-/// Seconds beside a single date.
-const DAY: f64 = 86_400.0;
 
 /// How an axis is to be made of the marks on it.
 #[derive(Debug, Clone)]
@@ -127,6 +126,7 @@ impl Fit {
             if self == Self::FromZero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
         // A single value still needs an axis with an extent.
         let alone = match self {
+            // Room next to a single date.
             Self::Date => DAY.max(low.abs() * f64::EPSILON * 4.0),
             _ if low == 0.0 => 1.0,
             _ => low.abs() * MARGIN,

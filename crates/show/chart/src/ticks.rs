@@ -17,7 +17,7 @@ const DECADE: f64 = 8.0;
 /// Numbers of this kind double.
 const DOUBLES: f64 = 64.0;
 const HOUR: f64 = 3_600.0;
-const DAY: f64 = 24.0 * HOUR;
+pub(crate) const DAY: f64 = 24.0 * HOUR;
 const STEPS_OF_TIME: [f64; 18] = [
     60.0,
     300.0,

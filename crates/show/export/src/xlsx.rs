@@ -58,7 +58,8 @@ fn row(sheet: &mut Sheet, cells: &[Cell]) -> Result<(), ExportError> {
             Cell::Text(text) => {
                 let text = shown(text);
                 if text.encode_utf16().count() > MOST_CHARACTERS {
-                    let why = format!("a cell holds {MOST_CHARACTERS} characters, a text is longer");
+                    let why =
+                        format!("a cell holds {MOST_CHARACTERS} characters, a text is longer");
                     return Err(ExportError::TooLarge(why));
                 }
                 sheet.text(column, &text);

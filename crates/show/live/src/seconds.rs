@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Event, Id, Kind, Plan, Role, Sampling};
-use plumb_units::quantity;
+use plumb_units::{quantity, seconds_to};
 
 /// The most metrics in a line.
 const MOST: usize = 4;
@@ -88,7 +88,7 @@ impl SecondLines {
                                 Some(format!("{name} {}", quantity(*values.get(index)?, unit)))
                             })
                             .collect();
-                        format!("{at_s:5.1} s  {}", shown.join("  "))
+                        format!("{:>7}  {}", seconds_to(at_s, 1), shown.join("  "))
                     })
                     .collect()
             }

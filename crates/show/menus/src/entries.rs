@@ -1,20 +1,17 @@
 //! The menus of a suite's entries: families, their workloads, and the parameters of one.
 
-use plumb_model::{Description, Parameter, Role};
-use plumb_suite::{Draft, DraftEntry, values_of};
+use plumb_model::{CLASSIC_FAMILY, Description, Parameter, Role};
+use plumb_suite::{Suite, SuiteEntry, values_of};
 
-use crate::fields::{rules, rules_line};
+use crate::fields::{RulesOwner, rules, rules_line};
 use crate::form::{Form, line};
 use crate::planner::Planner;
 
-/// The family of tools that others wrote: for `plumb crosscheck`.
-const CLASSIC: &str = "classic";
-
 /// An entry in a line of a menu.
-pub fn entry_line(entry: &DraftEntry) -> String {
+pub fn entry_line(entry: &SuiteEntry) -> String {
     let set = entry.set.keys().map(|name| format!(" {name}={}", typed(entry, name)));
     let values: String = set.collect();
-    match rules_line(&entry.rules) {
+    match rules_line(&entry.rules()) {
         rules if rules.is_empty() => format!("{}{values}", entry.workload),
         rules => format!("{}{values}  ({rules})", entry.workload),
     }
@@ -23,7 +20,7 @@ pub fn entry_line(entry: &DraftEntry) -> String {
 /// Lets the user choose a family and a workload of it, which becomes an entry.
 pub fn add<P: Planner>(form: &mut Form<'_, P>) -> Result<(), P::Error> {
     let mut all = form.planner.workloads();
-    all.retain(|description| description.family() != CLASSIC);
+    all.retain(|description| description.family() != CLASSIC_FAMILY);
     all.retain(|description| description.can_be(Role::Workload));
     let mut families: Vec<&str> = Vec::new();
     for description in &all {
@@ -64,7 +61,7 @@ fn workload<P: Planner>(form: &mut Form<'_, P>, all: &[&Description]) -> Result<
     loop {
         let Some(chosen) = form.choose("Workload", &wrong, &items, at)? else { return Ok(false) };
         at = chosen;
-        let entry = DraftEntry { workload: all[chosen].id.clone(), ..DraftEntry::default() };
+        let entry = SuiteEntry { workload: all[chosen].id.clone(), ..SuiteEntry::default() };
         let pushed = form.accept(|draft| {
             draft.entries.push(entry);
             Ok(())
@@ -85,7 +82,7 @@ pub fn edit<P: Planner>(form: &mut Form<'_, P>, index: usize) -> Result<(), P::E
         let entry = &form.draft.entries[index];
         let mut items: Vec<String> =
             parameters.iter().map(|parameter| parameter_line(entry, parameter)).collect();
-        items.push(line("Own rules", &or_dash(rules_line(&entry.rules))));
+        items.push(line("Own rules", &or_dash(rules_line(&entry.rules()))));
         items.push("Remove from the suite".into());
         let title = entry.workload.clone();
         let Some(chosen) = form.choose(&title, &description.summary, &items, at)? else {
@@ -94,7 +91,7 @@ pub fn edit<P: Planner>(form: &mut Form<'_, P>, index: usize) -> Result<(), P::E
         at = chosen;
         match chosen.checked_sub(parameters.len()) {
             None => parameter(form, index, &parameters[chosen])?,
-            Some(0) => rules(form, &title, |draft| &mut draft.entries[index].rules)?,
+            Some(0) => rules(form, &title, RulesOwner::Entry(index))?,
             Some(_) => {
                 form.draft.entries.remove(index);
                 return Ok(());
@@ -103,7 +100,7 @@ pub fn edit<P: Planner>(form: &mut Form<'_, P>, index: usize) -> Result<(), P::E
     }
 }
 
-fn parameter_line(entry: &DraftEntry, parameter: &Parameter) -> String {
+fn parameter_line(entry: &SuiteEntry, parameter: &Parameter) -> String {
     let value = match entry.set.contains_key(&parameter.name) {
         true => typed(entry, &parameter.name),
         false => format!("{} (default)", parameter.show(&parameter.default)),
@@ -132,7 +129,7 @@ fn parameter<P: Planner>(
     let default = parameter.show(&parameter.default);
     let help = format!("{name}: {summary}\n{values}\nThe default is {default}.");
     let text = typed(&form.draft.entries[index], name);
-    form.change(name, &help, &text, |draft: &mut Draft, text: &str| {
+    form.change(name, &help, &text, |draft: &mut Suite, text: &str| {
         let values = &mut draft.entries[index].set;
         // Without its own value, the parameter has its default.
         if text.is_empty() {
@@ -145,7 +142,7 @@ fn parameter<P: Planner>(
 }
 
 /// The values of a parameter as they were typed; empty for the default.
-fn typed(entry: &DraftEntry, name: &str) -> String {
+fn typed(entry: &SuiteEntry, name: &str) -> String {
     let values = entry.set.get(name).into_iter().flatten();
     values.map(ToString::to_string).collect::<Vec<_>>().join(",")
 }

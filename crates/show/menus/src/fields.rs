@@ -1,6 +1,6 @@
 //! What a suite states in a line of text: its label, how it is typed, and the key of the draft behind it.
 
-use plumb_suite::{Draft, TypedRules, UsageError, pair};
+use plumb_suite::{Suite, TypedRules, UsageError, pair};
 
 use crate::form::{Form, line};
 use crate::planner::Planner;
@@ -26,7 +26,7 @@ impl<T> Field<T> {
 }
 
 /// What a suite states in a line.
-pub const SUITE: &[Field<Draft>] = &[
+pub const SUITE: &[Field<Suite>] = &[
     Field {
         label: "Budget",
         help: || "The time of the whole run: 90s, 10m, 2h.".into(),
@@ -155,15 +155,40 @@ const RULES: &[Field<TypedRules>] = &[
     },
 ];
 
-/// The menu of the rules that `of` finds in a draft.
+/// Whose rules a menu changes.
+#[derive(Debug, Clone, Copy)]
+pub enum RulesOwner {
+    /// Those of the suite, for all its points.
+    Suite,
+    /// Those of the entry at this index.
+    Entry(usize),
+}
+
+impl RulesOwner {
+    fn rules(self, draft: &Suite) -> TypedRules {
+        match self {
+            Self::Suite => draft.rules(),
+            Self::Entry(index) => draft.entries[index].rules(),
+        }
+    }
+
+    fn set_rules(self, draft: &mut Suite, rules: TypedRules) {
+        match self {
+            Self::Suite => draft.set_rules(rules),
+            Self::Entry(index) => draft.entries[index].set_rules(rules),
+        }
+    }
+}
+
+/// The menu of stopping rules.
 pub fn rules<P: Planner>(
     form: &mut Form<'_, P>,
     title: &str,
-    of: impl Fn(&mut Draft) -> &mut TypedRules,
+    owner: RulesOwner,
 ) -> Result<(), P::Error> {
     let mut at = 0;
     loop {
-        let now = of(&mut form.draft).clone();
+        let now = owner.rules(&form.draft);
         let items: Vec<String> = RULES.iter().map(|field| field.line(&now)).collect();
         let about = "A precision and both minima must all be reached; a maximum ends a point in any \
                      case.";
@@ -172,7 +197,10 @@ pub fn rules<P: Planner>(
         let field = &RULES[chosen];
         let text = (field.get)(&now);
         form.change(field.label, &(field.help)(), &text, |draft, typed| {
-            (field.set)(of(draft), typed)
+            let mut rules = owner.rules(draft);
+            (field.set)(&mut rules, typed)?;
+            owner.set_rules(draft, rules);
+            Ok(())
         })?;
     }
 }

@@ -1,6 +1,6 @@
 //! The draft that menus change, and the two ways in which they do: one of several, or a text.
 
-use plumb_suite::{Draft, UsageError};
+use plumb_suite::{Suite, UsageError};
 
 use crate::planner::Planner;
 use crate::screen::Screen;
@@ -15,7 +15,7 @@ const LABEL: usize = 24;
 /// A suite in the making, and the terminal on which it is made.
 pub struct Form<'f, P> {
     /// The suite so far.
-    pub draft: Draft,
+    pub draft: Suite,
     /// Who knows the workloads.
     pub planner: &'f mut P,
     screen: Screen,
@@ -23,7 +23,7 @@ pub struct Form<'f, P> {
 
 impl<'f, P: Planner> Form<'f, P> {
     /// Takes the terminal over.
-    pub fn open(draft: Draft, planner: &'f mut P) -> Result<Self, P::Error> {
+    pub fn open(draft: Suite, planner: &'f mut P) -> Result<Self, P::Error> {
         let screen = Screen::open(planner.has_colours()).map_err(|error| planner.lost(error))?;
         Ok(Self { draft, planner, screen })
     }
@@ -54,7 +54,7 @@ impl<'f, P: Planner> Form<'f, P> {
         title: &str,
         help: &str,
         text: &str,
-        set: impl Fn(&mut Draft, &str) -> Result<(), UsageError>,
+        set: impl Fn(&mut Suite, &str) -> Result<(), UsageError>,
     ) -> Result<(), P::Error> {
         let mut typed = text.to_owned();
         let mut wrong = String::new();
@@ -96,7 +96,7 @@ impl<'f, P: Planner> Form<'f, P> {
     /// Changes the draft if the suite can then be resolved; without points there is nothing to resolve.
     pub fn accept(
         &mut self,
-        set: impl FnOnce(&mut Draft) -> Result<(), UsageError>,
+        set: impl FnOnce(&mut Suite) -> Result<(), UsageError>,
     ) -> Result<(), P::Error> {
         let mut changed = self.draft.clone();
         set(&mut changed)?;

@@ -1,10 +1,10 @@
 //! A menu of the suite so far, whose lines lead to further ones and back.
 
 use plumb_keeper::preparation::PRESETS;
-use plumb_suite::Draft;
+use plumb_suite::Suite;
 
 use crate::entries::{add, edit, entry_line};
-use crate::fields::{SUITE, rules, rules_line};
+use crate::fields::{RulesOwner, SUITE, rules, rules_line};
 use crate::form::{Form, line};
 use crate::planner::Planner;
 
@@ -26,10 +26,10 @@ enum MenuLine {
 /// # Errors
 /// When the terminal is interrupted or goes away.
 pub fn ask<P: Planner>(
-    draft: Draft,
+    draft: Suite,
     file: Option<&str>,
     planner: &mut P,
-) -> Result<Option<(Draft, String)>, P::Error> {
+) -> Result<Option<(Suite, String)>, P::Error> {
     let mut form = Form::open(draft, planner)?;
     let mut at = 0;
     loop {
@@ -44,7 +44,7 @@ pub fn ask<P: Planner>(
                 add(&mut form)?;
                 at = form.draft.entries.len();
             }
-            MenuLine::Rules => rules(&mut form, "Stopping rules", |draft| &mut draft.rules)?,
+            MenuLine::Rules => rules(&mut form, "Stopping rules", RulesOwner::Suite)?,
             MenuLine::Field(index) => {
                 let field = &SUITE[index];
                 let text = (field.get)(&form.draft);
@@ -64,7 +64,7 @@ pub fn ask<P: Planner>(
 }
 
 /// What can be done to the draft; nothing but a first workload while it has none.
-fn lines(draft: &Draft) -> Vec<MenuLine> {
+fn lines(draft: &Suite) -> Vec<MenuLine> {
     let mut lines: Vec<MenuLine> = (0..draft.entries.len()).map(MenuLine::Entry).collect();
     lines.push(MenuLine::Add);
     if !draft.entries.is_empty() {
@@ -76,12 +76,12 @@ fn lines(draft: &Draft) -> Vec<MenuLine> {
     lines
 }
 
-fn words(of: MenuLine, draft: &Draft) -> String {
+fn words(of: MenuLine, draft: &Suite) -> String {
     match of {
         MenuLine::Entry(index) => entry_line(&draft.entries[index]),
         MenuLine::Add => "Add a workload …".into(),
         MenuLine::Rules => {
-            let rules = rules_line(&draft.rules);
+            let rules = rules_line(&draft.rules());
             line("Stopping rules", if rules.is_empty() { "-" } else { &rules })
         }
         MenuLine::Field(index) => SUITE[index].line(draft),

@@ -3,7 +3,7 @@
 use std::io;
 
 use plumb_model::Description;
-use plumb_suite::{Draft, UsageError};
+use plumb_suite::{Suite, UsageError};
 
 /// Who knows the workloads and this machine.
 pub trait Planner {
@@ -14,7 +14,7 @@ pub trait Planner {
     ///
     /// # Errors
     /// When the draft names what is not there, or takes a value that can't be.
-    fn duration(&mut self, draft: &Draft) -> Result<String, Self::Error>;
+    fn duration(&mut self, draft: &Suite) -> Result<String, Self::Error>;
 
     /// Everything that can be measured.
     fn workloads(&mut self) -> Vec<Description>;

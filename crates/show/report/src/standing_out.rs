@@ -4,7 +4,7 @@
 use plumb_analysis::{CannotTell, FEWEST_SERIES, StandingOut, Stood};
 use plumb_model::Better;
 use plumb_text::counted;
-use plumb_units::{percent, quantity};
+use plumb_units::{percent, percent_change, quantity};
 use serde::Serialize;
 
 /// From this spread from run to run on, a log, it is said what can't be seen.
@@ -87,8 +87,8 @@ fn stood_text<'n>(
         )
     });
     let together = stood.moved_together.then(|| {
-        let common = stood.common.exp_m1() * 100.0;
-        format!("all {many} moved together by {common:+.1} % in cost: taken out, suspect the machine or the build")
+        let common = percent_change(stood.common.exp_m1(), 1);
+        format!("all {many} moved together by {common} in cost: taken out, suspect the machine or the build")
     });
     std::iter::once(usual).chain(each).chain(blind).chain(together).collect()
 }

@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 /// Connections that read at once: more would take the machine from what is measured on it.
 const MOST_READING: usize = 2;
 /// How long a request waits for one of them.
-const PATIENCE: Duration = Duration::from_secs(20);
+const READER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What the store holds: another value as soon as somebody has changed it, or put another file in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Connections {
     }
 
     fn lease(&self) -> Result<Lease<'_>, Refusal> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + READER_TIMEOUT;
         let mut pool = locked(&self.pool);
         while pool.busy >= MOST_READING {
             let left = until.saturating_duration_since(Instant::now());

@@ -8,6 +8,7 @@
 //! items).
 
 use plumb_live::{LiveDocument, LiveFlag, LiveLine, LivePoint};
+use plumb_units::seconds_to;
 
 use crate::frame::{Kind, Page};
 use crate::html::{Html, Tag, link, tag, wrap};
@@ -94,7 +95,7 @@ fn flag(flag: &LiveFlag) -> Html {
 }
 
 fn line(line: &LiveLine) -> Tag {
-    wrap("li", format!("{:.1} s  {}", line.at, line.text))
+    wrap("li", format!("{}  {}", seconds_to(line.at, 1), line.text))
 }
 
 /// A page that only says something: what happened, and what to try.

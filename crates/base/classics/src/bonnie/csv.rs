@@ -4,14 +4,13 @@
 //! and 2.00 have 50. Rates of the file are in KiB/s, others in operations per second; a latency is that of the one slowest
 //! operation.
 
+use crate::numbers::KIB;
+
 use super::parameter::{
     CHUNK, DEFAULT_CHUNK, DEFAULT_FOLDERS, FILES, FILES_UNIT, FOLDERS, LARGEST, Links, SEEKERS,
     SEEKS, SIZE, SMALLEST,
 };
 use super::pass::{ON_FILE, PHASES};
-
-/// Bytes of a KiB, in which rates of the file are counted.
-pub(crate) const KIB: f64 = 1024.0;
 
 /// The settings of the phases on many files, in the order of their fields. plumb writes each file whole and has no
 /// parameter for the last.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::Better::{Higher, Lower};
 
-use super::csv::{FILES_SETTINGS, KIB, Layout, V27, V48, V50};
+use super::csv::{FILES_SETTINGS, Layout, V27, V48, V50};
 use super::parameter::{
     BYTE_SIZE, CHUNK, DEFAULT_BYTE_SIZE, DEFAULT_SEEKS, FILES, FILES_UNIT, FOLDERS, LARGEST, LINKS,
     Links, SEEKERS, SEEKS, SIZE, SMALLEST,
@@ -17,10 +17,8 @@ use super::pass::{
     imported_phase,
 };
 use crate::import::BY_RATE;
-use crate::numbers::{positive, size, version};
+use crate::numbers::{KIB, MIB, positive, size, version};
 use crate::{Error, Format, Import, Invocation, Ours, Series};
-
-const MIB: f64 = KIB * KIB;
 
 /// What the notes of a pass say about what its line leaves open.
 const PASS_NOTE: &str = "the file has rates but no times: the length of a pass is computed from the \

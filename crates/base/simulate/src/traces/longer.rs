@@ -2,7 +2,9 @@
 
 use super::trace::{PROCESS, Trace};
 use crate::bars::{Bar, Measured, Row};
-use plumb_stats::precision::{Clustered, FIRST_LOOK, PER_LOOK_LEVEL, clustered, half_after, looks};
+use plumb_stats::precision::{
+    Clustered, FIRST_LOOK, PER_LOOK_LEVEL, TIMES_LONGER, clustered, half_after, looks,
+};
 use plumb_stats::rng::Rng;
 
 /// As many points and seconds as the suite `first-look` has.
@@ -10,8 +12,6 @@ const POINTS: usize = 24;
 const SECONDS: f64 = 120.0;
 /// Between the two runs, in seconds.
 const PAUSE: f64 = 2.0;
-/// So many times as long a run may be for what it reaches to be foretold.
-const LONGER: [f64; 4] = [1.5, 2.0, 3.0, 4.0];
 /// Wanted, on a machine with nothing else to do and beside other work.
 const WANTED: [f64; 3] = [0.005, 0.01, 0.015];
 const WANTED_BESIDE: [f64; 3] = [0.04, 0.08, 0.15];
@@ -83,10 +83,10 @@ fn holds(trace: &Trace, from: usize, wanted: f64) -> Option<bool> {
     if short.iter().all(|point| point.precise) {
         return None;
     }
-    let times = LONGER
+    let times = TIMES_LONGER
         .into_iter()
         .find(|&times| widest_after(&short, times).is_some_and(|half| half <= wanted))
-        .unwrap_or(LONGER[LONGER.len() - 1]);
+        .unwrap_or(TIMES_LONGER[TIMES_LONGER.len() - 1]);
     let foretold = widest_after(&short, times)?.max(wanted);
     let begin = trace.chunk_at(trace.sums[from] + SECONDS + PAUSE);
     let long = run(trace, begin, times * SECONDS, wanted)?;

@@ -7,8 +7,9 @@
 //! logarithms, as for thresholds in dose-response curves (Hinkley 1971, *Inference in two-phase regression*).
 
 use super::least_squares::fit;
-use super::point::{CurvePoint, Figure, LEVEL, NoFit, noise, ordered, relative_errors};
+use super::point::{CurvePoint, Figure, NoFit, noise, ordered, relative_errors};
 use crate::distribution::two_sided_z;
+use crate::precision::CONFIDENCE;
 
 /// The fewest points of a curve.
 pub const FEWEST_POINTS: usize = 3;
@@ -178,7 +179,7 @@ fn two_slopes(slopes: &[f64]) -> GrowthShape {
 
 /// The knee and its level with what else fits as well.
 fn until(best: &Bend, bends: &[Bend], x: &[f64], known: bool) -> Growth {
-    let z = two_sided_z(LEVEL);
+    let z = two_sided_z(CONFIDENCE);
     // A level, the bend, and the slopes.
     let df = x.len() as f64 - 2.0 - best.slopes as f64;
     let scale = if df > 0.0 { (best.squares / df).max(1.0) } else { 1.0 };

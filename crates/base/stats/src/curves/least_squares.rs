@@ -1,7 +1,7 @@
 //! Weighted least squares of a few columns, by the normal equations.
 
-use super::point::LEVEL;
 use crate::distribution::{two_sided_t, two_sided_z};
+use crate::precision::CONFIDENCE;
 
 /// Rounds of reweighting; a few are enough.
 pub(super) const ROUNDS: usize = 30;
@@ -50,7 +50,7 @@ pub(super) fn fitted_value(columns: &[Vec<f64>], coefficients: &[f64], row: usiz
 /// give and of what their distances from the fit give (Student's t on so many degrees of freedom).
 pub(super) fn widening(squares: f64, degrees: usize) -> f64 {
     let df = degrees as f64;
-    two_sided_z(LEVEL).max(two_sided_t(LEVEL, df) * (squares / df).sqrt())
+    two_sided_z(CONFIDENCE).max(two_sided_t(CONFIDENCE, df) * (squares / df).sqrt())
 }
 
 /// The weighted sum of `columns` that comes closest to `values`, whose standard deviations are `noise`; `None` if

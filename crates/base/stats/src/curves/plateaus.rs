@@ -5,9 +5,10 @@
 //! is cut off (biweight, as Fearnhead & Rigaill 2019, *Changepoint detection in the presence of outliers*): a point on
 //! the slope between two plateaus costs no more than an outlier, and belongs to neither.
 
-use super::point::{CurvePoint, Figure, LEVEL, NoFit, noise, ordered, relative_error};
+use super::point::{CurvePoint, Figure, NoFit, noise, ordered, relative_error};
 use crate::describe::{mean_of, variance_of};
 use crate::distribution::{two_sided_t, two_sided_z};
+use crate::precision::CONFIDENCE;
 
 /// The fewest points of a curve.
 pub const FEWEST_POINTS: usize = 3;
@@ -171,8 +172,8 @@ fn height(
     let mean = mean_of(&values(on, logs));
     let squares: Option<f64> = on.iter().map(|&index| Some(errors[index]?.powi(2))).sum();
     let half = squares.map(|squares| {
-        let told = two_sided_z(LEVEL) * squares.sqrt() / count;
-        let seen = scatter.map_or(0.0, |(sd, df)| two_sided_t(LEVEL, df) * sd / count.sqrt());
+        let told = two_sided_z(CONFIDENCE) * squares.sqrt() / count;
+        let seen = scatter.map_or(0.0, |(sd, df)| two_sided_t(CONFIDENCE, df) * sd / count.sqrt());
         told.max(seen)
     });
     Figure::new(mean, half.map(|half| (mean - half, mean + half)))

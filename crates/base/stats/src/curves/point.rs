@@ -4,10 +4,8 @@ use std::fmt;
 
 use crate::describe::{all_finite, mean_of};
 use crate::distribution::two_sided_z;
+use crate::precision::CONFIDENCE;
 use crate::{Interval, NoInterval};
-
-/// Level of the points' intervals, and of those of the figures.
-pub(super) const LEVEL: f64 = 0.95;
 
 /// A point is known no better than so, or few very precise ones would decide a fit alone.
 const LEAST_ERROR: f64 = 0.005;
@@ -117,7 +115,7 @@ pub(super) fn ordered(points: &[CurvePoint], fewest: usize) -> Result<Vec<CurveP
 /// The standard error of a point's logarithm, from its interval; `None` without one, or if it reaches 0.
 pub(super) fn relative_error(point: &CurvePoint) -> Option<f64> {
     let (low, high) = point.ends.filter(|(low, _)| *low > 0.0)?;
-    Some((high / low).ln() / 2.0 / two_sided_z(LEVEL))
+    Some((high / low).ln() / 2.0 / two_sided_z(CONFIDENCE))
 }
 
 /// The standard errors of all, if all are known.

@@ -26,13 +26,11 @@ use crate::describe::{finite, sum_of_squares};
 use crate::distribution::{two_sided_t, two_sided_z};
 use crate::{Interval, NoInterval};
 
-use super::looks::{FEWEST_BEYOND, interior};
+use super::looks::{CONFIDENCE, FEWEST_BEYOND, interior};
 use super::stretches::Stretches;
 
 /// Quantiles nearer to an end than this are tails.
 const TAIL: f64 = 0.25;
-/// An interval is never narrower than independent samples would give at this level.
-const FLOOR_LEVEL: f64 = 0.95;
 /// Sums of weights this close, relatively, are equal.
 const ROUNDING: f64 = 1e-9;
 
@@ -271,7 +269,7 @@ impl<'s> Below<'s> {
             independent,
             of_one: q * (1.0 - q) * pool.weight * pool.weight,
             t_squared: two_sided_t(level, of_stretches.len() as f64 - 1.0).powi(2),
-            floor: two_sided_z(level.min(FLOOR_LEVEL)) * independent.sqrt(),
+            floor: two_sided_z(level.min(CONFIDENCE)) * independent.sqrt(),
             excess,
             of_stretches,
             stretches,

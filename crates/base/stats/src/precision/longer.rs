@@ -7,6 +7,9 @@ const ALIKE: f64 = 0.25;
 /// Another run of the same length is often wider than this one.
 const ALLOWANCE: f64 = 1.2;
 
+/// So many times as long a run may be for [`half_after`] to foretell what it reaches.
+pub const TIMES_LONGER: [f64; 4] = [1.5, 2.0, 3.0, 4.0];
+
 /// Relative half-width that a run so many `times` as long as this one is to reach. `half` is that of this one, `stretch`
 /// the neighbours in time that make one independent unit. On recordings, runs that are up to four times as long come
 /// within 1.5 times of it (docs/validation.md).

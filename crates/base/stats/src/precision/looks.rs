@@ -2,6 +2,12 @@
 
 use crate::NoInterval;
 
+/// The level of every interval that is shown.
+pub const CONFIDENCE: f64 = 0.95;
+/// The relative half-width that is wanted if neither the user nor a suite states one.
+pub const DEFAULT_PRECISION: f64 = 0.01;
+/// Processes of the pilot, which shows how long samples and how many processes a point needs.
+pub const PILOT: usize = 3;
 /// The level of the interval at each look; stopping at the first look that is precise enough leaves 95 %.
 pub const PER_LOOK_LEVEL: f64 = 0.97;
 /// Processes before the first look.

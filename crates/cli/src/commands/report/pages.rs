@@ -12,12 +12,10 @@ use plumb_units::quantity;
 use crate::error::{CommandError, Exit, Result};
 use crate::interrupt;
 use crate::reading::runs;
-use crate::ui::Ui;
+use crate::ui::{LINE_INTERVAL, Ui};
 
 /// Least time between two drawings on a terminal.
 const REDRAW: Duration = Duration::from_millis(100);
-/// Least time between two lines if stderr is no terminal.
-const NEXT_LINE: Duration = Duration::from_secs(5);
 
 /// Which runs, as they were typed.
 pub struct NamedRuns<'n> {
@@ -121,7 +119,7 @@ impl<'u> Progress<'u> {
 
     fn show(&self, done: usize, of: usize) {
         let Ok(mut shown) = self.shown.lock() else { return };
-        let pause = if self.ui.is_live() { REDRAW } else { NEXT_LINE };
+        let pause = if self.ui.is_live() { REDRAW } else { LINE_INTERVAL };
         if self.ui.is_quiet() || shown.is_some_and(|at| at.elapsed() < pause) {
             return;
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use plumb_menus::Planner;
-use plumb_suite::{Draft, DraftEntry, TypedRules};
+use plumb_suite::{Suite, SuiteEntry, TypedRules};
 
 use crate::commands::suite::file::{FILES, STDOUT, refuse_file, write};
 use crate::commands::suite::resolver::{Resolver, has_terminal};
@@ -76,7 +76,7 @@ pub fn new(args: &NewArgs, ui: &Ui) -> Result<Exit> {
     let draft = draft(args)?;
     if draft.entries.is_empty() && args.params.is_empty() && has_terminal(ui) {
         let name = args.name.clone().or_else(|| args.file.as_deref().and_then(name_of));
-        let draft = Draft { name: name.unwrap_or_default(), ..draft };
+        let draft = Suite { name: name.unwrap_or_default(), ..draft };
         let mut resolver = Resolver::start(ui, args.force)?;
         let made = plumb_menus::ask(draft, args.file.as_deref(), &mut resolver)?;
         let Some((mut draft, file)) = made else {
@@ -103,7 +103,7 @@ pub fn new(args: &NewArgs, ui: &Ui) -> Result<Exit> {
 }
 
 /// Writes the suite, and says how long it takes and what runs it.
-fn finish(draft: &Draft, file: &str, force: bool, duration: &str, ui: &Ui) -> Result<Exit> {
+fn finish(draft: &Suite, file: &str, force: bool, duration: &str, ui: &Ui) -> Result<Exit> {
     if file == STDOUT {
         ui.out(&draft.toml());
         ui.say(duration);
@@ -115,7 +115,8 @@ fn finish(draft: &Draft, file: &str, force: bool, duration: &str, ui: &Ui) -> Re
     Ok(Exit::Fine)
 }
 
-fn draft(args: &NewArgs) -> Result<Draft> {
+/// The suite that the options describe.
+fn draft(args: &NewArgs) -> Result<Suite> {
     let shared = points::parameter_sets(&args.params)?;
     let mut entries = Vec::new();
     for name in &args.workloads {
@@ -123,16 +124,15 @@ fn draft(args: &NewArgs) -> Result<Draft> {
         // As with `run`, what -p says wins.
         let own = own.into_iter().map(|(name, value)| (name, vec![value]));
         let set = own.chain(shared.clone()).collect();
-        entries.push(DraftEntry { workload: id.to_owned(), set, ..DraftEntry::default() });
+        entries.push(SuiteEntry { workload: id.to_owned(), set, ..SuiteEntry::default() });
     }
-    Ok(Draft {
+    let mut suite = Suite {
         name: args
             .name
             .clone()
             .or_else(|| args.file.as_deref().and_then(name_of))
             .unwrap_or_else(|| UNNAMED.into()),
         summary: args.summary.clone(),
-        rules: args.rules.clone(),
         budget: args.budget.clone(),
         with: args.with.clone(),
         monitors: args.monitors.clone(),
@@ -141,7 +141,10 @@ fn draft(args: &NewArgs) -> Result<Draft> {
         labels: plan::pairs(&args.labels)?,
         against_first: args.against_first,
         entries,
-    })
+        ..Suite::default()
+    };
+    suite.set_rules(args.rules.clone());
+    Ok(suite)
 }
 
 /// What a suite in this file is called if the user gives no name.

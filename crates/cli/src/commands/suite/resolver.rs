@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, IsTerminal};
 
 use plumb_menus::Planner;
 use plumb_model::Description;
-use plumb_suite::Draft;
+use plumb_suite::Suite;
 use plumb_text::Colour;
 
 use crate::commands::suite::file::refuse_file;
@@ -38,9 +38,10 @@ pub fn has_terminal(ui: &Ui) -> bool {
 impl Planner for Resolver<'_> {
     type Error = CommandError;
 
-    fn duration(&mut self, draft: &Draft) -> Result<String> {
+    fn duration(&mut self, draft: &Suite) -> Result<String> {
         let all = self.setup.all_threads();
         let keeper = &mut self.setup.keeper;
+        // As `plumb run` will read it: what is written here is then known to be readable.
         let mut named = points::resolve_suite(keeper, &draft.name, &draft.toml(), all)?;
         points::companions(keeper, &named.with(&[]), all)?;
         prepare::for_named(keeper, &named, &PrepareArgs::default(), all)?;

@@ -12,14 +12,13 @@ use plumb_model::{CounterAmount, CounterKind, Id, Impact, InvocationRecord, Usag
 use plumb_stats::describe::{mean, median};
 use plumb_stats::effect::{RankEffect, rank_effect};
 use plumb_stats::multiple::{benjamini_hochberg, crashes_differ};
+use plumb_stats::standing_out::FALSE_SHARE;
 
 use crate::over_runs::environment_diff::Difference;
 
 /// What monitors' counters came to beside each invocation.
 pub type Counters = BTreeMap<Id, Vec<CounterAmount>>;
 
-/// The share of what is told that may be chance.
-const FALSE_SHARE: f64 = 0.05;
 /// A rate that moved less than this, relative, explains nothing.
 const LEAST_CHANGE: f64 = 0.01;
 /// Events an invocation by which a count must change to be told.

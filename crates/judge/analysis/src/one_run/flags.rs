@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_model::{Flag, FlagKind, InvocationRecord, Kind, Metric, Role, RunRecord, trials};
 use plumb_stats::describe::{median, quantile_of_sorted};
 use plumb_stats::search::{Limit, limit};
-use plumb_units::percent;
+use plumb_units::{percent, seconds_to};
 
 use crate::facts::loads;
 use crate::one_run::finding::Finding;
@@ -201,7 +201,7 @@ fn drift(finding: &Finding) -> Option<Flag> {
 fn short(finding: &Finding) -> Option<Flag> {
     (!finding.resolved && finding.primary).then(|| {
         let session = match finding.session_s {
-            Some(seconds) => format!(" of {seconds:.1} s"),
+            Some(seconds) => format!(" of {}", seconds_to(seconds, 1)),
             None => String::new(),
         };
         let why = format!(
@@ -247,7 +247,7 @@ fn two_levels(finding: &Finding) -> Option<Flag> {
 fn burst(finding: &Finding) -> Option<Flag> {
     let burst = finding.burst.as_ref()?;
     let left = percent(burst.after.value / burst.before.value);
-    let why = format!("after {:.0} s it falls to {left} of what it was", burst.seconds);
+    let why = format!("after {} it falls to {left} of what it was", seconds_to(burst.seconds, 0));
     Some(Flag::new(FlagKind::Burst, why))
 }
 
@@ -380,9 +380,9 @@ fn suspended(record: &RunRecord) -> Option<Flag> {
     });
     let gap = between.or_else(|| end_gap(record))?;
     let why = if gap > 0.0 {
-        format!("the wall clock advanced {gap:.0} s more than the monotonic clock")
+        format!("the wall clock advanced {} more than the monotonic clock", seconds_to(gap, 0))
     } else {
-        format!("the wall clock was set back by {:.0} s", -gap)
+        format!("the wall clock was set back by {}", seconds_to(-gap, 0))
     };
     Some(Flag::new(FlagKind::Suspended, why))
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use plumb_model::{Interference, InvocationRecord, Metric};
+use plumb_model::{Interference, InvocationRecord, MARGIN, Metric};
 use plumb_stats::describe::median;
 use plumb_stats::levels::{Levels, LevelsOf, share};
 
@@ -12,8 +12,6 @@ use crate::estimate::{Estimate, estimate, median_of_processes};
 use crate::method::CONFIDENCE;
 use crate::one_run::point_data::PointData;
 
-/// Relative distance of two levels that matters where no precision is wanted.
-const APART: f64 = 0.01;
 /// An invocation is of a level where at least this share of its samples is.
 const MOSTLY: f64 = 2.0 / 3.0;
 
@@ -49,7 +47,8 @@ impl TwoLevels {
     /// The levels of these processes, each its steady values; None where they have one. `apart` is the relative
     /// distance that matters, `level` that of the intervals of medians.
     pub(crate) fn of(processes: &[&[f64]], apart: Option<f64>, level: f64) -> Option<Self> {
-        let found = Levels::of(processes, apart.unwrap_or(APART))?;
+        // If no precision is wanted, levels matter that are a margin apart.
+        let found = Levels::of(processes, apart.unwrap_or(MARGIN))?;
         let is_upper = |value: f64| value > found.boundary;
         let parted: Vec<[Vec<f64>; 2]> = processes
             .iter()

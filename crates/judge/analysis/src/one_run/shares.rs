@@ -24,11 +24,8 @@ pub(crate) fn say(results: &mut [Finding]) {
 /// In whole percent, with the interval where there is one.
 fn percent(finding: &Finding) -> String {
     let estimate = finding.shown();
-    let value = plumb_units::whole_percent(estimate.value);
-    match estimate.interval {
-        Ok(ends) => format!("{value} [{:.0}, {:.0}]", ends.low * 100.0, ends.high * 100.0),
-        Err(_) => value,
-    }
+    let ends = estimate.interval.ok().map(|ends| (ends.low, ends.high));
+    plumb_units::percent_with_ends(estimate.value, ends)
 }
 
 #[cfg(test)]

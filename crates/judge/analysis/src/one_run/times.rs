@@ -1,6 +1,6 @@
 //! The time that one iteration takes in each process, whatever the metrics are made of.
 
-use plumb_model::{Better, Kind, Metric, MetricSource, RunRecord, SampleIs};
+use plumb_model::{Better, Metric, MetricSource, RunRecord, SampleIs};
 use plumb_stats::describe::{mean, median, variance};
 
 use crate::facts::{CpuShares, PointFacts, point_facts};
@@ -35,17 +35,7 @@ pub fn process_times(record: &RunRecord) -> Vec<ProcessTimes> {
 
 fn of_point(data: &PointData) -> Option<ProcessTimes> {
     // One unit of work an iteration: no workload may say otherwise of a metric without a name.
-    let time = Metric {
-        name: String::new(),
-        unit: "s".to_owned(),
-        better: Better::Lower,
-        kind: Kind::Value,
-        source: MetricSource::Time,
-        summary: String::new(),
-        headline: false,
-        bounds: None,
-        search: None,
-    };
+    let time = Metric::new("", "s", Better::Lower, MetricSource::Time, "");
     let processes = data.processes(&time)?;
     let times_s: Vec<f64> = processes.iter().filter_map(|values| median(values)).collect();
     Some(ProcessTimes {

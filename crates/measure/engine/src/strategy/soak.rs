@@ -5,13 +5,11 @@
 
 use plumb_model::{Decision, Look, StopReason};
 use plumb_stats::describe::median;
+use plumb_stats::precision::CONFIDENCE;
 use plumb_stats::sequence::anytime_interval;
 
 use super::decide::{Round, Strategy, close, common_stop, decision};
 use crate::history::History;
-
-/// The level over all looks together.
-const LEVEL: f64 = 0.95;
 
 /// Invokes every point once a round until the time is over.
 #[derive(Debug, Clone)]
@@ -52,12 +50,13 @@ impl Soak {
         let fresh = history.points[point].processes.iter().skip(logs.len());
         // One entry for every process, also for one without values: their number says which have been read.
         logs.extend(fresh.map(|values| median(values).map_or(f64::NAN, f64::ln)));
-        let interval = anytime_interval(logs, LEVEL).ok()?.map(f64::exp);
+        let interval = anytime_interval(logs, CONFIDENCE).ok()?.map(f64::exp);
         Some(Look {
             estimate: interval.estimate,
             low: Some(interval.low),
             high: Some(interval.high),
-            level: LEVEL,
+            // Over all looks together.
+            level: CONFIDENCE,
         })
     }
 }

@@ -11,9 +11,8 @@ use plumb_machine::Moment;
 use plumb_model::{
     Better, Counter, CounterKind, Decision, Description, Environment, Event, EventSink, Goal,
     InvocationRecord, Machine, Metric, MetricSource, Owner, Plan, PlannedPoint, Point, Prepared,
-    Program, Reading, Readings, Ready, Role, RunRecord, RunStatus, SampleIs, Samples, SearchEffort,
-    Searched, Segment, SinkError, Slot, Stamped, StoppingRules, Target, Trace, Usage,
-    trial_samples,
+    Program, Reading, Readings, Ready, Role, RunRecord, RunStatus, Samples, SearchEffort, Searched,
+    Segment, SinkError, Slot, Stamped, StoppingRules, Target, Trace, Usage, trial_samples,
 };
 use plumb_protocol::SampleReply;
 use plumb_stats::rng::Rng;
@@ -527,33 +526,8 @@ pub fn search_plan(points: usize, goal: Goal) -> Plan {
 
 fn planned(index: usize) -> PlannedPoint {
     let description = Description {
-        id: format!("fake.w{index}"),
-        version: 1,
-        summary: String::new(),
-        roles: vec![Role::Workload],
-        parameters: Vec::new(),
-        metrics: vec![Metric {
-            name: "time".into(),
-            unit: "s".into(),
-            better: Better::Lower,
-            kind: plumb_model::Kind::Value,
-            source: MetricSource::Time,
-            summary: String::new(),
-            headline: false,
-            bounds: None,
-            search: None,
-        }],
-        requirements: Vec::new(),
-        fixture: None,
-        fixture_of: None,
-        fixture_kind: None,
-        sample_is: SampleIs::Iteration,
-        concurrent: false,
-        timeout_s: None,
-        ceiling: None,
-        audit_class: None,
-        link: None,
-        restricted: None,
+        metrics: vec![Metric::new("time", "s", Better::Lower, MetricSource::Time, "")],
+        ..Description::new(format!("fake.w{index}"), "")
     };
     let point = Point::new(&description, &BTreeMap::new(), 2).unwrap();
     PlannedPoint::new(point, description, Program { argv: vec!["nothing".into()] })

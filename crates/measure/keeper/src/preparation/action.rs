@@ -112,7 +112,7 @@ fn wait(length: Duration, interrupted: &dyn Fn() -> bool, needed: impl Fn() -> b
         }
         std::thread::sleep(left.min(STEP));
     }
-    format!("{:.1} s", begun.elapsed().as_secs_f64())
+    plumb_units::seconds_to(begun.elapsed().as_secs_f64(), 1)
 }
 
 /// The temperature of the hottest zone, in degrees Celsius.

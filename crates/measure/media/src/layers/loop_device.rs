@@ -41,7 +41,7 @@ pub fn lay(building: &mut Building<'_>, size: u64) -> Result<(), StartError> {
         }
     })?;
     building.keep(device);
-    building.notes.push(format!("{} MiB on {}", size >> 20, node.display()));
+    building.notes.push(format!("{} on {}", plumb_units::whole_size(size), node.display()));
     building.surface = node;
     Ok(())
 }

@@ -35,6 +35,10 @@ fn lay(building: &mut Building<'_>, option: &str) -> Result<(), StartError> {
     let file = PathBuf::from(format!("/sys/block/zram{number}/disksize"));
     std::fs::write(&file, size.to_string()).map_err(|error| failed(&file, &error))?;
     building.surface = PathBuf::from(format!("/dev/zram{number}"));
-    building.notes.push(format!("{} MiB on {}", size >> 20, building.surface.display()));
+    building.notes.push(format!(
+        "{} on {}",
+        plumb_units::whole_size(size),
+        building.surface.display()
+    ));
     Ok(())
 }

@@ -69,9 +69,9 @@ fn check_trials(
         };
         let trials = trials(&samples.values, &samples.elapsed_ns).unwrap_or_default();
         for trial in trials {
-            let lost = trial.loss_ratio() * 100.0;
+            let lost = plumb_units::percent_to(trial.loss_ratio(), 1);
             let took = list.numbers().seconds(trial.elapsed_ns);
-            seen.push(format!("{lost:.1} % of {load:.0} per second lost in {took}"));
+            seen.push(format!("{lost} of {load:.0} per second lost in {took}"));
         }
     }
     list.add("trial", State::Ok, seen.join(", "));

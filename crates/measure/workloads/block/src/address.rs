@@ -11,7 +11,7 @@ use plumb_protocol::StartError;
 use crate::server::Server;
 
 /// A server must answer within this time.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// The port that is registered for NBD.
 const PORT: u16 = 10809;
 
@@ -104,7 +104,7 @@ impl Address {
         match error.kind() {
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => StartError::Failed(format!(
                 "the NBD server at {at} did not answer for {} s",
-                PATIENCE.as_secs()
+                ANSWER_TIMEOUT.as_secs()
             )),
             _ => StartError::unsupported(
                 format!("no NBD server at {at}: {error}"),
@@ -117,10 +117,10 @@ impl Address {
 fn tcp(host: &str) -> io::Result<Stream> {
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for address in host.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, PATIENCE) {
+        match TcpStream::connect_timeout(&address, ANSWER_TIMEOUT) {
             Ok(stream) => {
                 stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(PATIENCE))?;
+                stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
                 return Ok(Stream::Tcp(stream));
             }
             Err(error) => last = error,
@@ -131,7 +131,7 @@ fn tcp(host: &str) -> io::Result<Stream> {
 
 fn unix(path: &Path) -> io::Result<Stream> {
     let stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     Ok(Stream::Unix(stream))
 }
 

@@ -5,10 +5,7 @@ use std::io::{self, BufReader, Read, Write};
 use plumb_protocol::{Failure, StartError, now_ns};
 
 use crate::address::{Address, Stream};
-use crate::nbd::{Greeted, REQUEST_BYTES, Request, RequestKind, greet, read_reply};
-
-/// Bytes that are read from the socket at once.
-const BUFFER: usize = 256 << 10;
+use crate::nbd::{Greeted, READ_BUFFER, REQUEST_BYTES, Request, RequestKind, greet, read_reply};
 
 /// A client; all its memory is there from the beginning.
 pub struct Client {
@@ -52,7 +49,7 @@ impl Client {
         let Greeted { size, takes_flushes } =
             greet(&mut to, address.name()).map_err(|error| address.disagreed(&error))?;
         to.wait_for_ever().map_err(refused)?;
-        let from = BufReader::with_capacity(BUFFER, to.try_clone().map_err(refused)?);
+        let from = BufReader::with_capacity(READ_BUFFER, to.try_clone().map_err(refused)?);
         let request = Request { kind: RequestKind::Flush, cookie: 0, offset: 0, length: 0 };
         let slots = vec![Slot { request, sent_ns: 0 }; depth];
         let free = (0..depth).collect();

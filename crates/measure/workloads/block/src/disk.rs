@@ -15,7 +15,7 @@ use crate::server::Server;
 use crate::settings::{Access, fresh_path};
 
 /// How long a device may take to appear, or to go.
-const PATIENCE: Duration = Duration::from_secs(10);
+const DEVICE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often it is looked at.
 const STEP: Duration = Duration::from_millis(5);
 
@@ -90,7 +90,7 @@ impl Disk {
                 let why = last_line(&said).map_or_else(|| status.to_string(), str::to_owned);
                 return Err(Failure(format!("nbdfuse: {why}")));
             }
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > DEVICE_TIMEOUT {
                 return Err(Failure("nbdfuse shows no disk".into()));
             }
             std::thread::sleep(STEP);
@@ -135,11 +135,11 @@ impl Disk {
         let begun = Instant::now();
         let is_mounted = self.folder.join("nbd").exists();
         // The loop device goes a moment after its last user.
-        while is_mounted && unmount(&self.folder).is_err() && begun.elapsed() < PATIENCE {
+        while is_mounted && unmount(&self.folder).is_err() && begun.elapsed() < DEVICE_TIMEOUT {
             std::thread::sleep(STEP);
         }
         while matches!(self.fuse.try_wait(), Ok(None)) {
-            if !is_mounted || begun.elapsed() > PATIENCE {
+            if !is_mounted || begun.elapsed() > DEVICE_TIMEOUT {
                 self.fuse.kill().ok();
             }
             std::thread::sleep(STEP);

@@ -30,6 +30,8 @@ const SEND_FLUSH: u16 = 4;
 const DISCARDS: u16 = 32 | 64;
 /// The longest data of an option.
 const LONGEST_OPTION: u32 = 64 << 10;
+/// Bytes that either end reads from the socket at once.
+pub const READ_BUFFER: usize = 256 << 10;
 /// The longest data of a request, as the protocol recommends.
 pub const LONGEST: u32 = 32 << 20;
 

@@ -20,14 +20,11 @@ use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::nbd::{
-    INVALID, LONGEST, REPLY_BYTES, REQUEST_BYTES, Request, RequestKind, reply, welcome,
+    INVALID, LONGEST, READ_BUFFER, REPLY_BYTES, REQUEST_BYTES, Request, RequestKind, reply, welcome,
 };
 use crate::queue::{Message, Queue};
 use crate::settings::{Access, TunnelKind, fresh_path, packets};
 use crate::tunnel::Tunnel;
-
-/// Bytes that are read from the socket at once.
-const BUFFER: usize = 256 << 10;
 
 /// What the server counted since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -231,7 +228,7 @@ impl ServerState {
 
     /// Reads requests until the client leaves.
     fn read(&self, from: UnixStream, queue: &Queue<Request>, cpu_before: u64) -> io::Result<()> {
-        let mut from = BufReader::with_capacity(BUFFER, from);
+        let mut from = BufReader::with_capacity(READ_BUFFER, from);
         loop {
             let request = Request::read(&mut from)?;
             let data = request.payload().max(request.answer());
@@ -279,7 +276,7 @@ impl<'s> Answers<'s> {
     ) -> io::Result<()> {
         // The kernel may otherwise wake it 50 µs late, to wake others with it.
         set_current_timer_slack(NonZeroU64::new(1)).ok();
-        let mut out = Vec::with_capacity(BUFFER);
+        let mut out = Vec::with_capacity(READ_BUFFER);
         while let Some(job) = queue.take() {
             let (sent, arrives) = self.times(&job);
             let wait = arrives.saturating_sub(now_ns());

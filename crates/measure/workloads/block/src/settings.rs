@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use plumb_model::{Flag, FlagKind, Parameter, Ready, Value};
 use plumb_protocol::{Start, StartError};
+use plumb_units::whole_size;
 use plumb_workload_kit::declare::{bytes, choice, integer, rate_or, time_bound, within};
-use plumb_workload_kit::filesystem::show;
 use plumb_workload_kit::link::LinkSettings;
 
 /// A fresh name in the scratch folder.
@@ -134,8 +134,8 @@ pub fn check_memory(start: &Start, bytes: u64) -> Result<(), StartError> {
     if memory == 0 || bytes <= memory / 2 {
         return Ok(());
     }
-    let bytes = show(bytes);
-    let memory = show(memory);
+    let bytes = whole_size(bytes);
+    let memory = whole_size(memory);
     let why = format!("{bytes} in memory would take more than half of the {memory} that there are");
     Err(StartError::unsupported(why, "a smaller size"))
 }

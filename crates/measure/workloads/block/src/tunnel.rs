@@ -21,7 +21,7 @@ use crate::relay::{Carried, Relay};
 use crate::settings::{Access, fresh_path};
 
 /// It is there within this time, or not at all.
-const PATIENCE: Duration = Duration::from_secs(20);
+const READY_TIMEOUT: Duration = Duration::from_secs(20);
 /// How often it is looked at.
 const STEP: Duration = Duration::from_millis(2);
 
@@ -79,7 +79,7 @@ impl Tunnel {
         let begun = Instant::now();
         while UnixStream::connect(&self.socket).is_err() {
             let ended = !matches!(self.ssh.try_wait(), Ok(None));
-            if ended || begun.elapsed() > PATIENCE {
+            if ended || begun.elapsed() > READY_TIMEOUT {
                 return Err(Failure(format!(
                     "the ssh tunnel did not come up; client: {}; server: {}",
                     last_line(log),

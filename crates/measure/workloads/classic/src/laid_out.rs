@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use plumb_model::Ready;
 use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError};
+use plumb_units::whole_size;
 use plumb_workload_kit::declare::within;
-use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::filesystem::Filesystem;
 
 /// Bytes written at a time.
 const PIECE: usize = 1 << 20;
@@ -27,7 +28,7 @@ impl LaidOut {
             StartError::from(Failure::io(format!("{what} {}", dir.display()), error))
         };
         let filesystem = Filesystem::of(dir).map_err(|error| failed("free space of", &error))?;
-        let what = format!("a file of {}", show(size as u64));
+        let what = format!("a file of {}", whole_size(size as u64));
         filesystem.check_room(dir, &what, size as u64, 1)?;
         let file = Self(dir.join(name));
         file.fill(size, start.seed).map_err(|error| failed("laying out a file in", &error))?;

@@ -6,6 +6,7 @@ use plumb_classics::{Format, Series};
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
+use plumb_units::whole_size;
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
 
 use crate::named::{Named, value_names};
@@ -68,7 +69,10 @@ impl Tool for Mbw {
         }
         let memory = start.facts.memory_bytes;
         if memory > 0 && 2 * size as u64 > memory / 2 {
-            let why = format!("two arrays of {} MiB are more than half of the memory", size / MIB);
+            let why = format!(
+                "two arrays of {} are more than half of the memory",
+                whole_size(size as u64)
+            );
             return Err(StartError::unsupported(why, "set a smaller `size`"));
         }
         let old = version == OLD;

@@ -2,9 +2,7 @@
 
 use plumb_classics::Format;
 use plumb_protocol::StartError;
-
-/// How many of the values that `wait4` tells are reported.
-pub(crate) const OF_THE_PROCESS: usize = 4;
+use plumb_workload_kit::spawn::VALUES_OF_TOOLS;
 
 /// What does not depend on a setting.
 pub(crate) struct Named {
@@ -39,6 +37,6 @@ impl Named {
 }
 
 /// What `wait4` tells of the process, then the tool's own figure.
-pub(crate) const fn value_names(metric: &'static str) -> [&'static str; OF_THE_PROCESS + 1] {
+pub(crate) const fn value_names(metric: &'static str) -> [&'static str; VALUES_OF_TOOLS + 1] {
     ["user", "system", "cpu", "peak_memory", metric]
 }

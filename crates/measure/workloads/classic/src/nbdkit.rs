@@ -16,7 +16,7 @@ use crate::tool::{Call, Tool};
 use crate::version;
 
 /// How long a server may take until it listens.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 const NS_PER_MS: usize = 1_000_000;
 
@@ -125,7 +125,7 @@ impl Server {
     /// Waits until it takes connections.
     fn listens(&mut self) -> Result<(), Failure> {
         let since = Instant::now();
-        while since.elapsed() < PATIENCE {
+        while since.elapsed() < LISTEN_TIMEOUT {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return Err(Failure(format!("nbdkit ended: {status}")));
             }

@@ -9,11 +9,9 @@ use plumb_protocol::{Start, StartError};
 use plumb_workload_kit::declare::{bytes, integer, reported, within};
 
 use crate::named::{Named, value_names};
+use crate::servers::HOST;
 use crate::tool::{Call, Tool};
 use crate::version;
-
-/// Nothing else is ever sent to.
-const HOST: &str = "127.0.0.1";
 
 #[derive(Clone)]
 pub(crate) struct Ping;

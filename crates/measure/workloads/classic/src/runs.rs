@@ -6,9 +6,9 @@ use plumb_protocol::{Batch, Failure, Instance};
 
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::folder::Folder;
-use plumb_workload_kit::spawn::{OutputPipe, Program, describe_end};
+use plumb_workload_kit::spawn::{OutputPipe, Program, VALUES_OF_TOOLS, describe_end};
 
-use crate::named::{Named, OF_THE_PROCESS};
+use crate::named::Named;
 
 /// A tool with its arguments.
 pub(crate) struct Runs {
@@ -38,7 +38,7 @@ impl Runs {
         }
         let (figure, flags) = self.figure(&text)?;
         if let Some(batch) = batch {
-            ended.record(batch, OF_THE_PROCESS);
+            ended.record(batch, VALUES_OF_TOOLS);
             batch.record_values(&[figure * self.times]);
             flags.into_iter().for_each(|flag| batch.flag(flag));
         }

@@ -11,7 +11,7 @@ use plumb_protocol::{Failure, Held, StartError};
 /// Where a server of ours listens, and nowhere else.
 pub(crate) const HOST: &str = "127.0.0.1";
 /// How long a server may take to listen.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often another port is tried: between its choice and its use somebody may have taken it.
 const TRIES: usize = 3;
 
@@ -72,7 +72,7 @@ struct Server(Child);
 impl Server {
     fn listens(&mut self, listens: Listens, port: u16) -> Result<(), Failure> {
         let since = Instant::now();
-        while since.elapsed() < PATIENCE {
+        while since.elapsed() < LISTEN_TIMEOUT {
             if let Ok(Some(status)) = self.0.try_wait() {
                 return Err(Failure(format!("the server ended: {status}")));
             }

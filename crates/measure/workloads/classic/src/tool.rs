@@ -11,9 +11,9 @@ use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::workload;
 use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::memory_floor;
-use plumb_workload_kit::spawn::{OutputPipe, Program, find_program, metrics};
+use plumb_workload_kit::spawn::{OutputPipe, Program, VALUES_OF_TOOLS, find_program, metrics};
 
-use crate::named::{Named, OF_THE_PROCESS};
+use crate::named::Named;
 use crate::runs::Runs;
 
 /// A program that was built for this.
@@ -116,7 +116,7 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
     fn describe(&self) -> Description {
         let named = self.0.named();
         let mut all = vec![self.0.metric()];
-        all.extend(metrics(OF_THE_PROCESS));
+        all.extend(metrics(VALUES_OF_TOOLS));
         self.0.describe(Description {
             roles: vec![Role::Workload],
             parameters: self.0.parameters(),

@@ -11,7 +11,9 @@ use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::{integer, reported, threads, within, workload};
 use plumb_workload_kit::memory_floor;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
-use plumb_workload_kit::spawn::{OutputPipe, Program, describe_end, find_program, metrics};
+use plumb_workload_kit::spawn::{
+    OutputPipe, Program, VALUES_OF_TOOLS, describe_end, find_program, metrics,
+};
 use plumb_workload_kit::threads::oversubscribed;
 
 /// The workload `compression.7zip`: its parameters and metrics, and how it starts.
@@ -26,7 +28,6 @@ const FIX: &str = "apt-get install 7zip (or p7zip-full)";
 /// Names of what every sample reports: what `wait4` tells of the process, then what 7-Zip says.
 const VALUE_NAMES: [&str; 7] =
     ["user", "system", "cpu", "peak_memory", "compress", "decompress", "rating"];
-const OF_THE_PROCESS: usize = 4;
 
 /// Length of a 7-Zip test by default, in seconds.
 const OWN_TEST_TIME: usize = 4;
@@ -48,7 +49,7 @@ impl Workload for SevenZip {
             ),
             printed("rating", "ops/s", "7-Zip's total rating: its MIPS × 1000000"),
         ];
-        all.extend(metrics(OF_THE_PROCESS));
+        all.extend(metrics(VALUES_OF_TOOLS));
         Description {
             roles: vec![Role::Workload],
             parameters: vec![
@@ -220,7 +221,7 @@ impl SevenZipRuns {
             ))
         })?;
         if let Some(batch) = batch {
-            ended.record(batch, OF_THE_PROCESS);
+            ended.record(batch, VALUES_OF_TOOLS);
             batch.record_values(&[result.compress, result.decompress, result.rating]);
         }
         Ok(())

@@ -3,10 +3,8 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use plumb_model::TICK_NS;
 use plumb_protocol::Failure;
-
-/// Nanoseconds of a tick in /proc/stat: user programs see 100 a second on every Linux.
-const TICK_NS: u64 = 10_000_000;
 
 /// Room for /proc/interrupts of many CPUs; what is beyond is not read.
 const BUFFER_BYTES: usize = 256 << 10;

@@ -9,8 +9,9 @@ use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
 use crate::contents::{Contents, STAMP_BYTES};
 use crate::file::FreshFile;
 use crate::table::{Durability, EntityTable, PhaseTimes};
+use plumb_units::whole_size;
 use plumb_workload_kit::declare;
-use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::filesystem::Filesystem;
 
 /// Metrics of the phases, in the order of [`PhaseTimes`].
 const PHASES: [&str; 5] = ["add", "get", "update", "get_updated", "delete"];
@@ -105,7 +106,7 @@ fn check_room(
     filesystem: Option<Filesystem>,
 ) -> Result<(), StartError> {
     let needed = 3 * entities * (bytes + 64) + (1 << 20);
-    let what = format!("a database of up to {}", show(needed));
+    let what = format!("a database of up to {}", whole_size(needed));
     filesystem.map_or(Ok(()), |filesystem| filesystem.check_room(dir, &what, needed, 2))
 }
 

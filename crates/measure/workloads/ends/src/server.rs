@@ -14,7 +14,7 @@ use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_s
 /// The most connections at a time; who comes then is sent away.
 const MOST: usize = 1024;
 /// Whoever connects says who it is in this time.
-const PATIENCE: Duration = Duration::from_secs(20);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What is done with a connection, until it ends. Reading ends after a while until the token was read: then that is for `serve` to
 /// change.
@@ -89,7 +89,8 @@ fn listen(listener: &TcpListener, state: &Arc<State>) {
             thread::sleep(Duration::from_millis(10));
             continue;
         };
-        let set = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(PATIENCE)));
+        let set =
+            stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(HELLO_TIMEOUT)));
         if set.is_err() || state.connections().len() >= MOST {
             continue;
         }

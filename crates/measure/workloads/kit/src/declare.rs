@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     Better, CurveKind, Description, FixtureOf, Kind, Metric, MetricSource, Parameter,
-    ParameterType, Role, SampleIs, Searched, Value,
+    ParameterType, Role, Searched, Value,
 };
 use plumb_protocol::{Start, StartError};
 
@@ -16,25 +16,7 @@ pub const LONG_TIMEOUT_S: u64 = 600;
 /// metrics yet; it can be measured and can be the background load of another.
 #[must_use]
 pub fn workload(id: &str, summary: &str) -> Description {
-    Description {
-        id: id.into(),
-        version: 1,
-        summary: summary.into(),
-        roles: vec![Role::Workload, Role::Load],
-        parameters: Vec::new(),
-        metrics: Vec::new(),
-        requirements: Vec::new(),
-        fixture: None,
-        fixture_of: None,
-        fixture_kind: None,
-        sample_is: SampleIs::Iteration,
-        concurrent: false,
-        timeout_s: None,
-        ceiling: None,
-        audit_class: None,
-        link: None,
-        restricted: None,
-    }
+    Description { roles: vec![Role::Workload, Role::Load], ..Description::new(id, summary) }
 }
 
 /// One of `allowed`; the first is the default.
@@ -103,16 +85,7 @@ pub fn switch(name: &str, summary: &str) -> Parameter {
 }
 
 fn parameter(name: &str, kind: ParameterType, default: Value, summary: &str) -> Parameter {
-    Parameter {
-        name: name.into(),
-        kind,
-        unit: String::new(),
-        default,
-        allowed: Vec::new(),
-        summary: summary.into(),
-        curve: None,
-        search: None,
-    }
+    Parameter::new(name, kind, default, summary)
 }
 
 /// A number, with what a curve over it means.
@@ -176,17 +149,7 @@ pub fn headline(metric: Metric) -> Metric {
 }
 
 fn metric(name: &str, unit: &str, better: Better, source: MetricSource, summary: &str) -> Metric {
-    Metric {
-        name: name.into(),
-        unit: unit.into(),
-        better,
-        kind: Kind::Value,
-        source,
-        summary: summary.into(),
-        headline: false,
-        bounds: None,
-        search: None,
-    }
+    Metric::new(name, unit, better, source, summary)
 }
 
 /// That it takes the fixture of another workload, at these words of its parameters.

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use plumb_model::{Flag, FlagKind};
 use plumb_protocol::StartError;
+use plumb_units::whole_size;
 use rustix::fs::{major, minor, statfs, statvfs};
 
 /// Filesystem types that keep files in memory: tmpfs and ramfs (linux/magic.h).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// A workload may take this share of what is free: 4 in 5.
-const SHARE: (u64, u64) = (4, 5);
+/// A workload or a layer of a medium may take this share of what is free: 4 in 5.
+pub const MOST_OF_FREE: (u64, u64) = (4, 5);
 
 /// The filesystem of a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +51,9 @@ impl Filesystem {
         bytes: u64,
         files: u64,
     ) -> Result<(), StartError> {
-        let fits =
-            |wanted: u64, free: u64| wanted.saturating_mul(SHARE.1) <= free.saturating_mul(SHARE.0);
+        let fits = |wanted: u64, free: u64| {
+            wanted.saturating_mul(MOST_OF_FREE.1) <= free.saturating_mul(MOST_OF_FREE.0)
+        };
         let refused = |free: String, less: &str| {
             let dir = dir.display();
             let why =
@@ -59,7 +61,9 @@ impl Filesystem {
             Err(StartError::unsupported(why, format!("{less}, or --dir on a larger filesystem")))
         };
         match self.free_files {
-            _ if !fits(bytes, self.free_bytes) => refused(show(self.free_bytes), "a smaller size"),
+            _ if !fits(bytes, self.free_bytes) => {
+                refused(whole_size(self.free_bytes), "a smaller size")
+            }
             Some(free) if !fits(files, free) => refused(format!("{free} inodes"), "fewer files"),
             _ => Ok(()),
         }
@@ -107,12 +111,6 @@ pub fn without_journal(dir: &Path) -> Option<Flag> {
 /// Whether these options of an ext4 are of one without a journal: only a journal has a mode for data.
 fn lacks_journal(options: &str) -> bool {
     !options.lines().any(|line| line.starts_with("data="))
-}
-
-/// A size for people: whole MiB, or KiB below one.
-#[must_use]
-pub fn show(bytes: u64) -> String {
-    if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
 }
 
 #[cfg(test)]

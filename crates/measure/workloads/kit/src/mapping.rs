@@ -8,7 +8,7 @@ use plumb_protocol::StartError;
 
 /// Size and alignment of a huge page that the kernel gives to anonymous memory on the machines that
 /// plumb knows (x86-64, and arm64 with 4 KiB pages).
-const HUGE_BYTES: usize = 2 << 20;
+pub const HUGE_BYTES: usize = 2 << 20;
 
 /// Advice that makes the kernel gather pages into huge ones at once (Linux 6.1).
 const MADV_COLLAPSE: libc::c_int = 25;

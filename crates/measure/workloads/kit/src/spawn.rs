@@ -18,17 +18,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use plumb_model::{Better, Metric, Missing};
-use plumb_protocol::{Batch, Failure, SplitMix64, current_cpu, now_ns};
+use plumb_protocol::{
+    Batch, Failure, MOST_PADDING, PADDING, PADDING_LENGTH, SplitMix64, current_cpu, now_ns,
+};
 
 use crate::child::wait_readable;
 use crate::declare::{reported, time};
 use crate::memory_floor;
 
-/// The variable that makes the environment's size random, and its longest value in bytes.
-const PADDING: &str = "PLUMB_PADDING=";
-const PADDING_MAX: usize = 4096;
-/// The variable that says how long it is instead, in bytes (`--set env-size=BYTES`).
-const PADDING_LENGTH: &str = "PLUMB_PADDING_LENGTH";
+/// Bytes of the variable's name and of the `=` after it, before the padding begins.
+const PADDING_START: usize = PADDING.len() + 1;
 
 /// Bytes of a block of `ru_oublock`, whatever the filesystem.
 const BLOCK: i64 = 512;
@@ -45,6 +44,9 @@ pub const VALUE_NAMES: [&str; 9] = [
     "involuntary_switches",
     "written",
 ];
+
+/// How many of [`VALUE_NAMES`] are reported for a tool that another project wrote.
+pub const VALUES_OF_TOOLS: usize = 4;
 
 /// The metrics of a process: wall time, and the first `values` of [`VALUE_NAMES`].
 pub fn metrics(values: usize) -> Vec<Metric> {
@@ -136,11 +138,11 @@ impl Program {
         options: SpawnOptions,
         seed: u64,
     ) -> Result<Self, Failure> {
-        let mut padding = PADDING.as_bytes().to_vec();
-        padding.resize(PADDING.len() + PADDING_MAX, b'x');
+        let mut padding = format!("{PADDING}=").into_bytes();
+        padding.resize(PADDING_START + MOST_PADDING, b'x');
         padding.push(0);
         let environment = std::env::vars_os()
-            .filter(|(name, _)| name != "PLUMB_PADDING" && name != PADDING_LENGTH)
+            .filter(|(name, _)| name != PADDING && name != PADDING_LENGTH)
             .map(|(name, value)| c_string(&[name.as_bytes(), b"=", value.as_bytes()].concat()))
             .collect::<Result<_, _>>()?;
         let fixed_length = std::env::var(PADDING_LENGTH).ok().and_then(|n| n.parse().ok());
@@ -150,8 +152,8 @@ impl Program {
             arguments: Strings::new(None, arguments),
             environment: Strings::new(Some(padding.as_mut_ptr().cast()), environment),
             padding,
-            padding_length: PADDING_MAX,
-            fixed_length: fixed_length.map(|length: usize| length.min(PADDING_MAX)),
+            padding_length: MOST_PADDING,
+            fixed_length: fixed_length.map(|length: usize| length.min(MOST_PADDING)),
             random: SplitMix64::new(seed),
             options,
         })
@@ -217,12 +219,12 @@ impl Program {
         (errno, pid)
     }
 
-    /// Sets the padding variable to a length between 0 and [`PADDING_MAX`].
+    /// Sets the padding variable to a length between 0 and [`MOST_PADDING`].
     fn draw_padding(&mut self) {
-        let drawn = usize::try_from(self.random.below(PADDING_MAX as u64 + 1)).unwrap_or(0);
-        self.padding[PADDING.len() + self.padding_length] = b'x';
+        let drawn = usize::try_from(self.random.below(MOST_PADDING as u64 + 1)).unwrap_or(0);
+        self.padding[PADDING_START + self.padding_length] = b'x';
         self.padding_length = self.fixed_length.unwrap_or(drawn);
-        self.padding[PADDING.len() + self.padding_length] = 0;
+        self.padding[PADDING_START + self.padding_length] = 0;
         self.environment.pointers[0] = self.padding.as_mut_ptr().cast();
     }
 

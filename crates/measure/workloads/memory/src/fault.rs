@@ -11,14 +11,13 @@ use plumb_protocol::{
     Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::declare;
-use plumb_workload_kit::mapping::{Mapping, Pages};
+use plumb_workload_kit::mapping::{HUGE_BYTES, Mapping, Pages};
 
 use crate::node::{self, MemoryNode};
 use crate::place;
 
 /// Bytes of a page of each kind, checked when the workload starts.
 const SMALL_BYTES: usize = 4 << 10;
-const HUGE_BYTES: usize = 2 << 20;
 
 /// Faults beyond one a page that are no sign of other pages, as one in so many and a few: the kernel takes some for itself.
 const MORE_FAULTS_ONE_IN: u64 = 64;

@@ -1,10 +1,12 @@
-//! The family `network`: streams, datagrams, requests and echoes; what is about connections lies in the crate `web`.
+//! The family `network`: streams, datagrams, requests and echoes, opening connections, and files over HTTP.
 
 use plumb_protocol::Workload;
 
 mod batches;
+mod connect;
 mod echo;
 mod flows;
+mod http;
 mod icmp;
 mod ledger;
 mod losses;
@@ -16,7 +18,10 @@ mod stream;
 mod tally;
 mod tcp;
 mod tcp_info;
+mod timed_threads;
 mod udp;
+mod web_stream;
 
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[&tcp::Tcp, &udp::Udp, &rr::Rr, &icmp::Icmp];
+pub const ALL: &[&dyn Workload] =
+    &[&tcp::Tcp, &udp::Udp, &rr::Rr, &icmp::Icmp, &connect::Connect, &http::Http];

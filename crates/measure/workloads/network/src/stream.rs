@@ -30,7 +30,7 @@ use crate::tcp_info::{self, Info};
 use plumb_workload_ends::token::{TOKEN, Token};
 
 /// How long a client may take to say hello.
-const PATIENCE: Duration = Duration::from_secs(5);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The token, which end sends, and the CPU of the server's thread.
 const HELLO: usize = TOKEN + 3;
@@ -101,7 +101,7 @@ pub(crate) fn serve(
     cork: bool,
 ) -> io::Result<()> {
     let mut buffer = vec![0; block.len()];
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(HELLO_TIMEOUT))?;
     let mut hello = [0; HELLO];
     stream.read_exact(&mut hello)?;
     stream.set_read_timeout(None)?;

@@ -439,9 +439,8 @@ impl Datagrams {
     fn flag_late(&self, batch: &mut Batch) {
         let in_time = self.share_in_time();
         if in_time < BOUND_SHARE {
-            let late = (1.0 - in_time) * 100.0;
-            let why =
-                format!("{late:.0} % of the datagrams were sent over 100 µs after they were due");
+            let late = plumb_units::whole_percent(1.0 - in_time);
+            let why = format!("{late} of the datagrams were sent over 100 µs after they were due");
             batch.flag(Flag::new(FlagKind::ClientBound, why));
         }
     }

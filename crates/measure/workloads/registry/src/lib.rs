@@ -1,4 +1,4 @@
-//! The built-in workloads: a crate a family (two of `storage` and of `network`), a file each with its manual beside it.
+//! The built-in workloads: a crate per family, a file per workload with its manual next to it.
 //!
 //! They are registered by hand, here and in each family's `ALL`: what is not listed does not exist.
 
@@ -18,10 +18,8 @@ pub fn builtin() -> Vec<&'static dyn Workload> {
         plumb_workload_scheduler::ALL,
         plumb_workload_process::ALL,
         plumb_workload_storage::ALL,
-        plumb_workload_files::ALL,
         plumb_workload_block::ALL,
         plumb_workload_network::ALL,
-        plumb_workload_web::ALL,
         plumb_workload_compression::ALL,
         plumb_workload_crypto::ALL,
         plumb_workload_ssh::ALL,

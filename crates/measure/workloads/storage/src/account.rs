@@ -2,9 +2,9 @@
 
 use plumb_model::{Flag, FlagKind};
 use plumb_protocol::{BOUND_SHARE, Batch, Distribution};
+use plumb_units::whole_size;
 
 use plumb_workload_kit::device::is_counted;
-use plumb_workload_kit::filesystem::show;
 
 use crate::device;
 use crate::offsets::{AccessPattern, Mix};
@@ -170,8 +170,8 @@ impl Account {
 }
 
 fn cached(device: u64, moved: u64, mix: Mix) -> Flag {
-    let device = show(device);
-    let moved = show(moved);
+    let device = whole_size(device);
+    let moved = whole_size(moved);
     let done = mix.done();
     let why = format!("the device moved {device} of {moved} that were {done}");
     Flag::new(FlagKind::Cached, why)

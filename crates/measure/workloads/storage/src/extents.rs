@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use plumb_model::{Flag, FlagKind};
-use plumb_workload_kit::filesystem::show;
+use plumb_units::whole_size;
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
@@ -164,18 +164,18 @@ impl Layout {
             let why = format!(
                 "{} of the first {} are not on the device: {} are holes, {} are reserved and were never \
                  written",
-                show(holes + unwritten),
-                show(seen),
-                show(holes),
-                show(unwritten)
+                whole_size(holes + unwritten),
+                whole_size(seen),
+                whole_size(holes),
+                whole_size(unwritten)
             );
             flags.push(Flag::new(FlagKind::Sparse, why));
         }
         if compressed > 0 {
             let why = format!(
                 "{} of the first {} lie compressed: the device moves fewer bytes than blocks have",
-                show(compressed),
-                show(seen)
+                whole_size(compressed),
+                whole_size(seen)
             );
             flags.push(Flag::new(FlagKind::Compressed, why));
         }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use plumb_protocol::{Failure, Held, SplitMix64, StartError};
-use plumb_workload_kit::filesystem::{Filesystem, free_bytes, is_device, show};
+use plumb_units::whole_size;
+use plumb_workload_kit::filesystem::{Filesystem, free_bytes, is_device};
 use rustix::fs::{Advice, AtFlags, CWD, MemfdFlags, StatxFlags, fadvise, memfd_create, statx};
 
 use crate::stamp;
@@ -172,9 +173,9 @@ impl TestFile {
     fn not_finished(&self, size: u64, error: &io::Error) -> StartError {
         let why = format!(
             "laying out a test file of {} in {}: {error}; {} are free",
-            show(size),
+            whole_size(size),
             self.dir.display(),
-            show(free_bytes(&self.dir).unwrap_or(0))
+            whole_size(free_bytes(&self.dir).unwrap_or(0))
         );
         if is_full(error) {
             StartError::unsupported(why, "a smaller size, or --dir on a larger filesystem")
@@ -215,8 +216,8 @@ fn check_memory(size: u64, limit: u64) -> Result<(), StartError> {
     Err(StartError::unsupported(
         format!(
             "a test file of {} would take more than half of the {} of memory that are available",
-            show(size),
-            show(available)
+            whole_size(size),
+            whole_size(available)
         ),
         "a smaller size, or place=dir",
     ))
@@ -284,14 +285,15 @@ fn check_length(file: &mut File, path: &Path, size: u64) -> Result<(), StartErro
     if size <= room {
         return Ok(());
     }
-    let why = format!("{} has {}, less than {}", path.display(), show(room), show(size));
+    let why =
+        format!("{} has {}, less than {}", path.display(), whole_size(room), whole_size(size));
     Err(StartError::unsupported(why, "a smaller size"))
 }
 
 fn check_space(dir: &Path, size: u64) -> Result<(), StartError> {
     let filesystem = Filesystem::of(dir)
         .map_err(|error| StartError::Failed(format!("free space of {}: {error}", dir.display())))?;
-    filesystem.check_room(dir, &format!("a test file of {}", show(size)), size, 1)
+    filesystem.check_room(dir, &format!("a test file of {}", whole_size(size)), size, 1)
 }
 
 /// The requirements of direct I/O on a file.

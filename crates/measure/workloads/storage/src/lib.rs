@@ -1,16 +1,19 @@
-//! The family `storage`: blocks of a file, read and written; logs.
+//! The family `storage`: blocks of a file, read and written; logs; many files, and passes of bonnie++.
 
 use plumb_protocol::Workload;
 
 mod account;
 mod blocks;
+mod bonnie;
 mod device;
 mod engine;
 mod extents;
 mod file;
+mod files;
 mod lane;
 mod log;
 mod method;
+mod names;
 mod nfs;
 mod offsets;
 mod oneblock;
@@ -23,5 +26,11 @@ mod stamp;
 mod workers;
 
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] =
-    &[&sequential::Sequential, &random::Random, &oneblock::OneBlock, &log::Log];
+pub const ALL: &[&dyn Workload] = &[
+    &sequential::Sequential,
+    &random::Random,
+    &oneblock::OneBlock,
+    &log::Log,
+    &files::Files,
+    &bonnie::Bonnie,
+];

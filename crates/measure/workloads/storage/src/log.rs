@@ -11,11 +11,12 @@ use plumb_protocol::{
     Batch, Distribution, Failure, Instance, SplitMix64, Start, StartError, Started, Workload,
     current_cpu, now_ns,
 };
+use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, reported, within, workload,
 };
 use plumb_workload_kit::device::{is_counted, written_bytes};
-use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::filesystem::Filesystem;
 use plumb_workload_kit::folder::Folder;
 use rustix::fs::{fdatasync, fsync};
 
@@ -97,7 +98,7 @@ impl Workload for Log {
         }
         let filesystem = Filesystem::of(dir)
             .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
-        filesystem.check_room(dir, &format!("a log of {}", show(size)), size, 1)?;
+        filesystem.check_room(dir, &format!("a log of {}", whole_size(size)), size, 1)?;
         let mut ready = Ready { work: [("rate".to_owned(), 1.0)].into(), ..Ready::default() };
         if filesystem.in_memory {
             let why = format!("{} is in memory: syncing is free there", dir.display());

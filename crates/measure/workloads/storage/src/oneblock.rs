@@ -15,11 +15,12 @@ use plumb_protocol::{
     Batch, Distribution, Failure, Instance, SplitMix64, Start, StartError, Started, Workload,
     current_cpu, now_ns,
 };
+use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, neutral, rate, within, workload,
 };
 use plumb_workload_kit::device::is_counted;
-use plumb_workload_kit::filesystem::{Filesystem, show};
+use plumb_workload_kit::filesystem::Filesystem;
 use plumb_workload_kit::limits;
 use plumb_workload_kit::mapping::Pages;
 use plumb_workload_kit::threads::{Member, Team};
@@ -135,7 +136,7 @@ impl Workload for OneBlock {
         let filesystem = Filesystem::of(dir)
             .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
         let all = size.saturating_mul(workers as u64);
-        let what = format!("{workers} files of {}", show(size));
+        let what = format!("{workers} files of {}", whole_size(size));
         filesystem.check_room(dir, &what, all, workers as u64)?;
         let mut ready = Ready { work: [("rate".to_owned(), 1.0)].into(), ..Ready::default() };
         // Each worker holds a file, and 1,024 is the usual limit of open files.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plumb_protocol::{Failure, StartError};
-use plumb_workload_kit::filesystem::{free_bytes, show};
+use plumb_units::whole_size;
+use plumb_workload_kit::filesystem::free_bytes;
 use plumb_workload_kit::mapping::Pages;
 
 use crate::engine::{Engine, Operation, Pool, Transfer};
@@ -175,7 +176,7 @@ impl Queue {
 fn not_moved(dir: &Path, block: usize, offset: u64, error: &io::Error) -> Failure {
     let free_bytes = Some(dir).filter(|_| is_full(error)).and_then(|dir| free_bytes(dir).ok());
     let free =
-        free_bytes.map(|free| format!("; {} are free there", show(free))).unwrap_or_default();
+        free_bytes.map(|free| format!("; {} are free there", whole_size(free))).unwrap_or_default();
     let dir = dir.display();
     Failure(format!(
         "{block} bytes at offset {offset} of the test file in {dir} were not moved: {error}{free}"

@@ -16,7 +16,7 @@ use super::version::version;
 use crate::error::Error;
 
 /// How long to wait for another process: an import of some million samples.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Prepared statements that a connection keeps: all that writing a run takes.
 const STATEMENTS: usize = 56;
@@ -117,7 +117,7 @@ fn immutable_uri(path: &Path) -> String {
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, DbError> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(LOCK_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // A statement is planned once, not again for every value that is bound to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -170,7 +170,7 @@ fn patiently<T>(mut step: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Resu
         match step() {
             Err(error)
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && begun.elapsed() < PATIENCE =>
+                    && begun.elapsed() < LOCK_TIMEOUT =>
             {
                 thread::sleep(Duration::from_millis(5));
             }

@@ -7,8 +7,8 @@ use plumb_model::{
     FixtureRecord, Flag, FlagKind, Goal, Histogram, Host, Id, Interference, InvocationEnd,
     InvocationRecord, Kind, Look, Machine, Metric, MetricSource, Missing, Outcome, Owner, Plan,
     PlannedPoint, Point, PreparationRecord, Prepared, Program, Reading, Readings, Ready, Role,
-    RunRecord, RunStatus, SampleIs, Samples, Segment, Settings, Slot, Stamped, StopReason,
-    StoppingRules, Target, Trace, Usage, Value,
+    RunRecord, RunStatus, Samples, Segment, Settings, Slot, Stamped, StopReason, StoppingRules,
+    Target, Trace, Usage, Value,
 };
 
 /// An identity that is the same in every test run.
@@ -17,38 +17,14 @@ pub fn id(n: u64) -> Id {
 }
 
 pub fn metric(name: &str, unit: &str, source: MetricSource) -> Metric {
-    Metric {
-        name: name.into(),
-        unit: unit.into(),
-        better: Better::Higher,
-        kind: Kind::Value,
-        source,
-        summary: String::new(),
-        headline: false,
-        bounds: None,
-        search: None,
-    }
+    Metric::new(name, unit, Better::Higher, source, "")
 }
 
 pub fn planned(workload: &str, key: &str, metrics: Vec<Metric>) -> PlannedPoint {
     let description = Description {
-        id: workload.into(),
-        version: 1,
-        summary: "what it is".into(),
         roles: vec![Role::Workload, Role::Load],
-        parameters: Vec::new(),
         metrics,
-        requirements: Vec::new(),
-        fixture: None,
-        fixture_of: None,
-        fixture_kind: None,
-        sample_is: SampleIs::Iteration,
-        concurrent: false,
-        timeout_s: None,
-        ceiling: None,
-        audit_class: None,
-        link: None,
-        restricted: None,
+        ..Description::new(workload, "what it is")
     };
     let mut settings = Settings::new();
     if let Some((name, value)) = key.split_once('=') {

@@ -2,15 +2,13 @@
 //! this time was enough for.
 
 use crate::run::header::from_to;
-use plumb_analysis::{Comparison, Finding, RunFinding};
+use plumb_analysis::{Comparison, Finding, RunFinding, TIMES_LONGER};
 use plumb_model::{CPU, FlagKind, Goal, RunStatus, StopReason, Verdict, VerdictGoal};
 use plumb_text::command_line::{budget, with_options, without};
 use plumb_units::percent;
 
 /// More than the estimate says: it is of few pairs if a comparison ended early.
 const ALLOWANCE: f64 = 1.25;
-/// So many times as long a run may be for what it reaches to be foretold.
-const LONGER: [f64; 4] = [1.5, 2.0, 3.0, 4.0];
 /// Nobody is advised to wait longer, in seconds.
 const LONGEST_S: f64 = 3600.0;
 /// Up to this length of a session, in seconds, two minutes are more.
@@ -51,7 +49,7 @@ fn precise(finding: &RunFinding) -> Option<(String, String)> {
     let wanted = known.first()?.wanted?;
     let took_s = took_s(finding)?;
     let after = |times| known.iter().filter_map(move |finding| finding.reached_after(times));
-    let mut longer = LONGER.into_iter().filter(|times| times * took_s <= LONGEST_S);
+    let mut longer = TIMES_LONGER.into_iter().filter(|times| times * took_s <= LONGEST_S);
     let longest = longer.clone().next_back()?;
     let times =
         longer.find(|times| after(*times).all(|reached| reached <= wanted)).unwrap_or(longest);

@@ -1,17 +1,15 @@
 //! The curves of a run, in words.
 
 use plumb_analysis::{
-    CacheLevel, Curve, CurveFound, Efficiency, Ends, Estimate, LinkFit, Plateau, ScalabilityLaw,
+    CacheLevel, Curve, CurveFound, Efficiency, Estimate, LinkFit, Plateau, ScalabilityLaw,
 };
 use plumb_model::{ParameterType, Value};
 use plumb_text::counted;
-use plumb_units::whole_percent;
+use plumb_units::{percent_figure, rounded_size, whole_percent};
 
 use crate::figure::figure;
 use crate::run::link_text;
 
-const KIB: f64 = 1024.0;
-const MIB: f64 = KIB * KIB;
 /// From here on a law does not hold, whatever its figures.
 const MUCH_OFF: f64 = 0.1;
 
@@ -93,17 +91,8 @@ fn efficiency(curve: &Curve, found: &Efficiency) -> String {
 
 /// A share with its interval: `97 % [95, 99]`.
 fn in_percent(share: &Estimate) -> String {
-    let ends = share.interval.clone();
-    let in_percent = Estimate {
-        value: share.value * 100.0,
-        interval: ends.map(|ends| Ends { low: ends.low * 100.0, high: ends.high * 100.0 }),
-    };
-    let shown = figure(&in_percent, "");
-    let interval = match &shown.interval {
-        Ok(_) => shown.brackets(),
-        Err(why) => format!("(no interval: {why})"),
-    };
-    format!("{} % {interval}", shown.estimate)
+    let ends = share.interval.as_ref().map(|ends| (ends.low, ends.high));
+    percent_figure(share.value, ends.map_err(String::as_str))
 }
 
 /// `contention 3 % [2, 4], coherency 0.05 % [0.04, 0.06], most at threads=44`, or why there is no such law.
@@ -158,20 +147,14 @@ fn stretch(curve: &Curve, plateau: &Plateau) -> String {
 /// `L3: 32MiB claimed, 14MiB [11MiB, 16MiB] had`.
 fn cache(level: &CacheLevel) -> String {
     let had = level.had.as_ref().and_then(|had| {
-        let value = rounded_bytes(had.value);
-        let low = rounded_bytes(had.low()?);
-        let high = rounded_bytes(had.high()?);
+        let value = rounded_size(had.value);
+        let low = rounded_size(had.low()?);
+        let high = rounded_size(had.high()?);
         Some(format!("{value} [{low}, {high}] had"))
     });
     let name = &level.name;
     let claimed = plumb_units::show_bytes(level.claimed);
     format!("{name}: {claimed} claimed, {}", had.unwrap_or_else(|| "no separate plateau".into()))
-}
-
-fn rounded_bytes(bytes: f64) -> String {
-    // Whole MiB, or whole KiB of a small size: an edge between two measured sizes is no more exact.
-    let step = if bytes < 8.0 * MIB { KIB } else { MIB };
-    plumb_units::show_bytes(whole((bytes / step).round() * step))
 }
 
 fn knee(curve: &Curve, at: &Estimate, level: &Estimate) -> String {

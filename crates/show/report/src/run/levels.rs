@@ -1,7 +1,7 @@
 //! The two levels of a result, which stand in place of a median between them.
 
 use plumb_analysis::{Estimate, Level, LevelsOf, TwoLevels};
-use plumb_units::{Figure, whole_percent};
+use plumb_units::{Figure, percent_with_ends};
 use serde::Serialize;
 
 use crate::comparison::covariates::{MovedPart, covariate_part, covariates_list};
@@ -72,11 +72,7 @@ fn full(of: &Figure) -> String {
 
 /// A share with its interval: `53 % [36, 69]`.
 pub(crate) fn share_text(share: &Estimate) -> String {
-    let ends = share.interval.as_ref().map_or_else(
-        |_| String::new(),
-        |ends| format!(" [{:.0}, {:.0}]", 100.0 * ends.low, 100.0 * ends.high),
-    );
-    whole_percent(share.value) + &ends
+    percent_with_ends(share.value, share.interval.as_ref().ok().map(|ends| (ends.low, ends.high)))
 }
 
 /// Two levels in a document.

@@ -5,6 +5,7 @@ use plumb_text::counted;
 use plumb_units::{quantity, whole_percent};
 
 use crate::figure::figure;
+use crate::run::levels::share_text;
 
 /// The figures of points behind a link, a line each.
 pub(super) fn lines(fit: &LinkFit) -> Vec<String> {
@@ -59,11 +60,7 @@ fn shares(of: &LinkShares) -> String {
 
 /// One term's share of the time: `bandwidth 94 % [92, 97]`.
 fn share(name: &str, estimate: &Estimate) -> String {
-    let ends = estimate.interval.as_ref().map_or_else(
-        |_| String::new(),
-        |ends| format!(" [{:.0}, {:.0}]", 100.0 * ends.low, 100.0 * ends.high),
-    );
-    format!("{name} {:.0} %{ends}", 100.0 * estimate.value)
+    format!("{name} {}", share_text(estimate))
 }
 
 fn binds(term: Binds) -> &'static str {

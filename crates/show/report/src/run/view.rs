@@ -3,14 +3,14 @@
 use plumb_analysis::{BaselineSource, Comparison, Estimate, Finding, PointComparison, RunFinding};
 use plumb_model::{Better, FlagKind};
 use plumb_text::counted;
-use plumb_units::{Figure, quantity, whole_percent};
+use plumb_units::{Figure, quantity};
 
 use crate::comparison::{pairs_text, settling, verdict};
 use crate::figure::figure;
 use crate::run::curves::CurveText;
 use crate::run::header::Header;
 use crate::run::labels;
-use crate::run::levels::LevelsText;
+use crate::run::levels::{LevelsText, share_text};
 
 /// The view of a run that reports show.
 #[derive(Debug, Clone)]
@@ -296,16 +296,12 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
 #[must_use]
 pub fn baseline_text(finding: &Finding) -> Option<String> {
     let of = finding.of_baseline.as_ref()?;
-    let share = whole_percent(of.share.value);
-    let ends = of.share.interval.as_ref().map_or_else(
-        |_| String::new(),
-        |ends| format!(" [{:.0}, {:.0}]", ends.low * 100.0, ends.high * 100.0),
-    );
+    let share = share_text(&of.share);
     let value = quantity(of.value, &finding.unit);
     Some(match &of.source {
-        BaselineSource::Expectation => format!("{share}{ends} of the expected {value}"),
+        BaselineSource::Expectation => format!("{share} of the expected {value}"),
         BaselineSource::Ceiling(point) => {
-            format!("{share}{ends} of this machine's ceiling: {value} by {point}")
+            format!("{share} of this machine's ceiling: {value} by {point}")
         }
     })
 }

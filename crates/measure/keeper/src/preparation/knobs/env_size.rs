@@ -1,5 +1,7 @@
 //! `--set env-size`: the length of the environment, which moves the stack.
 
+use plumb_protocol::MOST_PADDING;
+
 use crate::preparation::knob::{Knob, Lasts, Suffix, Unusable};
 use crate::preparation::process::option;
 use crate::spawn_options::SpawnOption;
@@ -18,12 +20,11 @@ pub const KNOB: Knob = Knob {
 };
 
 fn padding(value: &str) -> Result<SpawnOption, Unusable> {
-    const MOST: usize = 4096;
     if value == "random" {
         return Ok(SpawnOption::Padding(None));
     }
     match value.parse() {
-        Ok(bytes) if bytes <= MOST => Ok(SpawnOption::Padding(Some(bytes))),
+        Ok(bytes) if bytes <= MOST_PADDING => Ok(SpawnOption::Padding(Some(bytes))),
         _ => Err(Unusable::not_taken(value, "random, or up to 4096 bytes")),
     }
 }

@@ -43,7 +43,7 @@ pub const KNOWN_HOSTS: &str = "known_hosts";
 const ATTEMPTS: usize = 3;
 
 /// The server is ready within this time, or not at all.
-const PATIENCE: Duration = Duration::from_secs(20);
+const READY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A folder for keys and logs, for this user only; dropping it removes it.
 #[derive(Debug)]
@@ -203,7 +203,7 @@ impl Sshd {
     }
 
     fn wait_until_ready(&mut self) -> Result<(), SshdError> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + READY_TIMEOUT;
         while Instant::now() < deadline {
             if matches!(self.child.try_wait(), Ok(Some(_))) {
                 return Err(self.why_it_ended());

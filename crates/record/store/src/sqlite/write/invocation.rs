@@ -132,17 +132,7 @@ impl OpenInvocation {
         if let Some(series) = self.series.get(metric) {
             return Ok(*series);
         }
-        let undeclared = Metric {
-            name: metric.to_owned(),
-            unit: String::new(),
-            better: Better::Neither,
-            kind: Kind::Value,
-            source: MetricSource::Value,
-            summary: String::new(),
-            headline: false,
-            bounds: None,
-            search: None,
-        };
+        let undeclared = Metric::new(metric, "", Better::Neither, MetricSource::Value, "");
         self.measures(db, &undeclared, 1.0)
     }
 

@@ -13,13 +13,10 @@ use rustix::fs::{
 use rustix::io::{Errno, read, write};
 
 use super::phase::{Longest, PhaseResult, timed};
-use crate::names::names;
+use crate::names::{LISTING_BYTES, names};
 
 /// Where symbolic links point, from any of the folders.
 const TARGET: &CStr = c"../00000/target";
-
-/// Bytes of names that are read at a time, as glibc's readdir does.
-const LISTING: usize = 32 << 10;
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -248,7 +245,7 @@ impl Many {
         mut work: impl FnMut(BorrowedFd<'_>, &CStr) -> Result<(), Errno>,
     ) -> Result<(), Failure> {
         let mut found = 0;
-        let mut listing = Vec::with_capacity(LISTING);
+        let mut listing = Vec::with_capacity(LISTING_BYTES);
         for folder in &self.folders {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let listed = openat(folder, c".", flags, Mode::empty())

@@ -10,12 +10,13 @@ use plumb_protocol::{
     Batch, Distribution, Failure, Instance, Start, StartError, Started, Workload, current_cpu,
     now_ns,
 };
+use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, reported, threads, within,
     work, workload,
 };
 use plumb_workload_kit::device;
-use plumb_workload_kit::filesystem::{Filesystem, show, without_journal};
+use plumb_workload_kit::filesystem::{Filesystem, without_journal};
 use plumb_workload_kit::folder::{Folder, sync_filesystem};
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Team};
@@ -99,7 +100,7 @@ impl Workload for Files {
             .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
         let files = (task.files * threads) as u64;
         let size = within(start, "size", 0, LARGEST)? as u64;
-        let what = format!("{files} files of {}", show(size));
+        let what = format!("{files} files of {}", whole_size(size));
         filesystem.check_room(dir, &what, files * size, files)?;
         let cold = start.text("state") == "cold";
         if cold {

@@ -23,7 +23,7 @@ use plumb_workload_ends::host::{self, HOST, address_of, restricted};
 /// The most connections that are opened at a time.
 const MOST: usize = 256;
 /// The first connection is opened in this time.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Opens connections and closes them.
 pub struct Connect;
@@ -120,7 +120,7 @@ fn named(start: &Start) -> Result<SocketAddr, StartError> {
         return Err(StartError::Failed(why.to_owned()));
     };
     let address = SocketAddr::new(host, port);
-    TcpStream::connect_timeout(&address, PATIENCE).map_err(|error| {
+    TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).map_err(|error| {
         StartError::unsupported(
             format!("no connection to {address}: {error}"),
             "does a server listen there, and does every firewall on the way let it through?",

@@ -5,6 +5,9 @@ use std::ffi::CString;
 
 use plumb_protocol::SplitMix64;
 
+/// Bytes of names that are read at a time, as glibc's readdir does.
+pub const LISTING_BYTES: usize = 32 << 10;
+
 /// Longest random part.
 const LONGEST: u64 = 12;
 

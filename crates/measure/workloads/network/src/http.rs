@@ -28,7 +28,7 @@ const MOST: usize = 256;
 /// So many at a time anybody may fetch from anywhere.
 const MOST_TO_OTHERS: u64 = 8;
 /// A server that says nothing for so long is gone.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The longest head of a request or an answer, in bytes.
 const LONGEST_HEAD: usize = 64 << 10;
 /// Bytes of one read or write.
@@ -276,7 +276,7 @@ impl Fetcher {
         let socket = TcpStream::connect(address)?;
         let connected = now_ns();
         socket.set_nodelay(true)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(SILENCE_TIMEOUT))?;
         let mut stream = WebStream::open(socket, self.source.tls.as_ref())?;
         let secured = now_ns();
         stream.write_all(&self.source.request)?;
@@ -382,7 +382,7 @@ fn promised(head: &[u8]) -> io::Result<Option<u64>> {
 /// # Errors
 /// When the client is gone, or asks for something else.
 fn serve(mut stream: &TcpStream, token: &Token, size: u64, block: &[u8]) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(SILENCE_TIMEOUT))?;
     let mut asked = Vec::with_capacity(1024);
     let mut some = [0; 1024];
     while head_length(&asked).is_none() {

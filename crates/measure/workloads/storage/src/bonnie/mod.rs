@@ -9,12 +9,13 @@ use plumb_classics::bonnie::{
 };
 use plumb_model::{AuditClass, Better, Description, Flag, FlagKind, Metric, Ready, Role, SampleIs};
 use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, headline, integer, reported, reported_time, text, within,
     workload,
 };
 use plumb_workload_kit::device::is_counted;
-use plumb_workload_kit::filesystem::{Filesystem, show, without_journal};
+use plumb_workload_kit::filesystem::{Filesystem, without_journal};
 use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::limits;
 
@@ -121,7 +122,7 @@ impl Workload for Bonnie {
         let many = many(start)?;
         // The large file is removed before small files are created, so the larger of both decides.
         let bytes = size.max(one.bytes).max(many.bytes());
-        let what = format!("a file of {} and {} files", show(size), many.files);
+        let what = format!("a file of {} and {} files", whole_size(size), many.files);
         filesystem.check_room(dir, &what, bytes, many.files as u64 + 1)?;
         if filesystem.in_memory {
             let why = format!("{} is in memory: no device is used", dir.display());
@@ -188,8 +189,8 @@ fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64,
     if wanted > room {
         let why = format!(
             "a file of {} instead of {}, twice the memory: 80 % of the free space",
-            show(room),
-            show(wanted)
+            whole_size(room),
+            whole_size(wanted)
         );
         ready.flags.push(Flag::new(FlagKind::Capped, why));
     }

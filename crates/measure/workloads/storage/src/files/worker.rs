@@ -14,7 +14,7 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, write};
 
-use crate::names::names;
+use crate::names::{LISTING_BYTES, names};
 
 /// The operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,9 +106,6 @@ pub struct Worker {
     listing: Vec<u8>,
 }
 
-/// Bytes of names that are read at a time, as glibc's readdir does.
-const LISTING: usize = 32 << 10;
-
 /// Files of a pass that are checked after a batch.
 const CHECKED: usize = 64;
 
@@ -136,7 +133,7 @@ impl Worker {
         let folder = open(&path, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
         let (names, others) = names(number * task.files, task.files, random, task.seed);
         let times = Vec::with_capacity(task.files);
-        let listing = Vec::with_capacity(LISTING);
+        let listing = Vec::with_capacity(LISTING_BYTES);
         let worker = Self { folder, names, others, task, undo, done: 0, times, listing };
         if worker.task.operation != Operation::Create {
             worker.create_all(worker.names.len())?;

@@ -3,10 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use plumb_workload_network::ALL;
 use plumb_workload_testing::{
     TestPoint, alone, assert_doubles, assert_ratio, refusal, samples, unsupported,
 };
-use plumb_workload_web::ALL;
 
 fn median(mut of: Vec<f64>) -> f64 {
     of.sort_by(f64::total_cmp);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use plumb_model::FlagKind;
 use plumb_protocol::{StartError, Started};
-use plumb_workload_files::ALL;
+use plumb_workload_storage::ALL;
 use plumb_workload_testing::{
     TestPoint, alone, assert_doubles, has_flag, refusal, samples, take, unsupported,
 };
