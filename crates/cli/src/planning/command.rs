@@ -65,7 +65,7 @@ pub fn parameters(sets: &BTreeMap<String, Vec<Value>>) -> Vec<Parameter> {
             unit: String::new(),
             default,
             allowed: Vec::new(),
-            summary: format!("stands in the command as {}", placeholder(name)),
+            summary: format!("replaces {} in the command", placeholder(name)),
             curve: None,
             search: None,
         });

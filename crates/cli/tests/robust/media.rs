@@ -164,7 +164,7 @@ fn a_device_is_written_only_when_it_is_named_twice_and_nobody_uses_it() {
     let place = place();
     let run = "run storage.random:size=8MiB,operation=write --min-invocations 1 --no-lock -q --dir";
     let folder = place.run(&format!("{run} ../work --destroy-data ../work")).unwrap();
-    folder.exits(2).says(&["is no device", "a folder needs --dir alone"]);
+    folder.exits(2).says(&["is not a device", "give --dir alone"]);
     place.run("run storage.random --destroy-data /dev/null").unwrap().exits(2);
     if !is_root() || fs::metadata("/dev/loop-control").is_err() {
         return;
@@ -185,9 +185,9 @@ fn a_device_is_written_only_when_it_is_named_twice_and_nobody_uses_it() {
     );
     let ran = in_namespace(&place, "--mount", &script);
     let ran = ran.says(&[
-        "is a device, and all that is on it would be lost",
+        "is a device, and all its data would be lost",
         "--destroy-data /dev/loop",
-        "is another device than",
+        "are different devices",
         "is mounted, or the kernel has it",
     ]);
     ran.shows(&["once 2", "other 2", "mounted 2", "unchanged", "unflushed", "twice 0", "written"]);

@@ -2,7 +2,9 @@
 //!
 //! Source: APPNOTE.TXT 6.3.10 of PKWARE, sections 4.3.7 (local header), 4.3.12 (central directory) and 4.3.16 (its end).
 
-use miniz_oxide::deflate::core::{CompressorOxide, TDEFLFlush, compress_to_output, create_comp_flags_from_zip_params};
+use miniz_oxide::deflate::core::{
+    CompressorOxide, TDEFLFlush, compress_to_output, create_comp_flags_from_zip_params,
+};
 
 /// Extraction needs version 2.0 of the format, for deflate.
 const VERSION: u16 = 20;
