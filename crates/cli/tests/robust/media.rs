@@ -79,13 +79,13 @@ fn what_cannot_be_is_refused_before_anything_is_measured() {
     refused("ext4+ram", 2, &["`ext4` needs a device below it", "try medium=ram+ext4"]);
     refused("ram+fscrypt", 2, &["`fscrypt` lies on ext4", "try medium=ram+ext4+fscrypt"]);
     refused("ram+ext5", 2, &["no layer is called `ext5`", "gocryptfs"]);
-    refused("ram:much+ext4", 2, &["`much` is no size"]);
+    refused("ram:much+ext4", 2, &["`much` is not a size"]);
     refused("ram+ext4@round", 2, &["takes no @slot"]);
     if !is_root() {
         return;
     }
     refused("ram:1000GiB+ext4", 3, &["1024000 MiB", "more than 80 % of", "free of memory"]);
-    refused("loop:1000XiB+ext4", 2, &["no size"]);
+    refused("loop:1000XiB+ext4", 2, &["not a size"]);
     refused("loop:1000TiB+ext4", 3, &["1048576000 MiB", "more than 80 % of", "free in "]);
     refused("ram:128MiB+ext4:nonsense", 4, &["ext4: mount: "]);
     if fs::metadata("/sys/class/misc/device-mapper").is_err() {
