@@ -61,7 +61,7 @@ fn a_stream_is_one_process_and_a_sample_a_second() {
     assert_eq!(result["invocations"], 1, "{result}");
     let samples = result["samples"].as_u64().unwrap();
     assert!((2..=4).contains(&samples), "{result}");
-    place.run("run cpu.sieve --stream 100ms").unwrap().exits(2).says(&["a sample a second"]);
+    place.run("run cpu.sieve --stream 100ms").unwrap().exits(2).says(&["one sample per second"]);
     place.run("run process.command --stream 1m").unwrap().exits(2).says(&["--min-time"]);
     place.run("run cpu.sieve --stream 1m --precision 1%").unwrap().exits(2);
 }
@@ -146,5 +146,5 @@ fn threads_run_where_their_placement_says() {
     let nowhere = place.run(&format!("{run} -p placement=cpu:9999")).unwrap().exits(3);
     nowhere.shows(&["plumb may not run on CPU 9999"]);
     let wrong = place.run(&format!("{run} -p placement=near")).unwrap().exits(4);
-    wrong.shows(&["`near` is no placement"]);
+    wrong.shows(&["`near` is not a placement"]);
 }
