@@ -27,7 +27,7 @@ fn latencies_of_blocks_are_pooled_and_say_which_loop_they_are_of() {
     }
     let rates = results(&document, "rate");
     assert!(notes(rates[0]).contains("closed loop"), "{}", rates[0]);
-    assert!(notes(rates[1]).contains("open loop: 500 blocks a second"), "{}", rates[1]);
+    assert!(notes(rates[1]).contains("open loop: 500 blocks are due per second"), "{}", rates[1]);
     let in_time = results(&document, "in_time");
     assert_eq!(in_time[0]["estimate"], 1.0);
     // A device far quicker than this gives what was asked for, and no more over a whole run.

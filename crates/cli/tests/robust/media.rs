@@ -188,7 +188,7 @@ fn a_device_is_written_only_when_it_is_named_twice_and_nobody_uses_it() {
         "is a device, and all its data would be lost",
         "--destroy-data /dev/loop",
         "are different devices",
-        "is mounted, or the kernel has it",
+        "is mounted, or the kernel uses it",
     ]);
     ran.shows(&["once 2", "other 2", "mounted 2", "unchanged", "unflushed", "twice 0", "written"]);
     assert_eq!(results(&last(&place), "rate").len(), 1);
