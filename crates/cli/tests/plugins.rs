@@ -705,7 +705,7 @@ fn a_curve_is_over_numbers_and_of_a_known_kind() {
     let place = Place::new();
     let cases = [
         ("straight", "type='integer', default=3, curve='line'", &[][..], "n: line"),
-        ("curvy", "type='text', default='3', curve='line'", &["curves"], "is no number"),
+        ("curvy", "type='text', default='3', curve='line'", &["curves"], "is not a number"),
         (
             "wavy",
             "type='integer', default=3, curve='wave'",

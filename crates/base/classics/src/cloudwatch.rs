@@ -69,7 +69,7 @@ impl Datapoint {
 fn series(label: &str, period_ns: i128, points: &[Datapoint]) -> Series {
     let seconds = period_ns as f64 / 1e9;
     let mut series =
-        Series::new("cloudwatch.metric", "statistics of CloudWatch, a sample a period");
+        Series::new("cloudwatch.metric", "statistics of CloudWatch, one sample per period");
     series.set("metric", label);
     series.set("period", format!("{seconds}s"));
     let samples =

@@ -25,7 +25,7 @@ impl Figure {
         let interval = match (digits.ends, interval) {
             (Some(ends), _) => Ok(ends),
             (None, Err(why)) => Err(why.to_owned()),
-            (None, Ok(_)) => Err("its ends are no numbers".to_owned()),
+            (None, Ok(_)) => Err("its ends are not numbers".to_owned()),
         };
         Self { estimate: digits.value, interval, unit }
     }

@@ -153,8 +153,8 @@ fn refuse_several_hosts(args: &SetArgs, store: &Store, members: &[Id]) -> Result
     let names = all_names.join(", ");
     let name = &args.name;
     let runs = args.runs.join(" ");
-    Err(CommandError::usage(format!("these runs are of several hosts: {names}"))
-        .hint(format!("plumb baseline set {name} {runs} --by kind    takes them together")))
+    Err(CommandError::usage(format!("these runs are from several hosts: {names}"))
+        .hint(format!("plumb baseline set {name} {runs} --by kind    combines them")))
 }
 
 /// A name must not be what a run could be called by.
@@ -163,7 +163,7 @@ fn refuse_ambiguous(name: &str) -> Result<()> {
     let taken = name.is_empty() || name.contains(['=', ':', '~']) || name == "last" || id_like;
     if taken {
         return Err(CommandError::usage(format!("`{name}` could be mistaken for a run"))
-            .hint("choose a name with a letter after f, and without `=`, `:` and `~`"));
+            .hint("choose a name that contains a letter from g to z, and no `=`, `:` or `~`"));
     }
     Ok(())
 }

@@ -306,7 +306,7 @@ fn on_this_machine(
     let left_out = others.len();
     let all = others.len() + counting.len();
     ui.say(&format!(
-        "left out: {left_out} of {all} runs of the baseline, which are of other hosts; --by kind counts them"
+        "left out: {left_out} of {all} runs of the baseline, from other hosts; --by kind counts them"
     ));
     Ok(counting)
 }

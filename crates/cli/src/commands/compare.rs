@@ -180,7 +180,7 @@ fn say_hosts(store: &Store, found: &ComparisonFinding, typed: &[String], ui: &Ui
         let by = by.unwrap_or("run");
         let typed = typed.join(" ");
         ui.say(&format!(
-            "{} on other hosts of this kind would tell how much runs differ: plumb compare --by {by},kind {typed}",
+            "{} on other hosts of this kind would show how much runs vary: plumb compare --by {by},kind {typed}",
             counted(others, "run", "runs")
         ));
     }

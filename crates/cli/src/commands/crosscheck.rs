@@ -75,7 +75,7 @@ fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Ex
     let mut exit = Exit::Fine;
     for (index, row) in rows.iter().enumerate() {
         ui.say(&format!(
-            "row {} of {}: {} beside {}",
+            "row {} of {}: {} compared with {}",
             index + 1,
             rows.len(),
             row.ours,
@@ -99,12 +99,11 @@ fn rows(family: Option<&str>) -> Result<Vec<Row>> {
     let rows = rows_of(family);
     let Some(family) = family.filter(|_| rows.is_empty()) else { return Ok(rows) };
     let families: Vec<String> = families(ROWS).into_iter().map(str::to_owned).collect();
-    let mut error =
-        CommandError::usage(format!("no row of `{family}` stands beside a classic tool"));
+    let mut error = CommandError::usage(format!("no row compares `{family}` with a classic tool"));
     if let Some(near) = nearest(family, &families) {
         error = error.hint(format!("did you mean `{near}`?"));
     }
-    Err(error.hint(format!("families that do: {}", families.join(", "))))
+    Err(error.hint(format!("families with a classic tool: {}", families.join(", "))))
 }
 
 /// Compares both sides of a row, the classic first; and whether that was interrupted.

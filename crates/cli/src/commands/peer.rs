@@ -59,7 +59,7 @@ impl Subcommand for PeerArgs {
             let document = PeerDocument { schema, listen: None, key: &key };
             let shown = key.display().to_string();
             ui.out(&if ui.wants_json() { pretty(&document)? } else { shown });
-            ui.say("copy it to the other machine, and let nobody else read it there");
+            ui.say("copy it to the other machine, readable only by you");
             return Ok(Exit::Fine);
         }
         let shared = Key::read(&key)
@@ -71,7 +71,7 @@ impl Subcommand for PeerArgs {
         let document = PeerDocument { schema, listen: Some(address.to_string()), key: &key };
         ui.out(&if ui.wants_json() { pretty(&document)? } else { address.to_string() });
         ui.say(&format!(
-            "starts servers for whoever has the key {}; Ctrl-C ends it",
+            "starting servers for anyone who has the key {}; Ctrl-C stops it",
             key.display()
         ));
         let settings = Settings {

@@ -155,7 +155,7 @@ fn host(job: &Job<'_>, ui: &Ui) -> Result<Host> {
         Some((run, before)) if !before.may_be(&here) => {
             let run = short(run.run);
             return Err(CommandError::usage(format!(
-                "run {run} was begun on host {before}, and this is {here}"
+                "run {run} was started on host {before}, but this is {here}"
             ))
             .hint(format!("plumb run --resume {run} --host {before}    if it is the same host")));
         }
@@ -171,7 +171,7 @@ fn say_unknown(ui: &Ui) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
         ui.say(
-            "this host has no machine id, so its runs count as of any host of its kind; --host NAME or \
+            "this host has no machine id, so its runs count for every host of its kind; --host NAME or \
              PLUMB_HOST names it",
         );
     });

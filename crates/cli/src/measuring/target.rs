@@ -142,19 +142,18 @@ pub fn free_device(full: &Path, destroy: Option<&Path>) -> Result<Option<File>> 
         (false, None) => return Ok(None),
         (false, Some(device)) => {
             let device = device.display();
-            let why = format!("--destroy-data {device}: --dir {shown} is no device");
-            return Err(
-                CommandError::usage(why).hint("a folder needs --dir alone: nothing in it is lost")
-            );
+            let why = format!("--destroy-data {device}: --dir {shown} is not a device");
+            return Err(CommandError::usage(why)
+                .hint("for a folder, give --dir alone; its contents are kept"));
         }
         (true, None) => {
-            let why = format!("--dir {shown} is a device, and all that is on it would be lost");
+            let why = format!("--dir {shown} is a device, and all its data would be lost");
             let hint = format!("if that is what you want: --dir {shown} --destroy-data {shown}");
             return Err(CommandError::usage(why).hint(hint));
         }
         (true, Some(device)) if named.as_deref() != Some(full) => {
             let device = device.display();
-            let why = format!("--destroy-data {device} is another device than --dir {shown}");
+            let why = format!("--destroy-data {device} and --dir {shown} are different devices");
             return Err(CommandError::usage(why));
         }
         (true, Some(_)) => {}
@@ -165,8 +164,8 @@ pub fn free_device(full: &Path, destroy: Option<&Path>) -> Result<Option<File>> 
         Ok(device) => Ok(Some(device)),
         Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
             let why =
-                format!("{shown} is mounted, or the kernel has it for swap, LVM, RAID or the like");
-            Err(CommandError::usage(why).hint("`lsblk` says for what"))
+                format!("{shown} is mounted, or the kernel uses it for swap, LVM, RAID or similar");
+            Err(CommandError::usage(why).hint("`lsblk` shows what it is used for"))
         }
         Err(error) => Err(CommandError::usage(format!("{shown} can't be written: {error}"))),
     }

@@ -63,7 +63,7 @@ pub fn parameters(sets: &BTreeMap<String, Vec<Value>>) -> Vec<Parameter> {
             name.clone(),
             kind,
             default,
-            format!("stands in the command as {}", placeholder(name)),
+            format!("replaces {} in the command", placeholder(name)),
         ));
     }
     parameters

@@ -55,12 +55,13 @@ fn is_within_limits(planned: &PlannedPoint, at_once: &[&PlannedPoint]) -> Result
     let bound = &rule.bound;
     let what = &rule.what;
     let most = rule.most;
-    let yours = "--i-own-this-network if that machine and all on the way to it are yours to load";
+    let yours =
+        "--i-own-this-network allows it, if you own that machine and the network in between";
     if own.is_none_or(|much| much > most) {
         return Err(match most {
             0 => CommandError::usage(format!("{name}: this sends {host} {what}")).hint(yours),
             most => CommandError::usage(format!("{name}: this may send {host} over {most} {what}"))
-                .hint(format!("-p {bound}={most} sends no more; {yours}")),
+                .hint(format!("-p {bound}={most} stays within the limit; {yours}")),
         });
     }
     // Each alone keeps to the limit, but the machine gets them all. What has no bound is refused when its own turn comes.
@@ -74,9 +75,9 @@ fn is_within_limits(planned: &PlannedPoint, at_once: &[&PlannedPoint]) -> Result
         return Ok(());
     }
     let error = CommandError::usage(format!(
-        "{name} and what runs beside it may send {host} {together} {what}, over {most}"
+        "{name} and what runs at the same time may send {host} {together} {what}, over {most}"
     ));
-    Err(error.hint(format!("a smaller `{bound}` for each; {yours}")))
+    Err(error.hint(format!("lower `{bound}` for each; {yours}")))
 }
 
 /// Whether two names or addresses are of one machine, as far as its addresses tell.
@@ -192,7 +193,7 @@ mod tests {
             (&[9], "a.b:host=192.0.2.1: this may send 192.0.2.1 over 8 files"),
             (
                 &[4, 5],
-                "a.b:host=192.0.2.1 and what runs beside it may send 192.0.2.1 9 files, over 8",
+                "a.b:host=192.0.2.1 and what runs at the same time may send 192.0.2.1 9 files, over 8",
             ),
         ];
         for (flood, why) in floods {

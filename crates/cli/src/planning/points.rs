@@ -121,7 +121,7 @@ fn suite_text(name: &str) -> Result<Option<String>> {
     if size > suite::MAX_BYTES as u64 {
         let most = suite::MAX_BYTES;
         return Err(CommandError::usage(format!(
-            "suite {name}: {size} bytes are too long: the limit is {most} bytes"
+            "suite {name} is too long: {size} bytes, the limit is {most}"
         )));
     }
     fs::read_to_string(path)
@@ -235,7 +235,7 @@ impl SharedByPoints {
             if slot == Slot::Round {
                 let name = &suite.name;
                 let error = format!(
-                    "the suite {name} sets {text}, and rounds have points that are not of this suite"
+                    "the suite {name} sets {text}, but the rounds also have points from outside this suite"
                 );
                 return Err(CommandError::usage(error).hint(format!(
                     "run it before or after the others, not with them: plumb run {name}"
@@ -373,7 +373,7 @@ pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<P
     let point = Point::new(&entry.description, settings, all_threads)?;
     let description = entry.description.at(&point.settings);
     if description.metrics.is_empty() && !entry.description.metrics.is_empty() {
-        let error = format!("`{}` measures nothing but limits", point.name());
+        let error = format!("`{}` measures only limits", point.name());
         return Err(CommandError::usage(error).hint(searching(&entry.description)));
     }
     Ok(PlannedPoint::new(point, description, entry.program.clone()))
@@ -383,7 +383,7 @@ pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<P
 fn searching(description: &Description) -> String {
     let searched = description.parameters.iter().find(|parameter| parameter.search.is_some());
     let name = searched.map_or("", |parameter| parameter.name.as_str());
-    format!("-p {name}={} searches them", SearchEffort::Quick.word())
+    format!("-p {name}={} searches for them", SearchEffort::Quick.word())
 }
 
 /// The points, each followed by those that show its ceiling.

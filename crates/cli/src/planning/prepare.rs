@@ -89,7 +89,7 @@ fn refuse_suite_knobs(named: &Named, typed: &[String]) -> Result<()> {
                     suite.name
                 ))
                 .hint(format!(
-                    "alone, the suite takes it: plumb run {} --set {text}",
+                    "to override it, run the suite alone: plumb run {} --set {text}",
                     suite.name
                 )));
             }

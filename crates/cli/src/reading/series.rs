@@ -101,18 +101,18 @@ pub fn on_machine(
     }
     if host.known().is_some() && here.known().is_some() && host != here {
         ui.say(&format!(
-            "no stored run of {series} is of this host ({here}); these are of {host}, that of the newest run"
+            "no stored run of {series} is from this host ({here}); showing those from {host}, the host of the newest run"
         ));
         ui.say(&format!(
-            "plumb history '{series}' --by kind shows all hosts of this kind; plumb run --host {host} names \
-             this one so, if it takes its place"
+            "plumb history '{series}' --by kind shows all hosts of this kind; if this host replaces \
+             {host}: plumb run --host {host}"
         ));
     }
     Ok((runs, host))
 }
 
 fn not_measured_on(host: &Host, series: &str, runs: &[SeriesInRun]) -> CommandError {
-    let error = CommandError::usage(format!("no stored run of {series} is of host {host}"));
+    let error = CommandError::usage(format!("no stored run of {series} is from host {host}"));
     let hosts: BTreeSet<&str> = runs.iter().filter_map(|run| run.run.host().known()).collect();
     let listed = hosts.iter().take(MOST_LISTED);
     let error = listed

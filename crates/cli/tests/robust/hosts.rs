@@ -37,7 +37,7 @@ fn each_host_has_a_history_of_its_own() {
     let guest = guest.says(&["no stored run of", "this host (web3)", "of web2", "--host web2"]);
     guest.says(&[&all]).shows(&["1 run on host web2"]);
     let other = place.run("history true --host web9").unwrap().exits(2);
-    other.says(&["is of host web9", "--host web1", "--host web2", &all]);
+    other.says(&["is from host web9", "--host web1", "--host web2", &all]);
     place.run("compare last~1 last").unwrap().exits(0).shows(&["host", "web1", "web2"]);
     place.run("compare --by host last~2 last~1 last").unwrap().exits(0).shows(&["web1", "web2"]);
     let same = place.run("compare --by kind last~1 last").unwrap().exits(2);
@@ -69,7 +69,7 @@ fn a_baseline_counts_on_its_own_host() {
     measure(&place, "web2");
     let refused = place.run("baseline set both last~1 last").unwrap().exits(2);
     let typed = "plumb baseline set both last~1 last --by kind";
-    refused.says(&["these runs are of several hosts: web1, web2", typed]);
+    refused.says(&["these runs are from several hosts: web1, web2", typed]);
     place.run("baseline set both last~1 last --by kind").unwrap().exits(0);
     let left_out = on(&place, "web2", "check --baseline both").exits(3);
     left_out.says(&["left out: 1 of 2 runs of the baseline"]);

@@ -27,7 +27,7 @@ fn latencies_of_blocks_are_pooled_and_say_which_loop_they_are_of() {
     }
     let rates = results(&document, "rate");
     assert!(notes(rates[0]).contains("closed loop"), "{}", rates[0]);
-    assert!(notes(rates[1]).contains("open loop: 500 blocks a second"), "{}", rates[1]);
+    assert!(notes(rates[1]).contains("open loop: 500 blocks are due per second"), "{}", rates[1]);
     let in_time = results(&document, "in_time");
     assert_eq!(in_time[0]["estimate"], 1.0);
     // A device far quicker than this gives what was asked for, and no more over a whole run.
@@ -61,7 +61,7 @@ fn a_stream_is_one_process_and_a_sample_a_second() {
     assert_eq!(result["invocations"], 1, "{result}");
     let samples = result["samples"].as_u64().unwrap();
     assert!((2..=4).contains(&samples), "{result}");
-    place.run("run cpu.sieve --stream 100ms").unwrap().exits(2).says(&["a sample a second"]);
+    place.run("run cpu.sieve --stream 100ms").unwrap().exits(2).says(&["one sample per second"]);
     place.run("run process.command --stream 1m").unwrap().exits(2).says(&["--min-time"]);
     place.run("run cpu.sieve --stream 1m --precision 1%").unwrap().exits(2);
 }
@@ -146,5 +146,5 @@ fn threads_run_where_their_placement_says() {
     let nowhere = place.run(&format!("{run} -p placement=cpu:9999")).unwrap().exits(3);
     nowhere.shows(&["plumb may not run on CPU 9999"]);
     let wrong = place.run(&format!("{run} -p placement=near")).unwrap().exits(4);
-    wrong.shows(&["`near` is no placement"]);
+    wrong.shows(&["`near` is not a placement"]);
 }

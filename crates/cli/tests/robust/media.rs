@@ -79,13 +79,13 @@ fn what_cannot_be_is_refused_before_anything_is_measured() {
     refused("ext4+ram", 2, &["`ext4` needs a device below it", "try medium=ram+ext4"]);
     refused("ram+fscrypt", 2, &["`fscrypt` lies on ext4", "try medium=ram+ext4+fscrypt"]);
     refused("ram+ext5", 2, &["no layer is called `ext5`", "gocryptfs"]);
-    refused("ram:much+ext4", 2, &["`much` is no size"]);
+    refused("ram:much+ext4", 2, &["`much` is not a size"]);
     refused("ram+ext4@round", 2, &["takes no @slot"]);
     if !is_root() {
         return;
     }
     refused("ram:1000GiB+ext4", 3, &["1024000 MiB", "more than 80 % of", "free of memory"]);
-    refused("loop:1000XiB+ext4", 2, &["no size"]);
+    refused("loop:1000XiB+ext4", 2, &["not a size"]);
     refused("loop:1000TiB+ext4", 3, &["1048576000 MiB", "more than 80 % of", "free in "]);
     refused("ram:128MiB+ext4:nonsense", 4, &["ext4: mount: "]);
     if fs::metadata("/sys/class/misc/device-mapper").is_err() {
@@ -164,7 +164,7 @@ fn a_device_is_written_only_when_it_is_named_twice_and_nobody_uses_it() {
     let place = place();
     let run = "run storage.random:size=8MiB,operation=write --min-invocations 1 --no-lock -q --dir";
     let folder = place.run(&format!("{run} ../work --destroy-data ../work")).unwrap();
-    folder.exits(2).says(&["is no device", "a folder needs --dir alone"]);
+    folder.exits(2).says(&["is not a device", "give --dir alone"]);
     place.run("run storage.random --destroy-data /dev/null").unwrap().exits(2);
     if !is_root() || fs::metadata("/dev/loop-control").is_err() {
         return;
@@ -185,10 +185,10 @@ fn a_device_is_written_only_when_it_is_named_twice_and_nobody_uses_it() {
     );
     let ran = in_namespace(&place, "--mount", &script);
     let ran = ran.says(&[
-        "is a device, and all that is on it would be lost",
+        "is a device, and all its data would be lost",
         "--destroy-data /dev/loop",
-        "is another device than",
-        "is mounted, or the kernel has it",
+        "are different devices",
+        "is mounted, or the kernel uses it",
     ]);
     ran.shows(&["once 2", "other 2", "mounted 2", "unchanged", "unflushed", "twice 0", "written"]);
     assert_eq!(results(&last(&place), "rate").len(), 1);

@@ -198,7 +198,7 @@ fn a_suite_that_is_quit_or_interrupted_is_not_written() {
     let mut terminal = menus(&place, "suite new my.toml --precision 5%");
     terminal.shows("my.toml");
     terminal.types(ESCAPE);
-    assert_eq!(terminal.ends("nothing was written"), 0);
+    assert_eq!(terminal.ends("the suite was not saved"), 0);
     let mut terminal = menus(&place, "suite new my.toml --precision 5%");
     terminal.opens("my.toml", "Add a workload");
     terminal.opens("Family", "cpu");
@@ -212,7 +212,7 @@ fn a_suite_that_is_quit_or_interrupted_is_not_written() {
     terminal.shows("cpu.sieve");
     terminal.types(ESCAPE);
     terminal.opens("my.toml", "Quit");
-    terminal.opens("Nothing was written", "Go back");
+    terminal.opens("The suite is not saved", "Go back");
     terminal.shows("my.toml");
     terminal.types(CONTROL_C);
     assert_eq!(terminal.ends("interrupted"), 130);
@@ -223,5 +223,5 @@ fn a_suite_that_is_quit_or_interrupted_is_not_written() {
 fn without_a_terminal_there_are_no_menus() {
     let place = place();
     let ran = place.run("suite new").unwrap().exits(2);
-    ran.says(&["name no workload", "on a terminal, `plumb suite new` alone opens menus"]);
+    ran.says(&["have no workload", "on a terminal, `plumb suite new` alone opens menus"]);
 }

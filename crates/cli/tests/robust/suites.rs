@@ -142,7 +142,7 @@ fn ranges_give_a_point_a_value() {
     let refused = |range: &str| {
         place.run(&format!("run --dry-run cpu.sieve -p limit={range}")).unwrap().exits(2)
     };
-    refused("8..1").says(&["`8..1` is no range", "backwards"]);
+    refused("8..1").says(&["`8..1` is not a range", "backwards"]);
     refused("0..8").says(&["0 can't be doubled"]);
     refused("1..1000000+1").says(&["more than 10000 values"]);
 }
@@ -192,7 +192,7 @@ fn a_new_suite_that_would_not_run_is_not_written() {
         assert!(!place.cwd().join("my.toml").exists());
         ran
     };
-    refused("").says(&["name no workload", "--workload ID", "-p NAME=VALUE"]);
+    refused("").says(&["have no workload", "--workload ID", "-p NAME=VALUE"]);
     refused("--workload cpu.seive").says(&["did you mean `cpu.sieve`"]);
     refused("--workload cpu.sieve -p limt=3").says(&["`limt`", "did you mean `limit`"]);
     refused("--workload cpu.sieve --with cpu.seive").says(&["did you mean `cpu.sieve`"]);

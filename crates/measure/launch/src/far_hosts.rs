@@ -159,7 +159,8 @@ impl FarHost {
             }
             Err(_) => {
                 let said = self.log.last_words();
-                let last = said.trim().lines().last().map_or("it ended without a word", str::trim);
+                let last =
+                    said.trim().lines().last().map_or("it ended without a message", str::trim);
                 Err(refused(&self.road, last.strip_prefix("error: ").unwrap_or(last)))
             }
         }

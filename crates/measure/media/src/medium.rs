@@ -210,7 +210,7 @@ mod tests {
             ("ram+ext5", "no layer is called `ext5`; there are loop, "),
             ("", "no layer is called ``"),
             ("ram:+ext4", "`ram:` takes a size"),
-            ("ram:much+ext4", "`much` is no size"),
+            ("ram:much+ext4", "`much` is not a size"),
             ("ram+ext4+fscrypt:x", "`fscrypt` takes no option"),
         ] {
             assert!(Medium::parse(text).unwrap_err().starts_with(why), "{text}");

@@ -108,7 +108,10 @@ impl Peer {
         let mut channel = Channel::open(tls.into(), socket, within)?;
         if !self.door.has_proved(id, kept) {
             let most = self.settings.limits.proven;
-            return refuse(channel, &format!("the peer has {most} connections, which is its most"));
+            return refuse(
+                channel,
+                &format!("the peer already has {most} connections, the maximum"),
+            );
         }
         let request = match channel.next(within)? {
             (FrameKind::Request, said) => serde_json::from_slice(&said)?,

@@ -273,7 +273,7 @@ fn one_that_vanishes_leaves_no_server_and_too_many_are_refused() {
     let third = peer.reach(&session, &["worker", "b.c"]);
     soon(|| peer.runs("b.c"));
     let (status, said) = peer.reach(&session, &["worker", "c.d"]).ended();
-    assert_eq!((status, said.trim()), (Ok(1), "the peer has 3 connections, which is its most"));
+    assert_eq!((status, said.trim()), (Ok(1), "the peer already has 3 connections, the maximum"));
     sockets.recv().unwrap().shutdown(Shutdown::Both).unwrap();
     soon(|| !peer.runs("a.b"));
     assert!(server.ended().0.is_err());

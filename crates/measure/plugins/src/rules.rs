@@ -182,7 +182,7 @@ fn metrics(description: &Description) -> Result<String, String> {
         }
         None => Ok(()),
         Some(first) if first.kind == Kind::Histogram => Err(format!(
-            "the first metric, `{}`, is a histogram; put one first that is a number a sample",
+            "the first metric, `{}`, is a histogram; the first must have one number per sample",
             first.name
         )),
         Some(_) => Ok(()),
@@ -190,7 +190,7 @@ fn metrics(description: &Description) -> Result<String, String> {
     let mut metrics = description.metrics.iter();
     match metrics.find(|metric| metric.headline && metric.kind == Kind::Histogram) {
         Some(metric) => Err(format!(
-            "`{}` is a headline and a histogram; a headline is a number a sample",
+            "`{}` is a headline and a histogram; a headline needs one number per sample",
             metric.name
         )),
         None if names.is_empty() => Ok("none".into()),

@@ -20,9 +20,9 @@ pub fn margin(text: &str) -> Result<f64, UsageError> {
 /// `90s`, `2m`, `1h30m`, `500ms` or plain seconds, in nanoseconds.
 pub fn time_ns(text: &str) -> Result<u64, UsageError> {
     match plumb_units::parse_time(text) {
-        Ok(0) => {
-            Err(UsageError::new(format!("`{text}` is no time at all; try 500ms, 90s, 2m or 1h30m")))
-        }
+        Ok(0) => Err(UsageError::new(format!(
+            "`{text}` must be longer than 0; try 500ms, 90s, 2m or 1h30m"
+        ))),
         Ok(nanos) => Ok(nanos),
         Err(error) => Err(UsageError::new(error.0)),
     }

@@ -91,7 +91,7 @@ pub fn expanded(text: &str, all_threads: u64) -> Result<Option<Vec<Value>>, Usag
     let Some((quantity, low, high)) = Quantity::of(first, last, all_threads) else {
         return Ok(None);
     };
-    let wrong = |why: &str| UsageError::new(format!("`{text}` is no range: {why}"));
+    let wrong = |why: &str| UsageError::new(format!("`{text}` is not a range: {why}"));
     if low > high {
         return Err(wrong("it goes backwards; write the smaller end first"));
     }
@@ -99,11 +99,11 @@ pub fn expanded(text: &str, all_threads: u64) -> Result<Option<Vec<Value>>, Usag
         None => RangeStep::Doubling(1),
         Some(('/', steps)) => match steps.parse() {
             Ok(steps) if (1..=MOST_STEPS).contains(&steps) => RangeStep::Doubling(steps),
-            _ => return Err(wrong("after `/` stand the steps a doubling, 1 to 64")),
+            _ => return Err(wrong("write the steps per doubling after `/`, 1 to 64")),
         },
         Some((_, sum)) => match quantity.read(sum, all_threads) {
             Some(sum) if sum > 0 => RangeStep::Adding(sum),
-            _ => return Err(wrong("after `+` stands what is added, at least 1")),
+            _ => return Err(wrong("write the increment after `+`, at least 1")),
         },
     };
     let is_lines = quantity == Quantity::Bytes && low.is_multiple_of(CACHE_LINE);

@@ -20,7 +20,8 @@ pub fn state_sampling(
         (Some(length), _) => {
             let length_ns = time_ns(length)?;
             if length_ns < SHORTEST_STREAM_NS {
-                let error = format!("a stream of {length} is too short: it has a sample a second");
+                let error =
+                    format!("a stream of {length} is too short: it has one sample per second");
                 return Err(UsageError::new(error).hint("--stream 1m is a short one"));
             }
             ("--stream", Sampling::Stream { length_ns })
@@ -34,9 +35,9 @@ pub fn state_sampling(
         if point.description.sample_is == SampleIs::Process {
             let id = &point.point.workload;
             return Err(UsageError::new(format!(
-                "{flag} is for workloads that go on working; each sample of {id} is a process of its own length"
+                "{flag} needs a workload that works without pause; each sample of {id} is a whole process"
             ))
-            .hint("--min-time says how long to measure it"));
+            .hint("--min-time sets how long to measure it"));
         }
         point.sampling = Some(sampling);
         if stream.is_some() {

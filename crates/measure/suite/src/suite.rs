@@ -284,7 +284,7 @@ impl std::error::Error for SuiteError {}
 pub fn parse(text: &str) -> Result<Suite, SuiteError> {
     if text.len() > MAX_BYTES {
         return Err(SuiteError(format!(
-            "a suite of {} bytes is too long: the limit is {MAX_BYTES} bytes",
+            "the suite is too long: {} bytes, the limit is {MAX_BYTES}",
             text.len()
         )));
     }

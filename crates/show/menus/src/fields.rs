@@ -88,7 +88,7 @@ pub const SUITE: &[Field<Suite>] = &[
     },
     Field {
         label: "Summary",
-        help: || "A line for people.".into(),
+        help: || "One line that describes the suite.".into(),
         get: |draft| draft.summary.clone(),
         set: |draft, text| {
             draft.summary = text.to_owned();

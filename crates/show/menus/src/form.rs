@@ -8,7 +8,7 @@ use crate::screen::Screen;
 /// What the keys do, for the foot of a menu's head.
 const KEYS: &str = "Arrows choose, Enter opens, Esc goes back.";
 /// The same for a text.
-const TEXT_KEYS: &str = "Enter takes the line; an empty line leaves it to plumb.";
+const TEXT_KEYS: &str = "Enter accepts the line; an empty line leaves the choice to plumb.";
 /// Columns of the labels in menus.
 const LABEL: usize = 24;
 

@@ -145,5 +145,5 @@ fn quits<P: Planner>(form: &mut Form<'_, P>) -> Result<bool, P::Error> {
         return Ok(true);
     }
     let items = ["Go back".to_owned(), "Quit without saving".to_owned()];
-    Ok(form.choose("Nothing was written", "", &items, 0)? == Some(1))
+    Ok(form.choose("The suite is not saved", "", &items, 0)? == Some(1))
 }

@@ -82,7 +82,7 @@ fn stood_text<'n>(
     let blind = (stood.spread > NOISY).then(|| {
         let least = percent((STANDS_OUT * stood.spread).exp_m1());
         format!(
-            "runs differ much on this machine: a change of less than about {least} does not stand \
+            "runs vary a lot on this machine: a change of less than about {least} does not stand \
                  out"
         )
     });

@@ -54,7 +54,7 @@ impl Subcommand for ReportArgs {
                 self::chart(&Wanted { chart, runs: &self.runs, by, store }, output, ui)
             }
             (None, Some(_)) if ui.wants_json() => {
-                Err(CommandError::usage("--json writes one chart, and no chart is named")
+                Err(CommandError::usage("--json writes one chart, but no chart is named")
                     .hint("plumb report --chart NAME --json; `plumb list --charts` lists the names")
                     .hint("plumb show --json prints the results of a run"))
             }

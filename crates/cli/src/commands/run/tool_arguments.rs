@@ -29,14 +29,13 @@ pub fn read(names: &[String], given: &[String]) -> Result<Asked> {
         _ => None,
     };
     let Some(read) = of_suite else {
-        let why =
-            format!("only a suite called after a tool takes its arguments behind --: {suites}");
+        let why = format!("only a suite named after a tool takes arguments after --: {suites}");
         return Err(CommandError::usage(why).hint("plumb run bonnie -- -s 2048 -d /srv"));
     };
     let name = &names[0];
     read.and_then(with_known_users).map(Asked).map_err(|why| {
         CommandError::usage(why)
-            .hint(format!("what the suite can do instead: plumb run {name} -p NAME=VALUE"))
+            .hint(format!("or set parameters of the suite: plumb run {name} -p NAME=VALUE"))
     })
 }
 

@@ -80,7 +80,7 @@ pub fn new(args: &NewArgs, ui: &Ui) -> Result<Exit> {
         let mut resolver = Resolver::start(ui, args.force)?;
         let made = plumb_menus::ask(draft, args.file.as_deref(), &mut resolver)?;
         let Some((mut draft, file)) = made else {
-            ui.say("nothing was written");
+            ui.say("the suite was not saved");
             return Ok(Exit::Fine);
         };
         if draft.name.is_empty() {
@@ -90,13 +90,13 @@ pub fn new(args: &NewArgs, ui: &Ui) -> Result<Exit> {
         return finish(&draft, &file, args.force, &duration, ui);
     }
     if draft.entries.is_empty() {
-        return Err(CommandError::usage("the suite would name no workload")
+        return Err(CommandError::usage("the suite would have no workload")
             .hint("--workload ID or --workload ID:NAME=VALUE, once for each")
             .hint("-p NAME=VALUE,… sets a parameter of all of them; `plumb list` shows both")
             .hint("on a terminal, `plumb suite new` alone opens menus"));
     }
     let Some(file) = &args.file else {
-        return Err(CommandError::usage("the suite has no file").hint(FILES));
+        return Err(CommandError::usage("no file is named for the suite").hint(FILES));
     };
     let duration = Resolver::start(ui, args.force)?.duration(&draft)?;
     finish(&draft, file, args.force, &duration, ui)

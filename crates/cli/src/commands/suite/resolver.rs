@@ -74,7 +74,7 @@ impl Planner for Resolver<'_> {
 
     fn lost(&self, error: io::Error) -> CommandError {
         if error.kind() == ErrorKind::Interrupted || interrupt::is_interrupted() {
-            return CommandError::interrupted("interrupted; nothing was written");
+            return CommandError::interrupted("interrupted; the suite was not saved");
         }
         CommandError::file(format!("can't ask on this terminal: {error}"))
     }

@@ -255,17 +255,17 @@ impl Arm {
 type Own = (&'static str, &'static str, fn(&Usage) -> u64);
 
 const OWN: [Own; 9] = [
-    ("user time an iteration", "s", |usage| usage.user_ns),
-    ("system time an iteration", "s", |usage| usage.system_ns),
-    ("time off CPU an iteration", "s", |usage| {
+    ("user time per iteration", "s", |usage| usage.user_ns),
+    ("system time per iteration", "s", |usage| usage.system_ns),
+    ("time off CPU per iteration", "s", |usage| {
         usage.wall_ns.saturating_sub(usage.user_ns + usage.system_ns)
     }),
-    ("minor faults an iteration", "", |usage| usage.minor_faults),
-    ("major faults an iteration", "", |usage| usage.major_faults),
-    ("voluntary switches an iteration", "", |usage| usage.voluntary_switches),
-    ("involuntary switches an iteration", "", |usage| usage.involuntary_switches),
-    ("device reads an iteration", "B", |usage| usage.device_read_bytes.unwrap_or(0)),
-    ("device writes an iteration", "B", |usage| usage.device_written_bytes.unwrap_or(0)),
+    ("minor faults per iteration", "", |usage| usage.minor_faults),
+    ("major faults per iteration", "", |usage| usage.major_faults),
+    ("voluntary switches per iteration", "", |usage| usage.voluntary_switches),
+    ("involuntary switches per iteration", "", |usage| usage.involuntary_switches),
+    ("device reads per iteration", "B", |usage| usage.device_read_bytes.unwrap_or(0)),
+    ("device writes per iteration", "B", |usage| usage.device_written_bytes.unwrap_or(0)),
 ];
 
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds of one invocation")]

@@ -99,17 +99,17 @@ fn incomplete(data: &PointData) -> Option<Flag> {
         (early > 0).then(|| {
             let width = goal.width * 100.0;
             format!(
-                "{early} of {all} searches were over after {seconds} s, before they knew the limit to {width} %"
+                "{early} of {all} searches ended after {seconds} s, before the limit was known to {width} %"
             )
         }),
         (boundless > 0).then(|| {
-            format!("in {boundless} of {all} searches {} held at the largest load too", goal.words)
+            format!("in {boundless} of {all} searches {} held even at the largest load", goal.words)
         }),
         (none > 0).then(|| {
             let words = &goal.words;
             let from = goal.from;
             format!(
-                "in {none} of {all} searches {words} held at no load, not even at {from} a second, which counts as their limit"
+                "in {none} of {all} searches {words} held at no load, not even at {from} per second; that load counts as their limit"
             )
         }),
     ];
@@ -205,8 +205,8 @@ fn short(finding: &Finding) -> Option<Flag> {
             None => String::new(),
         };
         let why = format!(
-            "consecutive processes are alike, and the session{session} is too short to know for how long: its \
-             interval speaks of that time alone"
+            "consecutive processes are alike, and the session{session} is too short to show for how long: its \
+             interval describes only that time"
         );
         Flag::new(FlagKind::Short, why)
     })

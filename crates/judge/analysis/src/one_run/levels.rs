@@ -176,5 +176,5 @@ fn cpus_of(data: &PointData, metric: &Metric, levels: &TwoLevels) -> [Vec<BTreeS
 /// Whether a rate is of the work itself: one that takes longer does less a second whatever made it so.
 fn is_own(covariate: &Covariate) -> bool {
     let what = &covariate.what;
-    what.ends_with("an iteration") || what.starts_with("worker.") || what.starts_with("tree.")
+    what.ends_with("per iteration") || what.starts_with("worker.") || what.starts_with("tree.")
 }

@@ -48,7 +48,7 @@ fn faster(random: &Finding, results: &[Finding], record: &RunRecord) -> Option<F
     let times = random.estimate.value * block / sequential.estimate.value;
     (low > TIMES * high).then(|| {
         let why = format!(
-            "{times:.1} times the bytes a second of the same blocks in order ({}): something caches or prefetches",
+            "{times:.1} times the bytes per second of the same blocks in order ({}): something caches or prefetches",
             sequential.point.name
         );
         Flag::new(FlagKind::Cached, why)

@@ -43,7 +43,7 @@ pub(crate) fn work_differs(data: &PointData) -> Option<Flag> {
     let seen: Vec<String> = cpu.into_iter().chain(written).collect();
     (!seen.is_empty()).then(|| {
         let why = format!(
-            "the first run shows {}: they do not do the same work; --before-each can bring back what each run finds",
+            "the first run shows {}: the runs do not do the same work; --before-each can restore the state before each run",
             seen.join(", and ")
         );
         Flag::new(FlagKind::WorkDiffers, why)

@@ -127,8 +127,8 @@ mod tests {
         let names: Vec<&str> = moved.iter().map(|covariate| covariate.what.as_str()).collect();
         assert!(names[0] == "vmstat.swap_ins", "from nothing to 40 a second: {names:?}");
         assert!(names.contains(&"stat.interrupts"), "{names:?}");
-        assert!(names.contains(&"user time an iteration"), "{names:?}");
-        for absent in ["stat.switches", "meminfo.free", "vmstat.rare", "minor faults an iteration"]
+        assert!(names.contains(&"user time per iteration"), "{names:?}");
+        for absent in ["stat.switches", "meminfo.free", "vmstat.rare", "minor faults per iteration"]
         {
             assert!(!names.contains(&absent), "{absent} in {names:?}");
         }
@@ -155,7 +155,7 @@ mod tests {
         let of = |point| record.good_invocations(point).collect::<Vec<_>>();
         let moved = rates_that_differ(&of(0), &of(1), &Counters::new());
         assert!(
-            moved.iter().all(|covariate| covariate.what.ends_with("an iteration")),
+            moved.iter().all(|covariate| covariate.what.ends_with("per iteration")),
             "{moved:?}"
         );
         assert!(!moved.is_empty());
@@ -181,7 +181,7 @@ mod tests {
             matches!(&first.how, CovariateChange::Fact { from, to, .. } if from == "6.1" && to == "6.18")
         );
         assert!(
-            against.covariates.iter().any(|covariate| covariate.what == "user time an iteration")
+            against.covariates.iter().any(|covariate| covariate.what == "user time per iteration")
         );
     }
 }

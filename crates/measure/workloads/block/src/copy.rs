@@ -147,7 +147,7 @@ impl Target for MountedDisk {
         drop(file);
         let there = fs::read(&self.file).map_err(read)?;
         if there != data {
-            return Err(Failure("the copy on the remote disk holds other bytes".into()));
+            return Err(Failure("the copy on the remote disk has unexpected bytes".into()));
         }
         fs::remove_file(&self.file).map_err(|error| Failure::io("removing the copy", &error))?;
         sync_filesystem(&self.folder)
@@ -207,7 +207,7 @@ impl Target for RawDisk {
             self.client.send(RequestKind::Read, offset, block.len())?;
             self.client.receive()?;
             if self.client.data()[..block.len()] != *block {
-                return Err(Failure(format!("the remote disk holds other bytes at {offset}")));
+                return Err(Failure(format!("unexpected bytes at {offset} of the remote disk")));
             }
             self.client.send(RequestKind::WriteZeroes, offset, block.len())?;
             self.client.receive()?;

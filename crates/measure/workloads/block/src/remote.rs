@@ -227,7 +227,7 @@ impl Requests {
 }
 
 fn other_bytes(offset: u64) -> Failure {
-    Failure(format!("the block at {offset} of the remote disk holds other bytes"))
+    Failure(format!("unexpected bytes in the block at {offset} of the remote disk"))
 }
 
 impl Instance for Requests {

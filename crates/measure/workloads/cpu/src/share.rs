@@ -125,7 +125,7 @@ fn pair(text: &str, facts: &Facts) -> Result<[usize; 2], StartError> {
         Some([first.trim().parse::<usize>().ok()?, second.trim().parse().ok()?])
     });
     let cpus = cpus.ok_or_else(|| {
-        StartError::Failed(format!("`{text}` is no pair of CPUs; write it as in pair=0-1"))
+        StartError::Failed(format!("`{text}` is not a pair of CPUs; write one like pair=0-1"))
     })?;
     match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
         None => Ok(cpus),

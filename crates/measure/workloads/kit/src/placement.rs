@@ -63,7 +63,7 @@ impl Placement {
             "same-cpu" => Ok(Self::Same),
             "cross-cpu" => Ok(Self::Cross),
             _ => cpu().ok_or_else(|| {
-                StartError::Failed(format!("`{word}` is no placement; it is {WORDS}"))
+                StartError::Failed(format!("`{word}` is not a placement; use {WORDS}"))
             }),
         }
     }

@@ -100,7 +100,7 @@ fn placed(start: &Start) -> Result<[usize; 2], StartError> {
 /// The CPU of this number, if plumb may use it.
 fn allowed(name: &str, word: &str, facts: &Facts) -> Result<usize, StartError> {
     let cpu: u32 = word.parse().map_err(|_| {
-        StartError::Failed(format!("`{name}` is `{word}`, which is no CPU's number"))
+        StartError::Failed(format!("`{name}` is `{word}`, which is not a CPU number"))
     })?;
     if facts.cpus.contains(&cpu) {
         return Ok(cpu as usize);

@@ -88,7 +88,7 @@ impl Workload for Fault {
         let bytes = start.size("size");
         if bytes == 0 || !bytes.is_multiple_of(page_bytes) {
             return Err(StartError::unsupported(
-                format!("{bytes} bytes are no whole number of pages of {page_bytes}"),
+                format!("{bytes} bytes are not a whole number of pages of {page_bytes}"),
                 format!("set `size` to a multiple of {page_bytes}"),
             ));
         }

@@ -161,6 +161,6 @@ mod tests {
         reader.verify().unwrap();
         reader.machine = open("/proc/version");
         reader.run(1).unwrap();
-        assert!(reader.verify().unwrap_err().0.contains("does not tell `free`"));
+        assert!(reader.verify().unwrap_err().0.contains("does not report `free`"));
     }
 }

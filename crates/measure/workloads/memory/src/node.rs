@@ -46,7 +46,7 @@ impl MemoryNode {
             return Ok(None);
         }
         let wanted = word.parse().map_err(|_| {
-            StartError::Failed(format!("`{word}` is no node: it is `{ANY}` or a number"))
+            StartError::Failed(format!("`{word}` is not a node: use `{ANY}` or a number"))
         })?;
         among(wanted, &nodes(Path::new("/"))).map(Some)
     }

@@ -280,7 +280,7 @@ fn nodes_are_refused_where_there_is_one_and_words_where_they_are_none() {
     for id in bound.split(' ') {
         let point = |node| TestPoint::new(ALL, id, &[("node", node), ("size", "64KiB")]);
         let why = refusal(id, point("near").try_start());
-        assert_eq!(why, "`near` is no node: it is `any` or a number");
+        assert_eq!(why, "`near` is not a node: use `any` or a number");
         if let Some(started) = started_or(id, &[("node", "0"), ("size", "64KiB")], "node") {
             let bound = started.ready.notes.iter().any(|note| note.contains("bound to node 0"));
             assert!(bound, "{id}: {:?}", started.ready.notes);

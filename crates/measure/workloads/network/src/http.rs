@@ -228,7 +228,7 @@ impl Source {
         };
         let port =
             port.strip_prefix(':').map_or(Ok(if secure.is_some() { 443 } else { 80 }), str::parse);
-        let port = port.map_err(|_| failed("its port is no number"))?;
+        let port = port.map_err(|_| failed("its port is not a number"))?;
         let address = SocketAddr::new(address_of(host, start)?, port);
         let name = host.parse::<IpAddr>().is_err().then(|| host.to_owned());
         let is_chosen = !start.text(host::ADDRESS).is_empty();

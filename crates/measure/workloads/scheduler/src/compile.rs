@@ -105,7 +105,7 @@ fn with_makefile(tree: &str) -> Result<PathBuf, StartError> {
         return Ok(root.into());
     }
     Err(StartError::unsupported(
-        format!("{tree} is no folder with a Makefile"),
+        format!("{tree} is not a folder with a Makefile"),
         "set tree to a folder that `make` builds",
     ))
 }

@@ -62,7 +62,7 @@ fn level(word: &str, base: i32) -> Result<i32, StartError> {
     match word.trim().parse::<i32>() {
         Ok(level @ -20..=19) => Ok((base + level).clamp(-20, 19)),
         _ => Err(StartError::Failed(format!(
-            "`{word}` is no nice level; it is a number from -20 to 19"
+            "`{word}` is not a nice level, a number from -20 to 19"
         ))),
     }
 }

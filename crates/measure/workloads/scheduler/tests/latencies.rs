@@ -97,7 +97,7 @@ fn equal_threads_get_equal_shares_and_niced_ones_what_their_weight_says() {
         refusal("nice", point("scheduler.fairness", settings).try_start())
     };
     assert!(why(&[("nice", "1,2")]).contains("2 levels for 4 threads"));
-    assert!(why(&[("nice", "lots")]).contains("`lots` is no nice level"));
+    assert!(why(&[("nice", "lots")]).contains("`lots` is not a nice level"));
 }
 
 #[test]

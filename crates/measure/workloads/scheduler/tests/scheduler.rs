@@ -144,7 +144,7 @@ fn a_tree_is_built_anew_each_time_and_one_that_does_not_build_says_so() {
     std::fs::create_dir(&tree).unwrap();
     let tree_named = tree.display().to_string();
     let (why, _) = unsupported("no Makefile", point(&[("tree", &tree_named)]).try_start());
-    assert!(why.ends_with("is no folder with a Makefile"), "{why}");
+    assert!(why.ends_with("is not a folder with a Makefile"), "{why}");
     std::fs::write(tree.join("Makefile"), "all:\n\t@echo fine >&2; exit 3\n").unwrap();
     let mut broken = point(&[("tree", &tree_named)]).started();
     let why = take(broken.instance.as_mut(), &[1]).unwrap_err().0;

@@ -51,7 +51,7 @@ impl Pool {
             // No allocation in Rust is larger.
             .filter(|size| *size > 0 && *size <= isize::MAX as usize)
             .ok_or_else(|| {
-                StartError::Failed(format!("there is no memory of {slots} times {block} bytes"))
+                StartError::Failed(format!("{slots} × {block} bytes of memory are not available"))
             })?;
         let mut memory = Mapping::new(size, pages)?;
         if pages == Pages::Huge {

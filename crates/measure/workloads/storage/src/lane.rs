@@ -418,7 +418,7 @@ impl Lane {
         match stamp::read(self.queue.read(offset)?, offset) {
             Ok((low, high)) if low > self.generation_before && high <= newest => Ok(()),
             Ok(_) => Err(Failure(format!("the write at offset {offset} was lost"))),
-            Err(at) => Err(Failure(format!("offset {at} holds foreign bytes"))),
+            Err(at) => Err(Failure(format!("unexpected bytes at offset {at}"))),
         }
     }
 
@@ -426,7 +426,7 @@ impl Lane {
         let (block, offset) = self.queue.block(slot);
         match stamp::read(block, offset) {
             Err(at) if self.stamped => {
-                Err(Failure(format!("offset {at} was read as foreign bytes")))
+                Err(Failure(format!("read unexpected bytes at offset {at}")))
             }
             _ => Ok(()),
         }

@@ -220,7 +220,7 @@ fn try_method(
         Ok(_) => Ok(queue),
         Err(_) if !request.stamped || !request.reads => Ok(queue),
         Err(at) => Err(MethodError::Start(StartError::Failed(format!(
-            "the test file in {} holds foreign bytes at offset {at}",
+            "the test file in {} contains unexpected bytes at offset {at}",
             request.dir.display()
         )))),
     }

@@ -333,7 +333,7 @@ impl Member for Worker {
         if there.block(0) == self.pool.block(0) {
             return Ok(());
         }
-        Err(Failure(format!("offset {} of a test file holds other bytes", self.offset)))
+        Err(Failure(format!("unexpected bytes at offset {} of a test file", self.offset)))
     }
 }
 

@@ -199,7 +199,9 @@ fn only_who_reads_minds_what_another_wrote_over_the_file() {
             (Ok(mut started), false) => {
                 take(started.instance.as_mut(), &[50]).unwrap();
             }
-            (Err(StartError::Failed(why)), true) => assert!(why.contains("foreign bytes"), "{why}"),
+            (Err(StartError::Failed(why)), true) => {
+                assert!(why.contains("unexpected bytes"), "{why}")
+            }
             (started, _) => panic!("{operation}: {:?}", started.map(|started| started.ready)),
         }
     }

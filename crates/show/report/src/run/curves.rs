@@ -144,17 +144,17 @@ fn stretch(curve: &Curve, plateau: &Plateau) -> String {
     }
 }
 
-/// `L3: 32MiB claimed, 14MiB [11MiB, 16MiB] had`.
+/// `L3: 32MiB reported, 14MiB [11MiB, 16MiB] found`.
 fn cache(level: &CacheLevel) -> String {
     let had = level.had.as_ref().and_then(|had| {
         let value = rounded_size(had.value);
         let low = rounded_size(had.low()?);
         let high = rounded_size(had.high()?);
-        Some(format!("{value} [{low}, {high}] had"))
+        Some(format!("{value} [{low}, {high}] found"))
     });
     let name = &level.name;
     let claimed = plumb_units::show_bytes(level.claimed);
-    format!("{name}: {claimed} claimed, {}", had.unwrap_or_else(|| "no separate plateau".into()))
+    format!("{name}: {claimed} reported, {}", had.unwrap_or_else(|| "no separate plateau".into()))
 }
 
 fn knee(curve: &Curve, at: &Estimate, level: &Estimate) -> String {

@@ -68,8 +68,8 @@ fn binds(term: Binds) -> &'static str {
         Binds::Bandwidth => "bandwidth binds",
         Binds::RoundTrips => "the round trip binds",
         Binds::Rest => "the link is not the bottleneck",
-        Binds::NoTerm => "no term has half",
-        Binds::Open => "which binds is open",
+        Binds::NoTerm => "no term has more than half",
+        Binds::Open => "the bottleneck is unknown",
     }
 }
 

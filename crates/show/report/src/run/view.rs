@@ -367,7 +367,7 @@ pub fn looks_text(comparison: &Comparison) -> Option<String> {
         .collect();
     let path = (!looks.is_empty()).then(|| looks.join(" · "));
     let broken = pairs.rederived == Some(false);
-    let warning = "the stored looks do not follow from the stored samples";
+    let warning = "the stored looks do not match the stored samples";
     if broken {
         Some(path.map_or(warning.to_owned(), |path| format!("{path}; {warning}")))
     } else {

@@ -182,7 +182,7 @@ impl Sshd {
                 // A quote or a line end in the command would end its option in authorized_keys early.
                 let key = public_key(key)
                     .filter(|_| !command.contains(['"', '\\', '\n']))
-                    .ok_or_else(|| Failure("this is no public key for sshd".into()))?;
+                    .ok_or_else(|| Failure("this is not a public key for sshd".into()))?;
                 format!("{may},command=\"{command}\" {key}\n")
             }
         };
