@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod error;
+mod exit;
 mod help;
 mod interrupt;
 mod listener;
@@ -32,7 +33,7 @@ fn exit_on_panic() {
     std::panic::set_hook(Box::new(move |panic| {
         report(panic);
         ui::Ui::plain().error(&CommandError::bug("plumb panicked; see the message above"));
-        std::process::exit(error::Exit::Bug.number().into());
+        std::process::exit(exit::Exit::Bug.number().into());
     }));
 }
 

@@ -17,7 +17,7 @@ use plumb_protocol::{FAR_ADDRESS, FAR_LINE, LineError, LineReader, LineWriter, M
 
 use crate::log::Log;
 use crate::refusal::Refusal;
-use crate::road::{OWN, Road, binary};
+use crate::transport::{OWN, Transport, binary};
 
 /// The other machine answers in this time.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -38,7 +38,7 @@ pub struct FarHost {
     stdin: Option<LineWriter<OwnedFd>>,
     stdout: LineReader<OwnedFd>,
     log: Log,
-    road: Road,
+    transport: Transport,
     /// The folder there, or the session of a peer.
     place: String,
     /// Where it was reached.
@@ -89,16 +89,16 @@ impl FarHosts {
 
 impl FarHost {
     fn reach(keeper: &mut Keeper, far_end: &FarEnd, socket: &str) -> Result<Self, Refusal> {
-        let road = Road::to(far_end, socket);
+        let transport = Transport::to(far_end, socket);
         // A peer has its own binary, whose build it compares.
-        let plumb = if road.brings_plumb() {
+        let plumb = if transport.brings_plumb() {
             std::fs::read(OWN).map_err(|error| {
                 Refusal::Fatal(format!("plumb can't read its own binary: {error}"))
             })?
         } else {
             Vec::new()
         };
-        let standing = road.standing(plumb.len());
+        let standing = transport.standing(plumb.len());
         let pipes = keeper.spawn(&standing, None, &SpawnOptions::default());
         let Pipes { pid, stdin, stdout, stderr } = pipes.map_err(not_started)?;
         let log = Log::drain(stderr);
@@ -109,7 +109,7 @@ impl FarHost {
             stdin: Some(stdin),
             stdout: LineReader::new(stdout, MAX_LINE),
             log,
-            road,
+            transport,
             place: String::new(),
             address: IpAddr::from([0, 0, 0, 0]),
             target: None,
@@ -125,8 +125,8 @@ impl FarHost {
 
     /// Brings the binary there, if it has to be.
     fn settle(&mut self, plumb: &[u8]) -> Result<(), Refusal> {
-        self.place = self.line(Road::not_reached)?;
-        let reached = self.line(Road::not_reached)?;
+        self.place = self.line(Transport::not_reached)?;
+        let reached = self.line(Transport::not_reached)?;
         self.address = address(&reached).ok_or_else(|| Refusal::Unsupported {
             why: format!(
                 "the other machine does not report the address at which it was reached: \
@@ -135,13 +135,13 @@ impl FarHost {
             fix: "sshd of OpenSSH sets SSH_CONNECTION".into(),
         })?;
         let written = match &mut self.stdin {
-            Some(stdin) if self.road.brings_plumb() => stdin.write_line(plumb, COPY),
+            Some(stdin) if self.transport.brings_plumb() => stdin.write_line(plumb, COPY),
             _ => Ok(()),
         };
         if let Err(LineError::Interrupted) = written {
             return Err(Refusal::Interrupted);
         }
-        let told = self.line(Road::does_not_run)?;
+        let told = self.line(Transport::does_not_run)?;
         let target = serde_json::from_str(&told);
         self.target = Some(target.map_err(|error| {
             Refusal::Failed(format!("plumb on the other machine does not describe it: {error}"))
@@ -150,18 +150,18 @@ impl FarHost {
     }
 
     /// The next line of what stands there; `refused` says what it means when it ends instead, by its last words.
-    fn line(&mut self, refused: fn(&Road, &str) -> Refusal) -> Result<String, Refusal> {
+    fn line(&mut self, refused: fn(&Transport, &str) -> Refusal) -> Result<String, Refusal> {
         match self.stdout.next_line(Some(ANSWER)) {
             Ok(line) => line.strip_prefix(FAR_LINE).map(str::to_owned).ok_or_else(|| talks(&line)),
             Err(LineError::Interrupted) => Err(Refusal::Interrupted),
             Err(LineError::Timeout) => {
-                Err(refused(&self.road, &format!("no answer within {} s", ANSWER.as_secs())))
+                Err(refused(&self.transport, &format!("no answer within {} s", ANSWER.as_secs())))
             }
             Err(_) => {
                 let said = self.log.last_words();
                 let last =
                     said.trim().lines().last().map_or("it ended without a message", str::trim);
-                Err(refused(&self.road, last.strip_prefix("error: ").unwrap_or(last)))
+                Err(refused(&self.transport, last.strip_prefix("error: ").unwrap_or(last)))
             }
         }
     }
@@ -179,7 +179,7 @@ impl FarHost {
                 fix: "without --to the server runs on this machine".into(),
             });
         }
-        Ok(self.road.plumb(&self.place, arguments))
+        Ok(self.transport.plumb(&self.place, arguments))
     }
 
     /// Where it was reached.

@@ -14,9 +14,9 @@ mod log;
 mod media;
 mod preparations;
 mod refusal;
-mod road;
 mod secrets;
 mod slot_report;
+mod transport;
 mod validate;
 
 pub use conversation::{Conversation, DEFAULT_TIMEOUT};

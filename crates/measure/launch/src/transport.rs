@@ -1,4 +1,4 @@
-//! The roads to other machines: what is started here so that a program runs there.
+//! The transports to other machines: what is started here so that a program runs there.
 
 use plumb_model::{FarEnd, PEER_PORT};
 
@@ -27,14 +27,14 @@ const SCRIPT: [&str; 9] = [
 /// How another machine is reached. What stands for the run says three lines: the place of its programs there (a folder with the
 /// binary, or a session of a peer), the connection as SSH_CONNECTION tells it, and what machine it is.
 #[derive(Debug)]
-pub(super) enum Road {
+pub(super) enum Transport {
     /// The words that start ssh, up to the command there.
     Ssh { program: Vec<String>, to: Vec<String> },
     /// The words that start plumb as the way to a peer.
     Peer(Vec<String>),
 }
 
-impl Road {
+impl Transport {
     /// To a machine; connections of ssh share this socket.
     pub fn to(far_end: &FarEnd, socket: &str) -> Self {
         match far_end {
@@ -143,27 +143,29 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Road, quoted};
+    use super::{Transport, quoted};
 
-    fn road(far_end: &str) -> Road {
-        Road::to(&far_end.parse().unwrap(), "/tmp/100%/ssh-0")
+    fn transport(far_end: &str) -> Transport {
+        Transport::to(&far_end.parse().unwrap(), "/tmp/100%/ssh-0")
     }
 
     #[test]
     fn ssh_is_told_port_and_destination_last() {
-        let Road::Ssh { program, to } = road("ssh:joe@[::1]:2222") else { unreachable!() };
+        let Transport::Ssh { program, to } = transport("ssh:joe@[::1]:2222") else {
+            unreachable!()
+        };
         assert_eq!(program, ["ssh"]);
         assert_eq!(to[..3], ["-T", "-S", "/tmp/100%%/ssh-0"]);
         assert_eq!(to[to.len() - 3..], ["-p", "2222", "joe@::1"]);
-        let server = road("ssh:web1").plumb("/tmp/far", &["worker".to_owned()]);
+        let server = transport("ssh:web1").plumb("/tmp/far", &["worker".to_owned()]);
         assert_eq!(server.last().unwrap(), "exec '/tmp/far/plumb' 'worker'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
     }
 
     #[test]
     fn a_peer_is_told_the_session_and_the_words_of_a_server() {
-        let server = road("peer:[::1]").plumb("abc", &["worker".to_owned(), "a.b".to_owned()]);
+        let server = transport("peer:[::1]").plumb("abc", &["worker".to_owned(), "a.b".to_owned()]);
         assert_eq!(server[1..], ["reach", "[::1]:7587", "--session", "abc", "worker", "a.b"]);
-        assert_eq!(road("peer:web1:7000").standing(0)[1..], ["reach", "web1:7000"]);
+        assert_eq!(transport("peer:web1:7000").standing(0)[1..], ["reach", "web1:7000"]);
     }
 }
