@@ -275,8 +275,8 @@ plumb stores the machine and its environment with every run. `plumb show --machi
 `plumb show --machine RUN RUN` the differences between two, with their impact: *relevant* differences may explain
 different figures, and split a history; *harmless* ones are only listed.
 
-- The **machine** is a kind: a frozen list of facts with a hash (`fp1:`). A run on another kind never continues a
-  series of this one. Equal machines, such as two instances of a cloud, are of one kind.
+- The **machine** means a kind of machine: a fixed list of facts, identified by a hash (`fp1:`). A run on another kind
+  never continues a series of this one. Equal machines, such as two instances of a cloud, are of one kind.
 - The **host** is one machine of that kind; see below.
 - The **environment** is the part that may change between runs. Free space, temperatures, current frequencies and loads
   change all the time, so monitors read them instead.

@@ -36,7 +36,7 @@ fn series(result: &Value) -> Result<Series, Error> {
         let mean = positive(result, "mean").ok_or_else(|| missing("times"))?;
         series.invocations.push(Invocation::lasting(mean, 1));
         series.measured(("wall", "s", Lower), "mean time from start to end", [mean]);
-        series.notes.push("the file has the mean and not the single times".to_owned());
+        series.notes.push("the file has the mean but not the individual times".to_owned());
         return Ok(series);
     }
     series.sample_is = SampleIs::Process;

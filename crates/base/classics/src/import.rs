@@ -139,7 +139,7 @@ impl Import {
 
 /// Said if a file has rates and no times.
 pub(crate) const BY_RATE: &str =
-    "the file has rates and no lengths: a sample's time is that of its operations by the rate";
+    "the file has rates but no times: a sample's time is its operations divided by the rate";
 
 impl Invocation {
     /// One sample of so many operations, whose length follows from the rate.

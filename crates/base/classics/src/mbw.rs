@@ -50,7 +50,7 @@ pub(crate) fn parse(text: &str, told: Option<&str>) -> Result<Vec<Import>, Error
     import.series =
         passes.values().filter_map(|passes| series(passes, import.version.as_deref())).collect();
     if !has_passes {
-        let note = "an average of passes that the file does not have: it has no spread";
+        let note = "an average of passes that are not in the file, so it has no spread";
         import.series.iter_mut().for_each(|series| series.notes.push(note.to_owned()));
     }
     Ok(vec![import])

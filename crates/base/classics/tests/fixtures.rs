@@ -450,7 +450,7 @@ fn dd_ioping_fs_mark_cyclictest_and_stress_ng() {
     let under_load =
         fixture("sockperf-3.7.txt").replace("ReceivedMessages=53909", "ReceivedMessages=539");
     let why = read(&under_load, None, None).unwrap_err().to_string();
-    assert!(why.contains("no ping-pong: 539 of 53909"), "{why}");
+    assert!(why.contains("not a ping-pong test: 539 of 53909"), "{why}");
     assert_snapshot!(told("fs_mark-3.3.txt", None), @r"
     fs_mark 3.3 at None on {}
     fs_mark.create:threads=1,sync=INBAND FSYNC,size=0 Iteration
@@ -513,7 +513,7 @@ fn every_file_is_recognised_by_its_content_alone() {
 #[test]
 fn a_test_that_failed_gives_nothing_and_its_reason() {
     let error = read(&fixture("iperf3-refused.json"), None, None).unwrap_err().to_string();
-    assert_snapshot!(error, @"the JSON of iperf3 without a result: it says `unable to connect to server: Connection refused`");
+    assert_snapshot!(error, @"the JSON of iperf3 without a result: it reports `unable to connect to server: Connection refused`");
 }
 
 /// The events of a file, as any caller gets them.

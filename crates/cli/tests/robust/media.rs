@@ -77,7 +77,7 @@ fn what_cannot_be_is_refused_before_anything_is_measured() {
         place.run(&format!("{RUN} medium={medium}")).unwrap().exits(code).says(words);
     };
     refused("ext4+ram", 2, &["`ext4` needs a device below it", "try medium=ram+ext4"]);
-    refused("ram+fscrypt", 2, &["`fscrypt` lies on ext4", "try medium=ram+ext4+fscrypt"]);
+    refused("ram+fscrypt", 2, &["`fscrypt` needs ext4 below it", "try medium=ram+ext4+fscrypt"]);
     refused("ram+ext5", 2, &["no layer is called `ext5`", "gocryptfs"]);
     refused("ram:much+ext4", 2, &["`much` is not a size"]);
     refused("ram+ext4@round", 2, &["takes no @slot"]);

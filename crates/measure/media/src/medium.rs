@@ -193,14 +193,14 @@ mod tests {
             ("ram", "`ram` is a device without files", "ram+ext4"),
             ("ext4+ram", "`ext4` needs a device below it", "ram+ext4"),
             ("loop:1GiB", "`loop` is a device without files", "loop:1GiB+ext4"),
-            ("ram+fscrypt", "`fscrypt` lies on ext4", "ram+ext4+fscrypt"),
-            ("ram+xfs+fscrypt", "`fscrypt` lies on ext4", "ram+ext4+fscrypt"),
-            ("fscrypt", "`fscrypt` lies on ext4", "ram+ext4+fscrypt"),
+            ("ram+fscrypt", "`fscrypt` needs ext4 below it", "ram+ext4+fscrypt"),
+            ("ram+xfs+fscrypt", "`fscrypt` needs ext4 below it", "ram+ext4+fscrypt"),
+            ("fscrypt", "`fscrypt` needs ext4 below it", "ram+ext4+fscrypt"),
             ("ram+ext4+dm-crypt", "`dm-crypt` needs a device below it", "ram+dm-crypt+ext4"),
-            ("loop+ram+ext4", "`ram` lies on nothing", "loop+ext4"),
-            ("ram+raw+gocryptfs", "`gocryptfs` lies on a folder", "ram+ext4"),
+            ("loop+ram+ext4", "`ram` needs no layer below it", "loop+ext4"),
+            ("ram+raw+gocryptfs", "`gocryptfs` needs a folder below it", "ram+ext4"),
             ("ram+raw+ext4", "`ext4` needs a device below it", "ram+raw"),
-            ("ram+gocryptfs", "`gocryptfs` lies on a folder", "ram+ext4+gocryptfs"),
+            ("ram+gocryptfs", "`gocryptfs` needs a folder below it", "ram+ext4+gocryptfs"),
         ] {
             let refused = Medium::parse(text).unwrap_err();
             assert!(refused.starts_with(why), "{text}: {refused}");

@@ -95,7 +95,7 @@ fn commands_as_markdown() {
     **Compared with `gzip -1 corpus`**
 
     - `zstd -1 corpus`: **faster**, 0.2470× the cost \[0.2457, 0.2486\], 4.05× as fast, -312.3 \[-314.2, -310.5\] ms, 20 pairs, beyond margin
-    - `pigz -1 corpus`: **inconclusive**, 0.995× the cost \[0.988, 1.002\], -1.9 \[-4.9, 0.8\] ms, 20 pairs, could have told 0.8 % apart, about 34 pairs would settle it; against zstd -1 corpus above: slower, 4.03× the cost \[3.99, 4.06\], +310 \[307, 313\] ms, 20 pairs, beyond margin
+    - `pigz -1 corpus`: **inconclusive**, 0.995× the cost \[0.988, 1.002\], -1.9 \[-4.9, 0.8\] ms, 20 pairs, could have found 0.8 %, about 34 pairs would settle it; against zstd -1 corpus above: slower, 4.03× the cost \[3.99, 4.06\], +310 \[307, 313\] ms, 20 pairs, beyond margin
     ");
 }
 
@@ -139,7 +139,7 @@ fn commands_in_words() {
     zstd -1 corpus: 102 ms [99, 106].
     pigz -1 corpus: 413 ms [396, 430].
     zstd -1 corpus against gzip -1 corpus: faster; 0.2470× the cost [0.2457, 0.2486], 4.05× as fast, -312.3 [-314.2, -310.5] ms, 20 pairs, beyond margin
-    pigz -1 corpus against gzip -1 corpus: inconclusive; 0.995× the cost [0.988, 1.002], -1.9 [-4.9, 0.8] ms, 20 pairs, could have told 0.8 % apart, about 34 pairs would settle it
+    pigz -1 corpus against gzip -1 corpus: inconclusive; 0.995× the cost [0.988, 1.002], -1.9 [-4.9, 0.8] ms, 20 pairs, could have found 0.8 %, about 34 pairs would settle it
     pigz -1 corpus against zstd -1 corpus: slower; 4.03× the cost [3.99, 4.06], +310 [307, 313] ms, 20 pairs, beyond margin
     ");
 }

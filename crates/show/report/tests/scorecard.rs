@@ -235,7 +235,7 @@ fn commands_are_compared_with_the_first() {
       zstd -1 corpus  faster        0.2470× the cost [0.2457, 0.2486], 4.05× as fast, -312.3 [-314.2,
                                     -310.5] ms, 20 pairs, beyond margin
       pigz -1 corpus  inconclusive  0.995× the cost [0.988, 1.002], -1.9 [-4.9, 0.8] ms, 20 pairs, could
-                                    have told 0.8 % apart, about 34 pairs would settle it
+                                    have found 0.8 %, about 34 pairs would settle it
         against zstd -1 corpus above: slower, 4.03× the cost [3.99, 4.06], +310 [307, 313] ms, 20 pairs,
         beyond margin
 

@@ -42,7 +42,7 @@ pub fn parse(text: &str) -> Result<Preparation, String> {
         Lasts::Undone | Lasts::Done => None,
     };
     if let (Some(holds), Some(_)) = (holds, slotted) {
-        return Err(format!("`{name}` holds for {holds}; it takes no @slot"));
+        return Err(format!("`{name}` applies to {holds}; it takes no @slot"));
     }
     if value.is_empty() && !knob.values.is_empty() {
         return Err(format!("`{name}` needs a value: {}", knob.values));

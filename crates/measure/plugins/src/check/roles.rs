@@ -80,7 +80,7 @@ fn count(conversation: &mut Conversation, mut shape: Shape) -> Result<usize, Ref
         if left.is_zero() {
             let late = LATE.as_secs();
             let why =
-                format!("its stream goes on {late} s after duration_ns; it must end with `done`");
+                format!("its stream continued {late} s after duration_ns; it must end with `done`");
             return Err(Refusal::Failed(why));
         }
         match conversation.reply(id, left, "stream")? {

@@ -129,7 +129,7 @@ impl Filesystem {
         // mkfs may end well without a write that arrived: the superblock of ext4 has a magic number.
         let magic = disk.into_server(|disk| disk[MAGIC.0..MAGIC.0 + 2] == MAGIC.1);
         if !magic {
-            return Err(Failure("the remote disk holds no ext4 afterwards".into()));
+            return Err(Failure("the remote disk contains no ext4 afterwards".into()));
         }
         Ok((begun, took, of_device(&counts, took)))
     }

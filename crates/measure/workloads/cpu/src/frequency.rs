@@ -371,7 +371,7 @@ impl Instance for FrequencyPieces {
         let expected = [self.checked[0].wrapping_add(added), self.checked[1].wrapping_mul(factor)];
         if self.values != expected {
             return Err(Failure(format!(
-                "cpu.frequency: after {} pieces the chains stand at {:x?}, not at {expected:x?}",
+                "cpu.frequency: after {} pieces the chains hold {:x?}, not {expected:x?}",
                 self.pieces, self.values
             )));
         }

@@ -197,7 +197,7 @@ impl Member for Player {
             let expected = turns * HANDOVERS;
             if found != expected {
                 return Err(Failure(format!(
-                    "memory.exchange: on line {place} stands {found}, not {expected}"
+                    "memory.exchange: line {place} contains {found}, not {expected}"
                 )));
             }
         }

@@ -94,7 +94,7 @@ impl Instance for Walker {
         let place = self.cycle.place();
         if place != expected {
             return Err(Failure(format!(
-                "memory.latency: after {} loads the walk stands at place {place}, not {expected}",
+                "memory.latency: after {} loads the walk is at position {place}, not {expected}",
                 self.loads
             )));
         }
@@ -128,7 +128,7 @@ impl Instance for Walkers {
         let wrong = self.chains.places().enumerate().find(|(_, place)| *place != expected);
         if let Some((chain, place)) = wrong {
             return Err(Failure(format!(
-                "memory.latency: after {} loads cycle {chain} stands at place {place}, not {expected}",
+                "memory.latency: after {} loads cycle {chain} is at position {place}, not {expected}",
                 self.loads
             )));
         }

@@ -157,7 +157,7 @@ impl Waiter {
         let place = self.cycle.place();
         if place != expected {
             return Err(Failure(format!(
-                "memory.loaded: after {} loads the walk stands at place {place}, not {expected}",
+                "memory.loaded: after {} loads the walk is at position {place}, not {expected}",
                 self.loads
             )));
         }

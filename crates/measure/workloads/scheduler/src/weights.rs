@@ -183,9 +183,11 @@ mod tests {
         assert_eq!(levels("5", 4, 0).unwrap(), [0, 0, 5, 5]);
         assert_eq!(levels("5", 1, 0).unwrap(), [5]);
         assert_eq!(levels("0, 3,-1", 3, 2).unwrap(), [2, 5, 1]);
-        for (typed, why) in
-            [("1,2", "2 levels for 3 threads"), ("x", "no nice level"), ("20", "no nice level")]
-        {
+        for (typed, why) in [
+            ("1,2", "2 levels for 3 threads"),
+            ("x", "not a nice level"),
+            ("20", "not a nice level"),
+        ] {
             let Err(StartError::Failed(said)) = levels(typed, 3, 0) else { panic!("{typed}") };
             assert!(said.contains(why), "{said}");
         }
