@@ -286,7 +286,8 @@ pub fn best_quarter_text(finding: &Finding) -> Option<String> {
         Better::Lower => (median / ends.high, "above"),
         Better::Neither => return None,
     };
-    if !(near >= 1.0 + WORTH_A_LINE) {
+    // A median of 0 has no ratio: it is infinite or no number.
+    if !near.is_finite() || near < 1.0 + WORTH_A_LINE {
         return None;
     }
     let change = whole_percent((median / best.value - 1.0).abs());
