@@ -152,8 +152,8 @@ pub fn samples_after_pilot(known: &PointHistory, sample_ns: u64) -> usize {
         .map(|values| values.iter().map(|v| v.abs().ln()).collect())
         .collect();
     let clusters: Vec<&[f64]> = logs.iter().map(Vec::as_slice).collect();
-    #[expect(clippy::cast_precision_loss, reason = "costs in nanoseconds")]
     // A fresh process costs its discarded warm-up, too, not only its start.
+    #[expect(clippy::cast_precision_loss, reason = "costs in nanoseconds")]
     let costs = (sample_ns as f64, (known.setup_ns + DISCARD_NS) as f64);
     match components(&clusters) {
         Ok(found) => samples_per_process(&found, costs.0, costs.1).clamp(fewest, most),
@@ -178,8 +178,8 @@ pub fn steady_start(
     if planned.description.sample_is == SampleIs::Process {
         return (counts.discard.min(last), "");
     }
-    #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
     // Per iteration: jitter gives each sample another number of them.
+    #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
     let logs: Vec<f64> = samples
         .elapsed_ns
         .iter()

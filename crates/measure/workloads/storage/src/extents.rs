@@ -129,8 +129,8 @@ impl Layout {
     fn add(&mut self, flags: u32, bytes: u64) {
         if flags & UNWRITTEN != 0 {
             self.unwritten += bytes;
-        // Encrypted extents are marked as encoded, too, but are as long on the disk as in the file.
         } else if flags & ENCODED != 0 && flags & ENCRYPTED == 0 {
+            // Encrypted extents are marked as encoded, too, but are as long on the disk as in the file.
             self.compressed += bytes;
         }
     }
