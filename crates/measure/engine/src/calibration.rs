@@ -51,6 +51,7 @@ pub fn calibrate_alone(
     known: &mut PointHistory,
     seed: u64,
 ) -> Result<u64, Refusal> {
+    // Started even if its iterations are known: only a running worker reports its clock, and with it the length.
     let done = known.iterations.is_some();
     let (mut session, ready) = launcher.start(StartSpec { planned, role: Role::Workload, seed })?;
     let clock = ready.clock.as_ref();

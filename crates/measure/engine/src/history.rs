@@ -65,6 +65,7 @@ impl History {
                 if let Some(observation) = observation {
                     point.add(observation);
                 }
+                // The plan's budget goes by this time, so a resumed run has what the first part left of it.
                 point.spent_ns += length_ns(invocation);
             }
         }

@@ -118,6 +118,7 @@ impl Invocation<'_, '_> {
         let readings = self.monitoring.end();
         let Sampled { samples, usage, counts } = sampled?;
         let found = self.monitoring.tell(self.stream, invocation, readings, &samples)?;
+        // Before the observation: peak memory is known only when the process has been waited for.
         let stopped = session.stop()?;
         let (steady_start, warmup) =
             sampling::steady_start(self.planned(), self.known, counts, &samples);
@@ -208,6 +209,7 @@ impl Invocation<'_, '_> {
         let nothing = SampleCounts { discard: 0, keep: 0 };
         let mut sampled =
             Sampled { samples: Samples::default(), usage: Vec::new(), counts: nothing };
+        // Without a shift every search would try the same loads, and their grid would show in the result.
         let shift = self.draws.search_shift(self.at.round);
         let loads = goal.loads().shifted(&goal.goal(), shift);
         let mut search = Search::new(goal.goal(), loads)
@@ -292,6 +294,7 @@ fn fail(
 
 fn last_bytes(text: &str) -> String {
     let mut start = text.len().saturating_sub(LOG_BYTES);
+    // A slice that begins inside a UTF-8 character would panic.
     while !text.is_char_boundary(start) {
         start += 1;
     }

@@ -41,6 +41,7 @@ impl Pacing {
         let Some(period_ns) = self.period_ns else { return 0 };
         let (began_ns, rounds) = self.burst.unwrap_or((elapsed_ns, 0));
         let measured_ns = elapsed_ns.saturating_sub(began_ns);
+        // A round longer than a third of the period would otherwise be alone in its burst, without a partner.
         if rounds < 2 || measured_ns < period_ns / MEASURED_PART {
             self.burst = Some((began_ns, rounds + 1));
             return 0;
@@ -68,6 +69,7 @@ impl AfterPauses {
     pub fn round(&mut self, after_pause: bool) {
         self.now = after_pause;
         if after_pause {
+            // A value whose partner failed must not pair with one of a later burst.
             self.first = None;
         }
     }
@@ -76,6 +78,7 @@ impl AfterPauses {
     pub fn take(&mut self, invocation: Id, point: usize, position: u32, seen: &Observation) {
         let Some(value) = median(&seen.processes.concat()) else { return };
         if self.now {
+            // Only the first invocation of a round runs right after the pause; the others follow one another.
             self.first = self.first.or((position == 0).then_some((point, invocation, value)));
         } else if let Some((_, id, after)) = self.first.take_if(|(of, ..)| *of == point) {
             let log = (after / value).ln();

@@ -45,6 +45,7 @@ pub fn run<'r>(
         Some(why) => run.stream.log(format!("could not clean up: {why}")),
         None => Ok(()),
     };
+    // The run's own error first: that its log can't be written either would hide the cause.
     worked.map_err(|error| error.with(unclean.as_deref()))?;
     logged?;
     // The settings go last, so that all that ends finds the machine on which it began.
@@ -122,9 +123,11 @@ impl<'r> Run<'r> {
     }
 
     fn work(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
+        // Fixtures first: the run's actions (drop-caches, cooldown) then remove what laying them out left behind.
         self.lay_out(launcher)?;
         self.slots.apply(launcher, &mut self.stream, Slot::Run, None)?;
         self.companions.start(launcher, &mut self.stream, self.plan, self.at)?;
+        // Next to the companions: the load that they make changes how long an iteration takes.
         self.share_iterations(launcher)?;
         while !(self.interrupted)() {
             let elapsed_ns = self.stream.elapsed_ns();
@@ -159,6 +162,7 @@ impl<'r> Run<'r> {
         self.stream.emit(Event::RoundStarted { round: self.at.round, points: points.to_vec() })?;
         self.slots.apply(launcher, &mut self.stream, Slot::Round, None)?;
         for (position, &point) in points.iter().enumerate() {
+            // A round of many points can outlast the budget, so it is looked at within the round, too.
             let is_over = self.schedule.budget_is_spent(self.stream.elapsed_ns());
             if (self.interrupted)() || is_over {
                 break;
@@ -166,6 +170,7 @@ impl<'r> Run<'r> {
             self.invoke(launcher, point, u32::try_from(position).unwrap_or(u32::MAX))?;
         }
         self.at.round += 1;
+        // Only now: whether an invocation counts can depend on what disturbed the other side of its pair.
         for (invocation, by) in self.schedule.settle_round() {
             self.stream.emit(Event::Excluded { invocation, by })?;
         }
@@ -192,6 +197,7 @@ impl<'r> Run<'r> {
             Err(Refusal::Failed(why)) => self.failed(point, why)?,
             Err(refusal) => self.refuse(point, refusal)?,
         }
+        // Before they are ended: a load is killed, with what it has reported and nobody has read.
         self.companions.collect(launcher, &mut self.stream)?;
         self.companions.end_of_point(launcher, &mut self.stream)?;
         self.slots.undo(launcher, &mut self.stream, Slot::Invocation)?;

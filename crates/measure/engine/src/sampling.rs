@@ -62,6 +62,7 @@ pub fn target_ns(planned: &PlannedPoint, clock: Option<&ClockSource>) -> u64 {
             overhead_ns: clock.overhead_ns as f64,
         })
     });
+    // In a sample shorter than the floor the clock's own step and cost would show in the result.
     let wanted = planned.sample_ns.unwrap_or(SAMPLE_NS).max(floor);
     match planned.sampling {
         Some(Sampling::Batch { length_ns }) => wanted.max(length_ns / MOST_STATED),
@@ -102,6 +103,7 @@ pub fn process_counts(
         count((PROCESS_BATCH_NS / sample_ns.max(1)).clamp(1, PROCESS_BATCH))
     };
     let enough = match plan.rules_of(planned) {
+        // With neither a precision nor a least time, the point ends at the minimum: more would be thrown away.
         Some(StoppingRules { precision: None, min_time_ns: 0, min_invocations, .. }) => {
             min_invocations
         }
@@ -143,12 +145,14 @@ fn settled_discard(known: &PointHistory) -> Option<usize> {
 pub fn samples_after_pilot(known: &PointHistory, sample_ns: u64) -> usize {
     let fewest = if sample_ns > LONG_SAMPLE_NS { FEWEST_LONG_SAMPLES } else { PILOT_LONG_SAMPLES };
     let most = count(MOST_SAMPLING_NS / sample_ns).clamp(fewest, MOST_KEPT);
+    // Of logarithms the variances are relative, so the split does not depend on the unit of the metric.
     let logs: Vec<Vec<f64>> = known
         .processes
         .iter()
         .map(|values| values.iter().map(|v| v.abs().ln()).collect())
         .collect();
     let clusters: Vec<&[f64]> = logs.iter().map(Vec::as_slice).collect();
+    // A fresh process costs its discarded warm-up, too, not only its start.
     #[expect(clippy::cast_precision_loss, reason = "costs in nanoseconds")]
     let costs = (sample_ns as f64, (known.setup_ns + DISCARD_NS) as f64);
     match components(&clusters) {
@@ -174,6 +178,7 @@ pub fn steady_start(
     if planned.description.sample_is == SampleIs::Process {
         return (counts.discard.min(last), "");
     }
+    // Per iteration: jitter gives each sample another number of them.
     #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
     let logs: Vec<f64> = samples
         .elapsed_ns

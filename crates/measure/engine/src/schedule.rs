@@ -37,6 +37,7 @@ impl<'r> Schedule<'r> {
     /// Of a plan, or of what is left of it.
     pub fn of(plan: &'r Plan, before: Option<&RunRecord>) -> Self {
         let history = before.map_or_else(|| History::empty(plan.points.len()), History::of);
+        // Not the wall clock: the budget must not pay for the time between interruption and resumption.
         let elapsed_before_ns = history.points.iter().map(|point| point.spent_ns).sum();
         let strategy = strategy::for_plan(plan);
         let finished = Vec::new();

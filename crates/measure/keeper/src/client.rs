@@ -88,11 +88,13 @@ impl Keeper {
         let me = rustix::process::getpid();
         rustix::process::set_child_subreaper(Some(me)).map_err(io::Error::from)?;
         let (ours, theirs) =
+            // SEQPACKET keeps the borders of messages and, unlike DGRAM, shows when the other end is gone.
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .map_err(io::Error::from)?;
         let mut command = Command::new(plumb);
         // The socket stands in for stdout, too: an empty chroot has no /dev/null.
         let stdout = Stdio::from(theirs.try_clone()?);
+        // In its own group: Ctrl-C at the terminal must not reach it.
         command.arg("keeper").stdin(Stdio::from(theirs)).stdout(stdout).process_group(0);
         let process = command.spawn()?;
         Ok(Self { socket: Some(ours), process, exits: VecDeque::new(), changes: 0 })
@@ -123,6 +125,7 @@ impl Keeper {
             options: options.clone(),
         };
         let theirs = [stdin_theirs.as_fd(), stdout_theirs.as_fd(), stderr_theirs.as_fd()];
+        // The packet holds copies; ours close on return, or the end of the program's stdout would never show.
         send(self.socket()?, &order, &theirs)?;
         let program = argv.first().cloned().unwrap_or_default();
         match self.answer()? {
@@ -305,6 +308,7 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
+        // The end of the socket is the order to clean up. Waiting for it means that nothing is left afterwards.
         self.socket = None;
         let _ = self.process.wait();
     }

@@ -18,6 +18,7 @@ pub fn stand_in(folders: &[&Path]) {
 
 /// Kills every descendant; gives up after two seconds.
 pub fn end_children(known: &mut BTreeSet<u32>) {
+    // SIGKILL does not end a process in uninterruptible sleep (state D) before its I/O returns.
     let deadline = Instant::now() + Duration::from_secs(2);
     loop {
         // Where /proc is not mounted, only those that plumb ordered are known.
@@ -26,6 +27,7 @@ pub fn end_children(known: &mut BTreeSet<u32>) {
         if left.is_empty() || Instant::now() > deadline {
             break;
         }
+        // What a killed process had started becomes a child of this one only then, so each turn looks again.
         left.into_iter().for_each(kill_tree);
         while let Some(exit) = wait_any() {
             known.remove(&exit.pid);
@@ -70,6 +72,7 @@ fn nanoseconds(time: libc::timeval) -> u64 {
 
 /// Kills a process and all its descendants, parents first so that none can start another unseen.
 pub fn kill_tree(pid: u32) {
+    // Listed before the kill: after it they are the children of a subreaper, and no longer found here.
     let children = children_of(pid);
     if let Some(raw) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process(raw, rustix::process::Signal::KILL);

@@ -51,6 +51,7 @@ impl MeasuringLock {
         let socket = stream_socket().map_err(system_error)?;
         match bind(&socket, &address) {
             Ok(()) => {
+                // It accepts nobody, but only a listening socket lets the next one connect and read the holder's pid.
                 listen(&socket, 1).map_err(system_error)?;
                 Ok(Self { _socket: socket })
             }

@@ -140,6 +140,7 @@ pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, 
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut slices = [io::IoSliceMut::new(&mut packet)];
+    // Without close-on-exec a program would inherit another's pipes, whose end would then never be seen.
     let received = recvmsg(socket, &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
     let mut descriptors = Vec::new();
     for message in ancillary.drain() {

@@ -22,6 +22,7 @@ use crate::spawn_options::SpawnOptions;
 /// # Errors
 /// When the process could not be set up as a keeper.
 pub fn serve(socket: OwnedFd, root: Root, journals: PathBuf) -> io::Result<()> {
+    // What a worker leaves behind comes here and not to init, so that it is found and killed.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let _ = rustix::process::setpgid(None, None);
     let signals = child_signals()?;
@@ -54,6 +55,7 @@ impl Server {
             let order = !polled[0].revents().is_empty();
             let child = !polled[1].revents().is_empty();
             if child {
+                // Drained before waiting: a child that ends in between makes the descriptor readable again.
                 drain(signals);
                 self.reap();
             }
@@ -89,6 +91,7 @@ impl Server {
                 FromKeeper::Settled { settled, left: self.journal.len() }
             }
             ToKeeper::Kill { pid } => {
+                // Needs no answer: the exit is reported in any case.
                 kill_tree(pid);
                 return true;
             }
@@ -130,6 +133,7 @@ impl Server {
 
     /// Waits for every child that has ended and tells plumb of those that it ordered.
     fn reap(&mut self) {
+        // SIGCHLD is not queued: one may stand for several children.
         while let Some(mut exit) = wait_any() {
             if self.children.remove(&exit.pid) {
                 exit.orphans = self.kill_orphans();

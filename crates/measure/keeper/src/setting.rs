@@ -160,6 +160,7 @@ fn add_zram(root: &Root, number: u32) -> io::Result<()> {
     if added.trim() == number.to_string() {
         return Ok(());
     }
+    // The kernel picks the number: somebody else was faster, and this device would be left over.
     fs::write(control.join("hot_remove"), added.trim())?;
     Err(io::Error::other("another device has been added"))
 }

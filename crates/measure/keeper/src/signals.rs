@@ -19,6 +19,7 @@ pub fn child_signals() -> io::Result<OwnedFd> {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
         libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        // signalfd reports only blocked signals; by default SIGCHLD is discarded before it can be read.
         libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
         match libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
             -1 => Err(io::Error::last_os_error()),
@@ -32,6 +33,7 @@ pub fn child_signals() -> io::Result<OwnedFd> {
 pub fn reset() {
     // SAFETY: the set lives for all calls, and the default handlers are no memory of ours.
     unsafe {
+        // exec resets handlers but keeps what is ignored, and the mask: a program could not be interrupted.
         for signal in IGNORED {
             libc::signal(signal, libc::SIG_DFL);
         }

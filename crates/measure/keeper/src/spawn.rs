@@ -62,6 +62,7 @@ pub fn start(
                 // "0" stands for whoever writes it.
                 rustix::io::write(group, b"0")?;
             }
+            // After the group: joining a cpuset can give the process all of its CPUs, over a narrower affinity.
             options.take_on()
         });
     }

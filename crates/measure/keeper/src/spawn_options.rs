@@ -89,6 +89,7 @@ impl SpawnOptions {
     pub fn take_on(&self) -> io::Result<()> {
         self.be_pinned()?;
         if let Some(nice) = self.nice {
+            // Against POSIX, Linux sets it for the calling thread alone, which makes a probe harmless.
             rustix::process::setpriority_process(None, nice)?;
         }
         // SAFETY: no memory is shared; all arguments are plain numbers or valid for the call.
@@ -100,6 +101,7 @@ impl SpawnOptions {
                 done(libc::sched_setscheduler(0, policy, &raw const parameters))?;
             }
             if self.fixed_layout {
+                // This value only asks (personality(2)).
                 let now = libc::personality(0xffff_ffff);
                 let fixed = now.cast_unsigned() | libc::ADDR_NO_RANDOMIZE.cast_unsigned();
                 done(libc::personality(fixed.into()).min(0))?;
@@ -114,6 +116,7 @@ impl SpawnOptions {
         }
         let mut set = rustix::thread::CpuSet::new();
         for &cpu in &self.cpus {
+            // rustix panics beyond its size, and nothing may panic between fork and exec.
             if cpu as usize >= rustix::thread::CpuSet::MAX_CPU {
                 return Err(io::ErrorKind::InvalidInput.into());
             }

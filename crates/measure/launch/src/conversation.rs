@@ -64,6 +64,7 @@ impl Conversation {
             pid: pipes.pid,
             stdin: Some(stdin),
             lines: LineReader::new(pipes.stdout, MAX_LINE),
+            // Drained from the start: a program that fills the pipe (64 KiB) would block on its own messages.
             log: Log::drain(pipes.stderr),
             has_ended: false,
             is_idle: false,
@@ -146,6 +147,7 @@ impl Conversation {
     }
 
     fn answer(&mut self, id: u64, timeout: Duration, word: &str) -> Result<Reply, Refusal> {
+        // Each heartbeat renews the time limit, so without a bound a program could keep plumb waiting for ever.
         for _ in 0..MOST_HEARTBEATS {
             match self.reply(id, timeout, word)? {
                 Reply::Progress { .. } => {}
@@ -228,6 +230,7 @@ impl Conversation {
     }
 
     fn understood(&self, line: &str) -> serde_json::Result<ReplyLine> {
+        // Straight into its type: the detour through a document would build every batch twice.
         if self.secrets.is_empty() {
             return serde_json::from_str(line);
         }
@@ -356,6 +359,7 @@ impl Conversation {
             Ok(other) => Err(unexpected("stop", &other)),
             Err(refusal) => Err(refusal),
         };
+        // A program that waits for another request sees the end of its stdin.
         self.stdin = None;
         // Also if its last word is wrong: no process may be left when this returns.
         let exit = self.wait_or_kill(keeper);
@@ -378,6 +382,7 @@ impl Conversation {
 
     fn wait_or_kill(&self, keeper: &mut Keeper) -> Result<Exit, Refusal> {
         let deadline = Instant::now() + EXIT_TIMEOUT;
+        // A signal makes `wait` return early: asked again until the time is really over.
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
             if let Some(exit) = keeper.wait(self.pid, left).map_err(gone)? {
                 return Ok(exit);

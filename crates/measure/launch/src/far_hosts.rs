@@ -101,6 +101,7 @@ impl FarHost {
         let standing = transport.standing(plumb.len());
         let pipes = keeper.spawn(&standing, None, &SpawnOptions::default());
         let Pipes { pid, stdin, stdout, stderr } = pipes.map_err(not_started)?;
+        // ssh writes its warnings there: a full pipe would hold the connection up.
         let log = Log::drain(stderr);
         let stdin = LineWriter::new(stdin)
             .map_err(|error| Refusal::Fatal(format!("plumb can't write to a far end: {error}")))?;

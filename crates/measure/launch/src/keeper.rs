@@ -183,6 +183,7 @@ impl KeeperLauncher {
         let timeout = timeout_of(&planned.description);
         if let Some(host) = self.far_host(role, planned) {
             let argv = host.argv(&planned.program)?;
+            // Without `mounts_of`: a medium is on this machine, and the program is not.
             return Conversation::open(&mut self.keeper, &argv, &options, timeout);
         }
         let mounts_of = self.medium(role, planned).map(Standing::pid);
@@ -291,6 +292,7 @@ impl KeeperLauncher {
         let others = self.servers.len();
         let (conversation, ready) =
             self.converse(StartSpec { planned: &companion.point, role, seed })?;
+        // Those that came with this companion end with it; the others stay until the end of the run.
         let servers = self.servers.split_off(others);
         Ok((RunningCompanion::begin(index, companion, &ready, conversation, servers)?, ready))
     }
@@ -438,6 +440,7 @@ impl Launcher for KeeperLauncher {
     }
 
     fn undo(&mut self, slot: Slot) -> Result<SlotReport, Refusal> {
+        // Its error waits: the settings below are undone in any case.
         let plugins = self.undo_plugins(slot);
         let mut done = self.preparations.undo(&mut self.keeper, slot)?;
         done.extend(plugins?);
@@ -461,6 +464,7 @@ impl Launcher for KeeperLauncher {
             failures.extend(ended.err().map(|why| why.of(&key)));
         }
         self.far_hosts.end(&mut self.keeper);
+        // Media last: a filesystem on which anything still has a file open can't be unmounted.
         failures.extend(self.media.end(&mut self.keeper));
         match failures.into_iter().next() {
             Some(failure) => Err(failure),
@@ -590,6 +594,7 @@ impl Session for Invocation<'_> {
             },
             None => Err(Refusal::Failed("it has already ended".into())),
         };
+        // After its client: a server that ends first would look like a failure of the workload.
         if let Some(server) = server {
             server.stop(self.keeper)?;
         }

@@ -63,6 +63,7 @@ impl Log {
     pub fn text(&self) -> String {
         let kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept.bytes).into_owned();
+        // Struck out when it is read and not when it comes: a secret can be split between two reads.
         self.0.secrets.lock().unwrap_or_else(PoisonError::into_inner).hide(text)
     }
 

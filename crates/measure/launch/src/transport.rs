@@ -16,6 +16,7 @@ const SCRIPT: [&str; 9] = [
     "umask 077",
     r#"folder=$(mktemp -d "${TMPDIR:-/tmp}/plumb-far.XXXXXX") || exit 1"#,
     r#"trap 'rm -rf "$folder"' EXIT"#,
+    // dash runs the trap on EXIT only if the shell exits itself, not if a signal ends it.
     "trap 'exit 1' HUP INT TERM PIPE",
     r#"echo "plumb-far: $folder""#,
     r#"echo "plumb-far: ${SSH_CONNECTION:-}""#,
@@ -53,14 +54,17 @@ impl Transport {
         // ssh expands `%` in the path of its control socket.
         let mut to = vec!["-T".to_owned(), "-S".to_owned(), socket.replace('%', "%%")];
         for option in [
+            // stdin carries the binary, so nobody could answer a question.
             "BatchMode=yes",
             "ConnectTimeout=10",
+            // A machine that has vanished is noticed after 15 s; an idle TCP connection would never show it.
             "ServerAliveInterval=5",
             "ServerAliveCountMax=3",
             "ControlPersist=no",
             "ClearAllForwardings=yes",
             "ForwardAgent=no",
             "ForwardX11=no",
+            // A terminal would change line ends and echo what is sent.
             "RequestTTY=no",
         ] {
             to.extend(["-o".to_owned(), option.to_owned()]);

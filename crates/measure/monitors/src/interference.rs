@@ -175,11 +175,13 @@ impl<'r> Window<'r> {
 
     /// Bytes that the machine moved from and to block devices.
     fn all_bytes(&self) -> u64 {
+        // In spite of their names these two count KiB, not pages.
         let kb = self.amount("vmstat.pgpgin").saturating_add(self.amount("vmstat.pgpgout"));
         kb.saturating_mul(1024)
     }
 
     fn steal(&self) -> Option<String> {
+        // Without guest and guest_nice: the kernel counts those in user and nice already (proc(5)).
         let times = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
         let ticks = times.iter().map(|name| self.amount(&format!("stat.{name}")));
         let all = ticks.fold(0, u64::saturating_add);
@@ -251,6 +253,7 @@ impl<'r> Window<'r> {
         let all = self.amount("vmstat.pgmajfault");
         let faults = all.saturating_sub(self.amount("tree.major_faults"));
         let rate = ratio(faults, 1) / self.seconds();
+        // Both the rate and the number: in a window much shorter than a second a few faults make a high rate.
         (self.knows_own() && rate.min(ratio(faults, 1)) > FOREIGN_FAULTS)
             .then(|| format!("{faults} page faults of others needed a disk"))
     }

@@ -105,6 +105,7 @@ impl Recorder {
 
     /// Its samples are taken: all that was read next to it.
     pub fn end(&mut self) -> Readings {
+        // Both get the order before either is waited for, so that they read at the same time.
         for reader in [&mut self.slow, &mut self.quick].into_iter().flatten() {
             reader.order(ReaderOrder::End);
         }
@@ -235,6 +236,7 @@ impl Watched {
         let at_ns = now().monotonic_ns;
         self.buffer.turn(at_ns);
         let read = self.source.read(&mut self.buffer);
+        // Counted from this reading: after a stall there is no burst of readings to catch up.
         self.due_ns = at_ns + self.every_ns;
         self.reads += 1;
         self.cpu_ns += thread_cpu_ns().saturating_sub(began_ns);
@@ -301,6 +303,7 @@ impl ReaderLoop {
             let attached = watched.source.attach(worker);
             self.note(index, attached);
         }
+        // All of them, due or not: a counter says something only as a difference to its value before the work.
         self.read_due(u64::MAX);
     }
 
@@ -312,6 +315,7 @@ impl ReaderLoop {
                 continue;
             }
             if self.failed.iter().any(|gap| gap.monitor == it.monitor) {
+                // Its time moves on all the same: with a time in the past this thread would spin.
                 it.due_ns = now().monotonic_ns + it.every_ns;
                 continue;
             }

@@ -66,6 +66,7 @@ impl Channel {
         prove(&mut tls, &mut Bounded { socket: &socket, until, left: MOST_UNPROVEN })?;
         socket.set_read_timeout(Some(SEND_TIMEOUT))?;
         socket.set_write_timeout(Some(SEND_TIMEOUT))?;
+        // Requests and replies alternate: Nagle's algorithm would wait for delayed acknowledgements (40 ms).
         socket.set_nodelay(true)?;
         set_socket_keepalive(&socket, true)?;
         set_tcp_keepidle(&socket, QUESTION)?;
@@ -86,6 +87,7 @@ impl Channel {
             let mut writer = self.tls.writer();
             writer.write_all(&[kind as u8, length[0], length[1]])?;
             writer.write_all(piece)?;
+            // Written out frame by frame: rustls accepts no more than its buffer holds.
             while self.tls.wants_write() {
                 self.tls.write_tls(&mut self.socket)?;
             }
@@ -237,6 +239,7 @@ impl Bounded<'_> {
 
 impl Read for Bounded<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        // The time left, not a time for each read: single bytes in time would hold the connection for ever.
         self.socket.set_read_timeout(self.time_left()?)?;
         let most = into.len().min(self.left);
         if most == 0 {

@@ -75,6 +75,7 @@ impl Door {
     /// # Errors
     /// When this process can have no more sockets.
     pub(crate) fn let_in(&self, socket: &TcpStream) -> io::Result<u64> {
+        // A second handle: shutting it down wakes the thread that is blocked in a read of the first.
         let socket = socket.try_clone()?;
         let mut state = self.state();
         state.last_id += 1;

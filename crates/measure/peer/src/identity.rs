@@ -61,6 +61,7 @@ pub(crate) fn client(key: &Key) -> Result<Arc<ClientConfig>, Error> {
         .with_custom_certificate_verifier(Arc::new(server))
         .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(own)));
     settings.resumption = Resumption::disabled();
+    // The name is a placeholder, and SNI would send it in the clear.
     settings.enable_sni = false;
     Ok(Arc::new(settings))
 }

@@ -155,6 +155,7 @@ impl<O: Write> Served<'_, O> {
     ) -> Result<Reply, ServeError> {
         let end = now_ns().saturating_add(duration_ns);
         let mut told = Vec::new();
+        // What waits there is `stop`, or the end of plumb: either ends the stream.
         while now_ns() < end && !input.is_ready() {
             let rate = &mut self.iterations_per_ns;
             let reply = match self.instance.as_deref_mut() {
@@ -176,6 +177,7 @@ impl<O: Write> Served<'_, O> {
 
     fn end(&mut self) -> Reply {
         let finished = self.instance.take().and_then(|mut instance| instance.finish().err());
+        // All of them, also after a failure: what is not cleaned here stays on the machine.
         let cleaned = self.held.drain(..).filter_map(|held| held.clean().err());
         let failures: Vec<String> = finished.into_iter().chain(cleaned).map(|f| f.0).collect();
         if failures.is_empty() {
@@ -215,6 +217,7 @@ fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failu
         }
         #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
         let wanted = target_ns as f64 / elapsed_ns as f64 * k as f64;
+        // The bound on k ends the search for work that takes next to no time.
         if elapsed_ns >= target_ns / 2 || k >= 1 << 40 {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -233,6 +236,7 @@ fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failu
             reason = "positive; a float too large for u64 saturates, and the clamp follows"
         )]
         let next = wanted as u64;
+        // At least doubled, so that the loop ends; a hundredfold at most, as a tiny sample is mostly overhead.
         k = next.clamp(k * 2, k * 100);
     }
 }
@@ -282,6 +286,7 @@ fn measured(
     let mut batch = room(instance, iterations);
     let meter = UsageMeter::start(instance.helpers());
     instance.batch(iterations, &mut batch)?;
+    // Before the check, whose cost is not that of the work.
     let usage = meter.finish(instance.helpers());
     instance.verify()?;
     let (mut samples, flags) = batch.finish();

@@ -121,6 +121,7 @@ impl Rules {
             return None;
         }
         let look = look(&known.clusters());
+        // The level of .97 pays for preset looks alone: stopping at any other would lower the coverage.
         let precise = due && known.headlines().all(|metric| is_precise(&metric, relative));
         if due {
             self.advance(point, known.processes.len());
@@ -171,6 +172,7 @@ impl Rules {
     /// The next preset look beyond what is there already.
     fn advance(&mut self, point: usize, have: usize) {
         let state = &mut self.points[point];
+        // One invocation can bring several processes and jump over a look.
         state.next_look = looks(state.first_look).find(|look| *look > have).unwrap_or(usize::MAX);
     }
 
@@ -182,6 +184,7 @@ impl Rules {
         let needed = processes_needed(known, relative)?.max(state.rules.min_invocations as f64);
         #[expect(clippy::cast_precision_loss, reason = "small counts")]
         let last_look = looks(state.first_look)
+            // Looks grow by a quarter: 200 of them are beyond any run, and the series itself has no end.
             .take(200)
             .find(|look| *look as f64 >= needed && *look >= state.next_look)?;
         let last = last_look.min(state.rules.max_invocations.unwrap_or(usize::MAX));
@@ -189,6 +192,7 @@ impl Rules {
         let remaining_ns = each_ns * u64::try_from(last.saturating_sub(have)).ok()?;
         let at_least_ns = state.rules.min_time_ns.saturating_sub(known.spent_ns);
         let at_most_ns = state.rules.max_time_ns.unwrap_or(u64::MAX).saturating_sub(known.spent_ns);
+        // The maximum last: it ends a point whatever else is asked for.
         Some(remaining_ns.max(at_least_ns).min(at_most_ns))
     }
 }

@@ -63,6 +63,7 @@ impl Verdict {
         let later = &history.points[point];
         let forced =
             first.stopped.or(self.common_stop(history, 0)).or(self.common_stop(history, point));
+        // An upper bound that needs no matching of rounds: mostly it says already that no look is due.
         let at_most = first.costs.len().min(later.costs.len()) / self.a_unit;
         let mut pace = Pace::of(history, point, at_most);
         let forced = forced.or(self.time_is_up(history, &pace).then_some(StopReason::Budget));

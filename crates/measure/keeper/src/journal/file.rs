@@ -62,9 +62,11 @@ pub fn journals(folder: &Path) -> Vec<PathBuf> {
 
 /// The lock of the folder, for as long as the file is open.
 pub fn lock(folder: &Path) -> io::Result<File> {
+    // Nobody else may write here: recovery writes the values that journals hold, and starts their plug-ins.
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let path = folder.join("lock");
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    // The file is never removed: a lock on one that has lost its name would exclude nobody.
     flock(&file, FlockOperation::LockExclusive)?;
     Ok(file)
 }

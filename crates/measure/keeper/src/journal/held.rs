@@ -31,6 +31,7 @@ pub fn held(folder: &Path) -> Vec<HeldChange> {
 
 fn held_by(path: &Path) -> Vec<HeldChange> {
     let Ok(mut file) = File::open(path) else { return Vec::new() };
+    // A keeper holds the exclusive lock while it lives; the kernel releases it at its end, however it ends.
     let alive = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
     let Some(JournalContent { header, entries }) = read(&mut file) else { return Vec::new() };
     let plumb = header.plumb;

@@ -63,9 +63,11 @@ impl Journal {
             return self.hold_latency(to);
         }
         let _lock = lock(&self.folder).map_err(|error| unwritable(&self.folder, &error))?;
+        // First what a killed keeper left: its value would otherwise be taken for the machine's own.
         recover_locked(&self.root, &self.folder);
         self.refuse_held(setting)?;
         let was = setting.read(&self.root).map_err(|error| refused(setting, None, &error))?;
+        // No entry: its undo could only revert what somebody else sets meanwhile.
         if Setting::same(&was, to) {
             return Ok(ChangeMade { setting: setting.clone(), became: was.clone(), was });
         }
@@ -120,6 +122,7 @@ impl Journal {
             && let Some(entry) = self.entries.pop()
         {
             let outcome = match entry.intent.setting {
+                // The limit ends with its file descriptor.
                 Setting::Latency => self.latency.pop().and(None),
                 _ => settle(&self.root, &entry),
             };
@@ -145,6 +148,7 @@ impl Journal {
         let limit: i32 =
             to.parse().map_err(|_| Unchanged::new(format!("{to} is not a latency")))?;
         let file = OpenOptions::new().write(true).open(self.root.path(&setting.to_string()));
+        // The kernel takes a binary s32 of exactly 4 bytes; it would parse a text as hexadecimal.
         let held = file.and_then(|mut file| file.write_all(&limit.to_ne_bytes()).map(|()| file));
         self.latency.push(held.map_err(|error| refused(&setting, Some(to), &error))?);
         let change =
@@ -201,6 +205,7 @@ impl Journal {
         file.write_all(&line(&Header { keeper, plumb: self.plumb })?)?;
         file.sync_all()?;
         fs::rename(&hidden, &path)?;
+        // A rename survives a power failure only once its folder is synced, too.
         File::open(&self.folder)?.sync_all()?;
         Ok(Open { file, path })
     }
@@ -245,6 +250,7 @@ fn recover_locked(root: &Root, folder: &Path) -> Vec<Settled> {
 fn recover_one(root: &Root, path: PathBuf) -> Vec<Settled> {
     let file = OpenOptions::new().read(true).write(true).open(&path);
     let Ok(mut file) = file else { return Vec::new() };
+    // Its keeper may have removed it after it was listed: the open file then lives on without a name.
     let free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
     if !free || file.metadata().is_ok_and(|metadata| metadata.nlink() == 0) {
         return Vec::new();

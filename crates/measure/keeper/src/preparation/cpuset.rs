@@ -25,6 +25,7 @@ pub fn cpuset(
             return Ok((folder.clone(), vec![cpus, (format!("{folder}/cpuset.mems"), mems)]));
         }
         if kind == "cgroup2" {
+            // In version 2 a group has cpuset files only if its parent hands the controller down.
             let control = format!("{point}/cgroup.subtree_control");
             let controllers = root.text(&control).unwrap_or_default();
             if controllers.split_whitespace().any(|word| word == "cpuset") {

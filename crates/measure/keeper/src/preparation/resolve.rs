@@ -68,6 +68,7 @@ pub fn resolve(root: &Root, preparation: &Preparation) -> Result<Resolved, Unusa
 /// Why not.
 pub fn check(root: &Root, resolved: &Resolved) -> Result<(), Unchanged> {
     match resolved {
+        // The files of one knob belong to one driver, so the permission of the first stands for all.
         Resolved::Settings(assignments) => match assignments.first() {
             Some(first) => first.setting.may_be_written(root),
             None => Ok(()),

@@ -23,6 +23,7 @@ pub const MONITOR: Monitor = Monitor {
         let mut options = std::fs::OpenOptions::new();
         let opened = options.read(true).custom_flags(libc::O_NONBLOCK).open(root.path(path));
         let mut file = opened.map_err(|error| why(path, &error))?;
+        // The device replays the whole buffer otherwise: only what is logged from now on counts.
         file.seek(SeekFrom::End(0)).map_err(|error| why(path, &error))?;
         Ok(Box::new(Kmsg { file, lines: 0 }))
     },
@@ -40,6 +41,7 @@ struct Kmsg {
 
 impl CounterSource for Kmsg {
     fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
+        // One read gives one record, and fails with EINVAL if the record does not fit.
         let mut record = [0; MAX_RECORD_BYTES];
         for _ in 0..MAX_RECORDS {
             match self.file.read(&mut record) {

@@ -72,6 +72,7 @@ fn open(kind: u32, config: u64, tid: i32, group: Option<&OwnedFd>) -> Result<Own
         kind,
         size: u32::try_from(size_of::<PerfEventAttributes>()).unwrap_or(0),
         config,
+        // Not PERF_FORMAT_GROUP, which does not work with `inherit` (perf_event_open(2)): each is read alone.
         read_format: READ_FORMAT,
         flags: INHERIT,
         ..PerfEventAttributes::default()
@@ -149,6 +150,7 @@ impl CounterSource for PerfSource {
     fn attach(&mut self, worker: Option<u32>) -> Result<(), String> {
         self.events.clear();
         let Some(pid) = worker else { return Ok(()) };
+        // `inherit` covers only what is started later: each thread that exists needs its own counters.
         for tid in self.root.names(&format!("/proc/{pid}/task")) {
             if let Ok(tid) = tid.parse() {
                 self.watch(tid)?;

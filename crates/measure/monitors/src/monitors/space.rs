@@ -47,6 +47,7 @@ impl CounterSource for Space {
         for path in &self.mounts {
             // One that was unmounted meanwhile is a gap.
             let Ok(there) = statvfs(path.as_str()) else { continue };
+            // As df: f_bavail would count the blocks reserved for root as used.
             let used = there.f_blocks.saturating_sub(there.f_bfree) * there.f_frsize;
             buffer.put(CounterField::gauge("used", "B").of(path), used);
             let inodes = there.f_files.saturating_sub(there.f_ffree);
@@ -63,6 +64,7 @@ fn mounts(table: &str) -> Vec<String> {
     for line in table.lines() {
         let fields: Vec<&str> = line.split(' ').collect();
         let [_, _, device, root, path, ..] = fields[..] else { continue };
+        // A bind mount shows another root of the same device: it would count that filesystem twice.
         if root == "/" && seen.insert(device.to_owned()) {
             mounts.push(unescaped(path));
         }

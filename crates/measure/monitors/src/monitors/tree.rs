@@ -54,6 +54,7 @@ impl ProcessTree {
         while let Some(&pid) = self.found.get(next) {
             next += 1;
             let tasks = fs::read_dir(self.root.path(&format!("/proc/{pid}/task")));
+            // A thread's file lists only the children that this thread started.
             for task in tasks.into_iter().flatten().flatten() {
                 let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
                 self.found.extend(numbers(&children).filter_map(|pid| u32::try_from(pid).ok()));

@@ -118,11 +118,13 @@ struct MountedDisk {
 impl MountedDisk {
     fn start(start: &Start, size: usize, access: Access) -> Result<Self, StartError> {
         let disk = Disk::start(start, ROOM.0 * size + ROOM.1, access)?;
+        // mkfs would otherwise discard and zero large parts of the disk over the slow link.
         let lazily = "nodiscard,lazy_itable_init=1,lazy_journal_init=1";
         run(tool("mkfs.ext4").args(["-q", "-F", "-E", lazily]).arg(disk.node()), &[])?;
         let folder = fresh_path(start, "nbd-files");
         fs::create_dir_all(&folder).map_err(|error| Failure::io("a folder to mount on", &error))?;
         let mut mount = tool("mount");
+        // Without the kernel's background zeroing of inode tables, which would run next to the copies.
         mount.args(["-t", "ext4", "-o", "noinit_itable", "--"]).arg(disk.node()).arg(&folder);
         run(&mut mount, &[])?;
         Ok(Self { file: folder.join("copy"), folder, disk })
@@ -156,6 +158,7 @@ impl Target for MountedDisk {
 
 impl Drop for MountedDisk {
     fn drop(&mut self) {
+        // Unmounting writes what is dirty: over the slow link it would take as long as a copy.
         self.disk.server.link(false);
         unmount(&self.folder).ok();
         fs::remove_dir(&self.folder).ok();

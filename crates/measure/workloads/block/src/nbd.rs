@@ -181,6 +181,7 @@ pub fn welcome(
         match option {
             EXPORT_NAME => {
                 stream.write_all(&disk)?;
+                // The protocol's padding after EXPORT_NAME, unless both ends have agreed to leave it out.
                 if zeroes {
                     stream.write_all(&[0; 124])?;
                 }
@@ -235,6 +236,7 @@ pub fn greet(stream: &mut (impl Read + Write), name: &str) -> io::Result<Greeted
     let length = u32::try_from(name.len()).map_err(io::Error::other)?;
     let mut go = flags.to_be_bytes().to_vec();
     go.extend(OPTION.to_be_bytes());
+    // 6 bytes besides the name: its own length (4), and the number of wanted informations (2).
     go.extend([GO.to_be_bytes(), (length + 6).to_be_bytes(), length.to_be_bytes()].concat());
     go.extend(name.as_bytes());
     // No information beyond what always comes.

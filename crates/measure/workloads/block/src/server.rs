@@ -213,6 +213,7 @@ impl ServerState {
         }
         let queue = Queue::default();
         let from = client.try_clone()?;
+        // Two threads: while one holds a reply back for its time on the link, requests go on arriving.
         thread::scope(|scope| {
             scope.spawn(|| {
                 let before = self.reader_cpu_ns.load(Ordering::Acquire);

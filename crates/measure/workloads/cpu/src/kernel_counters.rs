@@ -89,6 +89,7 @@ impl KernelCounters {
             interrupts.as_ref().map_or(0, |file| interrupts_of(contents(file, text), *cpu));
         let waited_ns = schedule.as_ref().and_then(|file| waited_ns(contents(file, text)));
         let throttled = groups.iter().filter_map(|group| throttled_ns(contents(group, text)));
+        // The longest: the times of nested groups overlap, and a sum would count them twice.
         let throttled_ns = throttled.max();
         KernelCounts { steal_ns: steal * TICK_NS, interrupts, waited_ns, throttled_ns }
     }
@@ -97,6 +98,7 @@ impl KernelCounters {
 /// What the file holds now; nothing when it can't be read.
 fn contents<'t>(file: &File, text: &'t mut [u8]) -> &'t str {
     let mut length = 0;
+    // A read of /proc can give less than there is room for: only an empty one is the end.
     while let Ok(more @ 1..) = file.read_at(&mut text[length..], length as u64) {
         length += more;
     }

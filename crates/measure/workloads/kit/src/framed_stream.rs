@@ -165,6 +165,7 @@ impl StreamThreads {
     /// The life of a thread with its stream.
     fn serve(&self, mut stream: impl Carry) {
         if let Err(failure) = stream.begin() {
+            // Kept for the first frame, and the thread goes on: that frame counts on its answer.
             self.state().failure.get_or_insert(failure);
         }
         let mut done = 0;

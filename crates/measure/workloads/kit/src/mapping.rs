@@ -49,6 +49,7 @@ impl Mapping {
         if pages == Pages::Huge {
             used = bytes.next_multiple_of(HUGE_BYTES);
         }
+        // mmap aligns to base pages only: the surplus leaves room to begin at a huge page.
         let whole_len = used + align - 1;
         let read_write = libc::PROT_READ | libc::PROT_WRITE;
         let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

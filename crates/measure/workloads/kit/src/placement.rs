@@ -194,6 +194,7 @@ struct Slot {
 fn slots(allowed: &BTreeSet<u32>, places: &[CpuPlace]) -> Vec<Slot> {
     let place = |cpu: u32| {
         let known = places.iter().find(|place| place.cpu == cpu);
+        // Numbers from the top, which no known core has.
         known.map_or((0, u32::MAX - cpu), |place| (place.node, place.core))
     };
     let mut cores: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();

@@ -142,6 +142,7 @@ impl Program {
         padding.resize(PADDING_START + MOST_PADDING, b'x');
         padding.push(0);
         let environment = std::env::vars_os()
+            // The worker's own padding must not add to the program's.
             .filter(|(name, _)| name != PADDING && name != PADDING_LENGTH)
             .map(|(name, value)| c_string(&[name.as_bytes(), b"=", value.as_bytes()].concat()))
             .collect::<Result<_, _>>()?;
@@ -430,6 +431,7 @@ impl OutputPipe {
     pub fn take(&mut self) -> Result<String, Failure> {
         let mut said = Vec::new();
         let mut part = [0; 4096];
+        // Polled first: the writing end stays open here for the next program, so a read could wait for ever.
         while wait_readable(self.reader.as_raw_fd(), 0) {
             let length = self
                 .reader

@@ -78,7 +78,9 @@ impl<M: Member> Team<M> {
         for index in 1..threads {
             helpers.spawn(index, threads, Arc::clone(&build), sender.clone())?;
         }
+        // The loop below ends when the last sender is gone: this one would keep it waiting for ever.
         drop(sender);
+        // After the helpers were started, so that all members are built at the same time.
         let own = build(0)?;
         for cell in built {
             helpers.cells.push(cell?);
@@ -139,6 +141,7 @@ impl<M: Member> Instance for Team<M> {
         }
         self.helpers.barrier.release(iterations, self.helpers.cells.len());
         let own = self.own.run(iterations);
+        // Also if the own member failed: the helpers are still at work, each with its cell locked.
         self.helpers.barrier.wait_for_all();
         own?;
         // A member that panicked leaves no result.
@@ -285,6 +288,7 @@ impl RoundBarrier {
         state.iterations = iterations;
         state.working = helpers;
         self.working.store(helpers, Ordering::Release);
+        // Last: a thread that polls and sees the new round must also see how many work on it.
         self.round.store(state.round, Ordering::Release);
         drop(state);
         self.released.notify_all();
@@ -300,6 +304,7 @@ impl RoundBarrier {
 
     fn close(&self) {
         locked(&self.state).closed = true;
+        // For threads that poll: no round has this number.
         self.round.store(u64::MAX, Ordering::Release);
         self.released.notify_all();
     }
@@ -327,6 +332,7 @@ impl RoundBarrier {
     }
 
     fn poll(&self, ready: impl Fn() -> bool) {
+        // With more threads than CPUs, polling would keep the thread that is waited for from running.
         if self.polls {
             let end = now_ns() + SPIN_NS;
             while !ready() && now_ns() < end {

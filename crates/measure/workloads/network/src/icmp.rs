@@ -103,6 +103,7 @@ impl Workload for Icmp {
         ready.work = work(&[("rate", flows as u64), ("packets", 2 * flows as u64)]);
         ready.flags.extend(oversubscribed(flows, &start.facts));
         let seed = start.seed;
+        // Loopback loses nothing: a missing reply is a failure there, elsewhere a loss that is counted.
         let instance: Box<dyn Instance> = if rate.is_none() && host.is_loopback() {
             ready.without.push("latency".to_owned());
             ready.without.extend(OF_LOSSES.iter().map(ToString::to_string));

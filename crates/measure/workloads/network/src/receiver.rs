@@ -90,6 +90,7 @@ impl Receiver {
             // The kernel doubles what is asked for, for its own needs.
             sockopt::set_socket_recv_buffer_size(&socket, buffer)?;
         }
+        // Closing a socket does not wake a thread that is blocked in a receive, so it has to look itself.
         socket.set_read_timeout(Some(LOOKS))?;
         let datagrams = socket.local_addr()?;
         let shared = Arc::new(ReceiverState {
@@ -184,6 +185,7 @@ impl ReceiverState {
     fn wait_until_quiet(&self, sent: u64, quiet_ns: u64) {
         let asked_ns = now_ns();
         while self.tally().count() < sent {
+            // From the question at the earliest: an old datagram says nothing about those under way.
             let last_ns = self.last_ns.load(Ordering::Acquire).max(asked_ns);
             let now = now_ns();
             if now >= last_ns + quiet_ns {

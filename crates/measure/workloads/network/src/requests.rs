@@ -146,6 +146,7 @@ impl RoundTrip {
             *self = Self { smoothed: time, variation: time / 2 };
             return;
         }
+        // Upwards with the weights of RFC 6298: 1/4 for the variation, 1/8 for the mean.
         let off = self.smoothed.abs_diff(time);
         self.variation = if off < self.variation {
             self.variation.midpoint(off)
@@ -317,6 +318,7 @@ impl<E: Exchange> Requests<E> {
 
     /// Gives up all requests under way.
     fn give_up(&mut self) {
+        // Older ones have lost their place to newer ones, and were counted then.
         for number in self.oldest.max(self.next.saturating_sub(MOST_UNDER_WAY))..self.next {
             let slot = self.slot(number);
             if std::mem::take(&mut self.due_ns[slot]) != 0 {
@@ -387,6 +389,7 @@ impl<E: Exchange> Requests<E> {
                 answered_ns = now;
                 self.latency[0].record(now - due);
                 self.round_trip.took(now - due);
+                // A late answer to a request that was given up: its place was freed then.
                 self.under_way -= u64::from(number >= self.given_up);
                 left -= 1;
             } else {
@@ -463,6 +466,7 @@ impl<E: Exchange> Instance for Requests<E> {
             in_time.push(self.schedule.as_ref().map_or(1.0, Schedule::share_in_time));
         }
         let took_ns = now_ns() - begun_ns;
+        // What is still under way is not lost: the count of losses is right only after this.
         self.drain()?;
         let requests = self.next - self.first;
         let lost = self.lost as f64 / requests.max(1) as f64;

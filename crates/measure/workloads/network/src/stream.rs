@@ -104,7 +104,9 @@ pub(crate) fn serve(
     stream.set_read_timeout(Some(HELLO_TIMEOUT))?;
     let mut hello = [0; HELLO];
     stream.read_exact(&mut hello)?;
+    // Only the greeting has a time limit: between batches a client may be silent for minutes.
     stream.set_read_timeout(None)?;
+    // A port on loopback is open to every process of the machine.
     if hello[..TOKEN] != token[..] {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
@@ -195,6 +197,7 @@ impl Balance {
     )]
     pub(crate) fn learn(&self, up: f64, down: f64) {
         if up > 0.0 && down > 0.0 {
+            // Kept off both ends below: a direction without blocks has no speed to learn from.
             let share = (up / (up + down) * WHOLE as f64) as u64;
             self.up.store(share.clamp(SHARES.0, SHARES.1), Ordering::Relaxed);
         }
@@ -208,6 +211,7 @@ fn connected(address: SocketAddr, buffer: usize) -> io::Result<TcpStream> {
     }
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    // Before connect: the handshake fixes the window scale by the receive buffer (RFC 7323, tcp(7)).
     set_buffers(&socket, buffer)?;
     connect(&socket, &address)?;
     Ok(TcpStream::from(socket))

@@ -389,6 +389,7 @@ impl StreamTotals {
             let told = witness.told();
             let sender = witness.sender();
             seen.bytes += told.bytes;
+            // All streams report the CPU time of one process: the largest figure is the newest.
             seen.far_cpu_ns = seen.far_cpu_ns.max(told.cpu_ns);
             let mut sums = seen.senders.words();
             sums.iter_mut().zip(sender.words()).for_each(|(sum, word)| *sum += word);

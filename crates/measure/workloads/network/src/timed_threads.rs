@@ -46,6 +46,7 @@ impl<J: Job<N>, const N: usize> Member for Worker<J, N> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.done.clear();
         if self.shared.makes_room.load(Ordering::Relaxed) {
+            // Written to: memory that is only reserved would have its page faults within a sample.
             self.done.resize(usize::try_from(iterations).unwrap_or(0), [1; N]);
             return Ok(());
         }

@@ -133,6 +133,7 @@ impl Workload for Udp {
             })
         };
         let team = Team::start(senders, &start.facts, build)?;
+        // What is under way can be late by a round trip and a full queue: it is not lost before.
         let wait_ns = start.integer("rtt") + start.integer("queue");
         let instance = Datagrams {
             team,
@@ -299,6 +300,7 @@ struct Sender {
 impl Member for Sender {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         let order = *self.shared.order();
+        // One schedule for all samples of a batch: due times go on across their borders.
         if order.batch != self.batch {
             self.batch = order.batch;
             self.schedule =
@@ -465,6 +467,7 @@ impl Instance for Datagrams {
             batch.record(start, took, k, current_cpu());
             elapsed.push(took);
         }
+        // Read before the receiver is asked: waiting for it is no part of sending.
         let near_cpu_ns = cpu_time_ns() - cpu_before_ns;
         let sent = iterations.iter().sum();
         let counted = self.control.ask(&ControlMessage::End { sent, quiet_ns: self.quiet_ns })?;
@@ -499,6 +502,7 @@ impl Instance for Datagrams {
     fn trial(&mut self, load: f64, duration_ns: u64) -> Result<TrialCounts, Failure> {
         let offered = (load * duration_ns as f64 / 1e9) as u64;
         let before = path::carried(&self.start)?;
+        // First, as the receiver's answer takes a round trip: the schedule below must begin after it.
         self.begin(&[offered], None)?;
         // The last is due at the very end, and may then be sent.
         self.order(Some(load), now_ns() + duration_ns + duration_ns / 100);

@@ -66,6 +66,7 @@ impl Workload for Exec {
 
     fn start(&self, start: &Start) -> Result<Started, StartError> {
         let threads = within(start, "threads", 1, 10_000)?;
+        // Every thread has a child at a time, and the first thread is there already.
         room_for_tasks(2 * threads as u64 - 1)?;
         let ballast = Ballast::resident(start)?;
         let folder = if start.scratch.is_empty() { &start.dir } else { &start.scratch };

@@ -122,7 +122,7 @@ impl MakeChild for Vfork {
     fn make(&mut self, status: c_int) -> libc::pid_t {
         let argument = std::ptr::without_provenance_mut(usize::try_from(status).unwrap_or(0));
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-        // SAFETY: the child runs `end` on 16 Its own kiB, aligned to 16 bytes, while we are
+        // SAFETY: the child runs `end` on 16 KiB of its own, aligned to 16 bytes, while we are
         // suspended (CLONE_VFORK), and touches nothing else.
         unsafe { libc::clone(end, self.stack.as_mut_ptr_range().end.cast(), flags, argument) }
     }

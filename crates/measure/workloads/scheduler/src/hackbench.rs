@@ -165,6 +165,7 @@ impl HackbenchGroups {
             let mut inbox = vec![0; shape.bytes];
             next()?;
             let child = Child::fork(|| {
+                // With a writing end of its own it would never see the end of the channel.
                 close_in_child(&channel.output);
                 gate.pass() && receive(&channel.input, shape, &mut inbox, message)
             })?;
@@ -278,6 +279,7 @@ impl HackbenchTask {
 impl StartGate {
     /// Says that this task is ready and waits for the kick-off. True unless the run is cancelled.
     fn pass(&self) -> bool {
+        // The byte of the kick-off is waited for and never read: it stays in the pipe and lets every task through.
         (&self.ready).write_all(&[0]).is_ok()
             && wait_readable(self.kicked.as_raw_fd(), -1)
             && !self.cancelled.load(Ordering::Acquire)

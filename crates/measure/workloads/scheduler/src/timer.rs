@@ -98,6 +98,7 @@ impl Member for Sleeper {
         late.clear();
         let mut due_ns = now_ns();
         for _ in 0..iterations {
+            // From the last due time and not from now: one late wake-up must not shift all that follow.
             due_ns += self.interval_ns;
             sleep_until(due_ns);
             let now = now_ns();

@@ -130,11 +130,13 @@ impl Engine {
     /// # Errors
     /// When the kernel has no io_uring, forbids it, or knows no plain reads and writes.
     pub fn ring(depth: u32) -> io::Result<Self> {
+        // Kernels before 5.19 refuse a ring with these two flags, which only spare the program interrupts.
         let ring = IoUring::builder()
             .setup_coop_taskrun()
             .setup_taskrun_flag()
             .build(depth)
             .or_else(|_| IoUring::new(depth))?;
+        // io_uring came with Linux 5.1, but its plain reads and writes only with 5.6.
         let mut probe = Probe::new();
         ring.submitter().register_probe(&mut probe)?;
         if probe.is_supported(opcode::Read::CODE) && probe.is_supported(opcode::Write::CODE) {
@@ -221,6 +223,7 @@ impl Engine {
         {
             Ok(_) => Ok(()),
             Err(error) => match error.raw_os_error() {
+                // The time is over, or a signal came: the caller looks again in either case.
                 Some(libc::ETIME | libc::EINTR) => Ok(()),
                 _ => Err(error),
             },

@@ -115,6 +115,7 @@ impl Layout {
                 layout.add(extent.flags, bytes);
             }
             let end = last.logical.saturating_add(last.length);
+            // A filesystem that lists nothing new would keep this loop going for ever.
             if end <= layout.seen {
                 return Err(io::ErrorKind::InvalidData.into());
             }
@@ -129,6 +130,7 @@ impl Layout {
         if flags & UNWRITTEN != 0 {
             self.unwritten += bytes;
         } else if flags & ENCODED != 0 && flags & ENCRYPTED == 0 {
+            // Encrypted extents are marked as encoded, too, but are as long on the disk as in the file.
             self.compressed += bytes;
         }
     }
@@ -140,6 +142,7 @@ impl Layout {
         for _ in 0..MOST {
             let begin = match seek(file, SeekFrom::Data(layout.seen)) {
                 Ok(begin) if begin < size => begin,
+                // ENXIO: there are no data from here to the end of the file (lseek(2)).
                 Ok(_) | Err(Errno::NXIO) => {
                     layout.seen = size;
                     break;

@@ -289,6 +289,7 @@ impl Lane {
     /// # Errors
     /// When a block that was read is another, or one that was written is not there.
     pub fn verify(&mut self, newest: u64) -> Result<(), Failure> {
+        // A buffer in flight belongs to the kernel, which may still change it.
         self.drain()?;
         for (arrived, operation) in self.recent.into_iter().flatten() {
             match operation {
@@ -323,6 +324,7 @@ impl Lane {
         let slot = match operation {
             Operation::Read => self.queue.submit(operation, offset, |_| {}),
             Operation::Write => {
+                // Steps of the number of workers, from different starts: no two workers write the same generation.
                 self.generation += self.share.workers();
                 let generation = self.generation;
                 let stamped = |block: &mut [u8]| stamp::write(block, offset, generation);

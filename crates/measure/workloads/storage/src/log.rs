@@ -156,6 +156,7 @@ impl Commits {
             .open(&path)?;
         let mut data = vec![0; record];
         random.fill(&mut data);
+        // Once, before any commit: without a safe name the file would keep nothing after a crash.
         fsync(&File::open(folder.path())?)?;
         let latency = [Distribution::of("latency")];
         Ok(Self {
@@ -177,6 +178,7 @@ impl Commits {
         if self.end + (self.record.len() * self.records) as u64 > self.size {
             self.end = 0;
             if self.appends {
+                // Emptied, so that the next commits allocate blocks again as the first ones did.
                 file.set_len(0)?;
             }
         }

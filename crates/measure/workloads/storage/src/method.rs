@@ -215,6 +215,7 @@ fn try_method(
     let buffers = (request.slots, request.block);
     let mut queue = Queue::new(&request.dir, file, engine, buffers, request.pages)
         .map_err(MethodError::Start)?;
+    // A block is read for certainty: some filters and filesystems refuse only the transfer itself.
     let block = queue.read(offset).map_err(|error| format!("{}: {error}", method.show(1)))?;
     match stamp::read(block, offset) {
         Ok(_) => Ok(queue),
@@ -244,6 +245,7 @@ fn open(path: &Path, request: &MethodRequest, direct: bool) -> Result<File, Stri
         .custom_flags(if direct { libc::O_DIRECT } else { 0 })
         .open(path)
         .map_err(|error| match (direct, error.kind()) {
+            // With EINVAL a filesystem refuses O_DIRECT at open (open(2)).
             (true, io::ErrorKind::InvalidInput) => "the filesystem has no O_DIRECT".to_owned(),
             _ => format!("opening {}: {error}", path.display()),
         })

@@ -215,6 +215,7 @@ fn buffer(block: usize) -> io::Result<Pool> {
 
 fn try_direct(path: &Path, block: usize) -> io::Result<()> {
     let mut pool = buffer(block)?;
+    // Read, not only opened: the kernel checks the alignment at the first transfer.
     open(path, true)?.read_exact_at(pool.block(0), 0)
 }
 
@@ -303,10 +304,12 @@ impl Member for Worker {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.times.clear();
         if self.shared.makes_room.load(Ordering::Relaxed) {
+            // Written to: memory that is only reserved would have its page faults within a sample.
             self.times.resize(usize::try_from(iterations).unwrap_or(0), 1);
             return Ok(());
         }
         let mut last = now_ns();
+        // One counter for all: with fixed shares the fast workers would idle at the end of a sample.
         while self.shared.begun.fetch_add(1, Ordering::Relaxed) < iterations {
             self.operate().map_err(|error| {
                 let block = self.task.block;

@@ -148,6 +148,7 @@ impl Queue {
             .wait(&self.file, &self.pool)
             .map_err(|error| Failure::io("waiting for a block", &error))?;
         self.in_flight -= 1;
+        // To the end of the line: what it holds can still be checked until all others were used.
         self.free.push_back(slot);
         let offset = self.offsets[slot];
         match moved {
@@ -187,6 +188,7 @@ impl Drop for Queue {
     fn drop(&mut self) {
         while self.in_flight > 0 {
             if self.engine.wait(&self.file, &self.pool).is_err() {
+                // The kernel may still write into the buffers, so their memory must not be used for anything else.
                 self.pool.leak();
                 return;
             }

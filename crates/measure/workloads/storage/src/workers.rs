@@ -59,6 +59,7 @@ impl Tally {
         if let Some(time) = time {
             time.store(time_ns, Ordering::Relaxed);
         }
+        // Only who moved the last block of a sample reads the clock.
         if let Ok(sample) = self.ends.binary_search(&(before + 1)) {
             let (end_ns, cpu) = &self.borders[sample];
             end_ns.store(now_ns(), Ordering::Relaxed);
@@ -186,6 +187,7 @@ impl Workers {
         let build = move |number: usize| {
             let share = Share::of_worker(number, all.workers);
             let (mut lane, method) = Lane::open(&file, &all, share)?;
+            // A limit can refuse a later worker what the first one got, and a mix of methods is no result.
             if method.notes.first() != wanted.as_ref() {
                 let notes = method.notes.join("; ");
                 let why = format!("worker {} of {} is another: {notes}", number + 1, all.workers);

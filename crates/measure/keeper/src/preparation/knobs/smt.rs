@@ -25,6 +25,7 @@ fn smt(root: &Root, value: &str) -> Result<Resolved, Unusable> {
             Ok(Resolved::Settings(vec![Assignment::file(SMT, value)]))
         }
         Some("on" | "off") => Err(Unusable::not_taken(value, "on, off")),
+        // `forceoff` and `notsupported` can only be read: the kernel refuses any write.
         Some(word) => Err(Unusable::unsupported(format!("hardware threads: {word}"), "")),
         None => Err(Unusable::unsupported("this kernel can't switch hardware threads", "")),
     }

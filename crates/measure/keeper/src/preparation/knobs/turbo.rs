@@ -23,11 +23,13 @@ const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 
 /// The files that switch turbo, with what is written for on and for off.
 fn files(root: &Root) -> (Vec<String>, [&'static str; 2]) {
+    // intel_pstate's file has the opposite sense: writing 1 to `no_turbo` switches turbo off.
     for (path, words) in [(INTEL_TURBO, ["0", "1"]), (BOOST, ["1", "0"])] {
         if root.path(path).exists() {
             return (vec![path.to_owned()], words);
         }
     }
+    // Some drivers have a switch for each policy instead of one for all CPUs.
     let base = format!("{CPUS}/cpufreq");
     let policies = root.names(&base).into_iter().map(|name| format!("{base}/{name}/boost"));
     (policies.filter(|path| root.path(path).exists()).collect(), ["1", "0"])

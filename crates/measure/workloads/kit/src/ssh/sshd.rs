@@ -193,6 +193,7 @@ impl Sshd {
         let log = File::create(folder.0.join("sshd.log"))
             .map_err(|error| Failure::io("creating the log of sshd", &error))?;
         let mut command = Command::new(&tools.sshd);
+        // Not as a daemon (-D), so that it stays a child; its log on stderr (-e) explains a refusal.
         command.arg("-D").arg("-e").arg("-f").arg(&config);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         die_with_parent(&mut command);

@@ -212,6 +212,7 @@ impl Passes {
             Worker::new(&root, thread, private, random, task.clone(), Arc::clone(&flag))
         };
         let team = Team::placed(threads, start, build)?;
+        // What laying the files out left dirty would be written during the first pass.
         sync_filesystem(folder.path())?;
         Ok(Self {
             team,
@@ -238,6 +239,7 @@ impl Passes {
             sync_filesystem(self.folder.path())?;
         }
         if self.cold {
+            // The kernel drops only what is clean: the files were synced when they were laid out.
             std::fs::write(DROP_CACHES, "3")
                 .map_err(|error| Failure::io(format!("writing 3 to {DROP_CACHES}"), &error))?;
         }

@@ -192,6 +192,7 @@ impl Worker {
     fn list(&mut self, files: usize) -> Result<(), Failure> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder =
+            // Opened anew: the position of an open folder stays at the end after a pass.
             openat(&self.folder, c".", flags, Mode::empty()).map_err(|error| failed(&error))?;
         let mut entries = RawDir::new(folder, self.listing.spare_capacity_mut());
         while self.done < files {
@@ -316,6 +317,7 @@ fn create(
     if sync != FileSync::None {
         fsync(&file)?;
     }
+    // The folder comes after its file: fsync of a file does not make its name safe (fsync(2)).
     drop(file);
     synced(dir, sync)
 }
