@@ -35,6 +35,7 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
         Sides { plumb: Vec::new(), hyperfine: Vec::new(), bare: Vec::new(), took: Vec::new() };
     for _ in 0..ROUNDS {
         let mut order = [0, 1, 2];
+        // Whatever drifts while the bench runs must not favour one side.
         coins.shuffle(&mut order);
         for side in order {
             match side {

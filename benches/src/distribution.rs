@@ -19,7 +19,9 @@ pub fn bench(_: &Path) -> Outcome<String> {
     let mut with = f64::INFINITY;
     let mut without = f64::INFINITY;
     for _ in 0..BATCHES {
+        // Touched before it is timed: page faults are not part of the cost of a value.
         latency.make_room(1, VALUES);
+        // Interference only adds time, so the fastest batch is nearest to the cost itself.
         with = with.min(each(|value| latency.record(black_box(value))));
         without = without.min(each(|value| {
             black_box(value);

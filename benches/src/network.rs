@@ -109,6 +109,7 @@ impl Drop for Server {
 fn beside(server: &mut Command, client: &mut Command) -> Outcome<(String, f64)> {
     let meter = UsageMeter::start(&[]);
     let running = Server(server.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+    // The servers have no way to say that they listen: their output goes nowhere.
     sleep(Duration::from_millis(200));
     let output = client.stderr(Stdio::null()).output()?;
     drop(running);
@@ -119,6 +120,7 @@ fn beside(server: &mut Command, client: &mut Command) -> Outcome<(String, f64)> 
 
 /// Bytes that the receiver counted.
 fn iperf3(words: &[&str]) -> Outcome<Done> {
+    // A port that the kernel knows to be free; it is free again once this listener is dropped.
     let port = TcpListener::bind((HOST, 0))?.local_addr()?.port().to_string();
     let seconds = SECONDS.to_string();
     let (printed, cpu) = beside(
@@ -162,6 +164,7 @@ fn sockperf(mode: &str, bytes: &str) -> Outcome<Done> {
     if !printed.contains("Summary") {
         return Err(format!("sockperf {mode} took {elapsed:.1} s and said: {printed}").into());
     }
+    // The kernel counts the request and the answer, because both ends are on this machine.
     let each = if mode == "ping-pong" { 2.0 } else { 1.0 };
     Ok(Done { rate: received / each / seconds, cpu: cpu / seconds })
 }

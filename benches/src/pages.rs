@@ -88,6 +88,7 @@ fn series(plumb: &Path, store: &Path, folder: &Path) -> Outcome<String> {
     names.sort();
     let step = names.len().div_ceil(MOST_SERIES).max(1);
     let mut took: Vec<f64> = Vec::new();
+    // A new server for each, so that no page comes from the cache in memory.
     for name in names.iter().step_by(step) {
         let served = Served::new(plumb, store, &caches)?;
         let (page, seconds) = served.get(&format!("/{name}"))?;
@@ -154,6 +155,7 @@ fn kept() -> Outcome<PathBuf> {
         eprintln!("  making {KEPT}, which is kept; it takes minutes …");
         let part = path.with_extension("part");
         make(&part, RUNS)?;
+        // Renamed when it is complete: a part of a store must not be taken for the whole one next time.
         fs::rename(part, path)?;
     }
     Ok(fs::canonicalize(path)?)

@@ -19,6 +19,7 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
         .current_dir(&folder.0)
         .stdout(Stdio::null())
         .spawn()?;
+    // Starting up takes CPU time that is not part of what a measurement costs.
     std::thread::sleep(Duration::from_secs(2));
     let engine = child.id();
     let keeper = keeper_of(engine).ok_or("the keeper was not found in /proc")?;

@@ -35,6 +35,7 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, String> {
 pub fn append(path: &Path, line: &impl Serialize) -> Result<(), String> {
     let mut text = serde_json::to_string(line).map_err(|error| failed(path, &error))?;
     text.push('\n');
+    // The line and its end in one write: a killed chore leaves whole lines, and at most one without an end.
     let file = OpenOptions::new().create(true).append(true).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| failed(path, &error))
 }

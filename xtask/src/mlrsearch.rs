@@ -92,6 +92,7 @@ impl Drop for Reference {
 
 /// A goal drawn from a seed: one of those that we offer, with a loss ratio.
 fn goal(seed: u64) -> Goal {
+    // The system takes the seed itself: its draws must not decide the goal.
     let mut rng = Rng::new(!seed);
     let effort = [Goal::QUICK, Goal::CSIT, Goal::RFC2544, Goal::TST009][rng.below(4)];
     let loss_ratio = [0.0, 0.005, 0.01][rng.below(3)];
@@ -113,6 +114,7 @@ pub fn compare(systems: u64, report: &mut dyn FnMut(Row)) -> Result<(), String> 
             let goal = goal(seed);
             let (ours, spent_ns) = search(goal, LOADS, &mut System::new(shape, seed));
             ours_ns += spent_ns;
+            // A fresh system of the same seed, so that both meet the same limit and the same noise.
             let (theirs, spent_ns) = reference.search(&goal, &mut System::new(shape, seed))?;
             theirs_ns += spent_ns;
             hits += u64::from(agree(ours.map(|found| found.throughput), theirs, goal.width));

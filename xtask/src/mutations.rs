@@ -185,6 +185,7 @@ fn measure(mutation: &Mutation) -> Result<Vec<String>, String> {
         .args(["run", "--quiet", "--release", "--offline", "--", mutation.group])
         .arg(REPLICATIONS.to_string())
         .current_dir(copy)
+        // Within the copy, so that broken crates never replace artifacts of the real ones.
         .env("CARGO_TARGET_DIR", "target")
         .output()
         .map_err(|error| format!("cannot start cargo: {error}"))?;
@@ -200,6 +201,7 @@ fn prepare(copy: &Path, mutation: &Mutation) -> std::io::Result<()> {
     let bars = copy.join("src");
     let spoiled = copy.join("stats/src");
     for (source, target) in [(BARS, &bars), (SOURCE, &spoiled)] {
+        // Always a fresh copy: the mutation before this one must not remain in it.
         if target.exists() {
             fs::remove_dir_all(target)?;
         }

@@ -52,6 +52,7 @@ fn start() -> ExitCode {
     let ui = ui::Ui::new(command_line.global.json, command_line.global.quiet);
     let store = command_line.global.store.as_deref();
     let context = Context { store, ui: &ui, public_cli: cli::public };
+    // First of all: what a killed run has set would be taken for the machine's own setting, and be restored as such.
     let restores = command_line.command.as_ref().is_none_or(|(entry, _)| entry.restores_first);
     if restores {
         restore(&ui);

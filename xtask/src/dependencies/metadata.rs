@@ -82,6 +82,7 @@ impl Metadata {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
         command.args(["metadata", "--locked", "--format-version", "1"]);
+        // The lock file also has what other systems would need, which is never built.
         command.args(["--filter-platform", "x86_64-unknown-linux-gnu"]);
         let said = command.output().map_err(|error| format!("cargo metadata: {error}"))?;
         if !said.status.success() {

@@ -81,6 +81,7 @@ fn texts(folder: &Path, licence: &str) -> Result<Vec<String>, String> {
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| is_licence(name))
         .collect();
+    // A folder lists its files in any order, and the page is compared with the committed one.
     files.sort();
     let choices = terms(licence);
     if let [choices] = choices.as_slice()

@@ -200,6 +200,7 @@ impl HeadToHead {
     fn compare(&self, part: &Part, planned: &Planned, number: usize) -> Result<Comparison, String> {
         let Cell { program, effect, neighbour } = planned.cell;
         let sides = self.sides(part, planned)?;
+        // Criterion would find the baseline of the comparison before.
         self.tools.clean()?;
         let _disturbing = neighbour
             .then(|| Neighbour::start(NeighbourKind::Bursty, planned.seed.into()))

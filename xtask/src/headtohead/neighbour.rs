@@ -60,6 +60,7 @@ impl Neighbour {
 
 impl Drop for Neighbour {
     fn drop(&mut self) {
+        // The neighbour ends with its input, so it also ends if this process is killed and drops nothing.
         drop(self.0.stdin.take());
         _ = self.0.wait();
     }

@@ -143,6 +143,7 @@ impl Shelf {
         let sides = [self.command(program, 0)?, self.command(program, program.trial)?];
         let mut fastest = [f64::INFINITY; 2];
         for _ in 0..STARTS {
+            // In turns, so that a slow phase of the machine does not hit one length alone.
             for (fastest, words) in fastest.iter_mut().zip(&sides) {
                 *fastest = fastest.min(time(words)?);
             }

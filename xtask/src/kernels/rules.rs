@@ -50,6 +50,7 @@ impl Kernel {
         let never = patterns(&self.never)?;
         let named: Vec<_> =
             functions.iter().filter(|function| function.name.contains(&self.symbol)).collect();
+        // Otherwise a rule would hold for ever once its function has another name or is inlined.
         if named.is_empty() {
             return Ok(vec![format!(
                 "no function's name contains `{}`: was it renamed, or inlined?",

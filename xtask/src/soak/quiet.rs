@@ -107,6 +107,7 @@ fn busy_ticks() -> Result<f64, String> {
 fn own_ticks() -> Result<f64, String> {
     let text = std::fs::read_to_string("/proc/self/stat").map_err(|error| error.to_string())?;
     let fields = text.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    // User and system time, own and of children that were waited for: plumb is one of these.
     let ticks = fields.split(' ').skip(11).take(4).map(str::parse::<f64>);
     ticks.sum::<Result<f64, _>>().map_err(|error| format!("/proc/self/stat: {error}"))
 }

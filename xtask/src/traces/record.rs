@@ -39,6 +39,7 @@ pub fn chunks(iterations: u64) {
 
 /// A chain of dependent steps in registers: xorshift by Marsaglia.
 fn work(iterations: u64) {
+    // Without this the compiler could compute the result; without the last line it could leave out the loop.
     let mut x = black_box(88_172_645_463_325_252_u64);
     for _ in 0..iterations {
         x ^= x << 13;

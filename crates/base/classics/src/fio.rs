@@ -55,6 +55,7 @@ pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
     }
     for job in jobs {
         let mut options_of_job = global.clone();
+        // A job's own options replace the global ones.
         options_of_job.extend(options(job.get("job options")));
         for direction in ["read", "write", "trim"] {
             if let Some(part) = job.get(direction) {
@@ -107,6 +108,7 @@ fn series(
     series.invocations.push(invocation(job, part, seconds, operations));
     let rate = [("rate", "ops/s", Higher, "operations per second", rate)];
     let bandwidth = [("bandwidth", "B/s", Higher, "requested bytes per second", bandwidth)];
+    // The first figure is the headline: random requests are compared by their rate, sequential ones by bandwidth.
     let figures = if rw.starts_with("rand") { [rate, bandwidth] } else { [bandwidth, rate] };
     for (name, unit, better, summary, value) in figures.concat() {
         series.measured((name, unit, better), summary, [value]);

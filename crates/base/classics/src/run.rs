@@ -79,6 +79,7 @@ fn identity(import: &Import, content: &[u8]) -> Id {
     let tool = import.format.word();
     let machine = machine.join("\n");
     let head = format!("plumb import {IMPORT_VERSION}\n{tool}\n{version}\n{machine}\n");
+    // From the content, so that a file that is imported twice is stored once.
     Uuid::new_v5(&Uuid::NAMESPACE_OID, &[head.as_bytes(), content].concat())
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let count_of_events = "total number of events:";
     let events =
         report.after(count_of_events).and_then(positive).ok_or_else(|| missing(count_of_events))?;
+    // The last line of a report: a file without it was cut off, and its figures may be incomplete.
     let last = "execution time (avg/stddev):";
     report.after(last).filter(|end| end.contains('/')).ok_or_else(|| missing(last))?;
     let mut series = report.series();

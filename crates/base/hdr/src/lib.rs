@@ -38,6 +38,7 @@ pub fn encode(values: impl IntoIterator<Item = u64>) -> String {
     for equal in indices.chunk_by(|one, other| one == other) {
         match i64::from(equal[0] - next) {
             0 => {}
+            // The format writes a stretch of empty slots as one negative number.
             empty => push_count(&mut payload, -empty),
         }
         push_count(&mut payload, i64::try_from(equal.len()).unwrap_or(MOST));

@@ -45,6 +45,7 @@ pub fn throttled(root: &Root) -> Option<u64> {
 pub fn groups(root: &Root, controller: &str) -> Vec<String> {
     let membership = root.text("/proc/self/cgroup").unwrap_or_default();
     let own = membership.lines().find_map(|line| {
+        // At most three parts, because the path may contain colons.
         let mut parts = line.splitn(3, ':').skip(1);
         let mut controllers = parts.next()?.split(',');
         let path = parts.next()?;

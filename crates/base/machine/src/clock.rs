@@ -27,6 +27,7 @@ pub fn clock_grain() -> ClockGrain {
     for read in &mut reads {
         *read = black_box(nanos(ClockId::Monotonic));
     }
+    // A coarse clock gives the same time to many reads in a row: only reads that differ show the size of its step.
     let steps = reads.windows(2).map(|pair| pair[1] - pair[0]);
     let resolution = steps.filter(|&step| step > 0).min().unwrap_or(0);
     let whole = reads[READS - 1] - reads[0];
@@ -67,6 +68,7 @@ impl ClockMark {
     /// apart.
     #[must_use]
     pub fn drift(first: Self, middle: Self, last: Self) -> Option<ClockDrift> {
+        // NTP slews the monotonic clock but not the raw one, so their ratio is the slew.
         let monotonic = span(first.monotonic_ns, last.monotonic_ns)?;
         let raw = span(first.raw_ns, last.raw_ns)?;
         let rates = counter_rate(first, middle).zip(counter_rate(middle, last));

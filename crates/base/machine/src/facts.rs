@@ -57,6 +57,7 @@ fn allowed_cpus(root: &Root) -> Vec<u32> {
 
 /// The core of a CPU: the first of the CPUs that share it.
 fn core(root: &Root, cpu: u32) -> u32 {
+    // Not `core_id`, which is the same in several sockets.
     let file = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     root.text(&file).and_then(|list| list.split(',').flat_map(range).min()).unwrap_or(cpu)
 }
@@ -91,6 +92,7 @@ fn affinity() -> Vec<u32> {
 fn range(text: &str) -> std::ops::Range<u32> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (first.trim().parse(), last.trim().parse::<u32>()) {
+        // A limit far above any machine's, so that a damaged list does not become billions of CPUs.
         (Ok(first), Ok(last)) if last >= first && last < 1 << 20 => first..last + 1,
         _ => 0..0,
     }
@@ -140,6 +142,7 @@ fn memory_bytes(root: &Root) -> u64 {
     let total = root.field("/proc/meminfo", "MemTotal").unwrap_or_default();
     let kib: u64 = total.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0);
     let bytes = kib.saturating_mul(1024);
+    // A workload sized by the machine's memory would be killed in a container that may use a part of it.
     cgroup::memory_limit(root).map_or(bytes, |limit| limit.min(bytes))
 }
 

@@ -12,7 +12,7 @@ pub fn of_facts(prefix: &str, facts: &BTreeMap<String, String>) -> String {
 
 /// The same over bytes.
 pub fn of_bytes(prefix: &str, bytes: &[u8]) -> String {
-    // FNV-1a of 64 bits.
+    // FNV-1a of 64 bits: fingerprints are stored, so the hash must never change, as hashers of std may.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in bytes {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);

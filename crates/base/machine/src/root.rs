@@ -53,6 +53,7 @@ impl Root {
         let entries = fs::read_dir(self.path(path)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
             entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        // A folder lists its entries in any order, and facts that are joined from them must not change with it.
         names.sort();
         names
     }

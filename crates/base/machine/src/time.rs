@@ -41,6 +41,7 @@ pub fn owner(root: &Root) -> Owner {
 /// Whether the owner of a run still lives: same boot, same pid, same start time.
 #[must_use]
 pub fn is_alive(root: &Root, owner: &Owner) -> bool {
+    // After a boot, another process may have the same pid and, counted from the boot, the same start.
     boot_id(root) == owner.boot_id && start_ticks(root, owner.pid) == Some(owner.start_ticks)
 }
 

@@ -194,6 +194,7 @@ impl Source {
         }
         self.process_level = self.noise.process_sd * self.rng.normal();
         self.slow = self.noise.modes != Modes::One && self.rng.uniform() < MODE.1;
+        // Drawn from their stationary law: from 0 on, the first samples of each process would be too calm.
         self.octaves = std::array::from_fn(|_| self.rng.normal());
         // A spawn and a warm-up outlast a burst: the next process meets another one, or none.
         if !self.back_to_back {

@@ -33,6 +33,7 @@ pub fn noise_floor(estimates: &[f64]) -> Result<f64, NoInterval> {
         return Err(NoInterval::TooFewSamples);
     }
     let count = estimates.len() as f64;
+    // Squares around 0, not around the mean: the true value is known, so no degree of freedom is lost.
     let squares: f64 = estimates.iter().map(|estimate| estimate * estimate).sum();
     Ok(two_sided_t(CONFIDENCE, count) * (squares / count).sqrt())
 }

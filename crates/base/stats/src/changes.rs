@@ -146,6 +146,7 @@ fn best_split(series: &[f64], centre: f64, scale: f64, shortest: usize) -> (usiz
     for (index, score) in scores.iter().enumerate().take(n - shortest) {
         sum += score - mean;
         let left = index + 1;
+        // Without a change the CUSUM varies most in the middle; divided by its deviation, all places compete fairly.
         let weight = (left * (n - left)) as f64 / n as f64;
         let cusum = sum.abs() / weight.sqrt();
         if left >= shortest && cusum > best.1 {

@@ -43,6 +43,7 @@ pub fn components(processes: &[&[f64]]) -> Result<Components, NoInterval> {
     let of_means = variance_of(&means);
     Ok(Components {
         within: mean_of(&within),
+        // The means of processes also differ because of the samples in them; that part comes off.
         between: (of_means - mean_of(&errors)).max(0.0),
         of_means,
     })

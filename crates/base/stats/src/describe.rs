@@ -65,6 +65,7 @@ pub fn box_plot(values: &[f64]) -> Option<BoxPlot> {
     let q3 = quantile(values, 0.75)?;
     let reach = WHISKER * (q3 - q1);
     let within_reach = q1 - reach..=q3 + reach;
+    // Whiskers end at values that occurred; the fences themselves are no data.
     let inside = values.iter().copied().filter(|value| within_reach.contains(value));
     // Quartiles lie between values, so that a whisker could end inside the box.
     let low = inside.clone().fold(q1, f64::min);

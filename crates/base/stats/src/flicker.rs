@@ -87,6 +87,7 @@ pub fn interval_over(
         return None;
     }
     let slow = slow_variance(units, seconds)?;
+    // At least one doubling: below half of one, AT_ONCE would make the added variance negative.
     let doublings = (horizon_s / seconds).max(2.0).log2();
     let t = two_sided_t(level, BLOCKS as f64 - 1.0);
     let added = t * t * slow * COMES_AND_GOES * (PER_DOUBLING * doublings + AT_ONCE);

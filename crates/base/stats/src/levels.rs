@@ -75,6 +75,7 @@ impl Levels {
             .collect();
         let apart = apart.ln_1p();
         let of_samples =
+            // If each process has one sample, levels of samples are levels of processes.
             if logs.iter().any(|values| values.len() > 1) { split(&logs, apart) } else { None };
         if let Some(found) = of_samples.filter(|found| found.is_visited_by_most(&logs)) {
             return Some(found.of(LevelsOf::Samples));

@@ -57,6 +57,7 @@ pub(crate) fn long_run_with(series: &[f64], fewest_batches: usize) -> Result<Lon
 
 /// Means of consecutive batches; what does not fill a batch is dropped at the start.
 fn batch_means(series: &[f64], size: usize) -> Vec<f64> {
+    // Dropped at the start and not at the end, because what is left of a warm-up is there.
     series[series.len() % size..].chunks_exact(size).map(mean_of).collect()
 }
 

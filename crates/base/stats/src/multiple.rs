@@ -122,6 +122,7 @@ pub fn common_shift(log_ratios: &[f64]) -> Option<f64> {
 /// `a` and `b` are crashes and processes of a version, crashes among them (more are taken for as many). Where versions
 /// crash differently no verdict on their times is given (docs/method.md, *Edge cases*).
 pub fn crashes_differ(a: (u64, u64), b: (u64, u64)) -> f64 {
+    // A process cannot crash twice; damaged counts must not underflow in the subtractions below.
     let observed = a.0.min(a.1);
     let crashes = a.0.min(a.1) + b.0.min(b.1);
     let fewest = crashes.saturating_sub(b.1);

@@ -41,6 +41,7 @@ fn in_units(
     let mut units: Vec<u32> = first.iter().map(|&(unit, _)| unit).collect();
     units.dedup();
     let both = units.into_iter().map(|unit| (costs_in(first, unit), costs_in(later, unit)));
+    // Half of an ABBA unit would bring back the drift that the whole unit cancels.
     both.filter(|(one, other)| one.len() == a_unit && other.len() == a_unit)
         .map(|(one, other)| {
             let values = one.iter().zip(&other).map(|(first, later)| value(*first, *later));
@@ -104,6 +105,7 @@ pub fn signed_rank_interval(log_ratios: &[f64], level: f64) -> Result<Interval, 
     if log_ratios.iter().all(|&value| value == log_ratios[0]) {
         return Err(NoInterval::AllEqual);
     }
+    // Signs are equally likely under equal programs, so the law of ranks is exact whatever the noise looks like.
     let rank = walsh_rank(pairs, 1.0 - level);
     if rank == 0 {
         return Err(NoInterval::OutOfRange);

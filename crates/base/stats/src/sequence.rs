@@ -49,6 +49,7 @@ pub fn widening(units: usize, level: f64) -> Result<f64, NoInterval> {
 /// The half-width in standard deviations.
 fn boundary(pairs: f64, alpha: f64) -> f64 {
     let log = -2.0 * alpha.ln();
+    // Any constant keeps the promise; this one makes the interval narrowest at `NARROWEST_AT` pairs.
     let rho_squared = (log + log.ln() + 1.0) / NARROWEST_AT;
     let scaled = pairs * rho_squared;
     (2.0 * (scaled + 1.0) / (pairs * scaled) * ((scaled + 1.0).sqrt() / alpha).ln()).sqrt()

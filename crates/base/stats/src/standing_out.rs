@@ -110,6 +110,7 @@ pub fn stand_out(series: &[Moved]) -> Result<Stood, CannotTell> {
     }
     let logs: Vec<f64> = series.iter().map(|moved| moved.log_ratio).collect();
     let typical = median_of(&series.iter().map(|moved| moved.error).collect::<Vec<_>>());
+    // A counter's error is almost 0: without the typical error added, it would decide where the core is.
     let weights: Vec<f64> = series.iter().map(|moved| moved.error.hypot(typical)).collect();
     let common = Core::of(&logs, &weights);
     let own: Vec<f64> = series
@@ -144,6 +145,7 @@ pub fn stand_out(series: &[Moved]) -> Result<Stood, CannotTell> {
 /// The standard deviation of a difference of two runs: the common one, and the series' own as far as it is known.
 fn moderated(common: f64, earlier: Option<EarlierNoise>) -> f64 {
     let df = own_df(earlier);
+    // Twice, because it is the variance of one run and the ratio has two.
     let own = earlier.map_or(0.0, |noise| 2.0 * noise.variance);
     ((COMMON_DF * common * common + df * own) / (COMMON_DF + df)).sqrt()
 }
@@ -172,6 +174,7 @@ impl Core {
         let (middle, nearest) = most_central(values, sds);
         let count = values.len() as f64;
         let within = core_count(values.len()) as f64;
+        // How far the nearest share reaches in a normal law: turns the reach into a standard deviation.
         let usual = normal_quantile(0.5 + 0.5 * (within - 0.5) / count);
         let narrow = nearest / usual * (1.0 + CORE_CHOSEN / count);
         let inside: Vec<usize> = (0..values.len())

@@ -49,6 +49,7 @@ impl RunsCompared {
     /// The verdict, with `margin` the smallest relative change that matters; `None` if uncalibrated and not exact.
     pub fn judge(&self, margin: f64) -> Option<Judgement> {
         let calibrated = matches!(self.run_noise, RunNoise::Calibrated { .. });
+        // Stored runs have no pairs, so advice on how many more would settle it would mean nothing.
         let judged = Judgement { exact: self.exact, ..judge(&self.interval, 0, margin) };
         (calibrated || self.exact).then_some(Judgement { pairs_needed: None, ..judged })
     }
@@ -82,6 +83,7 @@ pub fn compare_runs(
     }
     let runs = earlier.len();
     let sd = variance_of(earlier).sqrt();
+    // √2, because both of the compared runs carry the noise between runs.
     let half = two_sided_t(level, (runs - 1) as f64) * std::f64::consts::SQRT_2 * sd;
     let interval = Interval {
         low: inside.low.min(inside.estimate - half),
@@ -89,6 +91,7 @@ pub fn compare_runs(
         ..inside
     };
     let run_noise = RunNoise::Calibrated { runs, sd };
+    // A value that never varies inside a run can still vary between runs, so one run alone does not make it exact.
     Ok(RunsCompared { interval, exact: constant && sd == 0.0, run_noise })
 }
 
@@ -97,6 +100,7 @@ fn break_even(inside: &Interval, level: f64) -> f64 {
     if inside.contains(0.0) {
         return 0.0;
     }
+    // The normal law, not t: this asks how large the true noise would have to be, not one estimated from few runs.
     inside.estimate.abs() / (two_sided_z(level) * std::f64::consts::SQRT_2)
 }
 

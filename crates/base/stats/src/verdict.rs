@@ -89,6 +89,7 @@ impl Judgement {
 /// `margin` is the smallest relative change that matters, .01 for 1 %.
 pub fn judge(log_ratio: &Interval, pairs: usize, margin: f64) -> Judgement {
     let Interval { estimate, low, high } = *log_ratio;
+    // Symmetric in logarithms: swapping A and B swaps the verdict. ±1 % as such would not do that.
     let margin = margin.ln_1p();
     // Equivalence comes first: a difference inside the margin does not matter, however certain it is.
     if -margin < low && high < margin {
@@ -132,6 +133,7 @@ pub fn interval_of_pairs(log_ratios: &[f64], level: f64) -> Result<Interval, NoI
 /// Pairs that would settle it, for a difference or for equivalence, whichever is nearer; an interval shrinks with the
 /// square root of the pairs.
 fn pairs_needed(centre: f64, half: f64, margin: f64, pairs: usize) -> Option<usize> {
+    // Infinite for an estimate of 0, which only equivalence can settle.
     let difference = half / centre;
     let equivalence = if centre < margin { half / (margin - centre) } else { f64::INFINITY };
     let needed = (pairs as f64 * difference.min(equivalence).powi(2)).ceil();
@@ -193,6 +195,7 @@ const LOOKS: [usize; 19] = [
 
 /// The error that a look of the long schedule may spend: c / √k at the k-th, `first` being c.
 fn spent_at(pairs: usize, first: f64) -> f64 {
+    // The last look is not counted, so that more pairs than it has keep its level.
     let before = LOOKS[..LOOKS.len() - 1].iter().filter(|&&look| look < pairs).count();
     first / (1.0 + before as f64).sqrt()
 }

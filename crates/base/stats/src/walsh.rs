@@ -83,6 +83,8 @@ impl Walsh {
         let mut before = 0;
         let mut left = self.len();
         while left > LISTED_A_VALUE * n {
+            // A random candidate leaves half of them on average, so a few rounds over the rows replace listing n²/2
+            // averages.
             let pivot = self.candidate(&from, &to, rng.below(left));
             let less = self.ends(|average| average < pivot);
             let no_more = self.ends(|average| average <= pivot);
@@ -92,6 +94,7 @@ impl Walsh {
                 before = count(&no_more);
                 from = no_more;
             } else {
+                // The averages that equal the pivot reach across the rank.
                 return pivot;
             }
             left = from.iter().zip(&to).map(|(from, to)| to.saturating_sub(*from)).sum();

@@ -91,6 +91,7 @@ fn long_series(log_times: &[f64]) -> Result<Steady, NoInterval> {
     // A single outlier near the beginning must not look like a warm-up.
     let calm = clipped(log_times, &log_times[by_level..], 6.0);
     let batches: Vec<f64> = calm.chunks_exact(MSER_BATCH).map(mean_of).collect();
+    // Segments find steps, MSER slow exponentials that make no step: the later start satisfies both.
     let start = by_level.max(MSER_BATCH * mser(&batches));
     if too_short(start, n) {
         return Ok(Steady { start, class: Class::Unsteady });
@@ -141,6 +142,7 @@ fn moving(
 /// first `step` values, twice as many, and so on.
 fn after_cut(calm: &[f64], start: usize, step: usize) -> Steady {
     let (early, steady) = calm.split_at(start);
+    // Too little is left to judge by, so nothing is cut off.
     let Ok(noise) = long_run_with(steady, FEWEST_BATCHES) else {
         return Steady { start: 0, class: Class::Flat };
     };
@@ -171,6 +173,7 @@ fn mser(values: &[f64]) -> usize {
         mean += delta / count;
         squares += delta * (value - mean);
         let criterion = squares / (count * count);
+        // Near the end the criterion rests on a few values and is small by chance, so no cut beyond half is considered.
         if cut <= values.len() / 2 && criterion <= best.1 {
             best = (cut, criterion);
         }
@@ -214,6 +217,7 @@ impl TrendLine {
         // Times around the middle of the stretch: the slope then needs no mean.
         let times: Vec<f64> = (0..calm.len()).map(|index| index as f64 - middle).collect();
         let products: f64 = times.iter().zip(&calm).map(|(time, value)| time * value).sum();
+        // n (n² − 1) / 12 is the sum of the squared times.
         let slope = products * 12.0 / (n * (n * n - 1.0));
         let rest: Vec<f64> =
             times.iter().zip(&calm).map(|(time, value)| value - slope * time).collect();

@@ -94,6 +94,7 @@ impl Subcommand for BaselineArgs {
 }
 
 fn remove(name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    // Opening a store to write makes a missing one; this reports that there is none.
     runs::open(store)?;
     let store = Store::open(locate::store(store)?)?;
     known(&store, name)?;
@@ -114,6 +115,7 @@ fn set(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         members
     };
     let store = Store::open(locate::store(store)?)?;
+    // Only now that all runs are there: an interrupted measurement leaves the old baseline as it is.
     change(&store, name, &members)?;
     warn_of_haste(&store, &members, ui)?;
     let runs = counted(members.len(), "run", "runs");

@@ -124,6 +124,7 @@ fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let flagged = checker.screen(&screen.record);
     let mut confirming = Vec::new();
     let mut doubts = Caveats::default();
+    // After a clean screening this is not needed: controls can only take back alerts.
     if !flagged.is_empty() {
         let points = flagged.iter().map(|&point| screen.record.plan.points[point].clone());
         let plan = Plan { points: points.collect(), ..plan };
@@ -205,6 +206,7 @@ impl Again<'_> {
         self.ui.say(what);
         let mut setup = Setup::start()?;
         let labels = plan::pairs(&self.args.labels)?;
+        // With the seed of the baseline's plan all runs would draw the same orders and layouts, and not be independent.
         let seed = plumb_machine::now().monotonic_ns & 0xffff_ffff;
         let on_interference = self.args.on_interference;
         let folders = folders(&mut setup.keeper, &self.args.target.place())?;

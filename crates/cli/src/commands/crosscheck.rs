@@ -135,6 +135,7 @@ fn measure(
         ..VerdictGoal::new(row.metric, row.margin(), row.most_pairs())
     };
     let request = PlanRequest {
+        // Disturbed invocations stay on our side: the mean of the classic tool contains what disturbed it, too.
         on_interference: OnInterference::default(),
         budget_ns: Some(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX)),
         ..PlanRequest::new(sides, Goal::Verdict(goal), prepare)

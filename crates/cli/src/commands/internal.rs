@@ -52,6 +52,7 @@ fn worker(id: &str) -> Result<Exit> {
 
 /// Serves on stdin and stdout.
 fn serve(workload: &dyn Workload) -> Result<Exit> {
+    // Before the worker does anything: from here on it can't outlive its keeper.
     plumb_keeper::end_with_keeper().map_err(bug)?;
     plumb_protocol::serve(workload, stdin(), stdout().lock())
         .map_err(|error| CommandError::failed(error.to_string()))?;

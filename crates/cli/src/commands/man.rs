@@ -66,6 +66,7 @@ fn page(command: &Command) -> Result<Vec<u8>> {
     let written = Man::new(command.clone()).source(source).manual("plumb").render(&mut page);
     written.map_err(|error| CommandError::bug(format!("the manual page: {error}")))?;
     let text = String::from_utf8_lossy(&page);
+    // clap_mangen calls everything after the options EXTRA; readers of manuals look for EXAMPLES.
     Ok(text.replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n").into_bytes())
 }
 

@@ -41,6 +41,7 @@ pub struct Measured {
 /// # Errors
 /// When it can't be begun or could not go on.
 pub fn execute(setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
+    // Before the lock: nobody should wait for another run only to learn that the store can't be opened.
     let store = Store::open(locate::store(job.store)?)?;
     let lock = if job.lock { Some(take_lock(ui)?) } else { None };
     // While the lock was waited for, somebody else may have completed the run.
@@ -76,11 +77,13 @@ pub fn execute(setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
     // The keeper ends with its launcher and removes the folders; if it was killed, this process does both in its place.
     drop(launcher);
     plumb_keeper::stand_in(&job.folders.made());
+    // After the cleaning: the next run must not start next to what this one left.
     drop(lock);
     listeners.progress.finish();
     if let Some(page) = live {
         page.finish();
     }
+    // Only now: an error before would leave the progress lines and the live page behind.
     let ended = ended.map_err(ended_early)?;
     if let Some(why) = &ended.unclean {
         ui.warn(&format!("could not clean up: {why}"));

@@ -31,6 +31,7 @@ pub struct Listeners<W> {
 
 impl<W: EventSink> EventSink for Listeners<W> {
     fn take(&mut self, event: &Stamped) -> std::result::Result<(), SinkError> {
+        // After one event is lost, the later ones would make a record with a gap.
         if let Some(why) = &self.full {
             return Err(SinkError(why.clone()));
         }
@@ -41,6 +42,7 @@ impl<W: EventSink> EventSink for Listeners<W> {
         if matches!(event.event, Event::RunStarted { .. }) {
             return Ok(());
         }
+        // The page can be read once the start of the run is stored, so not before this event.
         if let Some((url, ui)) = self.live.take() {
             ui.say(&format!("live at {url}"));
         }

@@ -114,6 +114,7 @@ pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
         return Err(CommandError::failed(format!("plug-in {}: {why}", path.display()))
             .hint(format!("plumb plugin check {}", path.display())));
     }
+    // Kept only once it was judged: a plug-in that breaks a rule is asked again, as somebody may have mended it.
     if let (false, Some(file)) = (known, cache) {
         cache::write(&file, &description);
     }

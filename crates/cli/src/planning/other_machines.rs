@@ -82,6 +82,7 @@ fn is_within_limits(planned: &PlannedPoint, at_once: &[&PlannedPoint]) -> Result
 
 /// Whether two names or addresses are of one machine, as far as its addresses tell.
 fn is_same_machine(one: &str, other: &str) -> bool {
+    // Two names may mean one machine; equal ones do, even if they can't be resolved.
     one.eq_ignore_ascii_case(other)
         || addresses(one).iter().any(|address| addresses(other).contains(address))
 }

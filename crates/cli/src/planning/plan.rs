@@ -143,6 +143,7 @@ pub fn plan(request: PlanRequest, args: &ExecutionArgs, dir: &Path) -> Result<Pl
         companions.push(companion_at(companion, args.to.as_ref()));
     }
     let typed_labels = pairs(&args.labels)?;
+    // The last value of a name wins, so what is typed replaces what the suite says.
     let labels = request.suite_labels.into_iter().chain(typed_labels).chain(request.labels);
     let budget_ns = match request.budget_ns {
         Some(budget_ns) => Some(budget_ns),
@@ -164,6 +165,7 @@ pub fn plan(request: PlanRequest, args: &ExecutionArgs, dir: &Path) -> Result<Pl
         monitors,
         on_interference: args.on_interference.unwrap_or(request.on_interference),
     };
+    // On the complete plan: companions and far ends decide what a machine receives in all.
     if !args.i_own_this_network {
         refuse_flood(&plan)?;
     }
@@ -219,5 +221,6 @@ pub fn pairs(labels: &[String]) -> Result<BTreeMap<String, String>> {
 
 /// The seed: the user's, or from the clock.
 fn seed(args: &ExecutionArgs) -> u64 {
+    // As many bits as --seed takes, so that it can be typed to repeat the run.
     args.seed.map_or_else(|| plumb_machine::now().monotonic_ns & 0xffff_ffff, u64::from)
 }

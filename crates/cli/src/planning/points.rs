@@ -82,6 +82,7 @@ pub fn resolve(
     }
     refuse_unknown(&sets, &named.points)?;
     refuse_namesakes(&named.points)?;
+    // Before repeated points are dropped: the settings of one suite would get lost silently.
     refuse_disagreement(&named, &suite_of_points)?;
     drop_repeated(&mut named.points);
     Ok(named)
@@ -117,6 +118,7 @@ fn suite_text(name: &str) -> Result<Option<String>> {
     if !is_suite_file(&path) {
         return Ok(None);
     }
+    // Asked before reading, because the name may be that of any file.
     let size = fs::metadata(&path).map(|metadata| metadata.len()).unwrap_or(0);
     if size > suite::MAX_BYTES as u64 {
         let most = suite::MAX_BYTES;
@@ -360,6 +362,7 @@ pub fn split_point(name: &str) -> Result<(&str, Settings)> {
     }
     let settings = rest.split(',').map(|text| {
         let (key, value) = pair(text)?;
+        // A text for now: only the workload's description, which is found by the id, says what type it has.
         Ok((key, Value::Text(value)))
     });
     Ok((id, settings.collect::<Result<Settings>>()?))
@@ -436,10 +439,12 @@ pub fn products(
         let values = values.iter().map(|value| ranged(value, all_threads));
         whole.insert(name.clone(), values.collect::<Result<Vec<_>>>()?.concat());
     }
+    // What is typed with -p wins over the point's own setting.
     for (name, value) in base.iter().filter(|(name, _)| !sets.contains_key(*name)) {
         whole.insert(name.clone(), ranged(value, all_threads)?);
     }
     let sets = &whole;
+    // Counted before they are made: the product of a few long ranges would not fit into memory.
     few_enough(sets.values().fold(1, |n: usize, values| n.saturating_mul(values.len())))?;
     let mut all = vec![base.clone()];
     for (name, values) in sets {
@@ -492,6 +497,7 @@ fn refuse_unknown(sets: &BTreeMap<String, Vec<Value>>, points: &[PlannedPoint]) 
 
 /// Two plug-ins of one id would be stored as one series.
 fn refuse_namesakes(points: &[PlannedPoint]) -> Result<()> {
+    // Stored series are told apart by ids, so two programs under one id would look like one that changed.
     let mut programs = BTreeMap::new();
     for planned in points {
         let id = &planned.point.workload;

@@ -15,6 +15,7 @@ use crate::locate;
 /// When the store can't be read.
 pub fn noise_floor(store: Option<&Path>, here: &Host, class: AuditClass) -> Result<Option<f64>> {
     let path = locate::store(store)?;
+    // Opening a store to write would make an empty one.
     if !path.exists() {
         return Ok(None);
     }

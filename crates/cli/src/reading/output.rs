@@ -35,5 +35,6 @@ pub fn write_file(path: &Path, content: &[u8]) -> Result<()> {
         CommandError::file(format!("can't write {}: {error}", path.display()))
     };
     let mut file = BufWriter::new(File::create(path).map_err(trouble)?);
+    // Flushed here, because a dropped BufWriter ignores errors such as a full disk.
     file.write_all(content).and_then(|()| file.flush()).map_err(trouble)
 }

@@ -27,6 +27,7 @@ pub fn meant(known: &[SeriesName], name: &str) -> Result<String> {
     let by_point: Vec<&SeriesName> = firsts().filter(|series| point(series) == name).collect();
     let by_title = firsts().filter(|series| series.title.as_deref() == Some(name)).collect();
     let by_workload = firsts().filter(|series| series.workload == name).collect();
+    // The most exact name wins: the default point of a workload is called like the workload.
     let found: [Vec<&SeriesName>; 3] = [by_point, by_title, by_workload];
     match found.iter().find(|candidates| !candidates.is_empty()).map(Vec::as_slice) {
         Some([one]) => Ok(one.name.clone()),

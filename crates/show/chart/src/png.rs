@@ -120,6 +120,7 @@ fn outline(pixels: &mut Pixmap, path: &Path, fill: Option<Paint>, stroke: Option
 
 /// Dashes as pairs of a dash and a gap.
 fn even(dash: &[f32]) -> Vec<f32> {
+    // SVG repeats an odd list once to make it even; tiny-skia refuses one.
     if dash.len().is_multiple_of(2) { dash.to_vec() } else { dash.repeat(2) }
 }
 
@@ -162,6 +163,7 @@ struct Letters {
 
 impl Letters {
     fn at(&self, x: f32, y: f32) -> (f32, f32) {
+        // A font's y points up, a picture's down.
         (self.x + x * self.scale, -y * self.scale)
     }
 

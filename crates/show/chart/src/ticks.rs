@@ -51,6 +51,8 @@ impl Axis {
 
 /// The logarithm of a ratio, also of one that is larger than any number.
 fn log_ratio(high: f64, low: f64) -> f64 {
+    // More exact than the difference of logarithms if both are near each other; that one stands in if the ratio
+    // overflows.
     let ratio = high / low;
     if ratio.is_finite() { ratio.ln() } else { high.ln() - low.ln() }
 }
@@ -202,6 +204,7 @@ fn dates(axis: &Axis, most: usize) -> Vec<Tick> {
         .into_iter()
         .find(|step| *step >= least)
         .unwrap_or_else(|| nice(least / DAY) * DAY);
+    // Counted from 1970, so that steps of hours and days fall on midnight UTC.
     let first = (axis.low / step).ceil();
     let values = (0..=2 * most).map(|i| (first + crate::place::place(i)) * step);
     values

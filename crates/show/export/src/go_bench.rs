@@ -76,6 +76,7 @@ fn lines(rows: &[Row], out: &mut String) {
             })
             .collect();
         if !values.is_empty() {
+            // The format requires a number of iterations; values are per iteration already.
             let _ = writeln!(out, "Benchmark{name} 1 {}", values.join(" "));
         }
     }

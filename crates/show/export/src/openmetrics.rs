@@ -33,6 +33,7 @@ const GAUGES: [Gauge; 3] = [
 /// The runs as one exposition.
 #[must_use]
 pub fn openmetrics(views: &[View]) -> String {
+    // The format allows each family only once, so the rows of all runs are collected before any is written.
     let mut by_unit: BTreeMap<String, Vec<(&View, &Row)>> = BTreeMap::new();
     for view in views {
         for row in &view.rows {

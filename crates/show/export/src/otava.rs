@@ -25,6 +25,7 @@ pub(super) const OTAVA: Export = Export {
 #[must_use]
 pub fn otava(views: &[View]) -> String {
     let mut views: Vec<&View> = views.iter().collect();
+    // Otava looks for changes from row to row: they must be in order of time, however the runs were named.
     views.sort_by_key(|view| view.finding.run.started_unix_ns);
     let labels = columns(&views, |view| view.finding.run.labels.keys().cloned().collect());
     let series = columns(&views, |view| view.rows.iter().map(column).collect());

@@ -63,6 +63,7 @@ impl Sheet {
     /// A text in a column of the row, counted from 0. It has no character that XML has no form for.
     pub fn text(&mut self, column: usize, text: &str) {
         let cell = self.cell_name(column);
+        // Inline strings, not a shared table: a table could only be written once all sheets are known.
         let text = escape(text);
         self.file.push(&format!(
             "<c r=\"{cell}\" t=\"inlineStr\"><is><t xml:space=\"preserve\">{text}</t></is></c>"

@@ -66,6 +66,7 @@ fn row(sheet: &mut Sheet, cells: &[Cell]) -> Result<(), ExportError> {
             }
             #[expect(clippy::cast_precision_loss, reason = "a workbook's numbers are doubles")]
             Cell::Whole(value) => sheet.number(column, *value as f64),
+            // Excel has neither NaN nor infinity and would call the file damaged: such a cell stays empty.
             Cell::Number(value) if value.is_finite() => sheet.number(column, *value),
             Cell::Number(_) | Cell::Empty => {}
         }

@@ -348,6 +348,7 @@ impl MonitorReadings {
             .flat_map(|reading| reading.values[index].iter().flatten())
             .copied()
             .reduce(f64::max)?
+            // If all values are 0, the axis still needs some length.
             .max(panel.per * 0.01);
         let x = axis("since the start", "s", 1.0, (first.from, last.to.max(first.from + 1.0)));
         let y = axis("", panel.unit, panel.per, (0.0, high * 1.05));

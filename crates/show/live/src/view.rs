@@ -117,6 +117,7 @@ impl Live {
 
     /// Takes what is new, `elapsed` after the run's start. True when somebody should hear of it.
     pub fn take(&mut self, update: &RunUpdate, elapsed: Duration) -> bool {
+        // Somebody may set the clock back while the run goes on; its time never falls.
         let elapsed = elapsed.max(self.progress.elapsed);
         let nothing = update.decisions.is_empty()
             && update.ended.is_empty()

@@ -31,6 +31,7 @@ impl Screen {
             true => Box::new(ColorfulTheme::default()),
             false => Box::new(SimpleTheme),
         };
+        // Standard output may be a file or a pipe, which gets the finished suite.
         let term = Term::stderr();
         term.write_str(ENTER)?;
         Ok(Self { term, theme })

@@ -86,6 +86,7 @@ impl Connections {
 
     /// What the store holds now.
     pub(crate) fn version(&self) -> Result<Version, Refusal> {
+        // SQLite's data_version can only be compared within one connection, so this one is kept for nothing else.
         let mut watcher = locked(&self.watcher);
         let connection = match watcher.connection.take() {
             Some(watcher) if Some(watcher.file) == file_id(&self.path) => watcher,
@@ -133,6 +134,8 @@ impl Drop for Lease<'_> {
 
 impl Connection {
     fn open(path: &Path) -> Result<Self, Refusal> {
+        // Asked before opening: if the file is replaced in between, the next reader sees another number and opens it
+        // again.
         let before = file_id(path);
         let store = Store::open_read_only(path)?;
         Ok(Self { store, file: before.unwrap_or_default() })

@@ -147,6 +147,7 @@ pub fn write(
         let others: Vec<_> = (1..readers)
             .map(|_| {
                 scope.spawn(|| {
+                    // A connection to the store belongs to one thread.
                     let own = Store::open_read_only(store)?;
                     work.execute(&Reader::among(&own, Arc::clone(&all), links.clone(), &known))
                 })
@@ -247,6 +248,7 @@ impl Folder {
                 .map_err(trouble)?;
         }
         let folder = Self { path: path.to_owned(), pages: 0.into(), bytes: 0.into() };
+        // The mark comes first, so that a report that was interrupted here can be replaced by the next one.
         folder.file(MARK, MARKED.as_bytes())?;
         folder.file("plumb.js", assets::SCRIPT)?;
         folder.file("plumb.css", assets::STYLE)?;
@@ -319,11 +321,13 @@ impl Folder {
 /// begins them is somebody else's and stays.
 fn clear(folder: &Path, ending: &str, beginning: &str) -> io::Result<()> {
     let index = folder.join("index.html");
+    // First, so that nobody finds the old index among missing pages; without an index the report is incomplete.
     if index.exists() {
         fs::remove_file(index)?;
     }
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
+        // People may keep files of their own in the folder: only what begins like plumb's files goes.
         if path.extension().is_some_and(|found| found == ending)
             && path.is_file()
             && begins(&path, beginning)?

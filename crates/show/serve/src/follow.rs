@@ -64,6 +64,7 @@ impl FollowedRuns {
         if let Some(state) = self.states().get(&run) {
             return Ok(Follower::of(state.subscribe()));
         }
+        // Outside the lock: reading a long run must not keep the followers of other runs waiting.
         let tail = Tail::begin(&self.store, run)?;
         let (sender, state) = watch::channel(State { live: tail.live.clone(), failed: false });
         if tail.live.is_over() {
@@ -173,6 +174,7 @@ impl Follower {
     pub(crate) async fn next(&mut self) -> Option<(LiveDocument, bool)> {
         loop {
             {
+                // In a block of its own, because the borrow is a lock: held while waiting, it would block the writer.
                 let state = self.state.borrow_and_update();
                 if state.live.number() > self.has {
                     let message = state.live.since(self.has);
@@ -210,6 +212,7 @@ impl Tail {
     fn look(&mut self) -> Result<bool, Refusal> {
         let version = self.store.version()?;
         self.looks += 1;
+        // A killed run stores nothing more: only looking for its process shows that it is over.
         if version == self.version && !self.looks.is_multiple_of(WITHOUT_CHANGE) {
             return Ok(false);
         }

@@ -86,6 +86,7 @@ impl PageCache {
         name: &str,
         make: impl FnOnce(&Store) -> Result<Rendered, Refusal>,
     ) -> Result<Arc<Rendered>, Refusal> {
+        // Asked before the page is made: what is stored meanwhile then makes the kept page outdated, not wrong.
         let version = self.connections.version()?;
         if let Some(page) = self.cached(name, version) {
             return Ok(page);

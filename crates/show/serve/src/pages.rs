@@ -49,6 +49,7 @@ pub struct Reader<'a> {
 /// When the store can't be read.
 pub(crate) fn series_page(store: &Store, links: &Links, page: &str) -> Result<Option<Page>, Error> {
     for name in store.series_names_alone()? {
+        // Most series are ruled out by the readable part of the name, without reading their runs.
         if !may_show(page, &name) {
             continue;
         }

@@ -152,6 +152,7 @@ pub(crate) fn verdict(verdict: &Result<Verdict, NoVerdict>) -> Html {
         Ok(Verdict::Inconclusive) => ("verdict inconclusive", "?", "inconclusive"),
         Err(_) => ("verdict none", "·", "no verdict"),
     };
+    // A sign and a word, because not everybody sees the colours that the class stands for.
     let made = wrap("span", format!("{sign} {word}")).class(class);
     match verdict {
         Err(why) => made.with("title", &why.to_string()).into(),

@@ -17,6 +17,7 @@ pub fn histogram(sorted: &[f64], bins: usize, unicode: bool) -> String {
     let counts = counts(sorted, bins);
     let most = counts.iter().copied().max().unwrap_or(1).max(1);
     let steps = marks.len() - 1;
+    // Rounded up, so that a bin with a single value does not look empty.
     counts.iter().map(|&count| marks[(count * steps).div_ceil(most)]).collect()
 }
 

@@ -183,6 +183,7 @@ impl Table {
             cells.iter().zip(widths).map(|(cell, &width)| cell.wrapped(width)).collect();
         let height = broken.iter().map(Vec::len).max().unwrap_or(1);
         for line in 0..height {
+            // Blanks are only written once a cell follows, so that no line ends with them.
             let mut pending = self.indent;
             for (i, column) in self.columns.iter().enumerate() {
                 pending += if i > 0 { column.gap } else { 0 };

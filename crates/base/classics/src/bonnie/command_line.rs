@@ -67,6 +67,7 @@ fn options(given: &[String]) -> Result<Vec<CommandOption>, String> {
             if !WITHOUT_VALUE.contains(letter) {
                 return Err(format!("bonnie++ has no option -{letter}"));
             }
+            // The number of -f is optional, so only digits that follow at once belong to it.
             if letter == 'f' && rest.starts_with(|c: char| c.is_ascii_digit()) {
                 let value = Some(rest.to_owned());
                 found.push(CommandOption { letter, value });

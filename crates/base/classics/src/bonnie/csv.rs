@@ -139,6 +139,7 @@ impl PassLine<'_> {
     pub fn text(&self) -> String {
         let layout = &V50;
         let mut fields = vec![String::new(); layout.fields];
+        // The version of the format; that of the program is the next field.
         "1.98".clone_into(&mut fields[0]);
         self.program.clone_into(&mut fields[1]);
         // A comma would shift all fields after it: bonnie++ has no quotes.

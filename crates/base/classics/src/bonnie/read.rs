@@ -34,6 +34,7 @@ fn layout(line: &str) -> Option<&'static Layout> {
     let fields: Vec<&str> = line.split(',').collect();
     let newer = fields[0].starts_with("1.").then(|| version(fields[0]));
     match (fields.len(), newer.as_deref()) {
+        // Lines of 1.03 name no version, so the number of fields alone could be that of any table.
         (27, _) if size(first_part(fields[1])).is_some() && is_rate_or_empty(fields[2]) => {
             Some(&V27)
         }

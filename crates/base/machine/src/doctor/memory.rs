@@ -27,6 +27,7 @@ fn huge_pages(root: &Root) -> Option<FoundSymptom> {
 
 fn balancing(root: &Root) -> Option<FoundSymptom> {
     let file = "/proc/sys/kernel/numa_balancing";
+    // Above 1 the kernel balances between tiers of memory, which unmaps pages just the same.
     let on = root.number(file)? > 0 && numa_nodes(root) > 1;
     on.then(|| FoundSymptom::new("numa-balancing", Severity::Minor, format!("on in {file}")))
 }
@@ -44,6 +45,7 @@ fn sampled(root: &Root) -> Option<FoundSymptom> {
 /// KSM reads pages to find equal ones.
 fn merged(root: &Root) -> Option<FoundSymptom> {
     let file = "/sys/kernel/mm/ksm/run";
+    // 0 and 2 both mean stopped; 2 also splits what was merged.
     let on = root.number(file)? == 1;
     on.then(|| FoundSymptom::new("ksm", Severity::Minor, format!("1 in {file}")))
 }
@@ -52,6 +54,7 @@ fn merged(root: &Root) -> Option<FoundSymptom> {
 fn compacted(root: &Root) -> Option<FoundSymptom> {
     let file = "/proc/sys/vm/compaction_proactiveness";
     let eager = root.number(file)?;
+    // The kernel's default is 20.
     (eager > 20)
         .then(|| FoundSymptom::new("compaction", Severity::Note, format!("{eager} in {file}")))
 }
@@ -70,6 +73,7 @@ fn meminfo_kib(root: &Root, name: &str) -> Option<u64> {
 }
 
 fn low(root: &Root) -> Option<FoundSymptom> {
+    // Not MemFree: a healthy machine fills nearly all of its memory with cache.
     let left_kib = meminfo_kib(root, "MemAvailable")?;
     let all_kib = meminfo_kib(root, "MemTotal")?;
     let (_, _, effect) =

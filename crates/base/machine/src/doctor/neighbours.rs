@@ -111,8 +111,10 @@ impl ActivitySnapshot {
 /// Fields 2, 14, 15 and 22 of /proc/PID/stat.
 fn process(root: &Root, pid: u32) -> Option<ProcessTimes> {
     let stat = root.text(&format!("/proc/{pid}/stat"))?;
+    // A program may have spaces and parentheses in its name: only what follows the last one can be split.
     let (head, rest) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
+    // Numbers as in proc_pid_stat(5), which counts from 1; the first field after the name is the third.
     let mut times = rest.split_whitespace().skip(14 - 3).map(|field| field.parse::<u64>().ok());
     let used = times.next()??.saturating_add(times.next()??);
     Some(ProcessTimes { name: name.to_owned(), started: times.nth(22 - 16)??, used })
@@ -123,6 +125,7 @@ fn process(root: &Root, pid: u32) -> Option<ProcessTimes> {
 fn ticks(root: &Root) -> Option<Ticks> {
     let line = root.field("/proc/stat", "cpu ")?;
     let fields: Vec<u64> =
+        // The fields after these are the time of guests, which user and nice already contain.
         line.split_whitespace().take(8).filter_map(|field| field.parse().ok()).collect();
     let &[user, nice, system, idle, iowait, irq, softirq, stolen] = fields.as_slice() else {
         return None;
@@ -144,6 +147,7 @@ fn cpus(root: &Root) -> f64 {
 
 pub fn check(root: &Root, activity: &MachineActivity) -> Vec<FoundSymptom> {
     let busy = busy(activity, cpus(root));
+    // What keeps the CPUs busy also raises the load: one cause is one finding.
     let load = if busy.is_some() { None } else { load(root) };
     let virtualised =
         virtualisation(root).map(|kind| FoundSymptom::new("virtualised", Severity::Minor, kind));

@@ -49,6 +49,7 @@ pub fn check(root: &Root) -> Vec<FoundSymptom> {
 fn one_cpu(root: &Root) -> Option<FoundSymptom> {
     let allowed = root.field("/proc/self/status", "Cpus_allowed_list")?;
     let evidence = format!("only CPU {allowed}, from Cpus_allowed_list in /proc/self/status");
+    // Several CPUs have a comma or a dash between them, so their list is not a number.
     let single = allowed.parse::<u32>().is_ok();
     single.then(|| FoundSymptom::new("one-cpu", Severity::Major, evidence))
 }
@@ -60,6 +61,7 @@ fn governor(root: &Root) -> Option<FoundSymptom> {
 }
 
 fn turbo(root: &Root) -> Option<FoundSymptom> {
+    // One driver shows whether turbo is off, the others whether it is on.
     let switches = [("intel_pstate/no_turbo", 0), ("cpufreq/boost", 1)];
     let (file, on) =
         switches.iter().find(|(file, on)| root.number(&format!("{BASE}/{file}")) == Some(*on))?;
@@ -84,6 +86,7 @@ fn deep_idle(root: &Root) -> Option<FoundSymptom> {
 }
 
 fn throttled(root: &Root) -> Option<FoundSymptom> {
+    // Heat of the whole package slows a core that is not too hot itself.
     let counts = ["core", "package"].map(|name| {
         let file = format!("{BASE}/cpu0/thermal_throttle/{name}_throttle_count");
         (root.number(&file), file)

@@ -62,6 +62,7 @@ fn mitigations(root: &Root) -> Option<String> {
         .names(&base)
         .into_iter()
         .filter_map(|name| Some(format!("{name}: {}", root.text(&format!("{base}/{name}"))?)))
+        // These lines would hide the mitigations that are active and cost time.
         .filter(|line| !line.ends_with("Not affected"));
     joined(lines.collect(), "; ")
 }
@@ -83,6 +84,7 @@ pub fn policies(root: &Root, file: &str) -> Option<String> {
         names.filter_map(|name| root.text(&format!("{base}/{name}/{file}"))).collect();
     values.sort();
     values.dedup();
+    // Old kernels have no policies, only a folder per CPU.
     joined(values, " / ").or_else(|| root.text(&format!("{BASE}/cpu0/cpufreq/{file}")))
 }
 
@@ -102,6 +104,7 @@ fn megahertz(root: &Root, file: &str) -> Option<String> {
         .split(" / ")
         .map(|khz| Some(khz.parse::<u64>().ok()? / 1000))
         .collect::<Option<_>>()?;
+    // Policies are sorted as text, in which 1000000 precedes 800000.
     all.sort_unstable();
     Some(all.iter().map(u64::to_string).collect::<Vec<_>>().join(" / "))
 }

@@ -50,6 +50,7 @@ fn stack(root: &Root, name: &str, storey: usize) -> String {
     let disks = root.names(BASE);
     let below = slaves.iter().filter(|_| storey < MOST_STACKED_DEVICES).map(|slave| {
         let whole =
+            // `sdaa1` begins with `sda` and with `sdaa`: the longest name is the disk that holds the partition.
             disks.iter().filter(|disk| slave.starts_with(*disk)).max_by_key(|disk| disk.len());
         stack(root, whole.unwrap_or(slave), storey + 1)
     });

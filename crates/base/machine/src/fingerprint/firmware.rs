@@ -10,6 +10,7 @@ pub fn read(root: &Root, facts: &mut RecordedFacts) {
     facts.put("bios", bios(root));
     facts.put("cloud", cloud(root).map(str::to_owned));
     let efi = root.path("/sys/firmware/efi").exists();
+    // A container may hide the folder; then a missing `efi` means nothing.
     let known = root.path("/sys/firmware").exists();
     facts.put("boot_mode", known.then(|| if efi { "UEFI".into() } else { "without UEFI".into() }));
     facts.put("power", power(root).map(str::to_owned));
@@ -51,6 +52,7 @@ const CLOUDS: [(&str, &str, &str); 16] = [
     ("sys_vendor", "Tencent Cloud", "Tencent Cloud"),
     ("sys_vendor", "OVH", "OVH"),
     ("sys_vendor", "UpCloud", "UpCloud"),
+    // Last, because several clouds above run OpenStack.
     ("product_name", "OpenStack", "an OpenStack cloud"),
 ];
 

@@ -33,6 +33,8 @@ const LARGEST_CONFIG: usize = 4 << 20;
 
 fn unpack(gzip: &[u8]) -> Option<String> {
     let (header, deflated) = gzip.split_at_checked(GZIP_HEADER)?;
+    // The last byte says that no optional fields follow (the kernel packs with `gzip -n`), so the header has a fixed
+    // length.
     if !header.starts_with(&[0x1f, 0x8b, 8, 0]) {
         return None;
     }
@@ -48,11 +50,13 @@ pub fn has(config: &str, option: &str) -> bool {
 /// Where the kernel may be preempted: what was asked for at boot, else how it was built.
 fn preemption(root: &Root, config: Option<&str>) -> Option<String> {
     let line = root.text("/proc/cmdline").unwrap_or_default();
+    // A kernel with dynamic preemption follows this word, whatever model it was built with.
     let asked = line.split_whitespace().find_map(|word| word.strip_prefix("preempt="));
     if let Some(asked) = asked {
         return Some(format!("{asked}, asked for at boot"));
     }
     let built = [
+        // First, because a real-time kernel may set one of the other models as well.
         ("CONFIG_PREEMPT_RT", "real-time"),
         ("CONFIG_PREEMPT_LAZY", "lazy"),
         ("CONFIG_PREEMPT_VOLUNTARY", "voluntary"),

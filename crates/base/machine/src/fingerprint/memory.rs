@@ -14,6 +14,7 @@ pub fn read(root: &Root, facts: &mut RecordedFacts) {
     facts.put_file(root, "same_page_merging", "/sys/kernel/mm/ksm/run");
     facts.put("swap", root.text("/proc/swaps").map(|text| swap(&text)));
     facts.put_file(root, "compressed_swap", "/sys/module/zswap/parameters/enabled");
+    // Only root may read this table; for other users the fact is missing.
     let table = std::fs::read(root.path("/sys/firmware/dmi/tables/DMI"));
     facts.put("memory_modules", table.ok().and_then(|table| modules(&table)));
 }
@@ -63,6 +64,7 @@ fn structures(table: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let length = usize::from(*rest.get(1)?);
         let (formatted, strings) = rest.split_at_checked(length)?;
+        // Each string ends with a zero, and a second zero ends the structure; without strings there are two zeros.
         let end = strings.windows(2).position(|two| two == [0, 0])?;
         rest = &strings[end + 2..];
         // A shorter one than its own head would never end.
@@ -81,6 +83,7 @@ fn module(device: &[u8]) -> Option<String> {
             let high = u64::from(word_at(device, 0x1e)?);
             (low | high << 16) << 20
         }
+        // The highest bit selects KiB. 0xffff, an unknown size, has it set as well and is therefore matched above.
         kib if kib & 0x8000 != 0 => u64::from(kib & 0x7fff) << 10,
         mib => u64::from(mib) << 20,
     };

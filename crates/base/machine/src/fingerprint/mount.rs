@@ -58,6 +58,7 @@ pub fn holding(root: &Root, dir: &Path) -> Option<Mount> {
 
 /// A line of /proc/self/mountinfo: `id parent maj:min root point options fields… - type device super`.
 fn mount(line: &str) -> Option<Mount> {
+    // Any number of optional fields may precede the dash, so what follows it is counted from there.
     let (left, right) = line.split_once(" - ")?;
     let mut left = left.split(' ').skip(2);
     let number = left.next()?;

@@ -26,6 +26,7 @@ fn device(root: &Root, name: &str) -> String {
         let duplex = duplex.map_or_else(String::new, |duplex| format!(" {duplex} duplex"));
         format!("{speed} Mbit/s{duplex}")
     });
+    // An ioctl asks the machine that plumb runs on, even if the files are a copy from another one.
     let offloads = if root.is_live() { offloads::of(name) } else { None };
     let parts = [
         driver,
@@ -63,6 +64,7 @@ mod offloads {
 
     /// The offloads that are on; None if the device can't be asked.
     pub fn of(device: &str) -> Option<String> {
+        // The ioctl takes any socket; this kind needs no privileges.
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").ok()?;
         let on: Vec<bool> = OFFLOADS
             .iter()

@@ -83,6 +83,7 @@ impl Packages {
 /// What the C library says of itself, if no package manager that plumb can read does.
 fn libc_itself(root: &Root) -> Option<String> {
     let files = ["/lib64/libc.so.6", "/usr/lib/libc.so.6"];
+    // Read, not run as `ldd` would: the tree may be that of another machine.
     let bytes = files.iter().find_map(|file| std::fs::read(root.path(file)).ok())?;
     let head = b"GNU C Library ";
     let at = bytes.windows(head.len()).position(|window| window == head)?;

@@ -148,6 +148,7 @@ fn bends(x: &[f64], y: &[f64], noise: &[f64]) -> Vec<Bend> {
 fn bends_at(place: (f64, f64), x: &[f64], y: &[f64], noise: &[f64]) -> Vec<Bend> {
     let (at, _) = place;
     let ones = vec![1.0; x.len()];
+    // Both columns are 0 at the bend, so the pieces meet there and the first coefficient is the level at the bend.
     let before: Vec<f64> = x.iter().map(|x| (x - at).min(0.0)).collect();
     let after: Vec<f64> = x.iter().map(|x| (x - at).max(0.0)).collect();
     let models = [

@@ -185,6 +185,7 @@ impl Model {
     fn of(points: &[LinkPoint]) -> Option<(Self, bool)> {
         let trips: Vec<f64> = points.iter().map(LinkPoint::trips).collect();
         let columns = [trips, vec![1.0; points.len()]];
+        // Bytes over bandwidth is known, so sending needs no coefficient and three points are enough for the others.
         let beyond_sending: Vec<f64> =
             points.iter().map(|point| point.time - point.sending).collect();
         let curve_points: Vec<CurvePoint> = points.iter().map(LinkPoint::curve_point).collect();

@@ -57,6 +57,7 @@ fn quotient(above: &CurvePoint, below: &CurvePoint) -> Figure {
     if [a_down, b_down].iter().any(|ratio| !ratio.is_finite() || *ratio <= 0.0) {
         return Figure { value, interval: Err(NoInterval::NotPositive) };
     }
+    // A quotient is lowest if its numerator is low and its denominator high, so ends are combined crosswise.
     let down = a_down.ln().hypot(b_up.ln());
     let up = a_up.ln().hypot(b_down.ln());
     Figure::new(value, Some((value * (-down).exp(), value * up.exp())))

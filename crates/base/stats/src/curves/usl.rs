@@ -81,6 +81,7 @@ pub fn law(points: &[CurvePoint]) -> Result<Law, NoFit> {
     let contention = first / alone;
     let coherency = second / alone;
     let agreement = figure(coherency, [-coherency / alone, 0.0, 1.0 / alone]);
+    // A coherency that may be 0 has its peak anywhere up to infinity: a number there would look like a finding.
     let falls_again = agreement.interval.as_ref().is_ok_and(|interval| interval.low > 0.0);
     let distances = times.iter().zip(&fitted).map(|(time, law)| (law / time - 1.0).abs());
     Ok(Law {

@@ -37,6 +37,7 @@ pub fn fewest_for_best_quarter(level: f64) -> usize {
     let tail = 0.5 * (1.0 - level);
     let mut processes = 2;
     let mut all_above = (1.0 - QUARTER).powi(2);
+    // The limit ends the loop for a level of 1, whose tail is 0.
     while all_above > tail && processes < 200 {
         processes += 1;
         all_above *= 1.0 - QUARTER;

@@ -114,6 +114,7 @@ fn not_refused(
     let mut low = None;
     let mut high = None;
     for ties in pool.sorted.chunk_by(|one, next| one.0 == next.0) {
+        // The upper end is tested without a value's ties, the lower one with them: ties only widen the interval.
         if !below.too_many() {
             high = Some(ties[0].0);
         }
@@ -269,6 +270,7 @@ impl<'s> Below<'s> {
             independent,
             of_one: q * (1.0 - q) * pool.weight * pool.weight,
             t_squared: two_sided_t(level, of_stretches.len() as f64 - 1.0).powi(2),
+            // Processes may look more alike than independent samples by chance; no interval is narrower than theirs.
             floor: two_sided_z(level.min(CONFIDENCE)) * independent.sqrt(),
             excess,
             of_stretches,
@@ -305,6 +307,7 @@ impl<'s> Below<'s> {
 
     /// How many independent samples these are worth.
     fn effective(&self) -> f64 {
+        // Away from the estimate the sum is not 0; its square would count as differences between processes.
         let clustered = self.variance() - self.sum * self.sum / self.of_stretches.len() as f64;
         self.of_one / clustered.max(self.independent)
     }

@@ -55,6 +55,7 @@ pub fn serial_quantile(samples: &[f64], q: f64, level: f64) -> Result<Serial, No
     }
     let n = samples.len() as f64;
     let independent = two_sided_z(level) * (n * q * (1.0 - q)).sqrt();
+    // t, not z: the dependent part rests on a variance that was itself estimated, from as few as twenty batches.
     let dependent = two_sided_t(level, dependence.df) * (n * dependence.variance).sqrt();
     // A negative correlation may be chance: the interval is never narrower than for independent samples.
     let interval = around(&mut pool, estimate, q, independent.max(dependent))?;

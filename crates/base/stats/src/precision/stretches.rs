@@ -50,6 +50,7 @@ impl Stretches {
             let correlation = lag_one(&sums);
             found.resolved = correlation <= CHANCE / (count as f64).sqrt();
             if found.resolved || count / 2 < FEWEST_STRETCHES {
+                // A correlation of n values is too low by about 1/n (Kendall 1954); with eight stretches that is a lot.
                 let left = (correlation + 1.0 / count as f64).clamp(0.0, MOST_CORRELATED);
                 found.widening = (1.0 + left) / (1.0 - left);
                 return found;

@@ -112,6 +112,7 @@ impl Search {
         }
         let asked = self.asked?;
         let duration_ns = self.stages[self.stage].trial_ns;
+        // Asked before the trial, not after: a search never exceeds its time by a whole trial.
         let is_over = self.spent_ns.saturating_add(duration_ns) > self.goal.most_ns;
         (!is_over).then(|| Next { load: self.grid.load(asked.position), duration_ns })
     }
@@ -119,6 +120,7 @@ impl Search {
     /// Takes the result of the trial that was asked for; its load and duration are those.
     pub fn take(&mut self, trial: Trial) {
         let Some(asked) = self.asked.take() else { return };
+        // A trial that breaks off early still counts in full, or failing trials could go on for ever.
         self.spent_ns += trial.elapsed_ns.max(trial.duration_ns);
         self.trials.entry(asked.position).or_default().push(trial);
         if self.opening == Opening::Over {
@@ -152,6 +154,7 @@ impl Search {
     /// After a first trial: goes to the load that it let through; from there towards the limit.
     fn open(&mut self, position: u32, trial: Trial) {
         let loss = trial.loss_ratio();
+        // What got through, raised by the loss that the goal allows: a load at which exactly that share is lost.
         let passed_load = trial.load * (1.0 - loss) / (1.0 - self.goal.loss_ratio);
         let passed = self.grid.position(passed_load);
         match self.opening {

@@ -109,6 +109,7 @@ pub fn audit(settings: &AuditSettings<'_>, store: Option<&Path>, ui: &Ui) -> Res
     for point in &subjects.points {
         named.push(auditor.compare_with_itself(point, point)?);
     }
+    // A third mark, because only two stretches show whether the CPU's counter keeps its rate.
     let halfway = ClockMark::now();
     let injected = if subjects.has(AuditClass::Cpu) { auditor.inject()? } else { Vec::new() };
     let drift = ClockMark::drift(began, halfway, ClockMark::now());
@@ -121,6 +122,7 @@ pub fn audit(settings: &AuditSettings<'_>, store: Option<&Path>, ui: &Ui) -> Res
     let Some(target) = auditor.target else {
         return Err(CommandError::nothing("nothing was compared"));
     };
+    // Stored before the named points join them: the margins of verdicts rest on the kinds of work.
     if !classes.is_empty() {
         let kept = Store::open(locate::store(store)?)?;
         let text = document(&target, &classes, &injected, clock)?;

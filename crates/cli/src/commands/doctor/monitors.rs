@@ -39,6 +39,7 @@ pub fn costs(length: &str, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<
         .map(|monitor| PacedMonitor { monitor, hz: monitor.default_hz.unwrap_or(1.0) })
         .collect();
     let (costs, gaps, ..) = alone(&every, length)?;
+    // Measured again and not summed up: monitors that are read together share their wake-ups.
     let default: Vec<PacedMonitor> =
         every.into_iter().filter(|paced| paced.monitor.default_hz.is_some()).collect();
     ui.say(&format!("reading the default monitors for {} s", length.as_secs()));

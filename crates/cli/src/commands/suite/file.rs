@@ -34,14 +34,17 @@ fn taken(file: &str) -> CommandError {
 
 /// Writes it, over an existing file only by force. Where that fails, no half of it is left, and what was there stays.
 pub fn write(file: &str, text: &str, force: bool) -> Result<()> {
+    // Written next to the old file and renamed: on a full disk the old suite survives.
     let fresh = if force { format!("{file}.new") } else { file.to_owned() };
     let mut options = OpenOptions::new();
+    // `create_new` even though the name was free before: somebody may have taken it while the menus were open.
     options.write(true).create_new(!force).create(force).truncate(force);
     let opened = options.open(&fresh);
     let is_open = opened.is_ok();
     let written = opened.and_then(|mut open| open.write_all(text.as_bytes()));
     let placed = written.and_then(|()| if force { fs::rename(&fresh, file) } else { Ok(()) });
     placed.map_err(|error| {
+        // A file that could not be opened is not ours to remove.
         if is_open {
             let _ = fs::remove_file(&fresh);
         }

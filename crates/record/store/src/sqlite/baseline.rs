@@ -18,6 +18,7 @@ pub(super) fn set(
     at_unix_ns: i64,
     fresh: &mut dyn FnMut() -> Id,
 ) -> Result<(), DbError> {
+    // Changes are stored, not members: two stores in which the same baseline changed can be merged.
     let gone = before.iter().filter(|run| !runs.contains(run)).map(|run| (run, "remove"));
     let come = runs.iter().filter(|run| !before.contains(run)).map(|run| (run, "add"));
     let step = db.transaction()?;
@@ -64,6 +65,7 @@ pub(super) fn audits(
 
 /// The last fact of each name and run, by name, runs oldest first.
 pub(super) fn baselines(db: &Connection) -> Result<Vec<Baseline>, DbError> {
+    // Of changes at the same moment the identity decides, so that merged stores agree.
     let sql = "SELECT name, run_uuid, action, at_unix_ns FROM baseline ORDER BY at_unix_ns, uuid";
     let mut select = db.prepare_cached(sql)?;
     let rows = select.query_map([], |row| {

@@ -50,6 +50,7 @@ fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut n = 0;
     for shift in (0..64).step_by(7) {
         let (byte, rest) = bytes.split_first()?;
+        // Ten bytes hold 64 bits; a number that goes on after that is damaged, not long.
         *bytes = rest;
         n |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {

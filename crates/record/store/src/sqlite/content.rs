@@ -12,6 +12,7 @@ use crate::sqlite::db_error::DbError;
 pub(super) type ContentId = [u8; 16];
 
 fn content_id(text: &str) -> ContentId {
+    // The same content has the same key in every store, so merging needs no translation.
     uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, text.as_bytes()).into_bytes()
 }
 

@@ -71,6 +71,7 @@ pub(super) fn read(
         return Ok(Vec::new());
     }
     let kept = states(db)?;
+    // A run that was resumed or merged since then has another state, so its rows are outdated.
     let is_kept = |end: &RunEnd| end.state.is_some() && kept.get(&end.run) == end.state.as_ref();
     let mut runs: Vec<DerivedRun> = read::ends(db)?
         .into_iter()
@@ -228,6 +229,7 @@ pub(super) fn keep(
 fn keep_run(db: &Connection, end: &RunEnd, series: &[SeriesInRun]) -> Result<(), DbError> {
     let Some(state) = &end.state else { return Ok(()) };
     let run = end.run.as_bytes();
+    // A resumed run has rows of its earlier state, maybe more than now.
     db.prepare_cached("DELETE FROM derived_series WHERE run = ?")?.execute([run])?;
     // The same keys as in `target` and `invocation`: facts are kept by a hash of their content.
     let of_run = series.first().map(|first| first.run.as_ref().clone()).unwrap_or_default();

@@ -66,9 +66,12 @@ pub(super) fn merge(
     source: &str,
 ) -> Result<MergeReport, DbError> {
     attach(db, path, other)?;
+    // Locked from the beginning: a transaction that first reads may find that it can't write any more, and would not
+    // wait.
     let step = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let merge = Merge { db: &step, other, source };
     let (report, changed) = merge.take_over()?;
+    // Dropped without a commit, an import that brought nothing new leaves no note and no new version.
     if changed > 0 {
         merge.note(report)?;
         merge.check()?;
@@ -119,6 +122,7 @@ impl Column {
 
     /// Whether a row of this store and one of the other have the same in it.
     fn same(&self) -> String {
+        // Not `=`, by which a null differs from a null.
         format!("here.{} IS {}", self.name, self.translated())
     }
 }
@@ -128,6 +132,7 @@ impl Merge<'_> {
     fn take_over(&self) -> Result<(MergeReport, usize), DbError> {
         let mut report = MergeReport::default();
         let mut changed = 0;
+        // Parents before children: the rows of a table refer to those of the tables above, in which they must be found.
         for table in SHARED {
             changed += self.add(table)?;
         }
@@ -156,8 +161,10 @@ impl Merge<'_> {
     /// Adds the rows whose key is not here; rows with the same key must be the same.
     fn add(&self, table: &str) -> Result<usize, DbError> {
         let columns = self.columns(table)?;
+        // `ON CONFLICT DO NOTHING` would silently keep this store's row, so contradictions are found first.
         self.agree(table, &columns)?;
         self.execute(&format!(
+            // Without `WHERE true` SQLite would take `ON` for the condition of a join.
             "INSERT INTO main.{table} ({}) SELECT {} FROM other.{table} AS there WHERE true \
              ON CONFLICT DO NOTHING",
             join(&columns, ", ", |column| column.name.clone()),

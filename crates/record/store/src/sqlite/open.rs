@@ -67,6 +67,7 @@ pub(super) fn writable(path: &Path) -> Result<Connection, DbError> {
 pub(super) fn made(path: &Path) -> Result<Connection, DbError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
+    // SQLite opens a file that it may not write for reading, without an error.
     if connection.is_readonly("main")? {
         return Err(DbError::Unwritable("it is read-only".into()));
     }
@@ -77,6 +78,7 @@ pub(super) fn made(path: &Path) -> Result<Connection, DbError> {
 /// A connection that cannot write, to a store of the newest schema.
 pub(super) fn readable(path: &Path) -> Result<Connection, DbError> {
     refuse_folder(path)?;
+    // SQLite has one error for a missing file and a forbidden one; the system's errors differ.
     fs::File::open(path)?;
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut found = version(&connection);
@@ -122,6 +124,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, DbError> {
     // A statement is planned once, not again for every value that is bound to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(
+        // A store may come from somebody else: its schema can call no functions, and damaged pages are found when read.
         "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
     )?;
     Ok(connection)
@@ -153,6 +156,7 @@ fn make(connection: &mut Connection) -> Result<(), DbError> {
 /// Chooses how commits are made safe: a write-ahead log, or a rollback journal if the log's
 /// shared memory cannot work.
 fn journal(connection: &Connection, network: bool) -> Result<(), DbError> {
+    // With a log, a power failure can lose the last commits but damages nothing, so NORMAL is enough.
     let (mode, synchronous) = if network { ("delete", "FULL") } else { ("wal", "NORMAL") };
     let now: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if now != mode {

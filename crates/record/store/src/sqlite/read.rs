@@ -151,6 +151,7 @@ pub(super) fn end(db: &Connection, run: i64) -> Result<(Option<i64>, RunStatus),
         )?
         .query_row((run, last.segment), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
+    // A killed process stores no end, so without one only the process table tells running from interrupted.
     let alive = || segments.iter().any(|s| s.segment == last.segment && owner::lives(&s.owner));
     Ok(match found {
         Some((ended, false)) => (Some(ended), RunStatus::Complete),
@@ -162,6 +163,8 @@ pub(super) fn end(db: &Connection, run: i64) -> Result<(Option<i64>, RunStatus),
 
 /// The stretches of a run.
 pub(super) fn segments(db: &Connection, run: i64) -> Result<Vec<Segment>, DbError> {
+    // Ordered by all columns: merged stores may hold one segment twice, and the order must not depend on who merged
+    // whom.
     let sql = "SELECT segment, started_unix_ns, monotonic_ns, pid, start_ticks, boot_id \
                FROM segment WHERE run = ? \
                ORDER BY segment, started_unix_ns, monotonic_ns, pid, start_ticks, boot_id";
@@ -220,6 +223,7 @@ fn targets(db: &Connection, run: i64) -> Result<Vec<Target>, DbError> {
         };
         Ok((row.get::<_, u32>(0)?, target))
     })?;
+    // A resumed run describes its targets again; the map keeps the newest description of each.
     Ok(rows.into_iter().collect::<BTreeMap<_, _>>().into_values().collect())
 }
 
@@ -414,6 +418,7 @@ pub(super) fn samples(db: &Connection, invocation: i64) -> Result<Samples, DbErr
     let mut rows = select.query([invocation])?;
     while let Some(row) = rows.next()? {
         let number = |column| row.get::<_, i64>(column);
+        // Unsigned numbers are stored as signed ones, so sums wrap as the differences did that were stored.
         let even_ns = number(0)?.wrapping_add(number(1)?.wrapping_mul(number(2)?));
         samples.start_ns.push(unsigned(even_ns.wrapping_add(number(3)?)));
         samples.elapsed_ns.push(unsigned(number(4)?));

@@ -58,6 +58,7 @@ impl Snapshot {
                     let to = beside(&self.path(), suffix);
                     copy(&beside(other, suffix), &to, suffix.is_empty())?;
                 }
+                // Files of different moments do not fit together, so a write in between makes the copy useless.
                 if before == FileState::of(other)? {
                     return Ok(());
                 }
@@ -92,6 +93,7 @@ fn copy(from: &Path, to: &Path, must: bool) -> Result<(), DbError> {
             io::copy(&mut from, &mut fs::File::create(to)?)?;
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound && !must => {
+            // A log left over from an earlier try would be replayed onto a file that it does not belong to.
             if to.exists() {
                 fs::remove_file(to)?;
             }

@@ -123,6 +123,7 @@ fn dots(
     y: &[f64],
     tips: &[String],
 ) {
+    // Many dots of the usual size would merge into one area.
     let radius = if x.len() > 600 { 1.6 } else { 2.4 };
     let points = x.iter().zip(y).map(|(x, y)| frame.point(*x, *y));
     if tips.iter().any(|tip| !tip.is_empty()) {
@@ -240,6 +241,7 @@ fn cells(picture: &mut Picture, font: &Font, frame: &Frame, x: &[f64], y: &[f64]
         let area = [x - half[0], y - half[1], x + half[0], y + half[1]];
         picture.rectangle(area, paint(shade(share), 1.0), None, "");
         let text = font.clip(&brief(axis, *value), TEXT, 2.0 * half[0]);
+        // Dark figures can't be read on the darker half of the shades.
         let colour = if share > 0.5 { PAPER } else { INK };
         picture.words(x, y + 4.0, &text, TEXT, Anchor::Middle, colour);
     }

@@ -77,6 +77,7 @@ impl Area<'_> {
             }
             Mark::Rules { along: Along::X, at, .. } => {
                 for x in at.iter().map(|at| self.column(*at)) {
+                    // Rules and spans are context, which must not cover a measurement.
                     (0..HEIGHT).for_each(|y| canvas.put_behind(x, y, '│', style));
                 }
             }

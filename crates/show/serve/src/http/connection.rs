@@ -69,6 +69,7 @@ async fn answered(
         }
     };
     let asked = Arc::clone(&request);
+    // An answer may read a long run from the store: the thread that serves everybody must not wait for that.
     let found = spawn_blocking(move || answer(&asked, &shared)).await;
     let bug = |_| Answer::Whole(failed(&request, &Refusal::Bug("it panicked".into())));
     Ok(match found.unwrap_or_else(bug) {

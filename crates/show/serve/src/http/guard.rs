@@ -105,6 +105,7 @@ fn cookie<'f>(field: &'f str, name: &str) -> Option<&'f str> {
 /// Whether `Host` names a loopback address: `localhost`, or one in figures, with this port.
 fn names(host: &str, address: SocketAddr) -> bool {
     let (name, port) = match host.rsplit_once(':') {
+        // A last colon inside brackets belongs to an IPv6 address without a port.
         Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()),
         _ => (host, Some(80)),
     };

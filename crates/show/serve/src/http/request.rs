@@ -38,6 +38,7 @@ impl Request {
         if target.authority().is_some() || !target.path().starts_with('/') {
             return Err(bad("this server is not a proxy"));
         }
+        // Two of them could be read differently by a proxy in front and by this server.
         let several = |name| fields.get_all(name).iter().count() > 1;
         if several(HOST) || several(COOKIE) {
             return Err(bad("Host or Cookie is given twice"));

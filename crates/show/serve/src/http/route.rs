@@ -114,11 +114,13 @@ fn events(request: &Request, shared: &Shared) -> Result<Answer, Refusal> {
         .asked("run")
         .and_then(|run| Id::parse_str(run).ok())
         .ok_or_else(|| Refusal::unknown("no run is named").hint("/events?run=ID"))?;
+    // Before the permit: a HEAD request follows nothing and must not take a follower's place.
     if request.head_only {
         return Ok(Answer::Whole(Response::fine(Content::Events, Bytes::new())));
     }
     let permit = Arc::clone(&shared.followers).try_acquire_owned().map_err(|_| Refusal::Busy)?;
     let events = Events::of(shared.followed.join(run)?, permit, shared.stays);
+    // 204 is the one answer after which an EventSource does not connect again.
     Ok(if request.field("last-event-id").is_some() && events.is_over() {
         Answer::Whole(Response::empty(StatusCode::NO_CONTENT))
     } else {
@@ -135,6 +137,7 @@ fn asset(request: &Request, content: Content, bytes: &'static [u8]) -> Response 
     } else {
         Response::fine(content, Bytes::from_static(bytes))
     };
+    // A browser may keep it but must ask each time: after an update, old scripts would not fit the new pages.
     response.with("ETag", tag).with("Cache-Control", "no-cache")
 }
 
@@ -147,6 +150,7 @@ fn fingerprint(bytes: &[u8]) -> u64 {
 /// With the token as a cookie that no script sees and no other site's page sends.
 fn with_cookie(response: Response, shared: &Shared) -> Response {
     let Some(token) = &shared.token else { return response };
+    // Browsers send cookies to all ports of a host, so the name tells several servers apart.
     let name = cookie_name(shared.address);
     let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", token.text());
     response.with("Set-Cookie", cookie)

@@ -76,6 +76,7 @@ impl Server {
         });
         let runtime = runtime(&shared.limits)?;
         let handle = runtime.handle().clone();
+        // tokio takes over a listener as it is: a blocking one would stop the only thread that serves.
         listener.set_nonblocking(true)?;
         let listener = {
             let _entered = runtime.enter();
@@ -118,6 +119,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        // The warming thread is not waited for: it ends after the run that it reads.
         self.shared.stops.store(true, Ordering::Relaxed);
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {

@@ -92,6 +92,7 @@ impl AsyncWrite for Timed {
 
     /// Called when all has gone out.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // hyper flushes once nothing is left to write, so the reader has taken all: what comes next has its own time.
         self.patience = None;
         Pin::new(&mut self.stream).poll_flush(context)
     }

@@ -104,6 +104,7 @@ impl OpenInvocation {
              better, kind, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?
         .execute(of)?;
+        // Asked for instead of `last_insert_rowid`, which says nothing if the row was there before.
         let id = db
             .prepare_cached(
                 "SELECT id FROM series WHERE machine = ? AND workload = ? AND version = ? \
@@ -165,6 +166,7 @@ impl OpenInvocation {
     ) -> Result<(), DbError> {
         samples.check().map_err(|error| DbError::Invalid(error.to_string()))?;
         self.same_columns(samples)?;
+        // A larger index would reach into the bits of the next invocation.
         if self.samples + count(samples.len()) > MOST_SAMPLES {
             let why = format!("an invocation of {} has over {MOST_SAMPLES} samples", self.workload);
             return Err(DbError::Invalid(why));
@@ -247,6 +249,7 @@ impl OpenInvocation {
         placed: [Option<&Vec<f64>>; PLACES],
     ) -> Result<(), DbError> {
         let mut insert = db.prepare_cached("INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+        // SQLite stores small integers in few bytes: the distance from an even grid takes less room than a time.
         let step_ns = step_ns(samples);
         let mut even_ns = samples.start_ns.first().copied().unwrap_or(0);
         for (i, n) in (0..samples.len()).zip(self.samples..) {

@@ -45,6 +45,7 @@ impl SqliteWriter {
 
     fn commit(&mut self, event: &Stamped) -> Result<(), DbError> {
         let step = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // On a copy: if the commit fails, what is in memory must not be ahead of the file.
         let run = next(&step, self.run.clone(), event)?;
         step.commit()?;
         self.run = run;

@@ -110,6 +110,7 @@ impl OpenRun {
             ],
         )?;
         self.segment = segment;
+        // Events are ordered by segment first, so a resumed run need not know how far its last segment came.
         self.ordinal = 0;
         Ok(())
     }
@@ -163,6 +164,7 @@ impl OpenRun {
             Event::Excluded { invocation, by } => monitored::exclude(db, *invocation, by),
             Event::InvocationEnded { invocation, end } => {
                 self.open_invocation(*invocation)?.end(db, at_ns, end)?;
+                // A long run has many thousands of invocations; only those under way are kept in memory.
                 self.invocations.remove(invocation);
                 Ok(())
             }
@@ -182,6 +184,7 @@ impl OpenRun {
                 self.fact(db, at_ns, "preparation", params![setting, was, became, undone])
             }
             Event::Restored { setting } => {
+                // A row of its own instead of an update: facts are only added, so that stores can be merged.
                 let columns = params![setting, "", "", signed(at_ns)];
                 self.fact(db, at_ns, "preparation", columns)
             }
