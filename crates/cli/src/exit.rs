@@ -32,7 +32,7 @@ impl Exit {
         ExitCode::from(self.number())
     }
 
-    /// Its number.
+    /// The number that a shell sees.
     #[must_use]
     pub fn number(self) -> u8 {
         match self {

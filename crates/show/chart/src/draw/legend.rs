@@ -59,12 +59,10 @@ fn swatch(
     let area = [x, y - 5.0, x + 20.0, y + 5.0];
     if marks.iter().any(|mark| matches!(mark, Mark::Bars { .. })) {
         filled(picture, area, appearance, 0.85, "");
-    } else if marks.iter().any(|mark| {
-        matches!(
-            mark,
-            Mark::Bars { .. } | Mark::Band { .. } | Mark::Spans { .. } | Mark::Boxes { .. }
-        )
-    }) {
+    } else if marks
+        .iter()
+        .any(|mark| matches!(mark, Mark::Band { .. } | Mark::Spans { .. } | Mark::Boxes { .. }))
+    {
         picture.rectangle(
             area,
             paint(appearance.colour, 0.2),
