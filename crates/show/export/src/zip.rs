@@ -59,7 +59,7 @@ impl Growing {
         }
     }
 
-    /// Appends text.
+    /// Appends text in UTF-8.
     pub fn push(&mut self, text: &str) {
         self.pending.extend_from_slice(text.as_bytes());
         if self.pending.len() >= CHUNK {
