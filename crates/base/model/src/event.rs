@@ -145,6 +145,14 @@ pub enum Event {
         /// How it ended: outcome, steady part, log.
         end: Box<InvocationEnd>,
     },
+    /// What the program of a point says that it is doing, while plumb waits for its answer. It is for people who watch:
+    /// the store does not keep it. Its text is cleaned, short, and comes a few times a second at most.
+    Progress {
+        /// Index of the point in the plan.
+        point: usize,
+        /// What it is doing, such as `phase 4 of 12: rewrite`.
+        text: String,
+    },
     /// A strategy looked at the data of a point and decided.
     Decided(Box<Decision>),
     /// A line for the log that people read afterwards.

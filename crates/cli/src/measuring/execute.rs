@@ -57,7 +57,8 @@ pub fn execute(setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
         store: store.writer()?,
         progress: Progress::new(&job.plan, ui),
         full: None,
-        live: live.as_ref().map(|page| (page.url().to_owned(), ui.clone())),
+        page: live.as_ref(),
+        announce: Some(ui.clone()),
     };
     let mut recorder = recorder(&job.plan)?;
     recorder.only = job.watched;

@@ -1,8 +1,8 @@
 //! Who hears of the events of a run: the store, then progress on stderr, redrawn in place on a terminal and plain lines
 //! elsewhere.
 //!
-//! Progress only ever draws when an event arrives, and events arrive between timed batches: nothing is drawn
-//! inside one.
+//! Progress only ever draws when an event arrives. Events arrive between timed batches, so nothing is drawn inside one;
+//! except for a program whose sample takes seconds and that says itself, between what it times, how far it is.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use plumb_live::{ProgressView, SecondLines, outlook_line, progress_line, progress_lines};
 use plumb_model::{Decision, Event, EventSink, Plan, Role, SinkError, Stamped, StopReason};
 
+use crate::measuring::live::LivePage;
 use crate::ui::{LINE_INTERVAL, Ui};
 
 /// On a terminal: no more than so many lines.
@@ -18,18 +19,20 @@ const MOST_LINES: usize = 14;
 const REDRAW: Duration = Duration::from_millis(80);
 
 /// The events go to the store first: what progress shows is already safe.
-pub struct Listeners<W> {
+pub struct Listeners<'p, W> {
     /// Writes the events to the store.
     pub store: W,
     /// Draws the progress of the run on the terminal.
     pub progress: Progress,
     /// Why the store takes no more.
     pub full: Option<String>,
-    /// The address of the run's page, which is told as soon as there is something on it.
-    pub live: Option<(String, Ui)>,
+    /// The run's page.
+    pub page: Option<&'p LivePage>,
+    /// Says the page's address as soon as there is something on it, once.
+    pub announce: Option<Ui>,
 }
 
-impl<W: EventSink> EventSink for Listeners<W> {
+impl<W: EventSink> EventSink for Listeners<'_, W> {
     fn take(&mut self, event: &Stamped) -> std::result::Result<(), SinkError> {
         // After one event is lost, the later ones would make a record with a gap.
         if let Some(why) = &self.full {
@@ -43,8 +46,17 @@ impl<W: EventSink> EventSink for Listeners<W> {
             return Ok(());
         }
         // The page can be read once the start of the run is stored, so not before this event.
-        if let Some((url, ui)) = self.live.take() {
-            ui.say(&format!("live at {url}"));
+        if let Some(page) = self.page {
+            if let Some(ui) = self.announce.take() {
+                ui.say(&format!("live at {}", page.url()));
+            }
+            // All else that the page shows it reads from the store.
+            match &event.event {
+                Event::Progress { point, text } => page.doing(Some((*point, text.clone()))),
+                Event::InvocationStarted { role: Role::Workload, .. }
+                | Event::InvocationEnded { .. } => page.doing(None),
+                _ => {}
+            }
         }
         self.progress.take(event);
         Ok(())
@@ -90,6 +102,19 @@ impl Progress {
         match &event.event {
             Event::InvocationStarted { point, role: Role::Workload, .. } => {
                 self.view.current = Some(*point);
+                self.view.activity = None;
+            }
+            Event::Progress { point, text } => {
+                self.view.doing(*point, text);
+                // Few come, and the newest may be true for long: it is not left out because something was just drawn.
+                if self.ui.is_live() {
+                    self.drawn_at = None;
+                }
+            }
+            // Its point is open still, and the next program is not there yet.
+            Event::InvocationEnded { .. } => {
+                self.view.activity = None;
+                return;
             }
             Event::Unsupported(missing) => self.view.unsupported(missing.point),
             Event::Decided(decision) => {

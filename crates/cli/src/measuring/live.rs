@@ -24,6 +24,7 @@ pub struct LiveArgs {
 /// The page of a run under way, served by this process.
 pub struct LivePage {
     server: Server,
+    run: Id,
     url: String,
 }
 
@@ -42,12 +43,17 @@ impl LivePage {
         };
         let server = Server::start(listener, settings).map_err(unheard)?;
         let url = server.url(&format!("{}.html", names::live_page(run)));
-        Ok(Self { server, url })
+        Ok(Self { server, run, url })
     }
 
     /// The address of the run's page.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The program of a point says that it is doing something; None: no more.
+    pub fn doing(&self, activity: Option<(usize, String)>) {
+        self.server.doing(self.run, activity);
     }
 
     /// The run is over: tells the browsers, and ends.

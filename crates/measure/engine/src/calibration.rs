@@ -23,12 +23,13 @@ pub fn calibrated(
     planned: &PlannedPoint,
     known: &mut PointHistory,
     clock: Option<&ClockSource>,
+    progress: &mut dyn FnMut(&str),
 ) -> Result<Calibration, Refusal> {
     if let (Some(iterations), Some(sample_ns)) = (known.iterations, known.sample_ns) {
         return Ok(Calibration { iterations, sample_ns });
     }
     let target_ns = sampling::target_ns(planned, clock);
-    let (iterations, elapsed_ns) = session.calibrate(target_ns)?;
+    let (iterations, elapsed_ns) = session.calibrate(target_ns, progress)?;
     // A workload may need longer samples than were asked for.
     let sample_ns = elapsed_ns.max(if iterations == 1 { 1 } else { target_ns });
     (known.iterations, known.sample_ns) = (Some(iterations), Some(sample_ns));
@@ -50,13 +51,15 @@ pub fn calibrate_alone(
     planned: &PlannedPoint,
     known: &mut PointHistory,
     seed: u64,
+    progress: &mut dyn FnMut(&str),
 ) -> Result<u64, Refusal> {
     // Started even if its iterations are known: only a running worker reports its clock, and with it the length.
     let done = known.iterations.is_some();
-    let (mut session, ready) = launcher.start(StartSpec { planned, role: Role::Workload, seed })?;
+    let spec = StartSpec { planned, role: Role::Workload, seed };
+    let (mut session, ready) = launcher.start(spec, progress)?;
     let clock = ready.clock.as_ref();
     if !done {
-        calibrated(session.as_mut(), planned, known, clock)?;
+        calibrated(session.as_mut(), planned, known, clock, progress)?;
     }
     session.stop()?;
     Ok(sampling::target_ns(planned, clock))

@@ -166,11 +166,15 @@ impl Invocation<'_, '_> {
             return self.sample_processes(session, invocation);
         }
         let Calibration { iterations, sample_ns } =
-            calibrated(session, planned, self.known, clock)?;
+            calibrated(session, planned, self.known, clock, &mut |text| {
+                self.stream.progress(self.point, text);
+            })?;
         let counts = sampling::counts(planned, self.known, sample_ns);
         let iterations = self.draws.iterations(counts, iterations, self.at.round);
         let expected_ns = sample_ns.saturating_mul(iterations.len() as u64);
-        let reply = session.sample(&iterations, expected_ns)?;
+        let reply = session.sample(&iterations, expected_ns, &mut |text| {
+            self.stream.progress(self.point, text);
+        })?;
         let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
         Ok(Sampled { samples, usage: vec![usage], counts })
     }
@@ -187,7 +191,7 @@ impl Invocation<'_, '_> {
         let mut sampled = Sampled { samples: Samples::default(), usage: Vec::new(), counts };
         session.begin_stream(STREAM_INTERVAL_NS, length_ns)?;
         loop {
-            match session.streamed() {
+            match session.streamed(&mut |text| self.stream.progress(self.point, text)) {
                 Ok(Some(reply)) => {
                     let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
                     sampled.append(samples, usage)?;
@@ -215,7 +219,10 @@ impl Invocation<'_, '_> {
         let mut search = Search::new(goal.goal(), loads)
             .map_err(|error| Refusal::Failed(format!("it can't be searched: {error}")))?;
         while let Some(Next { load, duration_ns }) = search.next_trial() {
-            let reply = valid_trial(session.trial(load, duration_ns)?, load, duration_ns)?;
+            let reply = session.trial(load, duration_ns, &mut |text| {
+                self.stream.progress(self.point, text);
+            })?;
+            let reply = valid_trial(reply, load, duration_ns)?;
             let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
             let done = trials(&samples.values, &samples.elapsed_ns).unwrap_or_default();
             let Some(trial) = done.first() else {
@@ -261,7 +268,10 @@ impl Invocation<'_, '_> {
         if count == 0 {
             return Ok(());
         }
-        let reply = session.sample(&vec![1; count], length_ns.saturating_mul(count as u64))?;
+        let expected_ns = length_ns.saturating_mul(count as u64);
+        let reply = session.sample(&vec![1; count], expected_ns, &mut |text| {
+            self.stream.progress(self.point, text);
+        })?;
         let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
         Ok(sampled.append(samples, usage)?)
     }

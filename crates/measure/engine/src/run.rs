@@ -216,7 +216,10 @@ impl<'r> Run<'r> {
         let planned = &self.plan.points[point];
         let role = Role::Workload;
         let seed = self.draws.invocation_seed(planned.description.sample_is, self.at.round);
-        let (session, ready) = match launcher.start(StartSpec { planned, role, seed }) {
+        let stream = &mut self.stream;
+        let spec = StartSpec { planned, role, seed };
+        let started = launcher.start(spec, &mut |text| stream.progress(point, text));
+        let (session, ready) = match started {
             Ok(started) => started,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -253,7 +256,8 @@ impl<'r> Run<'r> {
             if (self.interrupted)() {
                 return Ok(());
             }
-            match launcher.prepare(planned) {
+            let stream = &mut self.stream;
+            match launcher.prepare(planned, &mut |text| stream.progress(point, text)) {
                 Ok(None) => {}
                 Ok(Some((key, ready))) => self.stream.emit(Event::FixtureReady {
                     workload: planned.point.workload.clone(),
@@ -280,7 +284,10 @@ impl<'r> Run<'r> {
                 continue;
             }
             let seed = self.draws.invocation_seed(planned.description.sample_is, self.at.round);
-            match calibrate_alone(launcher, planned, self.schedule.known(point), seed) {
+            let stream = &mut self.stream;
+            let known = self.schedule.known(point);
+            let progress = &mut |text: &str| stream.progress(point, text);
+            match calibrate_alone(launcher, planned, known, seed, progress) {
                 Ok(wanted_ns) => target_ns = target_ns.max(wanted_ns),
                 // It will fail again in the first round, where its reason is kept.
                 Err(Refusal::Failed(_) | Refusal::Interrupted) => {}

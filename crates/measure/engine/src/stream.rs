@@ -55,6 +55,12 @@ impl<'r> EventStream<'r> {
         self.emit(Event::Log { text: text.into() })
     }
 
+    /// Tells what the program of a point says that it is doing.
+    pub fn progress(&mut self, point: usize, text: &str) {
+        // A listener that fails here fails again at the next event, which is one of the record: there the run ends.
+        let _ = self.emit(Event::Progress { point, text: text.to_owned() });
+    }
+
     /// Tells that a process was started.
     pub fn started(&mut self, at: RunPosition, started: Started) -> Result<(), EngineError> {
         let Started { invocation, point, role, position, seed, ready } = started;

@@ -87,6 +87,48 @@ fn a_stream_is_one_invocation_with_a_sample_a_second() {
 }
 
 #[test]
+fn what_a_program_says_that_it_is_doing_comes_before_its_samples_and_changes_nothing() {
+    let steady = plan(2, Goal::Rules(StoppingRules::fixed(2)));
+    let mut fake = Fake::new(vec![Kind::Talks { noise: 0.01 }, Kind::Steady { noise: 0.01 }]);
+    fake.run(&steady).unwrap();
+    let mut said = 0;
+    let mut samples = 0;
+    // Of the point whose program talks, since its last batch.
+    let mut waiting: Vec<&str> = Vec::new();
+    for event in fake.events() {
+        match event {
+            Event::Progress { point, text } => {
+                assert_eq!(*point, 0, "only the first program says something");
+                waiting.push(text);
+            }
+            Event::Batch { samples: taken, .. } if !waiting.is_empty() => {
+                assert_eq!(waiting[0], "sets up");
+                assert_eq!(waiting[1], format!("sample 1 of {}", taken.len()));
+                assert_eq!(waiting.len(), taken.len() + 1);
+                said += 1;
+                samples += taken.len();
+                waiting.clear();
+            }
+            _ => {}
+        }
+    }
+    assert!(said == 2 && samples > 2, "{said} batches, {samples} samples");
+    let mut silent = Fake::new(vec![Kind::Steady { noise: 0.01 }; 2]);
+    silent.run(&steady).unwrap();
+    assert_eq!(silent.asked, fake.asked);
+}
+
+#[test]
+fn a_listener_that_fails_at_progress_ends_the_run_at_the_next_event() {
+    let mut fake = Fake::new(vec![Kind::Talks { noise: 0.01 }]);
+    // Run, segment, target and round come first; the fifth is the program that sets itself up.
+    fake.sink_fails_after = Some(4);
+    let error = fake.run(&plan(1, precision(0.02))).unwrap_err();
+    assert!(error.to_string().contains("the store is full"), "{error}");
+    assert_eq!(fake.stamped().len(), 4);
+}
+
+#[test]
 fn an_invocation_samples_as_long_as_was_stated() {
     let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
     let mut stated = plan(1, Goal::Rules(StoppingRules::fixed(2)));

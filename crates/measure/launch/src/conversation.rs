@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::launcher::Stopped;
 use crate::log::Log;
+use crate::progress::{ProgressThrottle, ignore_progress};
 use crate::refusal::Refusal;
 use crate::secrets::Secrets;
 use crate::validate;
@@ -43,6 +44,7 @@ pub struct Conversation {
     /// The name by which the keeper holds what it prepared.
     held: Option<String>,
     secrets: Secrets,
+    progress: ProgressThrottle,
 }
 
 impl Conversation {
@@ -73,6 +75,7 @@ impl Conversation {
             max_line: MAX_LINE,
             held: None,
             secrets: Secrets::default(),
+            progress: ProgressThrottle::default(),
         };
         match conversation.greet() {
             Ok(()) => Ok(conversation),
@@ -121,9 +124,22 @@ impl Conversation {
     /// # Errors
     /// When it is silent, ends, says what is not a message, or answers that it failed.
     pub fn ask(&mut self, request: Request, timeout: Duration) -> Result<Reply, Refusal> {
+        self.ask_with_progress(request, timeout, &mut ignore_progress)
+    }
+
+    /// [`Conversation::ask`], which passes on what the program says meanwhile that it is doing.
+    ///
+    /// # Errors
+    /// As for [`Conversation::ask`].
+    pub fn ask_with_progress(
+        &mut self,
+        request: Request,
+        timeout: Duration,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Reply, Refusal> {
         let word = word(&request);
         let id = self.send(request)?;
-        self.answer(id, timeout, word)
+        self.answer(id, timeout, word, progress)
     }
 
     /// [`Conversation::ask`] with a field that no version of the protocol has: a program must ignore it,
@@ -143,15 +159,23 @@ impl Conversation {
             .map_err(|error| unwritable(&error))?;
         line["x_unknown"] = serde_json::json!({ "ignore": ["this"] });
         self.write(&line)?;
-        self.answer(self.last_id, timeout, word)
+        self.answer(self.last_id, timeout, word, &mut ignore_progress)
     }
 
-    fn answer(&mut self, id: u64, timeout: Duration, word: &str) -> Result<Reply, Refusal> {
+    fn answer(
+        &mut self,
+        id: u64,
+        timeout: Duration,
+        word: &str,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Reply, Refusal> {
         // Each heartbeat renews the time limit, so without a bound a program could keep plumb waiting for ever.
         for _ in 0..MOST_HEARTBEATS {
+            self.pass_on_waiting(timeout, word, progress)?;
             match self.reply(id, timeout, word)? {
-                Reply::Progress { .. } => {}
+                Reply::Progress { text } => self.take_progress(&text, progress),
                 reply => {
+                    self.progress.forget();
                     self.is_idle = true;
                     return match reply {
                         Reply::Failed { why } => Err(Refusal::Failed(why)),
@@ -163,6 +187,31 @@ impl Conversation {
         Err(Refusal::Failed(format!(
             "it sent {MOST_HEARTBEATS} heartbeats and no answer to `{word}`"
         )))
+    }
+
+    /// Passes on what the program says that it is doing, unless it has said something just before.
+    pub fn take_progress(&mut self, text: &str, progress: &mut dyn FnMut(&str)) {
+        if let Some(shown) = self.progress.take(text, Instant::now()) {
+            progress(&shown);
+        }
+    }
+
+    /// Passes on what the program said last, once it may, unless the program says something new before that.
+    fn pass_on_waiting(
+        &mut self,
+        timeout: Duration,
+        word: &str,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(), Refusal> {
+        let Some(wait) = self.progress.due_in(Instant::now()) else { return Ok(()) };
+        let is_ready = self.lines.is_ready_within(wait);
+        if is_ready.map_err(|error| no_line(error, timeout, word))? {
+            return Ok(());
+        }
+        if let Some(shown) = self.progress.release(Instant::now()) {
+            progress(&shown);
+        }
+        Ok(())
     }
 
     /// Sends a request without waiting; its id.
@@ -243,9 +292,13 @@ impl Conversation {
     ///
     /// # Errors
     /// As for [`Conversation::ask`], and when it can't run here.
-    pub fn ask_ready(&mut self, request: Request) -> Result<Ready, Refusal> {
+    pub fn ask_ready(
+        &mut self,
+        request: Request,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Ready, Refusal> {
         let word = word(&request);
-        match self.ask(request, self.timeout)? {
+        match self.ask_with_progress(request, self.timeout, progress)? {
             Reply::Ready(ready) => validate::ready(&ready).map(|()| ready),
             Reply::Unsupported { why, fix } => Err(Refusal::Unsupported { why, fix }),
             other => Err(unexpected(word, &other)),
@@ -298,7 +351,7 @@ impl Conversation {
     fn clean(&mut self) -> Result<(), Refusal> {
         let id = self.send(Request::Clean { prepared: None })?;
         loop {
-            match self.answer(id, self.timeout, "clean") {
+            match self.answer(id, self.timeout, "clean", &mut ignore_progress) {
                 Ok(Reply::Done { .. }) => return Ok(()),
                 Ok(other) => return Err(unexpected("clean", &other)),
                 Err(Refusal::Interrupted) => {}
@@ -345,7 +398,7 @@ impl Conversation {
                 other => return Err(unexpected("stream", &other)),
             }
         }
-        self.answer(stop, timeout, "stop")
+        self.answer(stop, timeout, "stop", &mut ignore_progress)
     }
 
     /// Waits for its end, which it has announced.

@@ -12,12 +12,13 @@ use plumb_model::{
 use plumb_protocol::{FAR_ADDRESS, LONGEST_TIMEOUT_S, Reply, Request, SampleReply, Start};
 
 use crate::companions::RunningCompanion;
-use crate::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
+use crate::conversation::{Conversation, DEFAULT_TIMEOUT, MOST_HEARTBEATS, unexpected};
 use crate::far_hosts::{FarHost, FarHosts};
 use crate::fixtures::Fixtures;
 use crate::launcher::{Endpoints, Launcher, Session, StartSpec, Stopped};
 use crate::media::{Media, Standing, medium_of};
 use crate::preparations::{Preparations, flag_of};
+use crate::progress::ignore_progress;
 use crate::refusal::Refusal;
 use crate::secrets::Secrets;
 use crate::slot_report::SlotReport;
@@ -134,7 +135,7 @@ impl KeeperLauncher {
     /// Why it can't be started.
     pub fn converse(&mut self, spec: StartSpec<'_>) -> Result<(Conversation, Ready), Refusal> {
         let at = self.surroundings(spec)?;
-        self.set_up(spec, at)
+        self.set_up(spec, at, &mut ignore_progress)
     }
 
     /// The surroundings of a companion: the word of its fixture, and of a server that lives as long as it.
@@ -196,6 +197,7 @@ impl KeeperLauncher {
         &mut self,
         spec: StartSpec<'_>,
         at: Endpoints,
+        progress: &mut dyn FnMut(&str),
     ) -> Result<(Conversation, Ready), Refusal> {
         let options = self.preparations.spawn_options(spec.role, spec.planned, spec.seed);
         let (params, secrets) = Secrets::read(spec.planned)?;
@@ -205,9 +207,9 @@ impl KeeperLauncher {
         let asked = match spec.role {
             Role::Preparation => self
                 .hold(&mut conversation, spec.planned, &start)
-                .and_then(|()| conversation.ask_ready(Request::Prepare(start))),
+                .and_then(|()| conversation.ask_ready(Request::Prepare(start), progress)),
             Role::Workload | Role::Server | Role::Monitor | Role::Load => {
-                conversation.ask_ready(Request::Start(start))
+                conversation.ask_ready(Request::Start(start), progress)
             }
         };
         match asked {
@@ -286,7 +288,7 @@ impl KeeperLauncher {
         index: usize,
         companion: &Companion,
     ) -> Result<(RunningCompanion, Ready), Refusal> {
-        self.prepare(&companion.point)?;
+        self.prepare(&companion.point, &mut ignore_progress)?;
         let role = companion.role;
         let seed = self.settings.seed;
         let others = self.servers.len();
@@ -318,7 +320,8 @@ impl KeeperLauncher {
         if spec.role == Role::Server || !spec.planned.description.can_be(Role::Server) {
             return Ok(None);
         }
-        let (server, ready) = self.set_up(StartSpec { role: Role::Server, ..spec }, at.clone())?;
+        let spec = StartSpec { role: Role::Server, ..spec };
+        let (server, ready) = self.set_up(spec, at.clone(), &mut ignore_progress)?;
         // What the fixture says here no far end can replace.
         for (name, word) in ready.endpoints {
             at.entry(name).or_insert(word);
@@ -330,7 +333,11 @@ impl KeeperLauncher {
 }
 
 impl Launcher for KeeperLauncher {
-    fn prepare(&mut self, planned: &PlannedPoint) -> Result<Option<(String, Ready)>, Refusal> {
+    fn prepare(
+        &mut self,
+        planned: &PlannedPoint,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Option<(String, Ready)>, Refusal> {
         let missing = self.fixtures.missing(planned, &self.settings.preparation);
         let Some(key) = missing else { return Ok(None) };
         let (params, secrets) = Secrets::read(planned)?;
@@ -338,7 +345,7 @@ impl Launcher for KeeperLauncher {
         let mut conversation = self.open(spec.role, planned, SpawnOptions::default())?;
         conversation.hide(secrets);
         let start = self.start_of(spec, params, Endpoints::new());
-        match conversation.ask_ready(Request::Prepare(start)) {
+        match conversation.ask_ready(Request::Prepare(start), progress) {
             Ok(ready) => {
                 self.fixtures.stands(key.clone(), conversation, ready.endpoints.clone());
                 Ok(Some((key, ready)))
@@ -351,10 +358,14 @@ impl Launcher for KeeperLauncher {
         }
     }
 
-    fn start(&mut self, spec: StartSpec<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
+    fn start(
+        &mut self,
+        spec: StartSpec<'_>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
         let mut at = self.fixtures.of(spec.planned, &self.settings.preparation);
         let server = self.server(spec, &mut at)?;
-        match self.set_up(spec, at) {
+        match self.set_up(spec, at, progress) {
             Ok((worker, mut ready)) => {
                 if let Some(far_end) = &spec.planned.far_end
                     && let Some(host) = self.far_hosts.of(spec.planned)
@@ -402,7 +413,7 @@ impl Launcher for KeeperLauncher {
                 (false, None) if companion.slot == Slot::Run => {}
                 // What it needs stands before anything is measured; a failure comes back where it is started.
                 (true, None) => {
-                    let _ = self.prepare(&companion.point);
+                    let _ = self.prepare(&companion.point, &mut ignore_progress);
                     continue;
                 }
                 _ => continue,
@@ -505,9 +516,14 @@ struct Invocation<'k> {
 }
 
 impl Invocation<'_> {
-    fn ask(&mut self, request: Request, timeout: Duration) -> Result<Reply, Refusal> {
+    fn ask(
+        &mut self,
+        request: Request,
+        timeout: Duration,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Reply, Refusal> {
         let worker = self.worker()?;
-        let reply = worker.ask(request, timeout);
+        let reply = worker.ask_with_progress(request, timeout, progress);
         reply.map_err(|refusal| worker.explain(refusal))
     }
 
@@ -532,8 +548,12 @@ impl Session for Invocation<'_> {
         self.worker.as_ref().map(Conversation::pid)
     }
 
-    fn calibrate(&mut self, target_ns: u64) -> Result<(u64, u64), Refusal> {
-        match self.ask(Request::Calibrate { target_ns }, self.timeout)? {
+    fn calibrate(
+        &mut self,
+        target_ns: u64,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(u64, u64), Refusal> {
+        match self.ask(Request::Calibrate { target_ns }, self.timeout, progress)? {
             Reply::Calibrated { iterations, elapsed_ns } => {
                 validate::calibrated(iterations, elapsed_ns)
             }
@@ -541,10 +561,15 @@ impl Session for Invocation<'_> {
         }
     }
 
-    fn sample(&mut self, iterations: &[u64], expected_ns: u64) -> Result<SampleReply, Refusal> {
+    fn sample(
+        &mut self,
+        iterations: &[u64],
+        expected_ns: u64,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<SampleReply, Refusal> {
         let expected = Duration::from_nanos(expected_ns.saturating_mul(HUNG_AFTER_TIMES));
         let request = Request::Sample { iterations: iterations.to_vec() };
-        match self.ask(request, self.timeout.max(expected))? {
+        match self.ask(request, self.timeout.max(expected), progress)? {
             Reply::Samples(reply) => self.complete(reply, iterations.len()),
             other => Err(unexpected("sample", &other)),
         }
@@ -557,26 +582,34 @@ impl Session for Invocation<'_> {
         Ok(())
     }
 
-    fn streamed(&mut self) -> Result<Option<SampleReply>, Refusal> {
+    fn streamed(&mut self, progress: &mut dyn FnMut(&str)) -> Result<Option<SampleReply>, Refusal> {
         let (Some(id), timeout) = (self.stream, self.timeout) else { return Ok(None) };
-        let worker = self.worker()?;
-        let reply = worker.reply(id, timeout, "stream");
-        match reply.map_err(|refusal| worker.explain(refusal))? {
-            Reply::Samples(reply) => self.complete(reply, 1).map(Some),
-            // Alive is not enough: it comes back to be asked whether it is interrupted.
-            Reply::Progress { .. } => self.streamed(),
-            Reply::Done { .. } => {
-                self.stream = None;
-                Ok(None)
+        for _ in 0..MOST_HEARTBEATS {
+            let worker = self.worker()?;
+            let reply = worker.reply(id, timeout, "stream");
+            match reply.map_err(|refusal| worker.explain(refusal))? {
+                Reply::Samples(reply) => return self.complete(reply, 1).map(Some),
+                Reply::Progress { text } => worker.take_progress(&text, progress),
+                Reply::Done { .. } => {
+                    self.stream = None;
+                    return Ok(None);
+                }
+                Reply::Failed { why } => return Err(Refusal::Failed(why)),
+                other => return Err(unexpected("stream", &other)),
             }
-            Reply::Failed { why } => Err(Refusal::Failed(why)),
-            other => Err(unexpected("stream", &other)),
         }
+        Err(Refusal::Failed(format!("it sent {MOST_HEARTBEATS} heartbeats and no sample")))
     }
 
-    fn trial(&mut self, load: f64, duration_ns: u64) -> Result<SampleReply, Refusal> {
+    fn trial(
+        &mut self,
+        load: f64,
+        duration_ns: u64,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<SampleReply, Refusal> {
         let expected = Duration::from_nanos(duration_ns.saturating_mul(HUNG_AFTER_TIMES));
-        match self.ask(Request::Trial { load, duration_ns }, self.timeout.max(expected))? {
+        let timeout = self.timeout.max(expected);
+        match self.ask(Request::Trial { load, duration_ns }, timeout, progress)? {
             Reply::Samples(reply) => self.complete(reply, 1),
             other => Err(unexpected("trial", &other)),
         }

@@ -21,19 +21,30 @@ pub struct StartSpec<'p> {
 
 /// Starts invocations: through the keeper on this machine; simulated ones in tests; other machines
 /// later.
+///
+/// `progress` hears what a program says that it is doing while plumb waits for its answer: in one short line, a few
+/// times a second at most.
 pub trait Launcher {
     /// Lays out the fixture of a point, if it has one and it does not stand yet. The answer is the
     /// fixture's key and its word, when it was laid out now.
     ///
     /// # Errors
     /// Why the point can't be measured.
-    fn prepare(&mut self, planned: &PlannedPoint) -> Result<Option<(String, Ready)>, Refusal>;
+    fn prepare(
+        &mut self,
+        planned: &PlannedPoint,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Option<(String, Ready)>, Refusal>;
 
     /// Starts a fresh process and has it set up.
     ///
     /// # Errors
     /// Why it can't be measured.
-    fn start(&mut self, spec: StartSpec<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal>;
+    fn start(
+        &mut self,
+        spec: StartSpec<'_>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(Box<dyn Session + '_>, Ready), Refusal>;
 
     /// What the companions (`--with`) reported since the last call: index, samples.
     ///
@@ -76,7 +87,7 @@ pub trait Launcher {
     fn finish(&mut self) -> Result<(), Refusal>;
 }
 
-/// A started invocation.
+/// A started invocation. `progress` hears what its program says, as for [`Launcher`].
 pub trait Session {
     /// The number of its process, if it is known.
     fn pid(&self) -> Option<u32> {
@@ -87,19 +98,33 @@ pub trait Session {
     ///
     /// # Errors
     /// Why the invocation failed.
-    fn calibrate(&mut self, target_ns: u64) -> Result<(u64, u64), Refusal>;
+    fn calibrate(
+        &mut self,
+        target_ns: u64,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(u64, u64), Refusal>;
 
     /// Takes samples back to back; `expected_ns` is how long that should take, if known.
     ///
     /// # Errors
     /// Why the invocation failed.
-    fn sample(&mut self, iterations: &[u64], expected_ns: u64) -> Result<SampleReply, Refusal>;
+    fn sample(
+        &mut self,
+        iterations: &[u64],
+        expected_ns: u64,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<SampleReply, Refusal>;
 
     /// Offers a load for a while; the answer is one sample, which counts operations.
     ///
     /// # Errors
     /// Why the invocation failed.
-    fn trial(&mut self, load: f64, duration_ns: u64) -> Result<SampleReply, Refusal>;
+    fn trial(
+        &mut self,
+        load: f64,
+        duration_ns: u64,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<SampleReply, Refusal>;
 
     /// Begins to work without pause for `duration_ns`, a sample every `interval_ns`.
     ///
@@ -111,7 +136,7 @@ pub trait Session {
     ///
     /// # Errors
     /// Why the invocation failed; [`Refusal::Interrupted`] leaves the stream to [`Session::stop`].
-    fn streamed(&mut self) -> Result<Option<SampleReply>, Refusal>;
+    fn streamed(&mut self, progress: &mut dyn FnMut(&str)) -> Result<Option<SampleReply>, Refusal>;
 
     /// Ends the process, and a stream that it has not ended.
     ///

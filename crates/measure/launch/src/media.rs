@@ -10,6 +10,7 @@ use plumb_model::{PlannedPoint, Preparation, Prepared, Settings, Value};
 use plumb_protocol::{Request, Start};
 
 use crate::conversation::Conversation;
+use crate::progress::ignore_progress;
 use crate::refusal::Refusal;
 use crate::slot_report::SlotReport;
 
@@ -100,7 +101,7 @@ impl Media {
         }
         let argv = ARGV.map(str::to_owned);
         let mut holder = Conversation::open(keeper, &argv, &SpawnOptions::default(), TIMEOUT)?;
-        let ready = match holder.ask_ready(Request::Prepare(start(params))) {
+        let ready = match holder.ask_ready(Request::Prepare(start(params)), &mut ignore_progress) {
             Ok(ready) => ready,
             Err(refusal) => {
                 let refusal = holder.explain(refusal);

@@ -1,12 +1,13 @@
 //! Columns of a batch, allocated before the first sample of it is taken.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use plumb_model::{Flag, Samples};
 
-/// Where the samples of one batch go.
+/// Where the samples of one batch go, and what the workload says that it is doing.
 #[derive(Debug)]
-pub struct Batch {
+pub struct Batch<'p> {
     start_ns: Vec<u64>,
     elapsed_ns: Vec<u64>,
     iterations: Vec<u64>,
@@ -16,9 +17,19 @@ pub struct Batch {
     values: Vec<f64>,
     row: Vec<f64>,
     flags: Vec<Flag>,
+    progress: ProgressSink<'p>,
 }
 
-impl Batch {
+/// Takes what a workload says that it is doing; None if nobody asks.
+struct ProgressSink<'p>(Option<&'p mut dyn FnMut(&str)>);
+
+impl fmt::Debug for ProgressSink<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ProgressSink({})", if self.0.is_some() { "open" } else { "closed" })
+    }
+}
+
+impl<'p> Batch<'p> {
     /// Room for `samples` samples that report these values.
     #[must_use]
     pub fn with_room(samples: usize, names: &'static [&'static str]) -> Self {
@@ -31,6 +42,21 @@ impl Batch {
             values: Vec::with_capacity(samples * names.len()),
             row: vec![0.0; names.len()],
             flags: Vec::new(),
+            progress: ProgressSink(None),
+        }
+    }
+
+    /// The same batch, which passes on to `progress` what the workload says that it is doing.
+    #[must_use]
+    pub fn with_progress(mut self, progress: &'p mut dyn FnMut(&str)) -> Self {
+        self.progress = ProgressSink(Some(progress));
+        self
+    }
+
+    /// Says what the workload is doing, for people who wait: outside timed sections only. It costs a write to a pipe.
+    pub fn progress(&mut self, text: &str) {
+        if let Some(progress) = &mut self.progress.0 {
+            progress(text);
         }
     }
 

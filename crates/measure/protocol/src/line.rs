@@ -83,6 +83,17 @@ impl<F: AsFd> LineReader<F> {
         self.buffer.contains(&b'\n') || matches!(self.wait(Some(Instant::now())), Ok(true) | Err(_))
     }
 
+    /// Waits until a line or the end can be read, at most so long; whether it can be.
+    ///
+    /// # Errors
+    /// [`LineError::Interrupted`] and [`LineError::Io`].
+    pub fn is_ready_within(&mut self, time: Duration) -> Result<bool, LineError> {
+        if self.buffer.contains(&b'\n') {
+            return Ok(true);
+        }
+        self.wait(Instant::now().checked_add(time))
+    }
+
     fn take_line(&mut self) -> Result<Option<String>, LineError> {
         let Some(end) = self.buffer[self.scanned..].iter().position(|&b| b == b'\n') else {
             self.scanned = self.buffer.len();

@@ -182,9 +182,9 @@ pub enum Reply {
     },
     /// To `sample`, to `trial`, and one per interval to `stream`.
     Samples(SampleReply),
-    /// Any time: still alive.
+    /// Any time before the reply: it is alive.
     Progress {
-        /// What it is doing.
+        /// What it is doing, in a few words for people who wait.
         #[serde(default)]
         text: String,
     },

@@ -78,10 +78,7 @@ struct Served<'w, O> {
 
 impl<O: Write> Served<'_, O> {
     fn reply(&mut self, id: u64, reply: Reply) -> Result<(), ServeError> {
-        let mut line = serde_json::to_vec(&ReplyLine { id, reply })
-            .map_err(|e| ServeError::Reply(std::io::Error::other(e)))?;
-        line.push(b'\n');
-        self.output.write_all(&line).and_then(|()| self.output.flush()).map_err(ServeError::Reply)
+        write_reply(&mut self.output, id, reply)
     }
 
     fn answer<I: AsFd>(
@@ -96,7 +93,7 @@ impl<O: Write> Served<'_, O> {
             Request::Prepare(start) => self.prepare(&start),
             Request::Start(start) => self.start(&start),
             Request::Calibrate { target_ns } => self.with_instance(|i| calibrate(i, target_ns)),
-            Request::Sample { iterations } => self.with_instance(|i| sample(i, &iterations)),
+            Request::Sample { iterations } => self.sample(id, &iterations),
             Request::Trial { load, duration_ns } => {
                 self.with_instance(|i| trial(i, load, duration_ns))
             }
@@ -134,6 +131,20 @@ impl<O: Write> Served<'_, O> {
             }
             Err(error) => refusal(error),
         }
+    }
+
+    /// Takes samples. What the workload says meanwhile goes out at once, as lines of progress before the reply.
+    fn sample(&mut self, id: u64, iterations: &[u64]) -> Reply {
+        let Some(instance) = self.instance.as_deref_mut() else {
+            return Reply::Failed { why: "not started".into() };
+        };
+        let output = &mut self.output;
+        let mut progress = |text: &str| {
+            // If plumb is gone, the reply that follows finds out.
+            let _ = write_reply(output, id, Reply::Progress { text: text.to_owned() });
+        };
+        sample(instance, iterations, &mut progress)
+            .unwrap_or_else(|failure| Reply::Failed { why: failure.0 })
     }
 
     fn with_instance(
@@ -186,6 +197,13 @@ impl<O: Write> Served<'_, O> {
             Reply::Failed { why: failures.join("; ") }
         }
     }
+}
+
+fn write_reply(output: &mut impl Write, id: u64, reply: Reply) -> Result<(), ServeError> {
+    let mut line = serde_json::to_vec(&ReplyLine { id, reply })
+        .map_err(|error| ServeError::Reply(std::io::Error::other(error)))?;
+    line.push(b'\n');
+    output.write_all(&line).and_then(|()| output.flush()).map_err(ServeError::Reply)
 }
 
 fn refusal(error: StartError) -> Reply {
@@ -252,7 +270,7 @@ fn one_sample(instance: &mut dyn Instance, k: u64) -> Result<(Samples, Vec<Flag>
 }
 
 /// Columns for a batch, and room in the distributions of the instance.
-fn room(instance: &mut dyn Instance, iterations: &[u64]) -> Batch {
+fn room<'p>(instance: &mut dyn Instance, iterations: &[u64]) -> Batch<'p> {
     let values = iterations.iter().sum::<u64>().saturating_mul(instance.values_per_iteration());
     for distribution in instance.distributions().iter_mut() {
         distribution.make_room(iterations.len(), values);
@@ -260,11 +278,16 @@ fn room(instance: &mut dyn Instance, iterations: &[u64]) -> Batch {
     Batch::with_room(iterations.len(), instance.value_names())
 }
 
-fn sample(instance: &mut dyn Instance, iterations: &[u64]) -> Result<Reply, Failure> {
+fn sample(
+    instance: &mut dyn Instance,
+    iterations: &[u64],
+    progress: &mut dyn FnMut(&str),
+) -> Result<Reply, Failure> {
     if iterations.is_empty() || iterations.contains(&0) {
         return Err(Failure("`sample` wants at least one positive number of iterations".into()));
     }
-    let (samples, usage, flags) = measured(instance, iterations)?;
+    let batch = room(instance, iterations).with_progress(progress);
+    let (samples, usage, flags) = measured(instance, iterations, batch)?;
     Ok(Reply::Samples(SampleReply { samples, usage, flags }))
 }
 
@@ -276,14 +299,15 @@ pub fn take(
     instance: &mut dyn Instance,
     iterations: &[u64],
 ) -> Result<(Samples, Vec<Flag>), Failure> {
-    measured(instance, iterations).map(|(samples, _, flags)| (samples, flags))
+    let batch = room(instance, iterations);
+    measured(instance, iterations, batch).map(|(samples, _, flags)| (samples, flags))
 }
 
 fn measured(
     instance: &mut dyn Instance,
     iterations: &[u64],
+    mut batch: Batch<'_>,
 ) -> Result<(Samples, Usage, Vec<Flag>), Failure> {
-    let mut batch = room(instance, iterations);
     let meter = UsageMeter::start(instance.helpers());
     instance.batch(iterations, &mut batch)?;
     // Before the check, whose cost is not that of the work.
@@ -412,8 +436,8 @@ fn chunk_iterations(rate: f64, chunk_ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::serve;
-    use crate::{Failure, Instance, Start, StartError, Started, TrialCounts, Workload};
-    use plumb_model::{Better, Description, Metric, MetricSource, Ready, Role};
+    use crate::{Batch, Failure, Instance, Start, StartError, Started, TrialCounts, Workload};
+    use plumb_model::{Better, Description, Metric, MetricSource, Ready, Role, SampleIs};
     use std::io::Write;
 
     /// Spins for a microsecond an iteration.
@@ -451,6 +475,16 @@ mod tests {
             while crate::now_ns() < end {}
             Ok(())
         }
+        fn batch(&mut self, iterations: &[u64], batch: &mut Batch<'_>) -> Result<(), Failure> {
+            for &k in iterations {
+                batch.progress(&format!("spins {k} times"));
+                let start_ns = crate::now_ns();
+                self.run(k)?;
+                batch.record(start_ns, crate::now_ns() - start_ns, k, -1);
+                batch.record_reported(|row| self.values(row));
+            }
+            Ok(())
+        }
     }
 
     /// Closes the pipe only after 40 ms, because its end stops a stream.
@@ -484,11 +518,17 @@ mod tests {
         let k = replies[2]["iterations"].as_u64().unwrap();
         // Fewer if other tests hold it up.
         assert!((50..=1100).contains(&k), "1 ms of 1 µs iterations: {k}");
-        assert_eq!(replies[3]["iterations"], serde_json::json!([100, 110, 90]));
-        assert!(replies[3]["elapsed_ns"][0].as_u64().unwrap() >= 100_000);
-        assert!(replies[3]["usage"]["user_ns"].is_u64());
-        assert_eq!(replies[4]["type"], "done");
-        assert!(replies.iter().zip(0..).all(|(reply, id)| reply["id"] == id));
+        // What it says that it is doing comes before the answer, with the id of the request.
+        let texts: Vec<&str> =
+            replies[3..6].iter().map(|reply| reply["text"].as_str().unwrap()).collect();
+        assert_eq!(texts, ["spins 100 times", "spins 110 times", "spins 90 times"]);
+        assert!(replies[3..6].iter().all(|reply| reply["type"] == "progress"));
+        assert_eq!(replies[6]["iterations"], serde_json::json!([100, 110, 90]));
+        assert!(replies[6]["elapsed_ns"][0].as_u64().unwrap() >= 100_000);
+        assert!(replies[6]["usage"]["user_ns"].is_u64());
+        assert_eq!(replies[7]["type"], "done");
+        let ids: Vec<u64> = replies.iter().map(|reply| reply["id"].as_u64().unwrap()).collect();
+        assert_eq!(ids, [0, 1, 2, 3, 3, 3, 3, 4]);
     }
 
     #[test]

@@ -118,11 +118,12 @@ pub trait Instance {
 
     /// Takes one sample per entry of `iterations`, back to back, into preallocated columns: reads the
     /// clock, runs, reads the clock. Only
-    /// workloads whose sample is a process, or that time themselves, write their own.
+    /// workloads whose sample is a process, or that time themselves, write their own. A workload whose samples last
+    /// seconds says in between what it is doing ([`Batch::progress`]).
     ///
     /// # Errors
     /// As for [`Instance::run`].
-    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch<'_>) -> Result<(), Failure> {
         for &k in iterations {
             let start = now_ns();
             self.run(k)?;

@@ -17,6 +17,8 @@ pub struct ProgressView {
     pub remaining: Option<Duration>,
     /// Time that the run has in all.
     pub budget: Option<Duration>,
+    /// What the program of the current point says that it is doing.
+    pub activity: Option<String>,
 }
 
 /// One point of a run under way.
@@ -62,6 +64,12 @@ impl ProgressView {
     pub fn at(&mut self, elapsed: Duration) {
         self.elapsed = elapsed;
         self.remaining = self.predicted();
+    }
+
+    /// The program of a point says that it is doing something.
+    pub fn doing(&mut self, point: usize, text: &str) {
+        self.current = Some(point);
+        self.activity = Some(text.to_owned());
     }
 
     /// A point can't be measured.

@@ -96,7 +96,8 @@ impl ProgressState {
     }
 }
 
-/// The run in one line, for a log: `3 of 20 points finished · memory.copy · 35 s · time left unknown`.
+/// The run in one line, for a log: `3 of 20 points finished · memory.copy · 35 s · time left unknown`. If the program of
+/// the point says what it is doing, that follows the point's name.
 #[must_use]
 pub fn progress_line(view: &ProgressView) -> String {
     // A pair alternates between both sides: the side that is compared says more than the one that runs right now.
@@ -113,8 +114,13 @@ pub fn progress_line(view: &ProgressView) -> String {
         (Some(reached), None) => format!("{} ±{}", point.name, percent(reached)),
         _ => point.name.clone(),
     });
-    let parts =
-        [Some(finished(view)), current, Some(length(view.elapsed.as_secs_f64())), Some(left(view))];
+    let parts = [
+        Some(finished(view)),
+        current,
+        view.activity.clone(),
+        Some(length(view.elapsed.as_secs_f64())),
+        Some(left(view)),
+    ];
     clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
 }
 
@@ -127,7 +133,8 @@ pub fn progress_lines(view: &ProgressView, terminal: &Terminal, lines: usize) ->
     let fitting = clip(&summary, terminal.width);
     let mut out = Line::new(Style::Title, &fitting).render(terminal.colour);
     out.push('\n');
-    let shown = shown(view, lines.saturating_sub(2));
+    let activity = activity_line(view, terminal).filter(|_| lines > 2);
+    let shown = shown(view, lines.saturating_sub(2 + usize::from(activity.is_some())));
     let mut table = Table::new(vec![
         Column::left(""),
         Column::left("").gap(1),
@@ -139,6 +146,10 @@ pub fn progress_lines(view: &ProgressView, terminal: &Terminal, lines: usize) ->
         table.row(cells(view, index, terminal));
     }
     out.push_str(&terminal.table(&table));
+    if let Some(line) = activity {
+        out.push_str(&line.render(terminal.colour));
+        out.push('\n');
+    }
     let hidden = view.points.len() - shown.len();
     if hidden > 0 && lines > 1 {
         let more = format!("  and {}", counted(hidden, "more point", "more points"));
@@ -146,6 +157,12 @@ pub fn progress_lines(view: &ProgressView, terminal: &Terminal, lines: usize) ->
         out.push('\n');
     }
     terminal.signs(out)
+}
+
+/// What the program of the current point says that it is doing, on a line that does not wrap.
+fn activity_line(view: &ProgressView, terminal: &Terminal) -> Option<Line> {
+    let text = format!("  {}: {}", current(view)?.name, view.activity.as_ref()?);
+    Some(Line::new(Style::Muted, &clip(&clean(&text), terminal.width)))
 }
 
 pub(crate) fn current(view: &ProgressView) -> Option<&ProgressPoint> {
@@ -278,7 +295,14 @@ mod tests {
             elapsed: Duration::from_millis(35_200),
             remaining: Some(Duration::from_secs(84)),
             budget: Some(Duration::from_secs(120)),
+            activity: None,
         }
+    }
+
+    fn doing(text: &str) -> ProgressView {
+        let mut view = view();
+        view.doing(2, text);
+        view
     }
 
     #[test]
@@ -326,14 +350,37 @@ mod tests {
         ");
     }
 
+    #[test]
+    fn what_a_program_says_stands_next_to_its_point() {
+        let doing_phase = doing("phase 4 of 12: rewrite");
+        assert_snapshot!(progress_line(&doing_phase), @"
+        3 of 5 points finished · storage.random · phase 4 of 12: rewrite · 35 s · about 1 min 24 s left
+        ");
+        assert_snapshot!(progress_lines(&doing_phase, &Terminal::plain(80), 10), @"
+        3 of 5 points finished · 35 s · about 1 min 24 s left
+          cpu.sieve              10×  ██████████  ±0.4 % of ±3 % done
+          memory.copy:method=nt   7×  ██░░░░░░░░  ±6.2 % of ±3 %
+        ▸ storage.random          3×
+          network.icmp                            not supported here
+          datastore.batch                         failed
+          storage.random: phase 4 of 12: rewrite
+        ");
+        // Hostile text is one line that does not wrap.
+        let hostile = doing(&"\u{1b}[2J all your lines\n".repeat(9));
+        let lines = progress_lines(&hostile, &Terminal::plain(60), 5);
+        assert!(!lines.contains('\u{1b}') && lines.lines().count() == 5, "{lines}");
+        assert!(lines.lines().all(|line| plumb_text::width(line) <= 60), "{lines}");
+    }
+
     proptest! {
         #[test]
         fn any_state_is_shown(
             name in any::<String>(), reached in any::<f64>(), wanted in any::<f64>(),
             current in prop::option::of(0_usize..4), lines in 0_usize..10, width in 0_usize..200,
+            activity in prop::option::of(any::<String>()),
         ) {
             let point = ProgressPoint { name, reached: Some(reached), wanted: Some(wanted), ..ProgressPoint::default() };
-            let view = ProgressView { points: vec![point; 3], current, ..ProgressView::default() };
+            let view = ProgressView { points: vec![point; 3], current, activity, ..ProgressView::default() };
             let shown = progress_lines(&view, &Terminal::plain(width), lines);
             assert!(shown.lines().count() <= lines.max(1) && !progress_line(&view).contains(char::is_control));
         }

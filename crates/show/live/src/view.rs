@@ -147,6 +147,21 @@ impl Live {
         true
     }
 
+    /// The program that is measured says that it is doing something; None if it says nothing any more. The store does
+    /// not keep that, so only who carries the run out knows. True if somebody should hear of it.
+    pub fn doing(&mut self, activity: Option<(usize, String)>) -> bool {
+        let text = activity.as_ref().map(|(_, text)| text.clone());
+        if self.is_over() || text == self.progress.activity {
+            return false;
+        }
+        match &activity {
+            Some((point, text)) => self.progress.doing(*point, text),
+            None => self.progress.activity = None,
+        }
+        self.number += 1;
+        true
+    }
+
     /// The number of the newest message.
     #[must_use]
     pub fn number(&self) -> u64 {
@@ -160,7 +175,11 @@ impl Live {
     }
 
     fn set_current(&mut self, current: Option<usize>) {
-        self.progress.current = current.filter(|_| self.status == RunStatus::Running);
+        let current = current.filter(|_| self.status == RunStatus::Running);
+        if current != self.progress.current {
+            self.progress.activity = None;
+        }
+        self.progress.current = current;
     }
 
     /// Changes what is known of a point; a number that is not a point's changes nothing.

@@ -32,6 +32,6 @@ pub use monitors::{
     counters_document, monitors_card,
 };
 pub use run::{
-    NextSteps, RunDocument, View, again, brief_scorecard, document, in_words, json, markdown,
-    rules_text, scorecard, since_last_text,
+    FlagWeight, NextSteps, RunDocument, View, again, brief_scorecard, document, in_words, json,
+    markdown, rules_text, scorecard, since_last_text,
 };

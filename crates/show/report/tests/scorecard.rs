@@ -3,9 +3,9 @@
 use insta::assert_snapshot;
 use plumb_analysis::testing::{Builder, COPY, Spec};
 use plumb_analysis::{RunFinding, summarise, testing};
-use plumb_model::RunStatus;
+use plumb_model::{Flag, FlagKind, RunStatus};
 use plumb_report::run::best_quarter_text;
-use plumb_report::{NextSteps, View, brief_scorecard, in_words, markdown, scorecard};
+use plumb_report::{FlagWeight, NextSteps, View, brief_scorecard, in_words, markdown, scorecard};
 use plumb_text::{Colour, Terminal};
 
 fn closing() -> NextSteps {
@@ -411,6 +411,87 @@ fn a_first_look_fits_one_screen() {
     }
 }
 
+/// The rows of a scorecard, each with all that stands below it.
+fn result_rows(card: &str) -> Vec<String> {
+    let table = card.lines().skip_while(|line| !line.contains("95 % interval")).skip(1);
+    let mut rows: Vec<String> = Vec::new();
+    for line in table.take_while(|line| !line.is_empty()) {
+        match rows.last_mut() {
+            Some(row) if line.starts_with("    !") => row.push_str(line),
+            _ => rows.push(line.to_owned()),
+        }
+    }
+    rows
+}
+
+#[test]
+fn no_flag_that_changes_how_a_figure_is_read_needs_the_whole_scorecard() {
+    let mut finding = summarise(&testing::first_look());
+    // As many as a result can have, of every weight.
+    let all = [FlagKind::Noisy, FlagKind::Capped, FlagKind::Unsteady, FlagKind::SingleProcess];
+    for (index, result) in
+        finding.results.iter_mut().enumerate().filter(|(_, result)| result.primary)
+    {
+        result.flags.extend(all.iter().take(index % 5).map(|flag| Flag::new(flag.clone(), "so")));
+    }
+    let view = View::new(&finding);
+    for columns in [80, 100, 120, 200] {
+        let card = brief_scorecard(&view, &Terminal::plain(columns), &closing());
+        let rows = result_rows(&card);
+        let primary: Vec<_> = view.rows.iter().filter(|row| row.finding.primary).collect();
+        assert!(rows.len() >= primary.len(), "{card}");
+        // What all rows of a family share stands in its first row.
+        let mut shared = String::new();
+        for (row, shown) in primary.iter().zip(&rows) {
+            if !shown.starts_with(' ') {
+                shared = shown.split_once("all: ").map_or(String::new(), |(_, all)| all.to_owned());
+            }
+            let changes =
+                row.own_flags.iter().filter(|flag| FlagWeight::of(flag).changes_reading());
+            for flag in changes {
+                let is_shown = shown.contains(flag.word())
+                    || shared.contains(flag.word())
+                    || (*flag == FlagKind::Bimodal && shown.contains("two levels"));
+                assert!(is_shown, "{} of {shown}:\n{card}", flag.word());
+            }
+        }
+        assert!(card.lines().all(|line| plumb_text::width(line) <= columns), "{card}");
+    }
+}
+
+#[test]
+fn what_a_family_shares_stands_once_and_hides_no_flag_of_a_row() {
+    let mut finding = summarise(&testing::first_look());
+    // Flags of all results together stand in no row.
+    finding.results.iter_mut().for_each(|result| result.flags.clear());
+    let memory =
+        finding.results.iter_mut().filter(|result| result.point.workload.starts_with("memory."));
+    for (index, result) in memory.enumerate() {
+        let mut flags = vec![FlagKind::Noisy, FlagKind::Interference];
+        if index == 0 {
+            flags.push(FlagKind::Unsteady);
+        }
+        result.flags = flags.into_iter().map(|flag| Flag::new(flag, "so")).collect();
+    }
+    let rows = result_rows(&brief(&finding, 130));
+    let first = rows.iter().position(|row| row.starts_with("memory")).unwrap();
+    assert!(rows[first].ends_with("unsteady; all: noisy, interference"), "{rows:#?}");
+    assert!(rows[first + 1..].iter().all(|row| !row.contains("noisy")), "{rows:#?}");
+}
+
+#[test]
+fn why_intervals_are_missing_is_said_once_a_family() {
+    let mut finding = summarise(&testing::first_look());
+    for result in finding.results.iter_mut().filter(|result| result.primary) {
+        result.estimate.interval = Err("too few processes: 6, needs 8".to_owned());
+        result.machine = None;
+    }
+    let card = brief(&finding, 100);
+    let families = View::new(&finding).families.len();
+    assert_eq!(card.matches("too few proc").count(), families, "{card}");
+    assert!(card.lines().count() <= 45, "{card}");
+}
+
 #[test]
 fn a_short_scorecard_names_every_kind_of_flag() {
     let finding = summarise(&testing::first_look());
@@ -444,7 +525,7 @@ fn the_answer_comes_first_and_next_steps_are_two() {
                latency 64MiB                    88 [66, 110]      ns        25 %  capped
     scheduler  messaging groups=10            1.83 [1.68, 2.00]   s        9.4 %
                pipe same                       4.1 [3.3, 4.9]     µs        20 %
-               pipe across            19.7 or 27.2 two levels     µs              bimodal, noisy
+               pipe across            19.7 or 27.2 two levels     µs              noisy
     process    fork                            132 [126, 137]     µs       4.0 %
                command                         609 [600, 615]     µs       1.5 %
     storage    sequential write                 85 [70, 100]      MB/s      18 %  all: noisy
@@ -453,8 +534,8 @@ fn the_answer_comes_first_and_next_steps_are_two() {
     crypto     aead aes-256-gcm               4.31 [4.18, 4.44]   GB/s     3.1 %
                aead aes-128-gcm               5.12 [4.95, 5.29]   GB/s     3.4 %
                aead chacha20-poly13…          1.87 [1.82, 1.92]   GB/s     2.7 %
-    ssh        cipher aes256-gcm@op…           610 none           MB/s            too few processes: 4,…
-               cipher chacha20-poly…           331 none           MB/s            too few processes: 4,…
+    ssh        cipher aes256-gcm@op…           610 none           MB/s            all: too few processes
+               cipher chacha20-poly…           331 none           MB/s
     language   sieve c                        4.92 [4.85, 4.99]   ms       1.4 %
                sieve javascript               61.5 [61.2, 61.7]   ms       0.5 %
                sieve python                    213 [195, 230]     ms       8.3 %
@@ -463,11 +544,11 @@ fn the_answer_comes_first_and_next_steps_are_two() {
     Not supported here: network.icmp: raw sockets need CAP_NET_RAW and ping sockets are closed to this …
 
     Reasons to distrust
-      cached          storage.random: fewer bytes reached the device than the workload moved: this meas…
-      capped          memory.latency: a size is smaller than recommended: caches may affect the result
-      single-process  network.tcp: another process may give a different result, however narrow the inte…
-      bimodal         scheduler.pipe:placement=across: there are two levels: a median between them desc…
-      noisy           scheduler.pipe:placement=across and 2 more: the samples vary too much for the req…
+      cached          fewer bytes reached the device than the workload moved: this measures memory as w…
+      capped          a size is smaller than recommended: caches may affect the result (memory.latency)
+      single-process  another process may give a different result, however narrow the interval (network…
+      bimodal         there are two levels: a median between them describes neither (scheduler.pipe:pla…
+      noisy           the samples vary too much for the requested precision (scheduler.pipe:placement=a…
 
     plumb show last --json          the same as a document
     plumb show 019aa82151c0 --full  every column, every flag with its evidence

@@ -33,6 +33,9 @@ pub(crate) const MOST_RUNS: usize = 4;
 pub(crate) struct FollowedRuns {
     store: PathBuf,
     states: Mutex<HashMap<Id, Arc<watch::Sender<State>>>>,
+    /// What the program under way says that it is doing, by run and point. It is not stored: only a server in the
+    /// process that carries the run out knows it.
+    activity: Mutex<Option<(Id, usize, String)>>,
     /// Whether nobody waits for the next second any more.
     hurry: watch::Sender<bool>,
 }
@@ -55,7 +58,24 @@ impl State {
 impl FollowedRuns {
     /// Runs in this store.
     pub(crate) fn of(store: PathBuf) -> Self {
-        Self { store, states: Mutex::default(), hurry: watch::Sender::new(false) }
+        Self {
+            store,
+            states: Mutex::default(),
+            activity: Mutex::default(),
+            hurry: watch::Sender::new(false),
+        }
+    }
+
+    /// The program of a point of a run says that it is doing something; None: no more.
+    pub(crate) fn doing(&self, run: Id, activity: Option<(usize, String)>) {
+        let known = activity.map(|(point, text)| (run, point, text));
+        *self.activity.lock().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    /// What the program of a run says that it is doing, with its point.
+    fn activity(&self, run: Id) -> Option<(usize, String)> {
+        let known = self.activity.lock().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().filter(|(of, ..)| *of == run).map(|(_, point, text)| (*point, text.clone()))
     }
 
     /// Begins to follow a run. Reads the store, and so must not be called by the thread that serves; but in
@@ -107,8 +127,9 @@ impl FollowedRuns {
             if self.is_left(run, &state) {
                 return;
             }
+            let activity = self.activity(run);
             let look = move || {
-                let looked = tail.look();
+                let looked = tail.look(activity);
                 (tail, looked)
             };
             let Ok((back, looked)) = spawn_blocking(look).await else {
@@ -209,7 +230,12 @@ impl Tail {
     }
 
     /// Whether something is new. What is not changed is not read, and what is read is what is new.
-    fn look(&mut self) -> Result<bool, Refusal> {
+    fn look(&mut self, activity: Option<(usize, String)>) -> Result<bool, Refusal> {
+        let stored = self.look_at_store()?;
+        Ok(self.live.doing(activity) || stored)
+    }
+
+    fn look_at_store(&mut self) -> Result<bool, Refusal> {
         let version = self.store.version()?;
         self.looks += 1;
         // A killed run stores nothing more: only looking for its process shows that it is over.

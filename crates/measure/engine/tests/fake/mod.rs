@@ -38,6 +38,8 @@ pub enum Kind {
     Bears { capacity: f64, noise: f64 },
     /// Counts more good operations than were offered, from this trial on.
     Overcounts { trial: usize },
+    /// Steady, and says before each sample what it is doing.
+    Talks { noise: f64 },
     /// Fails while sampling.
     Fails,
     /// Can't run here.
@@ -148,11 +150,19 @@ impl Launcher for FakeLauncher<'_> {
         Ok(SlotReport { restored, ..SlotReport::default() })
     }
 
-    fn prepare(&mut self, _: &PlannedPoint) -> Result<Option<(String, Ready)>, Refusal> {
+    fn prepare(
+        &mut self,
+        _: &PlannedPoint,
+        _: &mut dyn FnMut(&str),
+    ) -> Result<Option<(String, Ready)>, Refusal> {
         Ok(None)
     }
 
-    fn start(&mut self, spec: StartSpec<'_>) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
+    fn start(
+        &mut self,
+        spec: StartSpec<'_>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
         self.clock.pass(SPAWN_NS);
         assert_eq!(self.beside, spec.planned.beside);
         let index: usize =
@@ -163,6 +173,9 @@ impl Launcher for FakeLauncher<'_> {
                 why: "no such device".into(),
                 fix: "buy one".into(),
             });
+        }
+        if matches!(kind, Kind::Talks { .. }) {
+            progress("sets up");
         }
         let level = match kind {
             Kind::Bears { noise, .. } => (noise * self.rng.normal()).exp(),
@@ -207,7 +220,11 @@ impl Launcher for FakeLauncher<'_> {
 }
 
 impl Session for FakeSession<'_> {
-    fn calibrate(&mut self, target_ns: u64) -> Result<(u64, u64), Refusal> {
+    fn calibrate(
+        &mut self,
+        target_ns: u64,
+        _: &mut dyn FnMut(&str),
+    ) -> Result<(u64, u64), Refusal> {
         self.clock.pass(target_ns);
         Ok((target_ns / 1000, target_ns))
     }
@@ -217,7 +234,7 @@ impl Session for FakeSession<'_> {
         Ok(())
     }
 
-    fn streamed(&mut self) -> Result<Option<SampleReply>, Refusal> {
+    fn streamed(&mut self, _: &mut dyn FnMut(&str)) -> Result<Option<SampleReply>, Refusal> {
         let (interval_ns, left) = self.left;
         let Some(left) = left.checked_sub(1) else { return Ok(None) };
         self.left = (interval_ns, left);
@@ -233,7 +250,12 @@ impl Session for FakeSession<'_> {
         Ok(Some(SampleReply { samples, ..SampleReply::default() }))
     }
 
-    fn sample(&mut self, iterations: &[u64], _: u64) -> Result<SampleReply, Refusal> {
+    fn sample(
+        &mut self,
+        iterations: &[u64],
+        _: u64,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<SampleReply, Refusal> {
         self.asked.push(iterations.to_vec());
         if matches!(self.kind, Kind::Fails) {
             return Err(Refusal::Failed("a wrong result".into()));
@@ -254,6 +276,10 @@ impl Session for FakeSession<'_> {
             let (noise, slow) = match self.kind {
                 Kind::RoughTail { .. } => (0.01, 1.0),
                 Kind::Steady { noise } => (noise, 1.0),
+                Kind::Talks { noise } => {
+                    progress(&format!("sample {} of {}", i + 1, iterations.len()));
+                    (noise, 1.0)
+                }
                 Kind::WarmsUp { samples } => (0.01, if i < samples { 2.0 } else { 1.0 }),
                 Kind::Slower { .. }
                 | Kind::Drifts { .. }
@@ -274,7 +300,12 @@ impl Session for FakeSession<'_> {
         Ok(SampleReply { samples, usage: Usage::default(), flags: Vec::new() })
     }
 
-    fn trial(&mut self, load: f64, duration_ns: u64) -> Result<SampleReply, Refusal> {
+    fn trial(
+        &mut self,
+        load: f64,
+        duration_ns: u64,
+        _: &mut dyn FnMut(&str),
+    ) -> Result<SampleReply, Refusal> {
         let start_ns = self.clock.now().monotonic_ns;
         self.clock.pass(duration_ns);
         self.trials += 1;

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use plumb_launch::{Conversation, KeeperLauncher, Launcher, Refusal, Shape, StartSpec};
+use plumb_launch::{
+    Conversation, KeeperLauncher, Launcher, Refusal, Shape, StartSpec, ignore_progress,
+};
 use plumb_model::Role;
 use plumb_protocol::{Reply, Request};
 
@@ -22,7 +24,7 @@ pub fn fixture(
     spec: StartSpec<'_>,
     list: &mut Checklist<'_>,
 ) -> Result<bool, Refusal> {
-    match launcher.prepare(spec.planned) {
+    match launcher.prepare(spec.planned, &mut ignore_progress) {
         Ok(Some((key, ready))) => {
             let on_disk = ready.bytes_on_disk;
             list.add("prepare", State::Ok, format!("fixture `{key}`, {on_disk} B on disk"));

@@ -1,6 +1,8 @@
 //! The checks of a plug-in as a workload: one invocation at its defaults.
 
-use plumb_launch::{KeeperLauncher, Launcher, Refusal, Session, StartSpec, valid_trial};
+use plumb_launch::{
+    KeeperLauncher, Launcher, Refusal, Session, StartSpec, ignore_progress, valid_trial,
+};
 use plumb_model::{ClockKind, ClockSource, Description, Kind, Ready, SampleIs, Samples, trials};
 use plumb_protocol::{SampleReply, now_ns};
 use plumb_stats::batch::{self, batch_floor_ns};
@@ -28,7 +30,7 @@ pub fn check(
     spec: StartSpec<'_>,
     list: &mut Checklist<'_>,
 ) -> Result<(), Refusal> {
-    let (mut session, ready) = match launcher.start(spec) {
+    let (mut session, ready) = match launcher.start(spec, &mut ignore_progress) {
         Ok(started) => started,
         Err(refusal) => {
             note(list, "start", &refusal)?;
@@ -62,7 +64,7 @@ fn check_trials(
     // Loads span orders of magnitude: the middle is the geometric one.
     for load in [goal.from, (goal.from * goal.to).sqrt(), goal.to] {
         let duration_ns = goal.initial_trial_ns;
-        let reply = session.trial(load, duration_ns);
+        let reply = session.trial(load, duration_ns, &mut ignore_progress);
         let samples = match reply.and_then(|reply| valid_trial(reply, load, duration_ns)) {
             Ok(reply) => reply.samples,
             Err(refusal) => return note(list, "trial", &refusal),
@@ -175,13 +177,15 @@ impl WorkloadCheck<'_, '_> {
 
     /// Iterations of a sample, and about how long it takes.
     fn calibrate(&mut self) -> Result<(u64, u64), Refusal> {
-        self.session.calibrate(SAMPLE_NS.max(self.ready.clock.as_ref().map_or(0, floor_ns)))
+        let target_ns = SAMPLE_NS.max(self.ready.clock.as_ref().map_or(0, floor_ns));
+        self.session.calibrate(target_ns, &mut ignore_progress)
     }
 
     fn batch(&mut self, iterations: &[u64], sample_ns: u64) -> Result<Timed, Refusal> {
         let before_ns = now_ns();
         let expected_ns = sample_ns.saturating_mul(iterations.len() as u64);
-        let SampleReply { samples, .. } = self.session.sample(iterations, expected_ns)?;
+        let SampleReply { samples, .. } =
+            self.session.sample(iterations, expected_ns, &mut ignore_progress)?;
         Ok(Timed { samples, before_ns, after_ns: now_ns() })
     }
 

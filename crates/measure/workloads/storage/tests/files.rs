@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use plumb_model::FlagKind;
-use plumb_protocol::{StartError, Started};
+use plumb_protocol::{Batch, StartError, Started};
 use plumb_workload_storage::ALL;
 use plumb_workload_testing::{
     TestPoint, alone, assert_doubles, has_flag, refusal, samples, take, unsupported,
@@ -159,6 +159,35 @@ fn a_pass_of_bonnie_reports_every_phase_that_it_has() {
         less.keys().filter(|name| !name.contains('_') || name.ends_with("block")).collect();
     assert_eq!((less.len(), names.len()), (11, 3), "{less:?}");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_pass_of_bonnie_says_which_phase_it_is_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = |settings: &[(&str, &str)]| {
+        let small = [("size", "1MiB"), ("byte_size", "1KiB"), ("seeks", "8"), ("files", "4")];
+        let settings = [small.as_slice(), settings].concat();
+        let point = TestPoint::new(ALL, "storage.bonnie", &settings).in_folder(dir.path());
+        let mut started = point.started();
+        let mut texts = Vec::new();
+        let mut hear = |text: &str| texts.push(text.to_owned());
+        let mut batch =
+            Batch::with_room(1, started.instance.value_names()).with_progress(&mut hear);
+        started.instance.batch(&[1], &mut batch).unwrap();
+        let (samples, _) = batch.finish();
+        assert_eq!((samples.len(), samples.iterations[0]), (1, 1));
+        started.instance.finish().unwrap();
+        texts
+    };
+    let all = said(&[]);
+    assert_eq!(all.len(), 12, "{all:?}");
+    assert_eq!(all[0], "phase 1 of 12: write_byte");
+    assert_eq!(all[11], "phase 12 of 12: delete_random");
+    let less = said(&[("byte_size", "0"), ("seeks", "0"), ("files", "0")]);
+    assert_eq!(
+        less,
+        ["phase 1 of 3: write_block", "phase 2 of 3: rewrite", "phase 3 of 3: read_block"]
+    );
 }
 
 #[test]

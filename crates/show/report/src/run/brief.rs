@@ -2,7 +2,7 @@
 
 use plumb_analysis::{BaselineSource, CONFIDENCE};
 use plumb_model::{FlagKind, Goal, StopReason};
-use plumb_text::{Column, Line, Style, Table, Terminal, clean, clip, width};
+use plumb_text::{Column, Line, Style, Table, Terminal, clean, clip, counted, width};
 use plumb_units::percent;
 
 use crate::run::answer::answer;
@@ -13,7 +13,7 @@ use crate::run::terminal::{
 };
 use crate::run::view::{Family, FlagNote, Row, View, baseline_text};
 
-/// Flags that a row has room for.
+/// Flags of a row. More are shown only if they change how its figure is read.
 const MOST_FLAGS: usize = 2;
 /// Lines of reasons to distrust.
 const MOST_REASONS: usize = 5;
@@ -88,9 +88,10 @@ struct Cells {
     interval: Line,
     unit: String,
     half_width: Line,
-    flags: String,
+    /// What its last column may say, from the longest form to the shortest.
+    flags: Vec<String>,
     /// What holds up to a limit, how far the result is from what was expected, what pauses did.
-    below: Option<String>,
+    below: Vec<String>,
 }
 
 fn results(view: &View, terminal: &Terminal) -> String {
@@ -115,9 +116,9 @@ fn results(view: &View, terminal: &Terminal) -> String {
             row.interval,
             Line::new(Style::Muted, &row.unit),
             row.half_width,
-            Line::new(Style::Flag, &row.flags),
+            Line::new(Style::Flag, row.flags.first().map_or("", String::as_str)),
         ]);
-        if let Some(text) = &row.below {
+        for text in &row.below {
             table.across(4, Line::default(), Line::new(Style::Plain, text));
         }
     }
@@ -131,7 +132,8 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
         .shown(family, false)
         .into_iter()
         .partition(|row| row.finding.primary || compared == Some(row.finding.metric.as_str()));
-    let common = common_flags(&rows);
+    let crowded = is_crowded(view);
+    let common = common_remarks(&rows, crowded);
     rows.iter()
         .enumerate()
         .map(|(index, row)| {
@@ -165,8 +167,8 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
                     Some(_) => Line::default(),
                     None => reached(row.finding),
                 },
-                flags: flags(row, &common, index == 0),
-                below: below(row),
+                flags: flags(row, &common, index == 0, crowded),
+                below: below(row).into_iter().collect(),
             }
         })
         .collect()
@@ -180,39 +182,88 @@ fn name(row: &Row) -> String {
     }
 }
 
-/// The flags that all rows of a family have, if there are several rows.
-fn common_flags<'r>(rows: &[&'r Row]) -> Vec<&'r FlagKind> {
+/// What stands in the last column of a row: a flag's word, or why there is no interval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Remark {
+    word: String,
+    changes_reading: bool,
+}
+
+/// The remarks of a row, the most consequential first. Why an interval is missing comes before what only widens one.
+fn remarks(row: &Row, crowded: bool) -> Vec<Remark> {
+    // Two levels stand in place of the median: the word says nothing more.
+    let is_shown = |flag: &&FlagKind| row.levels.is_some() && **flag == FlagKind::Bimodal;
+    let mut remarks: Vec<Remark> =
+        by_importance(row.own_flags.iter().filter(|flag| !is_shown(flag)))
+            .into_iter()
+            .map(|flag| Remark {
+                word: flag.word().to_owned(),
+                changes_reading: FlagWeight::of(flag).changes_reading(),
+            })
+            .collect();
+    if let (Err(why), None) = (&row.figure.interval, &row.levels) {
+        // What follows a colon are the numbers of this row. Among many rows only the whole scorecard has room for them.
+        let kind = why.split_once(": ").map_or(why.as_str(), |(kind, _)| kind);
+        let word = if crowded { kind } else { why }.to_owned();
+        remarks.insert(must_show(&remarks), Remark { word, changes_reading: false });
+    }
+    remarks
+}
+
+/// The remarks that all rows of a family have, if there are several rows.
+fn common_remarks(rows: &[&Row], crowded: bool) -> Vec<Remark> {
     let Some((first, others)) = rows.split_first() else { return Vec::new() };
     if others.is_empty() {
         return Vec::new();
     }
-    let in_all = first.own_flags.iter().filter(|flag| {
-        others.iter().all(|row| row.own_flags.iter().any(|other| other.word() == flag.word()))
-    });
-    by_importance(in_all)
+    let others: Vec<Vec<Remark>> = others.iter().map(|row| remarks(row, crowded)).collect();
+    let mut common = remarks(first, crowded);
+    common.retain(|remark| others.iter().all(|other| other.contains(remark)));
+    common
 }
 
-/// At most two flags, the most consequential first, and how many more there are: `cached, noisy +1`. What all rows of
-/// the family have stands in the first one: `all: noisy`.
-fn flags(row: &Row, common: &[&FlagKind], is_first: bool) -> String {
-    let is_common = |flag: &FlagKind| common.iter().any(|other| other.word() == flag.word());
-    let own = by_importance(row.own_flags.iter().filter(|flag| !is_common(flag)));
-    let mut words: Vec<String> = Vec::new();
-    if is_first && !common.is_empty() {
-        words.extend(common.iter().map(|flag| format!("all: {}", flag.word())));
-    }
-    words.extend(own.iter().map(|flag| flag.word().to_owned()));
-    let more = words.len().saturating_sub(MOST_FLAGS);
-    words.truncate(MOST_FLAGS);
-    let mut text = words.join(", ");
-    if more > 0 {
-        text.push_str(&format!(" +{more}"));
-    }
-    match &row.figure.interval {
-        // A figure without an interval says why in its own row.
-        Err(why) if text.is_empty() => why.clone(),
-        Err(why) => format!("{why}; {text}"),
-        Ok(_) => text,
+/// The last column of a row, from the longest form to the shortest: remarks that change how its figure is read, others
+/// up to two, and how many more there are: `cached, noisy +1`. `common` are in the family's first row alone:
+/// `unsteady; all: noisy`.
+fn flags(row: &Row, common: &[Remark], is_first: bool, crowded: bool) -> Vec<String> {
+    let mut own = remarks(row, crowded);
+    own.retain(|remark| !common.contains(remark));
+    let shared = if is_first { common } else { &[] };
+    let longest = (most_shown(&own), most_shown(shared));
+    let shortest = (fewest_shown(&own), fewest_shown(shared));
+    [longest, (longest.0, shortest.1), shortest]
+        .into_iter()
+        .map(|(of_own, of_shared)| {
+            let own = words(&own, of_own);
+            let shared = words(shared, of_shared);
+            match (own.is_empty(), shared.is_empty()) {
+                (_, true) => own,
+                (true, false) => format!("all: {shared}"),
+                (false, false) => format!("{own}; all: {shared}"),
+            }
+        })
+        .collect()
+}
+
+/// How many of these remarks change how a figure is read. They come first.
+fn must_show(remarks: &[Remark]) -> usize {
+    remarks.iter().filter(|remark| remark.changes_reading).count()
+}
+
+fn most_shown(remarks: &[Remark]) -> usize {
+    must_show(remarks).max(MOST_FLAGS).min(remarks.len())
+}
+
+fn fewest_shown(remarks: &[Remark]) -> usize {
+    must_show(remarks).max(1).min(remarks.len())
+}
+
+/// So many of these remarks, and how many more there are.
+fn words(remarks: &[Remark], count: usize) -> String {
+    let words: Vec<&str> = remarks.iter().take(count).map(|remark| remark.word.as_str()).collect();
+    match remarks.len() - count {
+        0 => words.join(", "),
+        more => format!("{} +{more}", words.join(", ")),
     }
 }
 
@@ -249,17 +300,26 @@ fn fit(rows: &mut [Cells], columns: usize) {
         + widest(|row| row.interval.width()).max("95 % interval".len())
         + widest(|row| width(&row.unit)).max("unit".len())
         + widest(|row| row.half_width.width());
-    let flags = widest(|row| width(&row.flags)).max("flags".len());
+    let longest = widest(|row| row.flags.first().map_or(0, |flags| width(flags)));
+    let shortest = widest(|row| row.flags.last().map_or(0, |flags| width(flags)));
+    // A flag that changes how a figure is read is worth more than the end of a name.
+    let wanted = longest.min(FLAGS_ROOM).max(shortest).max("flags".len());
     // Between seven columns: two blanks each, but one before the interval and one before the unit.
     let gaps = 10;
     let rest = columns.saturating_sub(family + figures + gaps);
-    // Flags are short words; only reasons for a missing interval are long, and the whole scorecard has them.
-    let name_room =
-        rest.saturating_sub(flags.min(FLAGS_ROOM)).clamp(SHORTEST_NAME.min(names), names);
-    let flag_room = rest.saturating_sub(name_room).max(8);
+    let name_room = rest.saturating_sub(wanted).clamp(SHORTEST_NAME.min(names), names);
+    let flag_room = rest.saturating_sub(name_room);
     for row in rows {
         row.name = clip(&clean(&row.name), name_room);
-        row.flags = clip(&clean(&row.flags), flag_room);
+        row.flags = match row.flags.iter().find(|flags| width(flags) <= flag_room) {
+            Some(fitting) => vec![fitting.clone()],
+            None => {
+                // In a narrow terminal they stand below the row, where they have room.
+                let flags = row.flags.first().map(|flags| format!("! {}", clean(flags)));
+                row.below.splice(0..0, flags);
+                Vec::new()
+            }
+        };
     }
 }
 
@@ -274,13 +334,17 @@ fn curves(view: &View, terminal: &Terminal) -> String {
     } else {
         heading("Curves", terminal)
     };
+    let mut last = "";
     for (name, line) in lines.iter().take(MOST_CURVE_LINES) {
-        let text = Line::new(Style::Name, name).and(Style::Plain, &format!("  {line}"));
+        // The lines of one curve have its name once.
+        let shown = if *name == last { " ".repeat(width(name)) } else { (*name).to_owned() };
+        last = name;
+        let text = Line::new(Style::Name, &shown).and(Style::Plain, &format!("  {line}"));
         out.push_str(&terminal.lines(2, &text));
     }
     let more = lines.len().saturating_sub(MOST_CURVE_LINES);
     if more > 0 {
-        let text = format!("and {more} more lines of curves");
+        let text = format!("and {} of curves", counted(more, "more line", "more lines"));
         out.push_str(&terminal.lines(0, &Line::new(Style::Muted, &text)));
     }
     out
@@ -368,7 +432,8 @@ fn reason(note: &FlagNote) -> String {
     // A plug-in's own word has no meaning that plumb knows: its evidence must speak.
     match note.meaning {
         "" => note.summary(),
-        meaning => format!("{place}: {meaning}"),
+        // The meaning first: rows show which results carry the flag, if the line is cut.
+        meaning => format!("{meaning} ({place})"),
     }
 }
 

@@ -27,6 +27,7 @@ pub use brief::brief_scorecard;
 pub use burst::burst_text;
 pub use curves::CurveText;
 pub use header::{Header, TargetLines, rules_text};
+pub use importance::FlagWeight;
 pub use json::{RunDocument, document, json};
 pub use labels::metric;
 pub use levels::LevelsText;

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use plumb_model::Id;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
@@ -105,6 +106,12 @@ impl Server {
             None => String::new(),
         };
         format!("http://{}/{page}{token}", self.address)
+    }
+
+    /// The program of a point of a run says that it is doing something; None: no more. Who follows the run hears of it
+    /// with the next message.
+    pub fn doing(&self, run: Id, activity: Option<(usize, String)>) {
+        self.shared.followed.doing(run, activity);
     }
 
     /// Tells who follows a run at once that it is over, and waits so long until they have heard.

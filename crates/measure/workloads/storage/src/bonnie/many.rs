@@ -12,7 +12,7 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, read, write};
 
-use super::phase::{Longest, PhaseResult, timed};
+use super::phase::{Longest, PhaseProgress, PhaseResult, timed};
 use crate::names::{LISTING_BYTES, names};
 
 /// Where symbolic links point, from any of the folders.
@@ -85,7 +85,7 @@ impl Many {
     ///
     /// # Errors
     /// Those of the files.
-    pub fn pass(self) -> Result<Vec<PhaseResult>, Failure> {
+    pub fn pass(self, progress: &mut PhaseProgress<'_, '_>) -> Result<Vec<PhaseResult>, Failure> {
         let count = self.settings.files as u64;
         let mut results = Vec::new();
         let mut buffer = vec![0; self.settings.largest];
@@ -94,13 +94,17 @@ impl Many {
         for random in [false, true] {
             let mut entries = self.entries(random);
             let target = self.target()?;
+            progress.next();
             results.push(timed(count, |longest| self.create(&entries, target.as_ref(), longest))?);
+            progress.next();
             if random {
                 SplitMix64::new(!self.settings.seed).shuffle(&mut entries);
                 results.push(timed(count, |longest| self.each(&entries, longest, &mut look))?);
+                progress.next();
                 results.push(timed(count, |longest| self.delete(&entries, longest))?);
             } else {
                 results.push(timed(count, |longest| self.listed(longest, &mut look))?);
+                progress.next();
                 results.push(timed(count, |longest| {
                     self.listed(longest, remove)?;
                     sync();

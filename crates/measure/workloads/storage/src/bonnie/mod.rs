@@ -8,7 +8,9 @@ use plumb_classics::bonnie::{
     DEVICE_SHARE, FILE_SIZE, PHASES, Phase, Requires, WORKLOAD, WRITE_BLOCK,
 };
 use plumb_model::{AuditClass, Better, Description, Flag, FlagKind, Metric, Ready, Role, SampleIs};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{
+    Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
+};
 use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, headline, integer, reported, reported_time, text, within,
@@ -21,7 +23,7 @@ use plumb_workload_kit::limits;
 
 use self::many::{Many, ManySettings};
 use self::one::{One, OneSettings};
-use self::phase::PhaseResult;
+use self::phase::{PhaseProgress, PhaseResult, phases_of};
 
 mod many;
 mod one;
@@ -136,12 +138,16 @@ impl Workload for Bonnie {
         // Each seeker opens the file, and each folder of small files stays open.
         limits::raise_open_files();
         user::become_user(start.text(parameter::USER), folder.path())?;
-        let (names, without) = names(&one, &many);
+        let phases = phases_of(|requirement| match requirement {
+            Requires::File => true,
+            Requires::Bytes => one.bytes > 0,
+            Requires::Seeks => one.seeks > 0,
+            Requires::Files => many.files > 0,
+        });
+        let (names, without) = names(&phases);
         ready.without = without;
-        Ok(Started {
-            instance: Box::new(Pass { one, many, folder, names, values: Vec::new() }),
-            ready,
-        })
+        let pass = Pass { one, many, folder, phases, names, values: Vec::new() };
+        Ok(Started { instance: Box::new(pass), ready })
     }
 }
 
@@ -239,19 +245,13 @@ fn many(start: &Start) -> Result<ManySettings, StartError> {
     })
 }
 
-/// The names of the values that a pass reports: of the phases that it has; and those that it lacks.
-fn names(one: &OneSettings, many: &ManySettings) -> (&'static [&'static str], Vec<String>) {
+/// The names of the values that a pass of these phases reports, and those that it lacks.
+fn names(phases: &[&'static Phase]) -> (&'static [&'static str], Vec<String>) {
     let mut names: Vec<&'static str> = Vec::new();
     let mut without: Vec<String> = Vec::new();
     for phase in &PHASES {
-        let is_run = match phase.requires {
-            Requires::File => true,
-            Requires::Bytes => one.bytes > 0,
-            Requires::Seeks => one.seeks > 0,
-            Requires::Files => many.files > 0,
-        };
         let of_phase = [phase.name, phase.cpu, phase.latency];
-        if is_run {
+        if phases.contains(&phase) {
             names.extend(of_phase);
         } else {
             without.extend(of_phase.map(str::to_owned));
@@ -272,6 +272,7 @@ struct Pass {
     one: OneSettings,
     many: ManySettings,
     folder: Folder,
+    phases: Vec<&'static Phase>,
     names: &'static [&'static str],
     values: Vec<f64>,
 }
@@ -280,20 +281,41 @@ impl Pass {
     fn note(&mut self, results: &[PhaseResult]) {
         self.values.extend(results.iter().flat_map(PhaseResult::values));
     }
-}
 
-impl Instance for Pass {
-    fn run(&mut self, _: u64) -> Result<(), Failure> {
+    /// All phases once. What each leaves is noted.
+    fn pass(&mut self, batch: &mut Batch<'_>) -> Result<(), Failure> {
         self.values.clear();
-        let (one, device_share) = One::new(self.folder.path(), self.one.clone()).pass()?;
-        self.note(&one);
+        let phases = self.phases.clone();
+        let mut progress = PhaseProgress::new(&phases, batch);
+        let one = One::new(self.folder.path(), self.one.clone());
+        let (results, device_share) = one.pass(&mut progress)?;
+        self.note(&results);
         if self.many.files > 0 {
-            let many = Many::new(self.folder.path(), self.many.clone())?.pass()?;
-            self.note(&many);
+            let many = Many::new(self.folder.path(), self.many.clone())?;
+            let results = many.pass(&mut progress)?;
+            self.note(&results);
         }
         #[expect(clippy::cast_precision_loss, reason = "sizes of files stay below 2^53")]
         self.values.push(self.one.size as f64);
         self.values.extend(device_share);
+        Ok(())
+    }
+}
+
+impl Instance for Pass {
+    fn run(&mut self, _: u64) -> Result<(), Failure> {
+        self.pass(&mut Batch::with_room(0, &[]))
+    }
+
+    /// A pass is the sample. Each phase has its own time, so what is said between them is in none of these.
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch<'_>) -> Result<(), Failure> {
+        for &count in iterations {
+            let begun_ns = now_ns();
+            self.pass(batch)?;
+            let elapsed_ns = now_ns() - begun_ns;
+            batch.record(begun_ns, elapsed_ns, count, current_cpu());
+            batch.record_reported(|row| self.values(row));
+        }
         Ok(())
     }
 

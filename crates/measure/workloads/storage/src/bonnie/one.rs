@@ -10,7 +10,7 @@ use plumb_protocol::{Failure, SplitMix64, now_ns};
 use plumb_workload_kit::device::read_bytes as device_bytes;
 use rustix::pipe::pipe;
 
-use super::phase::{Longest, PhaseResult, cpu_ns, timed};
+use super::phase::{Longest, PhaseProgress, PhaseResult, cpu_ns, timed};
 
 /// Tickets of this multiple have their block changed and written back.
 const CHANGED: u32 = 10;
@@ -60,24 +60,33 @@ impl One {
     /// # Errors
     /// Those of the file.
     #[expect(clippy::cast_precision_loss, reason = "bytes of a file stay far below 2^53")]
-    pub fn pass(mut self) -> Result<(Vec<PhaseResult>, Option<f64>), Failure> {
+    pub fn pass(
+        mut self,
+        progress: &mut PhaseProgress<'_, '_>,
+    ) -> Result<(Vec<PhaseResult>, Option<f64>), Failure> {
         let OneSettings { size, bytes, seeks, .. } = self.settings;
         // The file is written again in blocks, and may then be shorter than what was written byte by byte.
         let read = bytes.min(size);
         let mut results = Vec::new();
         if bytes > 0 {
+            progress.next();
             results.push(timed(bytes, |longest| self.write_bytes(bytes, longest))?);
         }
+        progress.next();
         results.push(timed(size, |longest| self.write_blocks(longest))?);
+        progress.next();
         results.push(timed(size, |longest| self.rewrite(longest))?);
         if bytes > 0 {
+            progress.next();
             results.push(timed(read, |longest| self.read_bytes(read, longest))?);
         }
+        progress.next();
         let before = device_bytes();
         results.push(timed(size, |longest| self.read_blocks(longest))?);
         let from_device = before.zip(device_bytes()).map(|(before, now)| now - before);
         let share = from_device.map(|bytes| bytes as f64 / size as f64);
         if seeks > 0 {
+            progress.next();
             results.push(self.seek()?);
         }
         std::fs::remove_file(&self.path).map_err(|error| self.failed("removing", &error))?;

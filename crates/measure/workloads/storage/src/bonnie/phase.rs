@@ -1,7 +1,38 @@
-//! What each phase leaves: rate, CPU share, longest operation.
+//! Which phases a pass has, what each leaves (rate, CPU share, longest operation), and which one is under way.
 
-use plumb_protocol::{Failure, now_ns};
+use plumb_classics::bonnie::{PHASES, Phase, Requires};
+use plumb_protocol::{Batch, Failure, now_ns};
 use rustix::time::{ClockId, clock_gettime};
+
+/// The phases that a pass has, in their order.
+pub fn phases_of(is_asked_for: impl Fn(Requires) -> bool) -> Vec<&'static Phase> {
+    PHASES.iter().filter(|phase| is_asked_for(phase.requires)).collect()
+}
+
+/// Says which phase begins, before its time does.
+#[derive(Debug)]
+pub struct PhaseProgress<'a, 'p> {
+    phases: &'a [&'static Phase],
+    begun: usize,
+    batch: &'a mut Batch<'p>,
+}
+
+impl<'a, 'p> PhaseProgress<'a, 'p> {
+    /// Before the first of these phases.
+    pub fn new(phases: &'a [&'static Phase], batch: &'a mut Batch<'p>) -> Self {
+        Self { phases, begun: 0, batch }
+    }
+
+    /// The next phase begins: `phase 3 of 12: rewrite`.
+    pub fn next(&mut self) {
+        if let Some(phase) = self.phases.get(self.begun) {
+            self.begun += 1;
+            let number = self.begun;
+            let count = self.phases.len();
+            self.batch.progress(&format!("phase {number} of {count}: {}", phase.name));
+        }
+    }
+}
 
 /// What a phase leaves.
 #[derive(Debug, Clone, Copy)]

@@ -44,6 +44,11 @@ impl SqliteWriter {
     }
 
     fn commit(&mut self, event: &Stamped) -> Result<(), DbError> {
+        // What a program says while it works is no fact of the run. Writing it would also cost a commit next to the
+        // measurement.
+        if matches!(event.event, Event::Progress { .. }) {
+            return Ok(());
+        }
         let step = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // On a copy: if the commit fails, what is in memory must not be ahead of the file.
         let run = next(&step, self.run.clone(), event)?;
@@ -91,7 +96,7 @@ mod tests {
     use crate::events::{Script, batch, fold, id, work};
     use crate::sqlite::open;
     use crate::{Error, Store};
-    use plumb_model::Role;
+    use plumb_model::{Event, Role};
 
     /// The database's own limit stands in for the disk: it needs neither root nor a mount, and
     /// SQLite answers both with the same code.
@@ -128,6 +133,26 @@ mod tests {
         for event in &script.events[taken..] {
             writer.write(event).unwrap();
         }
+        assert_eq!(store.record(id(1)).unwrap(), fold(&script.events));
+    }
+
+    #[test]
+    fn progress_is_not_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plumb.db");
+        let store = Store::open(&path).unwrap();
+        let mut script = Script::new(id(1), 5, &[]);
+        script.start(id(2), 0, Role::Workload, work("bandwidth", 1.0));
+        let told = script.events.len();
+        script.say(Event::Progress { point: 0, text: "phase 1 of 12: write_byte".into() });
+        script.batch(id(2), batch(0, 3));
+        let mut writer = SqliteWriter::new(open::writable(&path).ok().unwrap(), path.clone());
+        script.events[..told].iter().for_each(|event| writer.write(event).unwrap());
+        let changes = writer.connection.total_changes();
+        writer.write(&script.events[told]).unwrap();
+        assert_eq!(writer.connection.total_changes(), changes);
+        writer.write(&script.events[told + 1]).unwrap();
+        script.events.remove(told);
         assert_eq!(store.record(id(1)).unwrap(), fold(&script.events));
     }
 

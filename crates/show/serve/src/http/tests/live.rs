@@ -137,6 +137,26 @@ fn a_run_is_told_message_by_message_to_its_end() {
 }
 
 #[test]
+fn what_a_program_says_that_it_is_doing_is_told_though_it_is_not_stored() {
+    let served = Served::new();
+    let mut run = Run::begin(&served);
+    let mut follower = Follower::of(&served);
+    assert!(!follower.next().unwrap()["says"].as_str().unwrap().contains("phase"));
+    let phase = "phase 4 of 12: rewrite\u{1b}[2J".to_owned();
+    served.server.doing(id(20), Some((1, phase)));
+    served.server.doing(id(20), Some((1, "phase 5 of 12: read_byte".to_owned())));
+    let second = follower.next().unwrap();
+    assert!(
+        second["says"].as_str().unwrap().contains(" · phase 5 of 12: read_byte · "),
+        "{second}"
+    );
+    assert_eq!((&second["current"], &second["points"].as_array().unwrap().len()), (&1.into(), &0));
+    served.server.doing(id(20), None);
+    assert!(!follower.next().unwrap()["says"].as_str().unwrap().contains("phase"));
+    run.end();
+}
+
+#[test]
 fn messages_come_once_a_second_at_most() {
     let served = Served::new();
     let mut run = Run::begin(&served);
