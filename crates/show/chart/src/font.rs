@@ -155,9 +155,7 @@ fn short(bytes: &mut &[u8]) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use skrifa::instance::{LocationRef, Size};
-    use skrifa::outline::{DrawSettings, OutlinePen};
-    use skrifa::{FontRef, GlyphId, MetadataProvider};
+    use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
     use super::{BOX, Font};
 
@@ -166,7 +164,14 @@ mod tests {
     struct Pen {
         steps: u16,
         bytes: Vec<u8>,
+        /// Where the contour began.
+        start: [f32; 2],
+        /// Where the last line ended, and where it stands in `bytes`.
+        last_line: Option<([f32; 2], usize)>,
     }
+
+    /// The bytes of a line: what it is, and two places.
+    const LINE_BYTES: usize = 5;
 
     impl Pen {
         fn step(&mut self, kind: u8, places: &[f32]) {
@@ -180,12 +185,14 @@ mod tests {
         }
     }
 
-    impl OutlinePen for Pen {
+    impl OutlineBuilder for Pen {
         fn move_to(&mut self, x: f32, y: f32) {
+            self.start = [x, y];
             self.step(0, &[x, y]);
         }
 
         fn line_to(&mut self, x: f32, y: f32) {
+            self.last_line = Some(([x, y], self.bytes.len()));
             self.step(1, &[x, y]);
         }
 
@@ -198,37 +205,52 @@ mod tests {
         }
 
         fn close(&mut self) {
+            // Closing draws the line to the start; the parser says it too.
+            if let Some((end, at)) = self.last_line.take()
+                && end == self.start
+                && at + LINE_BYTES == self.bytes.len()
+            {
+                self.bytes.truncate(at);
+                self.steps -= 1;
+            }
             self.step(3, &[]);
         }
     }
 
-    fn letter(font: &FontRef, character: char, glyph: GlyphId) -> Vec<u8> {
-        let size = Size::unscaled();
-        let location = LocationRef::default();
+    fn letter(font: &Face, character: char, glyph: GlyphId) -> Vec<u8> {
         let mut pen = Pen::default();
-        if let Some(outline) = font.outline_glyphs().get(glyph) {
-            outline.draw(DrawSettings::unhinted(size, location), &mut pen).unwrap();
-        }
-        let width = font.glyph_metrics(size, location).advance_width(glyph).unwrap();
+        // A letter without an outline, such as a space, draws nothing.
+        let _ = font.outline_glyph(glyph, &mut pen);
+        let width = font.glyph_hor_advance(glyph).unwrap();
         let mut bytes = u32::from(character).to_be_bytes().to_vec();
-        bytes.extend((width as u16).to_be_bytes());
+        bytes.extend(width.to_be_bytes());
         bytes.extend(pen.steps.to_be_bytes());
         bytes.extend(pen.bytes);
         bytes
+    }
+
+    /// Every character for which the font has a letter.
+    fn characters(font: &Face) -> Vec<char> {
+        let mut codes = Vec::new();
+        for table in font.tables().cmap.unwrap().subtables {
+            if table.is_unicode() {
+                table.codepoints(|code| codes.push(code));
+            }
+        }
+        codes.into_iter().map(|code| char::from_u32(code).unwrap()).collect()
     }
 
     #[test]
     fn the_letters_are_those_of_the_font() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fonts");
         let bytes = std::fs::read(folder.join("DejaVuSans-subset.ttf")).unwrap();
-        let font = FontRef::new(&bytes).unwrap();
-        let units = font.metrics(Size::unscaled(), LocationRef::default()).units_per_em;
-        let mut letters: Vec<(char, GlyphId)> = font
-            .charmap()
-            .mappings()
-            .map(|(code, glyph)| (char::from_u32(code).unwrap(), glyph))
-            .collect();
-        letters.push((BOX, GlyphId::NOTDEF));
+        let font = Face::parse(&bytes, 0).unwrap();
+        let units = font.units_per_em();
+        let glyphs = |c: char| Some((c, font.glyph_index(c)?));
+        let mut letters: Vec<(char, GlyphId)> =
+            characters(&font).into_iter().filter_map(glyphs).collect();
+        // Glyph 0 is the box.
+        letters.push((BOX, GlyphId(0)));
         letters.sort_by_key(|(character, _)| *character);
         letters.dedup_by_key(|(character, _)| *character);
         let count = u16::try_from(letters.len()).unwrap();
