@@ -1,21 +1,28 @@
-//! `plumb show`: a run as a scorecard, in sentences, as Markdown or JSON.
+//! `plumb show`: a run as a scorecard, in sentences, as Markdown or JSON; its machine, its monitors, or the list of runs.
 
 use std::path::Path;
 
 use clap::Args;
+use plumb_analysis::rates_by_point;
+use plumb_model::{RunRecord, Target};
 use plumb_query::SinceLastRun;
-use plumb_report::{View, brief_scorecard, in_words, json, markdown, scorecard};
-use plumb_text::Terminal;
+use plumb_report::{
+    MachineSnapshot, View, brief_scorecard, counters_card, counters_document, in_words, json,
+    machine_card, machine_document, markdown, scorecard,
+};
+use plumb_store::{RunSummary, Store, short};
+use plumb_text::{Column, Line, Style, Table, Terminal, clean, time};
 
-use crate::commands::show::list::list;
-use crate::commands::show::machine::machine;
-use crate::commands::show::monitors::counted;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::reading::closing::closing;
-use crate::reading::output::OutputFormat;
+use crate::locate;
+use crate::reading::output::{OutputFormat, closing, pretty};
 use crate::reading::runs;
 use crate::ui::Ui;
+
+/// The titles of the columns. The last one is left out if all runs are of one host.
+const TITLES: [&str; 8] =
+    ["run", "started", "status", "suite", "points", "samples", "labels or command", "host"];
 
 /// Show the scorecard of a run
 #[derive(Debug, Args)]
@@ -105,4 +112,80 @@ fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     };
     ui.out(&text);
     Ok(Exit::Fine)
+}
+
+/// A table with one line per run, the newest first.
+fn list(runs: &[RunSummary], ui: &Ui) -> String {
+    let has_several_hosts = runs.windows(2).any(|two| two[0].host != two[1].host);
+    let shown = TITLES.len() - usize::from(!has_several_hosts);
+    let columns = TITLES.iter().take(shown).map(|title| Column::left(title)).collect();
+    let mut table = Table::new(columns);
+    for run in runs.iter().rev() {
+        let labels: Vec<String> =
+            run.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let last = if labels.is_empty() { run.command.join(" ") } else { labels.join(" ") };
+        let cells = [
+            short(run.run),
+            time::date(run.started_unix_ns),
+            format!("{:?}", run.status).to_lowercase(),
+            run.suite.clone().unwrap_or_default(),
+            run.points.to_string(),
+            run.samples.to_string(),
+            last,
+            run.host.known().unwrap_or_default().to_owned(),
+        ];
+        let lines = cells.iter().take(shown).map(|text| Line::new(Style::Plain, &clean(text)));
+        table.row(lines.collect());
+    }
+    table.render(ui.width(), ui.terminal().colour)
+}
+
+/// Shows machine and environment by themes.
+fn machine(names: &[String], store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let snapshots = if names.is_empty() {
+        vec![here()?]
+    } else {
+        let store = runs::open(store)?;
+        names.iter().map(|name| of_run(name, &store)).collect::<Result<Vec<_>>>()?
+    };
+    if ui.wants_json() {
+        ui.out(&pretty(&machine_document(&snapshots))?);
+    } else {
+        ui.out(&machine_card(&snapshots, &ui.terminal()));
+    }
+    Ok(Exit::Fine)
+}
+
+/// This machine now, with the current directory as its target.
+fn here() -> Result<MachineSnapshot> {
+    let root = locate::root();
+    let dir = locate::directory(None)?;
+    let machine = plumb_machine::machine(&root);
+    let environment = plumb_machine::environment(&root, &dir);
+    let host = locate::host(None)?;
+    let target = Target { name: "local".into(), host, machine, environment };
+    Ok(MachineSnapshot { run: None, target })
+}
+
+fn of_run(name: &str, store: &Store) -> Result<MachineSnapshot> {
+    let run = store.resolve(name)?;
+    let Some(target) = store.record(run)?.targets.into_iter().next() else {
+        return Err(CommandError::nothing(format!("run {name} does not record its machine")));
+    };
+    Ok(MachineSnapshot { run: Some(short(run)), target })
+}
+
+/// Shows what monitors counted per second during a run.
+fn counted(record: &RunRecord, store: &Store, all: bool, ui: &Ui) -> Result<()> {
+    let points = rates_by_point(record, &plumb_query::counters(store, [record])?);
+    if points.is_empty() {
+        return Err(CommandError::nothing("no monitor ran during this run")
+            .hint("plumb run …      reads the default monitors, unless you give --monitor none"));
+    }
+    if ui.wants_json() {
+        ui.out(&pretty(&counters_document(&record.run.to_string(), &points))?);
+    } else {
+        ui.out(&counters_card(&points, &Terminal { every_metric: all, ..ui.terminal() }));
+    }
+    Ok(())
 }
