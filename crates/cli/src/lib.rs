@@ -11,6 +11,8 @@ mod locate;
 mod measuring;
 mod planning;
 mod reading;
+#[cfg(test)]
+mod schemas;
 mod ui;
 
 use std::process::ExitCode;

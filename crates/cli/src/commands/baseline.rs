@@ -19,7 +19,6 @@ use crate::measuring::target::{TargetArgs, folders};
 use crate::planning::arguments::{GoalArgs, by};
 use crate::planning::plan::{PlanRequest, plan};
 use crate::planning::{points, prepare};
-use crate::reading::baselines::known;
 use crate::reading::runs;
 use crate::ui::Ui;
 use crate::{interrupt, locate};
@@ -97,7 +96,7 @@ fn remove(name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     // Opening a store to write makes a missing one; this reports that there is none.
     runs::open(store)?;
     let store = Store::open(locate::store(store)?)?;
-    known(&store, name)?;
+    runs::baseline(&store, name)?;
     change(&store, name, &[])?;
     ui.say(&format!("removed the baseline {name}; its runs are still stored"));
     Ok(Exit::Fine)

@@ -27,7 +27,7 @@ use crate::planning::arguments::{PrepareArgs, by, on_interference, presets};
 use crate::planning::prepare::{self, Prepare};
 use crate::planning::{catalogue, plan, points};
 use crate::reading::output::write_file;
-use crate::reading::{baselines, runs};
+use crate::reading::runs;
 use crate::ui::Ui;
 
 /// The longest time that the machine is compared with itself, in nanoseconds.
@@ -167,7 +167,7 @@ fn prepared(plan: Plan, args: &CheckArgs) -> Result<Plan> {
 /// The baseline that is named, or the one that was changed last.
 fn chosen(store: &Store, name: Option<&str>) -> Result<Baseline> {
     if let Some(name) = name {
-        return baselines::known(store, name);
+        return runs::baseline(store, name);
     }
     let newest = store.baselines()?.into_iter().max_by_key(|baseline| baseline.changed_unix_ns);
     newest.ok_or_else(|| {

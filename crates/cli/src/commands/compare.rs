@@ -13,8 +13,8 @@ use plumb_text::counted;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::reading::output::OutputFormat;
-use crate::reading::{comparison, runs};
+use crate::reading::output::{self, OutputFormat};
+use crate::reading::runs;
 use crate::ui::Ui;
 
 /// Series of a run that are named where none is common.
@@ -100,7 +100,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     refuse_fatal(&finding, args.force)?;
     if finding.arms.len() < 2 {
         let by = args.by.as_deref().unwrap_or_default();
-        let error = comparison::one_group(&finding, by);
+        let error = output::one_group(&finding, by);
         return Err(if by == By::KIND {
             error.hint("--by run,kind compares run by run, with the noise of all hosts of the kind")
         } else {
@@ -117,7 +117,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     say_hosts(&store, &finding, &args.runs, ui)?;
     let format = if ui.wants_json() { OutputFormat::Json } else { args.format };
-    ui.out(&comparison::write(&finding, format, ui)?);
+    ui.out(&output::comparison(&finding, format, ui)?);
     let undecided =
         finding.results.iter().flat_map(|result| &result.against_first).flatten().any(open);
     Ok(if args.strict && undecided { Exit::Inconclusive } else { Exit::Fine })

@@ -6,7 +6,7 @@ use clap::Args;
 use plumb_model::{By, Host, SeriesInRun};
 use plumb_query::Selection;
 use plumb_report::{history_card, history_json, history_markdown};
-use plumb_suite::margin;
+use plumb_suite::{margin, time_ns};
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
@@ -15,7 +15,6 @@ use crate::planning::arguments::by;
 use crate::reading::output::OutputFormat;
 use crate::reading::runs;
 use crate::reading::series::{Whose, meant, on_machine};
-use crate::reading::since::since_unix_ns;
 use crate::ui::Ui;
 
 /// Show one series over all its runs: when did it change, and what else did?
@@ -101,4 +100,30 @@ fn recent(mut runs: Vec<SeriesInRun>, args: &HistoryArgs) -> Result<Vec<SeriesIn
     let surplus = runs.len().saturating_sub(args.last.unwrap_or(usize::MAX));
     runs.drain(..surplus);
     Ok(runs)
+}
+
+/// A date, or a length of time before `now`, as nanoseconds since 1970 (UTC).
+fn since_unix_ns(text: &str, now_unix_ns: i64) -> Result<i64> {
+    if let Some(at) = plumb_text::time::day(text.trim()) {
+        return Ok(at);
+    }
+    let before = time_ns(text).map_err(|_| {
+        CommandError::usage(format!(
+            "`{text}` is neither a date nor a length of time; try 2026-11-21 or 30d"
+        ))
+    })?;
+    Ok(now_unix_ns.saturating_sub_unsigned(before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::since_unix_ns;
+
+    #[test]
+    fn since_a_date_or_for_a_time() {
+        let day = 86_400_000_000_000;
+        assert_eq!(since_unix_ns("1970-02-01", 0), Ok(31 * day));
+        assert_eq!(since_unix_ns("2d", 5 * day), Ok(3 * day));
+        assert!(since_unix_ns("yesterday", 0).is_err() && since_unix_ns("2026-02-30", 0).is_err());
+    }
 }

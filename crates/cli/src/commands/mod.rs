@@ -8,7 +8,7 @@ mod completions;
 mod crosscheck;
 mod doctor;
 mod exec;
-mod explain;
+pub mod explain;
 mod export;
 mod history;
 mod import;

@@ -8,9 +8,7 @@ use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::{Measured, execute};
 use crate::measuring::job::{FailPolicy, Job};
 use crate::measuring::setup::Setup;
-use crate::reading::closing::closing;
-use crate::reading::comparison;
-use crate::reading::output::OutputFormat;
+use crate::reading::output::{OutputFormat, closing, comparison};
 use crate::ui::Ui;
 
 /// Carries a plan out, stores the run and shows its scorecard.
@@ -33,7 +31,7 @@ fn report(
     let view = View::new(finding);
     if ui.wants_json() && matches!(record.plan.goal, Goal::Verdict(_)) {
         let finding = plumb_analysis::compare_sides(record, finding);
-        ui.out(&comparison::write(&finding, OutputFormat::Json, ui)?);
+        ui.out(&comparison(&finding, OutputFormat::Json, ui)?);
     } else if ui.wants_json() {
         ui.out(&json(&view).map_err(|error| CommandError::bug(error.to_string()))?);
     } else {

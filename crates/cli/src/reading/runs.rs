@@ -5,7 +5,7 @@ use std::path::Path;
 
 use plumb_model::{Id, RunRecord};
 use plumb_query::NamedRuns;
-use plumb_store::Store;
+use plumb_store::{Baseline, Store};
 
 use crate::error::{CommandError, Result};
 use crate::locate;
@@ -92,4 +92,22 @@ pub fn records(store: &Store, runs: &[Id]) -> Result<Vec<RunRecord>> {
 /// The names that were typed; else the last run.
 pub fn or_last(names: &[String]) -> Vec<String> {
     if names.is_empty() { vec!["last".to_owned()] } else { names.to_vec() }
+}
+
+/// The baseline of this name.
+///
+/// # Errors
+/// When there is none; the hint names those that there are.
+pub fn baseline(store: &Store, name: &str) -> Result<Baseline> {
+    store.baseline(name)?.ok_or_else(|| {
+        let error = CommandError::usage(format!("no baseline is called `{name}`"));
+        let names: Vec<String> = match store.baselines() {
+            Ok(all) => all.into_iter().map(|baseline| baseline.name).collect(),
+            Err(_) => Vec::new(),
+        };
+        match names.len() {
+            0 => error.hint(format!("plumb baseline set {name}    measures one")),
+            _ => error.hint(format!("known baselines: {}", names.join(", "))),
+        }
+    })
 }

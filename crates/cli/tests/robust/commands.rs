@@ -66,6 +66,19 @@ fn everything_that_is_listed_is_explained() {
         assert_eq!(&described, workload);
     }
     place.run("explain first-look").unwrap().exits(0).shows(&["[[point]]"]);
+    for (kind, name) in [
+        ("monitor", "monitor.stat"),
+        ("knob", "knob.thp"),
+        ("layer", "medium.ext4"),
+        ("suite", "first-look"),
+    ] {
+        let document = parsed(&place.run(&format!("explain {name} --json")).unwrap().exits(0));
+        assert_eq!(document["schema"], "plumb.explain/1");
+        assert_eq!((&document["kind"], &document["name"]), (&kind.into(), &name.into()));
+        assert!(document["summary"].as_str().unwrap().len() > 10, "{document}");
+        let manual = place.run(&format!("explain {name}")).unwrap().exits(0).stdout;
+        assert_eq!(document["manual"].as_str().unwrap().trim_end(), manual.trim_end());
+    }
     place.run("explain cpu.sieve:limit=5").unwrap().exits(0);
 }
 

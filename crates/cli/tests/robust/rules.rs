@@ -60,6 +60,15 @@ fn points_of_a_suite_have_rules_of_their_own() {
     place.write("suite.toml", suite).unwrap();
     let dry = place.run("run suite.toml --dry-run").unwrap().exits(0);
     dry.shows(&["limit=30000 (at least 4 invocations per point)", "each at least 2 invocations"]);
+    let document = parsed(&place.run("run suite.toml --dry-run --json").unwrap().exits(0));
+    assert_eq!(document["schema"], "plumb.dry-run/1");
+    assert_eq!(document["suites"], serde_json::json!(["x"]));
+    assert_eq!(document["points"].as_array().unwrap().len(), 2, "{document}");
+    assert_eq!(document["points"][1]["point"]["limit"], 30000);
+    assert_eq!(document["points"][1]["rules"]["min_invocations"], 4);
+    assert_eq!(document["rules"]["min_invocations"], 2);
+    let soaked = parsed(&place.run("run cpu.sieve --for 90s --dry-run --json").unwrap().exits(0));
+    assert_eq!((&soaked["rules"], &soaked["most_s"]), (&serde_json::Value::Null, &90.0.into()));
     // The default of a minute a point does not cut off a point that is to take longer.
     let longer = "name = 'x'\n[[point]]\nworkload = 'cpu.sieve'\n[[point]]\n\
                   workload = 'scheduler.pipe'\nmax-time = '10m'\n";

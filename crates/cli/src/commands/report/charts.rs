@@ -13,9 +13,9 @@ use plumb_store::Store;
 use plumb_suite::nearest;
 
 use crate::error::{CommandError, Exit, Result};
-use crate::reading::output::{pretty, write_file};
+use crate::reading::output::{self, pretty, write_file};
+use crate::reading::runs;
 use crate::reading::series::{Whose, meant, on_machine};
-use crate::reading::{comparison, runs};
 use crate::ui::Ui;
 
 /// The end of the names of charts that show a series over its runs.
@@ -203,7 +203,7 @@ fn compared(
     };
     let finding = plumb_query::of_runs(store, records, &settings)?;
     match by {
-        Some(by) if finding.arms.len() < 2 => Err(comparison::one_group(&finding, by)),
+        Some(by) if finding.arms.len() < 2 => Err(output::one_group(&finding, by)),
         _ => Ok(of_comparison(&finding)),
     }
 }

@@ -20,6 +20,7 @@ use crate::planning::arguments::GoalArgs;
 use crate::planning::dry_run::dry_run;
 use crate::planning::plan::{PlanRequest, plan};
 use crate::planning::{points, prepare};
+use crate::reading::output::pretty;
 use crate::reading::runs;
 use crate::ui::Ui;
 
@@ -79,6 +80,8 @@ pub struct RunArgs {
     #[arg(long)]
     full: bool,
     /// Print what would be measured, and stop
+    ///
+    /// --json prints plumb.dry-run/1.
     #[arg(long)]
     dry_run: bool,
     /// Soak: measure round after round for this long
@@ -126,7 +129,8 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;
     let explicit = named.explicit;
     if args.dry_run {
-        ui.out(&dry_run(&mut named, &args.goal, args.soak.as_deref())?);
+        let found = dry_run(&mut named, &args.goal, args.soak.as_deref())?;
+        ui.out(&if ui.wants_json() { pretty(&found)? } else { found.text() });
         return Ok(Exit::Fine);
     }
     let expectations = expectations(&named.suites, &named.points, &args.expect)?;

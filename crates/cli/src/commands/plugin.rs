@@ -1,7 +1,8 @@
-//! `plumb plugin check`: starts the check of a plug-in, and shows its outcomes as they come.
+//! `plumb plugin check`: whether a plug-in does as plumb expects. Its outcomes are shown as they come.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::{Args, Subcommand as Commands};
 use plumb_launch::{KeeperLauncher, LauncherSettings};
 use plumb_model::Program;
 use plumb_plugins::check::{Check, Checklist, Numbers, State, TryOut, describe, judge};
@@ -9,6 +10,7 @@ use plumb_plugins::{cache, manifest};
 use plumb_units::quantity;
 use serde::Serialize;
 
+use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::measuring::setup::Setup;
 use crate::measuring::target::{Folders, Place, folders};
@@ -16,6 +18,30 @@ use crate::planning::catalogue;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 use crate::{interrupt, locate};
+
+/// Check plug-ins that you write
+#[derive(Debug, Args)]
+pub struct PluginArgs {
+    #[command(subcommand)]
+    command: PluginCommand,
+}
+
+#[derive(Debug, Commands)]
+enum PluginCommand {
+    /// Run a plug-in through the whole protocol and report every fault
+    Check {
+        /// Its folder, its plumb-plugin.toml, or its executable
+        path: PathBuf,
+    },
+}
+
+impl Subcommand for PluginArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        match &self.command {
+            PluginCommand::Check { path } => check(path, context.ui),
+        }
+    }
+}
 
 /// The document of `--json`.
 #[derive(Serialize)]
@@ -26,7 +52,7 @@ struct CheckDocument<'c> {
 }
 
 /// Checks it; every step is a line, and a failed one makes the exit code 4.
-pub fn check(path: &Path, ui: &Ui) -> Result<Exit> {
+fn check(path: &Path, ui: &Ui) -> Result<Exit> {
     if !path.exists() {
         let error = CommandError::usage(format!("no plug-in at {}", path.display()));
         return Err(error.hint("a plug-in is an executable, or a folder with a plumb-plugin.toml"));
