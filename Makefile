@@ -1,25 +1,34 @@
 # plumb: what people type. Everything else is cargo.
 
-.PHONY: test lint kernels soak dist bench validate crosscheck
+.PHONY: test lint kernels soak dist bench validate crosscheck xtask
+
+# The chores, built from the same libraries as the tests: `--examples`, of which there is a small one, makes cargo count the
+# features that tests ask for. `cargo run --package xtask` would compile serde and what depends on it once more.
+XTASK = "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/xtask"
+xtask:
+	cargo build --locked --quiet --workspace --bin xtask --examples
 
 # Installs whatever the tests need, then runs them all.
-test:
+test: xtask
 	bash scripts/install-test-needs
-	cargo run --locked --quiet --package xtask -- test
+	$(XTASK) test
 	PLUMB="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/plumb" bash web/test/run
 
 # Formatting, lints, the documentation of the code, what plumb uses of others, and what runs in the browser; as in CI.
-lint:
+# With clippy's own variables, and `--examples` as above, cargo doc reads what clippy has checked instead of checking all crates again.
+lint: xtask
 	bash scripts/install-lint-needs
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
-	cargo run --locked --quiet --package xtask -- dependencies
+	RUSTC_WORKSPACE_WRAPPER="$$(rustc --print sysroot)/bin/clippy-driver" \
+	CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__" RUSTDOCFLAGS="-D warnings" \
+	cargo doc --locked --workspace --no-deps --lib --bins --examples
+	$(XTASK) dependencies
 	npm --prefix web run --silent lint
 
 # The release assembly of timed loops, held against what each is to be; as in CI.
-kernels:
-	cargo run --locked --quiet --package xtask -- kernels
+kernels: xtask
+	$(XTASK) kernels
 
 # The long tests: 100 kills, runs with and without a neighbour, dm-crypt and NFS in a guest, a knee and a network at known limits, builds of
 # Linux, two hours of workloads compared with themselves, and 50 minutes more of plumb against other tools; the results are
