@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use plumb_analysis::testing::{COPY, companion, events, run_of_years};
 use plumb_analysis::{CompareSettings, ComparisonFinding, series_in_run};
@@ -36,8 +37,21 @@ fn run(number: u32) -> RunRecord {
     record
 }
 
-/// A store of complete runs, and one that is cut off.
+/// A store of complete runs, and one that is cut off. It is written once and copied, because every test needs one.
 fn store(folder: &Path) -> Store {
+    static WRITTEN: OnceLock<Vec<u8>> = OnceLock::new();
+    let file = folder.join("plumb.db");
+    let bytes = WRITTEN.get_or_init(|| {
+        let folder = TempDir::new().unwrap();
+        // Closed before it is read: SQLite then moves what is in the log into the file.
+        drop(written(folder.path()));
+        std::fs::read(folder.path().join("plumb.db")).unwrap()
+    });
+    std::fs::write(&file, bytes).unwrap();
+    Store::open(file).unwrap()
+}
+
+fn written(folder: &Path) -> Store {
     let store = Store::open(folder.join("plumb.db")).unwrap();
     let mut writer = store.writer().unwrap();
     for number in 0..RUNS {
@@ -52,19 +66,25 @@ fn store(folder: &Path) -> Store {
     store
 }
 
-/// What the records say of a series.
-fn from_records(store: &Store, name: &str) -> Vec<SeriesInRun> {
+/// What the records say of all series, in the order of the runs.
+fn from_records(store: &Store) -> Vec<SeriesInRun> {
     let records = store.runs().unwrap().into_iter().map(|run| store.record(run).unwrap());
-    let all = records.flat_map(|record| series_in_run(&record));
-    all.filter(|series| series.name == name && !series.is_side_of_knob).collect()
+    records.flat_map(|record| series_in_run(&record)).collect()
+}
+
+/// Those of one series.
+fn of_series(all: &[SeriesInRun], name: &str) -> Vec<SeriesInRun> {
+    let found = all.iter().filter(|series| series.name == name && !series.is_side_of_knob);
+    found.cloned().collect()
 }
 
 fn check(store: &Store) {
     let names = store.series_names_alone().unwrap();
     assert!(names.len() > 20, "{}", names.len());
+    let all = from_records(store);
     for name in names {
         let found = read(store, Selection::Series(&name)).unwrap();
-        assert!(found == from_records(store, &name), "{name}");
+        assert!(found == of_series(&all, &name), "{name}");
     }
 }
 
@@ -145,7 +165,7 @@ fn a_store_that_cannot_be_written_gives_the_same() {
     writer.execute_batch("BEGIN IMMEDIATE").unwrap();
     let name = "memory.copy/bandwidth";
     let found = read(&store, Selection::Series(name)).unwrap();
-    assert_eq!(found, from_records(&store, name));
+    assert_eq!(found, of_series(&from_records(&store), name));
     writer.execute_batch("ROLLBACK").unwrap();
     assert_eq!(store.derived("any", DerivedSelection::All), []);
 }

@@ -1,7 +1,7 @@
 //! Formats for other programs: one file per format, named after its reader.
 //!
 //! All are made of the same [`View`](plumb_report::View)s as the scorecard, in SI base units. The real program reads
-//! each of them in `tests/consumers`. A new format is a file with an entry, and a line in [`EXPORTS`].
+//! each of them in `tests/export/consumers.rs`. A new format is a file with an entry, and a line in [`EXPORTS`].
 
 mod bmf;
 mod bonnie;

@@ -13,10 +13,7 @@ use plumb_report::View;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-#[path = "../poison/mod.rs"]
-mod poison;
-
-use poison::poison;
+use crate::poison::poison;
 
 const HOSTILE: &str = "=cmd|'/c calc'!A1\u{1b}[2J\"},{\n# EOF\r\n<!--]]>&amp;<x a='\u{ffff}\u{0}\\\"> Benchmark 1 2 ns/op";
 
@@ -40,7 +37,7 @@ fn run(command: &mut Command) -> String {
 fn read(format: &str, content: &[u8]) -> Value {
     let file = tempfile::Builder::new().suffix(&format!(".{format}")).tempfile().unwrap();
     std::fs::write(file.path(), content).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/consumers/read.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export/read.py");
     let python = need("venv/bin/python");
     let seen = run(Command::new(python).arg(script).arg(format).arg(file.path()));
     serde_json::from_str(&seen).unwrap()

@@ -8,9 +8,7 @@ use plumb_report::{NextSteps, View, in_words, json, markdown, scorecard};
 use plumb_text::Terminal;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, proptest};
 
-mod poison;
-
-use poison::poison;
+use crate::poison::poison;
 
 const SPEC: Spec = Spec {
     id: "memory.copy",
