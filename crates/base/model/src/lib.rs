@@ -20,6 +20,7 @@ mod machine;
 mod measurement;
 mod plan;
 mod point;
+mod point_facts;
 mod preparation;
 mod record;
 mod restricted;
@@ -56,6 +57,7 @@ pub use plan::{
 };
 pub use plumb_stats::verdict::{Confidence, Verdict};
 pub use point::{Point, PointError};
+pub use point_facts::{PointFacts, ShownParameter};
 pub use preparation::{ENCRYPTING, Preparation, PreparationRecord, Prepared, Slot};
 pub use record::{
     FixtureRecord, InvocationRecord, Missing, MissingKind, RecordSource, RunRecord, RunStatus,
@@ -66,9 +68,7 @@ pub use sample::{
     Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, Usage, UsageSource,
 };
 pub use search::{SearchEffort, SearchGoal, Searched, trials};
-pub use series::{
-    MeasuredOn, PointOnTarget, RunOfSeries, SeriesInRun, SeriesName, comparable_name,
-};
+pub use series::{MeasuredOn, PointOnTarget, RunCompanion, RunOfSeries, SeriesInRun, SeriesName};
 pub use stop::StopReason;
 pub use stopping_rules::StoppingRules;
 pub use trial::{check_trial, note_trial, trial_samples};

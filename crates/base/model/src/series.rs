@@ -2,7 +2,7 @@
 //!
 //! Histories, checks and comparisons of stored runs are computed from [`SeriesInRun`] alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,9 @@ use crate::estimate::Estimate;
 use crate::host::{By, Host};
 use crate::id::Id;
 use crate::machine::{Environment, Machine};
-use crate::workload::{Better, ClockSource};
+use crate::point_facts::PointFacts;
+use crate::record::RunStatus;
+use crate::workload::{Better, ClockSource, Role};
 
 /// The part of a series in one run that is kept without its samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,12 +25,11 @@ pub struct SeriesInRun {
     /// The environment of the first invocation; the store keeps each environment once.
     #[serde(skip)]
     pub environment: Arc<Environment>,
+    /// The measured point; the first of several. The store keeps each point once, whatever runs measured it.
+    #[serde(skip)]
+    pub point: Arc<PointFacts>,
     /// Name of the series: `memory.copy:method=libc/bandwidth`.
     pub name: String,
-    /// The workload's id.
-    pub workload: String,
-    /// The workload's version. Results of different versions are not comparable.
-    pub version: u32,
     /// The id of the clock that timed it.
     pub clock: String,
     /// Name of the metric.
@@ -39,10 +40,6 @@ pub struct SeriesInRun {
     pub better: Better,
     /// Whether the metric is the workload's first.
     pub primary: bool,
-    /// A name that a person gave the point.
-    pub title: Option<String>,
-    /// Labels of the point alone; those of the run are in [`RunOfSeries::labels`].
-    pub point_labels: BTreeMap<String, String>,
     /// Versions of the components that do the work, as the first invocation reported them.
     pub versions: BTreeMap<String, String>,
     /// Whether the point is one of several values of a knob that are compared. Such sides are no part of a
@@ -63,45 +60,41 @@ impl SeriesInRun {
     /// Whether both measured the same thing in the same way, so that their costs can be compared.
     #[must_use]
     pub fn is_comparable(&self, other: &Self) -> bool {
-        self.name == other.name && self.version == other.version && self.clock == other.clock
+        self.name == other.name
+            && self.point.version == other.point.version
+            && self.clock == other.clock
     }
 
     /// The name among series that can be compared: with the workload's version and the clock if these are
     /// not the usual ones.
     #[must_use]
     pub fn comparable_name(&self) -> String {
-        comparable_name(&self.name, self.version, &self.clock)
+        let mut name = self.name.clone();
+        if self.point.version != 1 {
+            name += &format!(" v{}", self.point.version);
+        }
+        if self.clock != ClockSource::MONOTONIC {
+            name += &format!(" by {}", self.clock);
+        }
+        name
     }
 
     /// The value of a label: of the point, else of the run.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<&str> {
-        let own = self.point_labels.get(key);
+        let own = self.point.labels.get(key);
         own.or_else(|| self.run.labels.get(key)).map(String::as_str)
     }
 
     /// The labels of the run and of the point.
     #[must_use]
     pub fn labels(&self) -> BTreeMap<String, String> {
-        self.run.labels.clone().into_iter().chain(self.point_labels.clone()).collect()
+        self.run.labels.clone().into_iter().chain(self.point.labels.clone()).collect()
     }
-}
-
-/// The name of a series among those that can be compared.
-#[must_use]
-pub fn comparable_name(series: &str, version: u32, clock: &str) -> String {
-    let mut name = series.to_owned();
-    if version != 1 {
-        name += &format!(" v{version}");
-    }
-    if clock != ClockSource::MONOTONIC {
-        name += &format!(" by {clock}");
-    }
-    name
 }
 
 /// What all series of a run have in common.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOfSeries {
     /// The run's id.
     pub run: Id,
@@ -109,22 +102,60 @@ pub struct RunOfSeries {
     pub started_unix_ns: i64,
     /// Version of plumb that measured.
     pub plumb: String,
+    /// The command line.
+    pub command: Vec<String>,
     /// The suite's name, if the run came from one.
     pub suite: Option<String>,
     /// The run's labels.
     pub labels: BTreeMap<String, String>,
-    /// Names of the points that ran next to the measured ones on purpose.
-    pub loads: Vec<String>,
+    /// What ran next to all of its points on purpose.
+    pub companions: Vec<RunCompanion>,
+    /// Every version of the components that did the work, in any of its invocations.
+    pub versions: BTreeMap<String, BTreeSet<String>>,
     /// Number of planned points.
     pub points: usize,
-    /// Whether the run is complete.
-    pub is_complete: bool,
+    /// Whether it is complete, running or interrupted.
+    pub status: RunStatus,
+    /// Whether a point, or a load next to it, sends to another machine that somebody named.
+    pub sends_to_named_host: bool,
     /// Where it was measured first, as it began; None if that is not known.
     #[serde(skip)]
     pub place: Option<MeasuredOn>,
 }
 
+impl Default for RunOfSeries {
+    /// A complete run of which nothing else is known.
+    fn default() -> Self {
+        Self {
+            run: Id::default(),
+            started_unix_ns: 0,
+            plumb: String::new(),
+            command: Vec::new(),
+            suite: None,
+            labels: BTreeMap::new(),
+            companions: Vec::new(),
+            versions: BTreeMap::new(),
+            points: 0,
+            status: RunStatus::Complete,
+            sends_to_named_host: false,
+            place: None,
+        }
+    }
+}
+
 impl RunOfSeries {
+    /// Whether the run has an end.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.status == RunStatus::Complete
+    }
+
+    /// Names of the loads that ran next to all of its points.
+    pub fn loads(&self) -> impl Iterator<Item = &str> {
+        let loads = self.companions.iter().filter(|companion| companion.role == Role::Load);
+        loads.map(|companion| companion.name.as_str())
+    }
+
     /// The fingerprint of its first machine; empty if that is not known.
     #[must_use]
     pub fn machine(&self) -> &str {
@@ -147,6 +178,15 @@ impl RunOfSeries {
             (one, two) => one.is_none() && two.is_none(),
         }
     }
+}
+
+/// Something that ran next to all points of a run on purpose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunCompanion {
+    /// As what it ran: load, monitor or preparation.
+    pub role: Role,
+    /// Name of its point.
+    pub name: String,
 }
 
 /// A machine in a state.

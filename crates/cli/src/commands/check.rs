@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use plumb_analysis::{Caveats, CheckFinding, CheckState, Checker, canary_shift};
+use plumb_analysis::{Caveats, CheckFinding, Checker, FreshRun, canary_shift};
 use plumb_export::check_junit;
 use plumb_model::{
-    By, Goal, Host, Impact, OnInterference, Plan, Preparation, RunRecord, SampleIs, StoppingRules,
-    Value, Verdict, VerdictGoal,
+    By, Goal, Host, Id, Impact, OnInterference, Plan, Preparation, RunOfSeries, SampleIs,
+    StoppingRules, Value, Verdict, VerdictGoal,
 };
-use plumb_query::Selection;
+use plumb_query::StoredRuns;
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
 use plumb_store::{Baseline, Store};
@@ -105,23 +105,21 @@ impl Subcommand for CheckArgs {
 /// Checks the machine against a baseline.
 fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let margin = margin(&args.margin)?;
-    let (baseline, records) = {
-        let store = runs::open(store)?;
-        let baseline = chosen(&store, args.baseline.as_deref())?;
-        (baseline.name.clone(), read(&store, &baseline)?)
-    };
-    let records = on_this_machine(&baseline, records, args, ui)?;
+    let stored = read(store, args, ui)?;
+    let baseline = &stored.name;
     let now = plumb_machine::now().unix_ns;
-    let checker = Checker::new(&baseline, &records, margin, now).map_err(|why| {
+    let StoredRuns { runs, series } = &stored.members;
+    let checker = Checker::new(baseline, runs, series, margin, now).map_err(|why| {
         CommandError::nothing(why).hint(format!("plumb baseline set {baseline} --runs 8"))
     })?;
     let again = Again { args, store, ui };
-    let newest = records.last().ok_or_else(|| CommandError::nothing("the baseline has no runs"))?;
-    let plan = prepared(newest.plan.clone(), args)?;
+    let newest = stored.plan.ok_or_else(|| CommandError::nothing("the baseline has no runs"))?;
+    let plan = prepared(newest, args)?;
     let canaries = again.canaries(&plan)?;
     let points = counted(plan.points.len(), "point", "points");
     let screen = again.measure(&plan, &format!("screening {points}"))?;
-    let flagged = checker.screen(&screen.record);
+    let screened = FreshRun::of(&screen.record);
+    let flagged = checker.screen(&screened);
     let mut confirming = Vec::new();
     let mut doubts = Caveats::default();
     // After a clean screening this is not needed: controls can only take back alerts.
@@ -131,15 +129,13 @@ fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         let points = counted(flagged.len(), "point", "points");
         for number in 1..=CONFIRM_RUNS {
             let what = format!("confirming {points}: run {number} of {CONFIRM_RUNS}");
-            confirming.push(again.measure(&plan, &what)?.record);
+            confirming.push(FreshRun::of(&again.measure(&plan, &what)?.record));
         }
         doubts.vetoes.extend(again.null_control(&plan)?);
-        doubts.canary_shift = canary_shift(&canaries, &again.canaries(&plan)?);
+        doubts.canary_shift = canary_shift(&canaries.series, &again.canaries(&plan)?.series);
     }
-    let mut finding = checker.finish(&screen.record, &confirming, doubts);
-    date(&mut finding, args.by, &screen.store)?;
-    let counters = plumb_query::counters(&screen.store, records.iter().chain(&confirming))?;
-    plumb_analysis::add_covariates_to_check(&mut finding, &records, &confirming, &counters);
+    let finding =
+        plumb_query::of_check(&screen.store, &checker, &screened, &confirming, doubts, args.by)?;
     refuse_fatal(&finding, args.force)?;
     write(&finding, args, ui)?;
     Ok(exit(&finding, args.strict))
@@ -176,22 +172,29 @@ fn chosen(store: &Store, name: Option<&str>) -> Result<Baseline> {
     })
 }
 
-/// The runs of a baseline that are in this store.
-fn read(store: &Store, baseline: &Baseline) -> Result<Vec<RunRecord>> {
-    let here = store.runs()?;
-    let members = baseline.runs.iter().filter(|run| here.contains(run));
-    Ok(members.map(|run| store.record(*run)).collect::<std::result::Result<_, _>>()?)
+/// What is stored of a baseline.
+struct StoredBaseline {
+    name: String,
+    /// Its runs that count here.
+    members: StoredRuns,
+    /// The plan of the newest of them, which is carried out again.
+    plan: Option<Plan>,
 }
 
-/// Asks the store since when each confirmed change has been there.
-fn date(finding: &mut CheckFinding, by: By, store: &Store) -> Result<()> {
-    let margin = finding.margin;
-    for series in finding.series.iter_mut().filter(|series| series.state == CheckState::Confirmed) {
-        let runs = plumb_query::read(store, Selection::Series(&series.stored))?;
-        let first = plumb_analysis::first_since_step(&runs, by, margin);
-        series.since = first.map(|first| (first.run.run.to_string(), first.run.started_unix_ns));
-    }
-    Ok(())
+/// The baseline that is meant, as far as its runs are in this store and count here. The store is closed before anything
+/// is measured.
+fn read(store: Option<&Path>, args: &CheckArgs, ui: &Ui) -> Result<StoredBaseline> {
+    let store = runs::open(store)?;
+    let baseline = chosen(&store, args.baseline.as_deref())?;
+    let here = store.runs()?;
+    let members: Vec<Id> = baseline.runs.iter().filter(|run| here.contains(run)).copied().collect();
+    let all = StoredRuns::read(&store, &members)?;
+    let members = on_this_machine(&baseline.name, all, args, ui)?;
+    let plan = match members.runs.last() {
+        Some(newest) => Some(store.record(newest.run)?.plan),
+        None => None,
+    };
+    Ok(StoredBaseline { name: baseline.name, members, plan })
 }
 
 /// Measures what the baseline measured.
@@ -223,7 +226,7 @@ impl Again<'_> {
     }
 
     /// Measures work that nothing has changed; how far it moves says what the machine does meanwhile.
-    fn canaries(&self, plan: &Plan) -> Result<RunRecord> {
+    fn canaries(&self, plan: &Plan) -> Result<FreshRun> {
         let mut points = Vec::new();
         for (id, parameter, value) in CANARIES {
             let Some(entry) = catalogue::builtin(id)? else { continue };
@@ -233,7 +236,9 @@ impl Again<'_> {
         let rules = StoppingRules::fixed(CANARY_RUNS);
         let goal = Goal::Rules(StoppingRules { max_time_ns: Some(NULL_NS), ..rules });
         let canaries = Plan { points, goal, budget_ns: Some(NULL_NS), suite: None, ..plan.clone() };
-        Ok(self.measure(&canaries, "measuring control work that nothing has changed")?.record)
+        let measured =
+            self.measure(&canaries, "measuring control work that nothing has changed")?;
+        Ok(FreshRun::of(&measured.record))
     }
 
     /// Compares the first point with itself: a verdict other than equal says that this machine, now,
@@ -268,20 +273,17 @@ impl Again<'_> {
 /// differs, and nothing has become slower.
 fn on_this_machine(
     baseline: &str,
-    records: Vec<RunRecord>,
+    mut stored: StoredRuns,
     args: &CheckArgs,
     ui: &Ui,
-) -> Result<Vec<RunRecord>> {
+) -> Result<StoredRuns> {
     if args.force {
-        return Ok(records);
+        return Ok(stored);
     }
     let kind = plumb_machine::machine(&locate::root()).fingerprint;
-    let other =
-        |run: &&RunRecord| run.targets.iter().any(|target| target.machine.fingerprint != kind);
-    if let Some(run) = records.iter().find(other) {
-        let facts =
-            run.targets.first().map(|target| target.machine.facts.clone()).unwrap_or_default();
-        let cpu = facts.get("cpu").map_or("another CPU", String::as_str);
+    let places = || stored.runs.iter().filter_map(|run| run.place.as_ref());
+    if let Some(other) = places().find(|place| place.machine.fingerprint != kind) {
+        let cpu = other.machine.facts.get("cpu").map_or("another CPU", String::as_str);
         return Err(CommandError::usage(format!(
             "the baseline was measured on another machine: {cpu}"
         ))
@@ -289,14 +291,15 @@ fn on_this_machine(
         .hint("plumb compare RUN RUN      compares machines; --force checks anyway"));
     }
     let here = locate::host(args.host.as_ref())?;
-    let is_here =
-        |run: &RunRecord| run.targets.iter().all(|target| args.by.mixes(&target.host, &here));
-    let (counting, others): (Vec<RunRecord>, Vec<RunRecord>) =
-        records.into_iter().partition(is_here);
-    let Some(host) = others.iter().find_map(|run| Some(&run.targets.first()?.host)) else {
-        return Ok(counting);
+    let is_here = |run: &RunOfSeries| {
+        run.place.as_ref().is_none_or(|place| args.by.mixes(&place.host, &here))
     };
-    if counting.is_empty() {
+    let mut others = stored.runs.iter().filter(|run| !is_here(run));
+    let Some(host) = others.next().map(|run| run.host().clone()) else { return Ok(stored) };
+    let left_out = 1 + others.count();
+    let all = stored.runs.len();
+    stored.retain(is_here);
+    if stored.runs.is_empty() {
         let check = format!("plumb check --baseline {baseline}");
         return Err(CommandError::usage(format!(
             "the baseline {baseline} was measured on host {host}, and this is {here}"
@@ -305,12 +308,10 @@ fn on_this_machine(
         .hint(format!("{check} --host {host}    if this host takes the place of that one"))
         .hint("plumb baseline set NAME    measures a baseline of this host"));
     }
-    let left_out = others.len();
-    let all = others.len() + counting.len();
     ui.say(&format!(
         "left out: {left_out} of {all} runs of the baseline, from other hosts; --by kind counts them"
     ));
-    Ok(counting)
+    Ok(stored)
 }
 
 fn refuse_fatal(finding: &CheckFinding, force: bool) -> Result<()> {

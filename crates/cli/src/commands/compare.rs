@@ -6,7 +6,8 @@ use std::path::Path;
 use clap::Args;
 use plumb_analysis::{CompareSettings, Comparison, ComparisonFinding, NoVerdict};
 use plumb_classics::COUNTING;
-use plumb_model::{By, Id, Impact, RunRecord, Target, Verdict};
+use plumb_model::{By, Id, Impact, SeriesInRun, Target, Verdict};
+use plumb_query::Selection;
 use plumb_store::Store;
 use plumb_suite::margin;
 use plumb_text::counted;
@@ -87,7 +88,6 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         [] => store.runs()?,
         named => named.iter().flat_map(|name| name.runs.iter().copied()).collect(),
     };
-    let records = runs::records(&store, &ids)?;
     let settings = CompareSettings {
         by: args.by.clone(),
         arm_names: runs::arm_names(&named),
@@ -96,7 +96,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         across: args.across,
         price: args.price.clone(),
     };
-    let finding = plumb_query::of_runs(&store, &records, &settings)?;
+    let finding = plumb_query::of_runs(&store, &ids, &settings)?;
     refuse_fatal(&finding, args.force)?;
     if finding.arms.len() < 2 {
         let by = args.by.as_deref().unwrap_or_default();
@@ -109,11 +109,11 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     if finding.results.is_empty() {
         let across = CompareSettings { across: true, ..settings };
-        let would = plumb_analysis::compare(&records, &[], None, &across);
+        let would = plumb_query::of_runs(&store, &ids, &across)?;
         return Err(nothing_in_common(&finding, &would, &args.runs));
     }
     if args.across {
-        say_counting(&records, ui);
+        say_counting(&plumb_query::read(&store, Selection::Runs(&ids))?, ui);
     }
     say_hosts(&store, &finding, &args.runs, ui)?;
     let format = if ui.wants_json() { OutputFormat::Json } else { args.format };
@@ -148,9 +148,9 @@ fn nothing_in_common(
 }
 
 /// Where results of another tool stand beside a workload that looks alike, how they differ in what they count.
-fn say_counting(records: &[RunRecord], ui: &Ui) {
-    let points = records.iter().flat_map(|record| &record.plan.points);
-    let measured: BTreeSet<&str> = points.map(|point| point.point.workload.as_str()).collect();
+fn say_counting(series: &[SeriesInRun], ui: &Ui) {
+    let measured: BTreeSet<&str> =
+        series.iter().map(|series| series.point.workload.as_str()).collect();
     for counting in COUNTING.iter().filter(|counting| measured.contains(counting.ours)) {
         if let Some(imported) = measured.iter().find(|id| id.starts_with(counting.imported)) {
             ui.warn(&format!("{imported}: {}", counting.sentence()));
@@ -166,7 +166,7 @@ fn say_hosts(store: &Store, found: &ComparisonFinding, typed: &[String], ui: &Ui
     if is_mixed || !against().any(|comparison| comparison.verdict == Err(NoVerdict::Uncalibrated)) {
         return Ok(());
     }
-    let ids: Vec<Id> = found.runs.iter().map(|run| run.id).collect();
+    let ids: Vec<Id> = found.runs.iter().map(|run| run.run).collect();
     let first = ids.first().map(|run| store.targets(*run)).transpose()?.unwrap_or_default();
     let Some(first) = first.first() else { return Ok(()) };
     let mut others = 0;

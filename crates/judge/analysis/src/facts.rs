@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     Companion, Goal, Id, ParameterType, PlannedPoint, PreparationRecord, Role, RunRecord,
-    RunStatus, Sampling, Settings, Value,
+    RunStatus, Sampling,
 };
+use plumb_stats::describe::mean;
+
+pub use plumb_model::{PointFacts, ShownParameter};
 
 /// What is known of the run as a whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,76 +47,6 @@ pub struct RunFacts {
     pub preparations: Vec<PreparationRecord>,
 }
 
-/// A point as people know it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PointFacts {
-    /// Its index in the plan.
-    pub index: usize,
-    /// The workload's id.
-    pub workload: String,
-    /// The workload's version.
-    pub version: u32,
-    /// What tells it from other points; empty for the default point.
-    pub key: String,
-    /// What people call it.
-    pub name: String,
-    /// Whether a person gave it that name.
-    pub titled: bool,
-    /// Every parameter with its value.
-    pub settings: Settings,
-    /// The parameters as people write them, without paths, in the order of the description; then what it was
-    /// measured under.
-    pub parameters: Vec<ShownParameter>,
-    /// Labels of its own: `k=v`.
-    pub labels: BTreeMap<String, String>,
-}
-
-impl PointFacts {
-    /// The value of a parameter, where it is a number.
-    #[must_use]
-    pub fn number(&self, parameter: &str) -> Option<u64> {
-        let value = self.settings.get(parameter)?;
-        value.integer().or_else(|| match value {
-            Value::Text(text) => text.parse().ok().or_else(|| plumb_units::parse_bytes(text).ok()),
-            _ => None,
-        })
-    }
-
-    /// The workload, with all parameters but these that are not at their defaults: `memory.copy:method=nt`.
-    #[must_use]
-    pub fn without(&self, parameters: &[&str]) -> String {
-        let told = self
-            .told(|parameter| !parameter.default && !parameters.contains(&parameter.name.as_str()));
-        let colon = if told.is_empty() { "" } else { ":" };
-        format!("{}{colon}{told}", self.workload)
-    }
-
-    /// These parameters alone: `up=125kB/s,rtt=75ms`.
-    pub(crate) fn with_only(&self, parameters: &[String]) -> String {
-        self.told(|parameter| parameters.contains(&parameter.name))
-    }
-
-    fn told(&self, which: impl Fn(&ShownParameter) -> bool) -> String {
-        let told = self.parameters.iter().filter(|parameter| which(parameter));
-        told.map(|parameter| format!("{}={}", parameter.name, parameter.value))
-            .collect::<Vec<_>>()
-            .join(",")
-    }
-}
-
-/// A parameter with its value as people write it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShownParameter {
-    /// The parameter's name.
-    pub name: String,
-    /// Its value (`8MiB`).
-    pub value: String,
-    /// What kind of value it is.
-    pub kind: ParameterType,
-    /// Whether the point's key leaves it out.
-    pub default: bool,
-}
-
 /// Shares of wall time; several threads add up to more than 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CpuShares {
@@ -130,6 +63,14 @@ impl CpuShares {
     #[must_use]
     pub fn total(&self) -> f64 {
         self.user + self.system
+    }
+
+    /// The mean over runs; None without runs.
+    pub(crate) fn mean_of(runs: &[Self]) -> Option<Self> {
+        let users: Vec<f64> = runs.iter().map(|run| run.user).collect();
+        let systems: Vec<f64> = runs.iter().map(|run| run.system).collect();
+        let waits: Vec<f64> = runs.iter().map(|run| run.iowait).collect();
+        Some(Self { user: mean(&users)?, system: mean(&systems)?, iowait: mean(&waits)? })
     }
 }
 
@@ -199,10 +140,8 @@ fn parameters(planned: &PlannedPoint) -> Vec<ShownParameter> {
         .collect()
 }
 
-/// The loads that ran beside on purpose.
-pub(crate) fn loads<'c>(beside: impl Iterator<Item = &'c Companion>) -> Vec<String> {
-    beside
-        .filter(|planned| planned.role == Role::Load)
-        .map(|planned| planned.point.name())
-        .collect()
+/// Names of the loads among these companions.
+pub(crate) fn loads<'c>(companions: impl Iterator<Item = &'c Companion>) -> Vec<String> {
+    let loads = companions.filter(|companion| companion.role == Role::Load);
+    loads.map(|load| load.point.name()).collect()
 }

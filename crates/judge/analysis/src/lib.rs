@@ -6,6 +6,7 @@
 //! other, [`history()`] one series against its past. Intervals come from `plumb-stats`, the same functions
 //! that the engine's strategies stop by, so that the two cannot disagree.
 
+mod asked;
 mod audit;
 mod comparison;
 mod estimate;
@@ -13,13 +14,16 @@ mod facts;
 mod method;
 mod one_run;
 mod over_runs;
+mod run_reader;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use asked::Asked;
 pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
 pub use comparison::covariates::{Counters, Covariate, CovariateChange};
+pub use comparison::finding::{Arm, ArmSamples, ComparisonFinding, SeriesComparison};
 pub use comparison::levels::{LevelsCompared, Moved};
 pub use comparison::pairs::PointComparison;
 pub use comparison::verdict::{
@@ -33,9 +37,10 @@ pub use one_run::curve::{
     CacheLevel, Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw,
 };
 pub use one_run::finding::{
-    Asked, BaselineSource, Disturbances, Failure, Finding, RunFinding, ShareOfBaseline, SinceLast,
+    BaselineSource, Disturbances, Failure, Finding, RunFinding, ShareOfBaseline, SinceLast,
     Unsupported,
 };
+pub use one_run::fresh_run::{FreshRun, NotMeasured};
 pub use one_run::histogram::{PointTail, tails};
 pub use one_run::levels::{Level, TwoLevels};
 pub use one_run::link_fit::{EffectiveDepth, LinkFit, LinkFound, LinkShares, PointBehindLink};
@@ -44,25 +49,23 @@ pub use one_run::rates::{CounterRate, PointRates, rates_by_point};
 pub use one_run::samples::{
     InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples,
 };
-pub use one_run::series_in_run::series_in_run;
+pub use one_run::series_in_run::{run_of_series, series_in_run};
+pub use one_run::sides::compare_sides;
 pub use one_run::summarise::{EarlierOf, RunQuestions, summarise, summarise_with};
 pub use one_run::time_series::{
     Disturbed, PointTimeSeries, TimeOf, TimeSeries, Traces, time_series,
 };
 pub use one_run::times::{ProcessTimes, process_times};
-pub use over_runs::also_changed::add_covariates_to_check;
 pub use over_runs::arms::{CompareSettings, without};
 pub use over_runs::check::{
-    BaselineTimes, Caveats, CheckFinding, CheckState, CheckedSeries, Checker, NotMeasured,
+    BaselineTimes, Caveats, CheckFinding, CheckState, CheckedSeries, Checker, Since, SinceOf,
     canary_shift,
 };
 pub use over_runs::common_movement::CommonMovements;
+pub use over_runs::compare::compare;
 pub use over_runs::environment_diff::{Difference, target_diff};
 pub use over_runs::history::{
     Cycle, CycleFinding, HistoryFinding, HistoryStep, OtherHosts, Split, first_since_step, history,
-};
-pub use over_runs::side_by_side::{
-    Arm, ComparisonFinding, SeriesComparison, compare, compare_sides,
 };
 pub use over_runs::since::{EarlierRuns, is_comparable_run, series_since};
 pub use over_runs::standing_out::StandingOut;
@@ -70,3 +73,4 @@ pub use plumb_stats::curves::link::Binds;
 pub use plumb_stats::describe::BoxPlot;
 pub use plumb_stats::levels::LevelsOf;
 pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};
+pub use run_reader::{CountersOf, RecordOf, RunReader};

@@ -2,6 +2,7 @@
 //!
 //! Numbers come from a seeded generator: the same record on every machine.
 
+mod compared;
 mod events;
 mod first_look;
 mod remote_disk;
@@ -18,6 +19,7 @@ use plumb_model::{
 };
 use plumb_stats::rng::Rng;
 
+pub use compared::{RunsAtHand, compared, compared_without_records};
 pub use events::events;
 pub use first_look::{exec, first_look};
 pub use remote_disk::remote_disk;

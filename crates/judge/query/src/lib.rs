@@ -3,21 +3,26 @@
 //! Each question reads what its answer needs, and no more: series without samples ([`read`]), and on demand the
 //! record of a run and its counters. Judging is `analysis`; nothing here draws.
 
+mod check;
 mod earlier;
 mod labelled;
 mod previous;
 mod series;
+mod stored_runs;
 
+pub use check::of_check;
 pub use earlier::others;
 pub use labelled::{MOST_GROUPED, NamedRuns, labelled};
 pub use previous::{SinceLastRun, since_last};
 pub use series::{Selection, SeriesByRun, fill, keep, read};
+pub use stored_runs::StoredRuns;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use plumb_analysis::{
     CommonMovements, CompareSettings, ComparisonFinding, Counters, HistoryFinding, RunFinding,
-    RunQuestions, Traces, compare, history, summarise_with,
+    RunQuestions, RunReader, Traces, compare, history, summarise_with,
 };
 use plumb_model::{Host, Id, InvocationRecord, RunRecord, SeriesInRun};
 use plumb_store::{Error, RunSummary, Store};
@@ -69,19 +74,56 @@ pub fn counters<'r>(
     Ok(all)
 }
 
-/// How these runs compare with the first of them, and what moved with that.
+/// Reads what monitors counted next to the invocations of a run.
+pub(crate) fn counters_of(store: &Store) -> impl Fn(Id) -> Result<Counters, Error> + '_ {
+    |run| Ok(store.counters(run)?.into_iter().collect())
+}
+
+/// How these runs compare with the first of them, and what moved with that, without the samples that charts draw.
+/// Records are read only of arms of several runs, and of those that differ from the first.
 ///
 /// # Errors
 /// When the store can't be read.
 pub fn of_runs(
     store: &Store,
+    runs: &[Id],
+    settings: &CompareSettings,
+) -> Result<ComparisonFinding, Error> {
+    let record = |run: Id| Ok(Cow::Owned(store.record(run)?));
+    let counters = counters_of(store);
+    let mut reader = RunReader::new(&record).with_counters(&counters);
+    compared(store, runs, settings, &mut reader)
+}
+
+/// The same of runs whose records were read before, with the samples that charts draw.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn of_records(
+    store: &Store,
     records: &[RunRecord],
     settings: &CompareSettings,
 ) -> Result<ComparisonFinding, Error> {
+    let record = |run: Id| match records.iter().find(|record| record.run == run) {
+        Some(record) => Ok(Cow::Borrowed(record)),
+        None => Ok(Cow::Owned(store.record(run)?)),
+    };
+    let counters = counters_of(store);
+    let mut reader = RunReader::new(&record).with_counters(&counters).with_samples();
     let runs: Vec<Id> = records.iter().map(|record| record.run).collect();
-    let others = others(&store.summaries()?, &runs);
+    compared(store, &runs, settings, &mut reader)
+}
+
+fn compared(
+    store: &Store,
+    runs: &[Id],
+    settings: &CompareSettings,
+    reader: &mut RunReader<'_, Error>,
+) -> Result<ComparisonFinding, Error> {
+    let stored = StoredRuns::read(store, runs)?;
+    let others = others(&store.summaries()?, runs);
     let earlier = read(store, Selection::Runs(&others))?;
-    Ok(compare(records, &earlier, Some(&counters(store, records)?), settings))
+    compare(&stored.runs, &stored.series, &earlier, settings, reader)
 }
 
 /// The history of a series, of these of its runs, on this host. None without runs.
@@ -104,7 +146,7 @@ pub fn history_of(
 pub fn wide_runs(runs: &[SeriesInRun]) -> Vec<Id> {
     let mut seen = HashSet::new();
     let wide = runs.iter().rev().filter(|series| {
-        series.run.is_complete && series.run.points >= CommonMovements::FEWEST_POINTS
+        series.run.is_complete() && series.run.points >= CommonMovements::FEWEST_POINTS
     });
     let newest_first = wide.map(|series| series.run.run);
     newest_first.filter(|run| seen.insert(*run)).take(CommonMovements::MOST_RUNS).collect()

@@ -138,9 +138,9 @@ pub(crate) fn standing_out_part(
 mod tests {
     use std::convert::Infallible;
 
-    use plumb_analysis::testing::first_look;
+    use plumb_analysis::testing::{compared, first_look};
     use plumb_analysis::{
-        Asked, CompareSettings, EarlierRuns, RunFinding, RunQuestions, compare, series_in_run,
+        Asked, CompareSettings, EarlierRuns, RunFinding, RunQuestions, series_in_run,
         summarise_with,
     };
     use plumb_model::{Id, RunRecord, SeriesInRun};
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn stored_runs_say_it_beside_the_uncalibrated_ratio() {
         let settings = CompareSettings { every_metric: true, ..CompareSettings::default() };
-        let finding = compare(&[first_look(), later(&[1])], &[], None, &settings);
+        let finding = compared(&[first_look(), later(&[1])], &[], None, &settings);
         let marked =
             finding.results.iter().flat_map(|result| result.against_first.iter().flatten());
         let marked: Vec<String> =

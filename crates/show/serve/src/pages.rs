@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
     fn changes(&self, run: Id) -> Result<Option<VerdictCounts>, Error> {
         let series = self.known.read(self.store, &[run])?;
         let Some(series) =
-            series.first().filter(|all| all.iter().any(|shown| shown.run.is_complete))
+            series.first().filter(|all| all.iter().any(|shown| shown.run.is_complete()))
         else {
             return Ok(None);
         };
@@ -318,7 +318,7 @@ impl<'a> Reader<'a> {
         by: Option<&str>,
     ) -> Result<ComparisonFinding, Error> {
         let settings = CompareSettings { by: by.map(str::to_owned), ..CompareSettings::default() };
-        plumb_query::of_runs(self.store, records, &settings)
+        plumb_query::of_records(self.store, records, &settings)
     }
 
     /// The series of the runs that have pages, oldest first.
@@ -396,9 +396,9 @@ impl<'a> Reader<'a> {
         let mut newest: BTreeMap<&str, Id> = BTreeMap::new();
         let mut pages: BTreeMap<String, String> = BTreeMap::new();
         for series in all.iter().flat_map(|run| run.iter()) {
-            newest.insert(&series.workload, series.run.run);
+            newest.insert(&series.point.workload, series.run.run);
             let page = names::history_page(&series.name, series.run.machine(), series.run.host());
-            pages.insert(page, series.title.clone().unwrap_or_else(|| series.name.clone()));
+            pages.insert(page, series.point.title().unwrap_or(&series.name).to_owned());
         }
         let mut search = Search::default();
         // People look for workloads first.

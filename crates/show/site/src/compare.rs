@@ -28,7 +28,7 @@ pub fn compare_page(
     monitors: Vec<Chart>,
     links: &Links,
 ) -> Page {
-    let runs: Vec<_> = finding.runs.iter().map(|run| run.id).collect();
+    let runs: Vec<_> = finding.runs.iter().map(|run| run.run).collect();
     let title = format!("{} compared", finding.arms.join(", "));
     let mut page = Page::new(own.clone(), Kind::Compare, title).near(&own, "Comparison");
     let (first, later) =
@@ -125,9 +125,9 @@ fn size(comparison: &Comparison) -> f64 {
 fn arms(finding: &ComparisonFinding, links: &Links) -> Html {
     let mut table = DataTable::new(["Run", "Started", "Suite or command", "Labels", "plumb"]);
     for run in &finding.runs {
-        let id: String = run.id.simple().to_string().chars().take(12).collect();
-        let to = format!("{}.html", names::run_page(run.id));
-        let run_name = if links.run(run.id) { link(&to, id).into() } else { Html::text(&id) };
+        let id: String = run.run.simple().to_string().chars().take(12).collect();
+        let to = format!("{}.html", names::run_page(run.run));
+        let run_name = if links.run(run.run) { link(&to, id).into() } else { Html::text(&id) };
         let labels =
             run.labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>();
         let what = run.suite.clone().unwrap_or_else(|| run.command.join(" "));

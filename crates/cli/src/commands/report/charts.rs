@@ -201,7 +201,7 @@ fn compared(
         arm_names: runs::arm_names(named),
         ..CompareSettings::default()
     };
-    let finding = plumb_query::of_runs(store, records, &settings)?;
+    let finding = plumb_query::of_records(store, records, &settings)?;
     match by {
         Some(by) if finding.arms.len() < 2 => Err(output::one_group(&finding, by)),
         _ => Ok(of_comparison(&finding)),

@@ -19,6 +19,7 @@ use plumb_stats::precision::clustered;
 use plumb_stats::spread;
 use plumb_stats::verdict::{Judgement, interval_of_pairs, judge_pairs};
 
+use crate::asked::Asked;
 use crate::comparison::levels::LevelsCompared;
 use crate::comparison::verdict::{
     Basis, ByPairs, Comparison, LookFound, NoVerdict, Remark, SpreadRatio,
@@ -228,7 +229,7 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
         remarks: judged.as_ref().map(remarks).unwrap_or_default(),
         verdict: judged.map(|judged| judged.verdict),
         levels: LevelsCompared::of(&own_logs(&first), &own_logs(&later), plan.margin),
-        covariates: Vec::new(),
+        covariates: Asked::NotAsked,
     }
 }
 

@@ -8,6 +8,7 @@ use plumb_stats::NoInterval;
 use plumb_stats::pairs::FEWEST_PAIRS;
 use plumb_stats::stored_runs::FEWEST_RUNS;
 
+use crate::asked::Asked;
 use crate::comparison::covariates::Covariate;
 use crate::comparison::levels::LevelsCompared;
 use crate::estimate::Estimate;
@@ -26,8 +27,8 @@ pub struct Comparison {
     pub remarks: Vec<Remark>,
     /// What happened to the levels, where either has two.
     pub levels: Option<LevelsCompared>,
-    /// What else changed, where the interval excludes equality.
-    pub covariates: Vec<Covariate>,
+    /// What else changed: not asked if the interval does not exclude equality.
+    pub covariates: Asked<Vec<Covariate>>,
 }
 
 impl Comparison {

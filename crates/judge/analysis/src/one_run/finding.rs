@@ -6,6 +6,7 @@ use plumb_model::{Better, ClockSource, Flag, Id, OnInterference, SampleIs, StopR
 
 use plumb_stats::precision::half_after;
 
+use crate::asked::Asked;
 use crate::comparison::pairs::PointComparison;
 use crate::comparison::verdict::Comparison;
 use crate::estimate::{Ends, Estimate};
@@ -48,28 +49,6 @@ pub struct RunFinding {
     pub interference: Disturbances,
     /// Reasons to distrust the whole run; each result carries them too.
     pub flags: Vec<Flag>,
-}
-
-/// The answer to a question that costs reading and is not always asked.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Asked<T> {
-    /// The question was not asked.
-    NotAsked,
-    /// It was asked, and there is no answer.
-    Nothing,
-    /// It was asked, and this is the answer.
-    Found(T),
-}
-
-impl<T> Asked<T> {
-    /// The answer, if it was asked and there is one.
-    #[must_use]
-    pub fn found(&self) -> Option<&T> {
-        match self {
-            Self::Found(answer) => Some(answer),
-            Self::NotAsked | Self::Nothing => None,
-        }
-    }
 }
 
 /// How a run compares with the last comparable one before it.

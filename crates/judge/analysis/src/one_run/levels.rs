@@ -7,6 +7,7 @@ use plumb_model::{Interference, InvocationRecord, MARGIN, Metric};
 use plumb_stats::describe::median;
 use plumb_stats::levels::{Levels, LevelsOf, share};
 
+use crate::asked::Asked;
 use crate::comparison::covariates::{Counters, Covariate, rates_that_differ, shares_that_differ};
 use crate::estimate::{Estimate, estimate, median_of_processes};
 use crate::method::CONFIDENCE;
@@ -28,8 +29,8 @@ pub struct TwoLevels {
     pub lower: Level,
     /// The upper level.
     pub upper: Level,
-    /// What was different beside the upper level.
-    pub covariates: Vec<Covariate>,
+    /// What was different next to the upper level.
+    pub covariates: Asked<Vec<Covariate>>,
 }
 
 /// One of two levels.
@@ -89,7 +90,7 @@ impl TwoLevels {
         let of = found.of;
         let boundary = found.boundary;
         let switches = found.switches;
-        Some(Self { of, boundary, switches, lower, upper, covariates: Vec::new() })
+        Some(Self { of, boundary, switches, lower, upper, covariates: Asked::NotAsked })
     }
 
     /// How far the upper level lies above the lower one, relative to it.

@@ -1,5 +1,6 @@
 //! One run: from its record to what it says by itself.
 
+pub(crate) mod also_changed;
 pub(crate) mod best_quarter;
 pub(crate) mod burst;
 pub(crate) mod caches;
@@ -9,6 +10,7 @@ pub(crate) mod expectations;
 pub(crate) mod failures;
 pub(crate) mod finding;
 pub(crate) mod flags;
+pub(crate) mod fresh_run;
 pub(crate) mod histogram;
 pub(crate) mod levels;
 pub(crate) mod link_fit;
@@ -21,6 +23,7 @@ pub(crate) mod rates;
 pub(crate) mod samples;
 pub(crate) mod series_in_run;
 pub(crate) mod shares;
+pub(crate) mod sides;
 pub(crate) mod summarise;
 pub(crate) mod time_series;
 pub(crate) mod times;

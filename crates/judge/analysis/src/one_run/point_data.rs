@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    ClockSource, Decision, InvocationRecord, Metric, Plan, PlannedPoint, RunRecord, SampleIs,
-    StopReason, Usage,
+    Better, ClockSource, Decision, InvocationRecord, Metric, Plan, PlannedPoint, PointOnTarget,
+    RunRecord, SampleIs, StopReason, Usage,
 };
+use plumb_stats::describe::median;
 
 use crate::facts::CpuShares;
 
@@ -43,6 +44,14 @@ impl<'a> PointData<'a> {
                 decisions: decisions.clone(),
             })
             .collect()
+    }
+
+    /// The evidence of one point on one target; None if it was not measured well there.
+    pub(crate) fn on(record: &'a RunRecord, place: PointOnTarget) -> Option<Self> {
+        let planned = record.plan.points.get(place.point)?;
+        Self::of_point(record, place.point, planned)
+            .into_iter()
+            .find(|data| data.target == place.target)
     }
 
     /// Whether a sample is a process of its own.
@@ -142,6 +151,24 @@ impl<'a> PointData<'a> {
             system: sum(|usage| usage.system_ns) / wall,
             iowait: sum(|usage| usage.iowait_ns) / wall,
         })
+    }
+
+    /// What the first metric, a time, is made of: the other headline metrics in its unit, each with its median. Rates do
+    /// not add up.
+    pub(crate) fn parts_of(&self, first: &Metric) -> Vec<(String, f64)> {
+        let mut metrics = self.planned.description.metrics.iter();
+        let is_first = metrics
+            .next()
+            .is_some_and(|metric| metric.name == first.name && metric.better == Better::Lower);
+        let mut parts = Vec::new();
+        for metric in
+            metrics.filter(|metric| is_first && metric.headline && metric.unit == first.unit)
+        {
+            let Some(processes) = self.processes(metric) else { continue };
+            let medians: Vec<f64> = processes.iter().filter_map(|values| median(values)).collect();
+            parts.extend(median(&medians).map(|middle| (metric.name.clone(), middle)));
+        }
+        parts
     }
 
     /// Largest peak of resident memory of a worker, in bytes.

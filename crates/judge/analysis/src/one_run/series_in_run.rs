@@ -1,16 +1,17 @@
 //! From a record to its series without samples: what histories, checks and comparisons are computed from.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use plumb_model::{
-    ClockSource, Environment, Kind, MeasuredOn, Metric, PointOnTarget, RunOfSeries, RunRecord,
-    RunStatus, SeriesInRun, comparable_name,
+    ClockSource, Environment, Kind, MeasuredOn, Metric, PointOnTarget, Role, RunCompanion,
+    RunOfSeries, RunRecord, SeriesInRun,
 };
 use plumb_stats::describe::median;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::estimate::median_of_processes;
-use crate::facts::run_facts;
+use crate::facts::point_facts;
 use crate::one_run::point_data::PointData;
 
 /// The series of a run: a metric of every point that has values, but for distributions. Points that give the
@@ -35,13 +36,6 @@ pub fn series_in_run(record: &RunRecord) -> Vec<SeriesInRun> {
         }
     }
     found.iter().filter_map(|measured| measured.series(record, &run, &environments)).collect()
-}
-
-/// The first metrics alone.
-pub(crate) fn first_metrics(record: &RunRecord) -> Vec<SeriesInRun> {
-    let mut series = series_in_run(record);
-    series.retain(|series| series.primary);
-    series
 }
 
 /// A metric of the points that give one series.
@@ -81,16 +75,13 @@ impl Measured<'_> {
         Some(SeriesInRun {
             run: Arc::clone(run),
             environment: environments.get(first.environment).cloned().unwrap_or_default(),
+            point: Arc::new(point_facts(data.index, planned)),
             name: self.name(),
-            workload: planned.point.workload.clone(),
-            version: planned.description.version,
             clock: clock(data),
             metric: self.metric.name.clone(),
             unit: self.metric.unit.clone(),
             better: self.metric.better,
             primary: self.primary,
-            title: planned.title.clone(),
-            point_labels: planned.labels.clone(),
             versions: first.ready.versions.clone(),
             // Values of a knob that are conditions of their point make a series of their own.
             is_side_of_knob: !planned.preparation.is_empty() && planned.point.conditions.is_empty(),
@@ -127,37 +118,53 @@ pub(crate) fn processes(record: &RunRecord, parts: &[&PointData], metric: &str) 
     found
 }
 
-/// The points of a run that give this series, by its name among comparable ones.
-pub(crate) fn points_of(record: &RunRecord, series: &str) -> Vec<usize> {
-    let gives = |data: &&PointData| {
-        let description = &data.planned.description;
-        description.metrics.iter().any(|metric| {
-            let stored = data.planned.point.series(&metric.name);
-            comparable_name(&stored, description.version, &clock(data)) == series
-        })
-    };
-    PointData::of(record).iter().filter(gives).map(|data| data.index).collect()
-}
-
 fn clock(data: &PointData) -> String {
     data.clock().map_or_else(|| ClockSource::MONOTONIC.to_owned(), |clock| clock.id)
 }
 
-fn run_of_series(record: &RunRecord) -> RunOfSeries {
+/// What all series of a run have in common.
+#[must_use]
+pub fn run_of_series(record: &RunRecord) -> RunOfSeries {
     let place = record.targets.first().map(|target| MeasuredOn {
         machine: Arc::new(target.machine.clone()),
         host: target.host.clone(),
         environment: Arc::new(target.environment.clone()),
     });
+    let companions = record
+        .plan
+        .beside(None)
+        .map(|companion| RunCompanion { role: companion.role, name: companion.point.name() });
     RunOfSeries {
         run: record.run,
         started_unix_ns: record.started_unix_ns,
         plumb: record.plumb.clone(),
+        command: record.command.clone(),
         suite: record.plan.suite.clone(),
         labels: record.plan.labels.clone(),
-        loads: run_facts(record).loads,
+        companions: companions.collect(),
+        versions: versions(record),
         points: record.plan.points.len(),
-        is_complete: record.status == RunStatus::Complete,
+        status: record.status,
+        sends_to_named_host: sends_to_named_host(record),
         place,
     }
+}
+
+/// Every version that a measured invocation reported, whether or not it ended well.
+fn versions(record: &RunRecord) -> BTreeMap<String, BTreeSet<String>> {
+    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let measured = record.invocations.iter().filter(|invocation| invocation.role == Role::Workload);
+    for (component, version) in measured.flat_map(|invocation| &invocation.ready.versions) {
+        all.entry(component.clone()).or_default().insert(version.clone());
+    }
+    all
+}
+
+/// Whether a point of the run, or a load next to it, sends to a host that somebody named, which is not this machine.
+fn sends_to_named_host(record: &RunRecord) -> bool {
+    let loads = record.plan.companions.iter().map(|companion| &companion.point);
+    record.plan.points.iter().chain(loads).any(|planned| {
+        let rule = planned.description.restricted.as_ref();
+        rule.is_some_and(|rule| rule.sent(&planned.point.settings).is_some())
+    })
 }

@@ -4,17 +4,19 @@ use plumb_model::{Goal, Kind, MARGIN, Metric, Role, RunRecord, RunStatus, Series
 use plumb_stats::describe::median;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::asked::Asked;
 use crate::comparison::covariates::Counters;
 use crate::comparison::pairs::{against_above, against_first};
 use crate::estimate::{Estimate, machine_interval, median_at_any_time, median_of_processes};
 use crate::facts::{point_facts, run_facts};
 use crate::method::{CONFIDENCE, METHOD_VERSION, level};
+use crate::one_run::also_changed::{add_covariates_to_levels, add_covariates_to_points};
 use crate::one_run::best_quarter;
 use crate::one_run::burst::Burst;
 use crate::one_run::curves::curves;
 use crate::one_run::expectations;
 use crate::one_run::failures;
-use crate::one_run::finding::{Asked, Disturbances, Finding, RunFinding};
+use crate::one_run::finding::{Disturbances, Finding, RunFinding};
 use crate::one_run::flags;
 use crate::one_run::histogram;
 use crate::one_run::levels::TwoLevels;
@@ -25,7 +27,6 @@ use crate::one_run::point_data::PointData;
 use crate::one_run::random_reads::flag_faster;
 use crate::one_run::series_in_run::series_in_run;
 use crate::one_run::shares;
-use crate::over_runs::also_changed::{add_covariates_to_levels, add_covariates_to_points};
 use crate::over_runs::since::{EarlierRuns, results_since};
 
 /// Most quantiles of the steady samples that are kept for sketches.
@@ -63,7 +64,7 @@ pub fn summarise_with<E>(
         let this = series_in_run(record);
         let found = earlier(&this)?
             .and_then(|earlier| results_since(&this, &finding.results, &earlier, MARGIN));
-        finding.since_last = found.map_or(Asked::Nothing, Asked::Found);
+        finding.since_last = found.into();
     }
     Ok(finding)
 }

@@ -1,8 +1,9 @@
 //! How runs become arms, and what people call these.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use plumb_model::{By, Host, Id, MARGIN, RunRecord, Target, short_id};
+use plumb_model::{By, Host, Id, MARGIN, MeasuredOn, RunOfSeries, short_id};
 
 /// How runs become arms, and what is compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,42 +56,43 @@ pub(crate) fn several<T: PartialEq>(mut all: impl Iterator<Item = T>) -> bool {
 /// Runs that make up an arm.
 pub(crate) struct Group<'r> {
     pub(crate) name: String,
-    pub(crate) runs: Vec<&'r RunRecord>,
+    pub(crate) runs: Vec<&'r RunOfSeries>,
 }
 
 /// An arm a run, or one for every name or value of the fields (and every host of it, unless hosts are mixed), in the
 /// order in which they first occur.
-pub(crate) fn groups<'r>(records: &'r [RunRecord], settings: &CompareSettings) -> Vec<Group<'r>> {
+pub(crate) fn groups<'r>(
+    runs: &'r [Arc<RunOfSeries>],
+    settings: &CompareSettings,
+) -> Vec<Group<'r>> {
     let names = match &settings.by {
-        Some(by) => names(records, by),
-        None if settings.arm_names.is_empty() => {
-            return records
-                .iter()
-                .map(|record| Group { name: own_name(record, records), runs: vec![record] })
-                .collect();
-        }
-        None => records
-            .iter()
-            .map(|record| match settings.arm_names.get(&record.run) {
-                Some(name) => name.clone(),
-                None => short_id(record.run),
-            })
-            .collect(),
+        Some(by) => names(runs, by),
+        None if settings.arm_names.is_empty() => return one_each(runs),
+        None => runs.iter().map(|run| given_name(run, settings)).collect(),
     };
     let one_machine = settings.one_machine();
     let mut groups: Vec<Group> = Vec::new();
-    for (record, name) in records.iter().zip(names) {
+    for (run, name) in runs.iter().zip(names) {
         // Runs of one name on several hosts make several arms, unless hosts are mixed.
         let own_group = groups.iter_mut().find(|group| {
-            let mut runs = group.runs.iter();
-            group.name == name && runs.all(|run| one_machine.mixes(host(run), host(record)))
+            let mut members = group.runs.iter();
+            group.name == name && members.all(|member| one_machine.mixes(member.host(), run.host()))
         });
         match own_group {
-            Some(group) => group.runs.push(record),
-            None => groups.push(Group { name, runs: vec![record] }),
+            Some(group) => group.runs.push(run),
+            None => groups.push(Group { name, runs: vec![run] }),
         }
     }
     by_host(groups)
+}
+
+fn one_each(runs: &[Arc<RunOfSeries>]) -> Vec<Group<'_>> {
+    runs.iter().map(|run| Group { name: own_name(run, runs), runs: vec![run] }).collect()
+}
+
+/// The name that somebody gave the arm of the run.
+fn given_name(run: &RunOfSeries, settings: &CompareSettings) -> String {
+    settings.arm_names.get(&run.run).cloned().unwrap_or_else(|| short_id(run.run))
 }
 
 /// Arms that only their hosts tell apart are named by them, too.
@@ -98,49 +100,36 @@ fn by_host(mut groups: Vec<Group>) -> Vec<Group> {
     let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
     for group in &mut groups {
         if names.iter().filter(|name| **name == group.name).count() > 1 {
-            let known = group.runs.iter().map(|run| host(run)).find(|host| host.known().is_some());
+            let mut hosts = group.runs.iter().map(|run| run.host());
+            let known = hosts.find(|host| host.known().is_some());
             group.name = format!("{} on {}", group.name, known.unwrap_or(&Host::UNKNOWN));
         }
     }
     groups
 }
 
-/// The host that a run was measured on first.
-fn host(record: &RunRecord) -> &Host {
-    record.targets.first().map_or(&Host::UNKNOWN, |target| &target.host)
-}
-
-/// The runs of every arm, in the order of [`crate::ComparisonFinding::arms`].
-pub(crate) fn runs_of_arms<'r>(
-    records: &'r [RunRecord],
-    settings: &CompareSettings,
-) -> Vec<Vec<&'r RunRecord>> {
-    groups(records, settings).into_iter().map(|group| group.runs).collect()
-}
-
 /// The labels that tell a run from the others, or the beginning of its id.
-fn own_name(record: &RunRecord, all: &[RunRecord]) -> String {
-    let labels: Vec<String> = record
-        .plan
+fn own_name(run: &RunOfSeries, all: &[Arc<RunOfSeries>]) -> String {
+    let labels: Vec<String> = run
         .labels
         .iter()
-        .filter(|(key, _)| several(all.iter().map(|other| other.plan.labels.get(*key))))
+        .filter(|(key, _)| several(all.iter().map(|other| other.labels.get(*key))))
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
-    if labels.is_empty() { short_id(record.run) } else { labels.join(" ") }
+    if labels.is_empty() { short_id(run.run) } else { labels.join(" ") }
 }
 
 /// The run's own name, or the beginning of its id where another run is called so, too.
-fn only_name(record: &RunRecord, all: &[RunRecord]) -> String {
-    let name = own_name(record, all);
+fn only_name(run: &RunOfSeries, all: &[Arc<RunOfSeries>]) -> String {
+    let name = own_name(run, all);
     let is_taken = all.iter().filter(|other| own_name(other, all) == name).count() > 1;
-    if is_taken { short_id(record.run) } else { name }
+    if is_taken { short_id(run.run) } else { name }
 }
 
 /// What each run is called by these fields: its values of those that tell the runs apart.
-fn names(records: &[RunRecord], by: &str) -> Vec<String> {
+fn names(runs: &[Arc<RunOfSeries>], by: &str) -> Vec<String> {
     let all: Vec<Vec<String>> = fields(Some(by))
-        .map(|field| records.iter().map(|record| value(record, records, field)).collect())
+        .map(|field| runs.iter().map(|run| value(run, runs, field)).collect())
         .collect();
     let mut telling: Vec<&Vec<String>> =
         all.iter().filter(|values| several(values.iter())).collect();
@@ -148,35 +137,34 @@ fn names(records: &[RunRecord], by: &str) -> Vec<String> {
     if telling.is_empty() {
         telling.extend(all.first());
     }
-    (0..records.len())
-        .map(|run| {
-            let own: Vec<&str> = telling.iter().map(|values| values[run].as_str()).collect();
-            own.join(" · ")
-        })
-        .collect()
+    let mut names = Vec::new();
+    for run in 0..runs.len() {
+        let own: Vec<&str> = telling.iter().map(|values| values[run].as_str()).collect();
+        names.push(own.join(" · "));
+    }
+    names
 }
 
 /// The value of a label, or else of a fact of machine or environment.
-fn value(record: &RunRecord, all: &[RunRecord], field: &str) -> String {
+fn value(run: &RunOfSeries, all: &[Arc<RunOfSeries>], field: &str) -> String {
     // A label comes first: the user may have chosen one that is called like a fact.
-    if let Some(label) = record.plan.labels.get(field) {
+    if let Some(label) = run.labels.get(field) {
         return label.clone();
     }
     if field == "run" {
-        return only_name(record, all);
+        return only_name(run, all);
     }
-    let target = record.targets.first();
-    target.and_then(|target| fact(target, field)).unwrap_or_else(|| without(field))
+    run.place.as_ref().and_then(|place| fact(place, field)).unwrap_or_else(|| without(field))
 }
 
 /// The value of a fact: the host, the kind of machine, or a named fact of environment or machine.
-fn fact(target: &Target, field: &str) -> Option<String> {
+fn fact(place: &MeasuredOn, field: &str) -> Option<String> {
     match field {
-        "host" => Some(target.host.to_string()),
-        By::KIND => Some(target.machine.fingerprint.clone()),
+        "host" => Some(place.host.to_string()),
+        By::KIND => Some(place.machine.fingerprint.clone()),
         _ => {
-            let changing = target.environment.facts.get(field);
-            changing.or_else(|| target.machine.facts.get(field)).cloned()
+            let changing = place.environment.facts.get(field);
+            changing.or_else(|| place.machine.facts.get(field)).cloned()
         }
     }
 }

@@ -5,22 +5,23 @@
 //! from the baseline, each series' variance drawn towards what they have in common.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use plumb_model::{Better, By, RunRecord, SeriesInRun, Verdict};
-use plumb_stats::describe::mean;
+use plumb_model::{Better, By, Id, PointFacts, RunOfSeries, SeriesInRun, Verdict};
+use plumb_stats::describe::{mean, variance};
 use plumb_stats::multiple::common_shift;
 use plumb_stats::regression_gate::{RegressionGate, Shift};
 use plumb_stats::stored_runs::FEWEST_RUNS;
 use plumb_stats::verdict::judge;
 
-use crate::comparison::covariates::Covariate;
+use crate::asked::Asked;
+use crate::comparison::covariates::{Covariate, facts_that_differ};
 use crate::estimate::{Estimate, estimate};
-use crate::facts::{PointFacts, RunFacts, point_facts, run_facts};
 use crate::method::METHOD_VERSION;
-use crate::one_run::failures;
-use crate::one_run::series_in_run::first_metrics;
-use crate::over_runs::costs::{is_one_machine, run_cost, value_of_log};
+use crate::one_run::fresh_run::{FreshRun, NotMeasured};
+use crate::over_runs::costs::{run_cost, value_of_log};
 use crate::over_runs::environment_diff::{Difference, differences};
+use crate::run_reader::RunReader;
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +35,7 @@ pub struct CheckFinding {
     /// When they began, where that is known.
     pub baseline_times: Option<BaselineTimes>,
     /// The fresh runs: the one that screened, then those that confirmed.
-    pub runs: Vec<RunFacts>,
+    pub runs: Vec<Arc<RunOfSeries>>,
     /// Smallest relative change that matters.
     pub margin: f64,
     /// Whether this is another machine than the baseline's.
@@ -72,7 +73,7 @@ pub struct BaselineTimes {
 impl BaselineTimes {
     /// Of runs with these starts and a check at this moment; None where a start or an order of them is not known.
     #[expect(clippy::cast_precision_loss, reason = "lengths of time")]
-    fn of(baseline: &[RunRecord], now_unix_ns: i64) -> Option<Self> {
+    fn of(baseline: &[Arc<RunOfSeries>], now_unix_ns: i64) -> Option<Self> {
         let starts = || baseline.iter().map(|run| run.started_unix_ns);
         let first = starts().min()?;
         let last = starts().max()?;
@@ -94,7 +95,7 @@ pub struct CheckedSeries {
     /// Its name in the store, without version and clock.
     pub stored: String,
     /// The measured point with its settings.
-    pub point: PointFacts,
+    pub point: Arc<PointFacts>,
     /// Unit of the metric, an SI base unit.
     pub unit: String,
     /// Which direction is good.
@@ -113,22 +114,23 @@ pub struct CheckedSeries {
     pub verdict: Verdict,
     /// The relative deviation between runs that was allowed for.
     pub run_sd: f64,
-    /// The run with which the change began, and its start, where history was asked and tells.
-    pub since: Option<(String, i64)>,
-    /// What else changed, where the change is confirmed and counters were asked.
-    pub covariates: Vec<Covariate>,
+    /// The run with which the change began: not asked unless the change is confirmed.
+    pub since: Asked<Since>,
+    /// What else changed: not asked unless the change is confirmed.
+    pub covariates: Asked<Vec<Covariate>>,
 }
 
-/// A series of the baseline that the fresh runs did not give.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotMeasured {
-    /// Name of the series.
-    pub series: String,
-    /// Why it was not measured, in a sentence.
-    pub why: String,
-    /// Whether the workload failed.
-    pub failed: bool,
+/// The run with which a change began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Since {
+    /// The run's id.
+    pub run: Id,
+    /// Its wall-clock start, in nanoseconds since 1970 (UTC).
+    pub started_unix_ns: i64,
 }
+
+/// Finds with which run the last change of a series began; None if its history has no certain step.
+pub type SinceOf<'q, E> = &'q dyn Fn(&str) -> Result<Option<Since>, E>;
 
 /// What became of a series in a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -202,12 +204,12 @@ pub struct Caveats {
 
 /// By how much canaries moved from one run to another, relative: the largest of their shifts, up or down.
 #[must_use]
-pub fn canary_shift(before: &RunRecord, after: &RunRecord) -> Option<f64> {
-    let after = first_metrics(after);
+pub fn canary_shift(before: &[SeriesInRun], after: &[SeriesInRun]) -> Option<f64> {
     let mut largest = None;
-    for series in first_metrics(before) {
-        let Some(again) = after.iter().find(|other| other.is_comparable(&series)) else { continue };
-        let Some((was, is)) = run_cost(&series).zip(run_cost(again)) else { continue };
+    for series in before.iter().filter(|series| series.primary) {
+        let mut first_metrics = after.iter().filter(|other| other.primary);
+        let Some(again) = first_metrics.find(|other| other.is_comparable(series)) else { continue };
+        let Some((was, is)) = run_cost(series).zip(run_cost(again)) else { continue };
         let shift = (is - was).abs().exp_m1();
         largest = Some(largest.map_or(shift, |largest: f64| largest.max(shift)));
     }
@@ -216,87 +218,81 @@ pub fn canary_shift(before: &RunRecord, after: &RunRecord) -> Option<f64> {
 
 /// A baseline, ready to check runs against.
 #[derive(Debug)]
-pub struct Checker<'r> {
+pub struct Checker<'b> {
     name: String,
-    baseline: &'r [RunRecord],
+    runs: &'b [Arc<RunOfSeries>],
     margin: f64,
     times: Option<BaselineTimes>,
     gate: RegressionGate,
-    series: Vec<BaselineSeries>,
+    series: Vec<BaselineSeries<'b>>,
     uncalibrated: Vec<(String, usize)>,
 }
 
+/// A first metric in the runs of a baseline.
 #[derive(Debug)]
-struct BaselineSeries {
+struct BaselineSeries<'b> {
     name: String,
-    /// Log cost of every run.
+    in_runs: Vec<&'b SeriesInRun>,
+    /// Log cost of every run that has one.
     logs: Vec<f64>,
 }
 
-impl<'r> Checker<'r> {
-    /// Of the runs of a baseline, for a check at this moment, in nanoseconds since 1970 (UTC).
+impl<'b> Checker<'b> {
+    /// Of the runs of a baseline and their series, for a check at this moment, in nanoseconds since 1970 (UTC).
     ///
     /// # Errors
     /// Why nothing can be checked against it: too few runs, or values that are no numbers.
     pub fn new(
         name: &str,
-        baseline: &'r [RunRecord],
+        runs: &'b [Arc<RunOfSeries>],
+        series: &'b [SeriesInRun],
         margin: f64,
         now_unix_ns: i64,
     ) -> Result<Self, String> {
-        let mut series: Vec<BaselineSeries> = Vec::new();
-        for record in baseline {
-            for found in first_metrics(record) {
-                let log = run_cost(&found);
-                let name = found.comparable_name();
-                match series.iter_mut().find(|known| known.name == name) {
-                    Some(known) => known.logs.extend(log),
-                    None => {
-                        let logs = log.into_iter().collect();
-                        series.push(BaselineSeries { name, logs });
-                    }
-                }
-            }
-        }
+        let all = baseline_series(series);
         let (series, few): (Vec<_>, Vec<_>) =
-            series.into_iter().partition(|series| series.logs.len() >= FEWEST_RUNS);
+            all.into_iter().partition(|series| series.logs.len() >= FEWEST_RUNS);
         let uncalibrated = few.into_iter().map(|series| (series.name, series.logs.len())).collect();
         if series.is_empty() {
-            let have = baseline.len();
+            let have = runs.len();
             return Err(format!(
                 "a check needs {FEWEST_RUNS} runs of a series; `{name}` has {have}"
             ));
         }
         let logs: Vec<&[f64]> = series.iter().map(|series| series.logs.as_slice()).collect();
-        let gate = RegressionGate::new(&logs).map_err(|reason| reason.to_string())?;
-        let times = BaselineTimes::of(baseline, now_unix_ns);
-        let gate = match times {
-            Some(times) => gate.after(times.span_s, times.age_s),
-            None => gate,
+        let fresh = RegressionGate::new(&logs).map_err(|reason| reason.to_string())?;
+        let known_times = BaselineTimes::of(runs, now_unix_ns);
+        let gate = match known_times {
+            Some(times) => fresh.after(times.span_s, times.age_s),
+            None => fresh,
         };
-        let widened = gate.widened(baseline.len());
-        let times = times.map(|times| BaselineTimes { widened, ..times });
-        Ok(Self { name: name.to_owned(), baseline, margin, times, gate, series, uncalibrated })
+        let widened = gate.widened(runs.len());
+        let times = known_times.map(|times| BaselineTimes { widened, ..times });
+        Ok(Self { name: name.to_owned(), runs, margin, times, gate, series, uncalibrated })
+    }
+
+    /// The smallest relative change that matters.
+    #[must_use]
+    pub fn margin(&self) -> f64 {
+        self.margin
     }
 
     /// The points of the run's plan whose series differ from the baseline.
     #[must_use]
-    pub fn screen(&self, run: &RunRecord) -> Vec<usize> {
-        let found = first_metrics(run);
+    pub fn screen(&self, run: &FreshRun) -> Vec<usize> {
         let mut points = BTreeSet::new();
         for index in self.flagged(run) {
-            let series = named(&found, &self.series[index].name);
+            let series = self.in_run(index, run);
             points.extend(series.and_then(|series| Some(series.points.first()?.point)));
         }
         points.into_iter().collect()
     }
 
     /// The series that the screening run flags.
-    fn flagged(&self, run: &RunRecord) -> Vec<usize> {
-        let found = first_metrics(run);
+    fn flagged(&self, run: &FreshRun) -> Vec<usize> {
         let mut flagged = Vec::new();
-        for (index, series) in self.series.iter().enumerate() {
-            let Some(cost) = named(&found, &series.name).and_then(run_cost) else { continue };
+        for index in 0..self.series.len() {
+            let Some(cost) = self.in_run(index, run).and_then(run_cost) else { continue };
             if self.gate.shift(index, &[cost]).is_ok_and(|shift| shift.is_flagged()) {
                 flagged.push(index);
             }
@@ -304,159 +300,183 @@ impl<'r> Checker<'r> {
         flagged
     }
 
-    /// What came of the screening run and the confirming ones.
-    #[must_use]
-    pub fn finish(
+    /// What came of the screening run and the confirming ones. With `since`, confirmed changes are dated; `reader` is
+    /// asked what else changed with them.
+    ///
+    /// # Errors
+    /// When `since` or `reader` cannot read a run.
+    pub fn finish<E>(
         &self,
-        screen: &RunRecord,
-        confirming: &[RunRecord],
+        screen: &FreshRun,
+        confirming: &[FreshRun],
         doubts: Caveats,
-    ) -> CheckFinding {
-        let fresh: Vec<&RunRecord> = std::iter::once(screen).chain(confirming).collect();
+        since: Option<SinceOf<'_, E>>,
+        reader: &mut RunReader<'_, E>,
+    ) -> Result<CheckFinding, E> {
+        let fresh: Vec<&FreshRun> = std::iter::once(screen).chain(confirming).collect();
         let flagged = self.flagged(screen);
-        let again: Vec<(usize, Shift)> = flagged
-            .iter()
-            .filter_map(|&index| {
-                let logs = self.logs_of(index, confirming);
-                self.gate.shift(index, &logs).ok().map(|shift| (index, shift))
-            })
-            .collect();
-        let confirmed = self.gate.confirm(&again);
-        let first_run = std::slice::from_ref(screen);
-        let first = first_metrics(screen);
-        let mut series: Vec<CheckedSeries> = (0..self.series.len())
-            .filter_map(|index| {
-                let name = &self.series[index].name;
-                let found = named(&first, name)?;
-                let state = match (flagged.contains(&index), confirmed.contains(&index)) {
-                    (false, _) => CheckState::Clean,
-                    (true, false) => CheckState::Unconfirmed,
-                    (true, true) => CheckState::Confirmed,
-                };
-                let deciding = if state == CheckState::Clean { first_run } else { confirming };
-                let logs = self.logs_of(index, deciding);
-                self.checked(index, screen, found, &logs, state)
-            })
-            .collect();
+        let confirmed = self.confirmed(&flagged, confirming);
+        let differences = self.differences(&fresh);
+        let mut series: Vec<CheckedSeries> = Vec::new();
+        for index in 0..self.series.len() {
+            let state = match (flagged.contains(&index), confirmed.contains(&index)) {
+                (false, _) => CheckState::Clean,
+                (true, false) => CheckState::Unconfirmed,
+                (true, true) => CheckState::Confirmed,
+            };
+            let Some(found) = self.in_run(index, screen) else { continue };
+            let deciding =
+                if state == CheckState::Clean { std::slice::from_ref(screen) } else { confirming };
+            let Some(mut checked) = self.checked(index, found, deciding, state) else { continue };
+            if state == CheckState::Confirmed {
+                if let Some(since) = since {
+                    checked.since = since(&checked.stored)?.into();
+                }
+                checked.covariates = self.also_changed(index, confirming, &differences, reader)?;
+            }
+            series.push(checked);
+        }
         // What matters most comes first: confirmed changes before others, large ones before small ones.
         series.sort_by(|a, b| a.state.cmp(&b.state).then(b.change().total_cmp(&a.change())));
-        let baseline: Vec<&RunRecord> = self.baseline.iter().collect();
-        CheckFinding {
+        Ok(CheckFinding {
             method: METHOD_VERSION,
             baseline: self.name.clone(),
-            baseline_runs: self.baseline.len(),
+            baseline_runs: self.runs.len(),
             baseline_times: self.times,
             margin: self.margin,
-            machines_differ: self.baseline.iter().any(|run| differs(run, screen)),
-            differences: differences(&[&baseline, &fresh]),
-            runs: fresh.into_iter().map(run_facts).collect(),
+            machines_differ: self.runs.iter().any(|run| !run.is_one_machine(&screen.run, By::Host)),
+            differences,
+            runs: fresh.iter().map(|fresh| Arc::clone(&fresh.run)).collect(),
             series,
             uncalibrated: self.uncalibrated.clone(),
             not_measured: self.not_measured(screen, confirming, &flagged),
             common_shift: self.common_shift(screen),
             vetoes: doubts.vetoes,
             canary_shift: doubts.canary_shift,
+        })
+    }
+
+    /// The flagged series that the confirming runs find changed, too.
+    fn confirmed(&self, flagged: &[usize], confirming: &[FreshRun]) -> Vec<usize> {
+        let mut again: Vec<(usize, Shift)> = Vec::new();
+        for &index in flagged {
+            let shift = self.gate.shift(index, &self.logs_of(index, confirming));
+            again.extend(shift.ok().map(|shift| (index, shift)));
         }
+        self.gate.confirm(&again)
+    }
+
+    /// What differs between baseline and fresh runs besides what is checked.
+    fn differences(&self, fresh: &[&FreshRun]) -> Vec<Difference> {
+        let baseline: Vec<&RunOfSeries> = self.runs.iter().map(Arc::as_ref).collect();
+        let now: Vec<&RunOfSeries> = fresh.iter().map(|fresh| fresh.run.as_ref()).collect();
+        differences(&[baseline, now])
+    }
+
+    /// What else changed with a series.
+    fn also_changed<E>(
+        &self,
+        index: usize,
+        confirming: &[FreshRun],
+        differences: &[Difference],
+        reader: &mut RunReader<'_, E>,
+    ) -> Result<Asked<Vec<Covariate>>, E> {
+        if !reader.asks_what_changed() {
+            return Ok(Asked::NotAsked);
+        }
+        let again = confirming.iter().filter_map(|run| self.in_run(index, run));
+        let mut changed = facts_that_differ(differences, 0, 1);
+        changed.extend(reader.rates(&self.series[index].in_runs, &again.collect::<Vec<_>>())?);
+        Ok(Asked::list(changed))
     }
 
     /// The series that the screening run lacks, and those that it flags and every confirming run lacks.
     fn not_measured(
         &self,
-        screen: &RunRecord,
-        confirming: &[RunRecord],
+        screen: &FreshRun,
+        confirming: &[FreshRun],
         flagged: &[usize],
     ) -> Vec<NotMeasured> {
         let mut found = Vec::new();
         for (index, series) in self.series.iter().enumerate() {
             if self.logs_of(index, std::slice::from_ref(screen)).is_empty() {
-                found.push(why_not(&series.name, screen));
+                found.push(screen.why_not(&series.name));
             } else if flagged.contains(&index) && self.logs_of(index, confirming).is_empty() {
-                found.push(why_not(&series.name, confirming.last().unwrap_or(screen)));
+                found.push(confirming.last().unwrap_or(screen).why_not(&series.name));
             }
         }
         found
     }
 
     /// How far all series of a run moved, where they did so together.
-    fn common_shift(&self, run: &RunRecord) -> Option<f64> {
-        let one = std::slice::from_ref(run);
-        let shifts: Vec<f64> = (0..self.series.len())
-            .filter_map(|index| self.gate.shift(index, &self.logs_of(index, one)).ok())
-            .map(|moved| moved.interval.estimate)
-            .collect();
+    fn common_shift(&self, run: &FreshRun) -> Option<f64> {
+        let mut shifts = Vec::new();
+        for index in 0..self.series.len() {
+            let logs = self.logs_of(index, std::slice::from_ref(run));
+            let shift = self.gate.shift(index, &logs).ok();
+            shifts.extend(shift.map(|shift| shift.interval.estimate));
+        }
         common_shift(&shifts).map(f64::exp_m1)
     }
 
-    fn logs_of(&self, index: usize, runs: &[RunRecord]) -> Vec<f64> {
+    /// A series of the baseline in a fresh run.
+    fn in_run<'f>(&self, index: usize, run: &'f FreshRun) -> Option<&'f SeriesInRun> {
         let name = &self.series[index].name;
-        runs.iter().filter_map(|run| log_of(run, name)).collect()
+        let mut first_metrics = run.series.iter().filter(|series| series.primary);
+        first_metrics.find(|series| series.comparable_name() == *name)
+    }
+
+    fn logs_of(&self, index: usize, runs: &[FreshRun]) -> Vec<f64> {
+        runs.iter().filter_map(|run| run_cost(self.in_run(index, run)?)).collect()
     }
 
     fn checked(
         &self,
         index: usize,
-        screen: &RunRecord,
         found: &SeriesInRun,
-        logs: &[f64],
+        deciding: &[FreshRun],
         state: CheckState,
     ) -> Option<CheckedSeries> {
+        let logs = self.logs_of(index, deciding);
         let before = &self.series[index].logs;
-        let shift = self.gate.shift(index, logs).ok()?;
+        let shift = self.gate.shift(index, &logs).ok()?;
         let judged = judge(&shift.interval, 0, self.margin);
-        let point = found.points.first()?.point;
         Some(CheckedSeries {
             series: self.series[index].name.clone(),
             stored: found.name.clone(),
-            point: point_facts(point, screen.plan.points.get(point)?),
+            point: Arc::clone(&found.point),
             unit: found.unit.clone(),
             better: found.better,
             baseline: value_of_log(mean(before)?, found.better),
-            now: value_of_log(mean(logs)?, found.better),
+            now: value_of_log(mean(&logs)?, found.better),
             fresh_runs: logs.len(),
             ratio: estimate(shift.interval.estimate.exp(), Ok(shift.interval.map(f64::exp))),
             state,
             verdict: judged.verdict,
-            run_sd: plumb_stats::describe::variance(before).map_or(0.0, f64::sqrt),
-            since: None,
-            covariates: Vec::new(),
+            run_sd: variance(before).map_or(0.0, f64::sqrt),
+            since: Asked::NotAsked,
+            covariates: Asked::NotAsked,
         })
     }
 }
 
-fn differs(one: &RunRecord, other: &RunRecord) -> bool {
-    !is_one_machine(one, other, By::Host)
-}
-
-/// Why a run does not give a series.
-fn why_not(series: &str, run: &RunRecord) -> NotMeasured {
-    let index = run.plan.points.iter().position(|planned| gives(planned, series));
-    let failure =
-        failures::failed(run).into_iter().find(|failure| Some(failure.point.index) == index);
-    let missing = failures::unsupported(run)
-        .into_iter()
-        .find(|unsupported| Some(unsupported.point.index) == index);
-    let failed = failure.is_some();
-    let why = failure
-        .map(|failure| failure.why)
-        .or(missing.map(|unsupported| unsupported.why))
-        .unwrap_or_else(|| "the newest run of the baseline does not measure it".to_owned());
-    NotMeasured { series: series.to_owned(), why, failed }
-}
-
-/// Whether the first metric of a point is the series.
-fn gives(planned: &plumb_model::PlannedPoint, series: &str) -> bool {
-    let Some(metric) = planned.description.primary() else { return false };
-    let rest = series.strip_prefix(&planned.point.series(&metric.name));
-    // Version and clock may follow the name, after a space.
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-}
-
-/// The series of this name among comparable ones.
-fn named<'s>(all: &'s [SeriesInRun], name: &str) -> Option<&'s SeriesInRun> {
-    all.iter().find(|series| series.comparable_name() == name)
-}
-
-/// The log cost of a series in a run.
-fn log_of(run: &RunRecord, name: &str) -> Option<f64> {
-    named(&first_metrics(run), name).and_then(run_cost)
+/// The first metrics of a baseline by their names among comparable ones, in the order in which they first occur.
+fn baseline_series(series: &[SeriesInRun]) -> Vec<BaselineSeries<'_>> {
+    let mut found: Vec<BaselineSeries> = Vec::new();
+    for one in series.iter().filter(|series| series.primary) {
+        let name = one.comparable_name();
+        let log = run_cost(one);
+        match found.iter_mut().find(|known| known.name == name) {
+            Some(known) => {
+                known.in_runs.push(one);
+                known.logs.extend(log);
+            }
+            None => found.push(BaselineSeries {
+                name,
+                in_runs: vec![one],
+                logs: log.into_iter().collect(),
+            }),
+        }
+    }
+    found
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::By;
-use plumb_model::{Better, Impact, RunOfSeries, RunRecord, SeriesInRun, Target};
+use plumb_model::{Better, Impact, RunOfSeries, SeriesInRun};
 use plumb_stats::describe::median;
 
 /// The natural log of what a value costs: of a rate that of its inverse. A value without a log gives an infinite
@@ -65,14 +64,4 @@ pub(crate) fn environment(run: &RunOfSeries) -> BTreeMap<&str, &str> {
     let facts = run.place.iter().flat_map(|place| &place.environment.facts);
     let all = facts.map(|(field, value)| (field.as_str(), value.as_str()));
     all.filter(|(field, _)| Impact::of(field) > Impact::Harmless).collect()
-}
-
-/// Whether two runs, by where they were measured first, count as of one machine.
-pub(crate) fn is_one_machine(one: &RunRecord, other: &RunRecord, by: By) -> bool {
-    let (one, other): (Option<&Target>, Option<&Target>) =
-        (one.targets.first(), other.targets.first());
-    match (one, other) {
-        (Some(one), Some(other)) => one.is_one_with(other, by),
-        (one, other) => one.is_none() && other.is_none(),
-    }
 }

@@ -1,6 +1,8 @@
 //! What differs between the arms of a comparison besides what is compared, and how bad that is.
 
-use plumb_model::{FactKind, Impact, OF_FAR_END, RunRecord, Target, Theme};
+use plumb_model::{
+    Environment, FactKind, Host, Impact, Machine, OF_FAR_END, RunOfSeries, Target, Theme,
+};
 
 /// A field that is not the same in all arms.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,26 +19,22 @@ pub struct Difference {
 const HOST: &str = "host";
 
 /// What differs between the arms, worst first.
-pub(crate) fn differences(arms: &[&[&RunRecord]]) -> Vec<Difference> {
-    let facts = |runs: &&[&RunRecord]| runs.iter().flat_map(|record| facts(record)).collect();
-    let all = arms.iter().map(facts).collect();
-    let mut records = arms.iter().flat_map(|runs| runs.iter());
-    between(all, records.any(|record| goes_elsewhere(record)))
-}
-
-/// Whether a point of the run, or a load beside, sends to a host that somebody named, which is not this machine.
-fn goes_elsewhere(record: &RunRecord) -> bool {
-    let loads = record.plan.companions.iter().map(|companion| &companion.point);
-    record.plan.points.iter().chain(loads).any(|planned| {
-        let rule = planned.description.restricted.as_ref();
-        rule.is_some_and(|rule| rule.sent(&planned.point.settings).is_some())
-    })
+pub(crate) fn differences(arms: &[Vec<&RunOfSeries>]) -> Vec<Difference> {
+    let mut all = Vec::new();
+    for runs in arms {
+        all.push(runs.iter().flat_map(|run| facts(run)).collect());
+    }
+    between(all, arms.iter().flatten().any(|run| run.sends_to_named_host))
 }
 
 /// What differs between two or more targets, worst first.
 #[must_use]
 pub fn target_diff(targets: &[&Target]) -> Vec<Difference> {
-    between(targets.iter().map(|target| of_target(target)).collect(), false)
+    let mut all = Vec::new();
+    for target in targets {
+        all.push(of_place(&target.machine, &target.host, &target.environment));
+    }
+    between(all, false)
 }
 
 /// `leaves` says whether packets left the machine, which facts of another one also say.
@@ -86,28 +84,25 @@ fn value(facts: &[(String, String)], field: &str) -> Option<String> {
     (!values.is_empty()).then(|| values.join(" / "))
 }
 
-fn of_target(target: &Target) -> Vec<(String, String)> {
-    let both = target.machine.facts.iter().chain(&target.environment.facts);
-    let host = target.host.known().map(|host| (HOST.to_owned(), host.to_owned()));
+fn of_place(machine: &Machine, host: &Host, environment: &Environment) -> Vec<(String, String)> {
+    let both = machine.facts.iter().chain(&environment.facts);
+    let host = host.known().map(|host| (HOST.to_owned(), host.to_owned()));
     both.map(|(field, value)| (field.clone(), value.clone())).chain(host).collect()
 }
 
 /// Everything about a run that could make its numbers other than another's.
-fn facts(record: &RunRecord) -> Vec<(String, String)> {
-    let mut facts: Vec<(String, String)> = record.targets.iter().flat_map(of_target).collect();
-    facts.push(("plumb".into(), record.plumb.clone()));
-    facts.push(("status".into(), format!("{:?}", record.status).to_lowercase()));
-    let loads = record.plan.beside(None).map(|load| load.point.name());
-    facts.extend(loads.map(|load| ("load".to_owned(), load)));
-    for invocation in record
-        .invocations
-        .iter()
-        .filter(|invocation| invocation.role == plumb_model::Role::Workload)
-    {
-        let versions = &invocation.ready.versions;
-        facts.extend(
-            versions.iter().map(|(of, version)| (format!("{of} version"), version.clone())),
-        );
+fn facts(run: &RunOfSeries) -> Vec<(String, String)> {
+    let mut facts: Vec<(String, String)> = Vec::new();
+    if let Some(place) = &run.place {
+        facts.extend(of_place(&place.machine, &place.host, &place.environment));
+    }
+    facts.push(("plumb".to_owned(), run.plumb.clone()));
+    facts.push(("status".to_owned(), run.status.word().to_owned()));
+    let companions = run.companions.iter();
+    facts.extend(companions.map(|companion| ("load".to_owned(), companion.name.clone())));
+    for (component, versions) in &run.versions {
+        let field = format!("{component} version");
+        facts.extend(versions.iter().map(|version| (field.clone(), version.clone())));
     }
     facts
 }

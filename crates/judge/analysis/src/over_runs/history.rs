@@ -195,7 +195,7 @@ pub fn history(
     Some(HistoryFinding {
         method: METHOD_VERSION,
         series: series.to_owned(),
-        title: newest.title.clone(),
+        title: newest.point.title().map(str::to_owned),
         unit: newest.unit.clone(),
         better: newest.better,
         machines: each_once(runs.iter().map(|run| run.run.machine().to_owned())),
@@ -327,9 +327,10 @@ fn work(series: &SeriesInRun) -> BTreeMap<String, String> {
         versions.map(|(of, version)| (format!("{of} version"), version.clone())).collect();
     facts.insert("clock".to_owned(), series.clock.clone());
     facts.insert("plumb".to_owned(), series.run.plumb.clone());
-    facts.insert("workload version".to_owned(), series.version.to_string());
-    if !series.run.loads.is_empty() {
-        facts.insert("load".to_owned(), series.run.loads.join(" / "));
+    facts.insert("workload version".to_owned(), series.point.version.to_string());
+    let loads: Vec<&str> = series.run.loads().collect();
+    if !loads.is_empty() {
+        facts.insert("load".to_owned(), loads.join(" / "));
     }
     facts
 }
@@ -524,7 +525,7 @@ mod tests {
             if number > 30 {
                 facts.insert("caches".into(), "first read by run 31".into());
             }
-            record.version = version;
+            Arc::make_mut(&mut record.point).version = version;
         }
         let found = of(&records);
         assert_eq!(found.steps, Ok(Vec::new()));

@@ -1,14 +1,14 @@
-//! Several runs: histories, checks and comparisons, computed from series without samples.
+//! Several runs: histories, checks and comparisons, computed from series without samples. What takes samples, too, asks a
+//! [`crate::RunReader`]; no function here sees a record.
 
-pub(crate) mod also_changed;
 pub(crate) mod arms;
 pub(crate) mod check;
 pub(crate) mod common_movement;
+pub(crate) mod compare;
 pub(crate) mod costs;
 pub(crate) mod environment_diff;
 pub(crate) mod history;
 pub(crate) mod noise;
 pub(crate) mod runs;
-pub(crate) mod side_by_side;
 pub(crate) mod since;
 pub(crate) mod standing_out;

@@ -21,7 +21,7 @@ pub(crate) struct RunsNoise {
 impl RunsNoise {
     /// Of the series of the run that others are compared with, and of those of earlier runs.
     pub(crate) fn of<'s>(
-        first: &'s [SeriesInRun],
+        first: impl IntoIterator<Item = &'s SeriesInRun>,
         earlier: impl IntoIterator<Item = &'s SeriesInRun>,
         by: By,
     ) -> Self {

@@ -8,6 +8,7 @@ use plumb_stats::describe::median;
 use plumb_stats::stored_runs::{RunNoise, RunsCompared, compare_runs, rank_sum_interval};
 use plumb_stats::verdict::judge;
 
+use crate::asked::Asked;
 use crate::comparison::levels::LevelsCompared;
 use crate::comparison::verdict::{Basis, ByRuns, Comparison, NoVerdict, Remark};
 use crate::estimate::estimate;
@@ -49,7 +50,7 @@ pub(crate) fn by_runs(
             verdict: Err(reason.into()),
             remarks: Vec::new(),
             levels: None,
-            covariates: Vec::new(),
+            covariates: Asked::NotAsked,
         },
     };
     Comparison { levels: LevelsCompared::of(&firsts, &laters, margin), ..found }
@@ -85,6 +86,6 @@ fn judged(found: &RunsCompared, margin: f64) -> Comparison {
             (found.exact, Remark::Exact),
         ]),
         levels: None,
-        covariates: Vec::new(),
+        covariates: Asked::NotAsked,
     }
 }

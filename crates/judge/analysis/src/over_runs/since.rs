@@ -63,7 +63,7 @@ fn since(
     let before = &runs.before;
     let earlier = before.first()?;
     let others = runs.others.iter().flat_map(|run| run.iter());
-    let noise = RunsNoise::of(before, others, By::Host);
+    let noise = RunsNoise::of(before.iter(), others, By::Host);
     let mut against: Vec<Option<Comparison>> = vec![None; answers];
     let mut first_metrics = Vec::new();
     for (series, places) in this.iter().zip(places) {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use plumb_model::{
-    Better, Environment, Estimate, Host, Id, Machine, MeasuredOn, PointOnTarget, RunOfSeries,
-    SeriesInRun,
+    Better, Environment, Estimate, Host, Id, Machine, MeasuredOn, PointFacts, PointOnTarget,
+    RunOfSeries, SeriesInRun,
 };
 use plumb_stats::describe::median;
 use plumb_stats::precision::PER_LOOK_LEVEL;
@@ -26,7 +26,6 @@ pub fn in_run(name: &str, number: u128, processes: &[Vec<f64>]) -> SeriesInRun {
             run: Id::from_u128(number),
             plumb: "1".into(),
             points: 1,
-            is_complete: true,
             place: Some(MeasuredOn {
                 machine: Arc::new(machine),
                 host: Host::UNKNOWN,
@@ -35,16 +34,18 @@ pub fn in_run(name: &str, number: u128, processes: &[Vec<f64>]) -> SeriesInRun {
             ..RunOfSeries::default()
         }),
         environment,
+        point: Arc::new(PointFacts {
+            workload: "a.b".into(),
+            version: 1,
+            name: "a.b".into(),
+            ..PointFacts::default()
+        }),
         name: name.to_owned(),
-        workload: "a.b".into(),
-        version: 1,
         clock: "monotonic".into(),
         metric: "rate".into(),
         unit: "ops/s".into(),
         better: Better::Higher,
         primary: true,
-        title: None,
-        point_labels: BTreeMap::new(),
         versions: BTreeMap::new(),
         is_side_of_knob: false,
         points: vec![PointOnTarget { point: 0, target: 0 }],

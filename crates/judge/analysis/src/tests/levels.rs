@@ -6,7 +6,7 @@ use plumb_model::{
 use plumb_stats::levels::LevelsOf;
 
 use super::{only, why};
-use crate::over_runs::also_changed::add_covariates_to_levels;
+use crate::one_run::also_changed::add_covariates_to_levels;
 use crate::testing::{Builder, COPY, Spec};
 use crate::{Counters, summarise};
 
@@ -57,6 +57,7 @@ fn processes_on_two_levels_have_both_and_what_was_different_beside() {
     assert!(levels.upper.estimate.value > result.estimate.value);
     let told: Vec<(&str, f64)> = levels
         .covariates
+        .items()
         .iter()
         .map(|covariate| (covariate.what.as_str(), covariate.effect))
         .collect();
@@ -74,8 +75,8 @@ fn commands_lie_on_levels_each_by_itself() {
     add_covariates_to_levels(&mut finding, &record, &Counters::new());
     let levels = finding.results[0].levels.as_ref().unwrap();
     assert_eq!((levels.lower.count, levels.upper.count, levels.switches), (40, 20, 39));
-    assert_eq!(levels.covariates[0].what, "samples on CPU 0");
-    assert_eq!(levels.covariates[0].effect, -1.0);
+    assert_eq!(levels.covariates.items()[0].what, "samples on CPU 0");
+    assert_eq!(levels.covariates.items()[0].effect, -1.0);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use plumb_model::{Better, Id, Impact, RunRecord, SeriesInRun, Verdict};
 
-use crate::testing::{Builder, COPY, Spec};
+use crate::testing::{Builder, COPY, Spec, compared, compared_without_records};
 use crate::{
-    ByRuns, CompareSettings, Comparison, NoVerdict, Remark, compare, compare_sides, series_in_run,
-    summarise,
+    Asked, ByRuns, CompareSettings, Comparison, Counters, CovariateChange, NoVerdict, Remark,
+    compare_sides, series_in_run, summarise,
 };
 
 fn noise(found: &Comparison) -> &ByRuns {
@@ -32,7 +32,7 @@ fn run(level: f64, id: u128, label: (&str, &str)) -> RunRecord {
 #[test]
 fn two_runs_alone_are_uncalibrated_and_say_how_much_noise_would_explain_them() {
     let finding =
-        compare(&[run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b"))], &[], None, &settings());
+        compared(&[run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b"))], &[], None, &settings());
     assert_eq!(finding.arms, ["k=a", "k=b"]);
     let against = finding.results[0].against_first[0].as_ref().unwrap();
     // Half the bandwidth is twice the cost.
@@ -51,7 +51,7 @@ fn six_earlier_runs_give_a_verdict_that_allows_for_their_noise() {
         .collect();
     let against = |level| {
         let arms = [run(1.0, 1, ("k", "a")), run(level, 2, ("k", "b"))];
-        let finding = compare(&arms, &series(&earlier), None, &settings());
+        let finding = compared(&arms, &series(&earlier), None, &settings());
         finding.results[0].against_first[0].clone().unwrap()
     };
     assert_eq!(against(0.5).verdict, Ok(Verdict::Slower));
@@ -71,7 +71,7 @@ fn a_harmless_change_leaves_earlier_runs_of_use_and_a_relevant_one_does_not() {
         };
         let earlier: Vec<RunRecord> = (10..16).map(with).collect();
         let arms = [run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b"))];
-        let finding = compare(&arms, &series(&earlier), None, &settings());
+        let finding = compared(&arms, &series(&earlier), None, &settings());
         finding.results[0].against_first[0].clone().unwrap().verdict
     };
     let harmless = plumb_model::FACTS.iter().find(|fact| fact.impact == Impact::Harmless);
@@ -89,11 +89,11 @@ fn a_run_of_a_program_against_itself_counts_once() {
     };
     let earlier: Vec<RunRecord> = (10..13).map(|id| twice(1.0, id)).collect();
     let arms = [run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b"))];
-    let finding = compare(&arms, &series(&earlier), None, &settings());
+    let finding = compared(&arms, &series(&earlier), None, &settings());
     let against = finding.results[0].against_first[0].as_ref().unwrap();
     // Three runs, not six: twice the same run says nothing of the noise between runs.
     assert_eq!(against.remarks, [Remark::Uncalibrated]);
-    let finding = compare(&[twice(1.0, 1), twice(0.5, 2)], &[], None, &settings());
+    let finding = compared(&[twice(1.0, 1), twice(0.5, 2)], &[], None, &settings());
     assert_eq!(finding.results[0].arms[0].as_ref().unwrap().runs, 1);
 }
 
@@ -108,8 +108,12 @@ fn all_series_together_have_no_interval_while_the_noise_between_runs_is_unknown(
     };
     let arms = [two(1.0, 1), two(0.5, 2)];
     let overall = |earlier: &[RunRecord], every_metric| {
-        let finding =
-            compare(&arms, &series(earlier), None, &CompareSettings { every_metric, ..settings() });
+        let finding = compared(
+            &arms,
+            &series(earlier),
+            None,
+            &CompareSettings { every_metric, ..settings() },
+        );
         finding.overall[0].clone()
     };
     let alone = overall(&[], false).unwrap();
@@ -125,7 +129,7 @@ fn what_one_run_did_not_read_is_no_difference_but_what_it_is_not_is_one() {
     let target = &mut other.targets[0];
     target.environment.facts.insert("caches".into(), "L1d 32 KiB".into());
     target.machine.facts.insert("product".into(), "m5.large".into());
-    let finding = compare(&[run(1.0, 1, ("k", "a")), other], &[], None, &settings());
+    let finding = compared(&[run(1.0, 1, ("k", "a")), other], &[], None, &settings());
     let fields = finding
         .differences
         .iter()
@@ -141,7 +145,7 @@ fn what_is_no_price_is_none() {
     {
         let mut first = run(1.0, 1, ("k", "a"));
         first.plan.labels.insert("price".into(), price.into());
-        let finding = compare(&[first, run(1.0, 2, ("k", "b"))], &[], None, &settings());
+        let finding = compared(&[first, run(1.0, 2, ("k", "b"))], &[], None, &settings());
         let arm = finding.results[0].arms[0].as_ref().unwrap();
         assert_eq!(arm.for_price.is_some(), is, "{price}");
     }
@@ -159,7 +163,7 @@ fn groups_follow_a_label_and_prices_are_allowed_for() {
         })
         .collect();
     let by = Some("kernel".to_owned());
-    let finding = compare(&arms, &[], None, &CompareSettings { by, ..settings() });
+    let finding = compared(&arms, &[], None, &CompareSettings { by, ..settings() });
     assert_eq!(finding.arms, ["6.1", "6.12", "6.18"]);
     let result = &finding.results[0];
     let arm = result.arms[0].as_ref().unwrap();
@@ -183,7 +187,7 @@ fn arms_mix_hosts_only_by_kind() {
         [on("web1", 1, "6.1"), on("web2", 2, "6.1"), on("web1", 3, "6.12"), on("", 4, "6.12")];
     let arms = |by: &str| {
         let by = Some(by.to_owned());
-        compare(&runs, &[], None, &CompareSettings { by, ..settings() }).arms
+        compared(&runs, &[], None, &CompareSettings { by, ..settings() }).arms
     };
     assert_eq!(arms("kernel"), ["6.1 on web1", "6.1 on web2", "6.12"]);
     assert_eq!(arms("kernel,kind"), ["6.1", "6.12"]);
@@ -198,7 +202,7 @@ fn the_noise_between_runs_is_that_of_one_host_or_of_a_kind() {
     let two = [on("web1", 1, "6.1"), on("web1", 2, "6.12")];
     let verdict = |by: Option<&str>, earlier: &[RunRecord]| {
         let by = by.map(str::to_owned);
-        let finding = compare(&two, &series(earlier), None, &CompareSettings { by, ..settings() });
+        let finding = compared(&two, &series(earlier), None, &CompareSettings { by, ..settings() });
         finding.results[0].against_first[0].as_ref().unwrap().verdict
     };
     assert_eq!(verdict(None, &earlier), Err(NoVerdict::Uncalibrated));
@@ -210,7 +214,8 @@ fn the_noise_between_runs_is_that_of_one_host_or_of_a_kind() {
 #[test]
 fn another_host_of_the_same_kind_is_a_difference_and_an_unknown_one_is_none() {
     let differing = |other: &str| {
-        let finding = compare(&[on("web1", 1, "6.1"), on(other, 2, "6.1")], &[], None, &settings());
+        let finding =
+            compared(&[on("web1", 1, "6.1"), on(other, 2, "6.1")], &[], None, &settings());
         let host = finding.differences.into_iter().find(|difference| difference.field == "host");
         (
             finding.machines_differ,
@@ -227,7 +232,7 @@ fn differences_have_an_impact_and_strangers_are_listed() {
     other.targets[0].environment.facts.insert("kernel".into(), "9.9".into());
     other.targets[0].machine.fingerprint = "fp1:other".into();
     other.plan.points[0].description.version = 2;
-    let finding = compare(&[run(1.0, 1, ("k", "a")), other], &[], None, &settings());
+    let finding = compared(&[run(1.0, 1, ("k", "a")), other], &[], None, &settings());
     assert!(finding.machines_differ);
     let kernel =
         finding.differences.iter().find(|difference| difference.field == "kernel").unwrap();
@@ -260,8 +265,76 @@ fn where_no_direction_is_better_nothing_is_faster_or_slower() {
     };
     let earlier: Vec<RunRecord> =
         (10..16_u32).map(|id| run(1e9 + 1e6 * f64::from(id), id.into())).collect();
-    let finding = compare(&[run(1e9, 1), run(2e9, 2)], &series(&earlier), None, &settings());
+    let finding = compared(&[run(1e9, 1), run(2e9, 2)], &series(&earlier), None, &settings());
     let against = finding.results[0].against_first[0].as_ref().unwrap();
     assert_eq!(against.verdict, Err(NoVerdict::NoDirection));
     assert!(against.ratio.is_some());
+}
+
+const SIEVE: Spec = Spec {
+    id: "cpu.sieve",
+    metric: "rate",
+    unit: "ops/s",
+    value: 500.0,
+    between: 0.01,
+    cpu: (90, 5, 0),
+    ..COPY
+};
+
+#[test]
+fn facts_of_stored_runs_go_before_rates() {
+    let run = |value: f64, id: u128, kernel: &str| {
+        let mut record = Builder::new(Some("s")).measured(&Spec { value, ..SIEVE }).build();
+        record.run = Id::from_u128(id);
+        let facts = &mut record.targets[0].environment.facts;
+        facts.insert("kernel".into(), kernel.into());
+        record
+    };
+    let records = [run(500.0, 1, "6.1"), run(100.0, 2, "6.18")];
+    let settings = CompareSettings::default();
+    let finding = compared(&records, &[], Some(&Counters::new()), &settings);
+    let against = finding.results[0].against_first[0].as_ref().unwrap();
+    let first = against.covariates.items().first().unwrap();
+    assert_eq!(first.what, "kernel");
+    assert!(
+        matches!(&first.how, CovariateChange::Fact { from, to, .. } if from == "6.1" && to == "6.18")
+    );
+    assert!(
+        against
+            .covariates
+            .items()
+            .iter()
+            .any(|covariate| covariate.what == "user time an iteration")
+    );
+}
+
+#[test]
+fn verdicts_of_one_run_an_arm_take_no_record() {
+    let earlier: Vec<RunRecord> =
+        (10..18).map(|id| run(1.0 + 0.001 * (id % 3) as f64, id, ("k", "h"))).collect();
+    let arms = [run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b")), run(0.9, 3, ("k", "c"))];
+    let alone = compared_without_records(&arms, &series(&earlier), &settings());
+    let mut with = compared(&arms, &series(&earlier), None, &settings());
+    for arm in with.results.iter_mut().flat_map(|result| &mut result.arms).flatten() {
+        assert!(arm.samples.found().is_some_and(|samples| samples.sorted.len() > 100));
+        arm.samples = Asked::NotAsked;
+    }
+    assert_eq!(alone, with);
+    assert_eq!(
+        alone.results[0].against_first[0].as_ref().unwrap().covariates,
+        Asked::NotAsked,
+        "without counters it is not asked what else changed"
+    );
+}
+
+#[test]
+fn a_run_that_measured_nothing_is_an_arm_without_series() {
+    let mut nothing = run(1.0, 2, ("k", "b"));
+    nothing.invocations.clear();
+    nothing.status = plumb_model::RunStatus::Interrupted;
+    let finding = compared(&[run(1.0, 1, ("k", "a")), nothing], &[], None, &settings());
+    assert_eq!(finding.arms, ["k=a", "k=b"]);
+    assert_eq!((finding.runs.len(), finding.results.len(), finding.not_in_all.len()), (2, 0, 1));
+    let status = finding.differences.iter().find(|difference| difference.field == "status");
+    assert_eq!(status.unwrap().values, ["complete", "interrupted"]);
 }

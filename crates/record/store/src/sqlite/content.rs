@@ -127,7 +127,8 @@ pub(super) fn plan(db: &Connection, id: ContentId) -> Result<Plan, DbError> {
     Ok(serde_json::from_value(json)?)
 }
 
-fn text(db: &Connection, table: &str, id: ContentId) -> Result<String, DbError> {
+/// A text that was kept by [`keep_text`].
+pub(super) fn text(db: &Connection, table: &str, id: ContentId) -> Result<String, DbError> {
     let found = db
         .prepare_cached(&format!("SELECT json FROM {table} WHERE id = ?"))?
         .query_row([id], |row| row.get(0))

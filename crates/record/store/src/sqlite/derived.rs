@@ -10,8 +10,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plumb_model::{Environment, Host, Id, Machine, MeasuredOn, RunOfSeries, SeriesInRun};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+use plumb_model::{
+    Environment, Host, Id, Machine, MeasuredOn, PointFacts, RunOfSeries, SeriesInRun,
+};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::content::{self, ContentId, count, identity};
 use super::db_error::DbError;
@@ -21,23 +23,40 @@ use super::version::known;
 use crate::answers::{DerivedRun, DerivedSelection, RunEnd};
 
 /// Rises when a row is written in another form.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
+
+/// The tables of `derived.sql`.
+const TABLES: [&str; 4] = ["derived_version", "derived_run", "derived_point", "derived_series"];
 
 /// How long to wait for another process before giving up: rows that are not kept cost time, not data.
 const WRITE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Makes the tables if the store has none, as one of an earlier plumb.
+/// Makes the tables if the store lacks one, as one of an earlier plumb does.
 pub(super) fn create(db: &Connection) -> Result<(), DbError> {
     if !has_tables(db)? {
-        db.execute_batch(DERIVED)?;
+        make_anew(db)?;
     }
     Ok(())
 }
 
+/// Drops all that was derived and makes the tables as this plumb knows them: another plumb may have left them in another
+/// form, and whatever they held can be derived again.
+fn make_anew(db: &Connection) -> Result<(), DbError> {
+    for table in TABLES {
+        db.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
+    }
+    Ok(db.execute_batch(DERIVED)?)
+}
+
 pub(super) fn has_tables(db: &Connection) -> Result<bool, DbError> {
-    let sql = "SELECT count(*) = 3 FROM sqlite_schema WHERE type = 'table' \
-         AND name IN ('derived_version', 'derived_run', 'derived_series')";
-    Ok(db.query_row(sql, [], |row| row.get(0))?)
+    let mut exists =
+        db.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?")?;
+    for table in TABLES {
+        if !exists.exists([table])? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The version of rows that these rules compute.
@@ -85,46 +104,53 @@ pub(super) fn read(
     let places: HashMap<Id, usize> =
         runs.iter().enumerate().map(|(place, kept)| (kept.run, place)).collect();
     let mut rows = Rows::new(db);
-    let mut found = |row: Row| -> Result<(), DbError> {
-        if let Some(place) = places.get(&row.run) {
-            let series = rows.series(&row)?;
-            runs[*place].series.push(series);
+    let mut found = |row: &Row<'_>| -> Result<(), DbError> {
+        if let Some(place) = places.get(&identity(row.get(RUN)?)) {
+            runs[*place].series.push(rows.series(row)?);
         }
         Ok(())
     };
     match selection {
         DerivedSelection::Series(name) => {
-            each(db, "WHERE name = ? ORDER BY run, n", &[&name], &mut found)?
+            each(db, "WHERE series.name = ? ORDER BY series.run, series.n", &[&name], &mut found)?;
         }
         DerivedSelection::Runs(wanted) => {
             for run in wanted {
-                each(db, "WHERE run = ? ORDER BY n", &[run.as_bytes()], &mut found)?;
+                let which = "WHERE series.run = ? ORDER BY series.n";
+                each(db, which, &[run.as_bytes()], &mut found)?;
             }
         }
-        DerivedSelection::All => each(db, "ORDER BY run, n", &[], &mut found)?,
+        DerivedSelection::All => each(db, "ORDER BY series.run, series.n", &[], &mut found)?,
     }
     Ok(runs)
 }
 
-/// A row of `derived_series`.
-struct Row {
-    run: Id,
-    environment: ContentId,
-    json: String,
-}
+/// The columns of [`each`]: those of the series, then those of its run.
+const RUN: usize = 0;
+const ENVIRONMENT: usize = 1;
+const POINT: usize = 2;
+const SERIES: usize = 3;
+const OF_RUN: usize = 4;
+const MACHINE: usize = 5;
+const HOST: usize = 6;
+const FIRST_ENVIRONMENT: usize = 7;
 
+/// Every selected series with its run, in one statement however many runs there are.
 fn each(
     db: &Connection,
     which: &str,
     values: &[&dyn rusqlite::ToSql],
-    found: &mut dyn FnMut(Row) -> Result<(), DbError>,
+    found: &mut dyn FnMut(&Row<'_>) -> Result<(), DbError>,
 ) -> Result<(), DbError> {
-    let sql = format!("SELECT run, environment, json FROM derived_series {which}");
+    let sql = format!(
+        "SELECT series.run, series.environment, series.point, series.json, of_run.json, \
+           of_run.machine, of_run.host, of_run.environment \
+         FROM derived_series AS series JOIN derived_run AS of_run ON of_run.run = series.run {which}"
+    );
     let mut select = db.prepare_cached(&sql)?;
     let mut rows = select.query(values)?;
     while let Some(row) = rows.next()? {
-        let run = identity(row.get(0)?);
-        found(Row { run, environment: row.get(1)?, json: row.get(2)? })?;
+        found(row)?;
     }
     Ok(())
 }
@@ -135,46 +161,46 @@ struct Rows<'d> {
     runs: HashMap<Id, Arc<RunOfSeries>>,
     machines: BTreeMap<ContentId, Arc<Machine>>,
     environments: BTreeMap<ContentId, Arc<Environment>>,
+    points: BTreeMap<ContentId, Arc<PointFacts>>,
 }
 
 impl<'d> Rows<'d> {
     fn new(db: &'d Connection) -> Self {
-        Self { db, runs: HashMap::new(), machines: BTreeMap::new(), environments: BTreeMap::new() }
+        Self {
+            db,
+            runs: HashMap::new(),
+            machines: BTreeMap::new(),
+            environments: BTreeMap::new(),
+            points: BTreeMap::new(),
+        }
     }
 
-    fn series(&mut self, row: &Row) -> Result<SeriesInRun, DbError> {
-        let series: SeriesInRun = serde_json::from_str(&row.json)?;
+    fn series(&mut self, row: &Row<'_>) -> Result<SeriesInRun, DbError> {
+        let series: SeriesInRun = serde_json::from_str(&row.get::<_, String>(SERIES)?)?;
         Ok(SeriesInRun {
-            run: self.run(row.run)?,
-            environment: self.environment(row.environment)?,
+            run: self.run(row)?,
+            environment: self.environment(row.get(ENVIRONMENT)?)?,
+            point: self.point(row.get(POINT)?)?,
             ..series
         })
     }
 
-    fn run(&mut self, run: Id) -> Result<Arc<RunOfSeries>, DbError> {
+    fn run(&mut self, row: &Row<'_>) -> Result<Arc<RunOfSeries>, DbError> {
+        let run = identity(row.get(RUN)?);
         if let Some(known) = self.runs.get(&run) {
             return Ok(Arc::clone(known));
         }
-        let mut select = self.db.prepare_cached(
-            "SELECT json, machine, host, environment FROM derived_run WHERE run = ?",
-        )?;
-        let (json, machine, host, environment): (
-            String,
-            Option<ContentId>,
-            Option<String>,
-            Option<ContentId>,
-        ) = select.query_row([run.as_bytes()], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-        })?;
+        let machine: Option<ContentId> = row.get(MACHINE)?;
+        let environment: Option<ContentId> = row.get(FIRST_ENVIRONMENT)?;
         let place = match machine.zip(environment) {
             Some((machine, environment)) => Some(MeasuredOn {
                 machine: self.machine(machine)?,
-                host: Host::from(host),
+                host: Host::from(row.get::<_, Option<String>>(HOST)?),
                 environment: self.environment(environment)?,
             }),
             None => None,
         };
-        let of_series: RunOfSeries = serde_json::from_str(&json)?;
+        let of_series: RunOfSeries = serde_json::from_str(&row.get::<_, String>(OF_RUN)?)?;
         let found = Arc::new(RunOfSeries { place, ..of_series });
         self.runs.insert(run, Arc::clone(&found));
         Ok(found)
@@ -197,6 +223,16 @@ impl<'d> Rows<'d> {
         self.environments.insert(id, Arc::clone(&found));
         Ok(found)
     }
+
+    fn point(&mut self, id: ContentId) -> Result<Arc<PointFacts>, DbError> {
+        if let Some(known) = self.points.get(&id) {
+            return Ok(Arc::clone(known));
+        }
+        let json = content::text(self.db, "derived_point", id)?;
+        let found: Arc<PointFacts> = Arc::new(serde_json::from_str(&json)?);
+        self.points.insert(id, Arc::clone(&found));
+        Ok(found)
+    }
 }
 
 /// Keeps all series of runs that were in these states, in one transaction.
@@ -213,11 +249,7 @@ pub(super) fn keep(
     known(&db)?;
     let step = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if !is_current(&step, rules)? {
-        step.execute_batch(
-            "DROP TABLE IF EXISTS derived_series; DROP TABLE IF EXISTS derived_run; \
-             DROP TABLE IF EXISTS derived_version;",
-        )?;
-        step.execute_batch(DERIVED)?;
+        make_anew(&step)?;
         step.execute("INSERT INTO derived_version VALUES (?)", [version(rules)])?;
     }
     for (end, series) in runs {
@@ -232,8 +264,8 @@ fn keep_run(db: &Connection, end: &RunEnd, series: &[SeriesInRun]) -> Result<(),
     // A resumed run has rows of its earlier state, maybe more than now.
     db.prepare_cached("DELETE FROM derived_series WHERE run = ?")?.execute([run])?;
     // The same keys as in `target` and `invocation`: facts are kept by a hash of their content.
-    let of_run = series.first().map(|first| first.run.as_ref().clone()).unwrap_or_default();
-    let place = of_run.place.as_ref();
+    let of_run = series.first().map(|first| first.run.as_ref());
+    let place = of_run.and_then(|run| run.place.as_ref());
     let machine = place.map(|place| content::keep_machine(db, &place.machine)).transpose()?;
     let environment =
         place.map(|place| content::keep_environment(db, &place.environment)).transpose()?;
@@ -249,9 +281,11 @@ fn keep_run(db: &Connection, end: &RunEnd, series: &[SeriesInRun]) -> Result<(),
     )?;
     for (n, series) in series.iter().enumerate() {
         let environment = content::keep_environment(db, &series.environment)?;
-        db.prepare_cached("INSERT INTO derived_series VALUES (?, ?, ?, ?, ?)")?.execute(
-            params![series.name, run, count(n), environment, serde_json::to_string(series)?],
-        )?;
+        let point =
+            content::keep_text(db, "derived_point", &serde_json::to_string(&*series.point)?)?;
+        let json = serde_json::to_string(series)?;
+        db.prepare_cached("INSERT INTO derived_series VALUES (?, ?, ?, ?, ?, ?)")?
+            .execute(params![series.name, run, count(n), environment, point, json])?;
     }
     Ok(())
 }

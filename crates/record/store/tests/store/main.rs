@@ -4,6 +4,7 @@
 
 mod conformance;
 mod counters;
+mod derived;
 mod events;
 mod files;
 mod folder;

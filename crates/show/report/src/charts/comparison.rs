@@ -176,19 +176,23 @@ fn arms(result: &SeriesComparison, finding: &ComparisonFinding) -> Option<Chart>
         AxisSpec::values(&result.metric, &result.unit, Fit::Free),
         AxisSpec::Names(arms.iter().map(|(name, _)| (*name).clone()).collect()),
     );
-    let boxes =
-        arms.iter().enumerate().filter_map(|(index, (_, arm))| Some((place(index), arm.box_plot?)));
-    draft.layer(None, boxes_at(Along::X, &boxes.collect::<Vec<_>>()));
+    let mut boxes = Vec::new();
+    for (index, (_, arm)) in arms.iter().enumerate() {
+        let drawn = arm.samples.found().and_then(|samples| samples.box_plot);
+        boxes.extend(drawn.map(|drawn| (place(index), drawn)));
+    }
+    draft.layer(None, boxes_at(Along::X, &boxes));
     let samples = draft.group("steady samples", Tone::Steady);
     // Dots are shared out among the arms, so that a chart of ten is no heavier than one of two.
     let most = (MOST_DOTS / arms.len().max(1)).max(FEWEST_DOTS);
     let mut shown = 0;
     let mut all = 0;
     for (index, (_, arm)) in arms.iter().enumerate() {
-        let ranks = ranks_and_extremes(arm.samples.len(), most);
-        let drawn: Vec<f64> = ranks.into_iter().map(|rank| arm.samples[rank]).collect();
+        let sorted = arm.samples.found().map_or(&[][..], |samples| &samples.sorted);
+        let ranks = ranks_and_extremes(sorted.len(), most);
+        let drawn: Vec<f64> = ranks.into_iter().map(|rank| sorted[rank]).collect();
         shown += drawn.len();
-        all += arm.samples.len();
+        all += sorted.len();
         draft.layer(Some(samples), scattered(index, &drawn));
     }
     without_interval(&mut draft, arms.iter().map(|(name, arm)| ((*name).clone(), &arm.estimate)));

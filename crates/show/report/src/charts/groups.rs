@@ -236,7 +236,7 @@ pub(super) fn shares(finding: &ComparisonFinding) -> Vec<Chart> {
 }
 
 fn cpu(of: &Workload) -> Option<Chart> {
-    let all = with(of, |arm| arm.cpu.is_some());
+    let all = with(of, |arm| arm.samples.found().is_some_and(|samples| samples.cpu.is_some()));
     let draft = Draft::new(
         format!("comparison/cpu/{}", of.name),
         format!("{}: CPU and I/O time", of.name),
@@ -250,7 +250,8 @@ fn cpu(of: &Workload) -> Option<Chart> {
 }
 
 fn cpu_parts(arm: &Arm) -> Vec<(String, f64)> {
-    let Some(cpu) = &arm.cpu else { return Vec::new() };
+    let samples = arm.samples.found();
+    let Some(cpu) = samples.and_then(|samples| samples.cpu) else { return Vec::new() };
     [("user", cpu.user), ("system", cpu.system), ("iowait", cpu.iowait)]
         .map(|(name, share)| (name.to_owned(), share))
         .to_vec()
@@ -261,7 +262,8 @@ pub(super) fn parts(finding: &ComparisonFinding) -> Vec<Chart> {
     Workload::all(finding)
         .iter()
         .filter_map(|of| {
-            let all = with(of, |arm| arm.parts.len() > 1);
+            let all =
+                with(of, |arm| arm.samples.found().is_some_and(|samples| samples.parts.len() > 1));
             let draft = Draft::new(
                 format!("comparison/parts/{}", of.name),
                 format!("{}: the parts of {}", of.name, of.metric()),
@@ -269,9 +271,13 @@ pub(super) fn parts(finding: &ComparisonFinding) -> Vec<Chart> {
                 of.values(Fit::FromZero),
                 of.names(&all),
             );
-            stacked(draft, &all, |arm| arm.parts.clone())
+            stacked(draft, &all, metric_parts)
         })
         .collect()
+}
+
+fn metric_parts(arm: &Arm) -> Vec<(String, f64)> {
+    arm.samples.found().map(|samples| samples.parts.clone()).unwrap_or_default()
 }
 
 /// What arms give that have something.

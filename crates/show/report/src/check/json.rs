@@ -105,7 +105,7 @@ pub fn check_document(finding: &CheckFinding) -> CheckDocument {
         baseline_span_s: finding.baseline_times.map(|times| times.span_s),
         baseline_age_s: finding.baseline_times.map(|times| times.age_s),
         widened: finding.baseline_times.map_or(1.0, |times| times.widened),
-        runs: finding.runs.iter().map(|run| run.id.to_string()).collect(),
+        runs: finding.runs.iter().map(|run| run.run.to_string()).collect(),
         margin: finding.margin,
         outcome,
         common_shift: finding.common_shift,
@@ -134,8 +134,8 @@ fn part(series: &CheckedSeries) -> CheckedPart {
         high: series.ratio.high(),
         verdict: series.verdict.word(),
         state: series.state.word(),
-        since_run: series.since.as_ref().map(|(run, _)| run.clone()),
-        moved: series.covariates.iter().map(covariate_part).collect(),
+        since_run: series.since.found().map(|since| since.run.to_string()),
+        moved: series.covariates.items().iter().map(covariate_part).collect(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The text of a check, for every output format.
 
 use plumb_analysis::{BaselineTimes, CheckFinding, CheckState, CheckedSeries};
-use plumb_model::{Impact, Verdict};
+use plumb_model::{Impact, Verdict, short_id};
 use plumb_text::time::date;
 use plumb_text::{Style, counted};
 use plumb_units::length;
@@ -106,12 +106,8 @@ pub(crate) fn note(series: &CheckedSeries) -> Option<String> {
     }
     let noise = format!("runs vary by {} on their own", percent(series.run_sd));
     let runs = counted(series.fresh_runs, "fresh run", "fresh runs");
-    let since = series.since.as_ref().map(|(run, at)| {
-        format!(
-            ", since {} (run {})",
-            date(*at),
-            run.replace('-', "").chars().take(12).collect::<String>()
-        )
+    let since = series.since.found().map(|since| {
+        format!(", since {} (run {})", date(since.started_unix_ns), short_id(since.run))
     });
     Some(format!("confirmed by {runs}; {noise}{}", since.unwrap_or_default()))
 }

@@ -1,15 +1,15 @@
 //! Other changes that came with a difference, in one line and as a document.
 
-use plumb_analysis::{Covariate, CovariateChange};
+use plumb_analysis::{Asked, Covariate, CovariateChange};
 use plumb_units::quantity;
 use serde::Serialize;
 
 /// So many are told in a line; a document has all.
 const MOST: usize = 4;
 
-/// `also changed: own system time 0.02 → 0.18 CPU (+1.00), …`; None when nothing did.
-pub fn covariates_text(covariates: &[Covariate]) -> Option<String> {
-    Some(format!("also changed: {}", covariates_list(covariates)?))
+/// `also changed: own system time 0.02 → 0.18 CPU (+1.00), …`; None when nothing did, or nobody asked.
+pub fn covariates_text(covariates: &Asked<Vec<Covariate>>) -> Option<String> {
+    Some(format!("also changed: {}", covariates_list(covariates.items())?))
 }
 
 /// The same without the first words.

@@ -122,7 +122,7 @@ pub fn comparison_document(finding: &ComparisonFinding) -> ComparisonDocument {
     ComparisonDocument {
         schema: COMPARISON_SCHEMA,
         method: finding.method,
-        runs: finding.runs.iter().map(|run| run.id.to_string()).collect(),
+        runs: finding.runs.iter().map(|run| run.run.to_string()).collect(),
         arms: finding.arms.clone(),
         by: finding.by.clone(),
         margin: finding.margin,

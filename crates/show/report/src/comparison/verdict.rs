@@ -146,7 +146,7 @@ pub(crate) fn verdict_part(found: &Comparison, terms: &Terms<'_>) -> VerdictPart
         break_even: runs.and_then(|runs| runs.break_even),
         run_sd: runs.and_then(|runs| runs.run_sd),
         levels: found.levels.as_ref().map(levels_part),
-        moved: found.covariates.iter().map(covariate_part).collect(),
+        moved: found.covariates.items().iter().map(covariate_part).collect(),
         spread_between: pairs.and_then(|pairs| pairs.spread.between.as_ref().map(spread)),
         spread_within: pairs.and_then(|pairs| pairs.spread.within.as_ref().map(spread)),
     }

@@ -40,7 +40,7 @@ pub fn label_keys<'a>(finding: &'a HistoryFinding, wanted: Option<&'a str>) -> V
         return vec![wanted];
     }
     let all_keys =
-        finding.runs.iter().flat_map(|run| run.run.labels.keys().chain(run.point_labels.keys()));
+        finding.runs.iter().flat_map(|run| run.run.labels.keys().chain(run.point.labels.keys()));
     let keys: BTreeSet<&str> = all_keys.map(String::as_str).collect();
     let first = |key: &str| finding.runs.first().and_then(|run| run.label(key));
     let differs = |key: &&str| finding.runs.iter().any(|run| run.label(key) != first(key));

@@ -27,7 +27,7 @@ impl LevelsText {
     #[must_use]
     pub fn new(levels: &TwoLevels, unit: &str) -> Self {
         let upper = figure(&levels.upper.estimate, unit);
-        let told = covariates_list(&levels.covariates);
+        let told = covariates_list(levels.covariates.items());
         Self {
             lower: figure(&levels.lower.estimate, unit),
             lower_share: format!("{} of the {}", share_text(&levels.lower.share), levels.unit()),
@@ -117,7 +117,7 @@ pub(crate) fn levels_part(levels: &TwoLevels) -> LevelsPart {
         switches: levels.switches,
         lower: level(&levels.lower),
         upper: level(&levels.upper),
-        beside: levels.covariates.iter().map(covariate_part).collect(),
+        beside: levels.covariates.items().iter().map(covariate_part).collect(),
     }
 }
 

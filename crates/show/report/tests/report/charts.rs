@@ -1,9 +1,9 @@
 //! Charts: that they hold what was measured, whole and in order.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use plumb_analysis::testing::{Builder, Spec, exec, first_look};
+use plumb_analysis::testing::{Builder, Spec, compared as compared_records, exec, first_look};
 use plumb_analysis::{
-    Asked, CompareSettings, ComparisonFinding, SinceLast, Traces, compare, summarise, time_series,
+    Asked, CompareSettings, ComparisonFinding, SinceLast, Traces, summarise, time_series,
 };
 use plumb_chart::{Along, Axis, Chart, Mark, Scale, Tone, drawing};
 use plumb_model::{
@@ -311,7 +311,7 @@ fn compared() -> ComparisonFinding {
     for invocation in &mut slower.invocations {
         invocation.samples.elapsed_ns.iter_mut().for_each(|elapsed| *elapsed = *elapsed * 11 / 10);
     }
-    compare(&[first_look(), slower], &[], None, &settings)
+    compared_records(&[first_look(), slower], &[], None, &settings)
 }
 
 #[test]

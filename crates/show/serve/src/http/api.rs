@@ -81,10 +81,8 @@ fn compared(store: &Store, names: &str) -> Result<String, Refusal> {
         }
         runs.push(run);
     }
-    let records: Vec<RunRecord> =
-        runs.iter().map(|run| store.record(*run)).collect::<Result<_, _>>()?;
     let settings = CompareSettings::default();
-    comparison_json(&plumb_query::of_runs(store, &records, &settings)?).map_err(unwritten)
+    comparison_json(&plumb_query::of_runs(store, &runs, &settings)?).map_err(unwritten)
 }
 
 /// The history of a series on the machine that measured it last.

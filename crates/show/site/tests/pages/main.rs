@@ -6,8 +6,7 @@ mod html;
 
 use insta::assert_snapshot;
 use plumb_analysis::{
-    CommonMovements, CompareSettings, RunFinding, compare, history, series_in_run, summarise,
-    testing,
+    CommonMovements, CompareSettings, RunFinding, history, series_in_run, summarise, testing,
 };
 use plumb_model::{Flag, FlagKind, RunRecord};
 use plumb_report::View;
@@ -150,7 +149,8 @@ fn every_word_that_is_linked_is_explained() {
         MachineAtRun { run: first.run, started_unix_ns: 0, target: first.targets[0].clone() };
     all.push(machine_page(&[found], &Links::All).unwrap());
     let settings = CompareSettings::default();
-    let compared = compare(&[first.clone(), first], &[], None, &settings);
+    let other = plumb_model::RunRecord { run: plumb_model::Id::from_u128(7), ..first.clone() };
+    let compared = testing::compared(&[first, other], &[], None, &settings);
     all.push(compare_page("compare-a-b".into(), &compared, Vec::new(), &Links::All));
     let mut words = 0;
     for page in all {

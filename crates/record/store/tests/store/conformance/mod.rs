@@ -5,7 +5,7 @@ mod counters;
 mod facts;
 mod merging;
 mod records;
-mod series;
+pub mod series;
 mod told;
 mod updates;
 
@@ -76,6 +76,7 @@ macro_rules! every_check {
                 series {
                     ends_and_names_are_read_without_records,
                     what_is_derived_comes_back_while_it_is_true,
+                    a_long_history_is_read_at_once,
                 }
                 updates {
                     what_is_heard_bit_by_bit_is_what_is_heard_at_once,

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use plumb_model::{
-    Better, Estimate, Event, Id, Machine, MeasuredOn, PointOnTarget, Ready, Role, RunOfSeries,
-    RunStatus, SeriesInRun, Target,
+    Better, Estimate, Event, Id, Machine, MeasuredOn, PointFacts, PointOnTarget, Ready, Role,
+    RunCompanion, RunOfSeries, RunStatus, SeriesInRun, Target,
 };
 use plumb_store::{Backend, DerivedSelection};
 
-use super::told::write;
+use super::told::{take, write};
 use crate::events::{Script, batch, environment, id, target};
 
 pub fn ends_and_names_are_read_without_records(backend: &dyn Backend) {
@@ -34,10 +34,15 @@ pub fn ends_and_names_are_read_without_records(backend: &dyn Backend) {
 }
 
 /// A series of a run, as somebody derived it.
-fn series(run: Id, name: &str) -> SeriesInRun {
+pub fn derived_series(run: Id, name: &str) -> SeriesInRun {
     let machine = Machine { fingerprint: "fp1:a".into(), facts: BTreeMap::new() };
+    let companion = RunCompanion { role: Role::Load, name: "process.fork".into() };
     let of_run = RunOfSeries {
         run,
+        command: vec!["plumb".into(), "run".into()],
+        companions: vec![companion],
+        versions: [("libc".into(), ["2.36".into(), "2.41".into()].into())].into(),
+        sends_to_named_host: true,
         place: Some(MeasuredOn {
             machine: Arc::new(machine),
             host: "web1".parse().unwrap(),
@@ -48,16 +53,20 @@ fn series(run: Id, name: &str) -> SeriesInRun {
     SeriesInRun {
         run: Arc::new(of_run),
         environment: Arc::new(environment("6.2")),
+        point: Arc::new(PointFacts {
+            index: 3,
+            workload: "memory.copy".into(),
+            version: 2,
+            name: name.into(),
+            labels: [("part".into(), "first".into())].into(),
+            ..PointFacts::default()
+        }),
         name: name.into(),
-        workload: "memory.copy".into(),
-        version: 1,
         clock: "monotonic".into(),
         metric: "bandwidth".into(),
         unit: "B/s".into(),
         better: Better::Higher,
         primary: true,
-        title: None,
-        point_labels: BTreeMap::new(),
         versions: BTreeMap::new(),
         is_side_of_knob: false,
         points: vec![PointOnTarget { point: 0, target: 0 }],
@@ -75,7 +84,7 @@ pub fn what_is_derived_comes_back_while_it_is_true(backend: &dyn Backend) {
     write(backend, &Script::new(id(3), 300, &[]).copy(id(30), 20).events);
     assert_eq!(backend.derived("1", DerivedSelection::All), []);
     let ends = backend.ends().unwrap();
-    let of_run = |run: u64| vec![series(id(run), "a/x"), series(id(run), "a/y")];
+    let of_run = |run: u64| vec![derived_series(id(run), "a/x"), derived_series(id(run), "a/y")];
     let all: Vec<_> = ends.into_iter().zip([of_run(1), of_run(2), of_run(3)]).collect();
     backend.keep_derived("1", &all[..1]);
     backend.keep_derived("1", &all);
@@ -84,7 +93,7 @@ pub fn what_is_derived_comes_back_while_it_is_true(backend: &dyn Backend) {
     assert_eq!(found.iter().map(|kept| kept.run).collect::<Vec<_>>(), [id(1), id(2)]);
     assert_eq!(found[1].series, of_run(2));
     let named = backend.derived("1", DerivedSelection::Series("a/y"));
-    assert_eq!(named[0].series, [series(id(1), "a/y")]);
+    assert_eq!(named[0].series, [derived_series(id(1), "a/y")]);
     let second = backend.derived("1", DerivedSelection::Runs(&[id(2)]));
     assert_eq!(second.len(), 1);
     assert_eq!(second[0].series, of_run(2));
@@ -95,4 +104,29 @@ pub fn what_is_derived_comes_back_while_it_is_true(backend: &dyn Backend) {
     backend.keep_derived("2", &all[..1]);
     assert_eq!(backend.derived("2", DerivedSelection::All).len(), 1);
     assert_eq!(backend.derived("1", DerivedSelection::All), []);
+}
+
+/// Runs of a whole suite must not be read for one line of it.
+pub fn a_long_history_is_read_at_once(backend: &dyn Backend) {
+    let mut writer = backend.writer().unwrap();
+    for run in 0..100_u32 {
+        let mut script = Script::new(id(1000 + u64::from(run)), i64::from(run), &[]);
+        for invocation in 0..20_u32 {
+            script = script.copy(id(u64::from(10_000 + run * 20 + invocation)), 20);
+        }
+        take(writer.as_mut(), &script.end(false).events);
+    }
+    let mut rows = Vec::new();
+    for end in backend.ends().unwrap() {
+        let names = (0..50).map(|n| derived_series(end.run, &format!("a/{n}")));
+        let series: Vec<SeriesInRun> = names.collect();
+        rows.push((end, series));
+    }
+    backend.keep_derived("1", &rows);
+    let began = std::time::Instant::now();
+    let found = backend.derived("1", DerivedSelection::Series("a/7"));
+    let took = began.elapsed();
+    assert_eq!(found.len(), 100);
+    assert!(found.iter().all(|run| run.series.len() == 1));
+    assert!(took.as_secs() < 2, "{took:?}");
 }
