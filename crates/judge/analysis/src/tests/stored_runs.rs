@@ -304,7 +304,7 @@ fn facts_of_stored_runs_go_before_rates() {
             .covariates
             .items()
             .iter()
-            .any(|covariate| covariate.what == "user time an iteration")
+            .any(|covariate| covariate.what == "user time per iteration")
     );
 }
 
