@@ -8,7 +8,7 @@ use plumb_analysis::{
 use plumb_model::{By, Id};
 use plumb_store::{Error, Store};
 
-use crate::counters_of;
+use crate::counters::counters_of;
 use crate::series::{Selection, read};
 
 /// What came of the screening run of a check and the confirming ones, which are stored. `by` says whose runs tell since

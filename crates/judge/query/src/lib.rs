@@ -4,6 +4,7 @@
 //! record of a run and its counters. Judging is `analysis`; nothing here draws.
 
 mod check;
+mod counters;
 mod earlier;
 mod labelled;
 mod previous;
@@ -11,6 +12,7 @@ mod series;
 mod stored_runs;
 
 pub use check::of_check;
+pub use counters::counters;
 pub use earlier::others;
 pub use labelled::{MOST_GROUPED, NamedRuns, labelled};
 pub use previous::{SinceLastRun, since_last};
@@ -21,11 +23,13 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use plumb_analysis::{
-    CommonMovements, CompareSettings, ComparisonFinding, Counters, HistoryFinding, RunFinding,
-    RunQuestions, RunReader, Traces, compare, history, summarise_with,
+    CommonMovements, CompareSettings, ComparisonFinding, HistoryFinding, RunFinding, RunQuestions,
+    RunReader, Traces, compare, history, summarise_with,
 };
 use plumb_model::{Host, Id, InvocationRecord, RunRecord, SeriesInRun};
 use plumb_store::{Error, RunSummary, Store};
+
+use crate::counters::counters_of;
 
 /// What a run shows, with what moved together with its differences, and what changed since the last comparable run if
 /// that is asked.
@@ -57,26 +61,6 @@ pub fn of_run_among(
     let questions =
         RunQuestions { counters: Some(&counters), earlier: is_asked.then_some(&earlier as _) };
     summarise_with(record, &questions)
-}
-
-/// What monitors counted beside the invocations of these runs.
-///
-/// # Errors
-/// When the store can't be read.
-pub fn counters<'r>(
-    store: &Store,
-    records: impl IntoIterator<Item = &'r RunRecord>,
-) -> Result<Counters, Error> {
-    let mut all = Counters::new();
-    for record in records {
-        all.extend(store.counters(record.run)?);
-    }
-    Ok(all)
-}
-
-/// Reads what monitors counted next to the invocations of a run.
-pub(crate) fn counters_of(store: &Store) -> impl Fn(Id) -> Result<Counters, Error> + '_ {
-    |run| Ok(store.counters(run)?.into_iter().collect())
 }
 
 /// How these runs compare with the first of them, and what moved with that, without the samples that charts draw.

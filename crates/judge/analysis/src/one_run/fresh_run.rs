@@ -13,7 +13,7 @@ use crate::one_run::series_in_run::{run_of_series, series_in_run};
 pub struct FreshRun {
     /// What its series have in common; a run in which all points failed has no series.
     pub run: Arc<RunOfSeries>,
-    /// Its series.
+    /// Its series, in the order of its points.
     pub series: Vec<SeriesInRun>,
     /// The first metrics of points that failed or that are not supported here, each by its name in the store.
     not_measured: Vec<NotMeasured>,

@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use plumb_model::{Id, RunOfSeries, RunRecord, SeriesInRun};
 
-use crate::{
-    CompareSettings, ComparisonFinding, Counters, RunReader, compare, run_of_series, series_in_run,
-};
+use crate::comparison::covariates::Counters;
+use crate::comparison::finding::ComparisonFinding;
+use crate::one_run::series_in_run::{run_of_series, series_in_run};
+use crate::over_runs::arms::CompareSettings;
+use crate::over_runs::compare::compare;
+use crate::run_reader::RunReader;
 
 /// Runs with their series, without samples.
 #[derive(Debug, Clone)]
