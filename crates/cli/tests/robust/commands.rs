@@ -75,7 +75,7 @@ fn everything_that_is_listed_is_explained() {
         let document = parsed(&place.run(&format!("explain {name} --json")).unwrap().exits(0));
         assert_eq!(document["schema"], "plumb.explain/1");
         assert_eq!((&document["kind"], &document["name"]), (&kind.into(), &name.into()));
-        assert!(document["summary"].as_str().unwrap().len() > 10, "{document}");
+        assert!(!document["summary"].as_str().unwrap().is_empty(), "{document}");
         let manual = place.run(&format!("explain {name}")).unwrap().exits(0).stdout;
         assert_eq!(document["manual"].as_str().unwrap().trim_end(), manual.trim_end());
     }

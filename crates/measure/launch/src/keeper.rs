@@ -12,7 +12,7 @@ use plumb_model::{
 use plumb_protocol::{FAR_ADDRESS, LONGEST_TIMEOUT_S, Reply, Request, SampleReply, Start};
 
 use crate::companions::RunningCompanion;
-use crate::conversation::{Conversation, DEFAULT_TIMEOUT, MOST_HEARTBEATS, unexpected};
+use crate::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
 use crate::far_hosts::{FarHost, FarHosts};
 use crate::fixtures::Fixtures;
 use crate::launcher::{Endpoints, Launcher, Session, StartSpec, Stopped};

@@ -5,10 +5,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use plumb_model::FlagKind;
 use plumb_workload_cpu::ALL;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_doubles, assert_ratio, fastest_ns, has_flag, refusal, samples, take,
+    TestPoint, alone, assert_doubles, assert_ratio, example, fastest_ns, refusal, samples,
     unsupported, values,
 };
 
@@ -171,21 +170,6 @@ fn two_loops_on_one_cpu_keep_half_each() {
     assert!(why.contains("pair=0-1"), "{why}");
 }
 
-/// Set where the next test is to measure in a group of its own.
-const GROUP: &str = "PLUMB_TEST_QUOTA_GROUP";
-
-#[test]
-fn measures_under_a_quota() {
-    let Some(group) = std::env::var_os(GROUP) else { return };
-    std::fs::write(Path::new(&group).join("cgroup.procs"), "0").unwrap();
-    let mut point = started("cpu.frequency", &[]);
-    // Some 200 ms of CPU time each.
-    let (taken, flags) = take(point.instance.as_mut(), &[10_000; 3]).unwrap();
-    let mean = |name: &str| taken.values[name].iter().sum::<f64>() / 3.0;
-    assert!(has_flag(&flags, &FlagKind::Interference), "{flags:?}");
-    println!("lost {} {}", mean("lost"), mean("throttled"));
-}
-
 /// A group whose processes get half a CPU, removed in the end.
 struct HalfACpu(PathBuf);
 
@@ -210,15 +194,10 @@ impl HalfACpu {
 
     /// Shares of the time lost and throttled, as a process in the group sees them.
     fn lost(&self) -> [f64; 2] {
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "measures_under_a_quota", "--nocapture", "--test-threads=1"])
-            .env(GROUP, &self.0)
-            .output()
-            .unwrap();
+        let output = Command::new(example("measure_under_quota")).arg(&self.0).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-        let said = text.split_once("lost ").unwrap().1;
-        let mut numbers = said.split_whitespace().map(|word| word.parse().unwrap());
+        let mut numbers = text.lines().map(|line| line.parse().unwrap());
         [numbers.next().unwrap(), numbers.next().unwrap()]
     }
 }

@@ -7,8 +7,7 @@ use std::process::Command;
 use plumb_protocol::serve;
 use plumb_workload_process::ALL;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_doubles, assert_ratio, fastest_ns, helper_process, refusal, take,
-    unsupported,
+    TestPoint, alone, assert_doubles, assert_ratio, example, fastest_ns, refusal, take, unsupported,
 };
 
 fn point(id: &str, settings: &[(&str, &str)]) -> TestPoint<'static> {
@@ -133,47 +132,15 @@ fn a_sample_is_one_process_whatever_is_asked_for() {
     assert_eq!(replies[3]["type"], "done");
 }
 
-/// Resident memory of this process in bytes.
-fn resident() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() * 1024.0
-}
-
-/// Runs in a process of its own, as a worker does; the test below starts it.
-#[test]
-fn helper_that_measures_memory() {
-    if std::env::var_os("PLUMB_TEST_HELPER").is_none() {
-        return;
-    }
-    let peak = |command: &str| {
-        let mut command = point("process.command", &[("command", command)]).started();
-        let (samples, flags) = take(command.instance.as_mut(), &[1, 1]).unwrap();
-        let peak = samples.values["peak_memory"].iter().copied().fold(0.0, f64::max);
-        (peak, flags)
-    };
-    let (big, flags) = peak(r#"["dd","if=/dev/zero","of=/dev/null","bs=64M","count=1"]"#);
-    assert!(flags.is_empty(), "{flags:?}");
-    let before = resident();
-    let (small, flags) = peak("/bin/true");
-    assert!(small < before, "code that was run is given back: {before} bytes, now {small}");
-    assert!(flags.iter().all(|flag| flag.flag.word() == "memory-floor"), "{flags:?}");
-    println!("\npeaks {big} {small}");
-}
-
 #[test]
 fn a_small_command_after_a_big_one_and_below_a_big_process_reports_its_own_memory() {
     let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let helper =
-        helper_process(folder.path(), "helper", "PLUMB_TEST_HELPER", "helper_that_measures_memory");
     let large = vec![1_u8; 300 << 20];
-    let output = Command::new(helper).output().unwrap();
+    let output = Command::new(example("measure_memory")).output().unwrap();
     assert!(std::hint::black_box(&large)[large.len() - 1] == 1);
     let text = String::from_utf8(output.stdout).unwrap();
-    let peaks = text.lines().find_map(|line| line.strip_prefix("peaks "));
-    let peaks = peaks.unwrap_or_else(|| panic!("{text}"));
-    let peaks: Vec<f64> = peaks.split(' ').map(|n| n.parse().unwrap()).collect();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let peaks: Vec<f64> = text.lines().map(|line| line.parse().unwrap()).collect();
     let mib = 1_048_576.0;
     assert!(peaks[0] >= 64.0 * mib && peaks[0] < 80.0 * mib, "dd of 64 MiB: {peaks:?}");
     assert!(peaks[1] < 16.0 * mib, "/bin/true: {peaks:?}");

@@ -7,10 +7,8 @@ use std::path::Path;
 
 use plumb_model::{Description, Kind, MetricSource, ParameterType, Role, SampleIs, Value};
 use plumb_protocol::{Distribution, StartError, Started, Workload, serve};
-use plumb_workload_testing::{
-    TestPoint, alone, assert_ratio, fastest_ns, helper_process, samples, take,
-};
-use plumb_workloads::{builtin, manual_page, ssh_sink};
+use plumb_workload_testing::{TestPoint, alone, assert_ratio, example, fastest_ns, samples, take};
+use plumb_workloads::{builtin, manual_page};
 
 /// Settings that make a workload quick; all others have their defaults.
 const QUICK: [(&str, &str, &str); 20] = [
@@ -35,16 +33,6 @@ const QUICK: [(&str, &str, &str); 20] = [
     ("storage.bonnie", "files", "50"),
     ("datastore.batch", "entities", "50"),
 ];
-
-/// Set where the test below is to be the far end of an ssh session.
-const SINK: &str = "PLUMB_TEST_SSH_SINK";
-
-#[test]
-fn far_end_of_a_session() {
-    if std::env::var_os(SINK).is_some() {
-        ssh_sink().unwrap();
-    }
-}
 
 fn described() -> Vec<(&'static dyn Workload, Description)> {
     builtin().into_iter().map(|workload| (workload, workload.describe())).collect()
@@ -122,8 +110,7 @@ fn quick(description: &Description, folder: &Path) -> Option<TestPoint<'static>>
     let all: &'static [&'static dyn Workload] = builtin().leak();
     let point = TestPoint::new(all, &description.id, &settings.collect::<Vec<_>>());
     let mut point = point.in_folder(folder);
-    let sink = helper_process(folder, "plumb", SINK, "far_end_of_a_session");
-    point.start.facts.plumb = sink.display().to_string();
+    point.start.facts.plumb = example("registry_ssh_sink").display().to_string();
     let prepared = if description.fixture.is_some() { point.prepare() } else { Ok(()) };
     let served = prepared
         .and_then(|()| if description.can_be(Role::Server) { point.serve() } else { Ok(()) });
@@ -150,7 +137,6 @@ fn for_each_started(mut test: impl FnMut(&Description, &TestPoint, Started)) {
             test(&description, &point, started);
         }
         point.clean();
-        std::fs::remove_file(folder.path().join("plumb")).unwrap();
         let left = std::fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(left, 0, "{}: something is left behind", description.id);
     }

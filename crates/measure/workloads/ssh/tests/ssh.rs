@@ -4,26 +4,15 @@
 use std::path::Path;
 
 use plumb_protocol::{Batch, StartError};
-use plumb_workload_ssh::{ALL, ssh_sink};
+use plumb_workload_ssh::ALL;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_ratio, fastest_ns, helper_process, refusal, samples, unsupported,
+    TestPoint, alone, assert_ratio, example, fastest_ns, refusal, samples, unsupported,
 };
 
-/// Set where the test below is to be the far end of a session.
-const SINK: &str = "PLUMB_TEST_SSH_SINK";
-
-#[test]
-fn far_end_of_a_session() {
-    if std::env::var_os(SINK).is_some() {
-        ssh_sink().unwrap();
-    }
-}
-
-/// A point in `scratch`, where a stand-in for plumb is.
+/// A point in `scratch`, with a stand-in for plumb at the far end.
 fn point(scratch: &Path, settings: &[(&str, &str)]) -> TestPoint<'static> {
-    let plumb = helper_process(scratch, "plumb", SINK, "far_end_of_a_session");
     let mut point = TestPoint::new(ALL, "ssh.cipher", settings).in_folder(scratch);
-    point.start.facts.plumb = plumb.display().to_string();
+    point.start.facts.plumb = example("ssh_sink").display().to_string();
     point
 }
 
@@ -46,9 +35,9 @@ fn beside(fixture: &TestPoint, settings: &[(&str, &str)]) -> TestPoint<'static> 
     point
 }
 
-/// Files and folders beside the stand-in.
+/// Number of files and folders there.
 fn left_in(scratch: &Path) -> usize {
-    std::fs::read_dir(scratch).unwrap().count() - 1
+    std::fs::read_dir(scratch).unwrap().count()
 }
 
 fn is_alive(pid: &str) -> bool {
