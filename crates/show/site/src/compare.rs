@@ -13,8 +13,8 @@ use crate::frame::{Kind, Page};
 use crate::html::{Html, Tag, link, tag, wrap};
 use crate::names::{self, Links};
 use crate::parts::{
-    DataTable, cell, command, count, estimated, heading, list, name, nothing, paragraph, term,
-    verdict, when,
+    DataTable, breakable, cell, command, count, estimated, heading, list, name, nothing, paragraph,
+    term, verdict, when,
 };
 
 /// Changes that are listed before the table is pointed at.
@@ -164,7 +164,7 @@ fn results(finding: &ComparisonFinding) -> Html {
 }
 
 fn arm_row(result: &SeriesComparison, index: usize, label: &str) -> Vec<Tag> {
-    let shown = name(series(result)).with("title", &result.series);
+    let shown = name(breakable(&series(result))).with("title", &result.series);
     let mut cells = vec![shown, cell(label)];
     let Some(arm) = result.arms.get(index).and_then(Option::as_ref) else {
         cells.push(cell("not measured"));

@@ -7,7 +7,7 @@
 use plumb_text::clean;
 
 /// Elements that have no content and no end.
-const VOID: [&str; 6] = ["meta", "link", "br", "hr", "input", "img"];
+const VOID: [&str; 7] = ["meta", "link", "br", "hr", "input", "img", "wbr"];
 
 /// A piece of markup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

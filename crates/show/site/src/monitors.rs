@@ -12,7 +12,12 @@ use crate::anchors;
 use crate::frame::{Kind, Page};
 use crate::html::{Html, link, wrap};
 use crate::names;
-use crate::parts::{DataTable, cell, command, count, heading, name, nothing, paragraph, term};
+use crate::parts::{
+    DataTable, breakable, cell, command, count, heading, name, nothing, paragraph, term,
+};
+
+/// Points of a table: with more columns it would be wider than a page.
+const POINTS_OF_TABLE: usize = 5;
 
 /// The page of a run's monitors, with their charts.
 #[must_use]
@@ -72,7 +77,7 @@ fn answer(view: &View) -> Html {
     wrap("section", out).class("answer").into()
 }
 
-/// The counters of a workload's points, a column each.
+/// The counters of a workload's points, in as many tables as they need.
 fn of_workload(view: &View, points: &[PointRates]) -> Html {
     let Some(first) = points.first() else { return Html::default() };
     let workload = first.point.workload.as_str();
@@ -80,9 +85,16 @@ fn of_workload(view: &View, points: &[PointRates]) -> Html {
     let has = view.rows.iter().any(|row| row.finding.point.workload == workload);
     let title =
         if has { link(&format!("{page}.html"), workload).into() } else { Html::text(workload) };
+    let id = format!("counters-{}", first.point.index);
+    let tables = points.chunks(POINTS_OF_TABLE).map(counters);
+    heading(&id, title).and(Html::all(tables))
+}
+
+/// The counters of points, a column each.
+fn counters(points: &[PointRates]) -> Html {
     let titles = std::iter::once(term("Counter", "counter")).chain(points.iter().map(|point| {
         let of = counted(point.invocations, "invocation", "invocations");
-        let name = wrap("span", point.point.name.as_str())
+        let name = wrap("span", breakable(&point.point.name))
             .with("id", &anchors::of_point(point.point.index));
         Html::from(name).and(format!(", median of {of}"))
     }));
@@ -106,8 +118,7 @@ fn of_workload(view: &View, points: &[PointRates]) -> Html {
             },
         )));
     }
-    let id = format!("counters-{}", first.point.index);
-    heading(&id, title).and(table.build())
+    table.build()
 }
 
 fn moved(rate: &CounterRate) -> bool {

@@ -138,6 +138,27 @@ pub(crate) fn interval(shown: &Figure) -> Tag {
     }
 }
 
+/// A name of a series or point, which a narrow column may break after its parts: `memory.copy:` `method=nt,` `size=8MiB`.
+pub(crate) fn breakable(name: &str) -> Html {
+    let mut out = Html::default();
+    for piece in name.split_inclusive([':', ',', '=', '@']) {
+        if !out.is_empty() {
+            out.push(tag("wbr"));
+        }
+        out.push(piece);
+    }
+    out
+}
+
+/// Two figures of which a narrow column breaks neither: `184 µs or 3.92 ms`; one if they are the same.
+pub(crate) fn either(lower: &str, upper: &str) -> Html {
+    let lower_text = wrap("span", lower).class("whole");
+    if lower == upper {
+        return lower_text.into();
+    }
+    Html::from(lower_text).and(" or ").and(wrap("span", upper).class("whole"))
+}
+
 /// An empty cell.
 pub(crate) fn nothing() -> Tag {
     tag("td")

@@ -4,7 +4,7 @@ use plumb_analysis::Comparison;
 use plumb_report::figure;
 use plumb_report::run::{Row, View};
 
-use crate::html::Tag;
+use crate::html::{Tag, wrap};
 use crate::parts::{cell, nothing, verdict};
 
 /// How a row compares with the last comparable run.
@@ -17,10 +17,14 @@ pub(crate) fn since<'v>(view: &'v View, row: &Row) -> Option<&'v Comparison> {
 /// A verdict with its ratio.
 pub(crate) fn change(against: Option<&Comparison>) -> Tag {
     let Some(against) = against else { return nothing() };
-    let ratio = against.ratio.as_ref().map(|ratio| figure(ratio, ""));
-    let text = ratio
-        .map_or_else(String::new, |shown| format!(" {}× {}", shown.estimate, shown.brackets()));
-    let made = cell(verdict(&against.verdict).and(text));
+    let mut text = verdict(&against.verdict);
+    if let Some(ratio) = &against.ratio {
+        let shown = figure(ratio, "");
+        // A narrow column breaks between the ratio and its interval, not within.
+        text.push(format!(" {}× ", shown.estimate));
+        text.push(wrap("span", shown.brackets()).class("whole"));
+    }
+    let made = cell(text);
     match &against.ratio {
         Some(ratio) => made.with("data-value", &ratio.value.to_string()),
         None => made,

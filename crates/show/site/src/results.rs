@@ -10,7 +10,8 @@ use crate::anchors;
 use crate::html::{Html, Tag, link, tag, wrap};
 use crate::names;
 use crate::parts::{
-    DataTable, amount, cell, estimated, flags, heading, name, nothing, number, paragraph, term,
+    DataTable, amount, breakable, cell, either, estimated, flags, heading, name, nine_digits,
+    nothing, number, paragraph, term,
 };
 use crate::previous_run::{change, since};
 
@@ -80,20 +81,20 @@ pub(crate) fn result(row: &Row) -> [Tag; 2] {
         // The interval that ± and every other output show.
         return estimated(&row.finding.shown(), &row.finding.unit);
     };
-    let values = wrap("td", levels.both(Figure::quantity)).class("num");
+    let values = either(&levels.lower.quantity(), &levels.upper.quantity());
+    let values = wrap("td", values).class("num levels");
     let value = row.finding.estimate.value.to_string();
     // Two levels have no median of their own to sort by; the estimate lies between them.
     let values = values.with("title", &levels.shares()).with("data-value", &value);
     [
         values,
-        wrap(
-            "td",
-            levels.both(|figure| {
-                if figure.interval.is_ok() { figure.brackets() } else { "none".to_owned() }
-            }),
-        )
-        .class("interval"),
+        wrap("td", either(&brackets(&levels.lower), &brackets(&levels.upper)))
+            .class("interval levels"),
     ]
+}
+
+fn brackets(figure: &Figure) -> String {
+    if figure.interval.is_ok() { figure.brackets() } else { "none".to_owned() }
 }
 
 /// The label of a point, which leads to its workload's page.
@@ -113,9 +114,13 @@ pub(crate) fn reached(row: &Row) -> Tag {
     if let Some(levels) = &row.finding.levels {
         let halves =
             [&levels.lower, &levels.upper].map(|level| level.estimate.relative_half_width());
-        let widest = halves.iter().copied().flatten().reduce(f64::max);
-        let shown = halves.map(|half| half.map_or_else(|| "none".to_owned(), percent));
-        return widest.map_or_else(nothing, |widest| number(widest, "", &shown.join(" or ")));
+        let Some(widest) = halves.iter().copied().flatten().reduce(f64::max) else {
+            return nothing();
+        };
+        let [lower, upper] = halves.map(|half| half.map_or_else(|| "none".to_owned(), percent));
+        return wrap("td", either(&lower, &upper))
+            .class("num levels")
+            .with("title", &nine_digits(widest));
     }
     let (Some(reached), Some(shown)) =
         (row.finding.reached, row.finding.shown().relative_half_width())
@@ -137,7 +142,7 @@ fn cpu(row: &Row) -> Tag {
 fn of_baseline(row: &Row) -> Tag {
     let Some(of) = &row.finding.of_baseline else { return nothing() };
     let text = plumb_report::run::baseline_text(row.finding).unwrap_or_default();
-    cell(text).with("data-value", &of.share.value.to_string())
+    cell(breakable(&text)).with("data-value", &of.share.value.to_string())
 }
 
 /// All flags of a row, those that every row has included.

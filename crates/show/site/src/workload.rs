@@ -1,6 +1,6 @@
 //! The page of a workload in a run: every metric of every point, and what was out of the ordinary.
 
-use plumb_analysis::PointFacts;
+use plumb_analysis::{CpuShares, PointFacts};
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord, StopReason};
 use plumb_report::charts;
 use plumb_report::run::{Row, View};
@@ -89,15 +89,11 @@ fn results(view: &View, rows: &[&Row]) -> Html {
         term("Interval", "interval"),
         "±".into(),
         term("Flags", "flag"),
-        term("Invocations", "invocation"),
-        term("Samples", "sample"),
+        term("n", "invocation"),
         term("Left out", "steady"),
-        "User".into(),
-        "System".into(),
-        "I/O wait".into(),
+        "CPU".into(),
         "Memory".into(),
         "Stopped by".into(),
-        "History".into(),
     ];
     if view.finding.since_last.found().is_some() {
         // Before the flags, as its cell is.
@@ -107,10 +103,9 @@ fn results(view: &View, rows: &[&Row]) -> Html {
     for row in rows {
         let finding = row.finding;
         let to = format!("#{}", anchors::of_point(finding.point.index));
-        let metric = wrap("span", finding.metric.as_str()).with("title", &finding.summary);
         let mut cells = vec![
             name(Html::from(link(&to, row.label.as_str())).and(row.on_target())),
-            cell(metric),
+            cell(metric(view, row)),
         ];
         cells.extend(result(row));
         cells.push(reached(row));
@@ -118,23 +113,23 @@ fn results(view: &View, rows: &[&Row]) -> Html {
             cells.push(change(since(view, row)));
         }
         cells.push(cell(own_flags(row)));
-        cells.extend([count(finding.invocations), count(finding.samples), left_out(row)]);
-        cells.extend([
-            share(finding.cpu.map(|cpu| cpu.user)),
-            share(finding.cpu.map(|cpu| cpu.system)),
-            share(finding.cpu.map(|cpu| cpu.iowait)),
-            memory(row),
-        ]);
+        let counts = cell(row.counts.as_str()).class("num");
+        cells.extend([counts, left_out(row), cpu(finding.cpu), memory(row)]);
         cells.push(cell(finding.stop.map_or("", StopReason::word)));
-        cells.push(cell(history(view, row)));
         table.row_at(&anchors::of_result(row), cells);
     }
-    heading("results", "Results").and(table.build())
+    let note = "A metric's name leads to its history over all runs. n: invocations × samples per invocation. CPU: user and \
+                system time over wall time, and the time of waiting for devices.";
+    heading("results", "Results").and(table.build()).and(paragraph(note))
 }
 
-/// A share of wall time; an empty cell if it was not measured.
-fn share(of_time: Option<f64>) -> Tag {
-    of_time.map_or_else(nothing, |share| number(share, "", &whole_percent(share)))
+/// CPU time over wall time with its parts; an empty cell if it was not measured.
+fn cpu(shares: Option<CpuShares>) -> Tag {
+    let Some(cpu) = shares else { return nothing() };
+    let [user, system, iowait] = [cpu.user, cpu.system, cpu.iowait].map(whole_percent);
+    let parts = format!("user {user}, system {system}, I/O wait {iowait}");
+    number(cpu.total(), "", &whole_percent(cpu.total()))
+        .add(wrap("small", format!(" {parts}")).class("note"))
 }
 
 fn left_out(row: &Row) -> Tag {
@@ -146,15 +141,17 @@ fn left_out(row: &Row) -> Tag {
     number(discarded as f64, "", &text)
 }
 
-/// Where a metric's series is shown over its runs; quantiles of distributions have none.
-fn history(view: &View, row: &Row) -> Html {
-    let target = view.finding.targets.get(row.finding.target);
+/// The name of a metric. It leads to its series over all runs; quantiles of distributions have none.
+fn metric(view: &View, row: &Row) -> Tag {
+    let finding = row.finding;
+    let target = view.finding.targets.get(finding.target);
     // A quantile is named with a blank (`latency p99`), and only its distribution is a series.
-    let (Some(target), false) = (target, row.finding.metric.contains(' ')) else {
-        return Html::default();
+    let (Some(target), false) = (target, finding.metric.contains(' ')) else {
+        return wrap("span", finding.metric.as_str()).with("title", &finding.summary);
     };
-    let page = names::history_page(&row.finding.series, &target.machine.fingerprint, &target.host);
-    link(&format!("{page}.html"), "all runs").into()
+    let page = names::history_page(&finding.series, &target.machine.fingerprint, &target.host);
+    let title = format!("{} (leads to all runs)", finding.summary);
+    link(&format!("{page}.html"), finding.metric.as_str()).with("title", title.trim_start())
 }
 
 fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
