@@ -9,11 +9,19 @@ use crate::ui::Ui;
 const TITLES: [&str; 8] =
     ["run", "started", "status", "suite", "points", "samples", "labels or command", "host"];
 
-/// A table with one line per run, the newest first.
+/// The place of the column with labels or the command.
+const COMMAND: usize = 6;
+
+/// A table of runs, the newest first.
 pub fn list(runs: &[RunSummary], ui: &Ui) -> String {
     let has_several_hosts = runs.windows(2).any(|two| two[0].host != two[1].host);
     let shown = TITLES.len() - usize::from(!has_several_hosts);
-    let columns = TITLES.iter().take(shown).map(|title| Column::left(title)).collect();
+    let mut columns: Vec<Column> =
+        TITLES.iter().take(shown).map(|title| Column::left(title)).collect();
+    // Commands are long; where they do not fit they go on below, so that columns stay columns.
+    if let Some(column) = columns.get_mut(COMMAND) {
+        *column = column.clone().wrapping();
+    }
     let mut table = Table::new(columns);
     for run in runs.iter().rev() {
         let labels: Vec<String> =
