@@ -141,7 +141,7 @@ pub(crate) fn interval(shown: &Figure) -> Tag {
 /// A name of a series or point, which a narrow column may break after its parts: `memory.copy:` `method=nt,` `size=8MiB`.
 pub(crate) fn breakable(name: &str) -> Html {
     let mut out = Html::default();
-    for piece in name.split_inclusive([':', ',', '=', '@']) {
+    for piece in name.split_inclusive([':', ',', '@']) {
         if !out.is_empty() {
             out.push(tag("wbr"));
         }

@@ -10,7 +10,7 @@ use plumb_units::whole_percent;
 use crate::anchors;
 use crate::curves::curves;
 use crate::frame::{Kind, Page};
-use crate::html::{Html, Tag, link, wrap};
+use crate::html::{Html, Tag, link, tag, wrap};
 use crate::names;
 use crate::parts::{
     DataTable, cell, command, count, facts, heading, list, name, nothing, number, paragraph, term,
@@ -20,6 +20,8 @@ use crate::results::{memory, own_flags, reached, result};
 
 /// Invocations out of the ordinary that are listed.
 const MOST_ODD: usize = 100;
+/// The smallest share of wall time that is not shown as 0 %.
+const LEAST_SHARE: f64 = 0.005;
 
 /// The page of a workload in a run; None if the run has no result of it.
 #[must_use]
@@ -123,13 +125,18 @@ fn results(view: &View, rows: &[&Row]) -> Html {
     heading("results", "Results").and(table.build()).and(paragraph(note))
 }
 
-/// CPU time over wall time with its parts; an empty cell if it was not measured.
+/// CPU time over wall time with its parts that are not 0; an empty cell if it was not measured.
 fn cpu(shares: Option<CpuShares>) -> Tag {
     let Some(cpu) = shares else { return nothing() };
-    let [user, system, iowait] = [cpu.user, cpu.system, cpu.iowait].map(whole_percent);
-    let parts = format!("user {user}, system {system}, I/O wait {iowait}");
-    number(cpu.total(), "", &whole_percent(cpu.total()))
-        .add(wrap("small", format!(" {parts}")).class("note"))
+    let mut parts = tag("small").class("note");
+    for (share, name) in [(cpu.user, "user"), (cpu.system, "system"), (cpu.iowait, "I/O wait")] {
+        // What rounds to 0 % would only make rows taller.
+        if share >= LEAST_SHARE {
+            let text = format!("{} {name}", whole_percent(share));
+            parts = parts.add(" ").add(wrap("span", text).class("whole"));
+        }
+    }
+    number(cpu.total(), "", &whole_percent(cpu.total())).add(parts)
 }
 
 fn left_out(row: &Row) -> Tag {

@@ -229,20 +229,20 @@ fn flags(row: &Row, common: &[Remark], is_first: bool, crowded: bool) -> Vec<Str
     let mut own = remarks(row, crowded);
     own.retain(|remark| !common.contains(remark));
     let shared = if is_first { common } else { &[] };
-    let longest = (most_shown(&own), most_shown(shared));
-    let shortest = (fewest_shown(&own), fewest_shown(shared));
-    [longest, (longest.0, shortest.1), shortest]
-        .into_iter()
-        .map(|(of_own, of_shared)| {
-            let own = words(&own, of_own);
-            let shared = words(shared, of_shared);
-            match (own.is_empty(), shared.is_empty()) {
-                (_, true) => own,
-                (true, false) => format!("all: {shared}"),
-                (false, false) => format!("{own}; all: {shared}"),
-            }
-        })
-        .collect()
+    // So many of its own, and so many of those that the family shares.
+    let forms = [
+        (at_least(MOST_FLAGS, &own), at_least(MOST_FLAGS, shared)),
+        (at_least(MOST_FLAGS, &own), at_least(1, shared)),
+        (at_least(1, &own), at_least(1, shared)),
+        (at_least(1, &own), at_least(0, shared)),
+        (at_least(0, &own), at_least(0, shared)),
+    ];
+    forms.into_iter().map(|(of_own, of_shared)| form(&own, of_own, shared, of_shared)).collect()
+}
+
+/// So many remarks, or more if more change how a figure is read.
+fn at_least(count: usize, remarks: &[Remark]) -> usize {
+    must_show(remarks).max(count).min(remarks.len())
 }
 
 /// How many of these remarks change how a figure is read. They come first.
@@ -250,21 +250,26 @@ fn must_show(remarks: &[Remark]) -> usize {
     remarks.iter().filter(|remark| remark.changes_reading).count()
 }
 
-fn most_shown(remarks: &[Remark]) -> usize {
-    must_show(remarks).max(MOST_FLAGS).min(remarks.len())
-}
-
-fn fewest_shown(remarks: &[Remark]) -> usize {
-    must_show(remarks).max(1).min(remarks.len())
-}
-
-/// So many of these remarks, and how many more there are.
-fn words(remarks: &[Remark], count: usize) -> String {
-    let words: Vec<&str> = remarks.iter().take(count).map(|remark| remark.word.as_str()).collect();
-    match remarks.len() - count {
-        0 => words.join(", "),
-        more => format!("{} +{more}", words.join(", ")),
+/// The first remarks of a row and of its family, and the count of all others.
+fn form(own: &[Remark], of_own: usize, shared: &[Remark], of_shared: usize) -> String {
+    let own_words = words(&own[..of_own]);
+    let shared_words = words(&shared[..of_shared]);
+    let mut parts: Vec<String> = Vec::new();
+    if !own_words.is_empty() {
+        parts.push(own_words);
     }
+    if !shared_words.is_empty() {
+        parts.push(format!("all: {shared_words}"));
+    }
+    let text = parts.join("; ");
+    match own.len() + shared.len() - of_own - of_shared {
+        0 => text,
+        more => format!("{text} +{more}").trim_start().to_owned(),
+    }
+}
+
+fn words(remarks: &[Remark]) -> String {
+    remarks.iter().map(|remark| remark.word.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn below(row: &Row) -> Option<String> {
