@@ -10,8 +10,8 @@ use plumb_report::{
     MachineSnapshot, View, brief_scorecard, counters_card, counters_document, in_words, json,
     machine_card, machine_document, markdown, scorecard,
 };
-use plumb_store::{RunSummary, Store, short};
-use plumb_text::{Column, Line, Style, Table, Terminal, clean, time};
+use plumb_store::{Store, short};
+use plumb_text::Terminal;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};

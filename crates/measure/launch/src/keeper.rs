@@ -9,7 +9,9 @@ use plumb_model::{
     Companion, Description, Facts, PlannedPoint, Preparation, Prepared, Ready, Role, Settings,
     Slot, Target,
 };
-use plumb_protocol::{FAR_ADDRESS, LONGEST_TIMEOUT_S, Reply, Request, SampleReply, Start};
+use plumb_protocol::{
+    FAR_ADDRESS, LONGEST_TIMEOUT_S, MOST_HEARTBEATS, Reply, Request, SampleReply, Start,
+};
 
 use crate::companions::RunningCompanion;
 use crate::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
