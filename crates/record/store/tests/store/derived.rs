@@ -104,7 +104,7 @@ fn kill_9_while_rows_are_derived_leaves_those_of_before() {
         "PRAGMA wal_checkpoint(TRUNCATE); \
          CREATE TRIGGER slow AFTER INSERT ON derived_series BEGIN \
            SELECT count(*) FROM (WITH RECURSIVE number(n) AS \
-             (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 60000) SELECT n FROM number); END; \
+             (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 120000) SELECT n FROM number); END; \
          PRAGMA wal_checkpoint(TRUNCATE);",
     )
     .unwrap();
