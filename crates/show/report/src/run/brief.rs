@@ -22,7 +22,7 @@ const MOST_CURVE_LINES: usize = 6;
 /// Lines about points that gave no result.
 const MOST_MISSING: usize = 3;
 /// Columns that flags take before names are cut for them.
-const FLAGS_ROOM: usize = 22;
+const FLAGS_ROOM: usize = 25;
 /// From so many results on, everything else keeps to one line.
 const CROWDED: usize = 12;
 /// Columns that a point's name keeps, however long flags are.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-const VOID: [&str; 6] = ["meta", "link", "br", "hr", "input", "img"];
+const VOID: [&str; 7] = ["meta", "link", "br", "hr", "input", "img", "wbr"];
 const KNOWN: [&str; 5] = ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"];
 
 /// An element's beginning.
