@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use plumb_analysis::testing::{events, run_of_years};
 use plumb_model::Host;
@@ -17,16 +18,29 @@ use tempfile::TempDir;
 /// Runs: both suites and commands, on both machines, before and after every change.
 const RUNS: u32 = 30;
 
+/// A store of these runs. It is written once and copied, because most tests need one.
 fn store(folder: &Path) -> Store {
-    let store = Store::open(folder.join("plumb.db")).unwrap();
+    static WRITTEN: OnceLock<Vec<u8>> = OnceLock::new();
+    let file = folder.join("plumb.db");
+    let bytes = WRITTEN.get_or_init(|| {
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("plumb.db");
+        // Closed before it is read: SQLite then moves what is in the log into the file.
+        write(&file);
+        fs::read(file).unwrap()
+    });
+    fs::write(&file, bytes).unwrap();
+    Store::open(file).unwrap()
+}
+
+fn write(file: &Path) {
+    let store = Store::open(file).unwrap();
     let mut writer = store.writer().unwrap();
     for number in 0..RUNS {
         for event in events(&run_of_years(number, RUNS), number % 7 == 0) {
             writer.write(&event).unwrap();
         }
     }
-    drop(writer);
-    store
 }
 
 /// What 200 MB for a folder of 1,000 runs leave for one.
