@@ -12,8 +12,16 @@ use std::time::Instant;
 use serde_json::Value;
 
 /// The binaries that take longest. They begin first, so that none of them runs alone at the end.
-const FIRST: [&str; 7] =
-    ["robust", "plugins", "pages", "process", "store", "plumb_stats", "network"];
+const FIRST: [&str; 8] = [
+    "robust",
+    "plugins",
+    "conformance",
+    "plumb_simulate",
+    "pages",
+    "scheduler",
+    "export",
+    "network",
+];
 /// The number of test binaries that run at the same time.
 const AT_ONCE: usize = 3;
 /// With more failures than this, chance is not the reason, and no test is tried again.

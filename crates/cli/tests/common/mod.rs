@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// The width of every output.
+const COLUMNS: usize = 100;
+
 /// The variable that marks every process of a test.
 pub const MARK: &str = "PLUMB_TEST_ID";
 
@@ -87,7 +90,10 @@ impl TestEnvironment {
         command.env_clear().current_dir(self.cwd()).stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.root.join("home")).env("XDG_DATA_HOME", self.root.join("data"));
-        command.env("TMPDIR", self.tmp()).env("PLUMB_STORE", self.store()).env("COLUMNS", "100");
+        command
+            .env("TMPDIR", self.tmp())
+            .env("PLUMB_STORE", self.store())
+            .env("COLUMNS", COLUMNS.to_string());
         command.env("PLUMB_HOST", "here");
         command
     }
@@ -173,14 +179,14 @@ impl Ran {
         self
     }
 
-    /// Asserts words on stderr, whatever the lines' ends between them.
+    /// Asserts words on stderr, each phrase on one line.
     #[track_caller]
     pub fn says(self, words: &[&str]) -> Self {
         holds("stderr", &self.stderr, words);
         self
     }
 
-    /// Asserts words on stdout, whatever the lines' ends between them.
+    /// Asserts words on stdout, each phrase on one line.
     #[track_caller]
     pub fn shows(self, words: &[&str]) -> Self {
         holds("stdout", &self.stdout, words);
@@ -190,8 +196,29 @@ impl Ran {
 
 #[track_caller]
 fn holds(name: &str, text: &str, words: &[&str]) {
-    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines = unwrapped(text);
     for word in words {
-        assert!(flat.contains(word), "no `{word}` on {name}:\n{text}");
+        let found = lines.iter().any(|line| line.contains(word));
+        assert!(found, "no `{word}` on a line of {name}:\n{text}");
     }
+}
+
+/// The lines of a text, with one space between columns. A line that had no room for the next word goes on in the next one; a line
+/// that ends earlier ends there, so a phrase that a misplaced break cuts is not found.
+fn unwrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut width = 0;
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let next = words.first().map_or(0, |word| word.chars().count());
+        match lines.last_mut() {
+            Some(last) if next > 0 && width + 1 + next > COLUMNS => {
+                last.push(' ');
+                last.push_str(&words.join(" "));
+            }
+            _ => lines.push(words.join(" ")),
+        }
+        width = line.chars().count();
+    }
+    lines
 }

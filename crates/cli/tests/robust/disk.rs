@@ -62,11 +62,11 @@ fn a_full_target_directory_fails_its_point_alone() {
     assert_eq!(place.leftovers(), [""; 0], "what was written of the file is removed");
     assert_eq!(results(&last(&place), "rate").len(), 1);
     let script = format!(
-        "mount -t tmpfs -o size=8m tmpfs ../work && $PLUMB {run}; echo exit $?; ls ../work | wc -l"
+        "mount -t tmpfs -o size=8m tmpfs ../work && $PLUMB {run}; echo exit $?, left $(ls ../work | wc -l)"
     );
     let ran = in_namespace(&place, "--mount", &script);
     ran.shows(&[
-        "exit 3 0",
+        "exit 3, left 0",
         "Not supported here",
         "storage.random:size=16MiB",
         "sieve limit=20000",

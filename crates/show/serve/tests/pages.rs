@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use plumb_analysis::testing::{events, run_of_years};
 use plumb_model::Host;
@@ -17,8 +18,18 @@ use tempfile::TempDir;
 /// Runs: both suites and commands, on both machines, before and after every change.
 const RUNS: u32 = 30;
 
+/// A store of these runs. It is written once and copied, because most tests need one.
 fn store(folder: &Path) -> Store {
-    store_of(folder, RUNS)
+    static WRITTEN: OnceLock<Vec<u8>> = OnceLock::new();
+    let file = folder.join("plumb.db");
+    let bytes = WRITTEN.get_or_init(|| {
+        let folder = TempDir::new().unwrap();
+        // Closed before it is read: SQLite then moves what is in the log into the file.
+        drop(store_of(folder.path(), RUNS));
+        fs::read(folder.path().join("plumb.db")).unwrap()
+    });
+    fs::write(&file, bytes).unwrap();
+    Store::open(file).unwrap()
 }
 
 /// A store of so many runs, spread over the same years.
