@@ -437,7 +437,7 @@ fn chunk_iterations(rate: f64, chunk_ns: u64) -> u64 {
 mod tests {
     use super::serve;
     use crate::{Batch, Failure, Instance, Start, StartError, Started, TrialCounts, Workload};
-    use plumb_model::{Better, Description, Metric, MetricSource, Ready, Role, SampleIs};
+    use plumb_model::{Better, Description, Metric, MetricSource, Ready, Role};
     use std::io::Write;
 
     /// Spins for a microsecond an iteration.
