@@ -51,7 +51,7 @@ fn a_tool_that_is_not_installed_is_unsupported_with_its_package() {
 fn families_without_a_classic_are_named_and_classics_are_listed_when_asked_for() {
     let place = place();
     let ran = place.run("crosscheck memry").unwrap().exits(2);
-    ran.says(&["no row of `memry`", "did you mean `memory`?", "crypto"]);
+    ran.says(&["no row compares `memry` with a classic tool", "did you mean `memory`?", "crypto"]);
     let listed = place.run("list").unwrap().exits(0).shows(&["plumb list --classic"]);
     assert!(!listed.stdout.contains("classic.mbw"));
     place.run("list --classic").unwrap().exits(0).shows(&["classic.mbw", "classic.iperf3"]);

@@ -34,7 +34,7 @@ fn each_host_has_a_history_of_its_own() {
     mixed.shows(&["3 runs on 2 hosts, fp1:"]);
     // A guest that nobody saw before.
     let guest = on(&place, "web3", "history true").exits(0);
-    let guest = guest.says(&["no stored run of", "this host (web3)", "of web2", "--host web2"]);
+    let guest = guest.says(&["no stored run of", "this host (web3)", "from web2", "--host web2"]);
     guest.says(&[&all]).shows(&["1 run on host web2"]);
     let other = place.run("history true --host web9").unwrap().exits(2);
     other.says(&["is from host web9", "--host web1", "--host web2", &all]);

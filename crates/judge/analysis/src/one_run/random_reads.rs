@@ -116,7 +116,7 @@ mod tests {
             ..COPY
         };
         let flagged = why(200.0, same, random).unwrap();
-        assert!(flagged.starts_with("2.0 times the bytes a second"), "{flagged}");
+        assert!(flagged.starts_with("2.0 times the bytes per second"), "{flagged}");
         assert!(flagged.contains("storage.sequential:block=4KiB"), "{flagged}");
         // 400 MB/s are 97.7 thousand blocks a second.
         assert_eq!(why(98.0, same, random), None, "as fast");

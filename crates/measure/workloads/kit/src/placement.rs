@@ -293,6 +293,6 @@ mod tests {
         let Err(StartError::Unsupported { why, fix }) = Placement::Cross.cpus(2, &one) else {
             panic!("one CPU is not two");
         };
-        assert!(why.contains("two CPUs") && fix.contains("second CPU"));
+        assert!(why.contains("two CPUs") && fix.contains("give plumb two CPUs"), "{why}; {fix}");
     }
 }

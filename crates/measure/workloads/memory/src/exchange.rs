@@ -227,10 +227,10 @@ mod tests {
         assert_eq!(written, 0);
         line.0.store(7, Ordering::Relaxed);
         let failure = players[0].verify().unwrap_err();
-        assert!(failure.0.ends_with("on line 4095 stands 7, not 0"), "{failure}");
+        assert!(failure.0.ends_with("line 4095 contains 7, not 0"), "{failure}");
         line.0.store(0, Ordering::Relaxed);
         players[0].turn += 1;
-        assert!(players[0].verify().unwrap_err().0.contains("on line 3 stands 0, not 1024"));
+        assert!(players[0].verify().unwrap_err().0.contains("line 3 contains 0, not 1024"));
     }
 
     #[test]

@@ -242,7 +242,10 @@ fn two_cpus_are_needed_where_two_work() {
         let mut point = TestPoint::new(ALL, id, &[]);
         point.start.facts.cpus = vec![0];
         let (why, fix) = unsupported(id, point.try_start());
-        assert!(why.contains("needs two CPUs") && fix.contains("second CPU"), "{why}; {fix}");
+        assert!(
+            why.contains("needs two CPUs") && fix.contains("give plumb two CPUs"),
+            "{why}; {fix}"
+        );
     }
 }
 

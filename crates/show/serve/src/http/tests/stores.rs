@@ -106,7 +106,7 @@ fn impossible_numbers_are_shown_or_refused() {
     .unwrap();
     let broken = served.get(&format!("/live-{}.html", id(1)));
     assert_eq!(broken.status(), 500);
-    assert!(broken.body.contains("no count"), "{}", broken.body);
+    assert!(broken.body.contains("is not a count"), "{}", broken.body);
     assert_eq!(served.get("/plumb.css").status(), 200);
 }
 
