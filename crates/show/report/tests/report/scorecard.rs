@@ -583,6 +583,7 @@ fn next_to_a_disturbed_median_stands_what_the_machine_does_at_its_best() {
         markdown(&view),
         in_words(&view).join("\n"),
     ] {
-        assert!(output.contains(&best), "{output}");
+        // Markdown escapes the brackets of the interval.
+        assert!(output.replace('\\', "").contains(&best), "{output}");
     }
 }
