@@ -1,5 +1,4 @@
 //! The family `process`, driven as the engine drives it.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use std::io::Write;
 use std::process::Command;
