@@ -134,8 +134,8 @@ fn arms(finding: &ComparisonFinding, links: &Links) -> Html {
         table.row([
             name(run_name),
             when(run.started_unix_ns),
-            cell(what),
-            cell(labels.join(" ")),
+            cell(what).class("free"),
+            cell(labels.join(" ")).class("free"),
             cell(run.plumb.as_str()),
         ]);
     }

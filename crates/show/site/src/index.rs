@@ -165,8 +165,8 @@ fn table(lines: &[RunLine]) -> Html {
                 crate::parts::number(took, "s", &length(took))
             }),
             cell(line.status.word()),
-            cell(line.what.as_str()),
-            cell(labels.join(" ")),
+            cell(line.what.as_str()).class("free"),
+            cell(labels.join(" ")).class("free"),
             count(line.points),
             count(usize::try_from(line.samples).unwrap_or(usize::MAX)),
             cell(changed.unwrap_or_default()),
