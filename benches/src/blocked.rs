@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::Outcome;
+use crate::BenchResult;
 use crate::page::{median, ratio};
 
 /// Pairs of a batch and a series of single requests.
@@ -19,8 +19,8 @@ const SAMPLE_NS: u64 = 10_000;
 const WORKLOAD: &str = "cpu.sieve";
 
 /// Times the same samples in one batch and one by one, alternately.
-pub fn bench(plumb: &Path) -> Outcome<String> {
-    let mut worker = Worker::start(plumb)?;
+pub fn bench(plumb: &Path) -> BenchResult<String> {
+    let mut worker = WorkerProcess::start(plumb)?;
     let k = worker.calibrate()?;
     let mut logs = Vec::new();
     let mut batches = Vec::new();
@@ -48,15 +48,15 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
     ))
 }
 
-struct Worker {
+struct WorkerProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     id: u64,
 }
 
-impl Worker {
-    fn start(plumb: &Path) -> Outcome<Self> {
+impl WorkerProcess {
+    fn start(plumb: &Path) -> BenchResult<Self> {
         let mut child = Command::new(plumb)
             .args(["worker", WORKLOAD])
             .stdin(Stdio::piped())
@@ -70,7 +70,7 @@ impl Worker {
         Ok(worker)
     }
 
-    fn ask(&mut self, mut request: Value) -> Outcome<Value> {
+    fn ask(&mut self, mut request: Value) -> BenchResult<Value> {
         self.id += 1;
         request["id"] = json!(self.id);
         writeln!(self.stdin, "{request}")?;
@@ -83,19 +83,19 @@ impl Worker {
         }
     }
 
-    fn calibrate(&mut self) -> Outcome<u64> {
+    fn calibrate(&mut self) -> BenchResult<u64> {
         let reply = self.ask(json!({"type": "calibrate", "target_ns": SAMPLE_NS}))?;
         Ok(reply["iterations"].as_u64().unwrap_or(1))
     }
 
-    fn times(&mut self, iterations: &[u64]) -> Outcome<Vec<f64>> {
+    fn times(&mut self, iterations: &[u64]) -> BenchResult<Vec<f64>> {
         let reply = self.ask(json!({"type": "sample", "iterations": iterations}))?;
         let times = reply["elapsed_ns"].as_array().ok_or("no times")?;
         Ok(times.iter().filter_map(Value::as_f64).collect())
     }
 }
 
-impl Drop for Worker {
+impl Drop for WorkerProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::Outcome;
+use crate::BenchResult;
 use crate::page::{median, ratio};
-use crate::shares::Folder;
+use crate::shares::TemporaryFolder;
 
 /// Blocks of each; a shuffle decides the order within a round.
 const ROUNDS: usize = 20;
@@ -18,7 +18,7 @@ const ROUNDS: usize = 20;
 const RUNS: usize = 100;
 
 /// What is compared, and what the medians of its blocks were.
-struct Sides {
+struct BenchSides {
     plumb: Vec<f64>,
     hyperfine: Vec<f64>,
     bare: Vec<f64>,
@@ -27,12 +27,12 @@ struct Sides {
 }
 
 /// Runs the blocks.
-pub fn bench(plumb: &Path) -> Outcome<String> {
-    let folder = Folder::new()?;
+pub fn bench(plumb: &Path) -> BenchResult<String> {
+    let folder = TemporaryFolder::new()?;
     let bare = compile(&folder)?;
     let mut coins = plumb_stats::rng::Rng::new(1);
     let mut sides =
-        Sides { plumb: Vec::new(), hyperfine: Vec::new(), bare: Vec::new(), took: Vec::new() };
+        BenchSides { plumb: Vec::new(), hyperfine: Vec::new(), bare: Vec::new(), took: Vec::new() };
     for _ in 0..ROUNDS {
         let mut order = [0, 1, 2];
         // Whatever drifts while the bench runs must not favour one side.
@@ -52,7 +52,7 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
     Ok(sides.paragraph())
 }
 
-impl Sides {
+impl BenchSides {
     fn paragraph(&self) -> String {
         format!(
             "{ROUNDS} rounds of blocks of {RUNS} runs of `/bin/true`, in shuffled order: medians **{}** (`plumb exec -n {RUNS}`), {} \
@@ -80,7 +80,7 @@ fn ratio_of(one: &[f64], other: &[f64]) -> String {
     ratio(&one.iter().zip(other).map(|(one, other)| (one / other).ln()).collect::<Vec<_>>())
 }
 
-fn compile(folder: &Folder) -> Outcome<PathBuf> {
+fn compile(folder: &TemporaryFolder) -> BenchResult<PathBuf> {
     let source = folder.0.join("bare.c");
     let program = folder.0.join("bare");
     fs::write(&source, include_str!("bare.c"))?;
@@ -88,7 +88,7 @@ fn compile(folder: &Folder) -> Outcome<PathBuf> {
     if status.success() { Ok(program) } else { Err("cc could not compile bare.c".into()) }
 }
 
-fn loop_in_c(program: &Path) -> Outcome<f64> {
+fn loop_in_c(program: &Path) -> BenchResult<f64> {
     let output = Command::new(program).arg(RUNS.to_string()).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         return Err("the bare loop failed".into());
@@ -98,7 +98,7 @@ fn loop_in_c(program: &Path) -> Outcome<f64> {
     Ok(median(&times) * 1e-9)
 }
 
-fn exec(plumb: &Path, folder: &Folder) -> Outcome<f64> {
+fn exec(plumb: &Path, folder: &TemporaryFolder) -> BenchResult<f64> {
     let output = Command::new(plumb)
         .args([
             "exec",
@@ -119,7 +119,7 @@ fn exec(plumb: &Path, folder: &Folder) -> Outcome<f64> {
     wall["estimate"].as_f64().ok_or_else(|| "no estimate".into())
 }
 
-fn hyperfine(folder: &Folder) -> Outcome<f64> {
+fn hyperfine(folder: &TemporaryFolder) -> BenchResult<f64> {
     let file = folder.0.join("hyperfine.json");
     let status = Command::new("hyperfine")
         .args(["-N", "-w", "5", "-r", &RUNS.to_string(), "--style", "none", "--export-json"])

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use plumb_protocol::{Distribution, SplitMix64};
 
-use crate::Outcome;
+use crate::BenchResult;
 
 /// Values of a batch.
 const VALUES: u64 = 1_000_000;
@@ -14,7 +14,7 @@ const VALUES: u64 = 1_000_000;
 const BATCHES: usize = 15;
 
 /// Records batches of latencies, in turns with the same loop that records nothing.
-pub fn bench(_: &Path) -> Outcome<String> {
+pub fn bench(_: &Path) -> BenchResult<String> {
     let mut latency = Distribution::of("latency");
     let mut with = f64::INFINITY;
     let mut without = f64::INFINITY;

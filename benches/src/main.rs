@@ -22,10 +22,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Anything that goes wrong ends the bench with its reason.
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+type BenchResult<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// A bench: from the path of plumb to a paragraph.
-type Bench = fn(&Path) -> Outcome<String>;
+type BenchFunction = fn(&Path) -> BenchResult<String>;
 
 fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
@@ -56,19 +56,19 @@ fn main() -> ExitCode {
 }
 
 /// The one bench that takes no quiet machine to say something.
-fn large_store(plumb: &Path) -> Outcome<()> {
+fn large_store(plumb: &Path) -> BenchResult<()> {
     alone(pages::bench, plumb)
 }
 
 /// One bench, to read on the terminal.
-fn alone(bench: Bench, plumb: &Path) -> Outcome<()> {
+fn alone(bench: BenchFunction, plumb: &Path) -> BenchResult<()> {
     eprintln!("{}", bench(&std::fs::canonicalize(plumb)?)?);
     Ok(())
 }
 
-fn measure(plumb: &Path, output: &Path) -> Outcome<()> {
+fn measure(plumb: &Path, output: &Path) -> BenchResult<()> {
     let plumb = std::fs::canonicalize(plumb)?;
-    let benches: [(&str, Bench); 10] = [
+    let benches: [(&str, BenchFunction); 10] = [
         ("What a worker measures when it blocks between samples", blocked::bench),
         ("What the engine and the keeper use while a worker measures", shares::bench),
         ("Recording a value of a distribution", distribution::bench),

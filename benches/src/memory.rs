@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::Outcome;
-use crate::shares::Folder;
+use crate::BenchResult;
+use crate::shares::TemporaryFolder;
 
 /// Takes 300 MiB and ends.
 const BIG: &str = "python3 -c 'bytearray(300 << 20)'";
@@ -14,8 +14,8 @@ const BIG: &str = "python3 -c 'bytearray(300 << 20)'";
 const SMALL: &str = "python3 -c pass";
 
 /// Measures the small command alone, after the big one, and under a big parent.
-pub fn bench(plumb: &Path) -> Outcome<String> {
-    let folder = Folder::new()?;
+pub fn bench(plumb: &Path) -> BenchResult<String> {
+    let folder = TemporaryFolder::new()?;
     let alone = peak(&mut plumb_exec(plumb, &folder, &[SMALL]))?;
     let after = peak(&mut plumb_exec(plumb, &folder, &[BIG, SMALL]))?;
     let mut parent = Command::new("python3");
@@ -29,7 +29,7 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
     ))
 }
 
-fn arguments(folder: &Folder, commands: &[&str]) -> Vec<String> {
+fn arguments(folder: &TemporaryFolder, commands: &[&str]) -> Vec<String> {
     let mut all: Vec<String> =
         ["exec", "--no-lock", "--quiet", "--json", "-n", "5", "--store"].map(str::to_owned).into();
     all.push(folder.0.join("store.db").to_string_lossy().into_owned());
@@ -37,14 +37,14 @@ fn arguments(folder: &Folder, commands: &[&str]) -> Vec<String> {
     all
 }
 
-fn plumb_exec(plumb: &Path, folder: &Folder, commands: &[&str]) -> Command {
+fn plumb_exec(plumb: &Path, folder: &TemporaryFolder, commands: &[&str]) -> Command {
     let mut command = Command::new(plumb);
     command.args(arguments(folder, commands));
     command
 }
 
 /// Median peak memory of the last command, in MiB.
-fn peak(command: &mut Command) -> Outcome<f64> {
+fn peak(command: &mut Command) -> BenchResult<f64> {
     let output = command.stderr(Stdio::inherit()).output()?;
     let document: Value = serde_json::from_slice(&output.stdout)?;
     let results = document["results"].as_array().ok_or("no results")?;
@@ -53,7 +53,7 @@ fn peak(command: &mut Command) -> Outcome<f64> {
 }
 
 /// What hyperfine reads for the small command after the big one, if its version reports it.
-fn hyperfine(folder: &Folder) -> Outcome<String> {
+fn hyperfine(folder: &TemporaryFolder) -> BenchResult<String> {
     let file = folder.0.join("memory.json");
     Command::new("hyperfine")
         .args(["-N", "-r", "5", "--style", "none", "--export-json"])

@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 use plumb_protocol::UsageMeter;
 use serde_json::Value;
 
-use crate::Outcome;
-use crate::pairs::{self, Done, Row, SECONDS, run};
+use crate::BenchResult;
+use crate::pairs::{self, Done, PairRow, SECONDS, run};
 
 /// Nothing is sent anywhere else.
 const HOST: &str = "127.0.0.1";
 /// Bytes of a datagram.
 const DATAGRAM: f64 = 1400.0;
 
-const ROWS: [Row; 8] = [
-    Row {
+const ROWS: [PairRow; 8] = [
+    PairRow {
         title: "TCP, one stream up in blocks of 48 KiB, an end on each CPU; iperf3, in 128 KiB",
         unit: "B/s",
         ours: |plumb, folder| {
@@ -27,7 +27,7 @@ const ROWS: [Row; 8] = [
         },
         classic: |_, _| iperf3(&["-A", "1,0"]),
     },
-    Row {
+    PairRow {
         title: "TCP, one stream down in blocks of 48 KiB, an end on each CPU; iperf3, in 128 KiB",
         unit: "B/s",
         ours: |plumb, folder| {
@@ -40,7 +40,7 @@ const ROWS: [Row; 8] = [
         },
         classic: |_, _| iperf3(&["-A", "1,0", "-R"]),
     },
-    Row {
+    PairRow {
         title: "TCP, one stream up, an end on each CPU; iperf3, both in blocks of 48 KiB",
         unit: "B/s",
         ours: |plumb, folder| {
@@ -48,13 +48,13 @@ const ROWS: [Row; 8] = [
         },
         classic: |_, _| iperf3(&["-A", "1,0", "-l", "48K"]),
     },
-    Row {
+    PairRow {
         title: "TCP, 4 streams; iperf3",
         unit: "B/s",
         ours: |plumb, folder| run(plumb, folder, "network.tcp:streams=4", "throughput"),
         classic: |_, _| iperf3(&["-P", "4"]),
     },
-    Row {
+    PairRow {
         title: "datagrams of 1,400 B received; iperf3",
         unit: "datagrams/s",
         ours: |plumb, folder| run(plumb, folder, "network.udp", "received"),
@@ -63,13 +63,13 @@ const ROWS: [Row; 8] = [
             Ok(Done { rate: done.rate / DATAGRAM, ..done })
         },
     },
-    Row {
+    PairRow {
         title: "datagrams of 1,400 B received; sockperf throughput",
         unit: "datagrams/s",
         ours: |plumb, folder| run(plumb, folder, "network.udp", "received"),
         classic: |_, _| sockperf("throughput", "1400"),
     },
-    Row {
+    PairRow {
         title: "requests and answers of 24 B in datagrams, one at a time; sockperf ping-pong",
         unit: "ops/s",
         ours: |plumb, folder| {
@@ -77,7 +77,7 @@ const ROWS: [Row; 8] = [
         },
         classic: |_, _| sockperf("ping-pong", "24"),
     },
-    Row {
+    PairRow {
         title: "ICMP replies; ping -f",
         unit: "ops/s",
         ours: |plumb, folder| run(plumb, folder, "network.icmp", "rate"),
@@ -86,7 +86,7 @@ const ROWS: [Row; 8] = [
 ];
 
 /// Measures the rows.
-pub fn bench(plumb: &Path) -> Outcome<String> {
+pub fn bench(plumb: &Path) -> BenchResult<String> {
     Ok(format!(
         "{} Both ends are here, over loopback, with the tools' defaults unless something else is said.\n\n{}",
         pairs::note(),
@@ -95,9 +95,9 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
 }
 
 /// A server, ended when it is dropped.
-struct Server(Child);
+struct IperfServer(Child);
 
-impl Drop for Server {
+impl Drop for IperfServer {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.0.kill();
@@ -106,9 +106,9 @@ impl Drop for Server {
 }
 
 /// Runs a client with its server; what it printed, and the CPU time of both.
-fn beside(server: &mut Command, client: &mut Command) -> Outcome<(String, f64)> {
+fn beside(server: &mut Command, client: &mut Command) -> BenchResult<(String, f64)> {
     let meter = UsageMeter::start(&[]);
-    let running = Server(server.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+    let running = IperfServer(server.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
     // The servers have no way to say that they listen: their output goes nowhere.
     sleep(Duration::from_millis(200));
     let output = client.stderr(Stdio::null()).output()?;
@@ -119,7 +119,7 @@ fn beside(server: &mut Command, client: &mut Command) -> Outcome<(String, f64)> 
 }
 
 /// Bytes that the receiver counted.
-fn iperf3(words: &[&str]) -> Outcome<Done> {
+fn iperf3(words: &[&str]) -> BenchResult<Done> {
     // A port that the kernel knows to be free; it is free again once this listener is dropped.
     let port = TcpListener::bind((HOST, 0))?.local_addr()?.port().to_string();
     let seconds = SECONDS.to_string();
@@ -143,12 +143,12 @@ fn iperf3(words: &[&str]) -> Outcome<Done> {
     })
 }
 
-fn figure(value: &Value) -> Outcome<f64> {
+fn figure(value: &Value) -> BenchResult<f64> {
     Ok(value.as_f64().ok_or("iperf3 printed no figure")?)
 }
 
 /// Datagrams that the kernel gave to programs, of which ping-pong takes two a request.
-fn sockperf(mode: &str, bytes: &str) -> Outcome<Done> {
+fn sockperf(mode: &str, bytes: &str) -> BenchResult<Done> {
     let port = UdpSocket::bind((HOST, 0))?.local_addr()?.port().to_string();
     let seconds = SECONDS.to_string();
     let received = datagrams_received()?;
@@ -170,7 +170,7 @@ fn sockperf(mode: &str, bytes: &str) -> Outcome<Done> {
 }
 
 /// `InDatagrams` of this machine.
-fn datagrams_received() -> Outcome<f64> {
+fn datagrams_received() -> BenchResult<f64> {
     let text = read_to_string("/proc/net/snmp")?;
     let mut lines = text.lines().filter(|line| line.starts_with("Udp: "));
     let names = lines.next().unwrap_or_default();
@@ -181,7 +181,7 @@ fn datagrams_received() -> Outcome<f64> {
 }
 
 /// Replies to a flood.
-fn ping() -> Outcome<Done> {
+fn ping() -> BenchResult<Done> {
     let meter = UsageMeter::start(&[]);
     let output =
         Command::new("ping").args(["-n", "-f", "-q", "-w", &SECONDS.to_string(), HOST]).output()?;

@@ -11,8 +11,8 @@ use plumb_analysis::testing::{events, run_of_years};
 use plumb_store::Store;
 use serde_json::Value;
 
-use crate::Outcome;
-use crate::shares::Folder;
+use crate::BenchResult;
+use crate::shares::TemporaryFolder;
 
 /// Runs of the store.
 const RUNS: u32 = 1_000;
@@ -22,7 +22,7 @@ const MOST_SERIES: usize = 100;
 const KEPT: &str = "target/bench-pages.db";
 
 /// Writes a store of so many made-up runs through the store's own writer.
-pub fn make(path: &Path, runs: u32) -> Outcome<()> {
+pub fn make(path: &Path, runs: u32) -> BenchResult<()> {
     let mut writer = Store::open(path)?.writer()?;
     for number in 0..runs {
         for event in events(&run_of_years(number, runs), true) {
@@ -33,11 +33,11 @@ pub fn make(path: &Path, runs: u32) -> Outcome<()> {
 }
 
 /// Writes all pages a few times.
-pub fn bench(plumb: &Path) -> Outcome<String> {
+pub fn bench(plumb: &Path) -> BenchResult<String> {
     let path = kept()?;
     let store = Store::open_read_only(&path)?;
     let samples: u64 = store.summaries()?.iter().map(|run| run.samples).sum();
-    let folder = Folder::new()?;
+    let folder = TemporaryFolder::new()?;
     let pages = folder.0.join("pages");
     let command =
         format!("{} report -q --store {} -o {}", plumb.display(), path.display(), pages.display());
@@ -63,7 +63,7 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
 }
 
 /// The estimate of a metric in the document of a run with one point.
-fn estimate(document: &Value, metric: &str) -> Outcome<f64> {
+fn estimate(document: &Value, metric: &str) -> BenchResult<f64> {
     let results = document["results"].as_array().ok_or("no results")?;
     let found = results.iter().find(|result| result["metric"] == metric).ok_or("no such metric")?;
     Ok(found["estimate"].as_f64().ok_or("no estimate")?)
@@ -71,11 +71,11 @@ fn estimate(document: &Value, metric: &str) -> Outcome<f64> {
 
 /// How long `plumb serve` takes for the page of a series, each the first that it is asked for after a start; an
 /// earlier `plumb serve` has read the store once.
-fn series(plumb: &Path, store: &Path, folder: &Path) -> Outcome<String> {
+fn series(plumb: &Path, store: &Path, folder: &Path) -> BenchResult<String> {
     let pages = folder.join("pages");
     let caches = folder.join("caches");
     let began = Instant::now();
-    let served = Served::new(plumb, store, &caches)?;
+    let served = PageServer::new(plumb, store, &caches)?;
     while served.get("/history.html")?.0.contains("have been read so far") {
         std::thread::sleep(Duration::from_millis(500));
     }
@@ -90,7 +90,7 @@ fn series(plumb: &Path, store: &Path, folder: &Path) -> Outcome<String> {
     let mut took: Vec<f64> = Vec::new();
     // A new server for each, so that no page comes from the cache in memory.
     for name in names.iter().step_by(step) {
-        let served = Served::new(plumb, store, &caches)?;
+        let served = PageServer::new(plumb, store, &caches)?;
         let (page, seconds) = served.get(&format!("/{name}"))?;
         if !page.starts_with("HTTP/1.1 200") {
             return Err(format!("{name}: {}", page.lines().next().unwrap_or_default()).into());
@@ -109,13 +109,13 @@ fn series(plumb: &Path, store: &Path, folder: &Path) -> Outcome<String> {
 }
 
 /// A server that ends with it.
-struct Served {
+struct PageServer {
     child: Child,
     address: String,
 }
 
-impl Served {
-    fn new(plumb: &Path, store: &Path, caches: &Path) -> Outcome<Self> {
+impl PageServer {
+    fn new(plumb: &Path, store: &Path, caches: &Path) -> BenchResult<Self> {
         let mut child = Command::new(plumb)
             .args(["serve", "--quiet", "--listen", "127.0.0.1:0", "--store"])
             .arg(store)
@@ -130,7 +130,7 @@ impl Served {
     }
 
     /// The answer of a page, and the seconds until it was complete.
-    fn get(&self, page: &str) -> Outcome<(String, f64)> {
+    fn get(&self, page: &str) -> BenchResult<(String, f64)> {
         let began = Instant::now();
         let mut stream = TcpStream::connect(&self.address)?;
         let host = &self.address;
@@ -141,7 +141,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for PageServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -149,7 +149,7 @@ impl Drop for Served {
 }
 
 /// The store, made once.
-fn kept() -> Outcome<PathBuf> {
+fn kept() -> BenchResult<PathBuf> {
     let path = Path::new(KEPT);
     if !path.exists() {
         eprintln!("  making {KEPT}, which is kept; it takes minutes …");
@@ -162,7 +162,7 @@ fn kept() -> Outcome<PathBuf> {
 }
 
 /// Files of a folder of pages, and their bytes.
-fn size(folder: &Path) -> Outcome<(usize, u64)> {
+fn size(folder: &Path) -> BenchResult<(usize, u64)> {
     let mut files = 0;
     let mut bytes = 0;
     for folder in [folder.to_owned(), folder.join("data")] {

@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::Outcome;
+use crate::BenchResult;
 use crate::page::{median, ratio};
-use crate::shares::Folder;
+use crate::shares::TemporaryFolder;
 
 /// Pairs of each row; the sides take turns in who is first.
 const PAIRS: usize = 8;
@@ -24,10 +24,10 @@ pub struct Done {
 }
 
 /// One side of a row: of plumb's path, in a folder.
-pub type Side = fn(&Path, &Path) -> Outcome<Done>;
+pub type Side = fn(&Path, &Path) -> BenchResult<Done>;
 
 /// A comparison: a title, plumb's side, the classic's, and the unit of work.
-pub struct Row {
+pub struct PairRow {
     pub title: &'static str,
     pub unit: &'static str,
     pub ours: Side,
@@ -43,7 +43,7 @@ pub fn note() -> String {
 }
 
 /// Measures every row, and writes them as a Markdown table.
-pub fn table(rows: &[Row], plumb: &Path) -> Outcome<String> {
+pub fn table(rows: &[PairRow], plumb: &Path) -> BenchResult<String> {
     let mut table = "| measurement; classic tool | classic figure | plumb figure | plumb over classic | work per CPU second, plumb over classic |\n\
                      | --- | --: | --: | --- | --- |\n"
         .to_owned();
@@ -56,8 +56,8 @@ pub fn table(rows: &[Row], plumb: &Path) -> Outcome<String> {
     Ok(table)
 }
 
-fn line(row: &Row, plumb: &Path) -> Outcome<String> {
-    let folder = Folder::new()?;
+fn line(row: &PairRow, plumb: &Path) -> BenchResult<String> {
+    let folder = TemporaryFolder::new()?;
     let mut ours = Vec::new();
     let mut classic = Vec::new();
     // Who goes first alternates: a machine that slows down while it measures must not favour one side.
@@ -90,8 +90,8 @@ fn median_rate(side: &[Done]) -> f64 {
 }
 
 /// One invocation of a workload.
-pub fn run(plumb: &Path, folder: &Path, words: &str, metric: &str) -> Outcome<Done> {
-    let store = Folder::named("store")?;
+pub fn run(plumb: &Path, folder: &Path, words: &str, metric: &str) -> BenchResult<Done> {
+    let store = TemporaryFolder::named("store")?;
     let output = Command::new(plumb)
         .arg("run")
         .args(words.split_whitespace())
@@ -110,6 +110,6 @@ pub fn run(plumb: &Path, folder: &Path, words: &str, metric: &str) -> Outcome<Do
     Ok(Done { rate: figure(&found["estimate"])?, cpu })
 }
 
-fn figure(value: &Value) -> Outcome<f64> {
+fn figure(value: &Value) -> BenchResult<f64> {
     Ok(value.as_f64().ok_or("a figure is missing")?)
 }

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
+use crate::BenchResult;
 
 /// Clock ticks a second in /proc.
 const TICKS: f64 = 100.0;
 
 /// Reads the CPU time of both processes while a run of twenty seconds goes on.
-pub fn bench(plumb: &Path) -> Outcome<String> {
-    let folder = Folder::new()?;
+pub fn bench(plumb: &Path) -> BenchResult<String> {
+    let folder = TemporaryFolder::new()?;
     let mut child = Command::new(plumb)
         .args(["run", "cpu.sieve", "--min-time", "20s", "--no-lock", "--quiet", "--store"])
         .arg(folder.0.join("store.db"))
@@ -58,32 +58,32 @@ fn keeper_of(parent: u32) -> Option<u32> {
 }
 
 /// A folder that is removed at the end.
-pub struct Folder(pub std::path::PathBuf);
+pub struct TemporaryFolder(pub std::path::PathBuf);
 
-impl Folder {
+impl TemporaryFolder {
     /// A fresh folder among the temporary files.
-    pub fn new() -> Outcome<Self> {
+    pub fn new() -> BenchResult<Self> {
         Self::in_folder(&std::env::temp_dir(), "")
     }
 
     /// Another fresh folder, with this word in its name.
-    pub fn named(name: &str) -> Outcome<Self> {
+    pub fn named(name: &str) -> BenchResult<Self> {
         Self::in_folder(&std::env::temp_dir(), name)
     }
 
     /// A place in this folder, which exists already.
-    pub fn at(folder: &Path) -> Outcome<Self> {
+    pub fn at(folder: &Path) -> BenchResult<Self> {
         Self::in_folder(folder, "")
     }
 
-    fn in_folder(folder: &Path, name: &str) -> Outcome<Self> {
+    fn in_folder(folder: &Path, name: &str) -> BenchResult<Self> {
         let path = folder.join(format!("plumb-benches-{}{name}", std::process::id()));
         fs::create_dir_all(&path)?;
         Ok(Self(path))
     }
 }
 
-impl Drop for Folder {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }

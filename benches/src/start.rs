@@ -4,14 +4,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::Outcome;
+use crate::BenchResult;
 use crate::page::{median, ratio};
 
 /// Rounds; each starts every program once.
 const ROUNDS: usize = 200;
 
 /// Starts the three in turns.
-pub fn bench(plumb: &Path) -> Outcome<String> {
+pub fn bench(plumb: &Path) -> BenchResult<String> {
     let plumb = plumb.to_string_lossy().into_owned();
     let programs =
         [vec![plumb.as_str(), "--version"], vec!["/bin/true"], vec!["hyperfine", "--version"]];
@@ -32,7 +32,7 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
     ))
 }
 
-fn once(argv: &[&str]) -> Outcome<f64> {
+fn once(argv: &[&str]) -> BenchResult<f64> {
     let mut command = Command::new(argv[0]);
     command.args(&argv[1..]).stdin(Stdio::null()).stdout(Stdio::null());
     let start = Instant::now();

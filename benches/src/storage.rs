@@ -9,12 +9,12 @@ use std::time::Duration;
 use plumb_protocol::UsageMeter;
 use serde_json::Value;
 
-use crate::Outcome;
-use crate::pairs::{self, Done, Row, SECONDS, run};
-use crate::shares::Folder;
+use crate::BenchResult;
+use crate::pairs::{self, Done, PairRow, SECONDS, run};
+use crate::shares::TemporaryFolder;
 
-const ROWS: [Row; 6] = [
-    Row {
+const ROWS: [PairRow; 6] = [
+    PairRow {
         title: "random reads of 4 KiB, depth 32, past the page cache; fio, io_uring",
         unit: "ops/s",
         ours: |plumb, folder| {
@@ -26,7 +26,7 @@ const ROWS: [Row; 6] = [
             fio(&folder.join("fio.dat"), words, "iops")
         },
     },
-    Row {
+    PairRow {
         title: "sequential reads of 1 MiB, depth 8, past the page cache, plumb's buffers in huge pages; fio, io_uring",
         unit: "B/s",
         ours: |plumb, folder| {
@@ -38,7 +38,7 @@ const ROWS: [Row; 6] = [
             fio(&folder.join("fio.dat"), words, "bw_bytes")
         },
     },
-    Row {
+    PairRow {
         title: "random reads of 4 KiB, one by one, of a file in memory; fio, psync",
         unit: "ops/s",
         ours: |plumb, folder| {
@@ -47,7 +47,7 @@ const ROWS: [Row; 6] = [
         },
         classic: |_, _| in_memory("--ioengine=psync --rw=randread --bs=4k"),
     },
-    Row {
+    PairRow {
         title: "random reads of 4 KiB, depth 32, of a file in memory; fio, io_uring",
         unit: "ops/s",
         ours: |plumb, folder| {
@@ -60,16 +60,16 @@ const ROWS: [Row; 6] = [
         },
         classic: |_, _| in_memory("--ioengine=io_uring --rw=randread --bs=4k --iodepth=32"),
     },
-    Row {
+    PairRow {
         title: "65,536 empty files created, on ext4 with a journal in memory; bonnie++, files alone",
         unit: "files/s",
         ours: |plumb, folder| {
-            let disk = Disk::in_memory(folder)?;
+            let disk = BenchDisk::in_memory(folder)?;
             run(plumb, &disk.0, "storage.files -p files=65536", "rate")
         },
-        classic: |_, folder| bonnie(&Disk::in_memory(folder)?.0, 64),
+        classic: |_, folder| bonnie(&BenchDisk::in_memory(folder)?.0, 64),
     },
-    Row {
+    PairRow {
         title: "262,144 empty files created, on tmpfs; bonnie++, files alone",
         unit: "files/s",
         ours: |plumb, _| run(plumb, Path::new("/dev/shm"), "storage.files -p files=262144", "rate"),
@@ -79,10 +79,10 @@ const ROWS: [Row; 6] = [
 
 /// Its own filesystem for each process: one without a journal remembers what was deleted for minutes, and looks for
 /// room the longer for it.
-struct Disk(PathBuf);
+struct BenchDisk(PathBuf);
 
-impl Disk {
-    fn in_memory(folder: &Path) -> Outcome<Self> {
+impl BenchDisk {
+    fn in_memory(folder: &Path) -> BenchResult<Self> {
         let image = Path::new("/dev/shm/plumb-benches.img");
         let disk = Self(folder.join("disk"));
         std::fs::create_dir_all(&disk.0)?;
@@ -100,19 +100,19 @@ impl Disk {
 }
 
 /// Runs a program; one that fails is an error.
-fn succeed(program: &str, words: &[&OsStr]) -> Outcome<()> {
+fn succeed(program: &str, words: &[&OsStr]) -> BenchResult<()> {
     let status = Command::new(program).args(words).status()?;
     if status.success() { Ok(()) } else { Err(format!("{program}: {status}").into()) }
 }
 
-impl Drop for Disk {
+impl Drop for BenchDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(&self.0).status();
     }
 }
 
 /// Measures the rows.
-pub fn bench(plumb: &Path) -> Outcome<String> {
+pub fn bench(plumb: &Path) -> BenchResult<String> {
     Ok(format!(
         "{} Files of 256 MiB in the folder for temporary files, or in memory.\n\n{}",
         pairs::note(),
@@ -121,7 +121,7 @@ pub fn bench(plumb: &Path) -> Outcome<String> {
 }
 
 /// One invocation on the file that fio reads: files of the same size are not alike fast.
-fn on_same_file(plumb: &Path, folder: &Path, words: &str, metric: &str) -> Outcome<Done> {
+fn on_same_file(plumb: &Path, folder: &Path, words: &str, metric: &str) -> BenchResult<Done> {
     let file = folder.join("fio.dat");
     fio_command(&file, &["--create_only=1"]).output()?;
     let words = format!("{words} -p direct=yes -p size=256MiB -p file={}", file.display());
@@ -129,14 +129,14 @@ fn on_same_file(plumb: &Path, folder: &Path, words: &str, metric: &str) -> Outco
 }
 
 /// One job on a file in memory, which is removed.
-fn in_memory(words: &str) -> Outcome<Done> {
-    let folder = Folder::at(Path::new("/dev/shm"))?;
+fn in_memory(words: &str) -> BenchResult<Done> {
+    let folder = TemporaryFolder::at(Path::new("/dev/shm"))?;
     fio(&folder.0.join("fio.dat"), words, "iops")
 }
 
 /// CPU time is that of all its processes with the kernel's threads that work for them, which fio itself does not count,
 /// less that of its start.
-fn fio(file: &Path, words: &str, figure: &str) -> Outcome<Done> {
+fn fio(file: &Path, words: &str, figure: &str) -> BenchResult<Done> {
     let words: Vec<&str> = words.split_whitespace().collect();
     let start_only = [&words[..], &["--create_only=1"]].concat();
     // The first start writes the file; the second one is what every start costs.
@@ -150,14 +150,14 @@ fn fio(file: &Path, words: &str, figure: &str) -> Outcome<Done> {
 }
 
 /// The output of fio, and its CPU time in seconds.
-fn fio_and_cpu(file: &Path, words: &[&str]) -> Outcome<(Vec<u8>, f64)> {
+fn fio_and_cpu(file: &Path, words: &[&str]) -> BenchResult<(Vec<u8>, f64)> {
     let meter = UsageMeter::start(&[]);
     let output = fio_command(file, words).output()?;
     let usage = meter.finish(&[]);
     Ok((output.stdout, Duration::from_nanos(usage.user_ns + usage.system_ns).as_secs_f64()))
 }
 
-fn fio_figure(value: &Value) -> Outcome<f64> {
+fn fio_figure(value: &Value) -> BenchResult<f64> {
     Ok(value.as_f64().ok_or("fio printed no figure")?)
 }
 
@@ -171,7 +171,7 @@ fn fio_command(file: &Path, words: &[&str]) -> Command {
 }
 
 /// The creation of a pass without a file of blocks.
-fn bonnie(folder: &Path, thousands: u32) -> Outcome<Done> {
+fn bonnie(folder: &Path, thousands: u32) -> BenchResult<Done> {
     let output = Command::new("bonnie++")
         .args(["-u", "root", "-r", "0", "-s", "0", "-q", "-n"])
         .arg(thousands.to_string())
@@ -184,7 +184,7 @@ fn bonnie(folder: &Path, thousands: u32) -> Outcome<Done> {
     Ok(Done { rate: bonnie_figure(&fields, 26)?, cpu: bonnie_figure(&fields, 27)? / 100.0 })
 }
 
-fn bonnie_figure(fields: &[&str], index: usize) -> Outcome<f64> {
+fn bonnie_figure(fields: &[&str], index: usize) -> BenchResult<f64> {
     let field = fields.get(index).ok_or("bonnie++ printed no CSV")?;
     Ok(field.parse::<f64>().map_err(|_| format!("bonnie++ rated nothing: `{field}`"))?)
 }

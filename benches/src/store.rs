@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::Outcome;
+use crate::BenchResult;
 
 /// Runs `cargo bench` of the store and takes its lines over.
-pub fn bench(_plumb: &Path) -> Outcome<String> {
+pub fn bench(_plumb: &Path) -> BenchResult<String> {
     let output = Command::new("cargo")
         .args(["bench", "--quiet", "--package", "plumb-store", "--bench", "insert"])
         .output()?;

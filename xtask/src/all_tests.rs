@@ -53,7 +53,7 @@ impl Binary {
 }
 
 /// A binary of which tests failed, and their names.
-struct Failure {
+struct FailedBinary {
     binary: Binary,
     tests: Vec<String>,
 }
@@ -126,19 +126,19 @@ fn cargo() -> Command {
 }
 
 /// Runs one binary after the other until none is left.
-fn work(waiting: &Mutex<VecDeque<Binary>>, failures: &Mutex<Vec<Failure>>) {
+fn work(waiting: &Mutex<VecDeque<Binary>>, failures: &Mutex<Vec<FailedBinary>>) {
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some(binary) = next else { return };
         if let Some(output) = timed(&binary.name, &mut binary.command(&[])) {
-            let failure = Failure { binary, tests: failed_tests(&output) };
+            let failure = FailedBinary { binary, tests: failed_tests(&output) };
             failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
         }
     }
 }
 
 /// Whether the tests that failed next to others pass when nothing else runs.
-fn passes_alone(Failure { binary, tests }: &Failure) -> bool {
+fn passes_alone(FailedBinary { binary, tests }: &FailedBinary) -> bool {
     let passes = !tests.is_empty()
         && (0..TRIES_ALONE).any(|_| timed(&binary.name, &mut binary.command(tests)).is_none());
     if passes {

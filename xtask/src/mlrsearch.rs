@@ -8,10 +8,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use plumb_simulate::bars::{Bar, Measured, Row};
-use plumb_simulate::limits::{Shape, System, search};
+use plumb_simulate::bars::{Bar, BarSeries, ValidationRow};
+use plumb_simulate::limits::{Collapse, System, search};
 use plumb_stats::rng::Rng;
-use plumb_stats::search::{Goal, Loads, Next};
+use plumb_stats::search::{LoadGoal, Loads, NextTrial};
 use serde_json::{Value, json};
 
 /// The range of loads, in operations per second.
@@ -55,7 +55,11 @@ impl Reference {
     }
 
     /// The conditional throughput that it finds, and how long all of its trials took, in nanoseconds.
-    fn search(&mut self, goal: &Goal, system: &mut System) -> Result<(Option<f64>, u64), String> {
+    fn search(
+        &mut self,
+        goal: &LoadGoal,
+        system: &mut System,
+    ) -> Result<(Option<f64>, u64), String> {
         self.say(&json!({
             "loss_ratio": goal.loss_ratio,
             "exceed_ratio": goal.exceed_ratio,
@@ -76,7 +80,7 @@ impl Reference {
             };
             let duration_ns = (seconds * 1e9).round() as u64;
             spent_ns += duration_ns;
-            let trial = system.trial(Next { load, duration_ns });
+            let trial = system.trial(NextTrial { load, duration_ns });
             self.say(&json!({ "offered": trial.offered, "lost": trial.offered - trial.good }))?;
         }
     }
@@ -91,22 +95,23 @@ impl Drop for Reference {
 }
 
 /// A goal drawn from a seed: one of those that we offer, with a loss ratio.
-fn goal(seed: u64) -> Goal {
+fn goal(seed: u64) -> LoadGoal {
     // The system takes the seed itself: its draws must not decide the goal.
     let mut rng = Rng::new(!seed);
-    let effort = [Goal::QUICK, Goal::CSIT, Goal::RFC2544, Goal::TST009][rng.below(4)];
+    let effort =
+        [LoadGoal::QUICK, LoadGoal::CSIT, LoadGoal::RFC2544, LoadGoal::TST009][rng.below(4)];
     let loss_ratio = [0.0, 0.005, 0.01][rng.below(3)];
-    Goal { loss_ratio, most_ns: u64::MAX, ..effort }
+    LoadGoal { loss_ratio, most_ns: u64::MAX, ..effort }
 }
 
 /// Searches so many systems on both sides, a row of the validation for each shape.
 ///
 /// # Errors
 /// When MLRsearch is not installed or breaks off.
-pub fn compare(systems: u64, report: &mut dyn FnMut(Row)) -> Result<(), String> {
+pub fn compare(systems: u64, report: &mut dyn FnMut(ValidationRow)) -> Result<(), String> {
     let mut reference = Reference::start()?;
-    for shape in Shape::ALL {
-        let trials = systems.div_ceil(Shape::ALL.len() as u64);
+    for shape in Collapse::ALL {
+        let trials = systems.div_ceil(Collapse::ALL.len() as u64);
         let mut hits = 0;
         let mut ours_ns = 0;
         let mut theirs_ns = 0;
@@ -119,11 +124,11 @@ pub fn compare(systems: u64, report: &mut dyn FnMut(Row)) -> Result<(), String> 
             theirs_ns += spent_ns;
             hits += u64::from(agree(ours.map(|found| found.throughput), theirs, goal.width));
         }
-        report(Row {
+        report(ValidationRow {
             promise: "the limit of MLRsearch's own implementation, within the width of the goal",
             setting: shape.name().to_owned(),
             bar: Bar::AtLeast(AGREE),
-            measured: Measured::Share { hits, trials },
+            measured: BarSeries::Share { hits, trials },
             note: format!(
                 "{trials} systems; trials last {:.2} times as long",
                 ours_ns as f64 / theirs_ns as f64

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use plumb_simulate::bars::{Bar, Row};
+use plumb_simulate::bars::{Bar, ValidationRow};
 use plumb_simulate::groups;
 use plumb_simulate::tables;
 
@@ -13,7 +13,7 @@ use crate::{mlrsearch, mutations};
 const COMPARED_SYSTEMS: u64 = 1000;
 
 /// What was asked for.
-struct Options {
+struct ValidateOptions {
     /// Simulations per bar.
     replications: u64,
     /// The file that the report goes to, if any.
@@ -30,7 +30,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut promise = "";
     let mut missed = 0;
     // A row is printed as soon as it is measured, because all of them together take a long time.
-    let mut report = |row: Row| {
+    let mut report = |row: ValidationRow| {
         let text = lines(&row, promise);
         print!("{text}");
         sections.push_str(&text);
@@ -61,8 +61,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-fn parse(arguments: &[String]) -> Result<Options, String> {
-    let mut options = Options { replications: 2000, write: None, only: None };
+fn parse(arguments: &[String]) -> Result<ValidateOptions, String> {
+    let mut options = ValidateOptions { replications: 2000, write: None, only: None };
     for pair in arguments.chunks(2) {
         match pair {
             [name, value] if name == "--replications" => {
@@ -78,7 +78,7 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
 }
 
 /// A row of the table, under a heading if its promise differs from the last one.
-fn lines(row: &Row, last_promise: &str) -> String {
+fn lines(row: &ValidationRow, last_promise: &str) -> String {
     let mut text = String::new();
     if row.promise != last_promise {
         let columns = "| setting | bar | measured | | |\n|---|---|---|---|---|";
@@ -94,7 +94,7 @@ fn lines(row: &Row, last_promise: &str) -> String {
     text
 }
 
-fn verdict(row: &Row) -> &'static str {
+fn verdict(row: &ValidationRow) -> &'static str {
     if row.passes() { "pass" } else { "**missed**" }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::commands;
-use crate::commands::subcommand::Entry;
+use crate::commands::subcommand::RegisteredCommand;
 use crate::help;
 
 /// Options that every command takes, unless `help` lists that they mean nothing to it.
@@ -44,13 +44,13 @@ Exit codes: 0 success · 1 confirmed regression · 2 usage error, unknown name, 
 
 /// The whole command line.
 pub fn command() -> Command {
-    help::complete(top().subcommands(commands::ALL.iter().map(Entry::command)))
+    help::complete(top().subcommands(commands::ALL.iter().map(RegisteredCommand::command)))
 }
 
 /// The command line without the commands that only plumb starts.
 pub fn public() -> Command {
     let public = commands::ALL.iter().filter(|entry| !entry.internal);
-    help::complete(top().subcommands(public.map(Entry::command)))
+    help::complete(top().subcommands(public.map(RegisteredCommand::command)))
 }
 
 fn top() -> Command {
@@ -64,7 +64,7 @@ pub struct CommandLine {
     /// The options that stand before or after the subcommand.
     pub global: Global,
     /// The subcommand with its arguments, or nothing for bare `plumb`.
-    pub command: Option<(&'static Entry, ArgMatches)>,
+    pub command: Option<(&'static RegisteredCommand, ArgMatches)>,
 }
 
 /// Parses the command line of this process.

@@ -1,7 +1,7 @@
 //! Errors as users see them: an exit code, the problem with its object, and what to try.
 
 use plumb_keeper::KeeperError;
-use plumb_launch::Refusal;
+use plumb_launch::LaunchRefusal;
 use plumb_model::PointError;
 use plumb_store::ErrorKind;
 use plumb_units::QuantityError;
@@ -89,8 +89,8 @@ impl CommandError {
     }
 }
 
-impl From<plumb_store::Error> for CommandError {
-    fn from(error: plumb_store::Error) -> Self {
+impl From<plumb_store::StoreError> for CommandError {
+    fn from(error: plumb_store::StoreError) -> Self {
         let exit = match error.kind() {
             ErrorKind::Store => Exit::Store,
             ErrorKind::Name => Exit::Usage,
@@ -116,13 +116,13 @@ impl From<QuantityError> for CommandError {
     }
 }
 
-impl From<Refusal> for CommandError {
-    fn from(refusal: Refusal) -> Self {
+impl From<LaunchRefusal> for CommandError {
+    fn from(refusal: LaunchRefusal) -> Self {
         let why = refusal.to_string();
         match refusal {
-            Refusal::Interrupted => Self::interrupted(why),
-            Refusal::Fatal(_) => Self::bug(why),
-            Refusal::Unsupported { .. } | Refusal::Failed(_) => Self::failed(why),
+            LaunchRefusal::Interrupted => Self::interrupted(why),
+            LaunchRefusal::Fatal(_) => Self::bug(why),
+            LaunchRefusal::Unsupported { .. } | LaunchRefusal::Failed(_) => Self::failed(why),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Habits that make code hard to read for a stranger, looked for in every source file: closure parameters called `it`,
-//! several names assigned at once from a tuple of values, and docstrings of one or two words.
+//! several names assigned at once from a tuple of values, docstrings of one or two words, and one type name for two things.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -171,14 +172,48 @@ fn short_docstrings(source: &str) -> Vec<usize> {
     found
 }
 
+/// The types that a source defines, with their lines.
+fn defined_types(source: &str) -> Vec<(String, usize)> {
+    let code: String = without_texts(source).into_iter().collect();
+    code.lines()
+        .enumerate()
+        .filter_map(|(index, line)| Some((defined_type(line)?.to_owned(), index + 1)))
+        .collect()
+}
+
+/// The name of the type that begins on a line. An associated type, which is indented, names nothing new.
+fn defined_type(line: &str) -> Option<&str> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let without_pub = match words.first() {
+        Some(first) if first.starts_with("pub") => &words[1..],
+        _ => &words[..],
+    };
+    let [keyword, name, ..] = without_pub else { return None };
+    let defines = match *keyword {
+        "struct" | "enum" | "trait" | "union" => true,
+        "type" => !line.starts_with(' '),
+        _ => false,
+    };
+    let end = name.find(|c| !is_of_word(c)).unwrap_or(name.len());
+    (defines && end > 0).then_some(&name[..end])
+}
+
+/// Every source file with its path from the root.
+fn all_sources() -> Vec<(String, String)> {
+    let root = root();
+    let folders = ["crates", "xtask", "benches"].map(|folder| root.join(folder));
+    let files = folders.iter().flat_map(|folder| sources(folder));
+    let with_path = files.map(|file| {
+        let path = file.strip_prefix(&root).unwrap().display().to_string();
+        (path, fs::read_to_string(&file).unwrap())
+    });
+    with_path.collect()
+}
+
 /// Fails with every place that these rules find.
 fn check(what: &str, places: impl Fn(&str) -> Vec<usize>) {
-    let root = root();
     let mut wrong = Vec::new();
-    let folders = ["crates", "xtask", "benches"].map(|folder| root.join(folder));
-    for file in folders.iter().flat_map(|folder| sources(folder)) {
-        let source = fs::read_to_string(&file).unwrap();
-        let path = file.strip_prefix(&root).unwrap().display();
+    for (path, source) in all_sources() {
         wrong.extend(places(&source).iter().map(|line| format!("{path}:{line}: {what}")));
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
@@ -226,4 +261,17 @@ fn the_habits_are_found_and_nothing_else_is() {
     }
     let docstrings = "/// Two words.\nfn a() {}\n/// Three short words.\nfn b() {}\n/// Two\n/// lines here.\nfn c() {}";
     assert_eq!(short_docstrings(docstrings), [1]);
+}
+
+#[test]
+fn a_type_name_means_one_thing() {
+    let mut definitions: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (path, source) in all_sources() {
+        for (name, line) in defined_types(&source) {
+            definitions.entry(name).or_default().push(format!("{path}:{line}"));
+        }
+    }
+    assert!(definitions.contains_key("SeriesInRun"), "no types were found");
+    definitions.retain(|_, places| places.len() > 1);
+    assert!(definitions.is_empty(), "defined more than once:\n{definitions:#?}");
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use place::{Place, assert_gone, ran, unindent};
+use place::{PluginFolders, assert_gone, ran, unindent};
 use plumb_model::Role;
 use plumb_protocol::{ReplyLine, RequestLine};
 use serde_json::Value;
@@ -139,7 +139,7 @@ const REPORTS: &str = "
 
 #[test]
 fn a_reported_distribution_has_quantiles() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let plugin = place.plugin("reports", REPORTS);
     let ran = place.plumb(&["run", "--json", "--no-lock", &plugin, "--min-invocations", "9"]);
     let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran}"));
@@ -178,7 +178,7 @@ const TELLS: &str = "
 #[test]
 fn a_secret_reaches_the_plugin_and_nothing_else() {
     const SECRET: &str = "hunter2-and-some-more";
-    let place = Place::new();
+    let place = PluginFolders::new();
     let plugin = place.plugin("tells", TELLS);
     let run = |more: &[&str]| {
         let arguments = [&["run", &plugin, "--min-invocations", "2", "--no-lock"], more].concat();
@@ -217,7 +217,7 @@ fn a_secret_reaches_the_plugin_and_nothing_else() {
 
 #[test]
 fn histograms_beyond_their_bounds_fail_the_invocation() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let bounded = place.plugin(
         "bounded",
         &REPORTS.replace("kind='histogram'", "kind='histogram', bounds=[1, 50000]"),
@@ -231,7 +231,7 @@ fn histograms_beyond_their_bounds_fail_the_invocation() {
 #[test]
 fn a_stall_of_the_server_shows_in_the_open_loop_alone() {
     let echo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugins/python-echo");
-    let place = Place::new();
+    let place = PluginFolders::new();
     let point = ["-p", "rate=closed,500/s", "-p", "stall=100ms", "--min-invocations", "3"];
     let run = [&["run", "--json", "--no-lock", echo.to_str().unwrap()], &point[..]].concat();
     let ran = place.plumb(&run);
@@ -251,7 +251,7 @@ fn a_stall_of_the_server_shows_in_the_open_loop_alone() {
 
 #[test]
 fn versions_of_a_plugin_stand_side_by_side_and_it_brings_suites() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let version = |n: u32| format!("ID = 'test.versioned'\nMORE = dict(version={n})");
     for n in [1, 3, 2] {
         place.plugin(&format!("v{n}"), &version(n));
@@ -276,7 +276,7 @@ fn versions_of_a_plugin_stand_side_by_side_and_it_brings_suites() {
 
 #[test]
 fn a_run_goes_on_with_the_good_ones_and_names_every_fault() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let mut paths = vec![place.plugin("good", "")];
     paths.extend(BAD.iter().map(|(name, change, _)| place.plugin(name, change)));
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -297,7 +297,7 @@ fn a_run_goes_on_with_the_good_ones_and_names_every_fault() {
 
 #[test]
 fn what_can_not_even_be_described_is_refused_before_anything_is_measured() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let text = "def describe(request): print('hello world', flush=True)";
     let no_json = place.plugin("no-json", text);
     place
@@ -321,7 +321,7 @@ fn what_can_not_even_be_described_is_refused_before_anything_is_measured() {
 
 #[test]
 fn what_can_not_be_started_says_what_to_do() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     place.run(&["./nowhere"]).ends(2, &["no plug-in at ./nowhere"]);
     let locked = place.plugin("locked", "");
     let file = place.path("locked/program");
@@ -342,7 +342,7 @@ fn what_can_not_be_started_says_what_to_do() {
 
 #[test]
 fn silence_ends_after_the_time_that_was_declared() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let hangs = "
         MORE = dict(timeout_s=2)
         def start(request):
@@ -362,7 +362,7 @@ fn silence_ends_after_the_time_that_was_declared() {
 
 #[test]
 fn heartbeats_extend_the_time() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let slow = "
         MORE = dict(timeout_s=1)
         def start(request):
@@ -377,7 +377,7 @@ fn heartbeats_extend_the_time() {
 
 #[test]
 fn a_log_without_end_and_children_without_parents_do_no_harm() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let loud = "
         def shout():
             while True: os.write(2, b'all is well \\x1b[31m' * 4096)
@@ -412,7 +412,7 @@ fn a_log_without_end_and_children_without_parents_do_no_harm() {
 
 #[test]
 fn who_failed_is_asked_to_stop_and_may_tidy_up() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let tidy = "
         def sample(request): say(request, type='failed', why='no luck')
         ends(lambda: note('tidy'))
@@ -425,7 +425,7 @@ fn who_failed_is_asked_to_stop_and_may_tidy_up() {
 
 #[test]
 fn what_is_unsupported_says_why_and_what_would_mend_it() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let lacking = "
         def start(request):
             say(request, type='unsupported', why='no flux', fix='apt install flux-capacitor')
@@ -442,7 +442,7 @@ fn what_is_unsupported_says_why_and_what_would_mend_it() {
 
 #[test]
 fn the_plug_in_path_is_searched_and_the_current_folder_is_not() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     place.plugin("good", "");
     place.plugin("sulks", "def describe(request): os._exit(1)");
     place.run(&["test.good"]).ends(0, &["good"]);
@@ -461,7 +461,7 @@ fn the_plug_in_path_is_searched_and_the_current_folder_is_not() {
 
 #[test]
 fn a_load_and_a_monitor_run_beside_and_are_stored() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let good = place.plugin("good", "def sample(request):\n    time.sleep(.2)\n    say(request, type='samples', **columns(request['iterations']))");
     place.plugin("burn", "MORE = dict(roles=['load'])\ndef start(request):\n    child()\n    say(request, type='ready')");
     let watch = "
@@ -487,7 +487,7 @@ fn a_load_and_a_monitor_run_beside_and_are_stored() {
 
 #[test]
 fn companions_that_go_wrong_end_the_run_by_name() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let good = place.plugin("good", "");
     let changes = [
         ("ends", "def stream(request): say(request, type='done')", "ended its stream on its own"),
@@ -514,7 +514,7 @@ fn companions_that_go_wrong_end_the_run_by_name() {
 
 #[test]
 fn a_preparation_is_applied_before_and_undone_after_whatever_happens() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let tunes = "
         MORE = dict(roles=['preparation'])
         def prepare(request):
@@ -555,7 +555,7 @@ fn a_preparation_is_applied_before_and_undone_after_whatever_happens() {
 
 #[test]
 fn a_preparation_holds_for_its_slot() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let tunes = "
         MORE = dict(roles=['preparation'])
         def prepare(request):
@@ -585,7 +585,7 @@ fn a_preparation_holds_for_its_slot() {
 
 #[test]
 fn an_interrupt_ends_a_plug_in_that_hangs() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let hangs = "
         def sample(request):
             child()
@@ -634,7 +634,7 @@ const TIMES: &str = "
 
 #[test]
 fn the_check_names_the_rule_that_is_broken() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let cases = [
         ("plain", "", &[][..]),
         ("mute", "def hello(request): os._exit(0)", &["hello"][..]),
@@ -702,7 +702,7 @@ fn the_check_names_the_rule_that_is_broken() {
 
 #[test]
 fn a_curve_is_over_numbers_and_of_a_known_kind() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let cases = [
         ("straight", "type='integer', default=3, curve='line'", &[][..], "n: line"),
         ("curvy", "type='text', default='3', curve='line'", &["curves"], "is not a number"),
@@ -724,7 +724,7 @@ fn a_curve_is_over_numbers_and_of_a_known_kind() {
 
 #[test]
 fn the_check_warns_of_work_outside_of_the_iterations() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let change = format!(
         "{}\ncolumns_ = columns\ndef columns(its):\n    c = columns_(its)\n    c['elapsed_ns'] = [5000000] * len(its)\n    return c",
         unindent(TIMES)
@@ -795,7 +795,7 @@ fn every_line_of_the_guide_is_what_the_protocol_says() {
 
 #[test]
 fn the_smallest_plug_in_of_the_guide_works() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let text = blocks("python plug-in")[0];
     let folder = place.program("sha256", text);
     let manifest = blocks("toml manifest")[0];
@@ -814,7 +814,7 @@ fn the_smallest_plug_in_of_the_guide_works() {
 #[test]
 fn the_examples_work() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugins");
-    let place = Place::new();
+    let place = PluginFolders::new();
     for entry in fs::read_dir(&examples).unwrap() {
         let path = entry.unwrap().path();
         assert!(path.join("README.md").is_file(), "{}", path.display());
@@ -846,7 +846,7 @@ fn the_examples_work() {
 fn what_a_plugin_says_of_itself_is_asked_again_only_when_it_changed() {
     const NOTES: &str =
         "was = describe\ndef describe(request):\n    note('asked')\n    was(request)";
-    let place = Place::new();
+    let place = PluginFolders::new();
     let path = place.plugin("cached", NOTES);
     let asked = || place.notes("cached").len();
     for _ in 0..2 {

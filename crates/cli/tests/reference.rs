@@ -404,7 +404,7 @@ fn the_table_of_the_layers_is_what_their_manuals_say() {
     let head = "| layer | description | after a colon | needs |\n";
     let (before, rest) = page.split_once(head).unwrap();
     let (_, after) = rest.split_once("\n\n").unwrap();
-    let row = |layer: &&plumb_media::Layer| {
+    let row = |layer: &&plumb_media::MediumLayer| {
         let (_, needs) = layer.manual.split_once("\n**Needs** ").unwrap();
         let needs = needs.lines().next().unwrap().trim_end_matches('.');
         let name = layer.name;

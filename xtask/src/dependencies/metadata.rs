@@ -27,7 +27,7 @@ pub struct Package {
     pub source: Option<String>,
     pub dependencies: Vec<Dependency>,
     manifest_path: PathBuf,
-    targets: Vec<Target>,
+    targets: Vec<CargoTarget>,
 }
 
 /// A dependency as a manifest names it.
@@ -38,7 +38,7 @@ pub struct Dependency {
 }
 
 #[derive(Debug, Deserialize)]
-struct Target {
+struct CargoTarget {
     kind: Vec<String>,
 }
 

@@ -10,7 +10,7 @@ use super::spdx::terms;
 
 /// The rules of deny.toml that are read here; cargo-deny reads the same file.
 #[derive(Debug, Deserialize)]
-struct Rules {
+struct DenyRules {
     licenses: Licenses,
     bans: Bans,
     sources: Sources,
@@ -45,7 +45,7 @@ struct NamedPackage {
 pub fn broken(metadata: &Metadata) -> Result<Vec<String>, String> {
     let file = metadata.workspace_root.join("deny.toml");
     let text = fs::read_to_string(&file).map_err(|error| format!("deny.toml: {error}"))?;
-    let rules: Rules = toml::from_str(&text).map_err(|error| format!("deny.toml: {error}"))?;
+    let rules: DenyRules = toml::from_str(&text).map_err(|error| format!("deny.toml: {error}"))?;
     let used = metadata.used();
     let mut broken: Vec<String> =
         used.iter().filter_map(|package| licence(&rules, package)).collect();
@@ -56,7 +56,7 @@ pub fn broken(metadata: &Metadata) -> Result<Vec<String>, String> {
     Ok(broken)
 }
 
-fn licence(rules: &Rules, package: &Package) -> Option<String> {
+fn licence(rules: &DenyRules, package: &Package) -> Option<String> {
     let expression = package.license.as_deref().unwrap_or_default();
     let terms = terms(expression);
     let allowed = &rules.licenses.allow;
@@ -67,7 +67,7 @@ fn licence(rules: &Rules, package: &Package) -> Option<String> {
     (!fine).then(|| format!("{}: the licence `{expression}` is not allowed", name(package)))
 }
 
-fn source(rules: &Rules, package: &Package) -> Option<String> {
+fn source(rules: &DenyRules, package: &Package) -> Option<String> {
     let source = package.source.as_deref()?;
     let fine = rules
         .sources
@@ -77,13 +77,13 @@ fn source(rules: &Rules, package: &Package) -> Option<String> {
     (!fine).then(|| format!("{} comes from {source}", name(package)))
 }
 
-fn banned(rules: &Rules, package: &Package) -> Option<String> {
+fn banned(rules: &DenyRules, package: &Package) -> Option<String> {
     let banned = rules.bans.deny.iter().any(|denied| denied.name == package.name);
     banned.then(|| format!("{} is banned", name(package)))
 }
 
 /// Packages in several versions, but for those that are skipped.
-fn twice(rules: &Rules, used: &[&Package]) -> Vec<String> {
+fn twice(rules: &DenyRules, used: &[&Package]) -> Vec<String> {
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for package in used.iter().filter(|package| !is_skipped(rules, package)) {
         versions.entry(&package.name).or_default().push(&package.version);
@@ -94,11 +94,11 @@ fn twice(rules: &Rules, used: &[&Package]) -> Vec<String> {
         .collect()
 }
 
-fn is_skipped(rules: &Rules, package: &Package) -> bool {
+fn is_skipped(rules: &DenyRules, package: &Package) -> bool {
     rules.bans.skip.iter().any(|skipped| skipped.name == name(package))
 }
 
-fn skipped_for_nothing(rules: &Rules, used: &[&Package]) -> Vec<String> {
+fn skipped_for_nothing(rules: &DenyRules, used: &[&Package]) -> Vec<String> {
     let names: Vec<String> = used.iter().map(|package| name(package)).collect();
     let stale = rules.bans.skip.iter().filter(|skipped| !names.contains(&skipped.name));
     stale.map(|skipped| format!("deny.toml skips {}, which is not used", skipped.name)).collect()

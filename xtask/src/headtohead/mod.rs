@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use self::neighbour::{Neighbour, NeighbourKind};
 use self::programs::{EFFECTS, PROGRAMS, Shelf};
-use self::results::{Comparison, Line, Part, Results};
-use self::schedule::{Cell, Planned};
-use self::tools::{Other, Sides, Tools};
+use self::results::{Part, RecordLine, Results, ToolComparison};
+use self::schedule::{ComparedCase, Planned};
+use self::tools::{CommandPair, ComparedTools, Other};
 
 pub mod neighbour;
 mod page;
@@ -24,7 +24,7 @@ mod tools;
 /// Where everything goes that is made on the way.
 const FOLDER: &str = "target/head-to-head";
 
-struct Options {
+struct HeadToHeadOptions {
     minutes: f64,
     seed: u64,
     results: Option<PathBuf>,
@@ -58,8 +58,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-fn parse(arguments: &[String]) -> Result<Options, String> {
-    let mut options = Options {
+fn parse(arguments: &[String]) -> Result<HeadToHeadOptions, String> {
+    let mut options = HeadToHeadOptions {
         minutes: 50.0,
         seed: 1,
         results: None,
@@ -88,7 +88,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 }
 
 /// The file of results; one that holds something is only gone on with on demand.
-fn open(options: &Options) -> Result<Results, String> {
+fn open(options: &HeadToHeadOptions) -> Result<Results, String> {
     let name = if options.quick { "quick.jsonl" } else { "results.jsonl" };
     let path = options.results.clone().unwrap_or_else(|| Path::new(FOLDER).join(name));
     let results = Results::open(&path)?;
@@ -99,10 +99,10 @@ fn open(options: &Options) -> Result<Results, String> {
 }
 
 /// Compares until the time is over, or a quick look has seen every cell.
-fn measure(options: &Options, results: &mut Results) -> Result<(), String> {
+fn measure(options: &HeadToHeadOptions, results: &mut Results) -> Result<(), String> {
     let head_to_head = HeadToHead::set_up()?;
     let part = head_to_head.part(options, &results.parts)?;
-    results.append(Line::Part(part.clone()))?;
+    results.append(RecordLine::Part(part.clone()))?;
     let cells = if options.quick { schedule::quick() } else { schedule::cells() };
     let begun = Instant::now();
     let mut longest = 0.0_f64;
@@ -119,13 +119,13 @@ fn measure(options: &Options, results: &mut Results) -> Result<(), String> {
         comparison.part = results.parts.len() - 1;
         longest = longest.max(one.elapsed().as_secs_f64());
         eprintln!("{}", one_line(&comparison));
-        results.append(Line::Comparison(comparison))?;
+        results.append(RecordLine::Comparison(comparison))?;
     }
     Ok(())
 }
 
 /// One comparison on one line.
-fn one_line(comparison: &Comparison) -> String {
+fn one_line(comparison: &ToolComparison) -> String {
     let company = if comparison.neighbour { ", neighbour" } else { "" };
     format!(
         "{}: {} {} %{company}: plumb {:?} {:.3} in {:.1} s, hyperfine {:?}/{:?} {:.3} in {:.1} s, \
@@ -152,7 +152,7 @@ fn one_line(comparison: &Comparison) -> String {
 /// Programs and tools, built.
 struct HeadToHead {
     shelf: Shelf,
-    tools: Tools,
+    tools: ComparedTools,
     plumb: PathBuf,
 }
 
@@ -163,11 +163,11 @@ impl HeadToHead {
         let programs = folder.join("programs");
         fs::create_dir_all(&programs).map_err(|error| format!("{FOLDER}: {error}"))?;
         let shelf = Shelf::set_up(programs)?;
-        Ok(Self { shelf, tools: Tools::set_up(folder, plumb.clone())?, plumb })
+        Ok(Self { shelf, tools: ComparedTools::set_up(folder, plumb.clone())?, plumb })
     }
 
     /// What this part measures with: the seed of the first, and the sides of an earlier one on the same machine.
-    fn part(&self, options: &Options, earlier: &[Part]) -> Result<Part, String> {
+    fn part(&self, options: &HeadToHeadOptions, earlier: &[Part]) -> Result<Part, String> {
         let first = earlier.first();
         let machine = crate::host::hardware();
         // Calibrating again would find other rounds, so B would be slower by another effect than in earlier parts.
@@ -197,8 +197,13 @@ impl HeadToHead {
         }
     }
 
-    fn compare(&self, part: &Part, planned: &Planned, number: usize) -> Result<Comparison, String> {
-        let Cell { program, effect, neighbour } = planned.cell;
+    fn compare(
+        &self,
+        part: &Part,
+        planned: &Planned,
+        number: usize,
+    ) -> Result<ToolComparison, String> {
+        let ComparedCase { program, effect, neighbour } = planned.cell;
         let sides = self.sides(part, planned)?;
         // Criterion would find the baseline of the comparison before.
         self.tools.clean()?;
@@ -218,7 +223,7 @@ impl HeadToHead {
             }
         }
         let missing = "a tool was not asked";
-        Ok(Comparison {
+        Ok(ToolComparison {
             number,
             part: 0,
             program: PROGRAMS[program].name.into(),
@@ -232,7 +237,7 @@ impl HeadToHead {
         })
     }
 
-    fn sides(&self, part: &Part, planned: &Planned) -> Result<Sides, String> {
+    fn sides(&self, part: &Part, planned: &Planned) -> Result<CommandPair, String> {
         let program = &PROGRAMS[planned.cell.program];
         let calibrated = part.programs.iter().find(|calibrated| calibrated.name == program.name);
         let rounds = calibrated.ok_or_else(|| format!("no rounds of {}", program.name))?.rounds;
@@ -240,7 +245,7 @@ impl HeadToHead {
         let b = self.shelf.command(program, rounds[planned.cell.effect])?;
         let swapped = planned.swapped;
         let (first, second) = if swapped { (b, a) } else { (a, b) };
-        Ok(Sides { first, second, swapped })
+        Ok(CommandPair { first, second, swapped })
     }
 }
 

@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use plumb_stats::audit::share_interval;
 use plumb_stats::outlook::told_apart;
-use plumb_stats::verdict::{Confidence, Schedule};
+use plumb_stats::verdict::{Confidence, LookSchedule};
 use plumb_stats::{describe, distribution};
 
 use super::neighbour;
 use super::programs::{EFFECTS, PROGRAMS};
-use super::results::{Calibrated, Comparison, Part, Plumb, Results, Verdict};
+use super::results::{Calibrated, Part, Plumb, Results, ToolComparison, ToolVerdict};
 use super::tools::TIME_S;
 
 /// Below so many comparisons in a cell the page warns.
@@ -18,8 +18,8 @@ const FEW: usize = 30;
 /// A rule by which a tool reports a difference.
 struct Judge {
     name: &'static str,
-    verdict: fn(&Comparison) -> Verdict,
-    wall_s: fn(&Comparison) -> f64,
+    verdict: fn(&ToolComparison) -> ToolVerdict,
+    wall_s: fn(&ToolComparison) -> f64,
 }
 
 const JUDGES: [Judge; 5] = [
@@ -61,7 +61,7 @@ const WRONG_AT_MOST: f64 = 0.05;
 
 /// The whole page; `typed` is what followed the chore's name.
 pub fn page(results: &Results, typed: &str) -> String {
-    let all: Vec<&Comparison> = results.comparisons.iter().collect();
+    let all: Vec<&ToolComparison> = results.comparisons.iter().collect();
     let mut page = head(results, typed);
     page.push_str(HOW);
     page.push_str(PROMISES);
@@ -80,7 +80,7 @@ pub fn page(results: &Results, typed: &str) -> String {
     page
 }
 
-fn section(title: &str, chosen: &[&Comparison]) -> String {
+fn section(title: &str, chosen: &[&ToolComparison]) -> String {
     match chosen {
         [] => String::new(),
         _ => format!("\n## {title}\n\n{}\n{}", tools(chosen), verdicts(chosen)),
@@ -88,11 +88,14 @@ fn section(title: &str, chosen: &[&Comparison]) -> String {
 }
 
 /// Whether a comparison was of a program of 3 ms.
-fn is_short(comparison: &Comparison) -> bool {
+fn is_short(comparison: &ToolComparison) -> bool {
     PROGRAMS.iter().any(|program| program.name == comparison.program && program.aim_s < 0.01)
 }
 
-fn chosen<'a>(all: &[&'a Comparison], is: impl Fn(&Comparison) -> bool) -> Vec<&'a Comparison> {
+fn chosen<'a>(
+    all: &[&'a ToolComparison],
+    is: impl Fn(&ToolComparison) -> bool,
+) -> Vec<&'a ToolComparison> {
     all.iter().copied().filter(|comparison| is(comparison)).collect()
 }
 
@@ -139,7 +142,7 @@ fn unlike(parts: &[Part], of: impl Fn(&Part) -> &String) -> String {
     texts.join(", ")
 }
 
-fn warning(comparisons: &[Comparison]) -> String {
+fn warning(comparisons: &[ToolComparison]) -> String {
     let mut cells = Vec::new();
     for effect in EFFECTS {
         for neighbour in [false, true] {
@@ -175,7 +178,7 @@ share in which it called B slower. Brackets are exact 95 % intervals (Clopper an
 by* is the noise that plumb measured: the median over the comparisons, and their middle half.\n";
 
 /// The table of all rules.
-fn tools(chosen: &[&Comparison]) -> String {
+fn tools(chosen: &[&ToolComparison]) -> String {
     let mut table = String::from(
         "| | A/A: wrong | 1 %: found | 2 %: found | 5 %: found | B called faster | time each |\n\
          |---|---|---|---|---|---|---|\n",
@@ -196,7 +199,7 @@ fn tools(chosen: &[&Comparison]) -> String {
 }
 
 /// How far the pairs of plumb differ in the comparisons of an effect: the median, and the middle half.
-fn noise(chosen: &[&Comparison], effect: u32) -> String {
+fn noise(chosen: &[&ToolComparison], effect: u32) -> String {
     let cell = chosen.iter().filter(|comparison| comparison.effect == effect);
     let percents: Vec<f64> =
         cell.filter_map(|comparison| Some(100.0 * comparison.plumb.pair_sd?)).collect();
@@ -210,26 +213,26 @@ fn noise(chosen: &[&Comparison], effect: u32) -> String {
 }
 
 /// How often a rule reported a difference (A/A) or the right one, and of how many.
-fn hits(judge: &Judge, chosen: &[&Comparison], effect: u32) -> (u64, u64) {
+fn hits(judge: &Judge, chosen: &[&ToolComparison], effect: u32) -> (u64, u64) {
     let cell = chosen.iter().filter(|comparison| comparison.effect == effect);
-    let verdicts: Vec<Verdict> = cell.map(|comparison| (judge.verdict)(comparison)).collect();
+    let verdicts: Vec<ToolVerdict> = cell.map(|comparison| (judge.verdict)(comparison)).collect();
     let hits = verdicts.iter().filter(|verdict| is_hit(**verdict, effect)).count();
     (hits as u64, verdicts.len() as u64)
 }
 
 /// Whether a verdict reports a difference. B is never faster: between A and itself any difference counts, else the right
 /// one only.
-fn is_hit(verdict: Verdict, effect: u32) -> bool {
+fn is_hit(verdict: ToolVerdict, effect: u32) -> bool {
     match verdict {
-        Verdict::Slower => true,
-        Verdict::Faster => effect == 0,
-        Verdict::Equivalent | Verdict::Inconclusive => false,
+        ToolVerdict::Slower => true,
+        ToolVerdict::Faster => effect == 0,
+        ToolVerdict::Equivalent | ToolVerdict::Inconclusive => false,
     }
 }
 
 /// Whether a rule called the slower side faster.
-fn is_reversed(judge: &Judge, comparison: &Comparison) -> bool {
-    comparison.effect > 0 && (judge.verdict)(comparison) == Verdict::Faster
+fn is_reversed(judge: &Judge, comparison: &ToolComparison) -> bool {
+    comparison.effect > 0 && (judge.verdict)(comparison) == ToolVerdict::Faster
 }
 
 /// `2 of 40: 5 % [1, 17]`.
@@ -241,17 +244,17 @@ fn share(hits: u64, trials: u64) -> String {
 }
 
 /// The full verdicts of plumb, and whether its promises were kept.
-fn verdicts(chosen: &[&Comparison]) -> String {
+fn verdicts(chosen: &[&ToolComparison]) -> String {
     let mut table = String::from(
         "| plumb's verdicts | slower | faster | equivalent | inconclusive | pairs | time | promised | |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for effect in EFFECTS {
-        let cell: Vec<&Comparison> =
+        let cell: Vec<&ToolComparison> =
             chosen.iter().copied().filter(|comparison| comparison.effect == effect).collect();
         let count =
             |verdict| cell.iter().filter(|comparison| comparison.plumb.verdict == verdict).count();
-        let mean = |of: fn(&Comparison) -> f64| {
+        let mean = |of: fn(&ToolComparison) -> f64| {
             describe::mean(&cell.iter().map(|comparison| of(comparison)).collect::<Vec<_>>())
         };
         let pairs = mean(|comparison| comparison.plumb.pairs.into())
@@ -262,10 +265,10 @@ fn verdicts(chosen: &[&Comparison]) -> String {
         _ = writeln!(
             table,
             "| B {effect} % slower | {} | {} | {} | {} | {pairs} | {time} | {promise} | {kept} |",
-            count(Verdict::Slower),
-            count(Verdict::Faster),
-            count(Verdict::Equivalent),
-            count(Verdict::Inconclusive),
+            count(ToolVerdict::Slower),
+            count(ToolVerdict::Faster),
+            count(ToolVerdict::Equivalent),
+            count(ToolVerdict::Inconclusive),
         );
     }
     table
@@ -278,8 +281,8 @@ would score this badly in fewer than 1 of 100 head-to-heads of this size, so few
 promises.\n";
 
 /// What was promised of a cell, how far it was kept, and whether that is enough.
-fn promises(cell: &[&Comparison], effect: u32) -> (String, &'static str) {
-    let told: Vec<&Comparison> =
+fn promises(cell: &[&ToolComparison], effect: u32) -> (String, &'static str) {
+    let told: Vec<&ToolComparison> =
         cell.iter().copied().filter(|comparison| tells(&comparison.plumb, effect)).collect();
     let (found, trials) = hits(&JUDGES[0], cell, effect);
     if effect > 0 {
@@ -287,9 +290,10 @@ fn promises(cell: &[&Comparison], effect: u32) -> (String, &'static str) {
         let promise = format!("{:.0} % of {trials}: {found}", 100.0 * FOUND_AT_LEAST);
         return (promise, kept(trials, reaches(found, trials, FOUND_AT_LEAST)));
     }
-    let proven =
-        told.iter().filter(|comparison| comparison.plumb.verdict == Verdict::Equivalent).count()
-            as u64;
+    let proven = told
+        .iter()
+        .filter(|comparison| comparison.plumb.verdict == ToolVerdict::Equivalent)
+        .count() as u64;
     let open = told.len() as u64;
     let promise = format!(
         "wrong at most {:.0} % of {trials}: {found}; equivalent {:.0} % of {open}: {proven}",
@@ -322,13 +326,13 @@ fn stays(hits: u64, trials: u64, share: f64) -> bool {
 /// Whether pairs that differ so far tell the effect apart in the time; of A/A, whether they prove the margin.
 fn tells(plumb: &Plumb, effect: u32) -> bool {
     let most = (TIME_S * f64::from(plumb.pairs) / plumb.wall_s) as usize;
-    let level = Schedule::Long.level(Confidence::NinetyFive, most);
+    let level = LookSchedule::Long.level(Confidence::NinetyFive, most);
     let wanted = if effect > 0 { f64::from(effect) / 100.0 } else { MARGIN };
     plumb.pair_sd.is_none_or(|sd| told_apart(sd.ln_1p(), most, level) <= wanted.ln_1p())
 }
 
 /// The verdicts of each tool on each program, in both conditions.
-fn by_program(all: &[&Comparison]) -> String {
+fn by_program(all: &[&ToolComparison]) -> String {
     let mut table = String::from(
         "\n## By program\n\nBoth conditions together.\n\n\
          | | | A/A: wrong | 1 %: found | 2 %: found | 5 %: found |\n|---|---|---|---|---|---|\n",
@@ -416,12 +420,12 @@ fn instructions(program: &Calibrated) -> String {
 }
 
 /// The median ratio that every tool measured, undisturbed: whether the injection is what it should be.
-fn seen(all: &[&Comparison]) -> String {
+fn seen(all: &[&ToolComparison]) -> String {
     let mut table = String::from(
         "\nMedian ratio of B over A as measured undisturbed by plumb, hyperfine, criterion and tango:\n\n\
          | program | A/A | 1 % | 2 % | 5 % |\n|---|---|---|---|---|\n",
     );
-    let ratios: [fn(&Comparison) -> f64; 4] = [
+    let ratios: [fn(&ToolComparison) -> f64; 4] = [
         |comparison| comparison.plumb.ratio,
         |comparison| comparison.hyperfine.ratio,
         |comparison| comparison.criterion.ratio,
@@ -455,14 +459,14 @@ mod tests {
     use super::*;
 
     /// Ten right comparisons of each effect, of which some are spoiled.
-    fn some() -> Vec<Comparison> {
-        let mut all: Vec<Comparison> =
+    fn some() -> Vec<ToolComparison> {
+        let mut all: Vec<ToolComparison> =
             (0..40).map(|number| comparison(number, EFFECTS[number % 4])).collect();
         // The first A/A and the first 1 %.
-        all[0].hyperfine.welch = Verdict::Faster;
-        all[0].criterion.verdict = Verdict::Slower;
-        all[1].plumb.verdict = Verdict::Inconclusive;
-        all[1].hyperfine.summary = Verdict::Faster;
+        all[0].hyperfine.welch = ToolVerdict::Faster;
+        all[0].criterion.verdict = ToolVerdict::Slower;
+        all[1].plumb.verdict = ToolVerdict::Inconclusive;
+        all[1].hyperfine.summary = ToolVerdict::Faster;
         all
     }
 
@@ -528,8 +532,8 @@ mod tests {
     #[test]
     fn few_comparisons_are_called_few() {
         assert!(warning(&some()).contains("The smallest cell has 0"));
-        let many: Vec<Comparison> = (0..8 * FEW)
-            .map(|number| Comparison {
+        let many: Vec<ToolComparison> = (0..8 * FEW)
+            .map(|number| ToolComparison {
                 neighbour: number % 8 < 4,
                 ..comparison(number, EFFECTS[number % 4])
             })

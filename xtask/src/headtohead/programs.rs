@@ -23,7 +23,7 @@ const STARTS: usize = 40;
 const ROUND_OF_TEXT: usize = 16;
 
 /// A program that takes its rounds as an argument or a file.
-pub struct Program {
+pub struct RoundsProgram {
     pub name: &'static str,
     /// The word for a round.
     pub round: &'static str,
@@ -35,9 +35,9 @@ pub struct Program {
 }
 
 /// All programs; those that need over 3 ms to start up at all are of 30 ms only.
-pub const PROGRAMS: [Program; 8] = [
+pub const PROGRAMS: [RoundsProgram; 8] = [
     integer("integer", 0.03),
-    Program {
+    RoundsProgram {
         name: "memory",
         round: "C: 64 dependent loads through 8 MiB",
         aim_s: 0.03,
@@ -46,7 +46,7 @@ pub const PROGRAMS: [Program; 8] = [
     },
     gzip("gzip", 0.03),
     sqlite("sqlite3", 0.03),
-    Program {
+    RoundsProgram {
         name: "python3",
         round: "`python3 -I -S`: a call, a dictionary, text",
         aim_s: 0.03,
@@ -61,8 +61,8 @@ pub const PROGRAMS: [Program; 8] = [
     sqlite("sqlite3, short", 0.003),
 ];
 
-const fn integer(name: &'static str, aim_s: f64) -> Program {
-    Program {
+const fn integer(name: &'static str, aim_s: f64) -> RoundsProgram {
+    RoundsProgram {
         name,
         round: "C: 256 steps of xorshift in registers",
         aim_s,
@@ -71,8 +71,8 @@ const fn integer(name: &'static str, aim_s: f64) -> Program {
     }
 }
 
-const fn gzip(name: &'static str, aim_s: f64) -> Program {
-    Program {
+const fn gzip(name: &'static str, aim_s: f64) -> RoundsProgram {
+    RoundsProgram {
         name,
         round: "`gzip -c` of 16 bytes more of text",
         aim_s,
@@ -81,8 +81,8 @@ const fn gzip(name: &'static str, aim_s: f64) -> Program {
     }
 }
 
-const fn sqlite(name: &'static str, aim_s: f64) -> Program {
-    Program {
+const fn sqlite(name: &'static str, aim_s: f64) -> RoundsProgram {
+    RoundsProgram {
         name,
         round: "`sqlite3 :memory:`: a row of a recursive query",
         aim_s,
@@ -125,7 +125,7 @@ impl Shelf {
     ///
     /// # Errors
     /// When its text can't be written.
-    pub fn command(&self, program: &Program, rounds: u64) -> Result<Vec<String>, String> {
+    pub fn command(&self, program: &RoundsProgram, rounds: u64) -> Result<Vec<String>, String> {
         if program.name.starts_with("gzip") {
             let file = self.folder.join(digits(rounds));
             if !file.exists() {
@@ -139,7 +139,7 @@ impl Shelf {
     ///
     /// # Errors
     /// When the program can't be started, or rounds take no time.
-    pub fn calibrate(&self, program: &Program) -> Result<Calibrated, String> {
+    pub fn calibrate(&self, program: &RoundsProgram) -> Result<Calibrated, String> {
         let sides = [self.command(program, 0)?, self.command(program, program.trial)?];
         let mut fastest = [f64::INFINITY; 2];
         for _ in 0..STARTS {
@@ -159,7 +159,7 @@ impl Shelf {
 
     fn instructions(
         &self,
-        program: &Program,
+        program: &RoundsProgram,
         rounds: [u64; 4],
     ) -> Result<Option<[u64; 4]>, String> {
         let mut counted = [0; 4];

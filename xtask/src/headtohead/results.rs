@@ -9,11 +9,11 @@ use crate::lines;
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub enum RecordLine {
     /// A part begins: a call of the chore.
     Part(Part),
     /// Two sides were compared by every tool.
-    Comparison(Comparison),
+    Comparison(ToolComparison),
 }
 
 /// Where and with what a part was measured.
@@ -47,7 +47,7 @@ pub struct Calibrated {
 
 /// One comparison by every tool; ratios and verdicts are of B over A, however they were presented.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
+pub struct ToolComparison {
     pub number: usize,
     /// Where it was measured: the index of its part.
     pub part: usize,
@@ -59,21 +59,21 @@ pub struct Comparison {
     pub swapped: bool,
     pub plumb: Plumb,
     pub hyperfine: Hyperfine,
-    pub criterion: Peer,
-    pub tango: Peer,
+    pub criterion: PeerVerdict,
+    pub tango: PeerVerdict,
 }
 
 /// A tool's verdict on B; tools without equivalence give `Inconclusive` if they find no difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ToolVerdict {
     Slower,
     Faster,
     Equivalent,
     Inconclusive,
 }
 
-impl Verdict {
+impl ToolVerdict {
     /// The verdict when the sides change places.
     pub fn mirrored(self) -> Self {
         match self {
@@ -86,7 +86,7 @@ impl Verdict {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plumb {
-    pub verdict: Verdict,
+    pub verdict: ToolVerdict,
     pub ratio: f64,
     pub pairs: u32,
     /// How far pairs differ, as a relative deviation; none if all are alike or too few.
@@ -97,9 +97,9 @@ pub struct Plumb {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hyperfine {
     /// By its summary: the spread of the ratio excludes 1.
-    pub summary: Verdict,
+    pub summary: ToolVerdict,
     /// By its script: Welch's test at 5 %.
-    pub welch: Verdict,
+    pub welch: ToolVerdict,
     pub ratio: f64,
     /// Of each side.
     pub runs: usize,
@@ -108,8 +108,8 @@ pub struct Hyperfine {
 
 /// A tool with its own verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Peer {
-    pub verdict: Verdict,
+pub struct PeerVerdict {
+    pub verdict: ToolVerdict,
     pub ratio: f64,
     /// Of both sides, warm-up included.
     pub runs: usize,
@@ -121,7 +121,7 @@ pub struct Peer {
 pub struct Results {
     path: PathBuf,
     pub parts: Vec<Part>,
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<ToolComparison>,
 }
 
 impl Results {
@@ -146,33 +146,33 @@ impl Results {
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn append(&mut self, line: Line) -> Result<(), String> {
+    pub fn append(&mut self, line: RecordLine) -> Result<(), String> {
         lines::append(&self.path, &line)?;
         self.keep(line);
         Ok(())
     }
 
-    fn keep(&mut self, line: Line) {
+    fn keep(&mut self, line: RecordLine) {
         match line {
-            Line::Part(part) => self.parts.push(part),
-            Line::Comparison(comparison) => self.comparisons.push(comparison),
+            RecordLine::Part(part) => self.parts.push(part),
+            RecordLine::Comparison(comparison) => self.comparisons.push(comparison),
         }
     }
 }
 
 #[cfg(test)]
 pub mod tests {
-    use super::{Comparison, Hyperfine, Peer, Plumb, Verdict};
+    use super::{Hyperfine, PeerVerdict, Plumb, ToolComparison, ToolVerdict};
 
     /// A comparison that every tool gets right, for tests to spoil.
-    pub fn comparison(number: usize, effect: u32) -> Comparison {
+    pub fn comparison(number: usize, effect: u32) -> ToolComparison {
         let (verdict, none) = match effect {
-            0 => (Verdict::Equivalent, Verdict::Inconclusive),
-            _ => (Verdict::Slower, Verdict::Slower),
+            0 => (ToolVerdict::Equivalent, ToolVerdict::Inconclusive),
+            _ => (ToolVerdict::Slower, ToolVerdict::Slower),
         };
         let ratio = 1.0 + f64::from(effect) / 100.0;
         let wall_s = 4.0;
-        Comparison {
+        ToolComparison {
             number,
             part: 0,
             program: "integer".into(),
@@ -181,8 +181,8 @@ pub mod tests {
             swapped: false,
             plumb: Plumb { verdict, ratio, pairs: 12, pair_sd: Some(0.01), wall_s },
             hyperfine: Hyperfine { summary: none, welch: none, ratio, runs: 60, wall_s },
-            criterion: Peer { verdict: none, ratio, runs: 90, wall_s },
-            tango: Peer { verdict: none, ratio, runs: 80, wall_s },
+            criterion: PeerVerdict { verdict: none, ratio, runs: 90, wall_s },
+            tango: PeerVerdict { verdict: none, ratio, runs: 80, wall_s },
         }
     }
 }

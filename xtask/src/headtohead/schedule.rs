@@ -10,7 +10,7 @@ use super::tools::Other;
 
 /// The subject of one comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cell {
+pub struct ComparedCase {
     /// Index into `PROGRAMS`.
     pub program: usize,
     /// Index into `EFFECTS`.
@@ -22,7 +22,7 @@ pub struct Cell {
 /// A comparison that is to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planned {
-    pub cell: Cell,
+    pub cell: ComparedCase,
     /// B is presented as the first side.
     pub swapped: bool,
     /// Who follows plumb, in this order.
@@ -36,23 +36,27 @@ pub struct Planned {
 const WEIGHTED: [usize; 8] = [0, 0, 0, 1, 2, 2, 3, 3];
 
 /// All cells, as often as each is measured in a block.
-pub fn cells() -> Vec<Cell> {
+pub fn cells() -> Vec<ComparedCase> {
     let mut cells = Vec::new();
     for program in 0..PROGRAMS.len() {
         for effect in WEIGHTED {
-            cells.extend([false, true].map(|neighbour| Cell { program, effect, neighbour }));
+            cells.extend([false, true].map(|neighbour| ComparedCase {
+                program,
+                effect,
+                neighbour,
+            }));
         }
     }
     cells
 }
 
 /// The cells of a look at whether everything works: the first program, A/A and the largest effect.
-pub fn quick() -> Vec<Cell> {
-    [0, 3].map(|effect| Cell { program: 0, effect, neighbour: false }).into()
+pub fn quick() -> Vec<ComparedCase> {
+    [0, 3].map(|effect| ComparedCase { program: 0, effect, neighbour: false }).into()
 }
 
 /// The comparison with this number.
-pub fn planned(cells: &[Cell], seed: u64, number: usize) -> Planned {
+pub fn planned(cells: &[ComparedCase], seed: u64, number: usize) -> Planned {
     let mut order = cells.to_vec();
     draws(seed, number / cells.len(), 1).shuffle(&mut order);
     let mut coins = draws(seed, number, 2);

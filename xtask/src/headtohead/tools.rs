@@ -11,7 +11,7 @@ use plumb_stats::{describe, distribution};
 use serde_json::Value;
 
 use super::programs::output;
-use super::results::{Hyperfine, Peer, Plumb, Verdict};
+use super::results::{Hyperfine, PeerVerdict, Plumb, ToolVerdict};
 
 /// The time of every tool for a comparison, in seconds.
 pub const TIME_S: f64 = 20.0;
@@ -48,16 +48,16 @@ impl Other {
 }
 
 /// The two commands in the order in which they are presented.
-pub struct Sides {
+pub struct CommandPair {
     pub first: Vec<String>,
     pub second: Vec<String>,
     /// B is the first.
     pub swapped: bool,
 }
 
-impl Sides {
+impl CommandPair {
     /// A verdict on the second as one on B.
-    fn of_b(&self, verdict: Verdict) -> Verdict {
+    fn of_b(&self, verdict: ToolVerdict) -> ToolVerdict {
         if self.swapped { verdict.mirrored() } else { verdict }
     }
 
@@ -84,7 +84,7 @@ pub struct Budget {
 }
 
 /// Where the tools are and where they work.
-pub struct Tools {
+pub struct ComparedTools {
     plumb: PathBuf,
     criterion: PathBuf,
     /// The first side and the second.
@@ -92,7 +92,7 @@ pub struct Tools {
     folder: PathBuf,
 }
 
-impl Tools {
+impl ComparedTools {
     /// Builds the benches of criterion and tango and makes the folder of work.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl Tools {
     ///
     /// # Errors
     /// When it fails or says nothing.
-    pub fn plumb(&self, sides: &Sides, seed: u32) -> Result<(Plumb, Budget), String> {
+    pub fn plumb(&self, sides: &CommandPair, seed: u32) -> Result<(Plumb, Budget), String> {
         let begun = Instant::now();
         let mut command = self.command(&self.plumb);
         command.args(["ab", "--json", "--quiet", "--no-lock", "--store", "store.db"]);
@@ -140,7 +140,7 @@ impl Tools {
     ///
     /// # Errors
     /// When it fails or says nothing.
-    pub fn hyperfine(&self, sides: &Sides, budget: &Budget) -> Result<Hyperfine, String> {
+    pub fn hyperfine(&self, sides: &CommandPair, budget: &Budget) -> Result<Hyperfine, String> {
         let runs = hyperfine_runs(budget);
         let begun = Instant::now();
         let mut command = self.command(Path::new("hyperfine"));
@@ -164,7 +164,7 @@ impl Tools {
     ///
     /// # Errors
     /// When it fails or says nothing.
-    pub fn criterion(&self, sides: &Sides, budget: &Budget) -> Result<Peer, String> {
+    pub fn criterion(&self, sides: &CommandPair, budget: &Budget) -> Result<PeerVerdict, String> {
         let begun = Instant::now();
         let [first, second] = [0, 1].map(|side| criterion_plan(budget, side));
         self.criterion_once(&sides.first, &first, "--save-baseline")?;
@@ -177,7 +177,7 @@ impl Tools {
             .ok_or_else(|| format!("criterion kept something else: {change}"))?;
         let verdict = sides.of_b(verdict);
         let ratio = sides.b_over_a(ratio);
-        Ok(Peer { verdict, ratio, runs: first.runs + second.runs, wall_s })
+        Ok(PeerVerdict { verdict, ratio, runs: first.runs + second.runs, wall_s })
     }
 
     fn criterion_once(
@@ -199,7 +199,7 @@ impl Tools {
     ///
     /// # Errors
     /// When it fails or says nothing.
-    pub fn tango(&self, sides: &Sides, budget: &Budget) -> Result<Peer, String> {
+    pub fn tango(&self, sides: &CommandPair, budget: &Budget) -> Result<PeerVerdict, String> {
         let begun = Instant::now();
         let [first, second] = &self.tango;
         let mut command = self.command(second);
@@ -211,7 +211,7 @@ impl Tools {
         let wall_s = begun.elapsed().as_secs_f64();
         let (verdict, ratio, runs) =
             tango_said(&said).ok_or_else(|| format!("tango said something else: {said}"))?;
-        Ok(Peer { verdict: sides.of_b(verdict), ratio: sides.b_over_a(ratio), runs, wall_s })
+        Ok(PeerVerdict { verdict: sides.of_b(verdict), ratio: sides.b_over_a(ratio), runs, wall_s })
     }
 
     fn command(&self, program: &Path) -> Command {
@@ -266,7 +266,7 @@ pub fn version_of_tango() -> String {
 }
 
 /// Files of a crate.
-type Files = [(&'static str, &'static str)];
+type CrateFiles = [(&'static str, &'static str)];
 
 /// The crate that times a command by criterion.
 const CRITERION: [(&str, &str); 3] = [
@@ -288,7 +288,7 @@ const TANGO: [(&str, &str); 6] = [
 /// Writes and builds a crate; gives the programs of its benches.
 fn build<const N: usize>(
     folder: &Path,
-    files: &Files,
+    files: &CrateFiles,
     benches: [&str; N],
 ) -> Result<[PathBuf; N], String> {
     for (name, text) in files {
@@ -321,7 +321,7 @@ fn executable(told: &str, bench: &str) -> Option<PathBuf> {
 /// The result of `plumb ab` for the second side.
 #[derive(Debug, PartialEq)]
 struct PlumbSaid {
-    verdict: Verdict,
+    verdict: ToolVerdict,
     ratio: f64,
     pairs: u32,
     pair_sd: Option<f64>,
@@ -336,7 +336,7 @@ fn plumb_said(said: &str) -> Option<PlumbSaid> {
     let against = &result["against_first"][0];
     // A comparison that was not settled in its time has no verdict.
     let verdict = match &against["verdict"] {
-        Value::Null => Verdict::Inconclusive,
+        Value::Null => ToolVerdict::Inconclusive,
         named => serde_json::from_value(named.clone()).ok()?,
     };
     let pairs = u32::try_from(against["pairs"].as_u64()?).ok()?;
@@ -370,7 +370,7 @@ fn ratio_of_means(first: &[f64], second: &[f64]) -> Option<f64> {
 
 /// hyperfine's summary: `1.03 ± 0.05 times faster`, slower over faster, the spread from the standard
 /// deviations of single runs. A reader takes it for a difference if the spread leaves out 1.
-fn by_summary(first: &[f64], second: &[f64]) -> Option<Verdict> {
+fn by_summary(first: &[f64], second: &[f64]) -> Option<ToolVerdict> {
     let ratio = ratio_of_means(first, second)?;
     let (factor, slower) = if ratio >= 1.0 { (ratio, true) } else { (ratio.recip(), false) };
     let spread = factor * (relative_variance(first)? + relative_variance(second)?).sqrt();
@@ -387,7 +387,7 @@ fn squared_error(times: &[f64]) -> Option<f64> {
 }
 
 /// Welch's test at 5 %, as the script `welch_ttest.py` that ships with hyperfine.
-fn by_welch(first: &[f64], second: &[f64]) -> Option<Verdict> {
+fn by_welch(first: &[f64], second: &[f64]) -> Option<ToolVerdict> {
     let a = squared_error(first)?;
     let b = squared_error(second)?;
     // Degrees of freedom by Welch and Satterthwaite.
@@ -399,11 +399,11 @@ fn by_welch(first: &[f64], second: &[f64]) -> Option<Verdict> {
     Some(found(beyond, difference > 0.0))
 }
 
-fn found(different: bool, slower: bool) -> Verdict {
+fn found(different: bool, slower: bool) -> ToolVerdict {
     match (different, slower) {
-        (false, _) => Verdict::Inconclusive,
-        (true, true) => Verdict::Slower,
-        (true, false) => Verdict::Faster,
+        (false, _) => ToolVerdict::Inconclusive,
+        (true, true) => ToolVerdict::Slower,
+        (true, false) => ToolVerdict::Faster,
     }
 }
 
@@ -444,12 +444,12 @@ fn analysis_s(runs: f64) -> f64 {
 }
 
 /// The sentence below criterion's figures; a change within its noise threshold is none.
-fn criterion_said(said: &str) -> Option<Verdict> {
+fn criterion_said(said: &str) -> Option<ToolVerdict> {
     let sentences = [
-        ("Performance has regressed.", Verdict::Slower),
-        ("Performance has improved.", Verdict::Faster),
-        ("Change within noise threshold.", Verdict::Inconclusive),
-        ("No change in performance detected.", Verdict::Inconclusive),
+        ("Performance has regressed.", ToolVerdict::Slower),
+        ("Performance has improved.", ToolVerdict::Faster),
+        ("Change within noise threshold.", ToolVerdict::Inconclusive),
+        ("No change in performance detected.", ToolVerdict::Inconclusive),
     ];
     sentences.iter().find(|(sentence, _)| said.contains(sentence)).map(|(_, verdict)| *verdict)
 }
@@ -470,7 +470,7 @@ fn tango_time(budget: &Budget) -> f64 {
 }
 
 /// The mean of the table that `-v` shows: an asterisk marks what is significant. `n` are samples of each side.
-fn tango_said(said: &str) -> Option<(Verdict, f64, usize)> {
+fn tango_said(said: &str) -> Option<(ToolVerdict, f64, usize)> {
     let samples: usize = said.split_once("(n: ")?.1.split(',').next()?.parse().ok()?;
     let mean = said.lines().find(|line| line.trim_start().starts_with("mean"))?.trim_end();
     let percent = mean.split_whitespace().next_back()?;
@@ -488,7 +488,7 @@ mod tests {
             "arms": [{"estimate": 0.0314}, {"estimate": 0.0320}],
             "against_first": [{"ratio": 1.033, "verdict": "slower", "pairs": 27, "pair_sd": 0.04}]}]}"#;
         let understood = PlumbSaid {
-            verdict: Verdict::Slower,
+            verdict: ToolVerdict::Slower,
             ratio: 1.033,
             pairs: 27,
             pair_sd: Some(0.04),
@@ -496,7 +496,7 @@ mod tests {
         };
         assert_eq!(plumb_said(said), Some(understood));
         let none = said.replace("\"slower\"", "null");
-        assert_eq!(plumb_said(&none).unwrap().verdict, Verdict::Inconclusive);
+        assert_eq!(plumb_said(&none).unwrap().verdict, ToolVerdict::Inconclusive);
         assert_eq!(plumb_said(&said.replace("slower", "odd")), None);
     }
 
@@ -515,10 +515,10 @@ mod tests {
         // Means 1 and 1.2, both with standard deviation 0.1: 1.2 ± 1.2 sqrt(.1² + (.1/1.2)²) = 1.2 ± .156.
         let a = [0.9, 1.0, 1.1];
         let b = [1.1, 1.2, 1.3];
-        assert_eq!(by_summary(&a, &b), Some(Verdict::Slower));
-        assert_eq!(by_summary(&b, &a), Some(Verdict::Faster));
+        assert_eq!(by_summary(&a, &b), Some(ToolVerdict::Slower));
+        assert_eq!(by_summary(&b, &a), Some(ToolVerdict::Faster));
         // 1.1 ± .149.
-        assert_eq!(by_summary(&a, &[1.0, 1.1, 1.2]), Some(Verdict::Inconclusive));
+        assert_eq!(by_summary(&a, &[1.0, 1.1, 1.2]), Some(ToolVerdict::Inconclusive));
     }
 
     #[test]
@@ -526,19 +526,19 @@ mod tests {
         // Both variances 5/3, so 6 degrees of freedom, for which tables have 2.447; the error is .913.
         let a = [1.0, 2.0, 3.0, 4.0];
         let by = |more: f64| a.map(|time| time + more);
-        assert_eq!(by_welch(&a, &by(2.23)), Some(Verdict::Inconclusive));
-        assert_eq!(by_welch(&a, &by(2.24)), Some(Verdict::Slower));
-        assert_eq!(by_welch(&by(2.24), &a), Some(Verdict::Faster));
+        assert_eq!(by_welch(&a, &by(2.23)), Some(ToolVerdict::Inconclusive));
+        assert_eq!(by_welch(&a, &by(2.24)), Some(ToolVerdict::Slower));
+        assert_eq!(by_welch(&by(2.24), &a), Some(ToolVerdict::Faster));
     }
 
     #[test]
     fn criterion_is_understood() {
         let said =
             |sentence: &str| format!("change: [+0.5% +5.6% +11%] (p = 0.06)\n  {sentence}\n");
-        assert_eq!(criterion_said(&said("Performance has regressed.")), Some(Verdict::Slower));
-        assert_eq!(criterion_said(&said("Performance has improved.")), Some(Verdict::Faster));
+        assert_eq!(criterion_said(&said("Performance has regressed.")), Some(ToolVerdict::Slower));
+        assert_eq!(criterion_said(&said("Performance has improved.")), Some(ToolVerdict::Faster));
         for none in ["Change within noise threshold.", "No change in performance detected."] {
-            assert_eq!(criterion_said(&said(none)), Some(Verdict::Inconclusive));
+            assert_eq!(criterion_said(&said(none)), Some(ToolVerdict::Inconclusive));
         }
         assert_eq!(criterion_said(&said("")), None);
         let kept = r#"{"mean": {"point_estimate": 0.0568, "standard_error": 0.02},
@@ -556,9 +556,9 @@ mod tests {
             )
         };
         let told = |mean| tango_said(&said(mean)).unwrap();
-        assert_eq!(told("+5.02%*"), (Verdict::Slower, 1.0502, 1566));
-        assert_eq!(told("-5.02%*").0, Verdict::Faster);
-        assert_eq!(told("+0.42%").0, Verdict::Inconclusive);
+        assert_eq!(told("+5.02%*"), (ToolVerdict::Slower, 1.0502, 1566));
+        assert_eq!(told("-5.02%*").0, ToolVerdict::Faster);
+        assert_eq!(told("+0.42%").0, ToolVerdict::Inconclusive);
         assert_eq!(tango_said("command"), None);
         assert!(version_of_tango().starts_with("tango-bench 0."));
         let time = |run_s| tango_time(&Budget { wall_s: 20.2, runs_s: [run_s; 2] });
@@ -581,9 +581,10 @@ mod tests {
 
     #[test]
     fn a_side_of_another_order_is_turned_round() {
-        let sides = Sides { first: vec!["b".into()], second: vec!["a b".into()], swapped: true };
-        assert_eq!(sides.of_b(Verdict::Faster), Verdict::Slower);
-        assert_eq!(sides.of_b(Verdict::Equivalent), Verdict::Equivalent);
+        let sides =
+            CommandPair { first: vec!["b".into()], second: vec!["a b".into()], swapped: true };
+        assert_eq!(sides.of_b(ToolVerdict::Faster), ToolVerdict::Slower);
+        assert_eq!(sides.of_b(ToolVerdict::Equivalent), ToolVerdict::Equivalent);
         assert_eq!(sides.b_over_a(0.8), 1.25);
         assert_eq!(sides.quoted().unwrap(), ["b", "'a b'"]);
     }

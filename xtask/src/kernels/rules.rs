@@ -10,7 +10,7 @@ use super::assembly::Function;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Rules {
+struct KernelRules {
     kernel: Vec<Kernel>,
 }
 
@@ -35,7 +35,7 @@ pub fn read(file: &Path) -> Result<Vec<Kernel>, String> {
 }
 
 fn parse(text: &str) -> Result<Vec<Kernel>, String> {
-    let rules: Rules = toml::from_str(text).map_err(|error| error.to_string())?;
+    let rules: KernelRules = toml::from_str(text).map_err(|error| error.to_string())?;
     match rules.kernel.iter().find(|kernel| kernel.needs.is_empty() && kernel.never.is_empty()) {
         Some(empty) => Err(format!("`{}` has no rule", empty.symbol)),
         None => Ok(rules.kernel),

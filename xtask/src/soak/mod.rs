@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use common::TestEnvironment;
-use common::kill::{CLEAN_WITHIN, Killed, Moment, kill_once};
-use common::knobs::{self, RESTORED_WITHIN, Restored, kill_prepared};
+use common::kill::{CLEAN_WITHIN, KillTime, Killed, kill_once};
+use common::knobs::{self, RESTORED_WITHIN, RestoredKnobs, kill_prepared};
 use common::media::{self, kill_on_medium};
 
 #[expect(dead_code, reason = "the tests of the command line use the rest")]
@@ -16,7 +16,7 @@ mod quiet;
 /// Where the outcome is written unless somebody names another file.
 const PAGE: &str = "docs/soak.md";
 
-struct Options {
+struct SoakOptions {
     kills: usize,
     from: u64,
     write: String,
@@ -24,15 +24,15 @@ struct Options {
 
 /// The outcome of all kills.
 #[derive(Default)]
-struct Outcome {
+struct KillTotals {
     killed: Vec<Killed>,
     /// Runs that had ended before the kill; they are repeated at another moment.
     late: usize,
     failures: Vec<String>,
     /// Kills of runs that change settings of the machine, and what was killed.
-    restored: Vec<(knobs::Moment, Restored)>,
+    restored: Vec<(knobs::KnobKill, RestoredKnobs)>,
     /// Kills of runs on a medium, and after how long nothing was left.
-    on_media: Vec<(media::Moment, Duration)>,
+    on_media: Vec<(media::MediaKill, Duration)>,
 }
 
 /// Runs the chore with what was typed after its name.
@@ -55,8 +55,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-fn parse(arguments: &[String]) -> Result<Options, String> {
-    let mut options = Options { kills: 100, from: 0, write: PAGE.into() };
+fn parse(arguments: &[String]) -> Result<SoakOptions, String> {
+    let mut options = SoakOptions { kills: 100, from: 0, write: PAGE.into() };
     for pair in arguments.chunks(2) {
         match pair {
             [name, value] if name == "--kills" => options.kills = number(value)?,
@@ -72,15 +72,15 @@ fn number(value: &str) -> Result<usize, String> {
     value.parse().map_err(|_| format!("not a number: {value}"))
 }
 
-fn kill_all(options: &Options, plumb: &str) -> Outcome {
-    let mut outcome = Outcome::default();
+fn kill_all(options: &SoakOptions, plumb: &str) -> KillTotals {
+    let mut outcome = KillTotals::default();
     // The moments are repeated in other orders; a run that ends too early repeatedly is a
     // failure too.
     for number in (options.from..).take(2 * options.kills) {
         if outcome.killed.len() + outcome.failures.len() >= options.kills {
             return outcome;
         }
-        let moment = Moment::of(number);
+        let moment = KillTime::of(number);
         let place = TestEnvironment::new(plumb).map_err(|error| error.to_string());
         match place.and_then(|place| kill_once(&place, moment)) {
             Ok(Some(killed)) => {
@@ -104,13 +104,13 @@ fn kill_all(options: &Options, plumb: &str) -> Outcome {
 }
 
 /// As many kills again, of plumb, of its keeper and of both, while settings are changed.
-fn kill_all_prepared(options: &Options, plumb: &str, outcome: &mut Outcome) {
+fn kill_all_prepared(options: &SoakOptions, plumb: &str, outcome: &mut KillTotals) {
     // A run that ends before its kill does not count, so there are twice as many tries as kills.
     for number in (options.from..).take(2 * options.kills) {
         if outcome.restored.len() == options.kills {
             return;
         }
-        let moment = knobs::Moment::of(number);
+        let moment = knobs::KnobKill::of(number);
         let place = TestEnvironment::new(plumb).map_err(|error| error.to_string());
         match place.and_then(|place| kill_prepared(&place, moment)) {
             Ok(Some(restored)) => {
@@ -133,7 +133,7 @@ fn kill_all_prepared(options: &Options, plumb: &str, outcome: &mut Outcome) {
 }
 
 /// As many kills again, of plumb, of its keeper and of both, while media stand.
-fn kill_all_on_media(options: &Options, plumb: &str, outcome: &mut Outcome) {
+fn kill_all_on_media(options: &SoakOptions, plumb: &str, outcome: &mut KillTotals) {
     if !knobs::is_root() {
         outcome.failures.push("media need root".into());
         return;
@@ -143,7 +143,7 @@ fn kill_all_on_media(options: &Options, plumb: &str, outcome: &mut Outcome) {
         if outcome.on_media.len() == options.kills {
             return;
         }
-        let moment = media::Moment::of(number);
+        let moment = media::MediaKill::of(number);
         let place = TestEnvironment::new(plumb).map_err(|error| error.to_string());
         match place.and_then(|place| kill_on_medium(&place, moment)) {
             Ok(Some(after)) => {
@@ -164,8 +164,8 @@ fn kill_all_on_media(options: &Options, plumb: &str, outcome: &mut Outcome) {
     outcome.failures.push(format!("media: only {made} of {wanted} runs lived until their kill"));
 }
 
-fn page(options: &Options, outcome: &Outcome, took: Duration) -> String {
-    let Outcome { killed, late, failures, restored, on_media } = outcome;
+fn page(options: &SoakOptions, outcome: &KillTotals, took: Duration) -> String {
+    let KillTotals { killed, late, failures, restored, on_media } = outcome;
     let verdict = match failures.len() {
         0 => "Every promise held.".to_owned(),
         failures => format!("**{failures} promises were broken.**"),
@@ -244,10 +244,10 @@ fn kills_of(victims: &[knobs::Victim], victim: knobs::Victim) -> String {
     victims.iter().filter(|other| **other == victim).count().to_string()
 }
 
-fn rows_of_knobs(restored: &[(knobs::Moment, Restored)]) -> Vec<(&'static str, String)> {
+fn rows_of_knobs(restored: &[(knobs::KnobKill, RestoredKnobs)]) -> Vec<(&'static str, String)> {
     let victims: Vec<knobs::Victim> = restored.iter().map(|(moment, _)| moment.victim).collect();
     let on_this_machine =
-        restored.iter().filter(|(moment, _)| moment.machine == knobs::Machine::Real).count();
+        restored.iter().filter(|(moment, _)| moment.machine == knobs::KnobOwner::Real).count();
     let changed = restored.iter().filter(|(_, restored)| restored.changed > 0).count();
     let slowest = restored.iter().map(|(_, restored)| restored.after).max().unwrap_or_default();
     let allowed = RESTORED_WITHIN.as_millis();
@@ -272,7 +272,7 @@ keeper, or both at once up to 0.7 s after its first worker has started. After 2 
 device or file may be left; if both were killed, the empty folders of the run may.\n\n\
 | | |\n|---|---|\n";
 
-fn rows_of_media(killed: &[(media::Moment, Duration)]) -> Vec<(&'static str, String)> {
+fn rows_of_media(killed: &[(media::MediaKill, Duration)]) -> Vec<(&'static str, String)> {
     let victims: Vec<knobs::Victim> = killed.iter().map(|(moment, _)| moment.victim).collect();
     let slowest = killed.iter().map(|(_, after)| *after).max().unwrap_or_default();
     let allowed = CLEAN_WITHIN.as_millis();

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use plumb_simulate::recording::{Block, CHUNKS, Pattern, Recording};
+use plumb_simulate::recording::{Block, CHUNKS, Recording, TrafficPattern};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -54,15 +54,15 @@ fn work(iterations: u64) {
 /// # Errors
 /// When the neighbour or a command can't be started, or the CPUs are not known.
 pub fn record(minutes: f64, beside: Option<NeighbourKind>) -> Result<Recording, String> {
-    let mut recorder = Recorder::new()?;
+    let mut recorder = TraceRecorder::new()?;
     let _beside = beside.map(|kind| Neighbour::start(kind, 1)).transpose()?;
     let mut blocks = Vec::new();
     let whole = Duration::from_secs_f64(60.0 * minutes);
     let begun = Instant::now();
     while begun.elapsed() < whole.mul_f64(LONG_STRETCH_SHARE) {
-        blocks.push(recorder.block(Pattern::Stay)?);
+        blocks.push(recorder.block(TrafficPattern::Stay)?);
     }
-    for pattern in Pattern::ALL.into_iter().cycle() {
+    for pattern in TrafficPattern::ALL.into_iter().cycle() {
         let turn = Instant::now();
         while turn.elapsed() < TURN {
             blocks.push(recorder.block(pattern)?);
@@ -81,7 +81,7 @@ pub fn record(minutes: f64, beside: Option<NeighbourKind>) -> Result<Recording, 
     Ok(Recording { about, blocks })
 }
 
-struct Recorder {
+struct TraceRecorder {
     /// Iterations of a chunk.
     iterations: u64,
     /// Where it may run at all.
@@ -99,7 +99,7 @@ struct DisturbanceCounters {
     switches: u32,
 }
 
-impl Recorder {
+impl TraceRecorder {
     fn new() -> Result<Self, String> {
         let fastest = (0..TRIALS).map(|_| time_of(TRIAL_ITERATIONS)).min().unwrap_or(CHUNK);
         let iterations =
@@ -109,8 +109,8 @@ impl Recorder {
         Ok(Self { iterations, cpus, moved: 0, me, met: met()? })
     }
 
-    fn block(&mut self, pattern: Pattern) -> Result<Block, String> {
-        if pattern == Pattern::Move {
+    fn block(&mut self, pattern: TrafficPattern) -> Result<Block, String> {
+        if pattern == TrafficPattern::Move {
             self.move_on()?;
         }
         let mut micros = [0; CHUNKS];
@@ -183,16 +183,16 @@ fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 
-fn between(pattern: Pattern) {
+fn between(pattern: TrafficPattern) {
     match pattern {
-        Pattern::Sleep | Pattern::CommandsSleep => std::thread::sleep(GAP),
-        Pattern::Spin | Pattern::CommandsSpin => {
+        TrafficPattern::Sleep | TrafficPattern::CommandsSleep => std::thread::sleep(GAP),
+        TrafficPattern::Spin | TrafficPattern::CommandsSpin => {
             let begun = Instant::now();
             while begun.elapsed() < GAP {
                 spin_loop();
             }
         }
-        Pattern::Stay | Pattern::Move | Pattern::Commands => {}
+        TrafficPattern::Stay | TrafficPattern::Move | TrafficPattern::Commands => {}
     }
 }
 
@@ -226,14 +226,14 @@ fn switches(status: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use plumb_simulate::recording::Pattern;
+    use plumb_simulate::recording::TrafficPattern;
 
-    use super::{Recorder, steal, switches};
+    use super::{TraceRecorder, steal, switches};
 
     #[test]
     fn a_block_is_about_what_its_work_takes() {
-        let mut recorder = Recorder::new().unwrap();
-        let block = recorder.block(Pattern::Stay).unwrap();
+        let mut recorder = TraceRecorder::new().unwrap();
+        let block = recorder.block(TrafficPattern::Stay).unwrap();
         let fastest = block.micros.into_iter().min().unwrap();
         assert!((500..5000).contains(&fastest), "{:?}", block.micros);
         let beyond = block.micros.iter().zip(block.off_cpu).filter(|(wall, off)| off > *wall);

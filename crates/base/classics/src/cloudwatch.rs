@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::json::{document, list, number, text};
 use crate::numbers::{count, nanoseconds};
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
-pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(input: &str) -> Result<Vec<Import>, ImportError> {
     let document = document(input, Format::CloudWatch)?;
     let label = text(&document, "Label").ok_or_else(|| damaged("it has no `Label`"))?;
     let mut points: Vec<Datapoint> =
@@ -22,14 +22,14 @@ pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
     let gaps = points.windows(2).map(|pair| pair[1].at - pair[0].at).filter(|gap| *gap > 0);
     let Some(period_ns) = gaps.min() else {
         let why = "its period shows only between two datapoints; ask for a longer time";
-        return Err(Error::nothing(Format::CloudWatch, why));
+        return Err(ImportError::nothing(Format::CloudWatch, why));
     };
     let mut import = Import::new(Format::CloudWatch);
     import.started_unix_ns = points.first().and_then(|first| i64::try_from(first.at).ok());
     let series = series(label, period_ns, &points);
     if series.metrics.is_empty() {
         let why = "no statistic is in all of its datapoints; ask for Sum, SampleCount or Average";
-        return Err(Error::nothing(Format::CloudWatch, why));
+        return Err(ImportError::nothing(Format::CloudWatch, why));
     }
     import.series.push(series);
     Ok(vec![import])
@@ -48,7 +48,7 @@ struct Datapoint {
 }
 
 impl Datapoint {
-    fn read(point: &Value) -> Result<Self, Error> {
+    fn read(point: &Value) -> Result<Self, ImportError> {
         let at =
             text(point, "Timestamp").ok_or_else(|| damaged("a datapoint has no `Timestamp`"))?;
         let at: Timestamp =
@@ -66,18 +66,18 @@ impl Datapoint {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "periods are seconds to days")]
-fn series(label: &str, period_ns: i128, points: &[Datapoint]) -> Series {
+fn series(label: &str, period_ns: i128, points: &[Datapoint]) -> ImportedSeries {
     let seconds = period_ns as f64 / 1e9;
     let mut series =
-        Series::new("cloudwatch.metric", "statistics of CloudWatch, one sample per period");
+        ImportedSeries::new("cloudwatch.metric", "statistics of CloudWatch, one sample per period");
     series.set("metric", label);
     series.set("period", format!("{seconds}s"));
     let samples =
         points.iter().filter_map(|point| point.samples).sum::<f64>() / points.len() as f64;
-    series.invocations.push(Invocation {
+    series.invocations.push(ImportedInvocation {
         elapsed_ns: vec![nanoseconds(seconds); points.len()],
         iterations: count(samples),
-        ..Invocation::default()
+        ..ImportedInvocation::default()
     });
     // Every scale of bytes and seconds is a unit of its own there.
     let theirs = points.first().map_or("", |point| point.unit.as_str());
@@ -130,6 +130,6 @@ fn unit(theirs: &str) -> (&'static str, f64) {
     }
 }
 
-fn damaged(why: &str) -> Error {
-    Error::damaged(Format::CloudWatch, why)
+fn damaged(why: &str) -> ImportError {
+    ImportError::damaged(Format::CloudWatch, why)
 }

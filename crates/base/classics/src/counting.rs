@@ -1,7 +1,7 @@
 //! Which tool counts like which workload of plumb. This is the whole list: nothing is ever compared
 //! that does not stand here as the same.
 
-use Rule::{Other, Same};
+use CountingMatch::{Other, Same};
 
 /// A test of a tool next to the workload of plumb that looks most like it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,19 +11,19 @@ pub struct Counting {
     /// Id of the workload of plumb that it is compared with.
     pub ours: &'static str,
     /// Whether they count the same.
-    pub rule: Rule,
+    pub rule: CountingMatch,
 }
 
 /// Whether two counting rules are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub enum CountingMatch {
     /// They are: the import becomes a series of plumb's workload, for this reason.
     Same(&'static str),
     /// They are not, for this reason.
     Other(&'static str),
 }
 
-const fn counting(imported: &'static str, ours: &'static str, rule: Rule) -> Counting {
+const fn counting(imported: &'static str, ours: &'static str, rule: CountingMatch) -> Counting {
     Counting { imported, ours, rule }
 }
 

@@ -6,7 +6,7 @@
 use plumb_model::Better::Lower;
 use plumb_model::SampleIs;
 
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 /// The heading of the histogram.
 pub(crate) const HEAD: &str = "# Histogram";
@@ -16,7 +16,7 @@ const DIGITS: usize = 5;
 
 /// A histogram of all threads together.
 #[derive(Default)]
-struct Histogram {
+struct CyclictestHistogram {
     /// Latency in µs and count, in the order of latencies.
     rows: Vec<(u64, u64)>,
     threads: usize,
@@ -25,7 +25,7 @@ struct Histogram {
     longer_than_rows: Option<u64>,
 }
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let histogram = histogram(text)?;
     let longer = histogram
         .longer_than_rows
@@ -37,7 +37,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let median = histogram
         .median(all)
         .ok_or_else(|| damaged("half of all were longer: give -h a larger one"))?;
-    let mut series = Series::new("cyclictest.timer", "threads sleep to absolute times");
+    let mut series = ImportedSeries::new("cyclictest.timer", "threads sleep to absolute times");
     series.sample_is = SampleIs::Process;
     series.set("threads", histogram.threads.to_string().as_str());
     series.notes.push(
@@ -46,7 +46,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
             .into(),
     );
     let sleeps = all / (histogram.threads.max(1) as u64);
-    series.invocations.push(Invocation::by_rate(1000.0, sleeps.max(1) as f64));
+    series.invocations.push(ImportedInvocation::by_rate(1000.0, sleeps.max(1) as f64));
     for (name, summary, micros) in [
         ("latency_p50", "median, of the histogram", median),
         ("latency_min", "the shortest", shortest),
@@ -59,11 +59,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
-fn damaged(why: impl Into<String>) -> Error {
-    Error::damaged(Format::Cyclictest, why)
+fn damaged(why: impl Into<String>) -> ImportError {
+    ImportError::damaged(Format::Cyclictest, why)
 }
 
-fn lacks_figures(line: &str) -> Error {
+fn lacks_figures(line: &str) -> ImportError {
     damaged(format!("`{line}` lacks figures"))
 }
 
@@ -72,8 +72,8 @@ fn seconds(micros: u64) -> f64 {
     micros as f64 * 1e-6
 }
 
-fn histogram(text: &str) -> Result<Histogram, Error> {
-    let mut found = Histogram::default();
+fn histogram(text: &str) -> Result<CyclictestHistogram, ImportError> {
+    let mut found = CyclictestHistogram::default();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     for line in lines.skip_while(|line| *line != HEAD).skip(1) {
         let (name, figures) = match line.strip_prefix("# ") {
@@ -110,7 +110,7 @@ fn figure(word: &str) -> Option<u64> {
     word.parse().ok().filter(|_| word.len() >= DIGITS)
 }
 
-impl Histogram {
+impl CyclictestHistogram {
     /// A row more; None when it is not of as many threads as those before, or no latency after theirs.
     fn row(&mut self, numbers: &[u64]) -> Option<()> {
         let (latency, counts) = numbers.split_first()?;

@@ -7,7 +7,7 @@ use plumb_model::Better::Higher;
 use plumb_model::SampleIs;
 
 use crate::numbers::positive;
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 /// What stands before the time.
 const COPIED: &str = " copied, ";
@@ -16,20 +16,20 @@ pub(crate) fn fits(line: &str) -> bool {
     line.contains(COPIED) && line.contains(" byte")
 }
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::Dd);
-    let mut series = Series::new("dd.copy", "copies a file block by block");
+    let mut series = ImportedSeries::new("dd.copy", "copies a file block by block");
     series.sample_is = SampleIs::Process;
     for line in text.lines().map(str::trim).filter(|line| fits(line)) {
         let Some((bytes, seconds)) = figures(line) else {
-            return Err(Error::damaged(Format::Dd, format!("`{line}` lacks figures")));
+            return Err(ImportError::damaged(Format::Dd, format!("`{line}` lacks figures")));
         };
-        series.invocations.push(Invocation::lasting(seconds, 1));
+        series.invocations.push(ImportedInvocation::lasting(seconds, 1));
         series.metrics.clear();
         series.measured(("bandwidth", "B/s", Higher), "bytes copied per second", [bytes / seconds]);
     }
     if series.invocations.is_empty() {
-        return Err(Error::damaged(Format::Dd, "it has no line of bytes that were copied"));
+        return Err(ImportError::damaged(Format::Dd, "it has no line of bytes that were copied"));
     }
     import.series.push(series);
     Ok(vec![import])

@@ -6,7 +6,7 @@ use crate::Format;
 
 /// Why a file gives no results.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Error {
+pub enum ImportError {
     /// No reader knows it.
     #[error("it is not a plumb store, nor a result of a tool that plumb reads; name another file")]
     Unknown,
@@ -28,7 +28,7 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl ImportError {
     pub(crate) fn damaged(format: Format, why: impl Into<String>) -> Self {
         Self::Damaged { format, why: why.into() }
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::json::{document, list, number, positive, shown, text};
 use crate::numbers::{KIB, count, nanoseconds};
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 /// Options that make a test another test.
 const OPTIONS: [&str; 14] = [
@@ -42,7 +42,7 @@ const PERCENTILES: [(&str, &str); 4] = [
     ("latency_p999", "99.900000"),
 ];
 
-pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(input: &str) -> Result<Vec<Import>, ImportError> {
     let document = document(input, Format::Fio)?;
     let mut import = Import::new(Format::Fio);
     import.version =
@@ -51,7 +51,7 @@ pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
     let global = options(document.get("global options"));
     let jobs = list(&document, "jobs");
     if jobs.is_empty() {
-        return Err(Error::damaged(Format::Fio, "it has no list `jobs`"));
+        return Err(ImportError::damaged(Format::Fio, "it has no list `jobs`"));
     }
     for job in jobs {
         let mut options_of_job = global.clone();
@@ -84,7 +84,7 @@ fn series(
     direction: &str,
     part: &Value,
     options: &BTreeMap<String, String>,
-) -> Option<Series> {
+) -> Option<ImportedSeries> {
     let rate = positive(part, "iops")?;
     // fio 2 gives KiB/s only.
     let bandwidth = positive(part, "bw_bytes").or(positive(part, "bw").map(|kib| kib * KIB))?;
@@ -95,7 +95,7 @@ fn series(
         word => word,
     };
     let mixed = matches!(rw, "rw" | "randrw" | "trimwrite" | "randtrimwrite");
-    let mut series = Series::new(format!("fio.{}", id(rw)), "requests of a fio job");
+    let mut series = ImportedSeries::new(format!("fio.{}", id(rw)), "requests of a fio job");
     series.set("job", text(job, "jobname").unwrap_or_default());
     if mixed {
         series.set("direction", direction);
@@ -124,8 +124,8 @@ fn id(rw: &str) -> String {
     if id.is_empty() { "job".to_owned() } else { id }
 }
 
-fn invocation(job: &Value, part: &Value, seconds: f64, operations: f64) -> Invocation {
-    let mut invocation = Invocation::lasting(seconds, count(operations));
+fn invocation(job: &Value, part: &Value, seconds: f64, operations: f64) -> ImportedInvocation {
+    let mut invocation = ImportedInvocation::lasting(seconds, count(operations));
     let wall_s = number(job, "job_runtime").unwrap_or(0.0) * 1e-3;
     if let (Some(user), Some(system)) = (number(job, "usr_cpu"), number(job, "sys_cpu"))
         && wall_s > 0.0
@@ -143,7 +143,7 @@ fn invocation(job: &Value, part: &Value, seconds: f64, operations: f64) -> Invoc
     invocation
 }
 
-fn latencies(series: &mut Series, part: &Value) {
+fn latencies(series: &mut ImportedSeries, part: &Value) {
     let (latency, factor) = match (part.get("clat_ns"), part.get("clat")) {
         (Some(latency), _) => (latency, 1e-9),
         (None, Some(latency)) => (latency, 1e-6),

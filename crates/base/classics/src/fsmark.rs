@@ -6,7 +6,7 @@
 use plumb_model::Better::Higher;
 
 use crate::numbers::positive;
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 /// How the heading begins.
 pub(crate) const HEAD: &str = "FSUse%";
@@ -14,9 +14,9 @@ pub(crate) const HEAD: &str = "FSUse%";
 /// Columns of a row without `-v`.
 const COLUMNS: usize = 5;
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::FsMark);
-    let mut series = Series::new("fs_mark.create", "creates files");
+    let mut series = ImportedSeries::new("fs_mark.create", "creates files");
     let mut in_table = false;
     for line in text.lines().map(str::trim) {
         in_table |= line.starts_with(HEAD);
@@ -24,15 +24,15 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
             remark(&mut import, &mut series, rest.trim());
         } else if let Some(row) = row(line).filter(|_| in_table) {
             let row = row.ok_or_else(|| {
-                Error::damaged(Format::FsMark, format!("the row `{line}` lacks figures"))
+                ImportError::damaged(Format::FsMark, format!("the row `{line}` lacks figures"))
             })?;
-            series.invocations.push(Invocation::by_rate(row, 1000.0));
+            series.invocations.push(ImportedInvocation::by_rate(row, 1000.0));
             series.metrics.clear();
             series.measured(("rate", "files/s", Higher), "files created per second", [row]);
         }
     }
     if series.invocations.is_empty() {
-        return Err(Error::damaged(Format::FsMark, "it has no row of figures"));
+        return Err(ImportError::damaged(Format::FsMark, "it has no row of figures"));
     }
     series.notes.push(crate::import::BY_RATE.to_owned());
     import.series.push(series);
@@ -40,7 +40,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
 }
 
 /// Reads a line before the table.
-fn remark(import: &mut Import, series: &mut Series, line: &str) {
+fn remark(import: &mut Import, series: &mut ImportedSeries, line: &str) {
     if let Some(rest) = line.strip_prefix("Version ") {
         let (version, rest) = rest.split_once(',').unwrap_or((rest, ""));
         import.version = Some(version.to_owned());

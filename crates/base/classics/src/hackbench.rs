@@ -7,17 +7,17 @@ use plumb_model::Better::Lower;
 use plumb_model::SampleIs;
 
 use crate::numbers::positive;
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 /// Digits after the point of a time.
 const DECIMALS: usize = 3;
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::Hackbench);
-    let mut settings = Settings::default();
+    let mut settings = HackbenchSettings::default();
     for line in text.lines().map(str::trim) {
         if line.starts_with("Running in ") {
-            settings = Settings::tasks(line).ok_or_else(|| wrong(line))?;
+            settings = HackbenchSettings::tasks(line).ok_or_else(|| wrong(line))?;
         } else if line.starts_with("Each sender ") {
             settings.messages(line).ok_or_else(|| wrong(line))?;
         } else if let Some(time) = line.strip_prefix("Time: ") {
@@ -26,13 +26,13 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
         }
     }
     if import.series.is_empty() {
-        return Err(Error::damaged(Format::Hackbench, "it has no line `Time:`"));
+        return Err(ImportError::damaged(Format::Hackbench, "it has no line `Time:`"));
     }
     Ok(vec![import])
 }
 
-fn wrong(line: &str) -> Error {
-    Error::damaged(Format::Hackbench, format!("`{line}` lacks figures"))
+fn wrong(line: &str) -> ImportError {
+    ImportError::damaged(Format::Hackbench, format!("`{line}` lacks figures"))
 }
 
 /// A time with all its digits: one with fewer was cut off.
@@ -43,9 +43,9 @@ fn seconds(time: &str) -> Option<f64> {
 
 /// What runs, as the lines above a time give it.
 #[derive(Clone, PartialEq, Default)]
-struct Settings(Vec<(&'static str, String)>);
+struct HackbenchSettings(Vec<(&'static str, String)>);
 
-impl Settings {
+impl HackbenchSettings {
     /// `Running in process mode with 1 groups using 40 file descriptors each (== 40 tasks)`.
     fn tasks(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -78,8 +78,9 @@ fn number_before(words: &[&str], word: &str) -> Option<u64> {
 }
 
 /// A run more of these settings.
-fn add(import: &mut Import, settings: &Settings, seconds: f64) {
-    let mut series = Series::new("hackbench.messaging", "groups of tasks exchange messages");
+fn add(import: &mut Import, settings: &HackbenchSettings, seconds: f64) {
+    let mut series =
+        ImportedSeries::new("hackbench.messaging", "groups of tasks exchange messages");
     settings.0.iter().for_each(|(name, value)| series.set(name, value.as_str()));
     series.sample_is = SampleIs::Process;
     let known = import.series.iter_mut().find(|known| known.settings == series.settings);
@@ -91,9 +92,9 @@ fn add(import: &mut Import, settings: &Settings, seconds: f64) {
     }
 }
 
-/// Another process of a series. The metric is declared again: [`Series::measured`] adds to the last invocation.
-fn add_time(series: &mut Series, seconds: f64) {
-    series.invocations.push(Invocation::lasting(seconds, 1));
+/// Another process of a series. The metric is declared again: [`ImportedSeries::measured`] adds to the last invocation.
+fn add_time(series: &mut ImportedSeries, seconds: f64) {
+    series.invocations.push(ImportedInvocation::lasting(seconds, 1));
     series.metrics.clear();
     series.measured(("time", "s", Lower), "kick-off to the last task reaped", [seconds]);
 }

@@ -8,24 +8,24 @@ use serde_json::Value;
 
 use crate::json::{document, list, number, positive, shown, text};
 use crate::numbers::nanoseconds;
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
-pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(input: &str) -> Result<Vec<Import>, ImportError> {
     let document = document(input, Format::Hyperfine)?;
     let mut import = Import::new(Format::Hyperfine);
     let results = list(&document, "results");
     if results.is_empty() {
-        return Err(Error::damaged(Format::Hyperfine, "it has no list `results`"));
+        return Err(ImportError::damaged(Format::Hyperfine, "it has no list `results`"));
     }
     import.series = results.iter().map(series).collect::<Result<_, _>>()?;
     Ok(vec![import])
 }
 
-fn series(result: &Value) -> Result<Series, Error> {
+fn series(result: &Value) -> Result<ImportedSeries, ImportError> {
     let missing =
-        |name: &str| Error::damaged(Format::Hyperfine, format!("a result has no `{name}`"));
+        |name: &str| ImportError::damaged(Format::Hyperfine, format!("a result has no `{name}`"));
     let command = text(result, "command").ok_or_else(|| missing("command"))?;
-    let mut series = Series::new("hyperfine.command", "wall time of a command");
+    let mut series = ImportedSeries::new("hyperfine.command", "wall time of a command");
     series.set("command", command);
     series.title = Some(command.to_owned());
     for (name, value) in result.get("parameters").and_then(Value::as_object).into_iter().flatten() {
@@ -34,7 +34,7 @@ fn series(result: &Value) -> Result<Series, Error> {
     let times = times(result)?;
     if times.is_empty() {
         let mean = positive(result, "mean").ok_or_else(|| missing("times"))?;
-        series.invocations.push(Invocation::lasting(mean, 1));
+        series.invocations.push(ImportedInvocation::lasting(mean, 1));
         series.measured(("wall", "s", Lower), "mean time from start to end", [mean]);
         series.notes.push("the file has the mean but not the individual times".to_owned());
         return Ok(series);
@@ -53,22 +53,26 @@ fn series(result: &Value) -> Result<Series, Error> {
     Ok(series)
 }
 
-fn times(result: &Value) -> Result<Vec<f64>, Error> {
+fn times(result: &Value) -> Result<Vec<f64>, ImportError> {
     let mut times = Vec::new();
     for time in list(result, "times") {
         match time.as_f64() {
             Some(seconds) if seconds.is_finite() && seconds >= 0.0 => times.push(seconds),
             _ => {
-                return Err(Error::damaged(Format::Hyperfine, format!("`{time}` is not a time")));
+                return Err(ImportError::damaged(
+                    Format::Hyperfine,
+                    format!("`{time}` is not a time"),
+                ));
             }
         }
     }
     Ok(times)
 }
 
-fn invocation(result: &Value, times: &[f64]) -> Invocation {
+fn invocation(result: &Value, times: &[f64]) -> ImportedInvocation {
     let elapsed_ns: Vec<u64> = times.iter().map(|&time| nanoseconds(time)).collect();
-    let mut invocation = Invocation { elapsed_ns, iterations: 1, ..Invocation::default() };
+    let mut invocation =
+        ImportedInvocation { elapsed_ns, iterations: 1, ..ImportedInvocation::default() };
     #[expect(clippy::cast_precision_loss, reason = "a number of runs")]
     let runs = times.len() as f64;
     if let (Some(user), Some(system)) = (number(result, "user"), number(result, "system")) {

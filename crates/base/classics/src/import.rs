@@ -18,14 +18,14 @@ pub struct Import {
     /// The file's facts of the machine.
     pub machine: BTreeMap<String, String>,
     /// The measured series.
-    pub series: Vec<Series>,
+    pub series: Vec<ImportedSeries>,
     /// Results that the tool could not report, by workload, with the reason and a fix.
-    pub missing: Vec<(Series, String, String)>,
+    pub missing: Vec<(ImportedSeries, String, String)>,
 }
 
 /// One test of a tool with its settings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Series {
+pub struct ImportedSeries {
     /// Its id: `fio.randread`.
     pub workload: String,
     /// One line on what it is.
@@ -39,7 +39,7 @@ pub struct Series {
     /// Whether a sample is a process.
     pub sample_is: SampleIs,
     /// A process of the tool each.
-    pub invocations: Vec<Invocation>,
+    pub invocations: Vec<ImportedInvocation>,
     /// Remarks for the reader.
     pub notes: Vec<String>,
     /// The workload of plumb that it is the same as, by [`COUNTING`](crate::COUNTING).
@@ -57,7 +57,7 @@ pub struct Ours {
 
 /// The output of one process of the tool.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Invocation {
+pub struct ImportedInvocation {
     /// Length of each sample, in nanoseconds.
     pub elapsed_ns: Vec<u64>,
     /// Operations in each sample.
@@ -74,7 +74,7 @@ pub struct Invocation {
     pub failed: Option<String>,
 }
 
-impl Series {
+impl ImportedSeries {
     /// A test without metrics yet.
     pub(crate) fn new(workload: impl Into<String>, summary: &str) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl Series {
     }
 }
 
-impl Invocation {
+impl ImportedInvocation {
     /// One sample of this length and number of operations.
     pub(crate) fn lasting(seconds: f64, iterations: u64) -> Self {
         let elapsed_ns = vec![crate::numbers::nanoseconds(seconds)];
@@ -141,7 +141,7 @@ impl Import {
 pub(crate) const BY_RATE: &str =
     "the file has rates but no times: a sample's time is its operations divided by the rate";
 
-impl Invocation {
+impl ImportedInvocation {
     /// One sample of so many operations, whose length follows from the rate.
     pub(crate) fn by_rate(rate: f64, operations: f64) -> Self {
         Self::lasting(operations / rate, crate::numbers::count(operations))

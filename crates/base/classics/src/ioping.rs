@@ -7,7 +7,7 @@ use plumb_model::Better::{Higher, Lower};
 use plumb_model::SampleIs;
 
 use crate::numbers::{nanoseconds, positive};
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 /// Numbers of a line.
 const FIELDS: usize = 10;
@@ -23,23 +23,23 @@ pub(crate) fn fits(line: &str) -> bool {
     numbers(line).is_some_and(|numbers| numbers.len() >= 5)
 }
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::Ioping);
-    let mut series = Series::new("ioping.request", "requests one after the other");
+    let mut series = ImportedSeries::new("ioping.request", "requests one after the other");
     series.sample_is = SampleIs::Process;
     for line in text.lines().filter(|line| fits(line)) {
         let Some(numbers) = numbers(line).filter(|numbers| numbers.len() == FIELDS) else {
             let why = format!("`{}` is not a raw line", line.trim());
-            return Err(Error::damaged(Format::Ioping, why));
+            return Err(ImportError::damaged(Format::Ioping, why));
         };
         let [count, time_ns, rate, bandwidth] = [0, 1, 2, 3].map(|at: usize| numbers[at]);
         if count < 1.0 || time_ns < 1.0 {
-            return Err(Error::nothing(Format::Ioping, "no request was completed"));
+            return Err(ImportError::nothing(Format::Ioping, "no request was completed"));
         }
-        series.invocations.push(Invocation {
+        series.invocations.push(ImportedInvocation {
             elapsed_ns: vec![nanoseconds(time_ns * 1e-9)],
             iterations: crate::numbers::count(count),
-            ..Invocation::default()
+            ..ImportedInvocation::default()
         });
         series.metrics.clear();
         series.measured(("rate", "ops/s", Higher), "requests per second", [rate]);
@@ -49,7 +49,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
         }
     }
     if series.invocations.is_empty() {
-        return Err(Error::damaged(Format::Ioping, "it has no raw line (ioping -B)"));
+        return Err(ImportError::damaged(Format::Ioping, "it has no raw line (ioping -B)"));
     }
     import.series.push(series);
     Ok(vec![import])

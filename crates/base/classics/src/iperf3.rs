@@ -9,17 +9,17 @@ use serde_json::Value;
 
 use crate::json::{document, number, positive, shown, text};
 use crate::numbers::version;
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 /// The first version that gives each stream a thread.
 const THREADED: [u32; 2] = [3, 16];
 
 const BITS: f64 = 8.0;
 
-pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(input: &str) -> Result<Vec<Import>, ImportError> {
     let document = document(input, Format::Iperf3)?;
     if let Some(error) = text(&document, "error") {
-        return Err(Error::nothing(Format::Iperf3, format!("it reports `{error}`")));
+        return Err(ImportError::nothing(Format::Iperf3, format!("it reports `{error}`")));
     }
     let start = document.get("start").ok_or_else(|| missing("start"))?;
     let test = start.get("test_start").ok_or_else(|| missing("start.test_start"))?;
@@ -41,35 +41,40 @@ pub(crate) fn parse(input: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
-fn missing(name: &str) -> Error {
-    Error::damaged(Format::Iperf3, format!("it has no `{name}`"))
+fn missing(name: &str) -> ImportError {
+    ImportError::damaged(Format::Iperf3, format!("it has no `{name}`"))
 }
 
 /// One direction of a test: its name, and the sums of the receiver and of the sender.
-struct Direction<'a> {
+struct Iperf3Sums<'a> {
     name: &'static str,
     received: &'a Value,
     sent: Option<&'a Value>,
 }
 
-impl<'a> Direction<'a> {
+impl<'a> Iperf3Sums<'a> {
     /// The direction with these sums; None when the receiver has none.
     fn new(end: &'a Value, name: &'static str, received: &str, sent: &str) -> Option<Self> {
         Some(Self { name, received: end.get(received)?, sent: end.get(sent) })
     }
 }
 
-fn directions<'a>(test: &Value, end: &'a Value) -> Vec<Direction<'a>> {
+fn directions<'a>(test: &Value, end: &'a Value) -> Vec<Iperf3Sums<'a>> {
     let reverse = number(test, "reverse").is_some_and(|reverse| reverse != 0.0);
     let first = if reverse { "down" } else { "up" };
     let both = [
-        Direction::new(end, first, "sum_received", "sum_sent"),
-        Direction::new(end, "down", "sum_received_bidir_reverse", "sum_sent_bidir_reverse"),
+        Iperf3Sums::new(end, first, "sum_received", "sum_sent"),
+        Iperf3Sums::new(end, "down", "sum_received_bidir_reverse", "sum_sent_bidir_reverse"),
     ];
     both.into_iter().flatten().collect()
 }
 
-fn series(way: &Direction, test: &Value, end: &Value, program: Option<&str>) -> Option<Series> {
+fn series(
+    way: &Iperf3Sums,
+    test: &Value,
+    end: &Value,
+    program: Option<&str>,
+) -> Option<ImportedSeries> {
     let bits = positive(way.received, "bits_per_second")?;
     let protocol = match text(test, "protocol").unwrap_or("TCP").to_ascii_lowercase().as_str() {
         "tcp" => "tcp",
@@ -78,8 +83,10 @@ fn series(way: &Direction, test: &Value, end: &Value, program: Option<&str>) -> 
         _ => "other",
     };
     let udp = protocol == "udp";
-    let mut series =
-        Series::new(format!("iperf3.{protocol}"), "payload bytes that the receiver counted");
+    let mut series = ImportedSeries::new(
+        format!("iperf3.{protocol}"),
+        "payload bytes that the receiver counted",
+    );
     series.set("direction", way.name);
     let bidirectional = end.get("sum_received_bidir_reverse").is_some();
     series.set("bidirectional", if bidirectional { "yes" } else { "" });
@@ -91,7 +98,7 @@ fn series(way: &Direction, test: &Value, end: &Value, program: Option<&str>) -> 
     if let Some(rate) = positive(test, "target_bitrate") {
         series.set("target_bitrate", rate.to_string());
     }
-    let mut invocation = Invocation::lasting(positive(way.received, "seconds")?, 1);
+    let mut invocation = ImportedInvocation::lasting(positive(way.received, "seconds")?, 1);
     invocation.flags.extend(one_core(test, program));
     series.invocations.push(invocation);
     series.measured(("throughput", "B/s", Higher), "received payload", [bits / BITS]);

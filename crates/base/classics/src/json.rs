@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use crate::{Error, Format};
+use crate::{Format, ImportError};
 
 /// The document in a text. Some tools write warnings before it.
-pub(crate) fn document(text: &str, format: Format) -> Result<Value, Error> {
+pub(crate) fn document(text: &str, format: Format) -> Result<Value, ImportError> {
     let start = text.find('{').unwrap_or(0);
     let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter();
     match documents.next() {
         Some(Ok(document)) => Ok(document),
-        Some(Err(error)) => Err(Error::damaged(format, error.to_string())),
-        None => Err(Error::damaged(format, "it is empty")),
+        Some(Err(error)) => Err(ImportError::damaged(format, error.to_string())),
+        None => Err(ImportError::damaged(format, "it is empty")),
     }
 }
 

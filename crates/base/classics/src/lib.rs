@@ -37,10 +37,10 @@ mod suites;
 mod sysbench;
 
 pub use arguments::Arguments;
-pub use counting::{COUNTING, Counting, Rule};
-pub use error::Error;
+pub use counting::{COUNTING, Counting, CountingMatch};
+pub use error::ImportError;
 pub use format::Format;
-pub use import::{Import, Invocation, Ours, Series};
+pub use import::{Import, ImportedInvocation, ImportedSeries, Ours};
 pub use read::read;
 pub use run::{Describe, ImportDetails, events};
 pub use suites::{SUITES, arguments};

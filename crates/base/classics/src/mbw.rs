@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use plumb_model::Better::Higher;
 
 use crate::numbers::{MIB, nanoseconds, positive, version};
-use crate::{Error, Format, Import, Invocation, Ours, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries, Ours};
 
 /// The first version whose labels are right.
 const LABELS_RIGHT: [u32; 2] = [1, 4];
@@ -21,17 +21,17 @@ const BLOCK_RIGHT: [u32; 2] = [1, 3];
 const AVERAGE: &str = "AVG\t";
 
 /// One pass, or the average of some.
-struct Pass {
+struct MbwPass {
     label: String,
     mib: f64,
     /// Copied bytes per time, in MiB/s.
     rate: f64,
 }
 
-pub(crate) fn parse(text: &str, told: Option<&str>) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str, told: Option<&str>) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::Mbw);
     import.version = text.lines().find_map(banner).or(told.map(str::to_owned));
-    let mut passes: BTreeMap<(String, u64), Vec<Pass>> = BTreeMap::new();
+    let mut passes: BTreeMap<(String, u64), Vec<MbwPass>> = BTreeMap::new();
     let has_passes = text.lines().any(is_pass);
     for line in text.lines() {
         // Averages repeat the passes: they count only if the passes are not printed (-q).
@@ -40,12 +40,12 @@ pub(crate) fn parse(text: &str, told: Option<&str>) -> Result<Vec<Import>, Error
             continue;
         }
         let Some(pass) = pass(line) else {
-            return Err(Error::damaged(Format::Mbw, format!("`{line}` is not a pass")));
+            return Err(ImportError::damaged(Format::Mbw, format!("`{line}` is not a pass")));
         };
         passes.entry((pass.label.clone(), pass.mib.to_bits())).or_default().push(pass);
     }
     if passes.is_empty() {
-        return Err(Error::nothing(Format::Mbw, "it has neither passes nor averages"));
+        return Err(ImportError::nothing(Format::Mbw, "it has neither passes nor averages"));
     }
     import.series =
         passes.values().filter_map(|passes| series(passes, import.version.as_deref())).collect();
@@ -68,9 +68,9 @@ fn banner(line: &str) -> Option<String> {
 }
 
 /// `0\tMethod: MEMCPY\tElapsed: 0.00176\tMiB: 16.00000\tCopy: 9075.440 MiB/s`.
-fn pass(line: &str) -> Option<Pass> {
+fn pass(line: &str) -> Option<MbwPass> {
     let rate = field(line, "Copy: ")?;
-    Some(Pass {
+    Some(MbwPass {
         label: field(line, "Method: ")?.to_owned(),
         mib: positive(field(line, "MiB: ")?)?,
         rate: positive(rate.strip_suffix("MiB/s")?)?,
@@ -96,11 +96,11 @@ fn method(label: &str, told: Option<&str>) -> Option<&'static str> {
     }
 }
 
-fn series(passes: &[Pass], told: Option<&str>) -> Option<Series> {
+fn series(passes: &[MbwPass], told: Option<&str>) -> Option<ImportedSeries> {
     let first = passes.first()?;
     let bytes = first.mib * MIB;
     let method = method(&first.label, told);
-    let mut series = Series::new("mbw.copy", "copies an array; each byte counts once");
+    let mut series = ImportedSeries::new("mbw.copy", "copies an array; each byte counts once");
     series.set("method", method.map_or_else(|| format!("labelled_{}", first.label), str::to_owned));
     series.set("size", format!("{}MiB", first.mib));
     // memory.copy has no method that copies the same block repeatedly.
@@ -112,11 +112,11 @@ fn series(passes: &[Pass], told: Option<&str>) -> Option<Series> {
     // The time is printed to 10 µs, the rate to more: mbw's clock counts microseconds.
     let elapsed_ns =
         passes.iter().map(|pass| nanoseconds((pass.mib / pass.rate * 1e6).round().max(1.0) * 1e-6));
-    series.invocations.push(Invocation {
+    series.invocations.push(ImportedInvocation {
         elapsed_ns: elapsed_ns.collect(),
         iterations: 1,
         work: BTreeMap::from([("bandwidth".to_owned(), bytes)]),
-        ..Invocation::default()
+        ..ImportedInvocation::default()
     });
     let rates = passes.iter().map(|pass| pass.rate * MIB);
     series.measured(("bandwidth", "B/s", Higher), "bytes copied per second", rates);

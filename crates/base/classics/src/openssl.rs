@@ -10,18 +10,18 @@ use plumb_model::Better::Higher;
 
 use crate::import::BY_RATE;
 use crate::numbers::positive;
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 /// Length that a sample is made to have, in seconds.
 const SAMPLE_S: f64 = 1e-3;
 
 const CPU_TIME: &str = "seconds are CPU time in user mode, unless -elapsed was given";
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::Openssl);
     let mut sizes: Vec<&str> = Vec::new();
     for line in text.lines().map(str::trim) {
-        let wrong = || Error::damaged(Format::Openssl, format!("`{line}` lacks figures"));
+        let wrong = || ImportError::damaged(Format::Openssl, format!("`{line}` lacks figures"));
         let Some((kind, rest)) = line.split_once(':') else { continue };
         match kind {
             "+H" => sizes = rest.split(':').collect(),
@@ -36,7 +36,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
 }
 
 /// `22:aes-256-gcm:43686852.53:…`: a figure a block size. An algorithm's name may hold no colon.
-fn bulk(rest: &str, sizes: &[&str]) -> Option<Vec<Series>> {
+fn bulk(rest: &str, sizes: &[&str]) -> Option<Vec<ImportedSeries>> {
     let fields: Vec<&str> = rest.split(':').collect();
     let algorithm = *fields.get(1)?;
     let rates = fields.get(2..)?;
@@ -49,17 +49,17 @@ fn bulk(rest: &str, sizes: &[&str]) -> Option<Vec<Series>> {
 }
 
 /// The series of a block size; None when it was not reached, which openssl writes as 0.
-fn of_size(algorithm: &str, size: &str, rate: &str) -> Option<Series> {
+fn of_size(algorithm: &str, size: &str, rate: &str) -> Option<ImportedSeries> {
     let rate = positive(rate)?;
     let block = positive(size)?;
-    let mut series = Series::new("openssl.speed", "bytes of a cipher or digest per second");
+    let mut series = ImportedSeries::new("openssl.speed", "bytes of a cipher or digest per second");
     series.set("algorithm", algorithm);
     series.set("block", size);
     let summary = "bytes per second at this block size";
     Some(finish(series, rate / block, ("throughput", "B/s"), summary, rate))
 }
 
-fn keys(kind: &str, rest: &str) -> Option<Vec<Series>> {
+fn keys(kind: &str, rest: &str) -> Option<Vec<ImportedSeries>> {
     let fields: Vec<&str> = rest.split(':').collect();
     let bits = fields.get(1)?;
     let (name, first, second) = match kind {
@@ -95,22 +95,22 @@ fn decimals(figure: &str) -> Option<usize> {
     figure.split_once('.').map(|(_, decimals)| decimals.len())
 }
 
-fn key(operation: &str, algorithm: String, rate: f64) -> Series {
+fn key(operation: &str, algorithm: String, rate: f64) -> ImportedSeries {
     let mut series =
-        Series::new(format!("openssl.{operation}"), "operations with a key per second");
+        ImportedSeries::new(format!("openssl.{operation}"), "operations with a key per second");
     series.set("algorithm", algorithm);
     finish(series, rate, ("rate", "ops/s"), "operations per second", rate)
 }
 
 fn finish(
-    mut series: Series,
+    mut series: ImportedSeries,
     operations_a_second: f64,
     (name, unit): (&str, &str),
     summary: &str,
     value: f64,
-) -> Series {
+) -> ImportedSeries {
     let operations = (operations_a_second * SAMPLE_S).ceil().max(1.0);
-    series.invocations.push(Invocation::by_rate(operations_a_second, operations));
+    series.invocations.push(ImportedInvocation::by_rate(operations_a_second, operations));
     series.measured((name, unit, Higher), summary, [value]);
     series.notes.extend([CPU_TIME.to_owned(), BY_RATE.to_owned()]);
     series

@@ -7,7 +7,7 @@ use plumb_model::Better::Lower;
 use plumb_model::SampleIs;
 
 use crate::numbers::{count, positive};
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 /// How the line begins that names a benchmark.
 pub(crate) const HEAD: &str = "# Running '";
@@ -15,20 +15,20 @@ pub(crate) const HEAD: &str = "# Running '";
 const DECIMALS: [usize; 2] = [6, 3];
 
 /// One benchmark as far as it was read.
-struct Bench {
+struct PerfBench {
     name: String,
     total_s: Option<f64>,
     operation_s: Option<f64>,
 }
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::Perf);
-    let mut benches: Vec<Bench> = Vec::new();
+    let mut benches: Vec<PerfBench> = Vec::new();
     for line in text.lines().map(str::trim) {
-        let wrong = || Error::damaged(Format::Perf, format!("`{line}` lacks figures"));
+        let wrong = || ImportError::damaged(Format::Perf, format!("`{line}` lacks figures"));
         if let Some(rest) = line.strip_prefix(HEAD) {
             let name = rest.strip_suffix("' benchmark:").ok_or_else(wrong)?.to_owned();
-            benches.push(Bench { name, total_s: None, operation_s: None });
+            benches.push(PerfBench { name, total_s: None, operation_s: None });
             continue;
         }
         let Some(bench) = benches.last_mut() else { continue };
@@ -50,21 +50,21 @@ fn figure(text: &str, decimals: usize) -> Option<f64> {
     positive(text).filter(|_| whole)
 }
 
-fn series(bench: Bench) -> Result<Series, Error> {
+fn series(bench: PerfBench) -> Result<ImportedSeries, ImportError> {
     let name = bench.name;
     let Some(total_s) = bench.total_s else {
-        return Err(Error::damaged(Format::Perf, format!("`{name}` has no total time")));
+        return Err(ImportError::damaged(Format::Perf, format!("`{name}` has no total time")));
     };
     let id: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let mut series =
-        Series::new(format!("perf.{}", id.to_ascii_lowercase()), "a test of perf bench");
+        ImportedSeries::new(format!("perf.{}", id.to_ascii_lowercase()), "a test of perf bench");
     series.sample_is = SampleIs::Process;
     let (time_s, summary) = match bench.operation_s {
         Some(operation_s) => (operation_s, "one operation"),
         None => (total_s, "the whole test"),
     };
-    series.invocations.push(Invocation::lasting(total_s, count(total_s / time_s)));
+    series.invocations.push(ImportedInvocation::lasting(total_s, count(total_s / time_s)));
     series.measured(("time", "s", Lower), summary, [time_s]);
     Ok(series)
 }

@@ -6,7 +6,7 @@ use plumb_model::Better::{Higher, Lower};
 use plumb_model::SampleIs;
 
 use crate::numbers::{leading, positive};
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 const RTT: [(&str, &str); 3] = [
     ("latency_mean", "mean round trip"),
@@ -16,20 +16,20 @@ const RTT: [(&str, &str); 3] = [
 /// Where they stand in `min/avg/max/mdev`.
 const PLACES: [usize; 3] = [1, 0, 2];
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::Ping);
-    let counts = text.lines().find_map(Counts::of).ok_or_else(|| lacks("count of packets"))?;
+    let counts = text.lines().find_map(PingCounts::of).ok_or_else(|| lacks("count of packets"))?;
     if counts.received == 0.0 {
-        return Err(Error::nothing(Format::Ping, "no packet came back"));
+        return Err(ImportError::nothing(Format::Ping, "no packet came back"));
     }
     let line = text.lines().find_map(|line| line.trim().strip_prefix("rtt min/avg/max/mdev = "));
     let rtt = line.and_then(rtt).ok_or_else(|| lacks("round-trip times"))?;
-    let mut series = Series::new("ping.echo", "echo requests and their replies");
+    let mut series = ImportedSeries::new("ping.echo", "echo requests and their replies");
     let (host, bytes) = text.lines().find_map(head).unwrap_or_default();
     series.set("host", host);
     series.set("bytes", bytes);
     series.sample_is = SampleIs::Process;
-    series.invocations.push(Invocation::lasting(counts.seconds, 1));
+    series.invocations.push(ImportedInvocation::lasting(counts.seconds, 1));
     for ((name, summary), place) in RTT.into_iter().zip(PLACES) {
         series.measured((name, "s", Lower), summary, [rtt[place]]);
     }
@@ -45,18 +45,18 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
-fn lacks(what: &str) -> Error {
-    Error::damaged(Format::Ping, format!("it has no {what}"))
+fn lacks(what: &str) -> ImportError {
+    ImportError::damaged(Format::Ping, format!("it has no {what}"))
 }
 
 /// `100000 packets transmitted, 100000 received, 0% packet loss, time 2524ms`.
-struct Counts {
+struct PingCounts {
     sent: f64,
     received: f64,
     seconds: f64,
 }
 
-impl Counts {
+impl PingCounts {
     fn of(line: &str) -> Option<Self> {
         let (sent, rest) = line.split_once(" packets transmitted, ")?;
         let (received, rest) = rest.split_once(" received, ")?;

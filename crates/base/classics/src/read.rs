@@ -1,6 +1,6 @@
 //! Which format a file has, by what it contains, and who reads it.
 
-use crate::error::Error;
+use crate::error::ImportError;
 use crate::format::Format;
 use crate::import::Import;
 use crate::{
@@ -17,10 +17,10 @@ pub fn read(
     text: &str,
     format: Option<Format>,
     version: Option<&str>,
-) -> Result<Vec<Import>, Error> {
+) -> Result<Vec<Import>, ImportError> {
     let format = format
         .or_else(|| Format::ALL.into_iter().find(|format| fits(*format, text)))
-        .ok_or(Error::Unknown)?;
+        .ok_or(ImportError::Unknown)?;
     let mut imports = parse(format, text, version)?;
     for import in &mut imports {
         if import.version.is_none() {
@@ -28,7 +28,7 @@ pub fn read(
         }
     }
     if imports.iter().all(|import| import.series.is_empty()) {
-        return Err(Error::nothing(format, "it has no figures"));
+        return Err(ImportError::nothing(format, "it has no figures"));
     }
     Ok(imports)
 }
@@ -72,7 +72,7 @@ fn has_line(text: &str, start: &str) -> bool {
     text.lines().any(|line| line.starts_with(start))
 }
 
-fn parse(format: Format, text: &str, version: Option<&str>) -> Result<Vec<Import>, Error> {
+fn parse(format: Format, text: &str, version: Option<&str>) -> Result<Vec<Import>, ImportError> {
     match format {
         Format::Bonnie => bonnie::read::parse(text),
         Format::Fio => fio::parse(text),

@@ -14,7 +14,7 @@ use plumb_model::{
 };
 use uuid::Uuid;
 
-use crate::{Counting, Import, Invocation, Rule, Series, counting};
+use crate::{Counting, CountingMatch, Import, ImportedInvocation, ImportedSeries, counting};
 
 /// Rises when the same file gives other events.
 const IMPORT_VERSION: u32 = 2;
@@ -174,7 +174,7 @@ fn place(points: &mut Vec<PlannedPoint>, planned: PlannedPoint) -> usize {
 }
 
 /// The point of a test, and whether it is one of plumb's workloads.
-fn planned(series: &Series, describe: Describe) -> (PlannedPoint, bool) {
+fn planned(series: &ImportedSeries, describe: Describe) -> (PlannedPoint, bool) {
     let ours = ours(series, describe);
     let is_ours = ours.is_some();
     let (description, point) = ours.unwrap_or_else(|| own(series));
@@ -184,10 +184,10 @@ fn planned(series: &Series, describe: Describe) -> (PlannedPoint, bool) {
 }
 
 /// The point of plumb's own workload that counts the same.
-fn ours(series: &Series, describe: Describe) -> Option<(Description, Point)> {
+fn ours(series: &ImportedSeries, describe: Describe) -> Option<(Description, Point)> {
     let ours = series.ours.as_ref()?;
     let counting = counting::of(&series.workload)?;
-    if !matches!(counting.rule, Rule::Same(_)) || counting.ours != ours.workload {
+    if !matches!(counting.rule, CountingMatch::Same(_)) || counting.ours != ours.workload {
         return None;
     }
     let description = describe(ours.workload)?;
@@ -199,7 +199,7 @@ fn ours(series: &Series, describe: Describe) -> Option<(Description, Point)> {
 }
 
 /// A description made of what the file says.
-fn own(series: &Series) -> (Description, Point) {
+fn own(series: &ImportedSeries) -> (Description, Point) {
     let description = Description {
         parameters: series.settings.iter().map(|(name, _)| parameter(name)).collect(),
         metrics: series.metrics.clone(),
@@ -225,13 +225,18 @@ fn parameter(name: &str) -> Parameter {
     Parameter::new(name, ParameterType::Text, Value::Text(String::new()), "")
 }
 
-fn ready(import: &Import, series: &Series, invocation: &Invocation, is_ours: bool) -> Ready {
+fn ready(
+    import: &Import,
+    series: &ImportedSeries,
+    invocation: &ImportedInvocation,
+    is_ours: bool,
+) -> Ready {
     let version = import.version.iter();
     let versions = version.map(|version| (import.format.word().to_owned(), version.clone()));
     let mut notes = series.notes.clone();
     // A test that could count the same and does not, because of its settings, says nothing.
     let counting = counting::of(&series.workload)
-        .filter(|counting| is_ours || matches!(counting.rule, Rule::Other(_)));
+        .filter(|counting| is_ours || matches!(counting.rule, CountingMatch::Other(_)));
     notes.extend(counting.map(Counting::sentence));
     Ready {
         versions: versions.collect(),
@@ -254,7 +259,7 @@ impl Process {
         &mut self,
         point: usize,
         ready: Ready,
-        told: &Invocation,
+        told: &ImportedInvocation,
         declared: &[Metric],
     ) -> [Event; 3] {
         let invocation = Uuid::new_v5(&self.run, &self.number.to_le_bytes());
@@ -286,7 +291,7 @@ impl Process {
     }
 
     /// Back to back from where the last process ended, with what the workload reports by itself.
-    fn samples(&mut self, told: &Invocation, declared: &[Metric]) -> Samples {
+    fn samples(&mut self, told: &ImportedInvocation, declared: &[Metric]) -> Samples {
         let mut samples = Samples::default();
         for &elapsed_ns in &told.elapsed_ns {
             samples.start_ns.push(self.clock_ns);

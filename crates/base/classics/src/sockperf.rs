@@ -7,7 +7,7 @@ use plumb_model::Better::{Higher, Lower};
 use plumb_model::SampleIs;
 
 use crate::numbers::{leading, positive};
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 /// How each line begins.
 pub(crate) const HEAD: &str = "sockperf: ";
@@ -20,7 +20,7 @@ const LATENCIES: [(&str, &str, &str); 4] = [
     ("latency_max", "longest round trip", "<MAX> observation"),
 ];
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(HEAD)).collect();
     let counts = lines
         .iter()
@@ -34,7 +34,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     if 2.0 * received < sent {
         let why =
             format!("it is not a ping-pong test: {received} of {sent} messages were answered");
-        return Err(Error::nothing(Format::Sockperf, why));
+        return Err(ImportError::nothing(Format::Sockperf, why));
     }
     // Of a round trip a latency is the half.
     let times = if lines.iter().any(|line| line.starts_with("Summary: Round trip is ")) {
@@ -44,12 +44,13 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     } else {
         return Err(lacks("summary of latencies"));
     };
-    let mut series = Series::new("sockperf.pingpong", "requests one after the other, and answers");
+    let mut series =
+        ImportedSeries::new("sockperf.pingpong", "requests one after the other, and answers");
     series.sample_is = SampleIs::Process;
     let transport = text.lines().find_map(|line| line.rsplit_once(" # "));
     let (_, transport) = transport.unwrap_or_default();
     series.set("transport", transport.trim().to_ascii_lowercase());
-    series.invocations.push(Invocation::by_rate(received / seconds, received));
+    series.invocations.push(ImportedInvocation::by_rate(received / seconds, received));
     series.measured(("rate", "ops/s", Higher), "answers per second", [received / seconds]);
     for (name, summary, begins) in LATENCIES {
         let micros = lines
@@ -68,8 +69,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
-fn lacks(what: &str) -> Error {
-    Error::damaged(Format::Sockperf, format!("it has no {what}"))
+fn lacks(what: &str) -> ImportError {
+    ImportError::damaged(Format::Sockperf, format!("it has no {what}"))
 }
 
 fn number_after(text: &str, name: &str) -> Option<f64> {

@@ -6,7 +6,7 @@
 use plumb_model::Better::Higher;
 
 use crate::numbers::positive;
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 /// How the heading of the table begins.
 pub(crate) const HEAD: &str = "Function    Best Rate MB/s";
@@ -14,7 +14,7 @@ pub(crate) const HEAD: &str = "Function    Best Rate MB/s";
 /// The loops, as the table names them.
 const KERNELS: [&str; 4] = ["Copy", "Scale", "Add", "Triad"];
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     if !text.lines().any(|line| line.starts_with("Solution Validates")) {
         return Err(damaged("it does not confirm that the arrays are right"));
     }
@@ -31,12 +31,12 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
             return Err(damaged(&format!("the row of {kernel} lacks figures")));
         };
         let mut series =
-            Series::new("stream.loop", "one loop of STREAM; 8 bytes count for each array");
+            ImportedSeries::new("stream.loop", "one loop of STREAM; 8 bytes count for each array");
         series.set("kernel", kernel.to_lowercase());
         series.set("size", bytes.map(|bytes| format!("{bytes:.0}")).unwrap_or_default());
         series.set("threads", after(text, "Number of Threads counted = ").unwrap_or("1"));
         series.notes.push("the best of the passes, the first left out".to_owned());
-        series.invocations.push(Invocation::lasting(shortest, 1));
+        series.invocations.push(ImportedInvocation::lasting(shortest, 1));
         series.measured(
             ("bandwidth", "B/s", Higher),
             "bytes per second of the best pass",
@@ -47,8 +47,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
-fn damaged(why: &str) -> Error {
-    Error::damaged(Format::Stream, why)
+fn damaged(why: &str) -> ImportError {
+    ImportError::damaged(Format::Stream, why)
 }
 
 /// The first word after `before`.

@@ -7,7 +7,7 @@ use plumb_model::Better::Higher;
 use plumb_model::SampleIs;
 
 use crate::numbers::{count, positive};
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 /// How every line begins.
 pub(crate) const HEAD: &str = "stress-ng: ";
@@ -15,7 +15,7 @@ pub(crate) const HEAD: &str = "stress-ng: ";
 /// What the last line has.
 const END: &str = "run completed in ";
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::StressNg);
     let lines = text.lines().filter_map(|line| line.trim().strip_prefix(HEAD));
     let mut end = None;
@@ -42,16 +42,16 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     }
 }
 
-fn damaged(why: String) -> Error {
-    Error::damaged(Format::StressNg, why)
+fn damaged(why: String) -> ImportError {
+    ImportError::damaged(Format::StressNg, why)
 }
 
-fn series(stressor: &str, operations: f64, seconds: f64, rate: f64) -> Series {
-    let mut series = Series::new("stressng.stressor", "bogus operations of a stressor");
+fn series(stressor: &str, operations: f64, seconds: f64, rate: f64) -> ImportedSeries {
+    let mut series = ImportedSeries::new("stressng.stressor", "bogus operations of a stressor");
     series.sample_is = SampleIs::Process;
     series.set("stressor", stressor);
     series.notes.push("the method and the number of processes are unknown".to_owned());
-    series.invocations.push(Invocation::lasting(seconds, count(operations)));
+    series.invocations.push(ImportedInvocation::lasting(seconds, count(operations)));
     let summary = "bogus operations per second of real time";
     series.measured(("rate", "ops/s", Higher), summary, [rate]);
     series

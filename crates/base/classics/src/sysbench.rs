@@ -6,12 +6,12 @@
 use plumb_model::Better::{Higher, Lower};
 
 use crate::numbers::{MIB, count, leading, positive};
-use crate::{Error, Format, Import, Invocation, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let start = text.lines().position(|line| line.starts_with("sysbench "));
     let lines: Vec<&str> = text.lines().skip(start.unwrap_or(0)).map(str::trim).collect();
-    let report = Report { lines };
+    let report = SysbenchReport { lines };
     let mut import = Import::new(Format::Sysbench);
     import.version = report.version();
     let total = "total time:";
@@ -25,7 +25,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     let mut series = report.series();
     series.set("version", import.version.clone().unwrap_or_default());
     series.set("threads", report.after("Number of threads:").unwrap_or_default());
-    series.invocations.push(Invocation::lasting(seconds, count(events)));
+    series.invocations.push(ImportedInvocation::lasting(seconds, count(events)));
     report.figures(&mut series);
     series.measured(
         ("events", "ops/s", Higher),
@@ -37,15 +37,15 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
     Ok(vec![import])
 }
 
-fn missing(what: &str) -> Error {
-    Error::damaged(Format::Sysbench, format!("it has no `{what}`"))
+fn missing(what: &str) -> ImportError {
+    ImportError::damaged(Format::Sysbench, format!("it has no `{what}`"))
 }
 
-struct Report<'a> {
+struct SysbenchReport<'a> {
     lines: Vec<&'a str>,
 }
 
-impl<'a> Report<'a> {
+impl<'a> SysbenchReport<'a> {
     /// What stands after a beginning, on the first line that has it.
     fn after(&self, start: &str) -> Option<&'a str> {
         self.lines.iter().find_map(|line| line.strip_prefix(start)).map(str::trim)
@@ -62,16 +62,17 @@ impl<'a> Report<'a> {
     }
 
     /// The test with its settings.
-    fn series(&self) -> Series {
+    fn series(&self) -> ImportedSeries {
         // sysbench 0.4 has other words than 1.0.
         let older = "Maximum prime number checked in CPU test:";
         if let Some(limit) = self.after("Prime numbers limit:").or(self.after(older)) {
-            let mut series = Series::new("sysbench.cpu", "trial division of numbers to a limit");
+            let mut series =
+                ImportedSeries::new("sysbench.cpu", "trial division of numbers to a limit");
             series.set("limit", limit);
             return series;
         }
         if self.lines.iter().any(|line| line.starts_with("Running memory speed test")) {
-            let mut series = Series::new("sysbench.memory", "writes or reads small blocks");
+            let mut series = ImportedSeries::new("sysbench.memory", "writes or reads small blocks");
             for (name, start) in
                 [("block", "block size:"), ("operation", "operation:"), ("scope", "scope:")]
             {
@@ -80,7 +81,7 @@ impl<'a> Report<'a> {
             return series;
         }
         if let Some(size) = self.before("total file size") {
-            let mut series = Series::new("sysbench.fileio", "requests on files");
+            let mut series = ImportedSeries::new("sysbench.fileio", "requests on files");
             series.set("size", size);
             series.set("block", self.after("Block size").unwrap_or_default());
             let mode = self
@@ -92,11 +93,11 @@ impl<'a> Report<'a> {
         }
         let sql = self.lines.iter().any(|line| line.starts_with("SQL statistics"));
         let id = if sql { "sysbench.oltp" } else { "sysbench.events" };
-        Series::new(id, "events of a test that the report does not name")
+        ImportedSeries::new(id, "events of a test that the report does not name")
     }
 
     /// The figures of each kind of test, its own first.
-    fn figures(&self, series: &mut Series) {
+    fn figures(&self, series: &mut ImportedSeries) {
         match series.workload.as_str() {
             "sysbench.cpu" => {
                 let summary = "events per second: each counts the primes up to the limit";
@@ -150,7 +151,7 @@ impl<'a> Report<'a> {
     }
 
     /// Latencies, printed in milliseconds to two digits: one that reads 0.00 is not known.
-    fn latencies(&self, series: &mut Series) {
+    fn latencies(&self, series: &mut ImportedSeries) {
         for (name, start) in
             [("latency_mean", "avg:"), ("latency_p95", "95th percentile:"), ("latency_max", "max:")]
         {

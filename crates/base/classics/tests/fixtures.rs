@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
-use plumb_classics::{COUNTING, Error, Format, Import, ImportDetails, events, read};
+use plumb_classics::{COUNTING, Format, Import, ImportDetails, ImportError, events, read};
 use plumb_model::{Description, Event, MetricSource, Outcome, Stamped};
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 
@@ -79,9 +79,9 @@ fn cloudwatch_keeps_sum_count_and_average_apart() {
     "#);
     let one =
         r#"{"Label": "x", "Datapoints": [{"Timestamp": "2017-03-27T10:07:00Z", "Sum": 1.0}]}"#;
-    assert!(matches!(read(one, None, None), Err(Error::Nothing { .. })));
+    assert!(matches!(read(one, None, None), Err(ImportError::Nothing { .. })));
     let wrong = one.replace("2017-03-27", "yesterday");
-    assert!(matches!(read(&wrong, None, None), Err(Error::Damaged { .. })));
+    assert!(matches!(read(&wrong, None, None), Err(ImportError::Damaged { .. })));
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn labels_are_those_of_the_user_and_the_tool() {
 fn the_labels_of_mbw_are_put_right() {
     let methods = |name: &str, version: Option<&str>| {
         let imports = read(&fixture(name), None, version).unwrap();
-        let of = |series: &plumb_classics::Series| {
+        let of = |series: &plumb_classics::ImportedSeries| {
             let ours = series.ours.as_ref().map(|ours| ours.settings[0].1.clone());
             (
                 series.settings[0].1.clone(),
@@ -422,7 +422,7 @@ fn hackbench_perf_and_ping() {
     let silent = "PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.\n\n--- 127.0.0.1 ping statistics ---\n\
                   3 packets transmitted, 0 received, 100% packet loss, time 2031ms\n";
     let error = read(silent, None, None).unwrap_err();
-    assert!(matches!(error, Error::Nothing { .. }), "{error}");
+    assert!(matches!(error, ImportError::Nothing { .. }), "{error}");
 }
 
 #[test]
@@ -473,7 +473,7 @@ fn dd_ioping_fs_mark_cyclictest_and_stress_ng() {
     let failed = fixture("stress-ng-0.15.txt").replace("successful run", "unsuccessful run");
     assert!(read(&failed, None, None).unwrap_err().to_string().contains("unsuccessful run"));
     let nothing = "0+0 records in\n0+0 records out\n0 bytes copied, 3.4922e-05 s, 0.0 kB/s\n";
-    assert!(matches!(read(nothing, None, None), Err(Error::Damaged { .. })));
+    assert!(matches!(read(nothing, None, None), Err(ImportError::Damaged { .. })));
 }
 
 #[test]
@@ -506,8 +506,8 @@ fn every_file_is_recognised_by_its_content_alone() {
         // Warnings before a document and shell prompts before lines do not hide it.
         assert!(read(&format!("fio: this is a warning\n\n{text}"), None, None).is_ok(), "{name}");
     }
-    assert_eq!(read("milk, eggs\n", None, None), Err(Error::Unknown));
-    assert_eq!(read("", None, None), Err(Error::Unknown));
+    assert_eq!(read("milk, eggs\n", None, None), Err(ImportError::Unknown));
+    assert_eq!(read("", None, None), Err(ImportError::Unknown));
 }
 
 #[test]
@@ -629,7 +629,7 @@ fn a_figure_cut_off_is_found() {
         let text = fixture(name);
         let text = text.trim_end();
         let error = read(&text[..text.len() - lost], None, None).unwrap_err();
-        assert!(matches!(error, Error::Damaged { .. }), "{name}: {error}");
+        assert!(matches!(error, ImportError::Damaged { .. }), "{name}: {error}");
         assert!(error.to_string().contains("damaged or cut off"), "{error}");
     }
 }

@@ -58,7 +58,7 @@ pub use plan::{
 pub use plumb_stats::verdict::{Confidence, Verdict};
 pub use point::{Point, PointError};
 pub use point_facts::{PointFacts, ShownParameter};
-pub use preparation::{ENCRYPTING, Preparation, PreparationRecord, Prepared, Slot};
+pub use preparation::{ENCRYPTING, Preparation, PreparationRecord, PreparationScope, Prepared};
 pub use record::{
     FixtureRecord, InvocationRecord, Missing, MissingKind, RecordSource, RunRecord, RunStatus,
     Segment,
@@ -76,5 +76,5 @@ pub use update::{EndedInvocation, RunUpdate};
 pub use value::{Settings, Value};
 pub use workload::{
     AuditClass, Better, CLASSIC_FAMILY, ClockKind, ClockSource, CurveKind, Description, FixtureOf,
-    Kind, Metric, MetricSource, Parameter, ParameterType, Requirement, Role, SampleIs,
+    Metric, MetricSource, Parameter, ParameterType, QuantityKind, Requirement, Role, SampleIs,
 };

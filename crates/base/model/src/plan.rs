@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use plumb_stats::pairs::FEWEST_PAIRS;
 pub use plumb_stats::verdict::MARGIN;
-use plumb_stats::verdict::{Confidence, Schedule};
+use plumb_stats::verdict::{Confidence, LookSchedule};
 use serde::{Deserialize, Serialize};
 
 use crate::counter::OnInterference;
 use crate::far_end::FarEnd;
 use crate::point::Point;
-use crate::preparation::{Preparation, Slot};
+use crate::preparation::{Preparation, PreparationScope};
 use crate::stopping_rules::StoppingRules;
 use crate::workload::{Description, Role};
 
@@ -122,7 +122,7 @@ impl VerdictGoal {
     /// The fewest units that give a verdict.
     pub const FEWEST_PAIRS: usize = FEWEST_PAIRS;
     /// The most units that any comparison has.
-    pub const MOST_PAIRS: usize = Schedule::MOST_PAIRS;
+    pub const MOST_PAIRS: usize = LookSchedule::MOST_PAIRS;
 
     /// By this metric, with this margin, in up to so many pairs.
     #[must_use]
@@ -286,7 +286,7 @@ impl Plan {
                 metric: &goal.metric,
                 margin: goal.margin,
                 a_unit: if goal.quad { 2 } else { 1 },
-                looks: Some(Schedule::up_to(goal.max_pairs)),
+                looks: Some(LookSchedule::up_to(goal.max_pairs)),
                 confidence: goal.confidence,
             }),
             _ => self.against_first.then_some(ComparisonPlan {
@@ -310,7 +310,7 @@ pub struct ComparisonPlan<'a> {
     /// Invocations of each point in one unit: 1 for a pair, 2 for ABBA.
     pub a_unit: usize,
     /// The numbers of units at which looks decide; None if all units are one look.
-    pub looks: Option<Schedule>,
+    pub looks: Option<LookSchedule>,
     /// How sure the verdict shall be.
     pub confidence: Confidence,
 }
@@ -319,7 +319,7 @@ impl ComparisonPlan<'_> {
     /// The level of the interval of so many units: what leaves the confidence after all looks.
     #[must_use]
     pub fn level(&self, units: usize) -> f64 {
-        self.looks.unwrap_or(Schedule::Fixed(units)).level(self.confidence, units)
+        self.looks.unwrap_or(LookSchedule::Fixed(units)).level(self.confidence, units)
     }
 }
 
@@ -375,7 +375,7 @@ pub struct Companion {
     pub point: PlannedPoint,
     /// For how long it runs; preparations alone may run shorter than the run.
     #[serde(default)]
-    pub slot: Slot,
+    pub slot: PreparationScope,
     /// Whether it runs during the invocations of those points alone that name it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_points: bool,

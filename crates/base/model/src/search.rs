@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_stats::search::{Goal, GoalError, Loads, Search, Trial, limit};
+use plumb_stats::search::{GoalError, LoadGoal, LoadSearch, LoadTrial, Loads, limit};
 use serde::{Deserialize, Serialize};
 
 /// The reported values of a trial's sample: operations per second that were asked for, for how many seconds, and how many
@@ -81,12 +81,12 @@ impl SearchEffort {
         Self::ALL.into_iter().find(|effort| effort.word() == word)
     }
 
-    fn goal(self) -> Goal {
+    fn goal(self) -> LoadGoal {
         match self {
-            Self::Quick => Goal::QUICK,
-            Self::Rfc2544 => Goal::RFC2544,
-            Self::Tst009 => Goal::TST009,
-            Self::Csit => Goal::CSIT,
+            Self::Quick => LoadGoal::QUICK,
+            Self::Rfc2544 => LoadGoal::RFC2544,
+            Self::Tst009 => LoadGoal::TST009,
+            Self::Csit => LoadGoal::CSIT,
         }
     }
 }
@@ -119,8 +119,8 @@ pub struct SearchGoal {
 impl SearchGoal {
     /// The same for the search itself.
     #[must_use]
-    pub fn goal(&self) -> Goal {
-        Goal {
+    pub fn goal(&self) -> LoadGoal {
+        LoadGoal {
             loss_ratio: self.loss_ratio,
             exceed_ratio: self.exceed_ratio,
             width: self.width,
@@ -142,27 +142,27 @@ impl SearchGoal {
     /// # Errors
     /// The first number that makes no sense.
     pub fn check(&self) -> Result<(), GoalError> {
-        Search::new(self.goal(), self.loads()).map(|_| ())
+        LoadSearch::new(self.goal(), self.loads()).map(|_| ())
     }
 
     /// The limit that the trials of an invocation show. If no load bears the goal, it is below the least load, and that
     /// stands for it: a process that is left out would make the others' limit the machine's.
     #[must_use]
-    pub fn limit(&self, trials: &[Trial]) -> f64 {
+    pub fn limit(&self, trials: &[LoadTrial]) -> f64 {
         limit(&self.goal(), trials).map_or(self.from, |found| found.throughput)
     }
 }
 
 /// The trials that reported values stand for, with how long each took; None when they are of no trials.
 #[must_use]
-pub fn trials(values: &BTreeMap<String, Vec<f64>>, elapsed_ns: &[u64]) -> Option<Vec<Trial>> {
+pub fn trials(values: &BTreeMap<String, Vec<f64>>, elapsed_ns: &[u64]) -> Option<Vec<LoadTrial>> {
     let loads = values.get(LOAD)?;
     let durations = values.get(DURATION)?;
     let offered = values.get(OFFERED)?;
     let good = values.get(GOOD)?;
     let mut trials = Vec::new();
     for (index, &elapsed_ns) in elapsed_ns.iter().enumerate() {
-        trials.push(Trial {
+        trials.push(LoadTrial {
             load: *loads.get(index)?,
             duration_ns: whole(durations.get(index)? * 1e9),
             elapsed_ns,

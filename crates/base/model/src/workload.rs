@@ -381,7 +381,7 @@ pub struct Metric {
     pub better: Better,
     /// The kind of the quantity.
     #[serde(default)]
-    pub kind: Kind,
+    pub kind: QuantityKind,
     /// Where its values come from.
     #[serde(default)]
     pub source: MetricSource,
@@ -414,7 +414,7 @@ impl Metric {
             name: name.into(),
             unit: unit.into(),
             better,
-            kind: Kind::Value,
+            kind: QuantityKind::Value,
             source,
             summary: summary.into(),
             headline: false,
@@ -463,7 +463,7 @@ pub struct FixtureOf {
 /// The kind of a metric's quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum QuantityKind {
     /// A number a sample.
     #[default]
     Value,

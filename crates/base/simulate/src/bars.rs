@@ -21,7 +21,7 @@ pub enum Bar {
 
 /// The measured series.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Measured {
+pub enum BarSeries {
     /// How often something happened.
     Share {
         /// Times it did.
@@ -38,7 +38,7 @@ pub enum Measured {
     },
 }
 
-impl Measured {
+impl BarSeries {
     /// The mean of values that were drawn independently, of two or more.
     pub fn mean(values: &[f64]) -> Self {
         let error = (variance_of(values) / values.len() as f64).sqrt();
@@ -73,7 +73,7 @@ impl Measured {
 
 /// One line of the validation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct ValidationRow {
     /// The promise, the same for a group of rows.
     pub promise: &'static str,
     /// Under which noise or setting.
@@ -81,12 +81,12 @@ pub struct Row {
     /// The least or the most that is promised.
     pub bar: Bar,
     /// The result of the simulation.
-    pub measured: Measured,
+    pub measured: BarSeries,
     /// A remark for the reader.
     pub note: String,
 }
 
-impl Row {
+impl ValidationRow {
     /// Whether the bar is cleared; exempt rows always are.
     pub fn passes(&self) -> bool {
         match self.bar {
@@ -99,11 +99,11 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bar, Measured, Row};
+    use super::{Bar, BarSeries, ValidationRow};
 
-    fn row(bar: Bar, hits: u64) -> Row {
-        let measured = Measured::Share { hits, trials: 1000 };
-        Row { promise: "", setting: String::new(), bar, measured, note: String::new() }
+    fn row(bar: Bar, hits: u64) -> ValidationRow {
+        let measured = BarSeries::Share { hits, trials: 1000 };
+        ValidationRow { promise: "", setting: String::new(), bar, measured, note: String::new() }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A check long after its baseline, if noise is partly slow: any alarm of a machine that did not change.
 
-use super::bars::{Bar, Measured, Row};
+use super::bars::{Bar, BarSeries, ValidationRow};
 use super::checks::SERIES;
 use plumb_stats::regression_gate::{CONFIRM_RUNS, PER_DOUBLING, RegressionGate, Shift};
 use plumb_stats::rng::Rng;
@@ -18,7 +18,7 @@ const DAY_S: f64 = 24.0 * HOUR_S;
 
 /// When a baseline and a check are taken.
 #[derive(Debug, Clone, Copy)]
-struct Setting {
+struct BaselineTiming {
     name: &'static str,
     /// From a run of the baseline to the next, in seconds.
     every_s: f64,
@@ -26,20 +26,28 @@ struct Setting {
     later_s: f64,
 }
 
-const AT_ONCE: Setting =
-    Setting { name: "runs in 20 min, checked at once", every_s: RUN_S, later_s: RUN_S };
+const AT_ONCE: BaselineTiming =
+    BaselineTiming { name: "runs in 20 min, checked at once", every_s: RUN_S, later_s: RUN_S };
 
-const SETTINGS: [Setting; 6] = [
+const SETTINGS: [BaselineTiming; 6] = [
     AT_ONCE,
-    Setting { name: "runs in 20 min, checked an hour later", later_s: HOUR_S, ..AT_ONCE },
-    Setting { name: "runs in 20 min, checked a day later", later_s: DAY_S, ..AT_ONCE },
-    Setting { name: "runs in 20 min, checked a week later", later_s: 7.0 * DAY_S, ..AT_ONCE },
-    Setting {
+    BaselineTiming { name: "runs in 20 min, checked an hour later", later_s: HOUR_S, ..AT_ONCE },
+    BaselineTiming { name: "runs in 20 min, checked a day later", later_s: DAY_S, ..AT_ONCE },
+    BaselineTiming {
+        name: "runs in 20 min, checked a week later",
+        later_s: 7.0 * DAY_S,
+        ..AT_ONCE
+    },
+    BaselineTiming {
         name: "one run per hour, checked a week later",
         every_s: HOUR_S,
         later_s: 7.0 * DAY_S,
     },
-    Setting { name: "one run per day, checked a week later", every_s: DAY_S, later_s: 7.0 * DAY_S },
+    BaselineTiming {
+        name: "one run per day, checked a week later",
+        every_s: DAY_S,
+        later_s: 7.0 * DAY_S,
+    },
 ];
 
 /// The level of one series: independent noise, and slow noise that adds to the variance of a difference, a doubling of
@@ -75,7 +83,7 @@ fn memory_s(octave: usize) -> f64 {
 }
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let trials = replications.div_ceil(2);
     for setting in SETTINGS {
         report(clean(setting, true, trials));
@@ -89,7 +97,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 
 /// The series that a check confirms; of the first, work takes longer by `effect`.
 fn check(
-    setting: Setting,
+    setting: BaselineTiming,
     (slow, widened): (bool, bool),
     effect: f64,
     rng: &mut Rng,
@@ -135,13 +143,13 @@ fn shifts(gate: &RegressionGate, fresh: &[Vec<f64>]) -> Vec<Shift> {
     (0..).zip(fresh).filter_map(|(series, runs)| gate.shift(series, runs).ok()).collect()
 }
 
-fn count(trials: u64, happens: impl Fn(&mut Rng) -> bool) -> Measured {
+fn count(trials: u64, happens: impl Fn(&mut Rng) -> bool) -> BarSeries {
     let hits = (0..trials).filter(|&seed| happens(&mut Rng::new(seed))).count() as u64;
-    Measured::Share { hits, trials }
+    BarSeries::Share { hits, trials }
 }
 
-fn clean(setting: Setting, widened: bool, trials: u64) -> Row {
-    Row {
+fn clean(setting: BaselineTiming, widened: bool, trials: u64) -> ValidationRow {
+    ValidationRow {
         promise: "any alarm in a check of an unchanged machine, with slow noise",
         setting: format!("{}{}", setting.name, if widened { "" } else { ", not widened" }),
         bar: if widened { Bar::AtMost(0.06) } else { Bar::Exempt("what widening is for") },
@@ -151,8 +159,8 @@ fn clean(setting: Setting, widened: bool, trials: u64) -> Row {
 }
 
 /// What widening costs if noise is not slow.
-fn slower(setting: Setting, bar: Bar, trials: u64) -> Row {
-    Row {
+fn slower(setting: BaselineTiming, bar: Bar, trials: u64) -> ValidationRow {
+    ValidationRow {
         promise: "a slow-down of 5 % of one series found by a check that allows for slow noise, without slow noise",
         setting: setting.name.to_owned(),
         bar,

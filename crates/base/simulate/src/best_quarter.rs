@@ -9,7 +9,7 @@ use plumb_stats::distribution::normal_cdf;
 use plumb_stats::precision::best_quarter;
 use plumb_stats::rng::Rng;
 
-use crate::bars::{Bar, Measured, Row};
+use crate::bars::{Bar, BarSeries, ValidationRow};
 
 /// The promise of the rows with independent processes.
 const COVERED: &str = "95 % interval of the lower quartile over processes";
@@ -32,7 +32,7 @@ const CHEAPER: u64 = 5;
 
 /// How processes of a machine differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Machine {
+struct ProcessSpread {
     /// What the report calls it.
     name: &'static str,
     /// The share of processes that something else disturbs.
@@ -56,7 +56,7 @@ enum Promise {
     Nothing(&'static str),
 }
 
-const QUIET: Machine = Machine {
+const QUIET: ProcessSpread = ProcessSpread {
     name: "quiet: lognormal 3 %",
     disturbed: 0.0,
     burst: 1.0,
@@ -64,36 +64,36 @@ const QUIET: Machine = Machine {
     promise: Promise::Coverage,
 };
 
-const MACHINES: [Machine; 8] = [
+const MACHINES: [ProcessSpread; 8] = [
     QUIET,
-    Machine { name: "a third of the processes disturbed", disturbed: 0.33, ..QUIET },
-    Machine { name: "two thirds of the processes disturbed", disturbed: 0.67, ..QUIET },
-    Machine {
+    ProcessSpread { name: "a third of the processes disturbed", disturbed: 0.33, ..QUIET },
+    ProcessSpread { name: "two thirds of the processes disturbed", disturbed: 0.67, ..QUIET },
+    ProcessSpread {
         name: "bursts: a third disturbed, 4 in a row",
         disturbed: 0.33,
         burst: 4.0,
         promise: Promise::FewMisses,
         ..QUIET
     },
-    Machine {
+    ProcessSpread {
         name: "clustered: neighbours correlate by .3",
         correlation: 0.3,
         promise: Promise::FewMisses,
         ..QUIET
     },
-    Machine {
+    ProcessSpread {
         name: "clustered: neighbours correlate by .5",
         correlation: 0.5,
         promise: Promise::FewMisses,
         ..QUIET
     },
-    Machine {
+    ProcessSpread {
         name: "clustered: neighbours correlate by .8",
         correlation: 0.8,
         promise: Promise::FewMisses,
         ..QUIET
     },
-    Machine {
+    ProcessSpread {
         name: "bursts: two thirds disturbed, 8 in a row",
         disturbed: 0.67,
         burst: 8.0,
@@ -102,7 +102,7 @@ const MACHINES: [Machine; 8] = [
     },
 ];
 
-impl Machine {
+impl ProcessSpread {
     /// The costs of so many processes in a row.
     fn costs(&self, count: usize, rng: &mut Rng) -> Vec<f64> {
         let mut level = rng.normal();
@@ -148,7 +148,7 @@ impl Machine {
 }
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     for machine in MACHINES {
         for count in PROCESSES {
             report(coverage(machine, count, CHEAPER * replications));
@@ -157,7 +157,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 }
 
 /// How often an interval that is printed holds the truth, and how often one that is printed does not.
-fn coverage(machine: Machine, count: usize, replications: u64) -> Row {
+fn coverage(machine: ProcessSpread, count: usize, replications: u64) -> ValidationRow {
     let truth = machine.truth();
     let mut printed = 0;
     let mut hits = 0;
@@ -167,14 +167,14 @@ fn coverage(machine: Machine, count: usize, replications: u64) -> Row {
         printed += 1;
         hits += u64::from(interval.contains(truth));
     }
-    let covered = Measured::Share { hits, trials: printed };
-    let missed = Measured::Share { hits: printed - hits, trials: replications };
+    let covered = BarSeries::Share { hits, trials: printed };
+    let missed = BarSeries::Share { hits: printed - hits, trials: replications };
     let (promise, bar, measured) = match machine.promise {
         Promise::Coverage => (COVERED, Bar::AtLeast(COVERAGE), covered),
         Promise::FewMisses => (MISSED, Bar::AtMost(MISSES), missed),
         Promise::Nothing(why) => (MISSED, Bar::Exempt(why), missed),
     };
-    Row {
+    ValidationRow {
         promise,
         setting: format!("{}, {count} processes", machine.name),
         bar,

@@ -1,6 +1,6 @@
 //! A check of many series against a baseline: false alarms of a clean machine, and slow-downs found.
 
-use super::bars::{Bar, Measured, Row};
+use super::bars::{Bar, BarSeries, ValidationRow};
 use plumb_stats::regression_gate::{CONFIRM_RUNS, RegressionGate, Shift};
 use plumb_stats::rng::Rng;
 use plumb_stats::stored_runs::FEWEST_RUNS;
@@ -12,7 +12,7 @@ const UNEQUAL: f64 = 0.7;
 
 /// A machine whose series vary from run to run.
 #[derive(Debug, Clone, Copy)]
-struct Setting {
+struct VaryingMachine {
     series: usize,
     runs: usize,
     /// Standard deviation between runs, the typical one if they are unequal.
@@ -49,10 +49,15 @@ impl RunVariation {
 /// The share of variance that is common.
 const COMMON: f64 = 0.9;
 
-const STANDARD: Setting =
-    Setting { series: SERIES, runs: 8, sd: 0.01, unequal: false, noise: RunVariation::Normal };
+const STANDARD: VaryingMachine = VaryingMachine {
+    series: SERIES,
+    runs: 8,
+    sd: 0.01,
+    unequal: false,
+    noise: RunVariation::Normal,
+};
 
-impl Setting {
+impl VaryingMachine {
     fn name(&self) -> String {
         let Self { series, runs, sd, unequal, noise } = self;
         let kind = if *unequal { "about " } else { "" };
@@ -82,23 +87,23 @@ impl Setting {
 }
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     for unequal in [false, true] {
         for runs in [FEWEST_RUNS, 8, 12] {
-            report(clean(Setting { runs, unequal, ..STANDARD }, replications));
+            report(clean(VaryingMachine { runs, unequal, ..STANDARD }, replications));
         }
         for series in [1, 5, 15] {
-            report(clean(Setting { series, unequal, ..STANDARD }, replications));
+            report(clean(VaryingMachine { series, unequal, ..STANDARD }, replications));
         }
     }
     for noise in [RunVariation::Heavy, RunVariation::Common] {
         for series in [5, SERIES] {
-            report(clean(Setting { series, noise, ..STANDARD }, replications));
+            report(clean(VaryingMachine { series, noise, ..STANDARD }, replications));
         }
     }
-    let unequal = Setting { unequal: true, ..STANDARD };
-    let noisy = Setting { sd: 0.02, ..STANDARD };
-    let fewest = Setting { runs: FEWEST_RUNS, ..STANDARD };
+    let unequal = VaryingMachine { unequal: true, ..STANDARD };
+    let noisy = VaryingMachine { sd: 0.02, ..STANDARD };
+    let fewest = VaryingMachine { runs: FEWEST_RUNS, ..STANDARD };
     let not_promised = Bar::Exempt("so much noise hides so much");
     report(slow(STANDARD, 0.05, Bar::AtLeast(0.95), replications));
     report(slow(fewest, 0.05, Bar::AtLeast(0.95), replications));
@@ -108,7 +113,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 }
 
 /// The series that a check confirms on a machine where the first is slower by `effect`.
-fn check(setting: Setting, effect: f64, rng: &mut Rng) -> Vec<usize> {
+fn check(setting: VaryingMachine, effect: f64, rng: &mut Rng) -> Vec<usize> {
     let spread = setting.spread(rng);
     let baseline = setting.measure(&spread, setting.runs, rng);
     let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
@@ -128,13 +133,13 @@ fn check(setting: Setting, effect: f64, rng: &mut Rng) -> Vec<usize> {
     gate.confirm(&flagged)
 }
 
-fn count(replications: u64, happens: impl Fn(&mut Rng) -> bool) -> Measured {
+fn count(replications: u64, happens: impl Fn(&mut Rng) -> bool) -> BarSeries {
     let hits = (0..replications).filter(|&seed| happens(&mut Rng::new(seed))).count() as u64;
-    Measured::Share { hits, trials: replications }
+    BarSeries::Share { hits, trials: replications }
 }
 
-fn clean(setting: Setting, replications: u64) -> Row {
-    Row {
+fn clean(setting: VaryingMachine, replications: u64) -> ValidationRow {
+    ValidationRow {
         promise: "any alarm in a check of an unchanged machine",
         setting: setting.name(),
         bar: Bar::AtMost(0.06),
@@ -143,8 +148,8 @@ fn clean(setting: Setting, replications: u64) -> Row {
     }
 }
 
-fn slow(setting: Setting, effect: f64, bar: Bar, replications: u64) -> Row {
-    Row {
+fn slow(setting: VaryingMachine, effect: f64, bar: Bar, replications: u64) -> ValidationRow {
+    ValidationRow {
         promise: "a slow-down of one series found by a check",
         setting: format!("{} % in {}", 100.0 * effect, setting.name()),
         bar,

@@ -1,12 +1,12 @@
 //! Curves of known form: whether edges and knees are found where they are, and whether figures hold the truth.
 
-use super::bars::{Bar, Measured, Row};
-use plumb_stats::curves::knee::{Growth, knee};
+use super::bars::{Bar, BarSeries, ValidationRow};
+use plumb_stats::curves::knee::{RateGrowth, knee};
 use plumb_stats::curves::line::line;
 use plumb_stats::curves::link::{LinkPoint, link};
 use plumb_stats::curves::plateaus::plateaus;
 use plumb_stats::curves::scaling::scaling;
-use plumb_stats::curves::{CurvePoint, Figure};
+use plumb_stats::curves::{CurveFigure, CurvePoint};
 use plumb_stats::describe::{mean_of, variance_of};
 use plumb_stats::distribution::two_sided_t;
 use plumb_stats::precision::CONFIDENCE;
@@ -48,10 +48,10 @@ impl TrueCurve {
     }
 
     /// How often what is found in a drawn curve is right.
-    fn share(&self, replications: u64, right: impl Fn(&[CurvePoint]) -> bool) -> Measured {
+    fn share(&self, replications: u64, right: impl Fn(&[CurvePoint]) -> bool) -> BarSeries {
         let mut rng = Rng::new(self.points.len() as u64);
         let hits = (0..replications).filter(|_| right(&self.drawn(&mut rng))).count() as u64;
-        Measured::Share { hits, trials: replications }
+        BarSeries::Share { hits, trials: replications }
     }
 }
 
@@ -87,7 +87,7 @@ fn flat() -> [TrueCurve; 3] {
 }
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let replications = replications.div_ceil(DEARER);
     for (truth, edges) in staircases() {
         report(row("all plateaus found, edges within one step", 0.95, &truth, |truth| {
@@ -114,12 +114,12 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     }
     for truth in flat() {
         report(row("a flat curve has no knee", 0.95, &truth, |truth| {
-            truth.share(replications, |points| knee(points) == Ok(Growth::Never))
+            truth.share(replications, |points| knee(points) == Ok(RateGrowth::Never))
         }));
     }
     for truth in growing() {
         report(row("a curve that still grows has no knee yet", 0.95, &truth, |truth| {
-            truth.share(replications, |points| knee(points) == Ok(Growth::Unfinished))
+            truth.share(replications, |points| knee(points) == Ok(RateGrowth::Unfinished))
         }));
     }
     for truth in lines() {
@@ -127,7 +127,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
         report(row(promise, 0.94, &truth, |truth| of_line(replications, truth)));
     }
     for (name, depth, operations) in LINKS {
-        report(Row {
+        report(ValidationRow {
             promise: "95 % interval of the depth of operations behind a link, and of each term's share",
             setting: format!("{name}, noise {} %", NOISE * 100.0),
             bar: Bar::AtLeast(0.94),
@@ -145,9 +145,9 @@ fn row(
     promise: &'static str,
     bar: f64,
     truth: &TrueCurve,
-    measure: impl Fn(&TrueCurve) -> Measured,
-) -> Row {
-    Row {
+    measure: impl Fn(&TrueCurve) -> BarSeries,
+) -> ValidationRow {
+    ValidationRow {
         promise,
         setting: format!("{}, noise {} %", truth.name, NOISE * 100.0),
         bar: Bar::AtLeast(bar),
@@ -200,7 +200,7 @@ fn is_at(points: &[CurvePoint], found: f64, index: usize) -> bool {
 }
 
 /// Of the curves whose plateaus were found, at each of their heights.
-fn heights(replications: u64, truth: &TrueCurve, edges: &[(usize, usize)]) -> Measured {
+fn heights(replications: u64, truth: &TrueCurve, edges: &[(usize, usize)]) -> BarSeries {
     let begins = std::iter::once(0).chain(edges.iter().map(|edge| edge.1));
     let true_heights: Vec<f64> = begins.map(|index| truth.points[index].1).collect();
     covered(replications, truth, |points| {
@@ -217,8 +217,8 @@ fn heights(replications: u64, truth: &TrueCurve, edges: &[(usize, usize)]) -> Me
 fn covered(
     replications: u64,
     truth: &TrueCurve,
-    figures: impl Fn(&[CurvePoint]) -> Vec<(Figure, f64)>,
-) -> Measured {
+    figures: impl Fn(&[CurvePoint]) -> Vec<(CurveFigure, f64)>,
+) -> BarSeries {
     let mut rng = Rng::new(truth.points.len() as u64);
     let mut hits = 0;
     let mut trials = 0;
@@ -228,11 +228,11 @@ fn covered(
             hits += u64::from(holds(figure, value));
         }
     }
-    Measured::Share { hits, trials }
+    BarSeries::Share { hits, trials }
 }
 
 /// Whether the interval of a figure contains its true value; not if it has none.
-fn holds(figure: Figure, truth: f64) -> bool {
+fn holds(figure: CurveFigure, truth: f64) -> bool {
     figure.interval.is_ok_and(|interval| interval.contains(truth))
 }
 
@@ -255,16 +255,16 @@ fn falling_beyond_eight(at: f64) -> f64 {
 
 /// Whether the point next to the knee that was found is the true one's neighbour at most.
 fn is_near(points: &[CurvePoint], truth: f64) -> bool {
-    let Ok(Growth::Until { knee, .. }) = knee(points) else { return false };
+    let Ok(RateGrowth::Until { knee, .. }) = knee(points) else { return false };
     let low = knee.value.min(truth);
     let high = knee.value.max(truth);
     !points.iter().any(|point| low < point.at && point.at < high)
 }
 
-fn knee_and_level(replications: u64, truth: &TrueCurve, at: f64) -> Measured {
+fn knee_and_level(replications: u64, truth: &TrueCurve, at: f64) -> BarSeries {
     let level = truth.value_at(at);
     covered(replications, truth, |points| match knee(points) {
-        Ok(Growth::Until { knee, level: found }) => vec![(knee, at), (found, level)],
+        Ok(RateGrowth::Until { knee, level: found }) => vec![(knee, at), (found, level)],
         _ => Vec::new(),
     })
 }
@@ -300,7 +300,7 @@ fn time_of_call(bytes: f64) -> f64 {
     COST.0 + COST.1 * bytes
 }
 
-fn of_line(replications: u64, truth: &TrueCurve) -> Measured {
+fn of_line(replications: u64, truth: &TrueCurve) -> BarSeries {
     covered(replications, truth, |points| {
         let found = line(points).ok();
         found.map_or_else(Vec::new, |line| vec![(line.fixed, COST.0), (line.each, COST.1)])
@@ -319,7 +319,7 @@ const GRID: [(f64, f64); 4] = [(4.0, 75e-5), (4.0, 37.5e-5), (1.3, 75e-5), (1.3,
 const REST: f64 = 0.3;
 
 /// How often the figures of points behind a link hold their truths.
-fn of_link(replications: u64, depth: f64, operations: f64) -> Measured {
+fn of_link(replications: u64, depth: f64, operations: f64) -> BarSeries {
     let mut rng = Rng::new(17);
     let mut hits = 0;
     let mut trials = 0;
@@ -343,10 +343,10 @@ fn of_link(replications: u64, depth: f64, operations: f64) -> Measured {
             hits += u64::from(holds(figure, truth));
         }
     }
-    Measured::Share { hits, trials }
+    BarSeries::Share { hits, trials }
 }
 
-fn of_scaling(replications: u64, truth: &TrueCurve) -> Measured {
+fn of_scaling(replications: u64, truth: &TrueCurve) -> BarSeries {
     let (first, rate) = truth.points[0];
     covered(replications, truth, |points| {
         let found = scaling(points).unwrap_or_default();

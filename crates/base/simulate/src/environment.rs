@@ -18,7 +18,7 @@ const LATER: f64 = 0.01;
 
 /// A kind of machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Environment {
+pub struct SimulatedKind {
     /// The name that reports use.
     pub name: &'static str,
     /// It gets slower by 3 % over 40 pairs.
@@ -35,7 +35,7 @@ pub struct Environment {
     pub finds: f64,
 }
 
-const CALM: Environment = Environment {
+const CALM: SimulatedKind = SimulatedKind {
     name: "independent samples",
     drifts: false,
     wanders: false,
@@ -46,13 +46,13 @@ const CALM: Environment = Environment {
 };
 
 /// Every kind of machine, the last but one with everything at once.
-pub const ENVIRONMENTS: [Environment; 7] = [
+pub const ENVIRONMENTS: [SimulatedKind; 7] = [
     CALM,
-    Environment { name: "drift", drifts: true, ..CALM },
-    Environment { name: "slow changes", wanders: true, ..CALM },
-    Environment { name: "bursts", bursts: true, ..CALM },
-    Environment { name: "processes differ", processes: true, ..CALM },
-    Environment {
+    SimulatedKind { name: "drift", drifts: true, ..CALM },
+    SimulatedKind { name: "slow changes", wanders: true, ..CALM },
+    SimulatedKind { name: "bursts", bursts: true, ..CALM },
+    SimulatedKind { name: "processes differ", processes: true, ..CALM },
+    SimulatedKind {
         name: "all at once",
         drifts: true,
         wanders: true,
@@ -61,30 +61,30 @@ pub const ENVIRONMENTS: [Environment; 7] = [
         finds: 0.9,
         ..CALM
     },
-    Environment { name: "who comes later is slower", tires: true, ..CALM },
+    SimulatedKind { name: "who comes later is slower", tires: true, ..CALM },
 ];
 
-impl Environment {
+impl SimulatedKind {
     /// A machine of this kind.
-    pub fn machine(self, seed: u64) -> Machine {
+    pub fn machine(self, seed: u64) -> SimulatedMachine {
         let mut rng = Rng::new(seed);
         let wander = rng.normal();
         let burst = rng.uniform() < BURST.1;
-        Machine { environment: self, rng, samples: 0.0, wander, burst }
+        SimulatedMachine { environment: self, rng, samples: 0.0, wander, burst }
     }
 }
 
 /// A machine at work.
 #[derive(Debug, Clone)]
-pub struct Machine {
-    environment: Environment,
+pub struct SimulatedMachine {
+    environment: SimulatedKind,
     rng: Rng,
     samples: f64,
     wander: f64,
     burst: bool,
 }
 
-impl Machine {
+impl SimulatedMachine {
     /// The median log time of a fresh process with so many samples, the `position`-th in its pair or round.
     pub fn process(&mut self, position: usize, samples: usize) -> f64 {
         let own = if self.environment.processes { PROCESS_SD * self.rng.normal() } else { 0.0 };

@@ -1,10 +1,10 @@
 //! Intervals without stopping: a tail quantile of one long series and of histograms of many processes, pairs of the same
 //! program, long-run variance.
 
-use super::bars::{Bar, Measured, Row};
-use super::noise::{Noise, Source};
+use super::bars::{Bar, BarSeries, ValidationRow};
+use super::noise::{Noise, NoiseSource};
 use plumb_stats::distribution::normal_quantile;
-use plumb_stats::histogram::{Counts, pooled_quantile};
+use plumb_stats::histogram::{ValueCounts, pooled_quantile};
 use plumb_stats::long_run::long_run;
 use plumb_stats::pairs::{differences, signed_rank_interval};
 use plumb_stats::precision::{CONFIDENCE, serial_quantile};
@@ -34,7 +34,7 @@ pub(super) const PAIRS: [(&str, PairNoise); 5] = [
 ];
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     for (rho, q) in [(0.9, 0.5), (0.9, 0.99), (0.7, 0.99)] {
         report(tail_quantile(replications, rho, q));
     }
@@ -56,21 +56,21 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     }
 }
 
-fn share(hits: usize, trials: usize) -> Measured {
-    Measured::Share { hits: hits as u64, trials: trials as u64 }
+fn share(hits: usize, trials: usize) -> BarSeries {
+    BarSeries::Share { hits: hits as u64, trials: trials as u64 }
 }
 
-fn tail_quantile(replications: u64, rho: f64, q: f64) -> Row {
+fn tail_quantile(replications: u64, rho: f64, q: f64) -> ValidationRow {
     let noise = Noise::autoregressive("", rho);
     let found: Vec<bool> = (0..replications)
         .filter_map(|seed| {
-            let mut source = Source::new(noise, seed);
+            let mut source = NoiseSource::new(noise, seed);
             let found = serial_quantile(&source.samples(LONG), q, CONFIDENCE).ok()?;
             Some(found.interval.contains(source.truth(q)))
         })
         .collect();
     let refused = replications as usize - found.len();
-    Row {
+    ValidationRow {
         promise: "95 % interval of a quantile of 20,000 samples in one process",
         setting: format!("AR({rho}), quantile {q}"),
         bar: Bar::AtLeast(0.93),
@@ -83,9 +83,9 @@ fn tail_quantile(replications: u64, rho: f64, q: f64) -> Row {
 const PER_PROCESS: usize = 5_000;
 
 /// The histogram of a process, lognormal around 0.1 ms, by the deviations of its level and within it.
-fn lognormal_counts((levels, within): (f64, f64), rng: &mut Rng) -> Counts {
+fn lognormal_counts((levels, within): (f64, f64), rng: &mut Rng) -> ValueCounts {
     let level = levels * rng.normal();
-    let mut counts = Counts::new();
+    let mut counts = ValueCounts::new();
     for _ in 0..PER_PROCESS {
         let value = 1e5 * (level + within * rng.normal()).exp();
         *counts.entry(value as u64).or_default() += 1;
@@ -94,7 +94,7 @@ fn lognormal_counts((levels, within): (f64, f64), rng: &mut Rng) -> Counts {
 }
 
 /// Latencies of processes at their own levels, lognormal, in nanoseconds, as histograms.
-fn pooled(replications: u64, processes: usize, q: f64) -> Row {
+fn pooled(replications: u64, processes: usize, q: f64) -> ValidationRow {
     const LEVELS: f64 = 0.05;
     const WITHIN: f64 = 0.3;
     // The sum of both is normal, in logs.
@@ -102,12 +102,12 @@ fn pooled(replications: u64, processes: usize, q: f64) -> Row {
     let found: Vec<bool> = (0..replications)
         .filter_map(|seed| {
             let mut rng = Rng::new(seed);
-            let all: Vec<Counts> =
+            let all: Vec<ValueCounts> =
                 (0..processes).map(|_| lognormal_counts((LEVELS, WITHIN), &mut rng)).collect();
             pooled_quantile(&all, q, CONFIDENCE).ok().map(|found| found.contains(truth))
         })
         .collect();
-    Row {
+    ValidationRow {
         promise: "95 % interval of a pooled quantile of histograms",
         setting: format!("{processes} processes of {PER_PROCESS} values, quantile {q}"),
         bar: Bar::AtLeast(0.94),
@@ -116,13 +116,13 @@ fn pooled(replications: u64, processes: usize, q: f64) -> Row {
     }
 }
 
-fn variance_bias(replications: u64, rho: f64) -> Row {
+fn variance_bias(replications: u64, rho: f64) -> ValidationRow {
     // Of a first-order autoregression with marginal variance 1.
     let truth = (1.0 + rho) / (1.0 - rho);
     let noise = Noise::autoregressive("", rho);
     let ratios: Vec<f64> = (0..replications)
         .filter_map(|seed| {
-            let samples = Source::new(noise, seed).samples(LONG);
+            let samples = NoiseSource::new(noise, seed).samples(LONG);
             let logs: Vec<f64> = samples.iter().map(|sample| sample.ln() / noise.sd).collect();
             Some(long_run(&logs).ok()?.variance / truth)
         })
@@ -131,17 +131,17 @@ fn variance_bias(replications: u64, rho: f64) -> Row {
     let error = (plumb_stats::describe::variance(&ratios).unwrap_or(0.0)
         / ratios.len().max(1) as f64)
         .sqrt();
-    Row {
+    ValidationRow {
         promise: "bias of the long-run variance at 20,000 samples",
         setting: format!("AR({rho})"),
         bar: Bar::AtMost(0.1),
         // Too small is as bad as too large.
-        measured: Measured::Mean { mean: (mean - 1.0).abs(), error },
+        measured: BarSeries::Mean { mean: (mean - 1.0).abs(), error },
         note: format!("{mean:.3} of the truth"),
     }
 }
 
-fn same_program(replications: u64, name: &str, noise: PairNoise, pairs: usize) -> Row {
+fn same_program(replications: u64, name: &str, noise: PairNoise, pairs: usize) -> ValidationRow {
     let mut rng = Rng::new(pairs as u64);
     let mut hits = 0;
     for _ in 0..replications {
@@ -149,7 +149,7 @@ fn same_program(replications: u64, name: &str, noise: PairNoise, pairs: usize) -
         let found = signed_rank_interval(&ratios, CONFIDENCE);
         hits += usize::from(found.is_ok_and(|found| found.contains(0.0)));
     }
-    Row {
+    ValidationRow {
         promise: "95 % interval of the ratio of a program to itself",
         setting: format!("{pairs} pairs, {name}"),
         bar: Bar::AtLeast(0.95),
@@ -159,7 +159,7 @@ fn same_program(replications: u64, name: &str, noise: PairNoise, pairs: usize) -
 }
 
 /// Two programs whose times differ by a fixed amount, in rounds that are slower or quicker for both.
-fn shifted(replications: u64, name: &str, noise: PairNoise, pairs: usize) -> Row {
+fn shifted(replications: u64, name: &str, noise: PairNoise, pairs: usize) -> ValidationRow {
     const SHIFT: f64 = 0.7;
     const ROUNDS: f64 = 5.0;
     let mut rng = Rng::new(pairs as u64);
@@ -176,7 +176,7 @@ fn shifted(replications: u64, name: &str, noise: PairNoise, pairs: usize) -> Row
         let found = signed_rank_interval(&differences(&first, &later, 1), CONFIDENCE);
         hits += usize::from(found.is_ok_and(|found| found.contains(SHIFT)));
     }
-    Row {
+    ValidationRow {
         promise: "95 % interval of the difference of two programs in rounds of different speed",
         setting: format!("{pairs} pairs, {name}"),
         bar: Bar::AtLeast(0.95),

@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use crate::bars::Row;
+use crate::bars::ValidationRow;
 use crate::{
     baselines, best_quarter, checks, curves, fixed, histories, levels, limits, looks, runs,
     sequences, standing_out, steady, stopping, suites, times, traces, verdicts,
 };
 
 /// Measures some bars with so many replications a cell, and hands over each row as it is done.
-pub type Measure = fn(u64, &mut dyn FnMut(Row));
+pub type MeasureBars = fn(u64, &mut dyn FnMut(ValidationRow));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, Measure); 23] = [
+pub const GROUPS: [(&str, MeasureBars); 23] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -42,7 +42,7 @@ pub const GROUPS: [(&str, Measure); 23] = [
 ];
 
 /// Measures all groups, on as many threads as there are CPUs; rows are handed over in order, a group at a time.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let next = AtomicUsize::new(0);
     let (send, received) = mpsc::channel();
     let threads = thread::available_parallelism().map_or(1, usize::from);

@@ -1,8 +1,8 @@
 //! A series that gets one more run repeatedly: false alarms, and steps found soon.
 
-use super::bars::{Bar, Measured, Row};
+use super::bars::{Bar, BarSeries, ValidationRow};
 use plumb_stats::NoInterval;
-use plumb_stats::history::{Step, WINDOW, certain, suspects};
+use plumb_stats::history::{StretchStep, WINDOW, certain, suspects};
 use plumb_stats::rng::Rng;
 
 /// Runs of a history without a step.
@@ -56,7 +56,7 @@ impl HistoryNoise {
 }
 
 /// Runs the bars of this file; long histories count for several replications.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let histories = replications.div_ceil(4);
     for noise in NOISES {
         let promise = "false alarms in 1000 runs of a history, certain ones";
@@ -76,7 +76,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 }
 
 /// What finds the steps of a window.
-type FindSteps = fn(&[f64]) -> Result<Vec<Step>, NoInterval>;
+type FindSteps = fn(&[f64]) -> Result<Vec<StretchStep>, NoInterval>;
 
 const SUSPECTS: FindSteps = |window| suspects(window, &[]);
 const CERTAIN: FindSteps = |window| certain(window, &[], 0.0);
@@ -103,18 +103,18 @@ fn false_alarms(
     promise: &'static str,
     bar: Bar,
     histories: u64,
-) -> Row {
+) -> ValidationRow {
     let rates: Vec<f64> = (0..histories.max(2))
         .map(|seed| {
             let history = noise.draw(LONG, &mut Rng::new(seed));
             alarms(&history, search) * 1000.0 / LONG as f64
         })
         .collect();
-    Row {
+    ValidationRow {
         promise,
         setting: noise.name.to_owned(),
         bar,
-        measured: Measured::mean(&rates),
+        measured: BarSeries::mean(&rates),
         note: String::new(),
     }
 }
@@ -127,11 +127,11 @@ fn stepped(noise: HistoryNoise, after: usize, rng: &mut Rng) -> Vec<f64> {
 }
 
 /// Whether a step that was found is the one that is there: noise may move it by a few runs.
-fn is_the_step(step: &Step) -> bool {
+fn is_the_step(step: &StretchStep) -> bool {
     step.at.abs_diff(BEFORE) <= 3
 }
 
-fn found_soon(noise: HistoryNoise, replications: u64) -> Row {
+fn found_soon(noise: HistoryNoise, replications: u64) -> ValidationRow {
     let mut hits = 0;
     for seed in 0..replications {
         let history = stepped(noise, SOON, &mut Rng::new(seed));
@@ -141,16 +141,16 @@ fn found_soon(noise: HistoryNoise, replications: u64) -> Row {
         });
         hits += u64::from(is_found);
     }
-    Row {
+    ValidationRow {
         promise: "a step of 3 sd suspected within 10 runs",
         setting: noise.name.to_owned(),
         bar: noise.finds,
-        measured: Measured::Share { hits, trials: replications },
+        measured: BarSeries::Share { hits, trials: replications },
         note: String::new(),
     }
 }
 
-fn size_known(noise: HistoryNoise, replications: u64) -> Row {
+fn size_known(noise: HistoryNoise, replications: u64) -> ValidationRow {
     let covered: Vec<bool> = (0..replications)
         .filter_map(|seed| {
             let history = stepped(noise, AFTER, &mut Rng::new(seed));
@@ -158,11 +158,11 @@ fn size_known(noise: HistoryNoise, replications: u64) -> Row {
             Some(all.iter().find(|step| is_the_step(step))?.interval.ok()?.contains(STEP))
         })
         .collect();
-    Row {
+    ValidationRow {
         promise: "95 % interval of the size of a step that was found",
         setting: noise.name.to_owned(),
         bar: if noise.rho > 0.0 { UNDERESTIMATED } else { Bar::AtLeast(0.94) },
-        measured: Measured::Share {
+        measured: BarSeries::Share {
             hits: covered.iter().filter(|&&is| is).count() as u64,
             trials: covered.len() as u64,
         },

@@ -1,9 +1,9 @@
 //! Two levels: how often they are found, how often one is split in two, and whether the interval of a share covers.
 
-use super::bars::{Bar, Measured, Row};
-use super::noise::{Memory, Modes, Noise, Shape, Source};
+use super::bars::{Bar, BarSeries, ValidationRow};
+use super::noise::{Memory, Modes, Noise, NoiseDistribution, NoiseSource};
 use plumb_stats::Interval;
-use plumb_stats::levels::{Levels, LevelsOf, share};
+use plumb_stats::levels::{LevelPair, LevelsOf, share};
 use plumb_stats::precision::CONFIDENCE;
 use plumb_stats::rng::Rng;
 use plumb_stats::verdict::MARGIN;
@@ -18,7 +18,7 @@ const DELAY: f64 = 1.0 / 1.5;
 
 /// Two levels and who lies on them.
 #[derive(Clone, Copy)]
-struct TwoLevels {
+struct SimulatedLevels {
     processes: usize,
     samples: usize,
     /// Relative distance of the levels.
@@ -31,7 +31,7 @@ struct TwoLevels {
     delayed: f64,
 }
 
-const COMMANDS: TwoLevels = TwoLevels {
+const COMMANDS: SimulatedLevels = SimulatedLevels {
     processes: 30,
     samples: 1,
     apart: 0.05,
@@ -41,7 +41,7 @@ const COMMANDS: TwoLevels = TwoLevels {
     delayed: 0.0,
 };
 
-impl TwoLevels {
+impl SimulatedLevels {
     fn name(&self) -> String {
         let Self { processes, samples, apart, upper, of, lasts, delayed } = self;
         let what = match (samples, of) {
@@ -105,40 +105,40 @@ impl TwoLevels {
         share(&counts, CONFIDENCE).ok()
     }
 
-    fn found(&self, seed: u64) -> Option<Levels> {
+    fn found(&self, seed: u64) -> Option<LevelPair> {
         of(&self.draw(&mut Rng::new(seed)))
     }
 }
 
-fn of(processes: &[Vec<f64>]) -> Option<Levels> {
+fn of(processes: &[Vec<f64>]) -> Option<LevelPair> {
     let views: Vec<&[f64]> = processes.iter().map(Vec::as_slice).collect();
-    Levels::of(&views, MARGIN)
+    LevelPair::of(&views, MARGIN)
 }
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let promised = [
         COMMANDS,
-        TwoLevels { upper: 0.5, ..COMMANDS },
-        TwoLevels { upper: 0.7, ..COMMANDS },
-        TwoLevels { apart: 0.3, ..COMMANDS },
-        TwoLevels { processes: 300, ..COMMANDS },
-        TwoLevels { processes: 100, lasts: true, ..COMMANDS },
-        TwoLevels { samples: 10, ..COMMANDS },
-        TwoLevels { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
+        SimulatedLevels { upper: 0.5, ..COMMANDS },
+        SimulatedLevels { upper: 0.7, ..COMMANDS },
+        SimulatedLevels { apart: 0.3, ..COMMANDS },
+        SimulatedLevels { processes: 300, ..COMMANDS },
+        SimulatedLevels { processes: 100, lasts: true, ..COMMANDS },
+        SimulatedLevels { samples: 10, ..COMMANDS },
+        SimulatedLevels { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
     ];
     for truth in promised {
         report(two(truth, Bar::AtLeast(0.95), replications));
     }
-    let lasts = TwoLevels { lasts: true, ..COMMANDS };
+    let lasts = SimulatedLevels { lasts: true, ..COMMANDS };
     report(two(lasts, Bar::Exempt("a level may hardly be visited"), replications));
     for processes in [30, 100] {
-        let delayed = TwoLevels { processes, delayed: 0.05, ..COMMANDS };
+        let delayed = SimulatedLevels { processes, delayed: 0.05, ..COMMANDS };
         report(two(delayed, Bar::Exempt("delays widen the levels"), replications));
     }
     for processes in [10, 13, 20] {
         let bar = Bar::Exempt("promised from 30 on");
-        report(two(TwoLevels { processes, ..COMMANDS }, bar, replications));
+        report(two(SimulatedLevels { processes, ..COMMANDS }, bar, replications));
     }
     for plan in PLANS {
         for noise in UNIMODAL.into_iter().chain(Noise::ALL).filter(|&noise| is_unimodal(noise)) {
@@ -147,24 +147,24 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     }
     for truth in [
         COMMANDS,
-        TwoLevels { upper: 0.5, ..COMMANDS },
-        TwoLevels { processes: 100, ..COMMANDS },
-        TwoLevels { processes: 100, lasts: true, ..COMMANDS },
-        TwoLevels { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
+        SimulatedLevels { upper: 0.5, ..COMMANDS },
+        SimulatedLevels { processes: 100, ..COMMANDS },
+        SimulatedLevels { processes: 100, lasts: true, ..COMMANDS },
+        SimulatedLevels { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
     ] {
         report(covers(truth, replications));
     }
 }
 
-fn two(truth: TwoLevels, bar: Bar, replications: u64) -> Row {
+fn two(truth: SimulatedLevels, bar: Bar, replications: u64) -> ValidationRow {
     let hits = (0..replications)
         .filter(|&seed| truth.found(seed).is_some_and(|found| found.of == truth.of))
         .count() as u64;
-    Row {
+    ValidationRow {
         promise: "two levels, six of their deviations apart, found",
         setting: truth.name(),
         bar,
-        measured: Measured::Share { hits, trials: replications },
+        measured: BarSeries::Share { hits, trials: replications },
         note: String::new(),
     }
 }
@@ -179,7 +179,7 @@ struct OneLevelPlan {
 }
 
 impl OneLevelPlan {
-    fn measure(&self, source: &mut Source, noise: Noise) -> Vec<Vec<f64>> {
+    fn measure(&self, source: &mut NoiseSource, noise: Noise) -> Vec<Vec<f64>> {
         (0..self.processes)
             .map(|_| match (self.samples, noise.memory) {
                 (0, Memory::Independent) => source.process(1),
@@ -205,7 +205,10 @@ const PLANS: [OneLevelPlan; 9] = [
 
 /// Kinds of noise that could be taken for two levels, next to those of all bars.
 const UNIMODAL: [Noise; 3] = [
-    Noise { shape: Shape::Exponential, ..Noise::lognormal("exponential of scale 1", 1.0) },
+    Noise {
+        shape: NoiseDistribution::Exponential,
+        ..Noise::lognormal("exponential of scale 1", 1.0)
+    },
     Noise { drift: 0.01, ..Noise::lognormal("drift 1 % per process", 0.005) },
     Noise::autoregressive("AR(.995)", 0.995),
 ];
@@ -215,28 +218,28 @@ fn is_unimodal(noise: Noise) -> bool {
     noise.modes == Modes::One && !noise.bursts
 }
 
-fn one(plan: OneLevelPlan, noise: Noise, replications: u64) -> Row {
+fn one(plan: OneLevelPlan, noise: Noise, replications: u64) -> ValidationRow {
     let hits = (0..replications)
-        .filter(|&seed| of(&plan.measure(&mut Source::new(noise, seed), noise)).is_some())
+        .filter(|&seed| of(&plan.measure(&mut NoiseSource::new(noise, seed), noise)).is_some())
         .count() as u64;
-    Row {
+    ValidationRow {
         promise: "one level split in two",
         setting: format!("{}, {}", noise.name, plan.name),
         bar: Bar::AtMost(0.05),
-        measured: Measured::Share { hits, trials: replications },
+        measured: BarSeries::Share { hits, trials: replications },
         note: String::new(),
     }
 }
 
 /// Whether the interval of the share holds the true one.
-fn covers(truth: TwoLevels, replications: u64) -> Row {
+fn covers(truth: SimulatedLevels, replications: u64) -> ValidationRow {
     let all: Vec<Interval> = (0..replications).filter_map(|seed| truth.found_share(seed)).collect();
     let hits = all.iter().filter(|interval| interval.contains(truth.upper)).count() as u64;
-    Row {
+    ValidationRow {
         promise: "95 % interval of the share of a level",
         setting: truth.name(),
         bar: Bar::AtLeast(0.94),
-        measured: Measured::Share { hits, trials: all.len() as u64 },
+        measured: BarSeries::Share { hits, trials: all.len() as u64 },
         note: String::new(),
     }
 }

@@ -1,11 +1,11 @@
 //! How often looking at every look of a schedule misleads about two equal programs: if the levels in
 //! [`plumb_stats::verdict`] come from.
 
-use super::bars::{Bar, Measured, Row};
+use super::bars::{Bar, BarSeries, ValidationRow};
 use plumb_stats::distribution::two_sided_z;
 use plumb_stats::pairs::walsh_rank;
 use plumb_stats::rng::Rng;
-use plumb_stats::verdict::{Confidence, Schedule};
+use plumb_stats::verdict::{Confidence, LookSchedule};
 
 /// Ranks cost little to simulate, and the bars are narrow: so many times more of them.
 const RANKS_CHEAPER: u64 = 100;
@@ -14,15 +14,15 @@ const RANKS_CHEAPER: u64 = 100;
 const RANKED_UP_TO: usize = 200;
 
 /// Every schedule with looks, and every confidence.
-const SCHEDULES: [Schedule; 4] =
-    [Schedule::Forty, Schedule::Ninety, Schedule::TwoHundred, Schedule::Long];
+const SCHEDULES: [LookSchedule; 4] =
+    [LookSchedule::Forty, LookSchedule::Ninety, LookSchedule::TwoHundred, LookSchedule::Long];
 const CONFIDENCES: [(Confidence, &str, [f64; 2]); 2] = [
     (Confidence::NinetyFive, "95 %", [0.042, 0.051]),
     (Confidence::NinetyNine, "99 %", [0.0084, 0.0102]),
 ];
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     for (confidence, name, [least, most]) in CONFIDENCES {
         for schedule in SCHEDULES {
             let trials = RANKS_CHEAPER * replications;
@@ -30,11 +30,11 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
             for (bar, note) in
                 [(Bar::AtMost(most), ""), (Bar::AtLeast(least), "no level is given away")]
             {
-                report(Row {
+                report(ValidationRow {
                     promise: "any look of a schedule excludes equality of equal programs",
                     setting: format!("{name}, up to {} pairs", schedule.most_pairs()),
                     bar,
-                    measured: Measured::Share { hits, trials },
+                    measured: BarSeries::Share { hits, trials },
                     note: note.to_owned(),
                 });
             }
@@ -44,15 +44,18 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 
 /// In how many of `trials` comparisons of equal programs a look excludes 0; exact for any symmetric noise without ties,
 /// because only ranks and signs count.
-pub fn misled(schedule: Schedule, confidence: Confidence, trials: u64) -> u64 {
-    let looks: Vec<Look> =
-        schedule.looks().into_iter().map(|pairs| Look::new(schedule, confidence, pairs)).collect();
+pub fn misled(schedule: LookSchedule, confidence: Confidence, trials: u64) -> u64 {
+    let looks: Vec<LookRanks> = schedule
+        .looks()
+        .into_iter()
+        .map(|pairs| LookRanks::new(schedule, confidence, pairs))
+        .collect();
     let mut rng = Rng::new(schedule.most_pairs() as u64);
     let mut pairs = Pairs::default();
     (0..trials).map(|_| u64::from(pairs.any_look_misleads(&looks, &mut rng))).sum()
 }
 
-struct Look {
+struct LookRanks {
     pairs: usize,
     /// What excludes 0: fewer Walsh averages on one side of it.
     rank: usize,
@@ -60,8 +63,8 @@ struct Look {
     distance: f64,
 }
 
-impl Look {
-    fn new(schedule: Schedule, confidence: Confidence, pairs: usize) -> Self {
+impl LookRanks {
+    fn new(schedule: LookSchedule, confidence: Confidence, pairs: usize) -> Self {
         let level = schedule.level(confidence, pairs);
         let rank = if pairs > RANKED_UP_TO { 0 } else { walsh_rank(pairs, 1.0 - level) };
         Self { pairs, rank, distance: two_sided_z(level) }
@@ -78,7 +81,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn any_look_misleads(&mut self, looks: &[Look], rng: &mut Rng) -> bool {
+    fn any_look_misleads(&mut self, looks: &[LookRanks], rng: &mut Rng) -> bool {
         self.sizes.clear();
         self.count = 0;
         self.sum = 0.0;
@@ -93,7 +96,7 @@ impl Pairs {
         })
     }
 
-    fn by_ranks(&mut self, look: &Look, more: usize, rng: &mut Rng) -> bool {
+    fn by_ranks(&mut self, look: &LookRanks, more: usize, rng: &mut Rng) -> bool {
         for _ in 0..more {
             let size = 2.0 * rng.uniform() - 1.0;
             self.sum += size;
@@ -107,7 +110,7 @@ impl Pairs {
     }
 
     /// Ranks of so many uniform sizes are as good as the sizes, and their sum is normal.
-    fn by_sum(&mut self, look: &Look, more: usize, rng: &mut Rng) -> bool {
+    fn by_sum(&mut self, look: &LookRanks, more: usize, rng: &mut Rng) -> bool {
         self.sum += (more as f64 / 3.0).sqrt() * rng.normal();
         self.sum.abs() > look.distance * (look.pairs as f64 / 3.0).sqrt()
     }

@@ -18,7 +18,7 @@ const OCTAVES: usize = 8;
 
 /// The distribution of one sample around its level.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Shape {
+pub enum NoiseDistribution {
     /// Normal in log time.
     Lognormal,
     /// Lognormal, of which 5 % are multiplied by a Pareto variable of index 1.5.
@@ -57,7 +57,7 @@ pub struct Noise {
     /// The name that reports use.
     pub name: &'static str,
     /// The distribution of a sample.
-    pub shape: Shape,
+    pub shape: NoiseDistribution,
     /// Its standard deviation (scale for the exponential), relative.
     pub sd: f64,
     /// Dependence inside a process.
@@ -81,7 +81,7 @@ impl Noise {
     pub const fn lognormal(name: &'static str, sd: f64) -> Self {
         Self {
             name,
-            shape: Shape::Lognormal,
+            shape: NoiseDistribution::Lognormal,
             sd,
             memory: Memory::Independent,
             modes: Modes::One,
@@ -116,8 +116,11 @@ impl Noise {
         Self::autoregressive("AR(.9)", 0.9),
         Self::autoregressive("AR(.98)", 0.98),
         Self { memory: Memory::Pink, ..Self::lognormal("1/f", 0.03) },
-        Self { shape: Shape::Pareto, ..Self::lognormal("Pareto outliers", 0.02) },
-        Self { shape: Shape::Exponential, ..Self::lognormal("shifted exponential", 0.2) },
+        Self { shape: NoiseDistribution::Pareto, ..Self::lognormal("Pareto outliers", 0.02) },
+        Self {
+            shape: NoiseDistribution::Exponential,
+            ..Self::lognormal("shifted exponential", 0.2)
+        },
         Self { drift: 0.03 / 40.0, ..Self::lognormal("drift 3 % over 40 processes", 0.03) },
         Self { walk: 0.003, ..Self::lognormal("random walk of processes", 0.03) },
         Self { bursts: true, ..Self::lognormal("bursts", 0.03) },
@@ -146,7 +149,7 @@ impl Noise {
 
 /// An endless supply of processes of one kind of noise.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct NoiseSource {
     noise: Noise,
     rng: Rng,
     /// The level of the run, moved by drift and walk.
@@ -161,7 +164,7 @@ pub struct Source {
     octaves: [f64; OCTAVES],
 }
 
-impl Source {
+impl NoiseSource {
     /// The supply with this seed, at the start of its first process.
     pub fn new(noise: Noise, seed: u64) -> Self {
         let rng = Rng::new(seed);
@@ -216,9 +219,9 @@ impl Source {
     fn sample(&mut self) -> f64 {
         let score = self.score();
         let shaped = match self.noise.shape {
-            Shape::Lognormal => self.noise.sd * score,
-            Shape::Pareto => self.noise.sd * score + self.outlier(),
-            Shape::Exponential => (self.noise.sd * self.rng.exponential()).ln_1p(),
+            NoiseDistribution::Lognormal => self.noise.sd * score,
+            NoiseDistribution::Pareto => self.noise.sd * score + self.outlier(),
+            NoiseDistribution::Exponential => (self.noise.sd * self.rng.exponential()).ln_1p(),
         };
         let disturbed = shaped + self.mode() + self.interference();
         self.read_clock(BASE_NS * (self.run_level + self.process_level + disturbed).exp())
@@ -309,9 +312,9 @@ impl Source {
         let sd = self.noise.sd.hypot(self.noise.process_sd);
         let normal = normal_cdf(u / sd);
         match self.noise.shape {
-            Shape::Lognormal => normal,
-            Shape::Exponential => 1.0 - (-(u.exp_m1().max(0.0)) / self.noise.sd).exp(),
-            Shape::Pareto => {
+            NoiseDistribution::Lognormal => normal,
+            NoiseDistribution::Exponential => 1.0 - (-(u.exp_m1().max(0.0)) / self.noise.sd).exp(),
+            NoiseDistribution::Pareto => {
                 // Normal plus exponential: the exponentially modified normal.
                 let (share, rate) = OUTLIERS;
                 let shifted =
@@ -324,13 +327,13 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
-    use super::{Noise, Source};
+    use super::{Noise, NoiseSource};
     use plumb_stats::describe::quantile;
 
     #[test]
     fn every_noise_has_the_quantiles_that_it_claims() {
         for noise in Noise::ALL {
-            let mut source = Source::new(noise, 7);
+            let mut source = NoiseSource::new(noise, 7);
             let pool: Vec<f64> = (0..if noise.moves() { 40 } else { 20_000 })
                 .flat_map(|_| source.process(if noise.moves() { 5000 } else { 10 }))
                 .collect();
@@ -348,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_seed_repeats() {
-        let draw = || Source::new(Noise::ALL[21], 3).process(5);
+        let draw = || NoiseSource::new(Noise::ALL[21], 3).process(5);
         assert_eq!(draw(), draw());
     }
 }

@@ -1,6 +1,6 @@
 //! Recordings of a machine at work: how long fixed work of about a millisecond took, chunk after chunk, compactly.
 //!
-//! A file is a few lines of text, up to an empty one, and then blocks to its end, packed (deflate). A block is a [`Pattern`], [`CHUNKS`]
+//! A file is a few lines of text, up to an empty one, and then blocks to its end, packed (deflate). A block is a [`TrafficPattern`], [`CHUNKS`]
 //! chunks, and what they met: ticks of steal, and involuntary switches. A chunk is its microseconds, and those of them
 //! that it was not on a CPU. All are unsigned LEB128: seven bits a byte, the least first, the eighth set if more follow.
 
@@ -18,7 +18,7 @@ const COMPRESSION_LEVEL: u8 = 9;
 
 /// The traffic between chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pattern {
+pub enum TrafficPattern {
     /// Nothing: one after the other.
     Stay,
     /// The CPU changes after every other block.
@@ -35,7 +35,7 @@ pub enum Pattern {
     CommandsSpin,
 }
 
-impl Pattern {
+impl TrafficPattern {
     /// All, in the order of their numbers in files.
     pub const ALL: [Self; 7] = [
         Self::Stay,
@@ -57,7 +57,7 @@ impl Pattern {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// The traffic between its chunks.
-    pub pattern: Pattern,
+    pub pattern: TrafficPattern,
     /// Microseconds of each chunk.
     pub micros: [u32; CHUNKS],
     /// Microseconds of each that it was not on a CPU; 0 if nobody looked.
@@ -101,8 +101,10 @@ impl Recording {
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for block in &self.blocks {
-            let number =
-                Pattern::ALL.iter().position(|pattern| *pattern == block.pattern).unwrap_or(0);
+            let number = TrafficPattern::ALL
+                .iter()
+                .position(|pattern| *pattern == block.pattern)
+                .unwrap_or(0);
             put(&mut bytes, number as u32);
             for (micros, off_cpu) in block.micros.iter().zip(block.off_cpu) {
                 put(&mut bytes, *micros);
@@ -122,13 +124,13 @@ impl Recording {
 
     /// The longest stretch of chunks one after the other; empty if there is none.
     pub fn longest(&self) -> &[Block] {
-        let stays = self.stretches().filter(|stretch| stretch[0].pattern == Pattern::Stay);
+        let stays = self.stretches().filter(|stretch| stretch[0].pattern == TrafficPattern::Stay);
         stays.max_by_key(|stretch| stretch.len()).unwrap_or_default()
     }
 }
 
 fn block(rest: &mut std::slice::Iter<u8>) -> Option<Block> {
-    let pattern = *Pattern::ALL.get(take(rest)? as usize)?;
+    let pattern = *TrafficPattern::ALL.get(take(rest)? as usize)?;
     let mut micros = [0; CHUNKS];
     let mut off_cpu = [0; CHUNKS];
     for (micros, off_cpu) in micros.iter_mut().zip(&mut off_cpu) {
@@ -160,20 +162,20 @@ fn take(rest: &mut std::slice::Iter<u8>) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, CHUNKS, Pattern, Recording, compress_to_vec};
+    use super::{Block, CHUNKS, Recording, TrafficPattern, compress_to_vec};
 
-    fn block(pattern: Pattern, micros: u32) -> Block {
+    fn block(pattern: TrafficPattern, micros: u32) -> Block {
         let off_cpu = std::array::from_fn(|at| 100 * at as u32);
         Block { pattern, micros: [micros; CHUNKS], off_cpu, steal: 3, switches: 0 }
     }
 
     fn recording() -> Recording {
-        let mut blocks: Vec<Block> = Pattern::ALL
+        let mut blocks: Vec<Block> = TrafficPattern::ALL
             .into_iter()
             .zip([0, 127, 128, 970, 16_384, 70_000, u32::MAX])
             .map(|(pattern, micros)| block(pattern, micros))
             .collect();
-        blocks.extend([block(Pattern::Stay, 1), block(Pattern::Stay, 2)]);
+        blocks.extend([block(TrafficPattern::Stay, 1), block(TrafficPattern::Stay, 2)]);
         Recording { about: "machine: one\nminutes: 2".to_owned(), blocks }
     }
 

@@ -1,6 +1,6 @@
 //! Two stored runs of one program: how often they are called different.
 
-use super::bars::{Bar, Measured, Row};
+use super::bars::{Bar, BarSeries, ValidationRow};
 use plumb_stats::describe::median_of;
 use plumb_stats::precision::CONFIDENCE;
 use plumb_stats::rng::Rng;
@@ -13,7 +13,7 @@ const PROCESS_SD: f64 = 0.01;
 const RUNS_CHEAPER: u64 = 5;
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let trials = RUNS_CHEAPER * replications;
     for run_sd in [0.0, 0.005, 0.01, 0.02] {
         for earlier in [0, FEWEST_RUNS, 10] {
@@ -22,7 +22,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
     }
 }
 
-fn same_program(run_sd: f64, earlier: usize, trials: u64) -> Row {
+fn same_program(run_sd: f64, earlier: usize, trials: u64) -> ValidationRow {
     let mut hits = 0;
     for seed in 0..trials {
         let mut rng = Rng::new(seed);
@@ -36,11 +36,11 @@ fn same_program(run_sd: f64, earlier: usize, trials: u64) -> Row {
         0 => Bar::Exempt("uncalibrated, gives no verdict"),
         _ => Bar::AtMost(0.06),
     };
-    Row {
+    ValidationRow {
         promise: "two stored runs of a program called different",
         setting: format!("runs differ by {} %, {earlier} earlier ones", 100.0 * run_sd),
         bar,
-        measured: Measured::Share { hits, trials },
+        measured: BarSeries::Share { hits, trials },
         note: String::new(),
     }
 }

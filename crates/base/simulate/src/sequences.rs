@@ -1,6 +1,6 @@
 //! Looking after every pair, for hundreds of pairs: how often equality of equal programs is ever excluded.
 
-use super::bars::{Bar, Measured, Row};
+use super::bars::{Bar, BarSeries, ValidationRow};
 use super::fixed::PAIRS;
 use plumb_stats::precision::CONFIDENCE;
 use plumb_stats::rng::Rng;
@@ -10,16 +10,16 @@ use plumb_stats::sequence::{FEWEST_PAIRS, anytime_interval};
 const MOST_PAIRS: usize = 400;
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     for (name, noise) in PAIRS {
         let hits = (0..replications)
             .filter(|&seed| ever_misleads(noise, &mut Rng::new(seed)))
             .count() as u64;
-        report(Row {
+        report(ValidationRow {
             promise: "equality of equal programs excluded after any of 400 pairs",
             setting: name.to_owned(),
             bar: Bar::AtMost(0.05),
-            measured: Measured::Share { hits, trials: replications },
+            measured: BarSeries::Share { hits, trials: replications },
             note: String::new(),
         });
     }

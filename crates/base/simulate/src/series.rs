@@ -4,7 +4,7 @@ use plumb_stats::rng::Rng;
 
 /// The course of the level over a series; fractions are of its length, sizes relative.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum TimeSeries {
+pub enum LevelCourse {
     /// It stays the same from the first sample on.
     Flat,
     /// 20 % slower at first, decaying with a time constant of 5 % of the series.
@@ -23,11 +23,11 @@ pub enum TimeSeries {
 
 /// A course with its noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Series {
+pub struct SimulatedSeries {
     /// The name that reports use.
     pub name: &'static str,
     /// What the level does.
-    pub course: TimeSeries,
+    pub course: LevelCourse,
     /// Standard deviation in log time.
     pub sd: f64,
     /// Coefficient of first-order autoregression.
@@ -36,9 +36,9 @@ pub struct Series {
     pub spikes: f64,
 }
 
-impl Series {
+impl SimulatedSeries {
     /// A course under independent noise of 3 %.
-    pub const fn new(name: &'static str, course: TimeSeries) -> Self {
+    pub const fn new(name: &'static str, course: LevelCourse) -> Self {
         Self { name, course, sd: 0.03, rho: 0.0, spikes: 0.0 }
     }
 
@@ -56,16 +56,16 @@ impl Series {
 
     fn level(&self, at: f64) -> f64 {
         match self.course {
-            TimeSeries::Flat => 0.0,
-            TimeSeries::Exponential => 0.2 * (-at / 0.05).exp(),
-            TimeSeries::Step => {
+            LevelCourse::Flat => 0.0,
+            LevelCourse::Exponential => 0.2 * (-at / 0.05).exp(),
+            LevelCourse::Step => {
                 if at < 0.1 {
                     0.3
                 } else {
                     0.0
                 }
             }
-            TimeSeries::TwoSteps => {
+            LevelCourse::TwoSteps => {
                 if at < 0.08 {
                     0.3
                 } else if at < 0.16 {
@@ -74,21 +74,21 @@ impl Series {
                     0.0
                 }
             }
-            TimeSeries::Slowdown => {
+            LevelCourse::Slowdown => {
                 if at < 0.2 {
                     -0.05
                 } else {
                     0.0
                 }
             }
-            TimeSeries::LateStep => {
+            LevelCourse::LateStep => {
                 if at < 0.6 {
                     0.03
                 } else {
                     0.0
                 }
             }
-            TimeSeries::Trend => 0.05 * at,
+            LevelCourse::Trend => 0.05 * at,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Two runs of many series: false ones among those that are said to stand out, those that are found, and how often
 //! half of the series having moved is noticed.
 
-use super::bars::{Bar, Measured, Row};
+use super::bars::{Bar, BarSeries, ValidationRow};
 use plumb_stats::rng::Rng;
-use plumb_stats::standing_out::{CannotTell, EarlierNoise, FALSE_SHARE, Moved, stand_out};
+use plumb_stats::standing_out::{CannotTell, EarlierNoise, FALSE_SHARE, SeriesPair, stand_out};
 
 /// Series of a first look.
 const SERIES: usize = 23;
@@ -23,12 +23,12 @@ struct RunDifferences {
     /// Degrees of freedom of its tails; 0 if it is normal.
     tails: u32,
     /// The standard error that intervals show, as a share of the series' own noise, or of the typical one.
-    shown: Shown,
+    shown: ShownDifference,
     bar: Bar,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Shown {
+enum ShownDifference {
     OfOwn(f64),
     OfTypical(f64),
 }
@@ -38,11 +38,15 @@ const PLAIN: RunDifferences = RunDifferences {
     sd: 0.03,
     unequal: 0.0,
     tails: 0,
-    shown: Shown::OfOwn(0.5),
+    shown: ShownDifference::OfOwn(0.5),
     bar: Bar::AtMost(FALSE_SHARE),
 };
 const NOISES: [RunDifferences; 7] = [
-    RunDifferences { name: "no noise beyond the intervals", shown: Shown::OfOwn(1.0), ..PLAIN },
+    RunDifferences {
+        name: "no noise beyond the intervals",
+        shown: ShownDifference::OfOwn(1.0),
+        ..PLAIN
+    },
     PLAIN,
     RunDifferences { name: "heavy tails (t of 3)", tails: 3, ..PLAIN },
     RunDifferences { name: "unequal noise, seen by intervals", unequal: 0.7, ..PLAIN },
@@ -60,11 +64,11 @@ const NOISES: [RunDifferences; 7] = [
         ..UNSEEN
     },
 ];
-const UNSEEN: RunDifferences = RunDifferences { shown: Shown::OfTypical(0.3), ..PLAIN };
+const UNSEEN: RunDifferences = RunDifferences { shown: ShownDifference::OfTypical(0.3), ..PLAIN };
 
 /// What moved besides.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Change {
+enum OtherChange {
     Nothing,
     /// So many series, each by so many standard deviations of the typical one, up or down.
     Some(usize, f64),
@@ -73,30 +77,30 @@ enum Change {
 }
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let trials = TIMES * replications;
     for noise in NOISES {
         for series in [12, SERIES, 45] {
-            report(false_ones(noise, (series, 0), Change::Nothing, trials));
+            report(false_ones(noise, (series, 0), OtherChange::Nothing, trials));
         }
     }
     for earlier in [1, 4, 12] {
         for noise in [PLAIN, NOISES[2], NOISES[4]] {
-            report(false_ones(noise, (SERIES, earlier), Change::Nothing, trials));
+            report(false_ones(noise, (SERIES, earlier), OtherChange::Nothing, trials));
         }
     }
     for noise in NOISES {
-        report(false_ones(noise, (SERIES, 0), Change::Some(5, 10.0), trials));
+        report(false_ones(noise, (SERIES, 0), OtherChange::Some(5, 10.0), trials));
     }
     let not_promised = Bar::Exempt("two runs know too little");
     for (noise, change, earlier, bar) in [
-        (PLAIN, Change::Some(1, 26.0), 0, Bar::AtLeast(0.95)),
-        (PLAIN, Change::Some(5, 26.0), 0, Bar::AtLeast(0.9)),
-        (PLAIN, Change::Some(2, 10.0), 0, not_promised),
-        (PLAIN, Change::Some(2, 10.0), 4, Bar::AtLeast(0.9)),
-        (NOISES[5], Change::Some(1, 26.0), 0, Bar::AtLeast(0.85)),
-        (NOISES[5], Change::Some(2, 10.0), 0, not_promised),
-        (NOISES[5], Change::Some(2, 10.0), 4, not_promised),
+        (PLAIN, OtherChange::Some(1, 26.0), 0, Bar::AtLeast(0.95)),
+        (PLAIN, OtherChange::Some(5, 26.0), 0, Bar::AtLeast(0.9)),
+        (PLAIN, OtherChange::Some(2, 10.0), 0, not_promised),
+        (PLAIN, OtherChange::Some(2, 10.0), 4, Bar::AtLeast(0.9)),
+        (NOISES[5], OtherChange::Some(1, 26.0), 0, Bar::AtLeast(0.85)),
+        (NOISES[5], OtherChange::Some(2, 10.0), 0, not_promised),
+        (NOISES[5], OtherChange::Some(2, 10.0), 4, not_promised),
     ] {
         report(found(noise, change, earlier, (bar, trials)));
     }
@@ -112,9 +116,9 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 fn runs(
     noise: RunDifferences,
     (series, earlier): (usize, usize),
-    change: Change,
+    change: OtherChange,
     rng: &mut Rng,
-) -> (Vec<Moved>, Vec<bool>) {
+) -> (Vec<SeriesPair>, Vec<bool>) {
     let common = COMMON_SD * rng.normal();
     let mut order: Vec<usize> = (0..series).collect();
     // Which series move is left to chance.
@@ -124,8 +128,8 @@ fn runs(
     for place in order {
         let sd = noise.sd * (noise.unequal * rng.normal()).exp();
         let shown = match noise.shown {
-            Shown::OfOwn(share) => share * sd,
-            Shown::OfTypical(share) => share * noise.sd,
+            ShownDifference::OfOwn(share) => share * sd,
+            ShownDifference::OfTypical(share) => share * noise.sd,
         };
         // The interval of few processes knows its own width to about 15 %.
         let error = shown * (0.15 * rng.normal()).exp();
@@ -133,14 +137,14 @@ fn runs(
         let before: Vec<f64> = (0..=earlier).map(|_| run()).collect();
         let after = run();
         let moved = match change {
-            Change::Some(count, sds) if place < count => sds * noise.sd * sign(rng),
-            Change::Half if place < series / 2 => (1.2 + rng.uniform()).ln(),
+            OtherChange::Some(count, sds) if place < count => sds * noise.sd * sign(rng),
+            OtherChange::Half if place < series / 2 => (1.2 + rng.uniform()).ln(),
             _ => 0.0,
         };
         let log_ratio = common + moved + after - before[0];
         let variance = plumb_stats::describe::variance(&before);
         let earlier = variance.map(|variance| EarlierNoise { variance, runs: before.len() });
-        all.push(Moved { log_ratio, error, earlier });
+        all.push(SeriesPair { log_ratio, error, earlier });
         has_moved.push(moved != 0.0);
     }
     (all, has_moved)
@@ -166,7 +170,12 @@ fn setting(noise: RunDifferences, (series, earlier): (usize, usize)) -> String {
     }
 }
 
-fn false_ones(noise: RunDifferences, size: (usize, usize), change: Change, trials: u64) -> Row {
+fn false_ones(
+    noise: RunDifferences,
+    size: (usize, usize),
+    change: OtherChange,
+    trials: u64,
+) -> ValidationRow {
     let mut shares = Vec::new();
     for seed in 0..trials {
         let (series, moved) = runs(noise, size, change, &mut Rng::new(seed));
@@ -175,19 +184,24 @@ fn false_ones(noise: RunDifferences, size: (usize, usize), change: Change, trial
         shares.push(wrong as f64 / found.len().max(1) as f64);
     }
     let changed = match change {
-        Change::Some(count, _) => format!(", {count} moved"),
+        OtherChange::Some(count, _) => format!(", {count} moved"),
         _ => String::new(),
     };
-    Row {
+    ValidationRow {
         promise: "share of false ones among series that stand out between two runs",
         setting: setting(noise, size) + &changed,
         bar: noise.bar,
-        measured: Measured::mean(&shares),
+        measured: BarSeries::mean(&shares),
         note: String::new(),
     }
 }
 
-fn found(noise: RunDifferences, change: Change, earlier: usize, (bar, trials): (Bar, u64)) -> Row {
+fn found(
+    noise: RunDifferences,
+    change: OtherChange,
+    earlier: usize,
+    (bar, trials): (Bar, u64),
+) -> ValidationRow {
     let mut shares = Vec::new();
     for seed in 0..trials {
         let (series, moved) = runs(noise, (SERIES, earlier), change, &mut Rng::new(seed));
@@ -196,45 +210,45 @@ fn found(noise: RunDifferences, change: Change, earlier: usize, (bar, trials): (
         shares.push(right as f64 / moved.iter().filter(|moved| **moved).count().max(1) as f64);
     }
     let what = match change {
-        Change::Some(count, sds) => format!("{count} moved by {sds} sd"),
+        OtherChange::Some(count, sds) => format!("{count} moved by {sds} sd"),
         _ => String::new(),
     };
-    Row {
+    ValidationRow {
         promise: "changed series that stand out between two runs",
         setting: format!("{}: {what}", setting(noise, (SERIES, earlier))),
         bar,
-        measured: Measured::mean(&shares),
+        measured: BarSeries::mean(&shares),
         note: String::new(),
     }
 }
 
 /// How often it is said that too many series moved.
-fn declines(series: usize, noise: RunDifferences, change: Change, trials: u64) -> Measured {
+fn declines(series: usize, noise: RunDifferences, change: OtherChange, trials: u64) -> BarSeries {
     let mut hits = 0;
     for seed in 0..trials {
         let (series, _) = runs(noise, (series, 0), change, &mut Rng::new(seed));
         hits += u64::from(stand_out(&series) == Err(CannotTell::TooManyMoved));
     }
-    Measured::Share { hits, trials }
+    BarSeries::Share { hits, trials }
 }
 
-fn noticed(noise: RunDifferences, trials: u64) -> Row {
-    Row {
+fn noticed(noise: RunDifferences, trials: u64) -> ValidationRow {
+    ValidationRow {
         promise: "two runs in which half of the series changed: reported as too many",
         setting: setting(noise, (SERIES, 0)),
         bar: Bar::AtLeast(0.85),
-        measured: declines(SERIES, noise, Change::Half, trials),
+        measured: declines(SERIES, noise, OtherChange::Half, trials),
         note: "else nothing stands out".to_owned(),
     }
 }
 
-fn declined(series: usize, trials: u64) -> Row {
+fn declined(series: usize, trials: u64) -> ValidationRow {
     let bar = if series > 8 { Bar::AtMost(0.05) } else { Bar::Exempt("eight are few") };
-    Row {
+    ValidationRow {
         promise: "two runs without a change, reported as too many",
         setting: setting(PLAIN, (series, 0)),
         bar,
-        measured: declines(series, PLAIN, Change::Nothing, trials),
+        measured: declines(series, PLAIN, OtherChange::Nothing, trials),
         note: String::new(),
     }
 }

@@ -1,31 +1,31 @@
 //! Is steady state found where it begins, and never where it does not?
 
-use super::bars::{Bar, Measured, Row};
-use super::series::{Series, TimeSeries};
+use super::bars::{Bar, BarSeries, ValidationRow};
+use super::series::{LevelCourse, SimulatedSeries};
 use plumb_stats::rng::Rng;
-use plumb_stats::warmup::{Class, Steady, steady_state};
+use plumb_stats::warmup::{Steady, WarmupClass, steady_state};
 
 /// Samples in a series.
 const LENGTH: usize = 600;
 /// The relative bias of what is left that counts as wrong.
 const BIAS: f64 = 0.005;
 
-const SETTLING: [(&str, TimeSeries); 6] = [
-    ("flat", TimeSeries::Flat),
-    ("exponential", TimeSeries::Exponential),
-    ("step", TimeSeries::Step),
-    ("two steps", TimeSeries::TwoSteps),
-    ("slow-down", TimeSeries::Slowdown),
-    ("late step", TimeSeries::LateStep),
+const SETTLING: [(&str, LevelCourse); 6] = [
+    ("flat", LevelCourse::Flat),
+    ("exponential", LevelCourse::Exponential),
+    ("step", LevelCourse::Step),
+    ("two steps", LevelCourse::TwoSteps),
+    ("slow-down", LevelCourse::Slowdown),
+    ("late step", LevelCourse::LateStep),
 ];
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
-    let flat = Series::new("flat", TimeSeries::Flat);
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
+    let flat = SimulatedSeries::new("flat", LevelCourse::Flat);
     let disturbed = [
         flat,
-        Series { name: "flat, spikes", ..spiky(flat) },
-        Series { name: "flat, AR(.5)", rho: 0.5, ..flat },
+        SimulatedSeries { name: "flat, spikes", ..spiky(flat) },
+        SimulatedSeries { name: "flat, AR(.5)", rho: 0.5, ..flat },
     ];
     for series in disturbed {
         let found = repeat(series, LENGTH, replications);
@@ -37,13 +37,13 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
         ));
     }
     for (name, course) in SETTLING {
-        let series = Series::new(name, course);
+        let series = SimulatedSeries::new(name, course);
         report(biased(series, Bar::AtMost(0.02), replications));
         report(biased(spiky(series), Bar::AtMost(0.02), replications));
         let weak = Bar::Exempt("flagged less often: covered by more processes");
-        report(biased(Series { rho: 0.8, ..series }, weak, replications));
+        report(biased(SimulatedSeries { rho: 0.8, ..series }, weak, replications));
     }
-    let trend = Series::new("5 % over the series", TimeSeries::Trend);
+    let trend = SimulatedSeries::new("5 % over the series", LevelCourse::Trend);
     let found = repeat(trend, LENGTH, replications);
     report(row(
         "a trend flagged as such or as unsteady",
@@ -51,36 +51,36 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
         Bar::AtLeast(0.85),
         share(&found, unsettled),
     ));
-    for (name, course) in [("step", TimeSeries::Step), ("flat", TimeSeries::Flat)] {
-        let series = Series { sd: 0.01, ..Series::new(name, course) };
+    for (name, course) in [("step", LevelCourse::Step), ("flat", LevelCourse::Flat)] {
+        let series = SimulatedSeries { sd: 0.01, ..SimulatedSeries::new(name, course) };
         report(biased_pilot(series, replications));
     }
 }
 
-fn spiky(series: Series) -> Series {
-    Series { spikes: 0.02, ..series }
+fn spiky(series: SimulatedSeries) -> SimulatedSeries {
+    SimulatedSeries { spikes: 0.02, ..series }
 }
 
 fn unsettled(steady: &Steady) -> bool {
-    matches!(steady.class, Class::Trend | Class::Unsteady)
+    matches!(steady.class, WarmupClass::Trend | WarmupClass::Unsteady)
 }
 
-fn repeat(series: Series, length: usize, replications: u64) -> Vec<Steady> {
+fn repeat(series: SimulatedSeries, length: usize, replications: u64) -> Vec<Steady> {
     let mut rng = Rng::new(17);
     (0..replications).filter_map(|_| steady_state(&series.draw(length, &mut rng)).ok()).collect()
 }
 
-fn share(found: &[Steady], what: impl Fn(&Steady) -> bool) -> Measured {
+fn share(found: &[Steady], what: impl Fn(&Steady) -> bool) -> BarSeries {
     let hits = found.iter().filter(|steady| what(steady)).count() as u64;
-    Measured::Share { hits, trials: found.len() as u64 }
+    BarSeries::Share { hits, trials: found.len() as u64 }
 }
 
-fn row(promise: &'static str, setting: &str, bar: Bar, measured: Measured) -> Row {
-    Row { promise, setting: setting.to_owned(), bar, measured, note: String::new() }
+fn row(promise: &'static str, setting: &str, bar: Bar, measured: BarSeries) -> ValidationRow {
+    ValidationRow { promise, setting: setting.to_owned(), bar, measured, note: String::new() }
 }
 
 /// How often what was called steady is still more than .5 % from the level that the series settles at.
-fn biased(series: Series, bar: Bar, replications: u64) -> Row {
+fn biased(series: SimulatedSeries, bar: Bar, replications: u64) -> ValidationRow {
     let found = repeat(series, LENGTH, replications);
     let measured =
         share(&found, |steady| !unsettled(steady) && bias(series, LENGTH, steady.start) > BIAS);
@@ -89,11 +89,11 @@ fn biased(series: Series, bar: Bar, replications: u64) -> Row {
     let extra: String = disturbed.iter().filter(|part| part.0).map(|part| part.1).collect();
     let note = format!("{extended:.3} to be measured longer");
     let promise = "steady part biased by over .5 %, 600 samples, noise 3 %";
-    Row { note, ..row(promise, &format!("{}{extra}", series.name), bar, measured) }
+    ValidationRow { note, ..row(promise, &format!("{}{extra}", series.name), bar, measured) }
 }
 
 /// The same for the 40 samples of a pilot.
-fn biased_pilot(series: Series, replications: u64) -> Row {
+fn biased_pilot(series: SimulatedSeries, replications: u64) -> ValidationRow {
     let found = repeat(series, 40, replications);
     let measured =
         share(&found, |steady| !unsettled(steady) && bias(series, 40, steady.start) > BIAS);
@@ -106,7 +106,7 @@ fn biased_pilot(series: Series, replications: u64) -> Row {
 }
 
 /// The mean distance of the noiseless level from the steady one, after `start`.
-fn bias(series: Series, length: usize, start: usize) -> f64 {
-    let clean = Series { sd: 0.0, spikes: 0.0, ..series }.draw(length, &mut Rng::new(0));
+fn bias(series: SimulatedSeries, length: usize, start: usize) -> f64 {
+    let clean = SimulatedSeries { sd: 0.0, spikes: 0.0, ..series }.draw(length, &mut Rng::new(0));
     (clean[start..].iter().sum::<f64>() / (length - start) as f64).abs()
 }

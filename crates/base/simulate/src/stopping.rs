@@ -1,7 +1,7 @@
 //! Does an interval still cover when sampling stopped because it was narrow enough?
 
-use super::bars::{Bar, Measured, Row};
-use super::noise::{Memory, Modes, Noise, Source};
+use super::bars::{Bar, BarSeries, ValidationRow};
+use super::noise::{Memory, Modes, Noise, NoiseSource};
 use plumb_stats::Interval;
 use plumb_stats::precision::{
     self, DEFAULT_PRECISION, FIRST_LOOK, FIRST_LOOK_SERIAL, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL,
@@ -59,8 +59,8 @@ impl SamplingPlan {
     }
 
     /// Commands follow each other at once; other processes warm up first.
-    fn source(&self, noise: Noise, seed: u64) -> Source {
-        let source = Source::new(noise, seed);
+    fn source(&self, noise: Noise, seed: u64) -> NoiseSource {
+        let source = NoiseSource::new(noise, seed);
         if self.later == 1 { source.back_to_back() } else { source }
     }
 
@@ -76,32 +76,32 @@ impl SamplingPlan {
 }
 
 /// How one simulated measurement ended.
-struct Stopped {
+struct StoppedMeasurement {
     covered: bool,
     samples: usize,
 }
 
 /// Processes of ten samples, as most benchmarks have them.
-pub fn standard(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn standard(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     measure(SamplingPlan::STANDARD, replications, report);
 }
 
 /// Processes of few samples, because samples are long.
-pub fn long_samples(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn long_samples(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     measure(SamplingPlan::LONG_SAMPLES, replications, report);
 }
 
 /// A pilot and shorter processes after it.
-pub fn after_pilot(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn after_pilot(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     measure(SamplingPlan::AFTER_PILOT, replications, report);
 }
 
 /// Commands, whose samples are processes.
-pub fn commands(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn commands(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     measure(SamplingPlan::COMMANDS, replications, report);
 }
 
-fn measure(plan: SamplingPlan, replications: u64, report: &mut dyn FnMut(Row)) {
+fn measure(plan: SamplingPlan, replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     for noise in Noise::ALL.into_iter().filter(|&noise| plan.meets(noise)) {
         let ends = repeat(replications, |seed| clustered(plan, noise, seed));
         report(coverage(plan.promise, noise, &ends, plan.exempt(noise)));
@@ -109,7 +109,7 @@ fn measure(plan: SamplingPlan, replications: u64, report: &mut dyn FnMut(Row)) {
 }
 
 /// One long process, whose samples are the units.
-pub fn one_process(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn one_process(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     for noise in Noise::ALL.into_iter().filter(|&noise| one_process_tells(noise)) {
         let ends = repeat(replications, |seed| serial(noise, seed));
         let promise = "stopped 95 % interval of the median: one long process";
@@ -118,17 +118,20 @@ pub fn one_process(replications: u64, report: &mut dyn FnMut(Row)) {
 }
 
 /// The cost of a wanted precision.
-pub fn cost(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn cost(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let ends = repeat(replications, |seed| clustered(SamplingPlan::STANDARD, FIVE_PERCENT, seed));
     report(cost_of(&ends));
 }
 
-fn repeat(replications: u64, once: impl Fn(u64) -> Option<Stopped>) -> Vec<Option<Stopped>> {
+fn repeat(
+    replications: u64,
+    once: impl Fn(u64) -> Option<StoppedMeasurement>,
+) -> Vec<Option<StoppedMeasurement>> {
     (0..replications).map(once).collect()
 }
 
 /// Measures processes until the interval is narrow enough; `None` if it never is.
-fn clustered(plan: SamplingPlan, noise: Noise, seed: u64) -> Option<Stopped> {
+fn clustered(plan: SamplingPlan, noise: Noise, seed: u64) -> Option<StoppedMeasurement> {
     let mut source = plan.source(noise, seed);
     // A source begins in its first process.
     let mut processes: Vec<Vec<f64>> = vec![source.samples(plan.samples_of(0))];
@@ -151,8 +154,8 @@ fn clustered(plan: SamplingPlan, noise: Noise, seed: u64) -> Option<Stopped> {
 }
 
 /// Measures one process until the interval is narrow enough; `None` if it never is.
-fn serial(noise: Noise, seed: u64) -> Option<Stopped> {
-    let mut source = Source::new(noise, seed);
+fn serial(noise: Noise, seed: u64) -> Option<StoppedMeasurement> {
+    let mut source = NoiseSource::new(noise, seed);
     let mut samples = Vec::new();
     for look in looks(FIRST_LOOK_SERIAL).take_while(|&look| look <= MOST_SAMPLES) {
         samples.extend(source.samples(look - samples.len()));
@@ -166,44 +169,44 @@ fn serial(noise: Noise, seed: u64) -> Option<Stopped> {
     None
 }
 
-fn end(found: &Interval, source: &Source, samples: usize) -> Stopped {
-    Stopped { covered: found.contains(source.truth(0.5)), samples }
+fn end(found: &Interval, source: &NoiseSource, samples: usize) -> StoppedMeasurement {
+    StoppedMeasurement { covered: found.contains(source.truth(0.5)), samples }
 }
 
 fn coverage(
     promise: &'static str,
     noise: Noise,
-    ends: &[Option<Stopped>],
+    ends: &[Option<StoppedMeasurement>],
     exempt: Option<&'static str>,
-) -> Row {
-    let stopped: Vec<&Stopped> = ends.iter().flatten().collect();
+) -> ValidationRow {
+    let stopped: Vec<&StoppedMeasurement> = ends.iter().flatten().collect();
     let hits = stopped.iter().filter(|end| end.covered).count() as u64;
     let gave_up = ends.len() - stopped.len();
     let note = if gave_up > 0 { format!(", {gave_up} gave up") } else { String::new() };
-    Row {
+    ValidationRow {
         promise,
         setting: noise.name.to_owned(),
         bar: exempt.map_or(Bar::AtLeast(COVERAGE), Bar::Exempt),
-        measured: Measured::Share { hits, trials: stopped.len() as u64 },
+        measured: BarSeries::Share { hits, trials: stopped.len() as u64 },
         note: format!("{:.0} samples{note}", mean_samples(&stopped).0),
     }
 }
 
 /// The cost in samples against what an oracle would have needed.
-fn cost_of(ends: &[Option<Stopped>]) -> Row {
-    let stopped: Vec<&Stopped> = ends.iter().flatten().collect();
+fn cost_of(ends: &[Option<StoppedMeasurement>]) -> ValidationRow {
+    let stopped: Vec<&StoppedMeasurement> = ends.iter().flatten().collect();
     let (mean, error) = mean_samples(&stopped);
-    Row {
+    ValidationRow {
         promise: "samples for 1 % under 5 % noise, over those of an oracle",
         setting: FIVE_PERCENT.name.to_owned(),
         // 2.2, and a tenth of it for finding out that processes are independent in time, too.
         bar: Bar::AtMost(2.4),
-        measured: Measured::Mean { mean: mean / ORACLE, error: error / ORACLE },
+        measured: BarSeries::Mean { mean: mean / ORACLE, error: error / ORACLE },
         note: format!("{mean:.0} against {ORACLE} samples"),
     }
 }
 
-fn mean_samples(ends: &[&Stopped]) -> (f64, f64) {
+fn mean_samples(ends: &[&StoppedMeasurement]) -> (f64, f64) {
     let samples: Vec<f64> = ends.iter().map(|end| end.samples as f64).collect();
     let mean = plumb_stats::describe::mean(&samples).unwrap_or(0.0);
     let variance = plumb_stats::describe::variance(&samples).unwrap_or(0.0);

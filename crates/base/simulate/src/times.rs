@@ -1,14 +1,14 @@
 //! Comparisons whose limit is a time: how often the longest of them mislead, whatever the noise, and what is found of
 //! pairs that differ by so much in so many seconds.
 
-use super::bars::{Bar, Measured, Row};
+use super::bars::{Bar, BarSeries, ValidationRow};
 use super::fixed::{PAIRS, PairNoise};
 use super::verdicts::{count, drawn, pairs_of};
 use plumb_stats::outlook::{pair_scale, told_apart};
 use plumb_stats::pairs::signed_rank_p;
 use plumb_stats::rng::Rng;
 use plumb_stats::verdict::MARGIN;
-use plumb_stats::verdict::{Confidence, Schedule, Verdict};
+use plumb_stats::verdict::{Confidence, LookSchedule, Verdict};
 
 /// The longest comparisons cost much to simulate.
 const LONG_DEARER: u64 = 5;
@@ -38,7 +38,7 @@ const SPREADS: [(&str, PairNoise); 4] = [
 ];
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let long = replications.div_ceil(LONG_DEARER);
     for (name, noise) in PAIRS {
         report(misled(name, long, || Box::new(noise)));
@@ -50,7 +50,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
         Box::new(|rng| tossed((rng.normal().exp() - rng.normal().exp() - 0.1) / 20.0, rng))
     }));
     report(misled("AR(.4) of blocks of 300 ms, pairs of 60 ms", long, || {
-        let mut blocks = Blocks::default();
+        let mut blocks = LevelBlocks::default();
         Box::new(move |rng| blocks.pair(rng))
     }));
     for (pair_s, limit_s) in TIMES {
@@ -76,14 +76,14 @@ fn tossed(difference: f64, rng: &mut Rng) -> f64 {
 
 /// A level of the machine for every 300 ms, with a memory; a pair lies in a block or across two.
 #[derive(Default)]
-struct Blocks {
+struct LevelBlocks {
     level: f64,
     next: f64,
     /// Seconds since the block began.
     at_s: f64,
 }
 
-impl Blocks {
+impl LevelBlocks {
     /// The log time of a process of 30 ms.
     fn process(&mut self, rng: &mut Rng) -> f64 {
         self.at_s += 0.03;
@@ -105,8 +105,8 @@ impl Blocks {
 }
 
 /// The longest comparison of equal programs, which nothing ends but a difference.
-fn misled(name: &str, replications: u64, source: impl Fn() -> PairSource) -> Row {
-    let schedule = Schedule::Long;
+fn misled(name: &str, replications: u64, source: impl Fn() -> PairSource) -> ValidationRow {
+    let schedule = LookSchedule::Long;
     let mut hits = 0;
     for seed in 0..replications {
         let mut rng = Rng::new(seed);
@@ -119,11 +119,11 @@ fn misled(name: &str, replications: u64, source: impl Fn() -> PairSource) -> Row
         });
         hits += u64::from(is_misled);
     }
-    Row {
+    ValidationRow {
         promise: "a program called slower or faster than itself in up to 10,000 pairs",
         setting: name.to_owned(),
         bar: Bar::AtMost(0.05),
-        measured: Measured::Share { hits, trials: replications },
+        measured: BarSeries::Share { hits, trials: replications },
         note: String::new(),
     }
 }
@@ -135,14 +135,14 @@ fn found_in_time(
     (pair_s, limit_s): (f64, f64),
     effect: f64,
     replications: u64,
-) -> Row {
+) -> ValidationRow {
     let most = (limit_s / pair_s).round() as usize;
-    let ends = drawn(Schedule::Long, most, |rng| effect.ln_1p() + noise(rng), replications);
+    let ends = drawn(LookSchedule::Long, most, |rng| effect.ln_1p() + noise(rng), replications);
     let right = if effect > 0.0 { Verdict::Slower } else { Verdict::Equivalent };
     let mut rng = Rng::new(3);
     // Whether a change can be distinguished depends on the true scale, known from many more pairs.
     let known: Vec<f64> = (0..KNOWN_BY).map(|_| noise(&mut rng)).collect();
-    let level = Schedule::Long.level(Confidence::NinetyFive, most);
+    let level = LookSchedule::Long.level(Confidence::NinetyFive, most);
     let detectable =
         pair_scale(&known).map_or(f64::INFINITY, |scale| told_apart(scale, most, level));
     let wanted = if effect > 0.0 { (effect, FINDS) } else { (MARGIN, PROVES) };
@@ -153,7 +153,7 @@ fn found_in_time(
     };
     let what =
         if effect > 0.0 { format!("{} % slower", 100.0 * effect) } else { "equivalent".to_owned() };
-    Row {
+    ValidationRow {
         promise: "found within a time",
         setting: format!("pairs of {pair_s} s differ by {name}, {limit_s} s: {what}"),
         bar,
@@ -166,14 +166,14 @@ fn found_in_time(
     }
 }
 
-fn false_equivalent(replications: u64) -> Row {
+fn false_equivalent(replications: u64) -> ValidationRow {
     let ends = drawn(
-        Schedule::Long,
-        Schedule::MOST_PAIRS,
+        LookSchedule::Long,
+        LookSchedule::MOST_PAIRS,
         |rng| MARGIN.ln_1p() + 0.02 * rng.normal(),
         replications,
     );
-    Row {
+    ValidationRow {
         promise: "called equivalent within 1 % though it is not, in up to 10,000 pairs",
         setting: "1 % slower".to_owned(),
         bar: Bar::AtMost(0.025),

@@ -6,9 +6,9 @@
 mod longer;
 mod trace;
 
-use trace::{PROCESS, SAMPLE, Trace};
+use trace::{ChunkTrace, PROCESS, SAMPLE};
 
-use crate::bars::{Bar, Measured, Row};
+use crate::bars::{Bar, BarSeries, ValidationRow};
 use plumb_stats::Interval;
 use plumb_stats::describe::{mean_of, median, variance_of};
 use plumb_stats::flicker::{Taken, interval_over};
@@ -66,13 +66,13 @@ const ROUND: usize = 4_600;
 
 /// All pieces of a trace of one size, one after the other.
 struct Pieces<'a> {
-    trace: &'a Trace,
+    trace: &'a ChunkTrace,
     size: usize,
     times: Vec<f64>,
 }
 
 impl<'a> Pieces<'a> {
-    fn of(trace: &'a Trace, size: usize) -> Self {
+    fn of(trace: &'a ChunkTrace, size: usize) -> Self {
         let times = (0..trace.len() / size).map(|at| trace.time(at * size, size)).collect();
         Self { trace, size, times }
     }
@@ -85,22 +85,22 @@ impl<'a> Pieces<'a> {
 }
 
 /// The result of a session.
-struct Session {
+struct TraceSession {
     interval: Interval,
     units: Vec<f64>,
     seconds: f64,
 }
 
-impl Session {
+impl TraceSession {
     /// The chunk in its middle, where it began at this one.
-    fn middle(&self, trace: &Trace, from: usize) -> usize {
+    fn middle(&self, trace: &ChunkTrace, from: usize) -> usize {
         let moment = trace.sums[from] + 0.5 * self.seconds;
         trace.chunk_at(moment)
     }
 }
 
 /// An interval and what it should hold.
-struct Said {
+struct IntervalClaim {
     interval: Interval,
     truth: f64,
 }
@@ -124,7 +124,7 @@ impl Mode {
         }
     }
 
-    fn session(self, trace: &Trace, from: usize) -> Option<Session> {
+    fn session(self, trace: &ChunkTrace, from: usize) -> Option<TraceSession> {
         match self {
             Self::Command { chunks, at_least } => command(trace, from, chunks, at_least),
             Self::Point => {
@@ -138,14 +138,19 @@ impl Mode {
                 let units: Vec<f64> =
                     (0..seconds).map(|at| trace.time(from + at * 1000, 1000)).collect();
                 let interval = serial_quantile(&units, 0.5, CONFIDENCE).ok()?.interval;
-                Some(Session { interval, units, seconds: trace.time(from, seconds * 1000) })
+                Some(TraceSession { interval, units, seconds: trace.time(from, seconds * 1000) })
             }
         }
     }
 }
 
 /// Runs of a command until the interval is narrow enough, or a minute is over.
-fn command(trace: &Trace, from: usize, chunks: usize, at_least: usize) -> Option<Session> {
+fn command(
+    trace: &ChunkTrace,
+    from: usize,
+    chunks: usize,
+    at_least: usize,
+) -> Option<TraceSession> {
     let mut last = None;
     for look in looks(FIRST_LOOK_SINGLE).take_while(|look| look * chunks <= LONGEST) {
         let units: Vec<f64> = (0..look).map(|at| trace.time(from + at * chunks, chunks)).collect();
@@ -154,7 +159,7 @@ fn command(trace: &Trace, from: usize, chunks: usize, at_least: usize) -> Option
         let narrow = found.resolved && found.interval.relative_half_width() <= DEFAULT_PRECISION;
         let seconds = trace.time(from, look * chunks);
         // A session that runs out of time shows its last interval, however wide.
-        last = Some(Session { interval: found.interval, units, seconds });
+        last = Some(TraceSession { interval: found.interval, units, seconds });
         if narrow && look * chunks >= at_least {
             break;
         }
@@ -164,11 +169,11 @@ fn command(trace: &Trace, from: usize, chunks: usize, at_least: usize) -> Option
 
 /// Processes until the interval is narrow enough, or no more are asked for.
 fn processes(
-    trace: &Trace,
+    trace: &ChunkTrace,
     from: usize,
     apart: usize,
     counts: impl Iterator<Item = usize>,
-) -> Option<Session> {
+) -> Option<TraceSession> {
     let mut last = None;
     for count in counts {
         let all: Vec<Vec<f64>> =
@@ -178,7 +183,7 @@ fn processes(
         let narrow = found.resolved && found.interval.relative_half_width() <= DEFAULT_PRECISION;
         let units = views.iter().filter_map(|samples| median(samples)).collect();
         let seconds = trace.time(from, (count - 1) * apart + PROCESS.min(apart));
-        last = Some(Session { interval: found.interval, units, seconds });
+        last = Some(TraceSession { interval: found.interval, units, seconds });
         if narrow {
             break;
         }
@@ -187,11 +192,11 @@ fn processes(
 }
 
 /// How often intervals of sessions hold the median of the whole trace.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let sessions = replications.min(SESSIONS);
     let mut rows = Vec::new();
     for (name, beside, bytes) in TRACES {
-        let trace = Trace::of(bytes, beside);
+        let trace = ChunkTrace::of(bytes, beside);
         let mut keep = |row| rows.push(row);
         for (words, mode) in MODES {
             measure(&trace, mode, sessions, &format!("{words}, {name}"), &mut keep);
@@ -205,13 +210,19 @@ pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
 }
 
 /// Where sessions begin.
-fn beginnings(trace: &Trace, longest: usize, sessions: u64) -> Vec<usize> {
+fn beginnings(trace: &ChunkTrace, longest: usize, sessions: u64) -> Vec<usize> {
     let mut rng = Rng::new(41);
     let room = trace.len().saturating_sub(longest + PROCESS) as f64;
     (0..sessions).map(|_| (rng.uniform() * room) as usize).collect()
 }
 
-fn measure(trace: &Trace, mode: Mode, sessions: u64, setting: &str, report: &mut dyn FnMut(Row)) {
+fn measure(
+    trace: &ChunkTrace,
+    mode: Mode,
+    sessions: u64,
+    setting: &str,
+    report: &mut dyn FnMut(ValidationRow),
+) {
     if mode.longest() + PROCESS > trace.len() {
         return;
     }
@@ -229,14 +240,14 @@ fn measure(trace: &Trace, mode: Mode, sessions: u64, setting: &str, report: &mut
         };
         let wider = interval_over(found.interval, taken, (CONFIDENCE, trace.horizon()));
         let truth = pieces.truth(found.middle(trace, from));
-        session.push(Said { interval: found.interval, truth });
-        machine.extend(wider.map(|interval| Said { interval, truth }));
+        session.push(IntervalClaim { interval: found.interval, truth });
+        machine.extend(wider.map(|interval| IntervalClaim { interval, truth }));
         lengths.push(found.seconds);
     }
     if session.is_empty() {
         return;
     }
-    let row = |promise, bar, found: &[Said]| {
+    let row = |promise, bar, found: &[IntervalClaim]| {
         let claimed = found.len() as f64 / session.len() as f64;
         let hits = found.iter().filter(|said| said.interval.contains(said.truth)).count() as u64;
         let widths: Vec<f64> = found
@@ -245,11 +256,11 @@ fn measure(trace: &Trace, mode: Mode, sessions: u64, setting: &str, report: &mut
             .collect();
         let width = median(&widths).unwrap_or(0.0);
         let length = mean_of(&lengths);
-        Row {
+        ValidationRow {
             promise,
             setting: setting.to_owned(),
             bar,
-            measured: Measured::Share { hits, trials: found.len() as u64 },
+            measured: BarSeries::Share { hits, trials: found.len() as u64 },
             note: format!("±{:.1} % after {length:.1} s, given by {claimed:.2}", 100.0 * width),
         }
     };
@@ -266,7 +277,7 @@ fn measure(trace: &Trace, mode: Mode, sessions: u64, setting: &str, report: &mut
 }
 
 /// hyperfine's result for ten runs and at least three seconds: mean and standard deviation.
-fn hyperfine(trace: &Trace, sessions: u64, name: &str, report: &mut dyn FnMut(Row)) {
+fn hyperfine(trace: &ChunkTrace, sessions: u64, name: &str, report: &mut dyn FnMut(ValidationRow)) {
     let chunks = 30;
     let runs = 100;
     let pieces = Pieces::of(trace, chunks);
@@ -283,11 +294,11 @@ fn hyperfine(trace: &Trace, sessions: u64, name: &str, report: &mut dyn FnMut(Ro
     }
     let trials = from.len() as u64;
     for (what, hits) in [("mean ± σ (hyperfine)", spread), ("mean ± 1.96 σ/√n", error)] {
-        report(Row {
+        report(ValidationRow {
             promise: "Recorded traces: values printed by other tools",
             setting: format!("{what} of 100 runs of 30 ms, {name}"),
             bar: Bar::Exempt("for comparison"),
-            measured: Measured::Share { hits, trials },
+            measured: BarSeries::Share { hits, trials },
             note: String::new(),
         });
     }
@@ -295,7 +306,7 @@ fn hyperfine(trace: &Trace, sessions: u64, name: &str, report: &mut dyn FnMut(Ro
 
 #[cfg(test)]
 mod tests {
-    use super::{Pieces, TRACES, Trace, run};
+    use super::{ChunkTrace, Pieces, TRACES, run};
     use crate::bars::Bar;
 
     #[test]
@@ -303,7 +314,7 @@ mod tests {
         for ((name, beside, bytes), seconds) in
             TRACES.into_iter().zip([265.0, 130.0, 597.0, 560.0, 900.0, 560.0, 1300.0, 720.0])
         {
-            let trace = Trace::of(bytes, beside);
+            let trace = ChunkTrace::of(bytes, beside);
             assert!((trace.seconds() / seconds - 1.0).abs() < 0.15, "{name}: {}", trace.seconds());
             let truth = Pieces::of(&trace, 30).truth(trace.len() / 2);
             assert!((0.02..0.05).contains(&truth), "{name}: {truth}");
@@ -312,11 +323,11 @@ mod tests {
 
     #[test]
     fn ten_minutes_lie_around_a_moment_as_far_as_the_trace_goes() {
-        let trace = Trace { sums: (0..=1000).map(f64::from).collect(), beside: false };
+        let trace = ChunkTrace { sums: (0..=1000).map(f64::from).collect(), beside: false };
         assert_eq!(trace.around(500.0), (200, 800));
         assert_eq!(trace.around(10.0), (0, 600));
         assert_eq!(trace.around(990.0), (400, 1000));
-        let short = Trace { sums: (0..=100).map(f64::from).collect(), beside: false };
+        let short = ChunkTrace { sums: (0..=100).map(f64::from).collect(), beside: false };
         assert_eq!(short.around(5.0), (0, 100));
     }
 

@@ -1,13 +1,13 @@
 //! Verdicts on pairs after looking at every look: how often they are wrong, found, and what they cost.
 
-use super::bars::{Bar, Measured, Row};
-use super::environment::{ENVIRONMENTS, Environment, Machine};
+use super::bars::{Bar, BarSeries, ValidationRow};
+use super::environment::{ENVIRONMENTS, SimulatedKind, SimulatedMachine};
 use super::fixed::PAIRS;
 use plumb_stats::Interval;
-use plumb_stats::order;
 use plumb_stats::pairs::log_ratios;
 use plumb_stats::rng::Rng;
-use plumb_stats::verdict::{Confidence, MARGIN, Schedule, Verdict, interval_of_pairs, judge};
+use plumb_stats::turn_order;
+use plumb_stats::verdict::{Confidence, LookSchedule, MARGIN, Verdict, interval_of_pairs, judge};
 
 /// Standard deviation of the log ratio of a pair where only its law is studied.
 const PAIR_SD: f64 = 0.02;
@@ -31,7 +31,7 @@ impl ComparisonEnd {
 }
 
 /// Runs the bars of this file.
-pub fn run(replications: u64, report: &mut dyn FnMut(Row)) {
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     for environment in ENVIRONMENTS {
         same_program(environment, replications, report);
     }
@@ -70,9 +70,9 @@ impl Design {
     /// The orders of the next units.
     fn orders(self, rng: &mut Rng) -> Vec<Vec<usize>> {
         match self {
-            Self::Pairs => vec![order::pair(rng).to_vec()],
-            Self::Quads => vec![order::quad(rng).to_vec()],
-            Self::Rounds(versions) => order::latin_square(versions, rng),
+            Self::Pairs => vec![turn_order::pair(rng).to_vec()],
+            Self::Quads => vec![turn_order::quad(rng).to_vec()],
+            Self::Rounds(versions) => turn_order::latin_square(versions, rng),
         }
     }
 
@@ -84,7 +84,7 @@ impl Design {
 
 /// Has more pairs measured until their log ratios give a verdict, or none in reach.
 fn compare(
-    schedule: Schedule,
+    schedule: LookSchedule,
     most: usize,
     mut measured: impl FnMut(usize) -> Vec<f64>,
 ) -> ComparisonEnd {
@@ -110,7 +110,7 @@ fn repeat(replications: u64, once: impl Fn(&mut Rng) -> ComparisonEnd) -> Vec<Co
 
 /// Comparisons of up to so many pairs whose log ratios have this law.
 pub(super) fn drawn(
-    schedule: Schedule,
+    schedule: LookSchedule,
     most: usize,
     law: impl Fn(&mut Rng) -> f64,
     replications: u64,
@@ -125,12 +125,12 @@ pub(super) fn drawn(
 }
 
 fn normal_pairs(effect: f64, replications: u64) -> Vec<ComparisonEnd> {
-    drawn(Schedule::Forty, 40, |rng| effect.ln_1p() + PAIR_SD * rng.normal(), replications)
+    drawn(LookSchedule::Forty, 40, |rng| effect.ln_1p() + PAIR_SD * rng.normal(), replications)
 }
 
 /// Comparisons of simulated processes on a machine with this environment, B slower than A by `effect`.
 fn on_machine(
-    environment: Environment,
+    environment: SimulatedKind,
     design: Design,
     effect: f64,
     replications: u64,
@@ -145,13 +145,13 @@ fn on_machine(
             costs: [Vec::new(), Vec::new()],
             unit: 0,
         };
-        compare(Schedule::Forty, 40, |units| simulated.measured(units))
+        compare(LookSchedule::Forty, 40, |units| simulated.measured(units))
     })
 }
 
 /// Two versions at work on a machine.
 struct SimulatedAb {
-    machine: Machine,
+    machine: SimulatedMachine,
     rng: Rng,
     design: Design,
     slower: [f64; 2],
@@ -187,22 +187,26 @@ impl SimulatedAb {
     }
 }
 
-pub(super) fn count(ends: &[ComparisonEnd], counts: impl Fn(&ComparisonEnd) -> bool) -> Measured {
+pub(super) fn count(ends: &[ComparisonEnd], counts: impl Fn(&ComparisonEnd) -> bool) -> BarSeries {
     let hits = ends.iter().filter(|end| counts(end)).count() as u64;
-    Measured::Share { hits, trials: ends.len() as u64 }
+    BarSeries::Share { hits, trials: ends.len() as u64 }
 }
 
-pub(super) fn pairs_of(ends: &[ComparisonEnd]) -> Measured {
-    Measured::mean(&ends.iter().map(|end| end.pairs as f64).collect::<Vec<_>>())
+pub(super) fn pairs_of(ends: &[ComparisonEnd]) -> BarSeries {
+    BarSeries::mean(&ends.iter().map(|end| end.pairs as f64).collect::<Vec<_>>())
 }
 
 fn pairs_note(ends: &[ComparisonEnd]) -> String {
     format!("{:.1} pairs", pairs_of(ends).value())
 }
 
-fn same_program(environment: Environment, replications: u64, report: &mut dyn FnMut(Row)) {
+fn same_program(
+    environment: SimulatedKind,
+    replications: u64,
+    report: &mut dyn FnMut(ValidationRow),
+) {
     let ends = on_machine(environment, Design::Pairs, 0.0, replications);
-    let row = |setting: String, most, measured| Row {
+    let row = |setting: String, most, measured| ValidationRow {
         promise: "a program called slower or faster than itself",
         setting,
         bar: Bar::AtMost(most),
@@ -216,9 +220,14 @@ fn same_program(environment: Environment, replications: u64, report: &mut dyn Fn
     }
 }
 
-fn same_program_by(name: &str, design: Design, environment: Environment, replications: u64) -> Row {
+fn same_program_by(
+    name: &str,
+    design: Design,
+    environment: SimulatedKind,
+    replications: u64,
+) -> ValidationRow {
     let ends = on_machine(environment, design, 0.0, replications);
-    Row {
+    ValidationRow {
         promise: "a program called slower or faster than itself, with other orders of the sides",
         setting: format!("{name}, {}", environment.name),
         bar: Bar::AtMost(0.05),
@@ -227,9 +236,9 @@ fn same_program_by(name: &str, design: Design, environment: Environment, replica
     }
 }
 
-fn machine_finds(environment: Environment, replications: u64) -> Row {
+fn machine_finds(environment: SimulatedKind, replications: u64) -> ValidationRow {
     let ends = on_machine(environment, Design::Pairs, 0.02, replications);
-    Row {
+    ValidationRow {
         promise: "2 % found on a simulated machine, up to 40 pairs",
         setting: environment.name.to_owned(),
         bar: Bar::AtLeast(environment.finds),
@@ -243,11 +252,11 @@ fn finds(
     least: f64,
     most_pairs: Option<f64>,
     replications: u64,
-    report: &mut dyn FnMut(Row),
+    report: &mut dyn FnMut(ValidationRow),
 ) {
     let ends = normal_pairs(effect, replications);
     let setting = format!("{} %", 100.0 * effect);
-    report(Row {
+    report(ValidationRow {
         promise: "a slow-down found if pairs have a standard deviation of 2 %",
         setting: setting.clone(),
         bar: Bar::AtLeast(least),
@@ -255,7 +264,7 @@ fn finds(
         note: pairs_note(&ends),
     });
     if let Some(most) = most_pairs {
-        report(Row {
+        report(ValidationRow {
             promise: "a slow-down found if pairs have a standard deviation of 2 %",
             setting: format!("{setting}, mean pairs"),
             bar: Bar::AtMost(most),
@@ -265,9 +274,9 @@ fn finds(
     }
 }
 
-fn false_equivalent(effect: f64, most: f64, replications: u64) -> Row {
+fn false_equivalent(effect: f64, most: f64, replications: u64) -> ValidationRow {
     let ends = normal_pairs(effect, replications);
-    Row {
+    ValidationRow {
         promise: "called equivalent within 1 % though it is not",
         setting: format!("{} % slower", 100.0 * effect),
         bar: Bar::AtMost(most),
@@ -276,9 +285,9 @@ fn false_equivalent(effect: f64, most: f64, replications: u64) -> Row {
     }
 }
 
-fn coverage(name: &str, noise: fn(&mut Rng) -> f64, replications: u64) -> Row {
-    let ends = drawn(Schedule::Forty, 40, |rng| PAIR_SD * noise(rng), replications);
-    Row {
+fn coverage(name: &str, noise: fn(&mut Rng) -> f64, replications: u64) -> ValidationRow {
+    let ends = drawn(LookSchedule::Forty, 40, |rng| PAIR_SD * noise(rng), replications);
+    ValidationRow {
         promise: "95 % interval of the ratio at the look at which sampling stopped",
         setting: name.to_owned(),
         bar: Bar::AtLeast(0.95),

@@ -15,7 +15,7 @@ const JITTER: f64 = 0.1;
 
 /// The resolution and cost of reading the clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Clock {
+pub struct ClockCost {
     /// The smallest difference other than zero between two reads, in nanoseconds.
     pub resolution_ns: f64,
     /// The median time from one read to the next, in nanoseconds.
@@ -23,7 +23,7 @@ pub struct Clock {
 }
 
 /// The shortest batch, in nanoseconds, that this clock measures to within .1 %; at most [`LONGEST_NS`].
-pub fn batch_floor_ns(clock: Clock) -> u64 {
+pub fn batch_floor_ns(clock: ClockCost) -> u64 {
     let floor = SHORTEST_NS.max(RESOLUTIONS * clock.resolution_ns).max(READS * clock.overhead_ns);
     (floor.ceil() as u64).min(LONGEST_NS)
 }
@@ -56,13 +56,13 @@ pub fn jitter(iterations: u64, rng: &mut Rng) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clock, LONGEST_NS, batch_floor_ns, iterations_for, jitter, shared_iterations};
+    use super::{ClockCost, LONGEST_NS, batch_floor_ns, iterations_for, jitter, shared_iterations};
     use crate::rng::Rng;
 
     #[test]
     fn the_floor_is_the_largest_of_three_needs() {
         let floor =
-            |resolution_ns, overhead_ns| batch_floor_ns(Clock { resolution_ns, overhead_ns });
+            |resolution_ns, overhead_ns| batch_floor_ns(ClockCost { resolution_ns, overhead_ns });
         assert_eq!(floor(1.0, 20.0), 20_000);
         assert_eq!(floor(100.0, 20.0), 100_000);
         assert_eq!(floor(1.0, 1000.0), 200_000);

@@ -2,7 +2,7 @@
 //!
 //! Values are scored by how many robust standard deviations they lie from the centre, clipped at 3 so that outliers
 //! cannot make a change; the split with the largest weighted difference of mean scores is the candidate. Its statistic
-//! is compared with critical values simulated from this very code ([`Table::critical`]), raised where neighbouring
+//! is compared with critical values simulated from this very code ([`CriticalValues::critical`]), raised where neighbouring
 //! values depend on each other.
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::describe::{MAD_TO_SD, finite, lag_one, mean_of, median_of};
 
 mod table;
 
-pub use table::{Alpha, Table};
+pub use table::{Alpha, CriticalValues};
 
 /// Scores are clipped here.
 const CLIP: f64 = 3.0;
@@ -21,7 +21,7 @@ pub const MOST_CORRELATED: f64 = 0.8;
 
 /// The best place to split a series, significant or not.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Change {
+pub struct SplitCandidate {
     /// The first index after the change.
     pub at: usize,
     /// The maximal CUSUM in robust standard deviations.
@@ -30,7 +30,7 @@ pub struct Change {
     pub correlation: f64,
 }
 
-impl Change {
+impl SplitCandidate {
     /// Whether the statistic exceeds `critical` after raising it for autocorrelation.
     pub fn exceeds(&self, critical: f64) -> bool {
         self.statistic > critical * self.inflation()
@@ -45,7 +45,7 @@ impl Change {
 /// The best split into two parts of at least `shortest` values each.
 ///
 /// `None` if the series is too short for two such parts, constant, or not finite.
-pub fn huber_max(series: &[f64], shortest: usize) -> Option<Change> {
+pub fn huber_max(series: &[f64], shortest: usize) -> Option<SplitCandidate> {
     let n = series.len();
     let smallest_step = SmallestStep::of(series)?;
     if n < 2 * shortest || shortest == 0 || n < 4 {
@@ -69,7 +69,7 @@ pub fn huber_max(series: &[f64], shortest: usize) -> Option<Change> {
         rest.iter().map(|residual| (residual / scale).clamp(-CLIP, CLIP)).collect();
     let sd = (scores.iter().map(|score| score * score).sum::<f64>() / (n - 2) as f64).sqrt();
     let correlation = (lag_one(&scores) + 2.0 / n as f64).clamp(0.0, MOST_CORRELATED);
-    Some(Change { at, statistic: cusum / sd, correlation })
+    Some(SplitCandidate { at, statistic: cusum / sd, correlation })
 }
 
 /// Splits a series at its significant changes, and the parts again; the parts in order, without gaps.
@@ -78,7 +78,7 @@ pub fn huber_max(series: &[f64], shortest: usize) -> Option<Change> {
 /// [`NoInterval::NotFinite`].
 pub fn segments(
     series: &[f64],
-    table: Table,
+    table: CriticalValues,
     alpha: Alpha,
 ) -> Result<Vec<Range<usize>>, NoInterval> {
     finite(series)?;
@@ -92,10 +92,10 @@ pub fn segments(
 /// order. `correct` may change what was found in a part of so many values before it is judged.
 pub(crate) fn search(
     series: &[f64],
-    table: Table,
+    table: CriticalValues,
     alpha: Alpha,
-    correct: impl Fn(Change, usize) -> Change,
-) -> Vec<Change> {
+    correct: impl Fn(SplitCandidate, usize) -> SplitCandidate,
+) -> Vec<SplitCandidate> {
     let mut found = Vec::new();
     // The parts that no search has looked at yet.
     let mut open = Vec::new();
@@ -108,7 +108,7 @@ pub(crate) fn search(
         if let Some(change) = candidate.filter(|change| change.exceeds(critical)) {
             let at = part.start + change.at;
             open.extend([part.start..at, at..part.end]);
-            found.push(Change { at, ..change });
+            found.push(SplitCandidate { at, ..change });
         }
     }
     found.sort_by_key(|change| change.at);
@@ -170,7 +170,7 @@ fn centred(part: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Alpha, Table, huber_max, segments};
+    use super::{Alpha, CriticalValues, huber_max, segments};
     use crate::NoInterval;
     use crate::rng::Rng;
 
@@ -186,14 +186,17 @@ mod tests {
     fn a_step_is_found_where_it_is() {
         let series = stepped(&[(30, 0.0), (30, 5.0)], 1);
         assert_eq!(huber_max(&series, 3).unwrap().at, 30);
-        assert_eq!(segments(&series, Table::History, Alpha::Hundredth), Ok(vec![0..30, 30..60]));
+        assert_eq!(
+            segments(&series, CriticalValues::History, Alpha::Hundredth),
+            Ok(vec![0..30, 30..60])
+        );
     }
 
     #[test]
     fn two_steps_make_three_segments() {
         let series = stepped(&[(40, 0.0), (40, 6.0), (40, -6.0)], 2);
         assert_eq!(
-            segments(&series, Table::WarmUp, Alpha::Thousandth),
+            segments(&series, CriticalValues::WarmUp, Alpha::Thousandth),
             Ok(vec![0..40, 40..80, 80..120])
         );
     }
@@ -205,7 +208,7 @@ mod tests {
             series[at] = 1000.0;
         }
         assert_eq!(
-            segments(&series, Table::History, Alpha::Hundredth).map(|parts| parts.len()),
+            segments(&series, CriticalValues::History, Alpha::Hundredth).map(|parts| parts.len()),
             Ok(1)
         );
     }
@@ -214,7 +217,10 @@ mod tests {
     fn a_step_without_noise_is_found() {
         let mut series = vec![1.0; 40];
         series[20..].fill(2.0);
-        assert_eq!(segments(&series, Table::WarmUp, Alpha::Hundredth), Ok(vec![0..20, 20..40]));
+        assert_eq!(
+            segments(&series, CriticalValues::WarmUp, Alpha::Hundredth),
+            Ok(vec![0..20, 20..40])
+        );
     }
 
     #[test]
@@ -241,17 +247,20 @@ mod tests {
         assert_eq!(huber_max(&[1.0; 30], 3), None);
         assert_eq!(huber_max(&[1.0, 2.0, 3.0, 4.0, 5.0], 3), None);
         assert_eq!(huber_max(&[1.0, f64::NAN, 2.0, 3.0, 4.0, 5.0], 3), None);
-        let nan = segments(&[f64::NAN; 10], Table::History, Alpha::Hundredth);
+        let nan = segments(&[f64::NAN; 10], CriticalValues::History, Alpha::Hundredth);
         assert_eq!(nan, Err(NoInterval::NotFinite));
-        assert_eq!(segments(&[], Table::History, Alpha::Hundredth).map(|parts| parts.len()), Ok(1));
+        assert_eq!(
+            segments(&[], CriticalValues::History, Alpha::Hundredth).map(|parts| parts.len()),
+            Ok(1)
+        );
     }
 
     #[test]
     fn the_table_is_interpolated_and_ends() {
-        assert_eq!(Table::History.critical(7, Alpha::Hundredth), None);
-        assert_eq!(Table::History.critical(8, Alpha::Hundredth), Some(3.712));
-        assert_eq!(Table::WarmUp.critical(9999, Alpha::Thousandth), Some(4.369));
-        let between = Table::History.critical(150, Alpha::Twentieth).unwrap();
+        assert_eq!(CriticalValues::History.critical(7, Alpha::Hundredth), None);
+        assert_eq!(CriticalValues::History.critical(8, Alpha::Hundredth), Some(3.712));
+        assert_eq!(CriticalValues::WarmUp.critical(9999, Alpha::Thousandth), Some(4.369));
+        let between = CriticalValues::History.critical(150, Alpha::Twentieth).unwrap();
         assert!(between > 3.11 && between < 3.13);
     }
 }

@@ -18,4 +18,4 @@ mod point;
 pub mod scaling;
 pub mod usl;
 
-pub use point::{CurvePoint, Figure, MOST_POINTS, NoFit};
+pub use point::{CurveFigure, CurvePoint, MOST_POINTS, NoFit};

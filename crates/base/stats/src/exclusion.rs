@@ -1,14 +1,14 @@
 //! When so much is excluded that the rest of a point says nothing: docs/method.md, *Order*.
 
 /// More excluded than both of these end a point.
-struct Limit {
+struct ExclusionLimit {
     /// The fewest exclusions that can be too many: below it, a share is chance.
     fewest: usize,
     /// The largest share of all that may be excluded.
     share: f64,
 }
 
-impl Limit {
+impl ExclusionLimit {
     fn is_exceeded(&self, excluded: usize, counted: usize) -> bool {
         let all = (excluded + counted) as f64;
         excluded >= self.fewest && excluded as f64 > self.share * all
@@ -16,11 +16,11 @@ impl Limit {
 }
 
 /// More excluded invocations than this mean that something else runs all the time.
-const INVOCATIONS: Limit = Limit { fewest: 5, share: 0.2 };
+const INVOCATIONS: ExclusionLimit = ExclusionLimit { fewest: 5, share: 0.2 };
 
 /// A neighbour that works half of the time spoils half of the pairs, and the other half stays valid, because order and
 /// exclusion do not depend on times. So this limit is loose: it only ends what would never end.
-const PAIRS: Limit = Limit { fewest: 40, share: 0.8 };
+const PAIRS: ExclusionLimit = ExclusionLimit { fewest: 40, share: 0.8 };
 
 /// Whether so many of a point's invocations are excluded that the others say nothing.
 #[must_use]

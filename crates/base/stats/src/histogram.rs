@@ -11,16 +11,16 @@ use crate::precision::{FEWEST_BEYOND, fewest_processes, interior};
 use crate::{Interval, NoInterval};
 
 /// How often each value was counted.
-pub type Counts = BTreeMap<u64, u64>;
+pub type ValueCounts = BTreeMap<u64, u64>;
 
 /// All counts together.
-pub fn total(counts: &Counts) -> u64 {
+pub fn total(counts: &ValueCounts) -> u64 {
     counts.values().fold(0, |all, count| all.saturating_add(*count))
 }
 
 /// A quantile of all counts together, the smallest value with at least the share `q` at or below it; `None` without
 /// counts.
-pub fn quantile(counts: &Counts, q: f64) -> Option<u64> {
+pub fn quantile(counts: &ValueCounts, q: f64) -> Option<u64> {
     at_rank(counts, (q * total(counts) as f64).ceil().max(1.0))
 }
 
@@ -30,9 +30,14 @@ pub fn quantile(counts: &Counts, q: f64) -> Option<u64> {
 /// # Errors
 /// [`NoInterval::TooFewProcesses`]; [`NoInterval::TooFewSamples`] if fewer than ten independent ones lie beyond;
 /// [`NoInterval::OutOfRange`], also for `q` or `level` outside (0, 1).
-pub fn pooled_quantile(processes: &[Counts], q: f64, level: f64) -> Result<Interval, NoInterval> {
+pub fn pooled_quantile(
+    processes: &[ValueCounts],
+    q: f64,
+    level: f64,
+) -> Result<Interval, NoInterval> {
     interior(q, level)?;
-    let processes: Vec<&Counts> = processes.iter().filter(|counts| !counts.is_empty()).collect();
+    let processes: Vec<&ValueCounts> =
+        processes.iter().filter(|counts| !counts.is_empty()).collect();
     let have = processes.len();
     let need = fewest_processes(level);
     if have < need {
@@ -72,7 +77,7 @@ pub fn pooled_quantile(processes: &[Counts], q: f64, level: f64) -> Result<Inter
 }
 
 /// The size of each process, and what one of its samples counts: less in a process with more than the middle one has.
-fn weights(processes: &[&Counts]) -> Vec<(f64, f64)> {
+fn weights(processes: &[&ValueCounts]) -> Vec<(f64, f64)> {
     let sizes: Vec<f64> = processes.iter().map(|counts| total(counts) as f64).collect();
     let mut sorted = sizes.clone();
     sorted.sort_by(f64::total_cmp);
@@ -127,7 +132,7 @@ impl CountsBelow {
 }
 
 /// The value of this rank, from 1.
-fn at_rank(counts: &Counts, rank: f64) -> Option<u64> {
+fn at_rank(counts: &ValueCounts, rank: f64) -> Option<u64> {
     let mut seen = 0.0;
     let reached = counts.iter().find(|(_, count)| {
         seen += **count as f64;
@@ -138,13 +143,13 @@ fn at_rank(counts: &Counts, rank: f64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, pooled_quantile, quantile};
+    use super::{ValueCounts, pooled_quantile, quantile};
     use crate::NoInterval;
     use crate::precision::clustered_quantile;
     use crate::rng::Rng;
 
-    fn counted(values: &[u64]) -> Counts {
-        let mut counts = Counts::new();
+    fn counted(values: &[u64]) -> ValueCounts {
+        let mut counts = ValueCounts::new();
         values.iter().for_each(|value| *counts.entry(*value).or_default() += 1);
         counts
     }
@@ -161,7 +166,7 @@ mod tests {
     #[test]
     fn counts_give_what_samples_give() {
         let values = drawn(12, 50, &mut Rng::new(5));
-        let counts: Vec<Counts> = values.iter().map(|values| counted(values)).collect();
+        let counts: Vec<ValueCounts> = values.iter().map(|values| counted(values)).collect();
         let samples: Vec<Vec<f64>> = values
             .iter()
             .map(|values| values.iter().map(|&value| value as f64).collect())
@@ -179,7 +184,7 @@ mod tests {
         let mut rng = Rng::new(6);
         let mut values = drawn(9, 500, &mut rng);
         values.extend(drawn(1, 20_000, &mut rng));
-        let counts: Vec<Counts> = values.iter().map(|values| counted(values)).collect();
+        let counts: Vec<ValueCounts> = values.iter().map(|values| counted(values)).collect();
         let found = pooled_quantile(&counts, 0.5, 0.95).unwrap();
         assert!(found.contains(1e6) && found.high / found.low < 1.1, "{found:?}");
     }
@@ -192,7 +197,8 @@ mod tests {
         let covered = (0..300)
             .filter(|_| {
                 let values = drawn(12, 2000, &mut rng);
-                let counts: Vec<Counts> = values.iter().map(|values| counted(values)).collect();
+                let counts: Vec<ValueCounts> =
+                    values.iter().map(|values| counted(values)).collect();
                 pooled_quantile(&counts, 0.99, 0.95).is_ok_and(|interval| interval.contains(truth))
             })
             .count();
@@ -203,7 +209,7 @@ mod tests {
     fn too_little_is_refused() {
         let one = counted(&[1, 2, 3, 4]);
         assert_eq!(
-            (quantile(&one, 0.5), quantile(&one, 1.0), quantile(&Counts::new(), 0.5)),
+            (quantile(&one, 0.5), quantile(&one, 1.0), quantile(&ValueCounts::new(), 0.5)),
             (Some(2), Some(4), None)
         );
         let few = NoInterval::TooFewProcesses { have: 5, need: 7 };

@@ -6,7 +6,7 @@
 //! of it. A step is at first only a suspect, to be measured again in pairs. Where that is impossible (an old commit that
 //! builds no more) only a certain one counts.
 
-use crate::changes::{Alpha, Change, MOST_CORRELATED, Table, search};
+use crate::changes::{Alpha, CriticalValues, MOST_CORRELATED, SplitCandidate, search};
 use crate::describe::{finite, median_of};
 use crate::precision::CONFIDENCE;
 use crate::stored_runs::rank_sum_interval;
@@ -17,7 +17,7 @@ pub const WINDOW: usize = 100;
 
 /// A step between two stretches of a history.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct StretchStep {
     /// The first index after the step.
     pub at: usize,
     /// From the median of the stretch before to that of the stretch after, in log units.
@@ -32,7 +32,7 @@ pub struct Step {
 ///
 /// # Errors
 /// [`NoInterval::NotFinite`].
-pub fn suspects(history: &[f64], splits: &[usize]) -> Result<Vec<Step>, NoInterval> {
+pub fn suspects(history: &[f64], splits: &[usize]) -> Result<Vec<StretchStep>, NoInterval> {
     steps(history, splits, Alpha::Hundredth)
 }
 
@@ -41,13 +41,17 @@ pub fn suspects(history: &[f64], splits: &[usize]) -> Result<Vec<Step>, NoInterv
 ///
 /// # Errors
 /// [`NoInterval::NotFinite`].
-pub fn certain(history: &[f64], splits: &[usize], margin: f64) -> Result<Vec<Step>, NoInterval> {
+pub fn certain(
+    history: &[f64],
+    splits: &[usize],
+    margin: f64,
+) -> Result<Vec<StretchStep>, NoInterval> {
     let mut found = steps(history, splits, Alpha::Thousandth)?;
     found.retain(|step| step.size.abs() >= margin.ln_1p());
     Ok(found)
 }
 
-fn steps(history: &[f64], splits: &[usize], alpha: Alpha) -> Result<Vec<Step>, NoInterval> {
+fn steps(history: &[f64], splits: &[usize], alpha: Alpha) -> Result<Vec<StretchStep>, NoInterval> {
     finite(history)?;
     let mut borders: Vec<usize> =
         splits.iter().copied().filter(|&split| split < history.len()).collect();
@@ -58,15 +62,15 @@ fn steps(history: &[f64], splits: &[usize], alpha: Alpha) -> Result<Vec<Step>, N
     for ends in borders.windows(2) {
         let start = ends[0];
         let steps = steps_in(&history[start..ends[1]], alpha);
-        found.extend(steps.into_iter().map(|step| Step { at: step.at + start, ..step }));
+        found.extend(steps.into_iter().map(|step| StretchStep { at: step.at + start, ..step }));
     }
     Ok(found)
 }
 
 /// The steps inside one part of a history, placed in that part.
-fn steps_in(part: &[f64], alpha: Alpha) -> Vec<Step> {
+fn steps_in(part: &[f64], alpha: Alpha) -> Vec<StretchStep> {
     let correct = if alpha == Alpha::Thousandth { cautious } else { |change, _| change };
-    let changes = search(part, Table::History, alpha, correct);
+    let changes = search(part, CriticalValues::History, alpha, correct);
     let mut steps = Vec::new();
     for (index, change) in changes.iter().enumerate() {
         // Only the neighbouring stretches tell its size: farther values lie beyond other steps.
@@ -80,21 +84,21 @@ fn steps_in(part: &[f64], alpha: Alpha) -> Vec<Step> {
 /// The change with its correlation corrected for what short histories hide: a lag-1 autocorrelation r around the means
 /// of two halves is too low by about (2 + 6 r)/n (Marriott & Pope 1954), and by 2/n more as the halves were chosen
 /// (simulated); the statistic adds 2/n. Without it AR(.6) makes 2 false steps in 1000 runs instead of .8.
-fn cautious(change: Change, runs: usize) -> Change {
+fn cautious(change: SplitCandidate, runs: usize) -> SplitCandidate {
     let runs = runs as f64;
     let correlation = (runs * change.correlation + 2.0) / (runs - 6.0);
-    Change { correlation: correlation.min(MOST_CORRELATED), ..change }
+    SplitCandidate { correlation: correlation.min(MOST_CORRELATED), ..change }
 }
 
 /// The step at a change, from the stretches before and after it.
-fn step(change: &Change, before: &[f64], after: &[f64]) -> Step {
+fn step(change: &SplitCandidate, before: &[f64], after: &[f64]) -> StretchStep {
     let widen = change.inflation();
     let interval = rank_sum_interval(before, after, CONFIDENCE).map(|found| Interval {
         low: found.estimate - widen * (found.estimate - found.low),
         high: found.estimate + widen * (found.high - found.estimate),
         ..found
     });
-    Step { at: change.at, size: median_of(after) - median_of(before), interval }
+    StretchStep { at: change.at, size: median_of(after) - median_of(before), interval }
 }
 
 #[cfg(test)]

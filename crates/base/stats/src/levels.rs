@@ -48,7 +48,7 @@ pub enum LevelsOf {
 
 /// Two levels, in the unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Levels {
+pub struct LevelPair {
     /// The things on two levels.
     pub of: LevelsOf,
     /// Values up to this are of the lower level, those above of the upper one.
@@ -57,7 +57,7 @@ pub struct Levels {
     pub switches: usize,
 }
 
-impl Levels {
+impl LevelPair {
     /// The two levels of processes, each its values in time order; of their samples if most processes visit both.
     ///
     /// `apart` is the least relative distance of two levels that matters. `None` for one level, for fewer than ten
@@ -86,14 +86,14 @@ impl Levels {
 }
 
 /// Where logs are split.
-struct Split {
+struct LevelSplit {
     boundary: f64,
     switches: usize,
 }
 
-impl Split {
-    fn of(&self, of: LevelsOf) -> Levels {
-        Levels { of, boundary: self.boundary.exp(), switches: self.switches }
+impl LevelSplit {
+    fn of(&self, of: LevelsOf) -> LevelPair {
+        LevelPair { of, boundary: self.boundary.exp(), switches: self.switches }
     }
 
     /// Whether at least half of the series have values on both levels: otherwise they, not their values, differ.
@@ -108,7 +108,7 @@ impl Split {
 }
 
 /// The two levels of some series, each in time order.
-fn split(series: &[Vec<f64>], apart: f64) -> Option<Split> {
+fn split(series: &[Vec<f64>], apart: f64) -> Option<LevelSplit> {
     let mut sorted = series.concat();
     if sorted.len() < FEWEST_VALUES {
         return None;
@@ -140,7 +140,7 @@ fn split(series: &[Vec<f64>], apart: f64) -> Option<Split> {
     let step = mean(&steps(&close, boundary))?.max(least);
     let jump = mean(&jumps(&close, boundary))?;
     let switches = jumps(series, boundary).len();
-    (jump > factor * JUMP * step).then_some(Split { boundary, switches })
+    (jump > factor * JUMP * step).then_some(LevelSplit { boundary, switches })
 }
 
 /// Sorted values but those far from the middle of them, and but the farthest of many.
@@ -291,7 +291,7 @@ pub fn share(processes: &[(usize, usize)], level: f64) -> Result<Interval, NoInt
 
 #[cfg(test)]
 mod tests {
-    use super::{Levels, LevelsOf, share};
+    use super::{LevelPair, LevelsOf, share};
     use crate::rng::Rng;
 
     /// A process of one value each.
@@ -299,8 +299,8 @@ mod tests {
         values.chunks(1).collect()
     }
 
-    fn levels(values: &[f64]) -> Option<Levels> {
-        Levels::of(&single(values), 0.01)
+    fn levels(values: &[f64]) -> Option<LevelPair> {
+        LevelPair::of(&single(values), 0.01)
     }
 
     const SPLIT: [f64; 10] = [1.0, 1.01, 1.02, 1.012, 1.18, 1.19, 1.03, 1.02, 1.01, 1.185];
@@ -313,7 +313,7 @@ mod tests {
         // Nor does it matter what the unit is, or which direction is good.
         let rates: Vec<f64> = SPLIT.iter().map(|value| 1e9 / value).collect();
         assert_eq!(levels(&rates).unwrap().switches, 3);
-        assert_eq!(Levels::of(&single(&SPLIT), 0.3), None, "too close to matter");
+        assert_eq!(LevelPair::of(&single(&SPLIT), 0.3), None, "too close to matter");
     }
 
     #[test]
@@ -340,13 +340,13 @@ mod tests {
         };
         let alike: Vec<Vec<f64>> = (0..8).map(|_| process(0.3)).collect();
         let views: Vec<&[f64]> = alike.iter().map(Vec::as_slice).collect();
-        let found = Levels::of(&views, 0.01).unwrap();
+        let found = LevelPair::of(&views, 0.01).unwrap();
         assert_eq!(found.of, LevelsOf::Samples);
         assert!((1.03..1.07).contains(&found.boundary), "{found:?}");
         // Two processes of eight are no level of samples.
         let odd: Vec<Vec<f64>> = (0..8).map(|n| process(f64::from(u8::from(n > 5)))).collect();
         let views: Vec<&[f64]> = odd.iter().map(Vec::as_slice).collect();
-        assert_eq!(Levels::of(&views, 0.01), None);
+        assert_eq!(LevelPair::of(&views, 0.01), None);
     }
 
     #[test]

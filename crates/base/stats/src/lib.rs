@@ -4,7 +4,7 @@
 //! - [`precision`]: when to stop measuring, and the interval to print (processes as the unit, or one long series).
 //! - [`pairs`]: is B slower than A? Hodges-Lehmann and the exact signed-rank interval on pairs.
 //! - [`verdict`]: faster, slower, equivalent or inconclusive, and at how many pairs to look.
-//! - [`order`]: in which order versions take their turns; [`outlook`]: what pairs can distinguish, and how many it takes.
+//! - [`turn_order`]: in which order versions take their turns; [`outlook`]: what pairs can distinguish, and how many it takes.
 //! - [`stored_runs`]: two stored runs, with the noise between runs allowed for.
 //! - [`standing_out`]: which series of two runs moved unlike the others;
 //! - [`regression_gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
@@ -40,7 +40,6 @@ mod interval;
 pub mod levels;
 pub mod long_run;
 pub mod multiple;
-pub mod order;
 pub mod outlook;
 pub mod pairs;
 pub mod precision;
@@ -51,6 +50,7 @@ pub mod sequence;
 pub mod spread;
 pub mod standing_out;
 pub mod stored_runs;
+pub mod turn_order;
 pub mod verdict;
 mod walsh;
 pub mod warmup;

@@ -6,7 +6,7 @@
 
 use crate::distribution::{normal_cdf, normal_quantile, two_sided_z};
 use crate::pairs::signed_rank_interval;
-use crate::verdict::{Confidence, Schedule};
+use crate::verdict::{Confidence, LookSchedule};
 
 /// The chance that a change which is distinguished is found at that look.
 const POWER: f64 = 0.8;
@@ -31,7 +31,7 @@ pub fn told_apart(scale: f64, pairs: usize, level: f64) -> f64 {
 pub fn pairs_to_tell(
     log_ratio: f64,
     scale: f64,
-    schedule: Schedule,
+    schedule: LookSchedule,
     confidence: Confidence,
 ) -> Option<usize> {
     schedule.looks().into_iter().find(|&look| {
@@ -44,7 +44,7 @@ pub fn pairs_to_tell(
 mod tests {
     use super::{pair_scale, pairs_to_tell, told_apart};
     use crate::rng::Rng;
-    use crate::verdict::{Confidence, Schedule, Verdict, judge_pairs};
+    use crate::verdict::{Confidence, LookSchedule, Verdict, judge_pairs};
 
     fn mean_scale(pairs: usize, noise: fn(&mut Rng) -> f64) -> f64 {
         let mut rng = Rng::new(5);
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_change_that_is_told_apart_is_found_four_times_in_five() {
-        let schedule = Schedule::Long;
+        let schedule = LookSchedule::Long;
         let scale = 0.03;
         let mut rng = Rng::new(6);
         for change in [0.01_f64, 0.03] {

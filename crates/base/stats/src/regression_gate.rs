@@ -87,7 +87,7 @@ pub struct Shift {
 
 /// One series of a baseline: log estimates of its runs, summed up.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct BaselineSeries {
+struct LogSums {
     mean: f64,
     variance: f64,
     runs: f64,
@@ -96,7 +96,7 @@ struct BaselineSeries {
 /// A baseline of all series that a check looks at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RegressionGate {
-    series: Vec<BaselineSeries>,
+    series: Vec<LogSums>,
     prior: Prior,
     /// The variance that the baseline's runs were too close together to show, as a share of what they show.
     unseen: f64,
@@ -109,7 +109,7 @@ impl RegressionGate {
     /// [`NoInterval::TooFewProcesses`] if a series has fewer than [`FEWEST_RUNS`] runs: it is uncalibrated, leave it
     /// out; [`NoInterval::NotFinite`].
     pub fn new(baseline: &[&[f64]]) -> Result<Self, NoInterval> {
-        let series: Vec<BaselineSeries> =
+        let series: Vec<LogSums> =
             baseline.iter().map(|runs| baseline_series(runs)).collect::<Result<_, _>>()?;
         let variances: Vec<(f64, f64)> =
             series.iter().map(|series| (series.variance, series.runs - 1.0)).collect();
@@ -152,7 +152,7 @@ impl RegressionGate {
         if fresh.is_empty() {
             return Err(NoInterval::TooFewSamples);
         }
-        let BaselineSeries { mean, variance, runs } = self.series[series];
+        let LogSums { mean, variance, runs } = self.series[series];
         let estimate = mean_of(fresh) - mean;
         if variance == 0.0 {
             let p = if estimate == 0.0 { 1.0 } else { 0.0 };
@@ -185,7 +185,7 @@ impl Shift {
     }
 }
 
-fn baseline_series(runs: &[f64]) -> Result<BaselineSeries, NoInterval> {
+fn baseline_series(runs: &[f64]) -> Result<LogSums, NoInterval> {
     finite(runs)?;
     if runs.len() < FEWEST_RUNS {
         return Err(NoInterval::TooFewProcesses { have: runs.len(), need: FEWEST_RUNS });
@@ -194,7 +194,7 @@ fn baseline_series(runs: &[f64]) -> Result<BaselineSeries, NoInterval> {
     let constant = runs.iter().all(|&run| run == runs[0]);
     let mean = if constant { runs[0] } else { mean_of(runs) };
     let variance = if constant { 0.0 } else { variance_of(runs) };
-    Ok(BaselineSeries { mean, variance, runs: runs.len() as f64 })
+    Ok(LogSums { mean, variance, runs: runs.len() as f64 })
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub struct EarlierNoise {
 
 /// One series in two runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Moved {
+pub struct SeriesPair {
     /// The log ratio of its costs.
     pub log_ratio: f64,
     /// The standard error of that, by what each run's own interval says.
@@ -60,7 +60,7 @@ pub struct Moved {
     pub earlier: Option<EarlierNoise>,
 }
 
-impl Moved {
+impl SeriesPair {
     /// Whether its numbers are finite, and its error is not negative.
     fn is_sound(&self) -> bool {
         self.log_ratio.is_finite() && self.error.is_finite() && self.error >= 0.0
@@ -104,8 +104,8 @@ pub enum CannotTell {
 ///
 /// # Errors
 /// [`CannotTell`].
-pub fn stand_out(series: &[Moved]) -> Result<Stood, CannotTell> {
-    if series.len() < FEWEST_SERIES || !series.iter().all(Moved::is_sound) {
+pub fn stand_out(series: &[SeriesPair]) -> Result<Stood, CannotTell> {
+    if series.len() < FEWEST_SERIES || !series.iter().all(SeriesPair::is_sound) {
         return Err(CannotTell::TooFewSeries);
     }
     let logs: Vec<f64> = series.iter().map(|moved| moved.log_ratio).collect();
@@ -220,13 +220,13 @@ fn most_central(values: &[f64], sds: &[f64]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{CannotTell, EarlierNoise, Moved, stand_out};
+    use super::{CannotTell, EarlierNoise, SeriesPair, stand_out};
     use crate::rng::Rng;
 
     /// Series that moved by these and by noise of 2 %, 5 % together.
-    fn series(moves: &[f64]) -> Vec<Moved> {
+    fn series(moves: &[f64]) -> Vec<SeriesPair> {
         let mut rng = Rng::new(1);
-        let one = |moved: &f64| Moved {
+        let one = |moved: &f64| SeriesPair {
             log_ratio: 0.05 + moved + 0.02 * rng.normal(),
             error: 0.01,
             earlier: None,
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn counters_that_do_not_vary_are_compared_exactly() {
-        let mut all = vec![Moved { log_ratio: 0.0, error: 0.0, earlier: None }; 12];
+        let mut all = vec![SeriesPair { log_ratio: 0.0, error: 0.0, earlier: None }; 12];
         assert_eq!(stand_out(&all).unwrap().series, [0usize; 0]);
         all[7].log_ratio = 0.01;
         assert_eq!(stand_out(&all).unwrap().series, [7]);

@@ -5,11 +5,11 @@
 //! 95 % interval is two one-sided tests at 2.5 % (Schuirmann 1987).
 //!
 //! Whoever looks at an interval until it says something must expect to be misled more often than whoever looks once.
-//! So a [`Schedule`] fixes the looks beforehand, and at each one the interval has a level so high that all looks
+//! So a [`LookSchedule`] fixes the looks beforehand, and at each one the interval has a level so high that all looks
 //! together mislead one time in 20 (Pocock 1977, with the exact signed-rank law in place of the normal one). The levels
 //! were found by simulation and are simulated again by a test.
 //!
-//! Where time is the limit, nobody knows beforehand how many pairs it holds, and [`Schedule::Long`] serves them all: its
+//! Where time is the limit, nobody knows beforehand how many pairs it holds, and [`LookSchedule::Long`] serves them all: its
 //! k-th look spends c / √k. Of the ways to spend that were simulated (equal at all looks, c / k^p with p from .15 to 1.5,
 //! geometric series from .8 to .95, rising ones, O'Brien & Fleming 1979) all but the extremes need within 3 % of the same
 //! number of pairs, over differences that take 8 to 10,000; this one is among the best if few pairs are enough, and
@@ -106,7 +106,7 @@ pub fn judge(log_ratio: &Interval, pairs: usize, margin: f64) -> Judgement {
     Judgement { pairs_needed, ..Judgement::of(Verdict::Inconclusive) }
 }
 
-/// Judges the log ratios of pairs by their signed-rank interval at `level` ([`Schedule::level`], or .95 for a number of
+/// Judges the log ratios of pairs by their signed-rank interval at `level` ([`LookSchedule::level`], or .95 for a number of
 /// pairs that was fixed beforehand). If all are equal the comparison is exact.
 ///
 /// # Errors
@@ -174,7 +174,7 @@ impl Confidence {
 
 /// The numbers of pairs at which a verdict may be sought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Schedule {
+pub enum LookSchedule {
     /// So many pairs, and one look at their end.
     Fixed(usize),
     /// 8, 12, 18, 27, 40.
@@ -200,7 +200,7 @@ fn spent_at(pairs: usize, first: f64) -> f64 {
     first / (1.0 + before as f64).sqrt()
 }
 
-impl Schedule {
+impl LookSchedule {
     /// The most pairs of any comparison.
     pub const MOST_PAIRS: usize = LOOKS[LOOKS.len() - 1];
 
@@ -273,7 +273,7 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use super::{Confidence, Judgement, Schedule, Verdict, judge_pairs};
+    use super::{Confidence, Judgement, LookSchedule, Verdict, judge_pairs};
     use crate::NoInterval;
     use crate::pairs::walsh_rank;
 
@@ -334,29 +334,29 @@ mod tests {
 
     #[test]
     fn schedules_end_where_they_say() {
-        assert_eq!(Schedule::Forty.looks(), [8, 12, 18, 27, 40]);
-        assert_eq!(Schedule::up_to(60).looks(), [8, 12, 18, 27, 40, 60, 90]);
-        assert_eq!(Schedule::up_to(200).most_pairs(), 200);
-        assert_eq!(Schedule::up_to(201), Schedule::Long);
-        assert_eq!(Schedule::Long.looks().last(), Some(&Schedule::MOST_PAIRS));
-        assert_eq!(Schedule::Long.next_look(675), Some(1000));
-        assert_eq!(Schedule::Forty.next_look(0), Some(8));
-        assert_eq!(Schedule::Forty.next_look(39), Some(40));
-        assert_eq!(Schedule::Forty.next_look(40), None);
-        assert_eq!(Schedule::Fixed(20).next_look(3), Some(20));
+        assert_eq!(LookSchedule::Forty.looks(), [8, 12, 18, 27, 40]);
+        assert_eq!(LookSchedule::up_to(60).looks(), [8, 12, 18, 27, 40, 60, 90]);
+        assert_eq!(LookSchedule::up_to(200).most_pairs(), 200);
+        assert_eq!(LookSchedule::up_to(201), LookSchedule::Long);
+        assert_eq!(LookSchedule::Long.looks().last(), Some(&LookSchedule::MOST_PAIRS));
+        assert_eq!(LookSchedule::Long.next_look(675), Some(1000));
+        assert_eq!(LookSchedule::Forty.next_look(0), Some(8));
+        assert_eq!(LookSchedule::Forty.next_look(39), Some(40));
+        assert_eq!(LookSchedule::Forty.next_look(40), None);
+        assert_eq!(LookSchedule::Fixed(20).next_look(3), Some(20));
     }
 
     #[test]
     fn every_look_has_ranks() {
         for confidence in [Confidence::NinetyFive, Confidence::NinetyNine] {
-            for schedule in [Schedule::Forty, Schedule::Ninety, Schedule::TwoHundred] {
+            for schedule in [LookSchedule::Forty, LookSchedule::Ninety, LookSchedule::TwoHundred] {
                 let alpha = 1.0 - schedule.level(confidence, 8);
                 let last = walsh_rank(schedule.most_pairs(), alpha);
                 assert!(last > 0, "{schedule:?} {confidence:?}");
             }
             let from = if confidence == Confidence::NinetyFive { 8 } else { 12 };
-            for look in Schedule::Long.looks() {
-                let rank = walsh_rank(look, 1.0 - Schedule::Long.level(confidence, look));
+            for look in LookSchedule::Long.looks() {
+                let rank = walsh_rank(look, 1.0 - LookSchedule::Long.level(confidence, look));
                 assert_eq!(rank > 0, look >= from, "{look} {confidence:?}");
             }
         }
@@ -364,14 +364,14 @@ mod tests {
 
     #[test]
     fn a_long_comparison_spends_less_at_every_look() {
-        let alpha = |pairs| 1.0 - Schedule::Long.level(Confidence::NinetyFive, pairs);
+        let alpha = |pairs| 1.0 - LookSchedule::Long.level(Confidence::NinetyFive, pairs);
         let near = |one: f64, other: f64| (one - other).abs() < 1e-12;
         assert!(near(alpha(8), 0.010_5) && near(alpha(27), 0.005_25));
         assert!(near(alpha(9), alpha(12)), "between two looks it is the later one's");
         assert!(
             near(alpha(10_000), 0.010_5 / 19.0_f64.sqrt()) && near(alpha(99_999), alpha(10_000))
         );
-        let flat = |pairs| Schedule::Forty.level(Confidence::NinetyFive, pairs);
+        let flat = |pairs| LookSchedule::Forty.level(Confidence::NinetyFive, pairs);
         assert!(near(flat(8), flat(40)));
     }
 
@@ -379,14 +379,15 @@ mod tests {
     fn out_of_reach_is_hopeless() {
         let needing =
             |pairs_needed| Judgement { pairs_needed, ..Judgement::of(Verdict::Inconclusive) };
-        let hopeless = |judgement, pairs| Schedule::Forty.hopeless(&judgement, pairs, usize::MAX);
+        let hopeless =
+            |judgement, pairs| LookSchedule::Forty.hopeless(&judgement, pairs, usize::MAX);
         assert!(!hopeless(needing(Some(80)), 27));
         assert!(hopeless(needing(Some(81)), 27));
         assert!(hopeless(needing(None), 27));
         assert!(!hopeless(needing(None), 18));
         assert!(!hopeless(Judgement::of(Verdict::Slower), 27));
         // Of a long one, what its time allows: 300 pairs.
-        let long = |needed, pairs| Schedule::Long.hopeless(&needing(needed), pairs, 300);
+        let long = |needed, pairs| LookSchedule::Long.hopeless(&needing(needed), pairs, 300);
         assert!(long(Some(601), 200) && !long(Some(600), 200) && !long(Some(9_000), 135));
     }
 }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::NoInterval;
-use crate::changes::{Alpha, Table, segments};
+use crate::changes::{Alpha, CriticalValues, segments};
 use crate::describe::{MAD_TO_SD, finite, mad_around, mean_of, median_of};
 use crate::distribution::two_sided_t;
 use crate::long_run::long_run_with;
@@ -31,7 +31,7 @@ const SAME_START: usize = 10;
 
 /// The behaviour of a process's samples over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum WarmupClass {
     /// Steady from the beginning, or from a start before which nothing differed.
     Flat,
     /// Slower at first, then steady.
@@ -50,7 +50,7 @@ pub struct Steady {
     /// Index of the first steady sample; if nothing is steady, of the best that could be found.
     pub start: usize,
     /// What was seen.
-    pub class: Class,
+    pub class: WarmupClass,
 }
 
 /// Finds the steady part of consecutive samples, given as logarithms of times.
@@ -83,10 +83,10 @@ pub fn fixed_discard(first_three: &[usize]) -> Option<usize> {
 
 fn long_series(log_times: &[f64]) -> Result<Steady, NoInterval> {
     let n = log_times.len();
-    let parts = segments(log_times, Table::WarmUp, Alpha::Hundredth)?;
+    let parts = segments(log_times, CriticalValues::WarmUp, Alpha::Hundredth)?;
     let (by_level, refused) = steady_suffix(log_times, &parts);
     if too_short(by_level, n) {
-        return Ok(Steady { start: by_level, class: Class::Unsteady });
+        return Ok(Steady { start: by_level, class: WarmupClass::Unsteady });
     }
     // A single outlier near the beginning must not look like a warm-up.
     let calm = clipped(log_times, &log_times[by_level..], 6.0);
@@ -94,14 +94,14 @@ fn long_series(log_times: &[f64]) -> Result<Steady, NoInterval> {
     // Segments find steps, MSER slow exponentials that make no step: the later start satisfies both.
     let start = by_level.max(MSER_BATCH * mser(&batches));
     if too_short(start, n) {
-        return Ok(Steady { start, class: Class::Unsteady });
+        return Ok(Steady { start, class: WarmupClass::Unsteady });
     }
     if moving(log_times, by_level, start, refused.as_ref()) {
-        return Ok(Steady { start, class: Class::Trend });
+        return Ok(Steady { start, class: WarmupClass::Trend });
     }
     let Some(refused) = refused else { return Ok(after_cut(&calm, start, MSER_BATCH)) };
     let faster = median_of(&log_times[refused]) < median_of(&log_times[start..]);
-    Ok(Steady { start, class: if faster { Class::Slowdown } else { Class::WarmUp } })
+    Ok(Steady { start, class: if faster { WarmupClass::Slowdown } else { WarmupClass::WarmUp } })
 }
 
 fn too_short(start: usize, n: usize) -> bool {
@@ -144,7 +144,7 @@ fn after_cut(calm: &[f64], start: usize, step: usize) -> Steady {
     let (early, steady) = calm.split_at(start);
     // Too little is left to judge by, so nothing is cut off.
     let Ok(noise) = long_run_with(steady, FEWEST_BATCHES) else {
-        return Steady { start: 0, class: Class::Flat };
+        return Steady { start: 0, class: WarmupClass::Flat };
     };
     let level = mean_of(steady);
     let deviations = two_sided_t(THREE_SIGMA, noise.df);
@@ -154,9 +154,9 @@ fn after_cut(calm: &[f64], start: usize, step: usize) -> Steady {
         (difference.abs() > SAME_LEVEL.max(deviations * error)).then_some(difference)
     });
     match first_different {
-        Some(difference) if difference > 0.0 => Steady { start, class: Class::WarmUp },
-        Some(_) => Steady { start, class: Class::Slowdown },
-        None => Steady { start: 0, class: Class::Flat },
+        Some(difference) if difference > 0.0 => Steady { start, class: WarmupClass::WarmUp },
+        Some(_) => Steady { start, class: WarmupClass::Slowdown },
+        None => Steady { start: 0, class: WarmupClass::Flat },
     }
 }
 
@@ -254,7 +254,7 @@ fn clipped(values: &[f64], reference: &[f64], deviations: f64) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Class, Steady, fixed_discard, steady_state};
+    use super::{Steady, WarmupClass, fixed_discard, steady_state};
     use crate::NoInterval;
     use crate::rng::Rng;
 
@@ -271,27 +271,27 @@ mod tests {
     fn flat_needs_no_discard() {
         assert_eq!(
             steady_state(&noisy(&[(200, 0.0)], 1)),
-            Ok(Steady { start: 0, class: Class::Flat })
+            Ok(Steady { start: 0, class: WarmupClass::Flat })
         );
     }
 
     #[test]
     fn a_slow_start_is_cut_where_it_ends() {
         let found = steady_state(&noisy(&[(50, 0.2), (150, 0.0)], 2)).unwrap();
-        assert_eq!(found.class, Class::WarmUp);
+        assert_eq!(found.class, WarmupClass::WarmUp);
         assert!((50..60).contains(&found.start), "{found:?}");
     }
 
     #[test]
     fn a_fast_start_is_a_slowdown() {
         let found = steady_state(&noisy(&[(50, -0.1), (150, 0.0)], 3)).unwrap();
-        assert_eq!(found.class, Class::Slowdown);
+        assert_eq!(found.class, WarmupClass::Slowdown);
     }
 
     #[test]
     fn a_burst_in_the_middle_cuts_what_is_before_it() {
         let found = steady_state(&noisy(&[(50, 0.0), (20, 0.3), (130, 0.0)], 4)).unwrap();
-        assert_eq!(found.class, Class::WarmUp);
+        assert_eq!(found.class, WarmupClass::WarmUp);
         assert!((70..85).contains(&found.start), "{found:?}");
     }
 
@@ -299,7 +299,7 @@ mod tests {
     fn a_change_near_the_end_is_unsteady() {
         assert_eq!(
             steady_state(&noisy(&[(170, 0.0), (30, 0.1)], 5)).unwrap().class,
-            Class::Unsteady
+            WarmupClass::Unsteady
         );
     }
 
@@ -310,21 +310,24 @@ mod tests {
             .zip(0..)
             .map(|(y, at)| y + 2e-4 * f64::from(at))
             .collect();
-        assert!(matches!(steady_state(&slope).unwrap().class, Class::Trend | Class::Unsteady));
+        assert!(matches!(
+            steady_state(&slope).unwrap().class,
+            WarmupClass::Trend | WarmupClass::Unsteady
+        ));
     }
 
     #[test]
     fn five_samples_show_a_cold_start_and_nothing_else() {
         let cold = steady_state(&[0.2, 0.01, 0.0, -0.01, 0.003]).unwrap();
-        assert!(cold.class == Class::WarmUp && (1..=2).contains(&cold.start), "{cold:?}");
+        assert!(cold.class == WarmupClass::WarmUp && (1..=2).contains(&cold.start), "{cold:?}");
         let warm = [0.02, 0.01, 0.0, -0.01, 0.003];
-        assert_eq!(steady_state(&warm), Ok(Steady { start: 0, class: Class::Flat }));
-        assert_eq!(steady_state(&[0.0]), Ok(Steady { start: 0, class: Class::Flat }));
+        assert_eq!(steady_state(&warm), Ok(Steady { start: 0, class: WarmupClass::Flat }));
+        assert_eq!(steady_state(&[0.0]), Ok(Steady { start: 0, class: WarmupClass::Flat }));
     }
 
     #[test]
     fn constants_are_flat_and_nonsense_is_refused() {
-        assert_eq!(steady_state(&[1.0; 50]), Ok(Steady { start: 0, class: Class::Flat }));
+        assert_eq!(steady_state(&[1.0; 50]), Ok(Steady { start: 0, class: WarmupClass::Flat }));
         assert_eq!(steady_state(&[]), Err(NoInterval::TooFewSamples));
         assert_eq!(steady_state(&[f64::NEG_INFINITY; 3]), Err(NoInterval::NotFinite));
     }

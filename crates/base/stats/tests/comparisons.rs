@@ -5,7 +5,7 @@
 
 use plumb_stats::Interval;
 use plumb_stats::audit::share_interval;
-use plumb_stats::history::{Step, certain, suspects};
+use plumb_stats::history::{StretchStep, certain, suspects};
 use plumb_stats::multiple::{benjamini_hochberg, common_mode, crashes_differ, holm};
 use plumb_stats::pairs::{log_ratios, signed_rank_p};
 use plumb_stats::regression_gate::{RegressionGate, Shift};
@@ -78,7 +78,7 @@ fn shifts(baseline: &[Vec<f64>], fresh: &[f64]) -> Vec<Shift> {
     (0..).zip(fresh).map(|(series, &run)| gate.shift(series, &[run]).unwrap()).collect()
 }
 
-fn places(steps: &[Step]) -> Vec<usize> {
+fn places(steps: &[StretchStep]) -> Vec<usize> {
     steps.iter().map(|step| step.at).collect()
 }
 

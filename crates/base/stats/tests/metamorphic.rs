@@ -1,6 +1,6 @@
 //! Invariance: figures must not change if the input changes in an irrelevant way, and must change exactly when it does in a relevant one.
 
-use plumb_stats::changes::{Alpha, Table, segments};
+use plumb_stats::changes::{Alpha, CriticalValues, segments};
 use plumb_stats::components::components;
 use plumb_stats::pairs::{hodges_lehmann, signed_rank_interval};
 use plumb_stats::precision::{clustered_quantile, serial_quantile};
@@ -169,7 +169,7 @@ proptest! {
 
     #[test]
     fn segments_cover_the_series_without_gaps(series in vec(-1.0..1.0f64, 0..200)) {
-        let parts = segments(&series, Table::WarmUp, Alpha::Twentieth).unwrap();
+        let parts = segments(&series, CriticalValues::WarmUp, Alpha::Twentieth).unwrap();
         prop_assert_eq!(parts.first().map(|part| part.start), Some(0));
         prop_assert_eq!(parts.last().map(|part| part.end), Some(series.len()));
         prop_assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));

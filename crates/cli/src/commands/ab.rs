@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use plumb_model::{
-    CPU, Confidence, Goal, PEAK_MEMORY, PlannedPoint, Preparation, Slot, VerdictGoal,
+    CPU, Confidence, Goal, PEAK_MEMORY, PlannedPoint, Preparation, PreparationScope, VerdictGoal,
 };
 use plumb_suite::{margin, nearest};
 use plumb_units::percent;
@@ -14,14 +14,14 @@ use plumb_units::percent;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::measuring::job::{FailOn, FailPolicy, Job};
+use crate::measuring::job::{FailOn, FailPolicy, MeasuringJob};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
 use crate::measuring::side_by_side::copy_side_by_side;
-use crate::measuring::target::{Place, TargetArgs, folders};
+use crate::measuring::target::{FilesPlace, TargetArgs, folders};
 use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
-use crate::planning::command::{self, CommandLine};
+use crate::planning::command::{self, TypedCommand};
 use crate::planning::plan::{PlanRequest, plan};
 use crate::planning::{catalogue, knobs, points, prepare};
 use crate::reading::audits;
@@ -153,7 +153,7 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         ..VerdictGoal::new(&metric, margin, most)
     };
     let commands = points.iter().all(|planned| planned.point.workload == command::COMMAND);
-    let place = if commands { Place::Scratch } else { args.target.place() };
+    let place = if commands { FilesPlace::Scratch } else { args.target.place() };
     let folders = folders(&mut setup.keeper, &place)?;
     // Values of a knob are compared on one and the same file: a second copy would be a second difference.
     if !args.no_copy && of_knob.is_empty() {
@@ -161,12 +161,12 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     let request = PlanRequest::new(points, Goal::Verdict(goal), prepare);
     let plan = plan(request, &args.execution, &folders.dir)?;
-    let job = Job {
+    let job = MeasuringJob {
         lock: !args.execution.no_lock,
         host: args.execution.host.clone(),
         fail_on: FailPolicy { fail_on: args.fail_on, strict: args.strict },
         live: args.live.live,
-        ..Job::new(plan, folders, store)
+        ..MeasuringJob::new(plan, folders, store)
     };
     measure(setup, job, ui)
 }
@@ -202,7 +202,7 @@ fn at_values(points: &[PlannedPoint], values: &[Preparation]) -> Vec<PlannedPoin
     for point in points {
         for value in values {
             // That a value is set before each invocation is how sides are compared, and no part of its name.
-            let title = Preparation { slot: Slot::Run, ..value.clone() }.name();
+            let title = Preparation { slot: PreparationScope::Run, ..value.clone() }.name();
             sides.push(PlannedPoint {
                 title: Some(title),
                 preparation: vec![value.clone()],
@@ -219,7 +219,7 @@ fn sides(setup: &mut Setup, args: &AbArgs) -> Result<Vec<PlannedPoint>> {
     if points == 0 {
         let mut commands = Vec::new();
         for text in &args.sides {
-            let command = CommandLine::new(text, args.shell)?;
+            let command = TypedCommand::new(text, args.shell)?;
             let settings = [command::ignoring(args.ignore_failure)].into();
             commands.push(command::point(&command, args.shell, settings, &[])?);
         }

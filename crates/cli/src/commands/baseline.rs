@@ -8,12 +8,12 @@ use clap::{Args, Subcommand as Commands};
 use plumb_model::{By, Host, Id, RunStatus};
 use plumb_store::{Baseline, Store, short};
 use plumb_suite::time_ns;
-use plumb_text::{Column, Line, Style, Table, clean, counted, time};
+use plumb_text::{Style, Table, TableColumn, TextLine, clean, counted, time};
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::execute;
-use crate::measuring::job::Job;
+use crate::measuring::job::MeasuringJob;
 use crate::measuring::setup::Setup;
 use crate::measuring::target::{TargetArgs, folders};
 use crate::planning::arguments::{GoalArgs, by};
@@ -219,7 +219,8 @@ fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
     let plan = plan(request, execution, &folders.dir)?;
     let lock = !execution.no_lock;
     let host = execution.host.clone();
-    let job = Job { lock, host, explicit: false, ..Job::new(plan, folders, store) };
+    let job =
+        MeasuringJob { lock, host, explicit: false, ..MeasuringJob::new(plan, folders, store) };
     let measured = execute(setup, job, ui)?;
     if measured.ended.interrupted {
         return Err(CommandError::interrupted("interrupted; the baseline is unchanged")
@@ -255,7 +256,7 @@ fn list(store: &Store, ui: &Ui) -> Result<Exit> {
         ui.say("no baselines yet; plumb baseline set NAME measures one");
     }
     let titles = ["baseline", "runs", "changed", "newest run"];
-    let mut table = Table::new(titles.iter().map(|title| Column::left(title)).collect());
+    let mut table = Table::new(titles.iter().map(|title| TableColumn::left(title)).collect());
     for baseline in &all {
         let newest = baseline.runs.last().map_or(String::new(), |run| short(*run));
         let cells = [
@@ -264,7 +265,7 @@ fn list(store: &Store, ui: &Ui) -> Result<Exit> {
             time::date(baseline.changed_unix_ns),
             newest,
         ];
-        let cell = |text: &String| Line::new(Style::Plain, &clean(text));
+        let cell = |text: &String| TextLine::new(Style::Plain, &clean(text));
         table.row(cells.iter().map(cell).collect());
     }
     if !all.is_empty() {

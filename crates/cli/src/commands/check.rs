@@ -19,8 +19,8 @@ use plumb_text::counted;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::measuring::execute::{Measured, execute};
-use crate::measuring::job::Job;
+use crate::measuring::execute::{StoredRun, execute};
+use crate::measuring::job::MeasuringJob;
 use crate::measuring::setup::Setup;
 use crate::measuring::target::{TargetArgs, folders};
 use crate::planning::arguments::{PrepareArgs, by, on_interference, presets};
@@ -205,7 +205,7 @@ struct Again<'a> {
 }
 
 impl Again<'_> {
-    fn measure(&self, plan: &Plan, what: &str) -> Result<Measured> {
+    fn measure(&self, plan: &Plan, what: &str) -> Result<StoredRun> {
         self.ui.say(what);
         let mut setup = Setup::start()?;
         let labels = plan::pairs(&self.args.labels)?;
@@ -217,7 +217,12 @@ impl Again<'_> {
         let plan = Plan { seed, labels, on_interference, dir, ..plan.clone() };
         let lock = !self.args.no_lock;
         let host = self.args.host.clone();
-        let job = Job { lock, host, explicit: false, ..Job::new(plan, folders, self.store) };
+        let job = MeasuringJob {
+            lock,
+            host,
+            explicit: false,
+            ..MeasuringJob::new(plan, folders, self.store)
+        };
         let measured = execute(setup, job, self.ui)?;
         if measured.ended.interrupted {
             return Err(CommandError::interrupted("interrupted; a check needs all its runs"));

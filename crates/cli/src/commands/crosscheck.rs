@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use plumb_analysis::RunFinding;
 use plumb_crosscheck::{
-    Crosschecked, Outcome, ROWS, Row, crosscheck_card, crosscheck_document, crosscheck_page,
-    families, rows_of, usual_budget,
+    Agreement, Crosschecked, PairedPoints, ROWS, crosscheck_card, crosscheck_document,
+    crosscheck_page, families, rows_of, usual_budget,
 };
 use plumb_model::{Goal, OnInterference, VerdictGoal};
 use plumb_suite::{nearest, time_ns};
@@ -15,7 +15,7 @@ use plumb_suite::{nearest, time_ns};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::execute;
-use crate::measuring::job::Job;
+use crate::measuring::job::MeasuringJob;
 use crate::measuring::setup::Setup;
 use crate::measuring::target::{TargetArgs, folders};
 use crate::planning::arguments::ExecutionArgs;
@@ -95,7 +95,7 @@ fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Ex
 }
 
 /// The rows of a family.
-fn rows(family: Option<&str>) -> Result<Vec<Row>> {
+fn rows(family: Option<&str>) -> Result<Vec<PairedPoints>> {
     let rows = rows_of(family);
     let Some(family) = family.filter(|_| rows.is_empty()) else { return Ok(rows) };
     let families: Vec<String> = families(ROWS).into_iter().map(str::to_owned).collect();
@@ -109,7 +109,7 @@ fn rows(family: Option<&str>) -> Result<Vec<Row>> {
 /// Compares both sides of a row, the classic first; and whether that was interrupted.
 fn measure(
     args: &CrosscheckArgs,
-    row: &Row,
+    row: &PairedPoints,
     budget: Duration,
     store: Option<&Path>,
     ui: &Ui,
@@ -142,10 +142,10 @@ fn measure(
     };
     let folders = folders(&mut setup.keeper, &args.target.place())?;
     let plan = plan(request, &args.execution, &folders.dir)?;
-    let job = Job {
+    let job = MeasuringJob {
         lock: !args.execution.no_lock,
         host: args.execution.host.clone(),
-        ..Job::new(plan, folders, store)
+        ..MeasuringJob::new(plan, folders, store)
     };
     let measured = execute(setup, job, ui)?;
     Ok((measured.finding, measured.ended.interrupted))
@@ -164,17 +164,17 @@ fn write(args: &CrosscheckArgs, all: &[Crosschecked], found: &[RunFinding], ui: 
 }
 
 fn exit_of(all: &[Crosschecked], strict: bool) -> Exit {
-    if all.iter().all(|row| matches!(row.outcome, Outcome::Unsupported { .. })) {
+    if all.iter().all(|row| matches!(row.outcome, Agreement::Unsupported { .. })) {
         return Exit::Nothing;
     }
     all.iter().map(|row| exit_of_row(&row.outcome, strict)).min().unwrap_or(Exit::Fine)
 }
 
-fn exit_of_row(outcome: &Outcome, strict: bool) -> Exit {
+fn exit_of_row(outcome: &Agreement, strict: bool) -> Exit {
     match outcome {
-        Outcome::Failed(_) => Exit::Failed,
-        Outcome::Disagrees => Exit::Regression,
-        Outcome::Inconclusive(_) if strict => Exit::Inconclusive,
+        Agreement::Failed(_) => Exit::Failed,
+        Agreement::Disagrees => Exit::Regression,
+        Agreement::Inconclusive(_) if strict => Exit::Inconclusive,
         _ => Exit::Fine,
     }
 }

@@ -9,15 +9,15 @@ use plumb_suite::time_ns;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::job::Job;
+use crate::measuring::job::MeasuringJob;
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
-use crate::measuring::target::{Place, folders};
+use crate::measuring::target::{FilesPlace, folders};
 use crate::planning::arguments::GoalArgs;
-use crate::planning::command::{CommandLine, asks_for, ignoring, parameters, point};
+use crate::planning::command::{TypedCommand, asks_for, ignoring, parameters, point};
 use crate::planning::plan::{PlanRequest, plan};
-use crate::planning::points::{Named, parameter_sets, products};
+use crate::planning::points::{NamedPoints, parameter_sets, products};
 use crate::planning::prepare;
 use crate::ui::Ui;
 
@@ -130,7 +130,7 @@ impl Subcommand for ExecArgs {
 fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let mut setup = Setup::start()?;
     let points = points(args, setup.all_threads())?;
-    let named = Named { points, explicit: true, ..Named::default() };
+    let named = NamedPoints { points, explicit: true, ..NamedPoints::default() };
     let several = named.points.len() > 1;
     let all = setup.all_threads();
     let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;
@@ -147,14 +147,14 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         // A number of runs has an end already: only --budget limits the time.
         request.budget_ns = None;
     }
-    let folders = folders(&mut setup.keeper, &Place::Scratch)?;
+    let folders = folders(&mut setup.keeper, &FilesPlace::Scratch)?;
     let plan = plan(request, &args.goal.execution, &folders.dir)?;
-    let job = Job {
+    let job = MeasuringJob {
         lock: !args.goal.execution.no_lock,
         host: args.goal.execution.host.clone(),
         live: args.live.live,
         full: args.full,
-        ..Job::new(plan, folders, store)
+        ..MeasuringJob::new(plan, folders, store)
     };
     measure(setup, job, ui)
 }
@@ -209,13 +209,13 @@ fn points(args: &ExecArgs, all_threads: u64) -> Result<Vec<PlannedPoint>> {
     }
 }
 
-fn commands(args: &ExecArgs) -> Result<Vec<CommandLine>> {
+fn commands(args: &ExecArgs) -> Result<Vec<TypedCommand>> {
     let mut typed = Vec::new();
     for text in &args.commands {
-        typed.push(CommandLine::new(text, args.shell)?);
+        typed.push(TypedCommand::new(text, args.shell)?);
     }
     if !args.argv.is_empty() {
-        typed.push(CommandLine::of_words(&args.argv, args.shell));
+        typed.push(TypedCommand::of_words(&args.argv, args.shell));
     }
     Ok(typed)
 }

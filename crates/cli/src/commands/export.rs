@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use plumb_analysis::{RunFinding, summarise};
-use plumb_export::{Content, EXPORTS, Export, ExportError, Holds};
+use plumb_export::{EXPORTS, Export, ExportError, ExportedContent, Holds};
 use plumb_model::RunRecord;
 use plumb_report::View;
 
@@ -58,7 +58,7 @@ fn export(args: &ExportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let content = render(args.format, &records)?;
     match &args.output {
         Some(path) => write_file(path, &content)?,
-        None if args.format.content == Content::Binary => ui.out_bytes(&content),
+        None if args.format.content == ExportedContent::Binary => ui.out_bytes(&content),
         None => ui.out(&String::from_utf8_lossy(&content)),
     }
     Ok(Exit::Fine)
@@ -73,7 +73,7 @@ fn check(args: &ExportArgs, names: &[String]) -> Result<()> {
             .hint(format!("plumb export {} --format {name} -o run.{extension}", names[0])));
     }
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
-    if args.format.content == Content::Binary && to_terminal {
+    if args.format.content == ExportedContent::Binary && to_terminal {
         return Err(CommandError::usage(format!("{name} is binary: pass -o FILE, or redirect it"))
             .hint(format!("plumb export --format {name} -o runs.{extension}")));
     }

@@ -24,7 +24,7 @@ const STORE: &[u8] = b"SQLite format 3\0";
 const LARGEST_BYTES: u64 = 256 << 20;
 
 /// The content of a file that is imported.
-enum Content {
+enum ImportedFile {
     Store,
     Results(Vec<(Import, Vec<Stamped>)>),
 }
@@ -74,8 +74,8 @@ fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let store = Store::open(locate::store(store)?)?;
     for (file, content) in files {
         match content {
-            Content::Store => report(ui, file, None, store.merge(file)?),
-            Content::Results(results) => {
+            ImportedFile::Store => report(ui, file, None, store.merge(file)?),
+            ImportedFile::Results(results) => {
                 let source = std::path::absolute(file).unwrap_or_else(|_| file.clone());
                 for (import, events) in results {
                     let merged = store.import(&source.to_string_lossy(), &events)?;
@@ -87,17 +87,17 @@ fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn content_of(file: &Path, args: &ImportArgs, details: &ImportDetails) -> Result<Content> {
+fn content_of(file: &Path, args: &ImportArgs, details: &ImportDetails) -> Result<ImportedFile> {
     if !file.exists() {
         return Err(CommandError::file(format!("{} does not exist", file.display())));
     }
     // The store reports what is wrong with a folder in its place.
     if file.is_dir() {
-        return Ok(Content::Store);
+        return Ok(ImportedFile::Store);
     }
     let bytes = read_unless_store(file)
         .map_err(|error| CommandError::file(format!("can't read {}: {error}", file.display())))?;
-    let Some(bytes) = bytes else { return Ok(Content::Store) };
+    let Some(bytes) = bytes else { return Ok(ImportedFile::Store) };
     if bytes.len() as u64 == LARGEST_BYTES {
         return Err(CommandError::file(format!(
             "can't read {}: it is not a store, and has {LARGEST_BYTES} bytes or more",
@@ -125,7 +125,7 @@ fn results(
     args: &ImportArgs,
     details: &ImportDetails,
     content: &[u8],
-) -> Result<Content> {
+) -> Result<ImportedFile> {
     let wanted = args.format.as_deref();
     let format = Format::ALL.into_iter().find(|format| Some(format.word()) == wanted);
     let text = String::from_utf8_lossy(content);
@@ -138,7 +138,7 @@ fn results(
         let events = events(&import, content, details, &description);
         (import, events)
     });
-    Ok(Content::Results(results.collect()))
+    Ok(ImportedFile::Results(results.collect()))
 }
 
 /// The description of a built-in workload.

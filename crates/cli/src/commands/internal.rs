@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use clap::Args;
-use plumb_peer::Key;
+use plumb_peer::PeerKey;
 use plumb_protocol::Workload;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -87,12 +87,12 @@ fn orphaned() -> Exit {
 
 /// Say in a line of JSON what machine this is
 #[derive(Debug, Args)]
-pub struct TargetArgs {
+pub struct DescribeTargetArgs {
     /// The target directory
     dir: PathBuf,
 }
 
-impl Subcommand for TargetArgs {
+impl Subcommand for DescribeTargetArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
         let target = plumb_machine::target(&locate::root(), locate::host(None)?, &self.dir);
         let line = serde_json::to_string(&target).map_err(std::io::Error::from).map_err(bug)?;
@@ -115,10 +115,11 @@ pub struct ReachArgs {
 
 impl Subcommand for ReachArgs {
     fn run(&self, _context: &Context<'_>) -> Result<Exit> {
-        let key = Key::place().and_then(|file| Key::read(&file)).map_err(CommandError::failed)?;
+        let key =
+            PeerKey::place().and_then(|file| PeerKey::read(&file)).map_err(CommandError::failed)?;
         let stdin = stdin().as_fd().try_clone_to_owned().map_err(bug)?;
         let pipes =
-            plumb_peer::Pipes { stdin, stdout: &mut stdout(), stderr: &mut std::io::stderr() };
+            plumb_peer::PeerPipes { stdin, stdout: &mut stdout(), stderr: &mut std::io::stderr() };
         let ended = plumb_peer::reach(&self.place, &key, (&self.session, &self.words), pipes);
         Ok(if ended.map_err(CommandError::failed)? == 0 { Exit::Fine } else { Exit::Failed })
     }

@@ -8,14 +8,14 @@ use plumb_keeper::Keeper;
 use plumb_model::{CLASSIC_FAMILY, Description, Id, Role};
 use plumb_plugins::manifest;
 use plumb_suite as suite;
-use plumb_text::{Column, Line, Style, Table};
+use plumb_text::{Style, Table, TableColumn, TextLine};
 use serde::Serialize;
 
 use crate::commands::report::all_of_run;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::planning::catalogue::{self, Entry};
+use crate::planning::catalogue::{self, CatalogueEntry};
 use crate::reading::output::pretty;
 use crate::reading::runs;
 use crate::ui::Ui;
@@ -63,7 +63,7 @@ fn list(classic: bool, ui: &Ui) -> Result<Exit> {
         })?);
         return Ok(Exit::Fine);
     }
-    let mut table = Table::new(vec![Column::left(""), Column::left("").wrapping()]);
+    let mut table = Table::new(vec![TableColumn::left(""), TableColumn::left("").wrapping()]);
     for (name, text) in suite::BUILTIN {
         let summary = suite::parse(text).map(|suite| suite.summary).unwrap_or_default();
         row(&mut table, name, &format!("suite: {summary}"));
@@ -101,7 +101,7 @@ fn charts(run: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if charts.is_empty() {
         return Err(CommandError::nothing("this run measured nothing that can be drawn"));
     }
-    let mut table = Table::new(vec![Column::left(""), Column::left("").wrapping()]);
+    let mut table = Table::new(vec![TableColumn::left(""), TableColumn::left("").wrapping()]);
     for chart in &charts {
         row(&mut table, &chart.id, &chart.title);
     }
@@ -136,7 +136,7 @@ struct Listing<'l> {
 }
 
 /// The plug-ins, and why some of them are broken. A keeper is started only if there is a plug-in to ask.
-fn found_plugins() -> Result<(Vec<Entry>, Vec<String>)> {
+fn found_plugins() -> Result<(Vec<CatalogueEntry>, Vec<String>)> {
     if manifest::on_path(locate::data_home().as_deref()).is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
@@ -145,7 +145,7 @@ fn found_plugins() -> Result<(Vec<Entry>, Vec<String>)> {
 }
 
 fn row(table: &mut Table, name: &str, text: &str) {
-    table.row(vec![Line::new(Style::Command, name), Line::new(Style::Plain, text)]);
+    table.row(vec![TextLine::new(Style::Command, name), TextLine::new(Style::Plain, text)]);
 }
 
 fn line(description: &Description) -> String {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use plumb_model::PEER_PORT;
-use plumb_peer::{Key, Limits, Settings};
+use plumb_peer::{PeerKey, PeerLimits, PeerSettings};
 use plumb_suite::time_ns;
 use serde::Serialize;
 
@@ -53,16 +53,16 @@ impl Subcommand for PeerArgs {
         let ui = context.ui;
         let schema = "plumb.peer/1";
         let idle = Duration::from_nanos(time_ns(&self.idle)?);
-        let key = self.key.clone().map_or_else(Key::place, Ok).map_err(CommandError::usage)?;
+        let key = self.key.clone().map_or_else(PeerKey::place, Ok).map_err(CommandError::usage)?;
         if self.new_key {
-            Key::create(&key).map_err(CommandError::file)?;
+            PeerKey::create(&key).map_err(CommandError::file)?;
             let document = PeerDocument { schema, listen: None, key: &key };
             let shown = key.display().to_string();
             ui.out(&if ui.wants_json() { pretty(&document)? } else { shown });
             ui.say("copy it to the other machine, readable only by you");
             return Ok(Exit::Fine);
         }
-        let shared = Key::read(&key)
+        let shared = PeerKey::read(&key)
             .map_err(|why| CommandError::usage(why).hint("plumb peer --new-key writes one"))?;
         // Runs look for a peer at this port unless they name another one.
         let usual = PEER_PORT.to_string();
@@ -74,13 +74,13 @@ impl Subcommand for PeerArgs {
             "starting servers for anyone who has the key {}; Ctrl-C stops it",
             key.display()
         ));
-        let settings = Settings {
+        let settings = PeerSettings {
             key: shared,
             plumb: vec![locate::plumb()?.display().to_string()],
             path: locate::plumb_for_others(),
             folder: std::env::temp_dir(),
             idle,
-            limits: Limits::default(),
+            limits: PeerLimits::default(),
         };
         let talk = ui.clone();
         plumb_peer::serve(&listener, settings, move |event| talk.say(event)).map_err(unheard)?;

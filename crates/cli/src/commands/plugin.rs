@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand as Commands};
 use plumb_launch::{KeeperLauncher, LauncherSettings};
 use plumb_model::Program;
-use plumb_plugins::check::{Check, Checklist, Numbers, State, TryOut, describe, judge};
+use plumb_plugins::check::{Check, CheckOutcome, Checklist, Numbers, TryOut, describe, judge};
 use plumb_plugins::{cache, manifest};
 use plumb_units::quantity;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::measuring::setup::Setup;
-use crate::measuring::target::{Folders, Place, folders};
+use crate::measuring::target::{FilesPlace, Folders, folders};
 use crate::planning::catalogue;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
@@ -45,7 +45,7 @@ impl Subcommand for PluginArgs {
 
 /// The document of `--json`.
 #[derive(Serialize)]
-struct CheckDocument<'c> {
+struct PluginCheckDocument<'c> {
     schema: &'static str,
     id: Option<&'c str>,
     checks: &'c [Check],
@@ -84,7 +84,7 @@ fn checked(path: &Path, list: &mut Checklist<'_>) -> Result<Option<String>> {
 }
 
 fn launcher(mut setup: Setup) -> Result<KeeperLauncher> {
-    let Folders { scratch, dir, .. } = folders(&mut setup.keeper, &Place::Scratch)?;
+    let Folders { scratch, dir, .. } = folders(&mut setup.keeper, &FilesPlace::Scratch)?;
     let settings = LauncherSettings {
         dir,
         scratch,
@@ -107,12 +107,12 @@ fn with_slash(path: &Path) -> String {
 fn program(path: &Path, list: &mut Checklist<'_>) -> Option<Program> {
     match manifest::program(path) {
         Ok(program) => {
-            list.add("program", State::Ok, program.argv.join(" "));
+            list.add("program", CheckOutcome::Ok, program.argv.join(" "));
             Some(program)
         }
         Err(error) => {
             let hint = error.hint.map_or(String::new(), |hint| format!("; hint: {hint}"));
-            list.add("program", State::Failed, format!("{}{hint}", error.message));
+            list.add("program", CheckOutcome::Failed, format!("{}{hint}", error.message));
             None
         }
     }
@@ -120,10 +120,10 @@ fn program(path: &Path, list: &mut Checklist<'_>) -> Option<Program> {
 
 fn line(check: &Check) -> String {
     let word = match check.state {
-        State::Ok => "ok",
-        State::Warning => "warning",
-        State::Failed => "FAILED",
-        State::Skipped => "skipped",
+        CheckOutcome::Ok => "ok",
+        CheckOutcome::Warning => "warning",
+        CheckOutcome::Failed => "FAILED",
+        CheckOutcome::Skipped => "skipped",
     };
     format!("{word:<8} {:<15} {}", check.name, plumb_text::clean(&check.why))
 }
@@ -131,7 +131,7 @@ fn line(check: &Check) -> String {
 /// The last words: a line and the next command, or the document.
 fn finish(checks: &[Check], id: Option<&str>, next: &str, ui: &Ui) -> Result<Exit> {
     if ui.wants_json() {
-        ui.out(&pretty(&CheckDocument { schema: "plumb.plugin-check/1", id, checks })?);
+        ui.out(&pretty(&PluginCheckDocument { schema: "plumb.plugin-check/1", id, checks })?);
     } else {
         ui.out(&last_line(checks, id, next));
     }
@@ -139,8 +139,8 @@ fn finish(checks: &[Check], id: Option<&str>, next: &str, ui: &Ui) -> Result<Exi
 }
 
 fn last_line(checks: &[Check], id: Option<&str>, next: &str) -> String {
-    let failed = checks.iter().filter(|check| check.state == State::Failed).count();
-    let warnings = checks.iter().filter(|check| check.state == State::Warning).count();
+    let failed = checks.iter().filter(|check| check.state == CheckOutcome::Failed).count();
+    let warnings = checks.iter().filter(|check| check.state == CheckOutcome::Warning).count();
     let name = plumb_text::clean(id.unwrap_or("the plug-in"));
     match (failed, warnings) {
         (0, 0) => format!("\n{name} is fine; measure it: {next}"),

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use clap::Args;
-use plumb_serve::{Limits, Server, Settings, Token};
+use plumb_serve::{HttpLimits, HttpServer, ReaderToken, ServeSettings};
 use serde::Serialize;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -65,18 +65,18 @@ fn serve(args: &ServeArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let listener = listener(args.listen.as_deref(), PAGES)?;
     let address = listener.local_addr().map_err(unheard)?;
     let open = !address.ip().is_loopback();
-    let token = (open || args.token).then(Token::random).transpose().map_err(unheard)?;
+    let token = (open || args.token).then(ReaderToken::random).transpose().map_err(unheard)?;
     let given = token.clone();
     interrupt::listen();
-    let limits = Limits::default();
-    let settings = Settings { store: path.clone(), token, limits, stays: true };
-    let server = Server::start(listener, settings).map_err(unheard)?;
+    let limits = HttpLimits::default();
+    let settings = ServeSettings { store: path.clone(), token, limits, stays: true };
+    let server = HttpServer::start(listener, settings).map_err(unheard)?;
     let url = server.url("");
     let document = ServeDocument {
         schema: "plumb.serve/1",
         url: &url,
         listen: address.to_string(),
-        token: given.as_ref().map(Token::text),
+        token: given.as_ref().map(ReaderToken::text),
         store: &path,
     };
     ui.out(&if ui.wants_json() { pretty(&document)? } else { url.clone() });

@@ -27,7 +27,7 @@ pub trait Subcommand: clap::Args {
 }
 
 /// A line of the registry.
-pub struct Entry {
+pub struct RegisteredCommand {
     /// The word that users type after `plumb`.
     pub name: &'static str,
     /// Whether only plumb starts it: left out of help, completions and manual pages.
@@ -38,7 +38,7 @@ pub struct Entry {
     run: fn(&ArgMatches, &Context<'_>) -> Result<Exit>,
 }
 
-impl Entry {
+impl RegisteredCommand {
     /// A subcommand of this name.
     pub const fn of<S: Subcommand>(name: &'static str) -> Self {
         Self {

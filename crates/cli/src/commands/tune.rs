@@ -4,7 +4,7 @@ use clap::Args;
 use plumb_keeper::preparation::{KNOBS, Knob, Lasts, Unusable, check, parse, preset, resolve};
 use plumb_keeper::{HeldChange, Settled};
 use plumb_machine::Root;
-use plumb_text::{Column, Line, Style, Table};
+use plumb_text::{Style, Table, TableColumn, TextLine};
 use serde::Serialize;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -144,14 +144,14 @@ fn unsupported(knob: &Knob, root: &Root) -> Option<String> {
 }
 
 fn table(knobs: &[KnobNow]) -> Table {
-    let columns = ["knob", "now", "gentle", "lab"].map(Column::left).into_iter();
-    let mut table = Table::new(columns.chain([Column::left("").wrapping()]).collect());
+    let columns = ["knob", "now", "gentle", "lab"].map(TableColumn::left).into_iter();
+    let mut table = Table::new(columns.chain([TableColumn::left("").wrapping()]).collect());
     for knob in knobs {
         let what = match &knob.unsupported {
-            Some(why) => Line::new(Style::Muted, &format!("unsupported: {why}")),
-            None => Line::new(Style::Plain, knob.summary),
+            Some(why) => TextLine::new(Style::Muted, &format!("unsupported: {why}")),
+            None => TextLine::new(Style::Plain, knob.summary),
         };
-        let name = Line::new(Style::Command, knob.name);
+        let name = TextLine::new(Style::Command, knob.name);
         table.row(vec![
             name,
             cell(knob.now.as_deref()),
@@ -164,8 +164,8 @@ fn table(knobs: &[KnobNow]) -> Table {
 }
 
 /// A cell with a value; empty if there is none.
-fn cell(text: Option<&str>) -> Line {
-    Line::new(Style::Plain, text.unwrap_or(""))
+fn cell(text: Option<&str>) -> TextLine {
+    TextLine::new(Style::Plain, text.unwrap_or(""))
 }
 
 fn changed(held: HeldChange, root: &Root) -> ChangedSetting {

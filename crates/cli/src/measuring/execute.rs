@@ -7,14 +7,14 @@ use std::time::Duration;
 use plumb_analysis::RunFinding;
 use plumb_engine::{Ended, EngineError, Identity, RunContext, SystemClock};
 use plumb_keeper::{LockError, MeasuringLock};
-use plumb_launch::{KeeperLauncher, LauncherSettings, Refusal, SlotReport};
+use plumb_launch::{KeeperLauncher, LaunchRefusal, LauncherSettings, SlotReport};
 use plumb_model::{Host, Id, RunRecord, RunStatus, Target};
 use plumb_query::SinceLastRun;
 use plumb_store::{Store, short};
 
 use crate::error::{CommandError, Result};
-use crate::measuring::job::Job;
-use crate::measuring::listeners::{Listeners, Progress};
+use crate::measuring::job::MeasuringJob;
+use crate::measuring::listeners::{Listeners, RunProgress};
 use crate::measuring::live::LivePage;
 use crate::measuring::run_monitors::recorder;
 use crate::measuring::setup::Setup;
@@ -25,7 +25,7 @@ use crate::{interrupt, locate};
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
 /// A run that was carried out and stored.
-pub struct Measured {
+pub struct StoredRun {
     /// Where it is stored.
     pub store: Store,
     /// What is stored of it.
@@ -40,7 +40,7 @@ pub struct Measured {
 ///
 /// # Errors
 /// When it can't be begun or could not go on.
-pub fn execute(setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
+pub fn execute(setup: Setup, mut job: MeasuringJob<'_>, ui: &Ui) -> Result<StoredRun> {
     // Before the lock: nobody should wait for another run only to learn that the store can't be opened.
     let store = Store::open(locate::store(job.store)?)?;
     let lock = if job.lock { Some(take_lock(ui)?) } else { None };
@@ -55,7 +55,7 @@ pub fn execute(setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
     let live = job.live.then(|| LivePage::of(identity.run, store.path())).transpose()?;
     let mut listeners = Listeners {
         store: store.writer()?,
-        progress: Progress::new(&job.plan, ui),
+        progress: RunProgress::new(&job.plan, ui),
         full: None,
         page: live.as_ref(),
         announce: Some(ui.clone()),
@@ -92,10 +92,10 @@ pub fn execute(setup: Setup, mut job: Job<'_>, ui: &Ui) -> Result<Measured> {
     let record = store.record(identity.run)?;
     plumb_query::keep(&store, &record)?;
     let finding = plumb_query::of_run(&store, &record, SinceLastRun::IfItTells)?;
-    Ok(Measured { store, record, finding, ended })
+    Ok(StoredRun { store, record, finding, ended })
 }
 
-fn launcher(setup: Setup, job: &Job<'_>) -> KeeperLauncher {
+fn launcher(setup: Setup, job: &MeasuringJob<'_>) -> KeeperLauncher {
     let settings = LauncherSettings {
         dir: job.folders.dir.clone(),
         scratch: job.folders.scratch.clone(),
@@ -111,7 +111,7 @@ fn launcher(setup: Setup, job: &Job<'_>) -> KeeperLauncher {
 
 /// Who measures, on the machine as it is prepared.
 fn identity(
-    job: &Job<'_>,
+    job: &MeasuringJob<'_>,
     host: Host,
     launcher: &KeeperLauncher,
     prepared: SlotReport,
@@ -151,7 +151,7 @@ pub fn interrupted(store: &Store, run: Id) -> Result<RunRecord> {
 ///
 /// # Errors
 /// When it was begun on another one, or its name is none.
-fn host(job: &Job<'_>, ui: &Ui) -> Result<Host> {
+fn host(job: &MeasuringJob<'_>, ui: &Ui) -> Result<Host> {
     let here = locate::host(job.host.as_ref())?;
     let before = job.before.as_ref().and_then(|run| Some((run, &run.targets.first()?.host)));
     let host = match before {
@@ -222,12 +222,12 @@ fn ended_early(error: EngineError) -> CommandError {
 }
 
 /// Why the machine can't be prepared as the user wants it.
-fn unprepared(refusal: Refusal) -> CommandError {
+fn unprepared(refusal: LaunchRefusal) -> CommandError {
     match refusal {
-        Refusal::Unsupported { why, fix } if fix.is_empty() => CommandError::nothing(why),
-        Refusal::Unsupported { why, fix } => CommandError::nothing(why).hint(fix),
-        Refusal::Failed(why) => CommandError::failed(why),
-        Refusal::Interrupted => CommandError::interrupted("interrupted while preparing"),
-        Refusal::Fatal(why) => CommandError::bug(why),
+        LaunchRefusal::Unsupported { why, fix } if fix.is_empty() => CommandError::nothing(why),
+        LaunchRefusal::Unsupported { why, fix } => CommandError::nothing(why).hint(fix),
+        LaunchRefusal::Failed(why) => CommandError::failed(why),
+        LaunchRefusal::Interrupted => CommandError::interrupted("interrupted while preparing"),
+        LaunchRefusal::Fatal(why) => CommandError::bug(why),
     }
 }

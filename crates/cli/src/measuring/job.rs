@@ -9,7 +9,7 @@ use crate::error::Exit;
 use crate::measuring::target::Folders;
 
 /// What is to be done with a plan.
-pub struct Job<'j> {
+pub struct MeasuringJob<'j> {
     /// The plan, complete.
     pub plan: Plan,
     /// The record of the interrupted run that is to be completed.
@@ -34,7 +34,7 @@ pub struct Job<'j> {
     pub full: bool,
 }
 
-impl<'j> Job<'j> {
+impl<'j> MeasuringJob<'j> {
     /// A new run of what the user named.
     pub fn new(plan: Plan, folders: Folders, store: Option<&'j Path>) -> Self {
         Self {

@@ -23,7 +23,7 @@ pub struct Listeners<'p, W> {
     /// Writes the events to the store.
     pub store: W,
     /// Draws the progress of the run on the terminal.
-    pub progress: Progress,
+    pub progress: RunProgress,
     /// Why the store takes no more.
     pub full: Option<String>,
     /// The run's page.
@@ -64,7 +64,7 @@ impl<W: EventSink> EventSink for Listeners<'_, W> {
 }
 
 /// Follows a run.
-pub struct Progress {
+pub struct RunProgress {
     ui: Ui,
     plan: Plan,
     view: ProgressView,
@@ -75,7 +75,7 @@ pub struct Progress {
     drawn_lines: usize,
 }
 
-impl Progress {
+impl RunProgress {
     /// For this plan.
     pub fn new(plan: &Plan, ui: &Ui) -> Self {
         Self {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use plumb_model::Id;
-use plumb_serve::{Limits, Server, Settings};
+use plumb_serve::{HttpLimits, HttpServer, ServeSettings};
 use plumb_site::names;
 
 use crate::error::Result;
@@ -23,7 +23,7 @@ pub struct LiveArgs {
 
 /// The page of a run under way, served by this process.
 pub struct LivePage {
-    server: Server,
+    server: HttpServer,
     run: Id,
     url: String,
 }
@@ -35,13 +35,13 @@ impl LivePage {
     /// When the system gives no socket.
     pub fn of(run: Id, store: &Path) -> Result<Self> {
         let listener = listener(None, PAGES)?;
-        let settings = Settings {
+        let settings = ServeSettings {
             store: store.to_owned(),
             token: None,
-            limits: Limits::default(),
+            limits: HttpLimits::default(),
             stays: false,
         };
-        let server = Server::start(listener, settings).map_err(unheard)?;
+        let server = HttpServer::start(listener, settings).map_err(unheard)?;
         let url = server.url(&format!("{}.html", names::live_page(run)));
         Ok(Self { server, run, url })
     }

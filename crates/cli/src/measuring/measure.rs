@@ -5,14 +5,14 @@ use plumb_model::{Goal, MissingKind, RunRecord};
 use plumb_report::{View, brief_scorecard, json, scorecard};
 
 use crate::error::{CommandError, Exit, Result};
-use crate::measuring::execute::{Measured, execute};
-use crate::measuring::job::{FailPolicy, Job};
+use crate::measuring::execute::{StoredRun, execute};
+use crate::measuring::job::{FailPolicy, MeasuringJob};
 use crate::measuring::setup::Setup;
 use crate::reading::output::{OutputFormat, closing, comparison};
 use crate::ui::Ui;
 
 /// Carries a plan out, stores the run and shows its scorecard.
-pub fn measure(setup: Setup, job: Job<'_>, ui: &Ui) -> Result<Exit> {
+pub fn measure(setup: Setup, job: MeasuringJob<'_>, ui: &Ui) -> Result<Exit> {
     let explicit = job.explicit;
     let fail_on = job.fail_on;
     let full = job.full;
@@ -21,13 +21,13 @@ pub fn measure(setup: Setup, job: Job<'_>, ui: &Ui) -> Result<Exit> {
 }
 
 fn report(
-    measured: &Measured,
+    measured: &StoredRun,
     explicit: bool,
     fail_on: FailPolicy,
     full: bool,
     ui: &Ui,
 ) -> Result<Exit> {
-    let Measured { store, record, finding, ended } = measured;
+    let StoredRun { store, record, finding, ended } = measured;
     let view = View::new(finding);
     if ui.wants_json() && matches!(record.plan.goal, Goal::Verdict(_)) {
         let finding = plumb_analysis::compare_sides(record, finding);

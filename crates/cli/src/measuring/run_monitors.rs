@@ -2,7 +2,7 @@
 
 use plumb_engine::MonitorReader;
 use plumb_model::{Plan, Readings};
-use plumb_monitors::Recorder;
+use plumb_monitors::MonitorThreads;
 
 use crate::error::{CommandError, Result};
 use crate::locate;
@@ -23,7 +23,7 @@ pub fn recorder(plan: &Plan) -> Result<RunMonitors> {
     let mut recorders = Vec::new();
     for words in lists {
         let wanted = plumb_monitors::wanted(words).map_err(CommandError::usage)?;
-        recorders.push(Recorder::start(&locate::root(), &wanted));
+        recorders.push(MonitorThreads::start(&locate::root(), &wanted));
     }
     Ok(RunMonitors { recorders, of_points, only: None, reads: None })
 }
@@ -31,7 +31,7 @@ pub fn recorder(plan: &Plan) -> Result<RunMonitors> {
 /// Monitors that read beside all points, or beside one.
 pub struct RunMonitors {
     /// The plan's monitors, then each list that points have of their own. What does not read waits.
-    recorders: Vec<Recorder>,
+    recorders: Vec<MonitorThreads>,
     /// The recorder of each point.
     of_points: Vec<usize>,
     /// The only point beside which they read; None: all.

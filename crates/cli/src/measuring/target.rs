@@ -30,22 +30,22 @@ pub struct TargetArgs {
 
 impl TargetArgs {
     /// What was typed, or this folder.
-    pub fn or<'t>(&'t self, other: Option<&'t Path>) -> Place<'t> {
-        Place::Under {
+    pub fn or<'t>(&'t self, other: Option<&'t Path>) -> FilesPlace<'t> {
+        FilesPlace::Under {
             parent: self.dir.as_deref().or(other),
             destroy: self.destroy_data.as_deref(),
         }
     }
 
     /// What was typed.
-    pub fn place(&self) -> Place<'_> {
+    pub fn place(&self) -> FilesPlace<'_> {
         self.or(None)
     }
 }
 
 /// Where a run's files go.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'p> {
+pub enum FilesPlace<'p> {
     /// A fresh folder under `parent`, or under the current one.
     Under {
         /// A folder, or a device.
@@ -76,7 +76,7 @@ impl Folders {
 }
 
 /// Makes the two folders, scratch and target; the keeper removes them, whatever happens. A device is a target as it is.
-pub fn folders(keeper: &mut Keeper, place: &Place<'_>) -> Result<Folders> {
+pub fn folders(keeper: &mut Keeper, place: &FilesPlace<'_>) -> Result<Folders> {
     let name = locate::fresh_name();
     let temporary = std::env::temp_dir();
     // If there is no folder for temporary files (an empty chroot), the current one has to do.
@@ -88,8 +88,8 @@ pub fn folders(keeper: &mut Keeper, place: &Place<'_>) -> Result<Folders> {
     let scratch = parent.join(format!("{name}-scratch"));
     make(keeper, &scratch, "TMPDIR=FOLDER plumb …")?;
     let (dir, device) = match place {
-        Place::Scratch => (scratch.clone(), None),
-        Place::Under { parent, destroy } => target(keeper, &name, *parent, *destroy)?,
+        FilesPlace::Scratch => (scratch.clone(), None),
+        FilesPlace::Under { parent, destroy } => target(keeper, &name, *parent, *destroy)?,
     };
     Ok(Folders { scratch, dir, device })
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use plumb_keeper::Keeper;
-use plumb_launch::{Refusal, describe};
+use plumb_launch::{LaunchRefusal, describe};
 use plumb_model::{Description, Program};
 use plumb_plugins::{cache, manifest, rules};
 use plumb_suite::{self as suite, nearest};
@@ -13,7 +13,7 @@ use crate::locate;
 
 /// A workload that can be started.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct CatalogueEntry {
     /// What it says of itself.
     pub description: Description,
     /// How it is started.
@@ -21,18 +21,18 @@ pub struct Entry {
 }
 
 /// The built-in workload of this id.
-pub fn builtin(id: &str) -> Result<Option<Entry>> {
+pub fn builtin(id: &str) -> Result<Option<CatalogueEntry>> {
     let Some(workload) = plumb_workloads::find(id) else { return Ok(None) };
     let plumb = locate::plumb()?.to_string_lossy().into_owned();
     let program = Program { argv: vec![plumb, "worker".into(), id.into()] };
-    Ok(Some(Entry { description: workload.describe(), program }))
+    Ok(Some(CatalogueEntry { description: workload.describe(), program }))
 }
 
 /// The workload that the user names: an id, or a path to a plug-in.
 ///
 /// # Errors
 /// When there is none; the nearest name is the hint.
-pub fn find(keeper: &mut Keeper, name: &str) -> Result<Entry> {
+pub fn find(keeper: &mut Keeper, name: &str) -> Result<CatalogueEntry> {
     if name.contains('/') {
         return at_path(keeper, Path::new(name));
     }
@@ -41,7 +41,7 @@ pub fn find(keeper: &mut Keeper, name: &str) -> Result<Entry> {
         return of_version(entry, version);
     }
     let (plugins, broken) = all_plugins(keeper);
-    let (found, others): (Vec<Entry>, Vec<Entry>) =
+    let (found, others): (Vec<CatalogueEntry>, Vec<CatalogueEntry>) =
         plugins.into_iter().partition(|entry| entry.description.id == id);
     let mut versions: Vec<u32> = found.iter().map(|entry| entry.description.version).collect();
     versions.sort_unstable();
@@ -70,7 +70,7 @@ fn split_version(name: &str) -> (&str, Option<u32>) {
 }
 
 /// A built-in workload, if it has this version.
-fn of_version(entry: Entry, version: Option<u32>) -> Result<Entry> {
+fn of_version(entry: CatalogueEntry, version: Option<u32>) -> Result<CatalogueEntry> {
     let has = entry.description.version;
     match version.filter(|wanted| *wanted != has) {
         Some(wanted) => Err(no_version(&entry.description.id, wanted, &[has])),
@@ -89,7 +89,7 @@ fn no_version(id: &str, wanted: u32, versions: &[u32]) -> CommandError {
 /// # Errors
 /// When it can't be started, answers wrongly, calls itself like a built-in workload, or says what a
 /// workload may not say.
-pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
+pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<CatalogueEntry> {
     let program = manifest::program(path)?;
     let cache = kept(&program);
     let cached = cache.as_deref().and_then(cache::read);
@@ -118,7 +118,7 @@ pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<Entry> {
     if let (false, Some(file)) = (known, cache) {
         cache::write(&file, &description);
     }
-    Ok(Entry { description, program })
+    Ok(CatalogueEntry { description, program })
 }
 
 /// The file that keeps what this program said of itself.
@@ -126,8 +126,8 @@ pub fn kept(program: &Program) -> Option<PathBuf> {
     cache::file(&locate::cache_home()?, program)
 }
 
-fn undescribed(path: &Path, program: &Program, refusal: &Refusal) -> CommandError {
-    if matches!(refusal, Refusal::Interrupted | Refusal::Fatal(_)) {
+fn undescribed(path: &Path, program: &Program, refusal: &LaunchRefusal) -> CommandError {
+    if matches!(refusal, LaunchRefusal::Interrupted | LaunchRefusal::Fatal(_)) {
         return refusal.clone().into();
     }
     let error = CommandError::failed(format!("plug-in {}: {refusal}", path.display()));
@@ -138,8 +138,8 @@ fn undescribed(path: &Path, program: &Program, refusal: &Refusal) -> CommandErro
 }
 
 /// All plug-ins on the path that work, and a line for each that does not.
-pub fn all_plugins(keeper: &mut Keeper) -> (Vec<Entry>, Vec<String>) {
-    let mut good: Vec<Entry> = Vec::new();
+pub fn all_plugins(keeper: &mut Keeper) -> (Vec<CatalogueEntry>, Vec<String>) {
+    let mut good: Vec<CatalogueEntry> = Vec::new();
     let mut broken = Vec::new();
     for manifest in manifest::on_path(locate::data_home().as_deref()) {
         match at_path(keeper, &manifest) {
@@ -157,7 +157,7 @@ pub fn all_plugins(keeper: &mut Keeper) -> (Vec<Entry>, Vec<String>) {
     (good, broken)
 }
 
-fn is_namesake(one: &Entry, other: &Entry) -> bool {
+fn is_namesake(one: &CatalogueEntry, other: &CatalogueEntry) -> bool {
     one.description.id == other.description.id
         && one.description.version == other.description.version
 }

@@ -11,12 +11,12 @@ use crate::planning::catalogue;
 pub const COMMAND: &str = "process.command";
 
 /// A command: what people typed, and its words (one word for a shell).
-pub struct CommandLine {
+pub struct TypedCommand {
     text: String,
     words: Vec<String>,
 }
 
-impl CommandLine {
+impl TypedCommand {
     /// A command in one argument.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ pub fn ignoring(failure: bool) -> (String, Value) {
 /// # Errors
 /// When it can't be a parameter, or one has the name of a parameter that there is.
 pub fn point(
-    command: &CommandLine,
+    command: &TypedCommand,
     shell: bool,
     more: Settings,
     own: &[Parameter],

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::planning::arguments::GoalArgs;
 use crate::planning::plan;
-use crate::planning::points::Named;
+use crate::planning::points::NamedPoints;
 use crate::planning::several_suites;
 
 /// What would be measured: the document `plumb.dry-run/1` of `--dry-run --json`. Fields may be added, never changed.
@@ -55,7 +55,7 @@ pub struct DryPoint {
 ///
 /// # Errors
 /// When a goal is none.
-pub fn dry_run(named: &mut Named, goal: &GoalArgs, soak: Option<&str>) -> Result<DryRun> {
+pub fn dry_run(named: &mut NamedPoints, goal: &GoalArgs, soak: Option<&str>) -> Result<DryRun> {
     // What the run would refuse is refused here, too.
     several_suites::labels(&named.suites, &goal.execution.labels)?;
     several_suites::against_first(&named.suites)?;
@@ -75,13 +75,13 @@ pub fn dry_run(named: &mut Named, goal: &GoalArgs, soak: Option<&str>) -> Result
 ///
 /// # Errors
 /// When its rules are none.
-pub fn suite_duration(named: &mut Named) -> Result<String> {
+pub fn suite_duration(named: &mut NamedPoints) -> Result<String> {
     let (rules, budget_ns) = plan::goal(&GoalArgs::default(), named)?;
     Ok(DryRun::new(named, Some(rules), budget_ns).duration())
 }
 
 impl DryRun {
-    fn new(named: &Named, rules: Option<StoppingRules>, budget_ns: Option<u64>) -> Self {
+    fn new(named: &NamedPoints, rules: Option<StoppingRules>, budget_ns: Option<u64>) -> Self {
         let mut points = Vec::new();
         for planned in &named.points {
             points.push(DryPoint {
@@ -141,7 +141,7 @@ impl DryRun {
 }
 
 /// What all points may take together, where each has a limit.
-fn points_ns(named: &Named, rules: Option<&StoppingRules>) -> Option<u64> {
+fn points_ns(named: &NamedPoints, rules: Option<&StoppingRules>) -> Option<u64> {
     let rules = rules?;
     let most = named.points.iter().map(|point| point.rules.as_ref().unwrap_or(rules).max_time_ns);
     most.sum()

@@ -1,7 +1,7 @@
 //! Knobs as they are typed: with `--set`, and in suites.
 
 use plumb_keeper::preparation::{KNOBS, Unusable, parse, resolve};
-use plumb_model::{Preparation, Slot};
+use plumb_model::{Preparation, PreparationScope};
 use plumb_suite::nearest;
 
 use crate::error::{CommandError, Result};
@@ -14,7 +14,11 @@ use crate::locate;
 /// As for [`knob`].
 pub fn of_invocations(text: &str) -> Result<Preparation> {
     let preparation = knob(text)?;
-    let slot = if preparation.medium().is_some() { Slot::Run } else { Slot::Invocation };
+    let slot = if preparation.medium().is_some() {
+        PreparationScope::Run
+    } else {
+        PreparationScope::Invocation
+    };
     Ok(Preparation { slot, ..preparation })
 }
 

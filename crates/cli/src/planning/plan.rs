@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::planning::arguments::{ExecutionArgs, GoalArgs};
 use crate::planning::monitors::monitors;
 use crate::planning::other_machines::{companion_at, each_address, refuse_flood, with_far_end};
-use crate::planning::points::Named;
+use crate::planning::points::NamedPoints;
 use crate::planning::prepare::Prepare;
 use crate::planning::several_suites;
 
@@ -86,7 +86,7 @@ impl PlanRequest {
     /// # Errors
     /// When rules are none or contradict each other, or suites do not fit into one run.
     pub fn of_named(
-        mut named: Named,
+        mut named: NamedPoints,
         companions: Vec<Companion>,
         args: &GoalArgs,
         prepare: Prepare,
@@ -176,7 +176,7 @@ pub fn plan(request: PlanRequest, args: &ExecutionArgs, dir: &Path) -> Result<Pl
 ///
 /// # Errors
 /// When rules are none, or contradict each other.
-pub fn goal(args: &GoalArgs, named: &mut Named) -> Result<(StoppingRules, Option<u64>)> {
+pub fn goal(args: &GoalArgs, named: &mut NamedPoints) -> Result<(StoppingRules, Option<u64>)> {
     let of_suite = named.run_wide().map(Suite::rules).unwrap_or_default();
     let stated = args.rules.applied_to(of_suite.applied_to(StoppingRules::default())?)?;
     let mut rules = checked(or_standard(stated))?;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use plumb_keeper::Keeper;
 use plumb_keeper::preparation::{KNOBS, slotted};
 use plumb_model::{
-    Companion, Description, PlannedPoint, Point, Preparation, Role, Sampling, SearchEffort,
-    Settings, Slot, StoppingRules, Value,
+    Companion, Description, PlannedPoint, Point, Preparation, PreparationScope, Role, Sampling,
+    SearchEffort, Settings, StoppingRules, Value,
 };
 use plumb_plugins::manifest::{self, MANIFEST};
 use plumb_suite::{
@@ -18,7 +18,7 @@ use plumb_suite::{
 
 use crate::error::{CommandError, Result};
 use crate::locate;
-use crate::planning::catalogue::{self, Entry};
+use crate::planning::catalogue::{self, CatalogueEntry};
 use crate::planning::knobs;
 use crate::planning::monitors::monitors;
 use crate::planning::several_suites;
@@ -28,7 +28,7 @@ const DEFAULT_SUITE: &str = "first-look";
 
 /// What the names on the command line stand for.
 #[derive(Debug, Default)]
-pub struct Named {
+pub struct NamedPoints {
     /// The suites, in order.
     pub suites: Vec<Suite>,
     /// The points of workloads and suites, in the order of their names.
@@ -39,7 +39,7 @@ pub struct Named {
     pub explicit: bool,
 }
 
-impl Named {
+impl NamedPoints {
     /// The suite whose rules, loads, knobs and monitors hold for the whole run: the only thing that is named. Next to
     /// other names, a suite's settings are settings of its points.
     pub fn run_wide(&self) -> Option<&Suite> {
@@ -59,11 +59,11 @@ pub fn resolve(
     names: &[String],
     params: &[String],
     all_threads: u64,
-) -> Result<Named> {
+) -> Result<NamedPoints> {
     let default = [DEFAULT_SUITE.to_owned()];
     let names = if names.is_empty() { &default[..] } else { names };
     let sets = parameter_sets(params)?;
-    let mut named = Named::default();
+    let mut named = NamedPoints::default();
     let mut suite_of_points = Vec::new();
     let is_alone = names.iter().all(|name| *name == names[0]);
     for (index, name) in names.iter().enumerate() {
@@ -97,8 +97,8 @@ pub fn resolve_suite(
     name: &str,
     text: &str,
     all_threads: u64,
-) -> Result<Named> {
-    let mut named = Named::default();
+) -> Result<NamedPoints> {
+    let mut named = NamedPoints::default();
     named.add(keeper, parsed(name, text)?, &BTreeMap::new(), all_threads, true)?;
     refuse_namesakes(&named.points)?;
     drop_repeated(&mut named.points);
@@ -150,7 +150,7 @@ pub fn is_suite_file(path: &Path) -> bool {
     is_toml && !path.to_string_lossy().ends_with(MANIFEST)
 }
 
-impl Named {
+impl NamedPoints {
     /// Adds the points of a suite, with what runs beside each. Unless the suite `is_alone` in the run, its settings
     /// become settings of its points.
     fn add(
@@ -233,8 +233,8 @@ impl SharedByPoints {
         };
         shared.conditions = shared.companions.iter().map(loaded_with).collect();
         for text in &suite.knobs {
-            let slot = slotted(text).map_or(Slot::Run, |(_, slot)| slot);
-            if slot == Slot::Round {
+            let slot = slotted(text).map_or(PreparationScope::Run, |(_, slot)| slot);
+            if slot == PreparationScope::Round {
                 let name = &suite.name;
                 let error = format!(
                     "the suite {name} sets {text}, but the rounds also have points from outside this suite"
@@ -372,7 +372,11 @@ pub fn split_point(name: &str) -> Result<(&str, Settings)> {
 ///
 /// # Errors
 /// When it takes one of them not.
-pub fn planned(entry: &Entry, settings: &Settings, all_threads: u64) -> Result<PlannedPoint> {
+pub fn planned(
+    entry: &CatalogueEntry,
+    settings: &Settings,
+    all_threads: u64,
+) -> Result<PlannedPoint> {
     let point = Point::new(&entry.description, settings, all_threads)?;
     let description = entry.description.at(&point.settings);
     if description.metrics.is_empty() && !entry.description.metrics.is_empty() {
@@ -516,7 +520,7 @@ fn refuse_namesakes(points: &[PlannedPoint]) -> Result<()> {
 
 /// A point that two suites want measured differently: one of them would lose its settings. `suite_of_points` has the
 /// index of each point's suite.
-fn refuse_disagreement(named: &Named, suite_of_points: &[Option<usize>]) -> Result<()> {
+fn refuse_disagreement(named: &NamedPoints, suite_of_points: &[Option<usize>]) -> Result<()> {
     let mut seen: BTreeMap<(&str, &str), (usize, &PlannedPoint)> = BTreeMap::new();
     for (planned, suite) in named.points.iter().zip(suite_of_points) {
         let Some(suite) = *suite else { continue };
@@ -561,7 +565,7 @@ pub fn companions(
         found.push(Companion {
             role,
             point: planned(&entry, &settings, all_threads)?,
-            slot: Slot::Run,
+            slot: PreparationScope::Run,
             of_points: false,
         });
     }
@@ -580,7 +584,7 @@ pub fn is_plugin(text: &str) -> bool {
 /// # Errors
 /// When there is none of this id, or it does not prepare.
 pub fn preparing_plugin(keeper: &mut Keeper, text: &str, all_threads: u64) -> Result<Companion> {
-    let (name, slot) = slotted(text).unwrap_or((text, Slot::Run));
+    let (name, slot) = slotted(text).unwrap_or((text, PreparationScope::Run));
     let found = companions(keeper, &[name.to_owned()], all_threads)?;
     match found.into_iter().next() {
         Some(companion) if companion.point.description.can_be(Role::Preparation) => {

@@ -7,7 +7,7 @@ use plumb_model::{Companion, Preparation};
 use crate::error::{CommandError, Result};
 use crate::planning::arguments::PrepareArgs;
 use crate::planning::knobs::{self, knob};
-use crate::planning::points::{Named, is_plugin, preparing_plugin};
+use crate::planning::points::{NamedPoints, is_plugin, preparing_plugin};
 use crate::planning::several_suites;
 
 /// The preset when nobody names one.
@@ -59,7 +59,7 @@ pub fn wanted(
 /// When a name or value is unknown, this machine can't have what was named, or suites and the user contradict each other.
 pub fn for_named(
     keeper: &mut Keeper,
-    named: &Named,
+    named: &NamedPoints,
     args: &PrepareArgs,
     all_threads: u64,
 ) -> Result<Prepare> {
@@ -78,7 +78,7 @@ pub fn for_named(
 }
 
 /// A knob that is typed for the run, and set by a suite for its points: the typed one would be undone at each of them.
-fn refuse_suite_knobs(named: &Named, typed: &[String]) -> Result<()> {
+fn refuse_suite_knobs(named: &NamedPoints, typed: &[String]) -> Result<()> {
     for suite in &named.suites {
         for text in typed {
             if let Some(of_suite) =

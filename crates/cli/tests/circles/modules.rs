@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::tokens::{Token, tokens, without_tests};
+use crate::tokens::{SourceToken, tokens, without_tests};
 
 /// Longest chain of re-exports that is followed.
 const LONGEST_CHAIN: usize = 20;
@@ -40,7 +40,7 @@ struct Module {
 
 /// The target of a path.
 #[derive(Clone, Copy)]
-enum Target {
+enum ImportTarget {
     Module(usize),
     Item(usize),
 }
@@ -65,7 +65,7 @@ impl Crate {
         let file = self.files.len();
         self.files.push(File { path: path.strip_prefix(src).unwrap().to_owned(), lines });
         let module = self.add_module(file, parent);
-        let mut reader = Reader { of: self, src, for_tests, tokens: &kept };
+        let mut reader = ModuleReader { of: self, src, for_tests, tokens: &kept };
         reader.module(0, module, folder);
         module
     }
@@ -82,16 +82,16 @@ impl Crate {
         for (index, module) in self.modules.iter().enumerate() {
             for path in &module.paths {
                 let file = match self.resolve(index, path, 0) {
-                    Some(Target::Item(file)) => file,
+                    Some(ImportTarget::Item(file)) => file,
                     // A module's name alone uses nothing: what follows it does.
-                    Some(Target::Module(_)) | None => continue,
+                    Some(ImportTarget::Module(_)) | None => continue,
                 };
                 if file != module.file {
                     uses.entry(module.file).or_default().insert(file);
                 }
             }
             for path in &module.globs {
-                if let Some(Target::Module(other)) = self.resolve(index, path, 0)
+                if let Some(ImportTarget::Module(other)) = self.resolve(index, path, 0)
                     && self.modules[other].file != module.file
                 {
                     uses.entry(module.file).or_default().insert(self.modules[other].file);
@@ -101,17 +101,17 @@ impl Crate {
         uses
     }
 
-    fn resolve(&self, from: usize, path: &[String], depth: usize) -> Option<Target> {
+    fn resolve(&self, from: usize, path: &[String], depth: usize) -> Option<ImportTarget> {
         if depth > LONGEST_CHAIN {
             return None;
         }
-        let mut at = Target::Module(from);
+        let mut at = ImportTarget::Module(from);
         for (i, name) in path.iter().enumerate() {
-            let Target::Module(module) = at else { return Some(at) };
+            let ImportTarget::Module(module) = at else { return Some(at) };
             at = match name.as_str() {
-                "crate" => Target::Module(0),
+                "crate" => ImportTarget::Module(0),
                 "self" => at,
-                "super" => Target::Module(self.modules[module].parent?),
+                "super" => ImportTarget::Module(self.modules[module].parent?),
                 _ => self.member(module, name, i + 1 == path.len(), depth)?,
             };
         }
@@ -119,10 +119,10 @@ impl Crate {
     }
 
     /// A name in a module: the last of a path is an item sooner than a module.
-    fn member(&self, module: usize, name: &str, last: bool, depth: usize) -> Option<Target> {
+    fn member(&self, module: usize, name: &str, last: bool, depth: usize) -> Option<ImportTarget> {
         let of = &self.modules[module];
-        let child = of.children.get(name).map(|&child| Target::Module(child));
-        let item = of.items.contains(name).then_some(Target::Item(of.file));
+        let child = of.children.get(name).map(|&child| ImportTarget::Module(child));
+        let item = of.items.contains(name).then_some(ImportTarget::Item(of.file));
         let alias = || {
             let path = of.aliases.get(name)?;
             let is_itself = path.len() == 1 && path[0] == name;
@@ -130,7 +130,7 @@ impl Crate {
         };
         let glob = || {
             of.globs.iter().find_map(|path| match self.resolve(module, path, depth + 1)? {
-                Target::Module(other) if other != module => {
+                ImportTarget::Module(other) if other != module => {
                     self.member(other, name, last, depth + 1)
                 }
                 _ => None,
@@ -145,14 +145,14 @@ impl Crate {
 }
 
 /// Reads the tokens of one file into modules.
-struct Reader<'a> {
+struct ModuleReader<'a> {
     of: &'a mut Crate,
     src: &'a Path,
     for_tests: Vec<String>,
-    tokens: &'a [Token],
+    tokens: &'a [SourceToken],
 }
 
-impl Reader<'_> {
+impl ModuleReader<'_> {
     fn text(&self, at: usize) -> &str {
         self.tokens.get(at).map_or("", |token| token.text.as_str())
     }

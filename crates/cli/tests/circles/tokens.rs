@@ -2,13 +2,13 @@
 
 /// A token and the line that it is on, from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token {
+pub struct SourceToken {
     pub text: String,
     pub line: usize,
 }
 
 /// The tokens of a source: words, `::`, and single signs. Literals are left out.
-pub fn tokens(source: &str) -> Vec<Token> {
+pub fn tokens(source: &str) -> Vec<SourceToken> {
     let chars: Vec<char> = source.chars().collect();
     let mut all = Vec::new();
     let mut at = 0;
@@ -19,7 +19,7 @@ pub fn tokens(source: &str) -> Vec<Token> {
         let is_word = text.starts_with(|c: char| c.is_alphabetic() || c == '_');
         let is_sign = text == "::" || (end == at + 1 && !chars[at].is_whitespace());
         if (is_word && !text.contains(['"', '\''])) || (is_sign && !chars[at].is_numeric()) {
-            all.push(Token { text, line });
+            all.push(SourceToken { text, line });
         }
         line += chars[at..end].iter().filter(|c| **c == '\n').count();
         at = end;
@@ -110,7 +110,7 @@ fn end_of_quote(chars: &[char], at: usize) -> usize {
 
 /// The tokens without items that only tests are built with, the names of the modules that these declare,
 /// and the number of lines that they take.
-pub fn without_tests(tokens: &[Token]) -> (Vec<Token>, Vec<String>, usize) {
+pub fn without_tests(tokens: &[SourceToken]) -> (Vec<SourceToken>, Vec<String>, usize) {
     let mut kept = Vec::new();
     let mut modules = Vec::new();
     let mut lines = 0;
@@ -133,18 +133,18 @@ pub fn without_tests(tokens: &[Token]) -> (Vec<Token>, Vec<String>, usize) {
 }
 
 /// The end of `#[…]`.
-fn end_of_attribute(tokens: &[Token], at: usize) -> Option<usize> {
+fn end_of_attribute(tokens: &[SourceToken], at: usize) -> Option<usize> {
     let is = |i: usize, text| tokens.get(i).is_some_and(|token| token.text == text);
     (is(at, "#") && is(at + 1, "[")).then(|| end_of_group(tokens, at + 1))
 }
 
-fn is_for_tests(attribute: &[Token]) -> bool {
+fn is_for_tests(attribute: &[SourceToken]) -> bool {
     let has = |word| attribute.iter().any(|token| token.text == word);
     has("cfg") && has("test") && !has("not")
 }
 
 /// Past the sign that closes the one at `at`.
-fn end_of_group(tokens: &[Token], at: usize) -> usize {
+fn end_of_group(tokens: &[SourceToken], at: usize) -> usize {
     let mut depth = 0;
     for (i, token) in tokens.iter().enumerate().skip(at) {
         match token.text.as_str() {
@@ -159,7 +159,7 @@ fn end_of_group(tokens: &[Token], at: usize) -> usize {
     tokens.len()
 }
 
-fn end_of_item(tokens: &[Token], from: usize) -> usize {
+fn end_of_item(tokens: &[SourceToken], from: usize) -> usize {
     let mut at = from;
     let mut to_semicolon = false;
     while at < tokens.len() {
@@ -180,7 +180,7 @@ fn end_of_item(tokens: &[Token], from: usize) -> usize {
 }
 
 /// The module that an item declares in its own file.
-fn declared(item: &[Token]) -> Option<String> {
-    let is_mod = |pair: &[Token]| pair[0].text == "mod" && pair[2].text == ";";
+fn declared(item: &[SourceToken]) -> Option<String> {
+    let is_mod = |pair: &[SourceToken]| pair[0].text == "mod" && pair[2].text == ";";
     item.windows(3).find(|three| is_mod(three)).map(|three| three[1].text.clone())
 }

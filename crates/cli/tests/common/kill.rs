@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use super::processes::PATIENCE;
-use super::samples::Samples;
+use super::samples::StoredSamples;
 use super::{TestEnvironment, processes};
 
 /// After this time nothing of a killed run may be left, on a machine that does not stall: the soak
@@ -42,7 +42,7 @@ workload = "ssh.cipher"
 
 /// When a run is killed.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment {
+pub struct KillTime {
     /// Once a reader sees samples of so many invocations.
     pub invocations: usize,
     /// So long after that.
@@ -51,7 +51,7 @@ pub struct Moment {
     pub servers: bool,
 }
 
-impl Moment {
+impl KillTime {
     /// A moment for each number: evenly over the run, and in steps that fit none of its phases.
     pub fn of(number: u64) -> Self {
         let scattered = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -80,7 +80,7 @@ pub struct Killed {
 ///
 /// # Errors
 /// What did not hold.
-pub fn kill_once(place: &TestEnvironment, moment: Moment) -> Result<Option<Killed>, String> {
+pub fn kill_once(place: &TestEnvironment, moment: KillTime) -> Result<Option<Killed>, String> {
     let points = if moment.servers { format!("{POINTS}{SSH}") } else { POINTS.to_owned() };
     place.write("kill.toml", &points).map_err(|error| error.to_string())?;
     let mut run = place.marked(RUN);
@@ -109,14 +109,18 @@ fn has_ssh() -> bool {
 
 /// Reads the store from outside until the moment has come: the samples that were visible last, and
 /// the processes that live.
-fn watch(place: &TestEnvironment, run: &mut Child, moment: Moment) -> (Samples, Vec<(u32, u64)>) {
-    let mut seen = Samples::default();
+fn watch(
+    place: &TestEnvironment,
+    run: &mut Child,
+    moment: KillTime,
+) -> (StoredSamples, Vec<(u32, u64)>) {
+    let mut seen = StoredSamples::default();
     while seen.invocations() < moment.invocations && matches!(run.try_wait(), Ok(None)) {
         std::thread::sleep(Duration::from_millis(25));
-        seen = Samples::visible(place).unwrap_or(seen);
+        seen = StoredSamples::visible(place).unwrap_or(seen);
     }
     std::thread::sleep(moment.delay);
-    (Samples::visible(place).unwrap_or(seen), processes::family(run.id()))
+    (StoredSamples::visible(place).unwrap_or(seen), processes::family(run.id()))
 }
 
 /// No process, mount or temporary file is left, soon.
@@ -131,8 +135,8 @@ fn cleaned(place: &TestEnvironment, family: &[(u32, u64)]) -> Result<(), String>
 }
 
 /// The killed run is told as interrupted with all that was seen of it, and can be completed.
-fn resumed(place: &TestEnvironment, seen: &Samples) -> Result<(usize, bool), String> {
-    let Some(kept) = Samples::visible(place) else {
+fn resumed(place: &TestEnvironment, seen: &StoredSamples) -> Result<(usize, bool), String> {
+    let Some(kept) = StoredSamples::visible(place) else {
         let early = seen.is_empty() && place.run("show").map_err(said)?.code == Some(2);
         let complaint = "samples that were seen are gone";
         let nothing = (0, false);
@@ -142,7 +146,7 @@ fn resumed(place: &TestEnvironment, seen: &Samples) -> Result<(usize, bool), Str
     expect(place, "store info", &["1 interrupted", "intact"])?;
     expect(place, "show", &["interrupted", "plumb run --resume"])?;
     expect(place, "run --resume --dir ../work --no-lock --quiet", &["complete", "in 2 segments"])?;
-    let complete = Samples::visible(place).ok_or("the completed run can't be read")?;
+    let complete = StoredSamples::visible(place).ok_or("the completed run can't be read")?;
     lost(&kept, &complete, "after the resume")?;
     let words = ["\"status\": \"complete\"", "\"failed\": []", "\"not_reached\": []"];
     expect(place, "show --json", &words)?;
@@ -153,7 +157,7 @@ fn resumed(place: &TestEnvironment, seen: &Samples) -> Result<(usize, bool), Str
     Ok((complete.len(), true))
 }
 
-fn lost(before: &Samples, after: &Samples, when: &str) -> Result<(), String> {
+fn lost(before: &StoredSamples, after: &StoredSamples, when: &str) -> Result<(), String> {
     match before.lost_in(after) {
         Some(sample) => Err(format!("{when} the sample {sample} is gone or another")),
         None => Ok(()),

@@ -26,7 +26,7 @@ pub enum Victim {
 
 /// Whose settings are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Machine {
+pub enum KnobOwner {
     /// A tree of files.
     Tree,
     /// This machine; needs root.
@@ -35,21 +35,21 @@ pub enum Machine {
 
 /// When who is killed, and on what.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment {
+pub struct KnobKill {
     /// The process that is killed.
     pub victim: Victim,
     /// The machine whose settings are changed.
-    pub machine: Machine,
+    pub machine: KnobOwner,
     /// So long after the keeper was there.
     pub delay: Duration,
 }
 
-impl Moment {
+impl KnobKill {
     /// A moment for each number: every victim on every machine, in steps that fit no phase of a run.
     pub fn of(number: u64) -> Self {
         let victim = [Victim::Plumb, Victim::Keeper, Victim::Both][(number % 3) as usize];
         let machine =
-            if number.is_multiple_of(2) && is_root() { Machine::Real } else { Machine::Tree };
+            if number.is_multiple_of(2) && is_root() { KnobOwner::Real } else { KnobOwner::Tree };
         let scattered = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         Self { victim, machine, delay: Duration::from_micros(scattered % 700_000) }
     }
@@ -57,7 +57,7 @@ impl Moment {
 
 /// The state at a kill and after it.
 #[derive(Debug, Clone, Copy)]
-pub struct Restored {
+pub struct RestoredKnobs {
     /// Settings that were changed when it came.
     pub changed: usize,
     /// How long restoring took; with both killed, from the next start of plumb.
@@ -84,14 +84,17 @@ const SET_TREE: &str = " --set governor=performance --set turbo=off@round";
 ///
 /// # Errors
 /// What did not hold.
-pub fn kill_prepared(place: &TestEnvironment, at: Moment) -> Result<Option<Restored>, String> {
-    let _one_at_a_time = (at.machine == Machine::Real).then(lock).transpose().map_err(said)?;
+pub fn kill_prepared(
+    place: &TestEnvironment,
+    at: KnobKill,
+) -> Result<Option<RestoredKnobs>, String> {
+    let _one_at_a_time = (at.machine == KnobOwner::Real).then(lock).transpose().map_err(said)?;
     let root = root(place, at.machine).map_err(said)?;
     let before = settings(&root);
-    let more = if at.machine == Machine::Tree { SET_TREE } else { "" };
+    let more = if at.machine == KnobOwner::Tree { SET_TREE } else { "" };
     let run = format!("run cpu.sieve --min-invocations 500 --no-lock -q {SET}{more}");
     let mut plumb = place.marked(&run);
-    if at.machine == Machine::Tree {
+    if at.machine == KnobOwner::Tree {
         plumb.env("PLUMB_ROOT", &root);
     }
     let mut plumb = plumb.stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(said)?;
@@ -105,7 +108,7 @@ pub fn kill_prepared(place: &TestEnvironment, at: Moment) -> Result<Option<Resto
     let killed = Instant::now();
     if at.victim == Victim::Both {
         let mut next = place.plumb("list -q");
-        if at.machine == Machine::Tree {
+        if at.machine == KnobOwner::Tree {
             next.env("PLUMB_ROOT", &root);
         }
         next.stdout(Stdio::null()).stderr(Stdio::null()).status().map_err(said)?;
@@ -118,7 +121,7 @@ pub fn kill_prepared(place: &TestEnvironment, at: Moment) -> Result<Option<Resto
     let journals = wait_for(PATIENCE, || journals(place, &root).is_empty().then_some(()));
     journals.ok_or("a journal is left")?;
     ended.ok_or("plumb did not end")?;
-    Ok(Some(Restored { changed, after }))
+    Ok(Some(RestoredKnobs { changed, after }))
 }
 
 /// Kills both in the same instant, and waits for their end.
@@ -151,8 +154,8 @@ pub fn kill(victim: Victim, plumb: &mut Child, keeper: u32) -> std::io::Result<(
     }
 }
 
-fn root(place: &TestEnvironment, machine: Machine) -> std::io::Result<PathBuf> {
-    if machine == Machine::Real {
+fn root(place: &TestEnvironment, machine: KnobOwner) -> std::io::Result<PathBuf> {
+    if machine == KnobOwner::Real {
         return Ok("/".into());
     }
     let root = place.root().join("machine");

@@ -15,7 +15,7 @@ const MEDIA: [&str; 4] =
 
 /// When who is killed, and on what.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment {
+pub struct MediaKill {
     /// The process that is killed.
     pub victim: Victim,
     /// The medium that stands.
@@ -24,7 +24,7 @@ pub struct Moment {
     pub delay: Duration,
 }
 
-impl Moment {
+impl MediaKill {
     /// A moment for each number: every victim on every medium, in steps that fit no phase of a run.
     pub fn of(number: u64) -> Self {
         let victim = [Victim::Plumb, Victim::Keeper, Victim::Both][(number % 3) as usize];
@@ -45,7 +45,7 @@ pub fn traces(place: &TestEnvironment) -> Vec<String> {
 ///
 /// # Errors
 /// What was left.
-pub fn kill_on_medium(place: &TestEnvironment, at: Moment) -> Result<Option<Duration>, String> {
+pub fn kill_on_medium(place: &TestEnvironment, at: MediaKill) -> Result<Option<Duration>, String> {
     let run = "run storage.files:files=64 --min-time 60s --no-lock -q --dir ../work";
     let mut plumb = place.marked(&format!("{run} --set medium={}", at.medium));
     let mut plumb = plumb.stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(said)?;

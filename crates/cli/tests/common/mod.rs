@@ -116,7 +116,7 @@ impl TestEnvironment {
     ///
     /// # Errors
     /// When it can't be started.
-    pub fn run(&self, arguments: &str) -> io::Result<Ran> {
+    pub fn run(&self, arguments: &str) -> io::Result<ProgramOutput> {
         ran(&mut self.plumb(arguments))
     }
 
@@ -144,7 +144,7 @@ impl Drop for TestEnvironment {
 
 /// How a program ended and what it said.
 #[derive(Debug)]
-pub struct Ran {
+pub struct ProgramOutput {
     /// Exit status; None after a signal.
     pub code: Option<i32>,
     /// The text on its standard output.
@@ -157,11 +157,11 @@ pub struct Ran {
 ///
 /// # Errors
 /// When it can't be started.
-pub fn ran(command: &mut Command) -> io::Result<Ran> {
-    command.output().map(Ran::from)
+pub fn ran(command: &mut Command) -> io::Result<ProgramOutput> {
+    command.output().map(ProgramOutput::from)
 }
 
-impl From<Output> for Ran {
+impl From<Output> for ProgramOutput {
     fn from(output: Output) -> Self {
         Self {
             code: output.status.code(),
@@ -171,7 +171,7 @@ impl From<Output> for Ran {
     }
 }
 
-impl Ran {
+impl ProgramOutput {
     /// Asserts the exit code.
     #[track_caller]
     pub fn exits(self, code: i32) -> Self {

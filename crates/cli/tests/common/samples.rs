@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::TestEnvironment;
 
 /// Series, invocation, number.
-type Key = (String, String, usize);
+type SampleKey = (String, String, usize);
 
 /// All samples of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Samples(BTreeMap<Key, Sample>);
+pub struct StoredSamples(BTreeMap<SampleKey, Sample>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Sample {
@@ -19,7 +19,7 @@ struct Sample {
     measured: String,
 }
 
-impl Samples {
+impl StoredSamples {
     /// The samples of the last run that a reader sees now; None while there is none.
     pub fn visible(place: &TestEnvironment) -> Option<Self> {
         let ran = place.run("export last --format samples-csv").ok()?;
@@ -57,8 +57,9 @@ impl Samples {
     /// Whether a series has samples that count both from here and from invocations that only `later`
     /// has.
     pub fn is_continued_in(&self, later: &Self) -> bool {
-        let counts =
-            |(_, sample): &(&Key, &Sample)| matches!(sample.phase.as_str(), "steady" | "warm-up");
+        let counts = |(_, sample): &(&SampleKey, &Sample)| {
+            matches!(sample.phase.as_str(), "steady" | "warm-up")
+        };
         let ours = |invocation: &str| self.0.keys().any(|(_, known, _)| known == invocation);
         let old: Vec<&String> =
             self.0.iter().filter(counts).map(|((series, _, _), _)| series).collect();
@@ -70,7 +71,7 @@ impl Samples {
     }
 }
 
-fn sample(line: &str) -> Option<(Key, Sample)> {
+fn sample(line: &str) -> Option<(SampleKey, Sample)> {
     let fields = fields(line);
     let field = |at: usize| fields.get(at).cloned();
     let key = (field(1)?, field(5)?, field(7)?.parse().ok()?);

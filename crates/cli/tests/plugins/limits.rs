@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::place::{Place, Ran, ran};
+use super::place::{PluginFolders, PlumbOutput, ran};
 use super::{failures, wait_until};
 
 /// Takes so many operations per second and loses the rest. Trials that never happened, so that the answer is known.
@@ -31,13 +31,13 @@ const BEARS: &str = "
         say(request, type='samples', start_ns=[time.monotonic_ns()], elapsed_ns=[duration_ns],
             iterations=[offered], cpu=[-1], values=dict(offered=[offered], good=[good], bad=[offered - good]))";
 
-fn parsed(ran: &Ran) -> Value {
+fn parsed(ran: &PlumbOutput) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran}"))
 }
 
 #[test]
 fn a_limit_is_found_and_one_below_the_least_load_is_said() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let bears = place.plugin("bears", BEARS);
     let (ran, document) = place.document(&[&bears, "-p", "bears=5,50000"]);
     assert_eq!(ran.code, Some(0), "{ran}");
@@ -57,7 +57,7 @@ fn a_limit_is_found_and_one_below_the_least_load_is_said() {
 
 #[test]
 fn limits_are_compared() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     place.plugin("bears", BEARS);
     let sides = ["test.bears:bears=50000", "test.bears:bears=40000"];
     let ab = ["ab", "--no-lock", "--quiet", "--json", "--on-interference", "keep"];
@@ -71,7 +71,7 @@ fn limits_are_compared() {
 
 #[test]
 fn a_search_that_was_killed_goes_on() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let bears = place.plugin("bears", BEARS);
     let run = ["run", "--no-lock", "--quiet", "--min-invocations", "12", &bears];
     let mut plumb =
@@ -79,7 +79,7 @@ fn a_search_that_was_killed_goes_on() {
     wait_until(Duration::from_secs(60), || place.notes("bears").len() > 60);
     plumb.kill().unwrap();
     plumb.wait().unwrap();
-    let trials = |place: &Place| -> usize {
+    let trials = |place: &PluginFolders| -> usize {
         place.record().invocations.iter().map(|invocation| invocation.samples.len()).sum()
     };
     let before = trials(&place);
@@ -93,7 +93,7 @@ fn a_search_that_was_killed_goes_on() {
 
 #[test]
 fn a_trial_with_more_good_than_offered_fails_its_invocation() {
-    let place = Place::new();
+    let place = PluginFolders::new();
     let bears = place.plugin("bears", &BEARS.replace("good=[good]", "good=[offered + 1]"));
     let (ran, document) = place.document(&[&bears]);
     assert_eq!(ran.code, Some(4), "{ran}");

@@ -14,19 +14,19 @@ const BASE: &str = include_str!("base.py");
 const QUICK: &[&str] = &["--min-invocations", "1", "--no-lock", "--quiet"];
 
 /// Folders of one test.
-pub struct Place {
+pub struct PluginFolders {
     /// The folder of all folders.
     pub root: tempfile::TempDir,
 }
 
 /// The output of plumb.
-pub struct Ran {
+pub struct PlumbOutput {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
 }
 
-impl Place {
+impl PluginFolders {
     pub fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         for folder in ["cwd", "tmp", "path"] {
@@ -66,23 +66,23 @@ impl Place {
         command
     }
 
-    pub fn plumb(&self, arguments: &[&str]) -> Ran {
+    pub fn plumb(&self, arguments: &[&str]) -> PlumbOutput {
         ran(&self.command(arguments).output().unwrap())
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Ran {
+    pub fn run(&self, arguments: &[&str]) -> PlumbOutput {
         self.plumb(&[&["run"], QUICK, arguments].concat())
     }
 
     /// `run --json` with its document.
-    pub fn document(&self, arguments: &[&str]) -> (Ran, Value) {
+    pub fn document(&self, arguments: &[&str]) -> (PlumbOutput, Value) {
         let ran = self.run(&[&["--json"], arguments].concat());
         let document = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran}"));
         (ran, document)
     }
 
     /// `plugin check --json` with its document.
-    pub fn check(&self, path: &str) -> (Ran, Value) {
+    pub fn check(&self, path: &str) -> (PlumbOutput, Value) {
         let ran = self.plumb(&["plugin", "check", "--json", path]);
         let document = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran}"));
         (ran, document)
@@ -109,13 +109,13 @@ impl Place {
     }
 }
 
-impl std::fmt::Display for Ran {
+impl std::fmt::Display for PlumbOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "exit {:?}\n{}\n{}", self.code, self.out, self.err)
     }
 }
 
-impl Ran {
+impl PlumbOutput {
     #[track_caller]
     pub fn ends(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self}");
@@ -125,9 +125,9 @@ impl Ran {
     }
 }
 
-pub fn ran(output: &Output) -> Ran {
+pub fn ran(output: &Output) -> PlumbOutput {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ran { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    PlumbOutput { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
 }
 
 /// Python as it stands inside a test: the indent of the first line goes.

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{Ran, TestEnvironment, ran};
+use crate::common::{ProgramOutput, TestEnvironment, ran};
 use crate::{last, parsed, place, results};
 
 fn compared(place: &TestEnvironment) -> Value {
@@ -14,7 +14,7 @@ fn compared(place: &TestEnvironment) -> Value {
 }
 
 /// plumb with arguments of several words. Other tests run meanwhile: what they disturb counts here.
-fn ab(place: &TestEnvironment, options: &str, sides: &[&str]) -> Ran {
+fn ab(place: &TestEnvironment, options: &str, sides: &[&str]) -> ProgramOutput {
     let mut command = place.plumb(&format!("ab --no-lock --on-interference keep {options}"));
     command.args(sides);
     ran(&mut command).unwrap()
@@ -63,7 +63,7 @@ fn a_wide_margin_makes_near_equals_equivalent() {
 #[test]
 fn too_little_time_is_5_where_strict() {
     let place = place();
-    let ran = ab(&place, "-q --strict --budget 200ms", &["sleep 0.05", "sleep 0.05"]).exits(5);
+    let ran = ab(&place, "-q --strict --budget 500ms", &["sleep 0.05", "sleep 0.05"]).exits(5);
     ran.shows(&["no verdict", "a verdict needs 8 pairs"]);
 }
 

@@ -27,9 +27,9 @@ print(server.server_port, flush=True)
 server.serve_forever()
 ";
 
-struct Server(Child, String);
+struct ServeProcess(Child, String);
 
-impl Server {
+impl ServeProcess {
     fn start(place: &TestEnvironment) -> Self {
         let mut child =
             place.program("python3").args(["-c", SERVER]).stdout(Stdio::piped()).spawn().unwrap();
@@ -39,7 +39,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServeProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -49,7 +49,7 @@ impl Drop for Server {
 #[test]
 fn the_one_bad_address_of_eight_is_found_and_named() {
     let place = place();
-    let server = Server::start(&place);
+    let server = ServeProcess::start(&place);
     let hosts: String = (1..=8).map(|last| format!("127.0.1.{last} web.test\n")).collect();
     place.write("hosts", &hosts).unwrap();
     // In a mount namespace of its own the name has these addresses.

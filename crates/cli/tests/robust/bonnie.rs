@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::common::knobs::is_root;
-use crate::common::{Ran, ran};
+use crate::common::{ProgramOutput, ran};
 use crate::{last, place};
 
 /// Metric → figure of the results in a document.
@@ -85,7 +85,7 @@ fn arguments_that_plumb_does_not_take_are_2() {
 #[test]
 fn root_may_work_as_somebody_else() {
     let place = place();
-    let user = |name: &str| -> Ran {
+    let user = |name: &str| -> ProgramOutput {
         let run = format!("run bonnie --no-lock -q -- -s 4 -f -n 0 -x 1 -u {name} -d ../work");
         ran(&mut place.plumb(&run)).unwrap()
     };

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::OnceLock;
 
-use crate::common::{Ran, TestEnvironment};
+use crate::common::{ProgramOutput, TestEnvironment};
 use crate::{exec, parsed, place};
 
 /// A program that takes so long.
@@ -38,7 +38,7 @@ fn last_runs(count: usize) -> String {
 
 /// A check that nothing speaks against. Where other tests press the machine, its controls move too, and
 /// the check rightly doubts what it finds: then it is asked again, as a user would.
-fn undoubted(place: &TestEnvironment, options: &str) -> Ran {
+fn undoubted(place: &TestEnvironment, options: &str) -> ProgramOutput {
     for _ in 0..6 {
         let ran = place.run(&format!("check -q --no-lock {options}")).unwrap();
         let document = parsed(&ran);

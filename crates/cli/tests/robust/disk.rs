@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use crate::common::{Ran, TestEnvironment, ran};
+use crate::common::{ProgramOutput, TestEnvironment, ran};
 use crate::{in_namespace, last, parsed, place, results};
 
 /// More samples than there will be room for.
 const MUCH: &str = "run cpu.sieve:limit=20000 scheduler.pipe --min-invocations 8 --no-lock -q";
 
 /// plumb with a limit to the size of each file: a full disk for people without root.
-fn limited(place: &TestEnvironment, bytes: u32, arguments: &str) -> Ran {
+fn limited(place: &TestEnvironment, bytes: u32, arguments: &str) -> ProgramOutput {
     let mut prlimit = place.program("prlimit");
     prlimit.arg(format!("--fsize={bytes}")).arg(place.binary()).args(arguments.split(' '));
     ran(&mut prlimit).unwrap()

@@ -5,19 +5,19 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 use crate::common::processes::{describe, family, signal, wait_for};
-use crate::common::{Ran, TestEnvironment, ran};
+use crate::common::{ProgramOutput, TestEnvironment, ran};
 use crate::{GONE_WITHIN, PATIENCE, measured_at, parsed, place, results};
 
 /// A run of one point for a while, as its words go on.
 const RUN: &str = "run --no-lock --quiet --json --prepare none --monitor none --to ssh:far";
 
 /// A running sshd that lets this user in, and how to get there.
-struct Sshd {
+struct FarSshd {
     child: Child,
     place: TestEnvironment,
 }
 
-impl Sshd {
+impl FarSshd {
     fn start() -> Self {
         Self::with("")
     }
@@ -76,7 +76,7 @@ impl Sshd {
         command
     }
 
-    fn run(&self, arguments: &str) -> Ran {
+    fn run(&self, arguments: &str) -> ProgramOutput {
         ran(&mut self.plumb(arguments)).unwrap()
     }
 
@@ -101,7 +101,7 @@ impl Sshd {
     }
 }
 
-impl Drop for Sshd {
+impl Drop for FarSshd {
     fn drop(&mut self) {
         for (pid, _) in family(self.child.id()) {
             let _ = signal("KILL", pid);
@@ -116,7 +116,7 @@ fn free_port() -> u16 {
 
 #[test]
 fn servers_run_on_another_machine_and_leave_nothing_there() {
-    let sshd = Sshd::start();
+    let sshd = FarSshd::start();
     let points = "network.tcp network.udp:rate=2k/s network.rr network.connect network.http ssh.cipher cpu.sieve";
     let document = parsed(&sshd.run(&format!("{RUN} {points} --max-invocations 2")).exits(0));
     measured_at(&document, "ssh:far");
@@ -144,7 +144,7 @@ fn servers_run_on_another_machine_and_leave_nothing_there() {
 
 #[test]
 fn a_kill_at_either_end_leaves_nothing() {
-    let sshd = Sshd::start();
+    let sshd = FarSshd::start();
     for victim in ["plumb", "ssh", "far plumb"] {
         let mut plumb = sshd.plumb(&format!("{RUN} network.tcp --min-invocations 4 --min-time 4s"));
         let plumb = plumb.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -159,7 +159,7 @@ fn a_kill_at_either_end_leaves_nothing() {
             _ => server,
         };
         signal("KILL", pid).unwrap();
-        let ended = Ran::from(plumb.wait_with_output().unwrap());
+        let ended = ProgramOutput::from(plumb.wait_with_output().unwrap());
         // One server that dies fails its invocation; without the way there all fail.
         let wanted = [("plumb", None), ("ssh", Some(4)), ("far plumb", Some(0))];
         let wanted =
@@ -175,7 +175,7 @@ fn a_kill_at_either_end_leaves_nothing() {
 
 #[test]
 fn a_far_end_that_is_not_reached_says_why() {
-    let sshd = Sshd::start();
+    let sshd = FarSshd::start();
     for (to, why) in [
         ("ssh:no.such.host.invalid", "Could not resolve hostname"),
         ("ssh:closed", "Connection refused"),
@@ -188,7 +188,7 @@ fn a_far_end_that_is_not_reached_says_why() {
             "hint:",
         ]);
     }
-    let talks = Sshd::with("ForceCommand echo welcome; eval \"$SSH_ORIGINAL_COMMAND\"");
+    let talks = FarSshd::with("ForceCommand echo welcome; eval \"$SSH_ORIGINAL_COMMAND\"");
     let refused = talks.run(&format!("{RUN} network.tcp --max-invocations 2")).exits(3);
     refused.says(&["the login shell of the other machine writes to stdout: `welcome`"]);
     talks.is_clean();

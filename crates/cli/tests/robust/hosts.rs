@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{Ran, TestEnvironment, ran};
+use crate::common::{ProgramOutput, TestEnvironment, ran};
 use crate::{exec, last, parsed, place};
 
-fn on(place: &TestEnvironment, host: &str, arguments: &str) -> Ran {
+fn on(place: &TestEnvironment, host: &str, arguments: &str) -> ProgramOutput {
     ran(place.plumb(arguments).env("PLUMB_HOST", host)).unwrap()
 }
 

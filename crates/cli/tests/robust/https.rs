@@ -9,13 +9,13 @@ use crate::common::{TestEnvironment, ran};
 use crate::{PATIENCE, parsed, place, results};
 
 /// `openssl s_server -WWW`, for whoever asks for `localhost`.
-struct Server {
+struct TlsServer {
     child: Child,
     place: TestEnvironment,
     port: u16,
 }
 
-impl Server {
+impl TlsServer {
     fn start() -> Self {
         let place = place();
         let made = Command::new("openssl")
@@ -52,7 +52,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for TlsServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -61,7 +61,7 @@ impl Drop for Server {
 
 #[test]
 fn a_file_comes_over_https_from_a_server_that_proves_its_name_and_from_no_other() {
-    let server = Server::start();
+    let server = TlsServer::start();
     let run = |host: &str, authorities: &str| {
         let url = format!("network.http:url=https://{host}:{}/file", server.port);
         let words =

@@ -5,8 +5,8 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::processes::{signal, wait_for};
-use crate::common::samples::Samples;
-use crate::common::{Ran, TestEnvironment};
+use crate::common::samples::StoredSamples;
+use crate::common::{ProgramOutput, TestEnvironment};
 use crate::{PATIENCE, WAIT, parsed, place};
 
 /// Two points, of which one ends its second process only when it is told: interrupted in that.
@@ -20,12 +20,12 @@ fn start(place: &TestEnvironment) -> Child {
     plumb.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let plumb = plumb.spawn().unwrap();
     let waits = || place.cwd().join("started").exists();
-    let sampled = || Samples::visible(place).is_some_and(|samples| !samples.is_empty());
+    let sampled = || StoredSamples::visible(place).is_some_and(|samples| !samples.is_empty());
     wait_for(PATIENCE, || (waits() && sampled()).then_some(())).unwrap();
     plumb
 }
 
-fn end(plumb: Child) -> Ran {
+fn end(plumb: Child) -> ProgramOutput {
     plumb.wait_with_output().unwrap().into()
 }
 
@@ -44,11 +44,11 @@ fn the_first_signal_ends_the_run_with_a_scorecard_of_what_there_is() {
         let ran = end(plumb).exits(130).shows(&["interrupted", "plumb run --resume"]);
         assert!(begun.elapsed() < Duration::from_secs(5), "{ran:?}");
         nothing_is_left(&place);
-        let before = Samples::visible(&place).unwrap();
+        let before = StoredSamples::visible(&place).unwrap();
         place.write("go", "").unwrap();
         let resumed = place.run("run --resume --dir ../work --no-lock -q").unwrap().exits(0);
         resumed.shows(&["complete", "in 2 segments"]);
-        assert_eq!(before.lost_in(&Samples::visible(&place).unwrap()), None);
+        assert_eq!(before.lost_in(&StoredSamples::visible(&place).unwrap()), None);
         nothing_is_left(&place);
     }
 }

@@ -4,8 +4,8 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::common::Ran;
-use crate::common::kill::{CLEAN_WITHIN, Moment, kill_once};
+use crate::common::ProgramOutput;
+use crate::common::kill::{CLEAN_WITHIN, KillTime, kill_once};
 use crate::common::knobs::kill_both as kill_both_now;
 use crate::common::processes::{children, describe, family, lives, signal, wait_for};
 use crate::{PATIENCE, WAIT, parsed, place, results};
@@ -18,8 +18,8 @@ fn kill_9_of_plumb_at_any_moment_loses_nothing_and_leaves_nothing() {
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() * KILLS;
     // Most of the time is waiting: half of them at once.
     let half = |from: u64| {
-        let numbers = (from..from + KILLS / 2).map(Moment::of);
-        let kill = |moment: Moment| {
+        let numbers = (from..from + KILLS / 2).map(KillTime::of);
+        let kill = |moment: KillTime| {
             kill_once(&place(), moment).unwrap_or_else(|why| panic!("{moment:?}: {why}"))
         };
         numbers.filter_map(kill).collect::<Vec<_>>()
@@ -52,7 +52,7 @@ fn kill_9_of_the_keeper_ends_the_run_and_leaves_nothing() {
     let keeper = children(plumb.id(), "keeper");
     assert_eq!(keeper.len(), 1, "{keeper:?}");
     signal("KILL", keeper[0]).unwrap();
-    let ran = Ran::from(plumb.wait_with_output().unwrap()).exits(70);
+    let ran = ProgramOutput::from(plumb.wait_with_output().unwrap()).exits(70);
     ran.says(&["keeper process is gone", "plumb show last", "plumb run --resume"]);
     let clean = wait_for(PATIENCE, || place.leftovers().is_empty().then_some(()));
     assert!(clean.is_some(), "{:?}", place.leftovers());
@@ -128,7 +128,7 @@ fn kill_9_of_a_worker_fails_its_invocation_and_the_run_goes_on() {
         workers.find(|worker| !children(*worker, "sleep").is_empty())
     };
     signal("KILL", wait_for(PATIENCE, worker).unwrap()).unwrap();
-    let ran = Ran::from(plumb.wait_with_output().unwrap()).exits(0);
+    let ran = ProgramOutput::from(plumb.wait_with_output().unwrap()).exits(0);
     let document = parsed(&ran);
     let samples: Vec<_> = results(&document, "wall").iter().map(|r| &r["samples"]).collect();
     assert_eq!(samples, [3, 3]);

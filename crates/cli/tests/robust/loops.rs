@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::processes::signal;
 use crate::common::processes::wait_for;
-use crate::common::samples::Samples;
+use crate::common::samples::StoredSamples;
 use crate::{PATIENCE, last, place, results};
 
 fn notes(result: &Value) -> String {
@@ -89,10 +89,10 @@ fn an_interrupted_stream_keeps_its_samples() {
     let place = place();
     let mut plumb = place.marked("run cpu.sieve --stream 1h --no-lock -q");
     let plumb = plumb.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let sampled = || Samples::visible(&place).is_some_and(|samples| !samples.is_empty());
+    let sampled = || StoredSamples::visible(&place).is_some_and(|samples| !samples.is_empty());
     wait_for(PATIENCE, || sampled().then_some(())).unwrap();
     signal("INT", plumb.id()).unwrap();
-    let ran: crate::common::Ran = plumb.wait_with_output().unwrap().into();
+    let ran: crate::common::ProgramOutput = plumb.wait_with_output().unwrap().into();
     ran.exits(130).shows(&["sieve", "single-process"]);
     let left = wait_for(Duration::from_secs(2), || place.leftovers().is_empty().then_some(()));
     assert!(left.is_some(), "{:?}", place.leftovers());

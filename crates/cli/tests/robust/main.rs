@@ -48,7 +48,7 @@ mod users;
 use std::sync::OnceLock;
 
 use common::processes::PATIENCE;
-use common::{Ran, TestEnvironment, ran};
+use common::{ProgramOutput, TestEnvironment, ran};
 use serde_json::Value;
 
 /// A command that says that it runs, and ends when it is told.
@@ -63,7 +63,7 @@ fn place() -> TestEnvironment {
 }
 
 /// `plumb exec` with options and commands.
-fn exec(place: &TestEnvironment, options: &str, commands: &[&str]) -> Ran {
+fn exec(place: &TestEnvironment, options: &str, commands: &[&str]) -> ProgramOutput {
     ran(place.plumb(&format!("exec --no-lock {options}")).args(commands)).unwrap()
 }
 
@@ -85,7 +85,7 @@ fn measured() -> TestEnvironment {
 
 /// The JSON on stdout.
 #[track_caller]
-fn parsed(ran: &Ran) -> Value {
+fn parsed(ran: &ProgramOutput) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}:\n{}", ran.stdout))
 }
 
@@ -106,7 +106,7 @@ fn is_root() -> bool {
 }
 
 /// A shell script in namespaces of its own (`--mount`, `--net`), in which it is root.
-fn in_namespace(place: &TestEnvironment, kind: &str, script: &str) -> Ran {
+fn in_namespace(place: &TestEnvironment, kind: &str, script: &str) -> ProgramOutput {
     let user = if is_root() { "" } else { "--map-root-user" };
     let unshare = |script: &str| {
         let mut command = place.program("unshare");

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::common::TestEnvironment;
 use crate::common::knobs::is_root;
-use crate::common::media::{Moment, kill_on_medium, traces};
+use crate::common::media::{MediaKill, kill_on_medium, traces};
 use crate::common::processes::wait_for;
 use crate::{PATIENCE, in_namespace, last, place, results};
 
@@ -153,7 +153,7 @@ fn kill_9_of_plumb_keeper_or_both_takes_the_medium_away() {
     }
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     for number in seed..seed + KILLS {
-        let moment = Moment::of(number);
+        let moment = MediaKill::of(number);
         let gone = kill_on_medium(&place(), moment);
         assert!(gone.is_ok(), "{moment:?}: {gone:?}");
     }

@@ -25,7 +25,7 @@ const CLOSES: &str = "\u{1b}[?25h\u{1b}[?1049l";
 const MOST_LINES: usize = 60;
 
 /// A program on its own terminal.
-struct Terminal {
+struct PseudoTerminal {
     child: Child,
     keys: File,
     seen: Arc<Mutex<String>>,
@@ -33,7 +33,7 @@ struct Terminal {
     read: usize,
 }
 
-impl Terminal {
+impl PseudoTerminal {
     fn start(mut command: Command) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
@@ -124,8 +124,8 @@ impl Terminal {
     }
 }
 
-fn menus(place: &TestEnvironment, arguments: &str) -> Terminal {
-    let mut terminal = Terminal::start(place.plumb(arguments));
+fn menus(place: &TestEnvironment, arguments: &str) -> PseudoTerminal {
+    let mut terminal = PseudoTerminal::start(place.plumb(arguments));
     terminal.shows(OPENS);
     terminal
 }

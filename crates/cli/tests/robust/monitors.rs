@@ -10,9 +10,9 @@ use crate::common::{TestEnvironment, ran};
 use crate::{exec, is_root, last, parsed, place};
 
 /// A shell that goes on until it is dropped.
-struct Neighbour(Child);
+struct BusyShell(Child);
 
-impl Neighbour {
+impl BusyShell {
     fn new(script: &str, at: &Path) -> Self {
         let mut shell = Command::new("setsid");
         let shell = shell.args(["sh", "-c", script]).current_dir(at).stderr(Stdio::null());
@@ -20,7 +20,7 @@ impl Neighbour {
     }
 }
 
-impl Drop for Neighbour {
+impl Drop for BusyShell {
     fn drop(&mut self) {
         // Its own group: what it started goes with it.
         let group = format!("-{}", self.0.id());
@@ -42,7 +42,7 @@ const SIEVE: &str = "run cpu.sieve --no-lock -q --prepare none --min-invocations
 fn a_neighbour_that_burns_the_cpus_is_on_every_invocation() {
     let place = place();
     let burn = "while :; do :; done";
-    let neighbours: Vec<_> = (0..3).map(|_| Neighbour::new(burn, &place.cwd())).collect();
+    let neighbours: Vec<_> = (0..3).map(|_| BusyShell::new(burn, &place.cwd())).collect();
     place.run(&format!("{SIEVE} --full")).unwrap().exits(0).shows(&["interference", "others used"]);
     drop(neighbours);
     let (rules, invocations) = found(&place);
@@ -56,7 +56,7 @@ fn a_neighbour_that_writes_to_the_disk_is_seen() {
         return;
     }
     let write = "while :; do dd if=/dev/zero of=big bs=1M count=32 conv=fsync; done";
-    let neighbour = Neighbour::new(write, &place.cwd());
+    let neighbour = BusyShell::new(write, &place.cwd());
     place.run(SIEVE).unwrap().exits(0);
     drop(neighbour);
     let (rules, _) = found(&place);
@@ -111,7 +111,7 @@ fn a_quota_that_holds_plumb_up_is_found() {
 fn what_was_disturbed_is_replaced_where_asked() {
     let place = place();
     let burn = "while :; do :; done";
-    let neighbours: Vec<_> = (0..3).map(|_| Neighbour::new(burn, &place.cwd())).collect();
+    let neighbours: Vec<_> = (0..3).map(|_| BusyShell::new(burn, &place.cwd())).collect();
     let options = "--on-interference retry --budget 20s";
     place.run(&format!("{SIEVE} {options}")).unwrap();
     drop(neighbours);

@@ -6,21 +6,21 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::common::processes::{describe, family, signal, wait_for};
-use crate::common::{Ran, TestEnvironment, ran};
+use crate::common::{ProgramOutput, TestEnvironment, ran};
 use crate::{GONE_WITHIN, PATIENCE, measured_at, parsed, place};
 
 /// A run for a while, as its words go on.
 const RUN: &str = "run --no-lock --quiet --json --prepare none --monitor none --to";
 
 /// A running peer, and a place from where it is reached with the same key.
-struct Peer {
+struct RunningPeer {
     child: Child,
     far: TestEnvironment,
     near: TestEnvironment,
     at: String,
 }
 
-impl Peer {
+impl RunningPeer {
     fn start() -> Self {
         let far = place();
         let binary = far.binary().to_owned();
@@ -56,7 +56,7 @@ impl Peer {
         command
     }
 
-    fn run(&self, arguments: &str) -> Ran {
+    fn run(&self, arguments: &str) -> ProgramOutput {
         ran(&mut self.plumb(&format!("{RUN} {} {arguments}", self.at))).unwrap()
     }
 
@@ -80,7 +80,7 @@ impl Peer {
     }
 }
 
-impl Drop for Peer {
+impl Drop for RunningPeer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -89,7 +89,7 @@ impl Drop for Peer {
 
 #[test]
 fn servers_run_at_a_peer_and_leave_nothing() {
-    let peer = Peer::start();
+    let peer = RunningPeer::start();
     let points = "network.tcp network.udp:rate=2k/s network.rr network.http ssh.cipher cpu.sieve";
     let document = parsed(&peer.run(&format!("{points} --max-invocations 2")).exits(0));
     measured_at(&document, &peer.at);
@@ -100,7 +100,7 @@ fn servers_run_at_a_peer_and_leave_nothing() {
 
 #[test]
 fn a_kill_of_a_run_or_a_server_leaves_nothing_and_without_the_peer_the_run_fails() {
-    let mut peer = Peer::start();
+    let mut peer = RunningPeer::start();
     for victim in ["plumb", "server", "peer"] {
         let words = format!("{RUN} {} network.tcp --min-invocations 4 --min-time 4s", peer.at);
         let plumb = peer.plumb(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -118,7 +118,7 @@ fn a_kill_of_a_run_or_a_server_leaves_nothing_and_without_the_peer_the_run_fails
         if victim == "peer" {
             peer.child.wait().unwrap();
         }
-        let ended = Ran::from(plumb.wait_with_output().unwrap());
+        let ended = ProgramOutput::from(plumb.wait_with_output().unwrap());
         let wanted = [("plumb", None), ("server", Some(0)), ("peer", Some(4))];
         let wanted =
             wanted.iter().find(|(listed, _)| *listed == victim).and_then(|(_, code)| *code);
@@ -140,7 +140,7 @@ fn a_kill_of_a_run_or_a_server_leaves_nothing_and_without_the_peer_the_run_fails
 
 #[test]
 fn a_peer_that_can_not_be_used_says_why() {
-    let peer = Peer::start();
+    let peer = RunningPeer::start();
     let point = "network.rr --max-invocations 2";
     fs::rename(peer.near.cwd().join("peer.key"), peer.near.cwd().join("own.key")).unwrap();
     peer.run(point).exits(3).says(&["the key peer.key can't be read", "hint:", "PLUMB_PEER_KEY"]);
@@ -160,7 +160,7 @@ fn a_peer_that_can_not_be_used_says_why() {
     let other = far.cwd().join("other");
     fs::copy(far.binary(), &other).unwrap();
     fs::OpenOptions::new().append(true).open(&other).unwrap().write_all(b"\n").unwrap();
-    let other = Peer::of(&other, far);
+    let other = RunningPeer::of(&other, far);
     other.run(point).exits(3).says(&["the peer is another build: plumb 0.1.0 (", "and this is"]);
     other.is_clean();
 }

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::common::knobs::{Machine, Moment, RESTORED_WITHIN, is_root, kill_both, kill_prepared};
+use crate::common::knobs::{
+    KnobKill, KnobOwner, RESTORED_WITHIN, is_root, kill_both, kill_prepared,
+};
 use crate::common::processes::{children, signal, wait_for};
-use crate::common::{Ran, TestEnvironment, ran};
+use crate::common::{ProgramOutput, TestEnvironment, ran};
 use crate::{PATIENCE, last, parsed, place};
 
 /// Kills in the ordinary tests; `cargo xtask soak` makes many more.
@@ -17,7 +19,7 @@ const KILLS: u64 = 8;
 fn kill_9_of_plumb_keeper_or_both_brings_the_exact_old_values_back() {
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() * KILLS;
     let restored = (seed..seed + KILLS).filter_map(|number| {
-        let moment = Moment::of(number);
+        let moment = KnobKill::of(number);
         kill_prepared(&place(), moment).unwrap_or_else(|why| panic!("{moment:?}: {why}"))
     });
     let restored: Vec<_> = restored.collect();
@@ -58,7 +60,7 @@ impl<'p> Tree<'p> {
         command
     }
 
-    fn run(&self, arguments: &str) -> Ran {
+    fn run(&self, arguments: &str) -> ProgramOutput {
         ran(&mut self.plumb(arguments)).unwrap()
     }
 
@@ -216,7 +218,9 @@ for line in sys.stdin:
 
 /// Kills somebody while a plug-in's preparation holds; what its `clean` was told once plumb was started
 /// again, and what that said.
-fn killed_while_a_plugin_holds(kill: impl Fn(&mut std::process::Child, u32)) -> (String, Ran) {
+fn killed_while_a_plugin_holds(
+    kill: impl Fn(&mut std::process::Child, u32),
+) -> (String, ProgramOutput) {
     let place = place();
     let tree = Tree::new(&place);
     let folder = place.cwd().join("tunes");
@@ -513,7 +517,7 @@ fn swap_is_reset_and_has_its_priority_again() {
 
 #[test]
 fn a_moment_is_of_every_kind() {
-    let moments: Vec<Moment> = (0..6).map(Moment::of).collect();
-    assert!(moments.iter().any(|moment| moment.machine == Machine::Tree));
+    let moments: Vec<KnobKill> = (0..6).map(KnobKill::of).collect();
+    assert!(moments.iter().any(|moment| moment.machine == KnobOwner::Tree));
     assert!(moments.iter().all(|moment| moment.delay.as_millis() < 700));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Ran, TestEnvironment};
+use crate::common::{ProgramOutput, TestEnvironment};
 use crate::{parsed, place};
 
 const SIEVE: &str = "run cpu.sieve:limit=20000 --no-lock -q --json --dir ../work";
@@ -76,7 +76,7 @@ fn points_of_a_suite_have_rules_of_their_own() {
     let dry = place.run("run longer.toml --dry-run").unwrap().exits(0);
     dry.shows(&["±1 %, at most 1 min per point", "at most 10 min per point", "at most 11 min"]);
     let run = "run suite.toml --no-lock -q --json --dir ../work";
-    let counts = |ran: Ran| {
+    let counts = |ran: ProgramOutput| {
         let results = parsed(&ran)["results"].as_array().unwrap().clone();
         let primary = results.iter().filter(|result| result["primary"] == true);
         primary.map(|result| result["invocations"].as_u64().unwrap()).collect::<Vec<_>>()

@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::common::processes::{signal, wait_for};
-use crate::common::{Ran, TestEnvironment};
+use crate::common::{ProgramOutput, TestEnvironment};
 use crate::{PATIENCE, measured, parsed, place};
 
 /// A server, and the first line that it printed.
-struct Served {
+struct RunningServe {
     process: Child,
     url: String,
 }
 
-impl Served {
+impl RunningServe {
     fn start(place: &TestEnvironment, arguments: &str) -> Self {
         let mut plumb = place.marked(&format!("serve {arguments}"));
         let mut process = plumb.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -30,7 +30,7 @@ impl Served {
         get(&self.url, path)
     }
 
-    fn end(self, with: &str) -> Ran {
+    fn end(self, with: &str) -> ProgramOutput {
         signal(with, self.process.id()).unwrap();
         self.process.wait_with_output().unwrap().into()
     }
@@ -75,7 +75,7 @@ fn get(url: &str, path: &str) -> String {
 fn it_answers_until_a_signal_ends_it() {
     let place = measured();
     for with in ["INT", "TERM", "HUP"] {
-        let served = Served::start(&place, "--listen 127.0.0.1:0");
+        let served = RunningServe::start(&place, "--listen 127.0.0.1:0");
         let page = served.get("/");
         assert!(page.starts_with("HTTP/1.1 200 OK\r\n") && page.contains("<h1"), "{page}");
         let runs = served.get("/api/runs");
@@ -118,7 +118,7 @@ fn a_port_that_is_taken_is_said_and_the_usual_one_is_replaced() {
     ran.says(&["can't listen on", &address.to_string(), "--listen 127.0.0.1:0 picks a free port"]);
     // Whether or not somebody has the usual port.
     let _usual = TcpListener::bind("127.0.0.1:7586");
-    let served = Served::start(&place, "");
+    let served = RunningServe::start(&place, "");
     assert!(!served.url.contains(":7586/") && served.url.starts_with("http://127.0.0.1:"));
     served.end("INT").exits(0);
 }
@@ -140,7 +140,7 @@ fn a_store_that_is_none_is_said_before_anything_listens() {
 fn whoever_is_elsewhere_needs_the_token() {
     let place = measured();
     for arguments in ["--listen 0.0.0.0:0", "--listen 127.0.0.1:0 --token"] {
-        let served = Served::start(&place, arguments);
+        let served = RunningServe::start(&place, arguments);
         let (_, token) = served.url.split_once("?token=").unwrap();
         assert_eq!(token.len(), 32);
         assert!(served.get("/api/runs").starts_with("HTTP/1.1 401"));
@@ -193,7 +193,7 @@ fn a_run_is_watched_to_its_end() {
     }
     let heard = Instant::now();
     assert!(numbers.len() > 1 && numbers.is_sorted(), "{numbers:?}");
-    let ran: Ran = process.wait_with_output().unwrap().into();
+    let ran: ProgramOutput = process.wait_with_output().unwrap().into();
     assert!(heard.elapsed() < Duration::from_secs(2), "{:?}", heard.elapsed());
     ran.exits(0).shows(&["cpu", "sieve"]);
     assert_eq!(place.leftovers(), Vec::<String>::new());
@@ -213,7 +213,7 @@ fn readers_who_never_read_slow_no_run() {
     let stuck: Vec<TcpStream> = (0..8).map(|_| ask(&url, &events)).collect();
     let host = host(&url).to_owned();
     let silent: Vec<_> = (0..80).map(|_| TcpStream::connect(&host)).collect();
-    let ran: Ran = process.wait_with_output().unwrap().into();
+    let ran: ProgramOutput = process.wait_with_output().unwrap().into();
     let watched = begun.elapsed();
     ran.exits(0);
     drop((stuck, silent));
@@ -227,7 +227,7 @@ fn readers_who_never_read_slow_no_run() {
 #[test]
 fn a_run_in_another_process_is_watched_too() {
     let place = measured();
-    let served = Served::start(&place, "--listen 0");
+    let served = RunningServe::start(&place, "--listen 0");
     let mut plumb = place.marked("exec -n 400 -q --no-lock");
     let mut process = plumb.arg("sleep 0.02").stdout(Stdio::null()).spawn().unwrap();
     let running = || {

@@ -1,9 +1,9 @@
 //! Suites that are malformed, huge, or nearly right.
 
-use crate::common::{Ran, TestEnvironment};
+use crate::common::{ProgramOutput, TestEnvironment};
 use crate::{last, place};
 
-fn run(place: &TestEnvironment, text: &str) -> Ran {
+fn run(place: &TestEnvironment, text: &str) -> ProgramOutput {
     place.write("suite.toml", text).unwrap();
     place.run("run suite.toml --dry-run").unwrap()
 }

@@ -2,13 +2,13 @@
 
 use std::process::Stdio;
 
-use crate::common::samples::Samples;
-use crate::common::{Ran, TestEnvironment};
+use crate::common::samples::StoredSamples;
+use crate::common::{ProgramOutput, TestEnvironment};
 use crate::{WAIT, in_namespace, place};
 
 /// The first run waits in its command until the second has done what the test is about. The lock is
 /// that of the network namespace: in one of its own, no other run on this machine matters.
-fn while_the_first_runs(place: &TestEnvironment, second: &str) -> Ran {
+fn while_the_first_runs(place: &TestEnvironment, second: &str) -> ProgramOutput {
     place.write("wait.sh", WAIT).unwrap();
     let script = format!(
         "$PLUMB exec -n 2 -q 'sh wait.sh' & \
@@ -84,11 +84,11 @@ fn two_runs_that_write_at_once_are_stored_whole() {
         })
         .collect();
     for plumb in both {
-        Ran::from(plumb.wait_with_output().unwrap()).exits(0);
+        ProgramOutput::from(plumb.wait_with_output().unwrap()).exits(0);
     }
     for label in ["a=1", "a=2"] {
         place.run(&format!("show {label}")).unwrap().exits(0).shows(&["complete"]);
     }
-    assert_eq!(Samples::visible(&place).unwrap().invocations(), 6);
+    assert_eq!(StoredSamples::visible(&place).unwrap().invocations(), 6);
     place.run("store info").unwrap().exits(0).shows(&["2 complete", "intact"]);
 }

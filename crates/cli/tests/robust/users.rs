@@ -3,14 +3,14 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::common::{Ran, TestEnvironment, ran};
+use crate::common::{ProgramOutput, TestEnvironment, ran};
 use crate::{is_root, parsed, place, results};
 
 /// How each run goes on.
 const RUN: &str = "--no-lock -q --prepare none --monitor none --max-invocations 2";
 
 /// Runs a shell command, in which PLUMB is the binary, as somebody who is not root: root becomes a user that is known there alone.
-fn as_user(place: &TestEnvironment, command: &str) -> Ran {
+fn as_user(place: &TestEnvironment, command: &str) -> ProgramOutput {
     for folder in fs::read_dir(place.root()).unwrap().flatten() {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     }

@@ -5,7 +5,7 @@ use plumb_stats::audit::{detectable, noise_floor, share_interval};
 use plumb_stats::components::{Components, components};
 use plumb_stats::describe::variance;
 use plumb_stats::long_run::long_run;
-use plumb_stats::verdict::{Confidence, Schedule};
+use plumb_stats::verdict::{Confidence, LookSchedule};
 
 use crate::comparison::pairs::{against_first, log_ratios_of};
 use crate::estimate::Ends;
@@ -34,7 +34,7 @@ pub struct ClassAudit {
     /// Pairs that `detectable` speaks of.
     pub pairs: usize,
     /// Where the noise comes from; None with too few samples.
-    pub levels: Option<Levels>,
+    pub levels: Option<VarianceComponents>,
     /// Times a second that the scheduler took the CPU away from the work.
     pub preemptions_per_s: f64,
     /// Page faults a second during the work.
@@ -45,7 +45,7 @@ pub struct ClassAudit {
 
 /// Relative deviations at every level of repetition: docs/method.md, *Variance components*.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Levels {
+pub struct VarianceComponents {
     /// Of samples within a process.
     pub samples: f64,
     /// Of processes, beyond what their samples explain.
@@ -86,7 +86,7 @@ pub fn audit_class(class: &str, records: &[RunRecord]) -> ClassAudit {
             matches!(comparison.found.verdict, Ok(Verdict::Faster | Verdict::Slower))
         })
         .count();
-    let schedule = Schedule::Forty;
+    let schedule = LookSchedule::Forty;
     let pairs = schedule.most_pairs();
     let pair_sd = variance(&logs.concat()).map(f64::sqrt);
     let share = share_interval(wrong as u64, centres.len() as u64, CONFIDENCE).ok();
@@ -139,7 +139,7 @@ fn per_second(records: &[RunRecord], count: fn(&Usage) -> u64) -> f64 {
 
 /// The noise of every level. Both sides of a comparison are equals, so all its processes are alike; from one
 /// comparison to the next the machine may move, so variances are taken inside each and averaged.
-fn levels(records: &[RunRecord]) -> Option<Levels> {
+fn levels(records: &[RunRecord]) -> Option<VarianceComponents> {
     let processes: Vec<Vec<Vec<f64>>> = records.iter().map(log_costs).collect();
     let found: Vec<Components> = processes
         .iter()
@@ -156,7 +156,7 @@ fn levels(records: &[RunRecord]) -> Option<Levels> {
         .filter_map(|record| Some(level(record)?.ln()))
         .filter(|log| log.is_finite())
         .collect();
-    Some(Levels {
+    Some(VarianceComponents {
         samples: deviation(found.iter().map(|deviations| deviations.within).collect())?,
         processes: deviation(found.iter().map(|deviations| deviations.between).collect())?,
         comparisons: variance(&centres).map(|variance| variance.sqrt().exp_m1()),

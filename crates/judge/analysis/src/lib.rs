@@ -21,13 +21,13 @@ pub mod testing;
 mod tests;
 
 pub use asked::Asked;
-pub use audit::{ClassAudit, Injected, Levels, audit_class, audit_injected};
-pub use comparison::covariates::{Counters, Covariate, CovariateChange};
+pub use audit::{ClassAudit, Injected, VarianceComponents, audit_class, audit_injected};
+pub use comparison::covariates::{CounterMeans, Covariate, CovariateChange};
 pub use comparison::finding::{Arm, ArmSamples, ComparisonFinding, SeriesComparison};
-pub use comparison::levels::{LevelsCompared, Moved};
+pub use comparison::levels::{LevelShift, LevelsCompared};
 pub use comparison::pairs::PointComparison;
 pub use comparison::verdict::{
-    Basis, ByPairs, ByRuns, Comparison, LookFound, NoVerdict, Remark, SpreadRatio,
+    Basis, ByPairs, ByRuns, Comparison, LookFound, NoVerdict, SpreadRatio, VerdictRemark,
 };
 pub use estimate::{Ends, Estimate};
 pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};
@@ -37,8 +37,8 @@ pub use one_run::curve::{
     CacheLevel, Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw,
 };
 pub use one_run::finding::{
-    BaselineSource, Disturbances, Failure, Finding, RunFinding, ShareOfBaseline, SinceLast,
-    Unsupported,
+    BaselineSource, Disturbances, FailedInvocations, Finding, RunFinding, ShareOfBaseline,
+    SinceLast, Unsupported,
 };
 pub use one_run::fresh_run::{FreshRun, NotMeasured};
 pub use one_run::histogram::{PointTail, tails};
@@ -58,14 +58,15 @@ pub use one_run::time_series::{
 pub use one_run::times::{ProcessTimes, process_times};
 pub use over_runs::arms::{CompareSettings, without};
 pub use over_runs::check::{
-    BaselineTimes, Caveats, CheckFinding, CheckState, CheckedSeries, Checker, Since, SinceOf,
-    canary_shift,
+    BaselineTimes, Caveats, ChangedSince, CheckFinding, CheckState, CheckedSeries, Checker,
+    SinceOf, canary_shift,
 };
 pub use over_runs::common_movement::CommonMovements;
 pub use over_runs::compare::compare;
 pub use over_runs::environment_diff::{Difference, target_diff};
 pub use over_runs::history::{
-    Cycle, CycleFinding, HistoryFinding, HistoryStep, OtherHosts, Split, first_since_step, history,
+    Cycle, CycleFinding, HistoryFinding, HistoryStep, OtherHosts, RecordedChange, first_since_step,
+    history,
 };
 pub use over_runs::since::{EarlierRuns, is_comparable_run, series_since};
 pub use over_runs::standing_out::StandingOut;

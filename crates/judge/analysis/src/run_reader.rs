@@ -12,7 +12,7 @@ use plumb_model::{Id, InvocationRecord, RunRecord, SeriesInRun};
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::asked::Asked;
-use crate::comparison::covariates::{Counters, Covariate, rates_that_differ};
+use crate::comparison::covariates::{CounterMeans, Covariate, rates_that_differ};
 use crate::comparison::finding::{Arm, ArmSamples};
 use crate::estimate::median_of_processes;
 use crate::facts::CpuShares;
@@ -23,7 +23,7 @@ use crate::one_run::series_in_run::processes;
 pub type RecordOf<'r, E> = &'r dyn Fn(Id) -> Result<Cow<'r, RunRecord>, E>;
 
 /// Reads what monitors counted next to the invocations of a run.
-pub type CountersOf<'r, E> = &'r dyn Fn(Id) -> Result<Counters, E>;
+pub type CountersOf<'r, E> = &'r dyn Fn(Id) -> Result<CounterMeans, E>;
 
 /// Reads what one comparison or check of stored runs needs besides their series.
 pub struct RunReader<'r, E> {
@@ -32,7 +32,7 @@ pub struct RunReader<'r, E> {
     wants_samples: bool,
     records: BTreeMap<Id, Cow<'r, RunRecord>>,
     runs_with_counters: BTreeSet<Id>,
-    known_counters: Counters,
+    known_counters: CounterMeans,
 }
 
 impl<E> fmt::Debug for RunReader<'_, E> {
@@ -51,7 +51,7 @@ impl<'r, E> RunReader<'r, E> {
             wants_samples: false,
             records: BTreeMap::new(),
             runs_with_counters: BTreeSet::new(),
-            known_counters: Counters::new(),
+            known_counters: CounterMeans::new(),
         }
     }
 

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use plumb_analysis::{
-    Caveats, CheckFinding, Checker, FreshRun, RunReader, Since, first_since_step,
+    Caveats, ChangedSince, CheckFinding, Checker, FreshRun, RunReader, first_since_step,
 };
 use plumb_model::{By, Id};
-use plumb_store::{Error, Store};
+use plumb_store::{Store, StoreError};
 
 use crate::counters::counters_of;
 use crate::series::{Selection, read};
@@ -23,12 +23,14 @@ pub fn of_check(
     confirming: &[FreshRun],
     doubts: Caveats,
     by: By,
-) -> Result<CheckFinding, Error> {
-    let since = |series: &str| -> Result<Option<Since>, Error> {
+) -> Result<CheckFinding, StoreError> {
+    let since = |series: &str| -> Result<Option<ChangedSince>, StoreError> {
         let runs = read(store, Selection::Series(series))?;
         let first = first_since_step(&runs, by, checker.margin());
-        Ok(first
-            .map(|first| Since { run: first.run.run, started_unix_ns: first.run.started_unix_ns }))
+        Ok(first.map(|first| ChangedSince {
+            run: first.run.run,
+            started_unix_ns: first.run.started_unix_ns,
+        }))
     };
     let record = |run: Id| Ok(Cow::Owned(store.record(run)?));
     let counters = counters_of(store);

@@ -1,8 +1,8 @@
 //! What monitors counted next to the invocations of runs.
 
-use plumb_analysis::Counters;
+use plumb_analysis::CounterMeans;
 use plumb_model::{Id, RunRecord};
-use plumb_store::{Error, Store};
+use plumb_store::{Store, StoreError};
 
 /// What monitors counted beside the invocations of these runs.
 ///
@@ -11,8 +11,8 @@ use plumb_store::{Error, Store};
 pub fn counters<'r>(
     store: &Store,
     records: impl IntoIterator<Item = &'r RunRecord>,
-) -> Result<Counters, Error> {
-    let mut all = Counters::new();
+) -> Result<CounterMeans, StoreError> {
+    let mut all = CounterMeans::new();
     for record in records {
         all.extend(store.counters(record.run)?);
     }
@@ -20,6 +20,6 @@ pub fn counters<'r>(
 }
 
 /// Reads what monitors counted next to the invocations of a run.
-pub(crate) fn counters_of(store: &Store) -> impl Fn(Id) -> Result<Counters, Error> + '_ {
+pub(crate) fn counters_of(store: &Store) -> impl Fn(Id) -> Result<CounterMeans, StoreError> + '_ {
     |run| Ok(store.counters(run)?.into_iter().collect())
 }

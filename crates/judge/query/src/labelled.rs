@@ -1,7 +1,7 @@
 //! Runs by the names that people compare them by: every run of a label counts.
 
 use plumb_model::Id;
-use plumb_store::{Error, RunSummary, Store};
+use plumb_store::{RunSummary, Store, StoreError};
 
 /// The most runs of one name, the newest: those that a page groups by a label or fact.
 pub const MOST_GROUPED: usize = 100;
@@ -20,7 +20,7 @@ pub struct NamedRuns {
 ///
 /// # Errors
 /// When no run, or several that are not one label's, could be meant.
-pub fn labelled(store: &Store, names: &[String]) -> Result<Vec<NamedRuns>, Error> {
+pub fn labelled(store: &Store, names: &[String]) -> Result<Vec<NamedRuns>, StoreError> {
     let summaries = store.summaries()?;
     let mut all = Vec::new();
     for name in names {

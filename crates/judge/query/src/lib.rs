@@ -27,7 +27,7 @@ use plumb_analysis::{
     RunReader, Traces, compare, history, summarise_with,
 };
 use plumb_model::{Host, Id, InvocationRecord, RunRecord, SeriesInRun};
-use plumb_store::{Error, RunSummary, Store};
+use plumb_store::{RunSummary, Store, StoreError};
 
 use crate::counters::counters_of;
 
@@ -36,7 +36,11 @@ use crate::counters::counters_of;
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn of_run(store: &Store, record: &RunRecord, since: SinceLastRun) -> Result<RunFinding, Error> {
+pub fn of_run(
+    store: &Store,
+    record: &RunRecord,
+    since: SinceLastRun,
+) -> Result<RunFinding, StoreError> {
     of_run_among(store, record, since, None, &SeriesByRun::default())
 }
 
@@ -50,7 +54,7 @@ pub fn of_run_among(
     since: SinceLastRun,
     runs: Option<&[RunSummary]>,
     known: &SeriesByRun,
-) -> Result<RunFinding, Error> {
+) -> Result<RunFinding, StoreError> {
     let counters = || counters(store, [record]);
     let earlier = |this: &[SeriesInRun]| match runs {
         Some(runs) => previous::earlier_runs(store, runs, record.run, this, known),
@@ -72,7 +76,7 @@ pub fn of_runs(
     store: &Store,
     runs: &[Id],
     settings: &CompareSettings,
-) -> Result<ComparisonFinding, Error> {
+) -> Result<ComparisonFinding, StoreError> {
     let record = |run: Id| Ok(Cow::Owned(store.record(run)?));
     let counters = counters_of(store);
     let mut reader = RunReader::new(&record).with_counters(&counters);
@@ -87,7 +91,7 @@ pub fn of_records(
     store: &Store,
     records: &[RunRecord],
     settings: &CompareSettings,
-) -> Result<ComparisonFinding, Error> {
+) -> Result<ComparisonFinding, StoreError> {
     let record = |run: Id| match records.iter().find(|record| record.run == run) {
         Some(record) => Ok(Cow::Borrowed(record)),
         None => Ok(Cow::Owned(store.record(run)?)),
@@ -102,8 +106,8 @@ fn compared(
     store: &Store,
     runs: &[Id],
     settings: &CompareSettings,
-    reader: &mut RunReader<'_, Error>,
-) -> Result<ComparisonFinding, Error> {
+    reader: &mut RunReader<'_, StoreError>,
+) -> Result<ComparisonFinding, StoreError> {
     let stored = StoredRuns::read(store, runs)?;
     let others = others(&store.summaries()?, runs);
     let earlier = read(store, Selection::Runs(&others))?;
@@ -120,7 +124,7 @@ pub fn history_of(
     runs: &[SeriesInRun],
     host: &Host,
     margin: f64,
-) -> Result<Option<HistoryFinding>, Error> {
+) -> Result<Option<HistoryFinding>, StoreError> {
     let common = CommonMovements::of(&read(store, Selection::Runs(&wide_runs(runs)))?);
     Ok(history(series, runs, host, margin, &common))
 }
@@ -153,7 +157,7 @@ pub fn on_host(mut runs: Vec<SeriesInRun>, here: &Host) -> (Vec<SeriesInRun>, Ho
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn traces(store: &Store, records: &[RunRecord]) -> Result<Vec<Traces>, Error> {
+pub fn traces(store: &Store, records: &[RunRecord]) -> Result<Vec<Traces>, StoreError> {
     let read = |invocation: &InvocationRecord| {
         Ok((invocation.invocation, store.traces(invocation.invocation)?))
     };

@@ -2,7 +2,7 @@
 
 use plumb_analysis::{EarlierRuns, FEWEST_SERIES, SinceLast, is_comparable_run, series_since};
 use plumb_model::{Id, MARGIN, RunStatus, SeriesInRun};
-use plumb_store::{Error, RunSummary, Store};
+use plumb_store::{RunSummary, Store, StoreError};
 
 use crate::earlier::others;
 use crate::series::SeriesByRun;
@@ -42,7 +42,7 @@ pub(crate) fn earlier_runs(
     run: Id,
     this: &[SeriesInRun],
     known: &SeriesByRun,
-) -> Result<Option<EarlierRuns>, Error> {
+) -> Result<Option<EarlierRuns>, StoreError> {
     let Some(place) = runs.iter().position(|summary| summary.run == run) else { return Ok(None) };
     let suite = &runs[place].suite;
     let may_be_like =
@@ -68,7 +68,7 @@ pub fn since_last(
     run: Id,
     this: &[SeriesInRun],
     known: &SeriesByRun,
-) -> Result<Option<SinceLast>, Error> {
+) -> Result<Option<SinceLast>, StoreError> {
     let Some(earlier) = earlier_runs(store, runs, run, this, known)? else { return Ok(None) };
     Ok(series_since(this, &earlier, MARGIN))
 }

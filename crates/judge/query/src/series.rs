@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use plumb_analysis::{METHOD_VERSION, series_in_run};
 use plumb_model::{Id, RunRecord, SeriesInRun};
-use plumb_store::{DerivedSelection, Error, RunEnd, Store};
+use plumb_store::{DerivedSelection, RunEnd, Store, StoreError};
 
 /// Rises when [`series_in_run`] makes something else of the same record although the method is the same.
 const FORM: u32 = 2;
@@ -51,7 +51,7 @@ fn rules() -> String {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn read(store: &Store, selection: Selection<'_>) -> Result<Vec<SeriesInRun>, Error> {
+pub fn read(store: &Store, selection: Selection<'_>) -> Result<Vec<SeriesInRun>, StoreError> {
     Ok(read_by_run(store, selection, &|| false)?
         .into_iter()
         .flat_map(|(_, series)| series)
@@ -64,7 +64,7 @@ fn read_by_run(
     store: &Store,
     selection: Selection<'_>,
     stop: &dyn Fn() -> bool,
-) -> Result<Vec<(Id, Vec<SeriesInRun>)>, Error> {
+) -> Result<Vec<(Id, Vec<SeriesInRun>)>, StoreError> {
     let rules = rules();
     let derived = store.derived(&rules, derived_selection(selection));
     let mut known: HashMap<Id, Vec<SeriesInRun>> = HashMap::new();
@@ -115,7 +115,7 @@ fn derived_selection(selection: Selection<'_>) -> DerivedSelection<'_> {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn keep(store: &Store, record: &RunRecord) -> Result<(), Error> {
+pub fn keep(store: &Store, record: &RunRecord) -> Result<(), StoreError> {
     let ended = store.ends()?.into_iter().find(|end| end.run == record.run);
     if let Some(end) = ended.filter(|end| end.state.is_some()) {
         store.keep_derived(&rules(), &[(end, series_in_run(record))]);
@@ -127,7 +127,7 @@ pub fn keep(store: &Store, record: &RunRecord) -> Result<(), Error> {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn fill(store: &Store, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+pub fn fill(store: &Store, stop: &dyn Fn() -> bool) -> Result<(), StoreError> {
     // No series has this name: what is kept is not read.
     read_by_run(store, Selection::Series(""), stop).map(drop)
 }
@@ -142,7 +142,7 @@ impl SeriesByRun {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn read(&self, store: &Store, runs: &[Id]) -> Result<Vec<Arc<[SeriesInRun]>>, Error> {
+    pub fn read(&self, store: &Store, runs: &[Id]) -> Result<Vec<Arc<[SeriesInRun]>>, StoreError> {
         let missing: Vec<Id> = {
             let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             runs.iter().copied().filter(|run| !known.contains_key(run)).collect()
@@ -161,7 +161,7 @@ impl SeriesByRun {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn take(&self, store: &Store, record: &RunRecord) -> Result<(), Error> {
+    pub fn take(&self, store: &Store, record: &RunRecord) -> Result<(), StoreError> {
         let is_known = {
             let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             known.contains_key(&record.run)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use plumb_analysis::run_of_series;
 use plumb_model::{Id, RunOfSeries, SeriesInRun};
-use plumb_store::{Error, Store};
+use plumb_store::{Store, StoreError};
 
 use crate::series::{Selection, read};
 
@@ -23,7 +23,7 @@ impl StoredRuns {
     ///
     /// # Errors
     /// When the store cannot be read, or lacks a run.
-    pub fn read(store: &Store, wanted: &[Id]) -> Result<Self, Error> {
+    pub fn read(store: &Store, wanted: &[Id]) -> Result<Self, StoreError> {
         let series = read(store, Selection::Runs(wanted))?;
         let known: HashMap<Id, &Arc<RunOfSeries>> =
             series.iter().map(|series| (series.run.run, &series.run)).collect();

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use plumb_analysis::testing::{Builder, COPY, companion, events, run_of_years};
 use plumb_analysis::{CompareSettings, ComparisonFinding, series_in_run};
-use plumb_model::{Event, Id, Preparation, Role, RunRecord, SeriesInRun, Slot};
+use plumb_model::{Event, Id, Preparation, PreparationScope, Role, RunRecord, SeriesInRun};
 use plumb_query::{Selection, SeriesByRun, keep, labelled, of_records, of_runs, read};
 use plumb_store::{DerivedSelection, Store};
 use tempfile::TempDir;
@@ -16,8 +16,12 @@ const RUNS: u32 = 12;
 /// The run of this number; some were planned with more than points.
 fn run(number: u32) -> RunRecord {
     let mut record = run_of_years(number, RUNS);
-    let knob =
-        || Preparation { knob: "nice".into(), value: "5".into(), slot: Slot::Run, optional: false };
+    let knob = || Preparation {
+        knob: "nice".into(),
+        value: "5".into(),
+        slot: PreparationScope::Run,
+        optional: false,
+    };
     let points = &mut record.plan.points;
     match number {
         // A plug-in that monitors is no load.

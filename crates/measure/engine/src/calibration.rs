@@ -6,7 +6,7 @@ use plumb_stats::batch::shared_iterations;
 
 use crate::history::PointHistory;
 use crate::sampling;
-use plumb_launch::{Launcher, Refusal, Session, StartSpec};
+use plumb_launch::{InvocationSession, LaunchRefusal, Launcher, StartSpec};
 
 /// Iterations of a sample, and how long it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,12 +19,12 @@ pub struct Calibration {
 
 /// What is known of a point, or what the process finds out now.
 pub fn calibrated(
-    session: &mut dyn Session,
+    session: &mut dyn InvocationSession,
     planned: &PlannedPoint,
     known: &mut PointHistory,
     clock: Option<&ClockSource>,
     progress: &mut dyn FnMut(&str),
-) -> Result<Calibration, Refusal> {
+) -> Result<Calibration, LaunchRefusal> {
     if let (Some(iterations), Some(sample_ns)) = (known.iterations, known.sample_ns) {
         return Ok(Calibration { iterations, sample_ns });
     }
@@ -52,7 +52,7 @@ pub fn calibrate_alone(
     known: &mut PointHistory,
     seed: u64,
     progress: &mut dyn FnMut(&str),
-) -> Result<u64, Refusal> {
+) -> Result<u64, LaunchRefusal> {
     // Started even if its iterations are known: only a running worker reports its clock, and with it the length.
     let done = known.iterations.is_some();
     let spec = StartSpec { planned, role: Role::Workload, seed };

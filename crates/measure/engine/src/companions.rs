@@ -6,8 +6,8 @@ use plumb_model::{Id, Outcome, Plan, Ready, Role};
 
 use crate::error::EngineError;
 use crate::invocation::end_of;
-use crate::stream::{EventStream, RunPosition, Started};
-use plumb_launch::{Launcher, Refusal};
+use crate::stream::{EventStream, RunPosition, StartedProcess};
+use plumb_launch::{LaunchRefusal, Launcher};
 
 /// The companions that were started: index in the plan → invocation.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Companions {
         stream: &mut EventStream<'_>,
         (plan, point): (&Plan, usize),
         at: RunPosition,
-    ) -> Result<Result<(), Refusal>, EngineError> {
+    ) -> Result<Result<(), LaunchRefusal>, EngineError> {
         match launcher.start_companions(Some(&plan.points[point])) {
             Ok(started) => self.of_point = tell(started, stream, plan, at)?,
             Err(refusal) => return Ok(Err(refusal.of("with"))),
@@ -89,7 +89,8 @@ fn tell(
         let invocation = plumb_machine::fresh_id();
         invocations.insert(point, invocation);
         let role = plan.companions.get(point).map_or(Role::Load, |companion| companion.role);
-        stream.started(at, Started { invocation, point, role, position: 0, seed: 0, ready })?;
+        stream
+            .started(at, StartedProcess { invocation, point, role, position: 0, seed: 0, ready })?;
     }
     Ok(invocations)
 }
@@ -106,13 +107,13 @@ fn ended(
 }
 
 /// What companions answered; nothing when a signal came, after which the loop ends by itself.
-fn unless_interrupted<T>(answer: Result<Vec<T>, Refusal>) -> Result<Vec<T>, EngineError> {
+fn unless_interrupted<T>(answer: Result<Vec<T>, LaunchRefusal>) -> Result<Vec<T>, EngineError> {
     answer.or_else(|refusal| match refusal {
-        Refusal::Unsupported { why, fix } => {
+        LaunchRefusal::Unsupported { why, fix } => {
             Err(EngineError::Unsupported { why: format!("--with {why}"), fix })
         }
-        Refusal::Failed(why) => Err(EngineError::Companion(format!("--with {why}"))),
-        Refusal::Fatal(why) => Err(EngineError::Fatal(why)),
-        Refusal::Interrupted => Ok(Vec::new()),
+        LaunchRefusal::Failed(why) => Err(EngineError::Companion(format!("--with {why}"))),
+        LaunchRefusal::Fatal(why) => Err(EngineError::Fatal(why)),
+        LaunchRefusal::Interrupted => Ok(Vec::new()),
     })
 }

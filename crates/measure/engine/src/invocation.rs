@@ -6,7 +6,7 @@ use plumb_model::{
     ClockSource, Id, InvocationEnd, Measurement, Outcome, Plan, PlannedPoint, Ready, Role,
     SampleIs, Samples, Sampling, SearchGoal, Usage, trials,
 };
-use plumb_stats::search::{Next, Search};
+use plumb_stats::search::{LoadSearch, NextTrial};
 
 use crate::calibration::{Calibration, calibrated};
 use crate::draws::Draws;
@@ -16,8 +16,8 @@ use crate::history::{Observation, PointHistory};
 use crate::monitoring::Monitoring;
 use crate::sampling::{self, METHOD, SampleCounts};
 use crate::schedule::Finished;
-use crate::stream::{EventStream, RunPosition, Started};
-use plumb_launch::{Refusal, Session, valid_trial};
+use crate::stream::{EventStream, RunPosition, StartedProcess};
+use plumb_launch::{InvocationSession, LaunchRefusal, valid_trial};
 
 /// A stream reports once in this time, in nanoseconds.
 const STREAM_INTERVAL_NS: u64 = 1_000_000_000;
@@ -44,20 +44,20 @@ struct Sampled {
 }
 
 impl Sampled {
-    fn append(&mut self, samples: Samples, usage: Usage) -> Result<(), Refusal> {
+    fn append(&mut self, samples: Samples, usage: Usage) -> Result<(), LaunchRefusal> {
         self.usage.push(usage);
-        self.samples.append(samples).map_err(|error| Refusal::Failed(error.to_string()))
+        self.samples.append(samples).map_err(|error| LaunchRefusal::Failed(error.to_string()))
     }
 }
 
 /// Why an invocation was not sampled to its end: only it ends by a refusal, the run by an error.
 enum Broken {
-    Refused(Refusal),
+    Refused(LaunchRefusal),
     Run(EngineError),
 }
 
-impl From<Refusal> for Broken {
-    fn from(refusal: Refusal) -> Self {
+impl From<LaunchRefusal> for Broken {
+    fn from(refusal: LaunchRefusal) -> Self {
         Self::Refused(refusal)
     }
 }
@@ -69,7 +69,7 @@ impl From<EngineError> for Broken {
 }
 
 /// A process that is to be measured, with the parts of the run that it needs.
-pub struct Invocation<'a, 'r> {
+pub struct EngineInvocation<'a, 'r> {
     pub plan: &'r Plan,
     pub point: usize,
     pub at: RunPosition,
@@ -81,13 +81,13 @@ pub struct Invocation<'a, 'r> {
     pub began_ns: u64,
 }
 
-impl Invocation<'_, '_> {
+impl EngineInvocation<'_, '_> {
     /// Measures the process of a session, which said that it is ready. None when it did not end well:
     /// whatever happens to it is in the events.
     pub fn measure(
         &mut self,
-        session: Box<dyn Session + '_>,
-        started: Started,
+        session: Box<dyn InvocationSession + '_>,
+        started: StartedProcess,
     ) -> Result<Option<Finished>, EngineError> {
         let invocation = started.invocation;
         let clock = started.ready.clock.clone();
@@ -96,18 +96,18 @@ impl Invocation<'_, '_> {
         match self.sample_and_end(session, invocation, clock.as_ref(), &work) {
             Ok(finished) => Ok(Some(finished)),
             Err(Broken::Run(error)) => Err(error),
-            Err(Broken::Refused(Refusal::Failed(why) | Refusal::Unsupported { why, .. })) => {
-                fail(self.stream, self.known, invocation, why).map(|()| None)
-            }
+            Err(Broken::Refused(
+                LaunchRefusal::Failed(why) | LaunchRefusal::Unsupported { why, .. },
+            )) => fail(self.stream, self.known, invocation, why).map(|()| None),
             // Its samples stay in the record, without an end.
-            Err(Broken::Refused(Refusal::Interrupted)) => Ok(None),
-            Err(Broken::Refused(Refusal::Fatal(why))) => Err(EngineError::Fatal(why)),
+            Err(Broken::Refused(LaunchRefusal::Interrupted)) => Ok(None),
+            Err(Broken::Refused(LaunchRefusal::Fatal(why))) => Err(EngineError::Fatal(why)),
         }
     }
 
     fn sample_and_end(
         &mut self,
-        mut session: Box<dyn Session + '_>,
+        mut session: Box<dyn InvocationSession + '_>,
         invocation: Id,
         clock: Option<&ClockSource>,
         work: &BTreeMap<String, f64>,
@@ -151,7 +151,7 @@ impl Invocation<'_, '_> {
     /// it calibrates where that is still to be done.
     fn sample(
         &mut self,
-        session: &mut dyn Session,
+        session: &mut dyn InvocationSession,
         invocation: Id,
         clock: Option<&ClockSource>,
     ) -> Result<Sampled, Broken> {
@@ -183,7 +183,7 @@ impl Invocation<'_, '_> {
     /// when somebody ends it early.
     fn sample_stream(
         &mut self,
-        session: &mut dyn Session,
+        session: &mut dyn InvocationSession,
         invocation: Id,
         length_ns: u64,
     ) -> Result<Sampled, Broken> {
@@ -197,7 +197,9 @@ impl Invocation<'_, '_> {
                     sampled.append(samples, usage)?;
                 }
                 Ok(None) => return Ok(sampled),
-                Err(Refusal::Interrupted) if !sampled.samples.is_empty() => return Ok(sampled),
+                Err(LaunchRefusal::Interrupted) if !sampled.samples.is_empty() => {
+                    return Ok(sampled);
+                }
                 Err(refusal) => return Err(refusal.into()),
             }
         }
@@ -206,7 +208,7 @@ impl Invocation<'_, '_> {
     /// Searches for the highest load at which the goal holds. Each trial is told as it is done.
     fn search(
         &mut self,
-        session: &mut dyn Session,
+        session: &mut dyn InvocationSession,
         invocation: Id,
         goal: &SearchGoal,
     ) -> Result<Sampled, Broken> {
@@ -216,9 +218,9 @@ impl Invocation<'_, '_> {
         // Without a shift every search would try the same loads, and their grid would show in the result.
         let shift = self.draws.search_shift(self.at.round);
         let loads = goal.loads().shifted(&goal.goal(), shift);
-        let mut search = Search::new(goal.goal(), loads)
-            .map_err(|error| Refusal::Failed(format!("it can't be searched: {error}")))?;
-        while let Some(Next { load, duration_ns }) = search.next_trial() {
+        let mut search = LoadSearch::new(goal.goal(), loads)
+            .map_err(|error| LaunchRefusal::Failed(format!("it can't be searched: {error}")))?;
+        while let Some(NextTrial { load, duration_ns }) = search.next_trial() {
             let reply = session.trial(load, duration_ns, &mut |text| {
                 self.stream.progress(self.point, text);
             })?;
@@ -226,7 +228,7 @@ impl Invocation<'_, '_> {
             let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
             let done = trials(&samples.values, &samples.elapsed_ns).unwrap_or_default();
             let Some(trial) = done.first() else {
-                return Err(Refusal::Failed("its trial is empty".into()).into());
+                return Err(LaunchRefusal::Failed("its trial is empty".into()).into());
             };
             search.take(*trial);
             sampled.append(samples, usage)?;
@@ -238,7 +240,7 @@ impl Invocation<'_, '_> {
     /// on from there.
     fn sample_processes(
         &mut self,
-        session: &mut dyn Session,
+        session: &mut dyn InvocationSession,
         invocation: Id,
     ) -> Result<Sampled, Broken> {
         let nothing = SampleCounts { discard: 0, keep: 0 };
@@ -259,7 +261,7 @@ impl Invocation<'_, '_> {
 
     fn more_processes(
         &mut self,
-        session: &mut dyn Session,
+        session: &mut dyn InvocationSession,
         invocation: Id,
         count: usize,
         length_ns: u64,
@@ -288,7 +290,7 @@ pub fn failed_before_ready(
     let invocation = plumb_machine::fresh_id();
     let ready = Ready::default();
     let role = Role::Workload;
-    stream.started(at, Started { invocation, point, role, position: 0, seed: 0, ready })?;
+    stream.started(at, StartedProcess { invocation, point, role, position: 0, seed: 0, ready })?;
     fail(stream, known, invocation, why)
 }
 

@@ -1,7 +1,7 @@
 //! What is read next to invocations.
 
 use plumb_model::Readings;
-use plumb_monitors::Recorder;
+use plumb_monitors::MonitorThreads;
 
 /// Reads counters next to invocations: monitors on this machine, made-up ones in tests.
 pub trait MonitorReader {
@@ -12,13 +12,13 @@ pub trait MonitorReader {
     fn end(&mut self) -> Readings;
 }
 
-impl MonitorReader for Recorder {
+impl MonitorReader for MonitorThreads {
     fn begin(&mut self, _: usize, worker: Option<u32>) {
-        Recorder::begin(self, worker);
+        MonitorThreads::begin(self, worker);
     }
 
     fn end(&mut self) -> Readings {
-        Recorder::end(self)
+        MonitorThreads::end(self)
     }
 }
 
@@ -26,12 +26,12 @@ impl MonitorReader for Recorder {
 mod tests {
     use super::MonitorReader;
     use plumb_machine::Root;
-    use plumb_monitors::{Recorder, wanted};
+    use plumb_monitors::{MonitorThreads, wanted};
 
     #[test]
     fn a_recorder_reads() {
         let wanted = wanted(&["none".into(), "stat".into()]).unwrap();
-        let mut recorder = Recorder::start(&Root::default(), &wanted);
+        let mut recorder = MonitorThreads::start(&Root::default(), &wanted);
         let monitors: &mut dyn MonitorReader = &mut recorder;
         monitors.begin(0, None);
         assert!(monitors.end().trace("stat.procs_running").is_some());

@@ -1,7 +1,7 @@
 //! The loop: ask the schedule, carry the round out, tell the listeners.
 
 use plumb_model::{
-    AFTER_PAUSE, Event, EventSink, Missing, Plan, Role, RunRecord, Slot, StopReason,
+    AFTER_PAUSE, Event, EventSink, Missing, Plan, PreparationScope, Role, RunRecord, StopReason,
 };
 
 use crate::calibration::{calibrate_alone, is_shared, share};
@@ -9,13 +9,13 @@ use crate::companions::Companions;
 use crate::context::{Ended, Identity, RunContext};
 use crate::draws::Draws;
 use crate::error::EngineError;
-use crate::invocation::{Invocation, failed_before_ready};
+use crate::invocation::{EngineInvocation, failed_before_ready};
 use crate::monitoring::Monitoring;
 use crate::pacing::{AfterPauses, Pacing};
-use crate::schedule::Schedule;
+use crate::schedule::RoundSchedule;
 use crate::slots::{self, Slots};
-use crate::stream::{EventStream, RunPosition, Started};
-use plumb_launch::{Launcher, Refusal, StartSpec};
+use crate::stream::{EventStream, RunPosition, StartedProcess};
+use plumb_launch::{LaunchRefusal, Launcher, StartSpec};
 
 /// While it pauses, a run looks this often whether it should stop, in nanoseconds.
 const SLICE_NS: u64 = 20_000_000;
@@ -33,13 +33,13 @@ pub fn run<'r>(
     launcher: &mut dyn Launcher,
     sink: &'r mut dyn EventSink,
 ) -> Result<Ended, EngineError> {
-    let mut run = Run::new(plan, before, identity, context, sink);
+    let mut run = EngineRun::new(plan, before, identity, context, sink);
     run.begin(before, identity)?;
     let worked = run.work(launcher);
     // Also after an error: no program and no fixture may outlive the run.
     let unclean = match launcher.finish() {
-        Err(Refusal::Failed(why) | Refusal::Fatal(why)) => Some(why),
-        Ok(()) | Err(Refusal::Interrupted | Refusal::Unsupported { .. }) => None,
+        Err(LaunchRefusal::Failed(why) | LaunchRefusal::Fatal(why)) => Some(why),
+        Ok(()) | Err(LaunchRefusal::Interrupted | LaunchRefusal::Unsupported { .. }) => None,
     };
     let logged = match &unclean {
         Some(why) => run.stream.log(format!("could not clean up: {why}")),
@@ -49,17 +49,17 @@ pub fn run<'r>(
     worked.map_err(|error| error.with(unclean.as_deref()))?;
     logged?;
     // The settings go last, so that all that ends finds the machine on which it began.
-    run.slots.undo(launcher, &mut run.stream, Slot::Run)?;
+    run.slots.undo(launcher, &mut run.stream, PreparationScope::Run)?;
     Ok(Ended { unclean, ..run.end()? })
 }
 
 /// A run under way; each part knows its own concern alone.
-struct Run<'r> {
+struct EngineRun<'r> {
     plan: &'r Plan,
     interrupted: &'r dyn Fn() -> bool,
     at: RunPosition,
     stream: EventStream<'r>,
-    schedule: Schedule<'r>,
+    schedule: RoundSchedule<'r>,
     pacing: Pacing,
     after_pauses: AfterPauses,
     draws: Draws,
@@ -68,7 +68,7 @@ struct Run<'r> {
     companions: Companions,
 }
 
-impl<'r> Run<'r> {
+impl<'r> EngineRun<'r> {
     fn new(
         plan: &'r Plan,
         before: Option<&RunRecord>,
@@ -83,7 +83,7 @@ impl<'r> Run<'r> {
             interrupted,
             at,
             stream: EventStream::begin(sink, clock),
-            schedule: Schedule::of(plan, before),
+            schedule: RoundSchedule::of(plan, before),
             pacing: Pacing::of(plan),
             after_pauses: AfterPauses::default(),
             draws: Draws::of(plan, at.segment),
@@ -125,7 +125,7 @@ impl<'r> Run<'r> {
     fn work(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
         // Fixtures first: the run's actions (drop-caches, cooldown) then remove what laying them out left behind.
         self.lay_out(launcher)?;
-        self.slots.apply(launcher, &mut self.stream, Slot::Run, None)?;
+        self.slots.apply(launcher, &mut self.stream, PreparationScope::Run, None)?;
         self.companions.start(launcher, &mut self.stream, self.plan, self.at)?;
         // Next to the companions: the load that they make changes how long an iteration takes.
         self.share_iterations(launcher)?;
@@ -160,7 +160,7 @@ impl<'r> Run<'r> {
         points: &[usize],
     ) -> Result<(), EngineError> {
         self.stream.emit(Event::RoundStarted { round: self.at.round, points: points.to_vec() })?;
-        self.slots.apply(launcher, &mut self.stream, Slot::Round, None)?;
+        self.slots.apply(launcher, &mut self.stream, PreparationScope::Round, None)?;
         for (position, &point) in points.iter().enumerate() {
             // A round of many points can outlast the budget, so it is looked at within the round, too.
             let is_over = self.schedule.budget_is_spent(self.stream.elapsed_ns());
@@ -174,7 +174,7 @@ impl<'r> Run<'r> {
         for (invocation, by) in self.schedule.settle_round() {
             self.stream.emit(Event::Excluded { invocation, by })?;
         }
-        self.slots.undo(launcher, &mut self.stream, Slot::Round)
+        self.slots.undo(launcher, &mut self.stream, PreparationScope::Round)
     }
 
     /// Carries out one invocation of a point; whatever happens to it is in the events.
@@ -185,7 +185,7 @@ impl<'r> Run<'r> {
         position: u32,
     ) -> Result<(), EngineError> {
         let began_ns = self.stream.elapsed_ns();
-        self.slots.apply(launcher, &mut self.stream, Slot::Invocation, Some(point))?;
+        self.slots.apply(launcher, &mut self.stream, PreparationScope::Invocation, Some(point))?;
         let of = (self.plan, point);
         let beside = self.companions.start_of_point(launcher, &mut self.stream, of, self.at)?;
         let measured = match beside {
@@ -194,13 +194,13 @@ impl<'r> Run<'r> {
         };
         match measured {
             Ok(()) => {}
-            Err(Refusal::Failed(why)) => self.failed(point, why)?,
+            Err(LaunchRefusal::Failed(why)) => self.failed(point, why)?,
             Err(refusal) => self.refuse(point, refusal)?,
         }
         // Before they are ended: a load is killed, with what it has reported and nobody has read.
         self.companions.collect(launcher, &mut self.stream)?;
         self.companions.end_of_point(launcher, &mut self.stream)?;
-        self.slots.undo(launcher, &mut self.stream, Slot::Invocation)?;
+        self.slots.undo(launcher, &mut self.stream, PreparationScope::Invocation)?;
         self.schedule.known(point).spent_ns += self.stream.elapsed_ns() - began_ns;
         Ok(())
     }
@@ -212,7 +212,7 @@ impl<'r> Run<'r> {
         point: usize,
         position: u32,
         began_ns: u64,
-    ) -> Result<Result<(), Refusal>, EngineError> {
+    ) -> Result<Result<(), LaunchRefusal>, EngineError> {
         let planned = &self.plan.points[point];
         let role = Role::Workload;
         let seed = self.draws.invocation_seed(planned.description.sample_is, self.at.round);
@@ -224,7 +224,7 @@ impl<'r> Run<'r> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let invocation = plumb_machine::fresh_id();
-        let started = Started { invocation, point, role, position, seed, ready };
+        let started = StartedProcess { invocation, point, role, position, seed, ready };
         let finished = self.invocation(point, began_ns).measure(session, started)?;
         if let Some(finished) = finished {
             if let Some(seen) = &finished.observation
@@ -237,8 +237,8 @@ impl<'r> Run<'r> {
         Ok(Ok(()))
     }
 
-    fn invocation(&mut self, point: usize, began_ns: u64) -> Invocation<'_, 'r> {
-        Invocation {
+    fn invocation(&mut self, point: usize, began_ns: u64) -> EngineInvocation<'_, 'r> {
+        EngineInvocation {
             plan: self.plan,
             point,
             at: self.at,
@@ -290,7 +290,7 @@ impl<'r> Run<'r> {
             match calibrate_alone(launcher, planned, known, seed, progress) {
                 Ok(wanted_ns) => target_ns = target_ns.max(wanted_ns),
                 // It will fail again in the first round, where its reason is kept.
-                Err(Refusal::Failed(_) | Refusal::Interrupted) => {}
+                Err(LaunchRefusal::Failed(_) | LaunchRefusal::Interrupted) => {}
                 Err(refusal) => self.refuse(point, refusal)?,
             }
         }
@@ -299,18 +299,18 @@ impl<'r> Run<'r> {
     }
 
     /// Takes note of a point that can't be measured at all.
-    fn refuse(&mut self, point: usize, refusal: Refusal) -> Result<(), EngineError> {
+    fn refuse(&mut self, point: usize, refusal: LaunchRefusal) -> Result<(), EngineError> {
         match refusal {
-            Refusal::Unsupported { why, fix } => {
+            LaunchRefusal::Unsupported { why, fix } => {
                 self.schedule.known(point).stopped = Some(StopReason::Unsupported);
                 self.stream.emit(Event::Unsupported(Missing { point, why, fix }))
             }
-            Refusal::Failed(why) => {
+            LaunchRefusal::Failed(why) => {
                 self.schedule.known(point).stopped = Some(StopReason::Failed);
                 self.failed(point, why)
             }
-            Refusal::Interrupted => Ok(()),
-            Refusal::Fatal(why) => Err(EngineError::Fatal(why)),
+            LaunchRefusal::Interrupted => Ok(()),
+            LaunchRefusal::Fatal(why) => Err(EngineError::Fatal(why)),
         }
     }
 

@@ -8,7 +8,7 @@ use plumb_stats::batch::{self, batch_floor_ns};
 use plumb_stats::components::{components, samples_per_process};
 use plumb_stats::precision::PILOT;
 use plumb_stats::rng::Rng;
-use plumb_stats::warmup::{Class, fixed_discard, steady_state};
+use plumb_stats::warmup::{WarmupClass, fixed_discard, steady_state};
 
 use crate::history::PointHistory;
 
@@ -57,7 +57,7 @@ const MOST_WARMING: u64 = 3;
 pub fn target_ns(planned: &PlannedPoint, clock: Option<&ClockSource>) -> u64 {
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a clock's step")]
     let floor = clock.map_or(0, |clock| {
-        batch_floor_ns(batch::Clock {
+        batch_floor_ns(batch::ClockCost {
             resolution_ns: clock.resolution_ns as f64,
             overhead_ns: clock.overhead_ns as f64,
         })
@@ -194,13 +194,13 @@ pub fn steady_start(
     (start.min(last), class_word(found.class))
 }
 
-fn class_word(class: Class) -> &'static str {
+fn class_word(class: WarmupClass) -> &'static str {
     match class {
-        Class::Flat => "flat",
-        Class::WarmUp => "warm-up",
-        Class::Slowdown => "slowdown",
-        Class::Trend => "trend",
-        Class::Unsteady => "unsteady",
+        WarmupClass::Flat => "flat",
+        WarmupClass::WarmUp => "warm-up",
+        WarmupClass::Slowdown => "slowdown",
+        WarmupClass::Trend => "trend",
+        WarmupClass::Unsteady => "unsteady",
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Finished {
 }
 
 /// The rounds of a run.
-pub struct Schedule<'r> {
+pub struct RoundSchedule<'r> {
     plan: &'r Plan,
     strategy: Box<dyn Strategy>,
     history: History,
@@ -33,7 +33,7 @@ pub struct Schedule<'r> {
     finished: Vec<Finished>,
 }
 
-impl<'r> Schedule<'r> {
+impl<'r> RoundSchedule<'r> {
     /// Of a plan, or of what is left of it.
     pub fn of(plan: &'r Plan, before: Option<&RunRecord>) -> Self {
         let history = before.map_or_else(|| History::empty(plan.points.len()), History::of);

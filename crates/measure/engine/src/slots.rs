@@ -1,10 +1,10 @@
 //! Prepares the slots of a run and undoes them, and shows what was made and undone.
 
-use plumb_model::{Event, Plan, PlannedPoint, Slot, Target};
+use plumb_model::{Event, Plan, PlannedPoint, PreparationScope, Target};
 
 use crate::error::EngineError;
 use crate::stream::EventStream;
-use plumb_launch::{Launcher, Refusal, SlotReport};
+use plumb_launch::{LaunchRefusal, Launcher, SlotReport};
 
 /// The fact of an environment that says which knobs were set.
 const PREPARED: &str = "prepared";
@@ -27,7 +27,7 @@ impl<'r> Slots<'r> {
         &mut self,
         launcher: &mut dyn Launcher,
         stream: &mut EventStream<'_>,
-        slot: Slot,
+        slot: PreparationScope,
         point: Option<usize>,
     ) -> Result<(), EngineError> {
         let planned = point.map(|point| &self.plan.points[point]);
@@ -43,7 +43,7 @@ impl<'r> Slots<'r> {
         &self,
         launcher: &mut dyn Launcher,
         stream: &mut EventStream<'_>,
-        slot: Slot,
+        slot: PreparationScope,
     ) -> Result<(), EngineError> {
         tell(stream, launcher.undo(slot).or_else(unless_interrupted)?)
     }
@@ -82,11 +82,13 @@ pub fn tell(stream: &mut EventStream<'_>, report: SlotReport) -> Result<(), Engi
 }
 
 /// Nothing when a signal came, after which the loop ends by itself.
-fn unless_interrupted(refusal: Refusal) -> Result<SlotReport, EngineError> {
+fn unless_interrupted(refusal: LaunchRefusal) -> Result<SlotReport, EngineError> {
     match refusal {
-        Refusal::Unsupported { why, fix } => Err(EngineError::Unsupported { why, fix }),
-        Refusal::Failed(why) => Err(EngineError::Companion(format!("a preparation failed: {why}"))),
-        Refusal::Fatal(why) => Err(EngineError::Fatal(why)),
-        Refusal::Interrupted => Ok(SlotReport::default()),
+        LaunchRefusal::Unsupported { why, fix } => Err(EngineError::Unsupported { why, fix }),
+        LaunchRefusal::Failed(why) => {
+            Err(EngineError::Companion(format!("a preparation failed: {why}")))
+        }
+        LaunchRefusal::Fatal(why) => Err(EngineError::Fatal(why)),
+        LaunchRefusal::Interrupted => Ok(SlotReport::default()),
     }
 }

@@ -17,7 +17,7 @@ pub struct RunPosition {
 
 /// A process that was started.
 #[derive(Debug, Clone)]
-pub struct Started {
+pub struct StartedProcess {
     /// Id of the invocation.
     pub invocation: Id,
     /// Index of its point, or of its companion, in the plan.
@@ -62,8 +62,8 @@ impl<'r> EventStream<'r> {
     }
 
     /// Tells that a process was started.
-    pub fn started(&mut self, at: RunPosition, started: Started) -> Result<(), EngineError> {
-        let Started { invocation, point, role, position, seed, ready } = started;
+    pub fn started(&mut self, at: RunPosition, started: StartedProcess) -> Result<(), EngineError> {
+        let StartedProcess { invocation, point, role, position, seed, ready } = started;
         self.emit(Event::InvocationStarted {
             invocation,
             point,

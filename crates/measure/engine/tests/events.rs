@@ -6,12 +6,12 @@ mod fake;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fake::{Fake, Kind, LACKING, plan, precision, search_plan};
+use fake::{Fake, FakeBehaviour, LACKING, plan, precision, search_plan};
 use plumb_model::{
-    Companion, Event, Goal, Metric, MetricSource, Outcome, Plan, Preparation, Role, SampleIs,
-    Sampling, Slot, StopReason, StoppingRules, Verdict, VerdictGoal,
+    Companion, Event, Goal, Metric, MetricSource, Outcome, Plan, Preparation, PreparationScope,
+    Role, SampleIs, Sampling, StopReason, StoppingRules, Verdict, VerdictGoal,
 };
-use plumb_stats::verdict::Schedule;
+use plumb_stats::verdict::LookSchedule;
 
 fn stop_reasons(fake: &Fake) -> BTreeMap<usize, StopReason> {
     let decisions = fake.events().filter_map(|event| match event {
@@ -37,7 +37,7 @@ fn rounds(fake: &Fake) -> Vec<Vec<usize>> {
 
 #[test]
 fn a_point_stops_at_a_preset_look_when_its_interval_is_tight_enough() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.02 }]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.02 }]);
     fake.run(&plan(1, precision(0.01))).unwrap();
     assert_eq!(stop_reasons(&fake)[&0], StopReason::Precision);
     let last = fake.last_decision(0);
@@ -47,7 +47,7 @@ fn a_point_stops_at_a_preset_look_when_its_interval_is_tight_enough() {
 }
 
 /// Of a run that is spread over so many seconds: its rounds, the pauses, and the invocations left out.
-fn spread(kind: Kind, seconds: u64) -> (Fake, usize, usize) {
+fn spread(kind: FakeBehaviour, seconds: u64) -> (Fake, usize, usize) {
     let mut fake = Fake::new(vec![kind]);
     let spread = Plan { spread_ns: Some(seconds * SECOND_NS), ..plan(1, precision(0.02)) };
     fake.run(&spread).unwrap();
@@ -63,7 +63,7 @@ fn spread(kind: Kind, seconds: u64) -> (Fake, usize, usize) {
 
 #[test]
 fn a_spread_run_pauses_and_keeps_what_is_as_fast_after_a_pause() {
-    let (fake, pauses, left_out) = spread(Kind::Steady { noise: 0.01 }, 60);
+    let (fake, pauses, left_out) = spread(FakeBehaviour::Steady { noise: 0.01 }, 60);
     assert!((36..=60).contains(&pauses), "{pauses}, until {}", fake.now_ns());
     assert_eq!(left_out, 0);
     assert_eq!(stop_reasons(&fake)[&0], StopReason::Precision);
@@ -71,13 +71,13 @@ fn a_spread_run_pauses_and_keeps_what_is_as_fast_after_a_pause() {
 
 #[test]
 fn what_is_slower_right_after_a_pause_is_left_out() {
-    let (_, pauses, left_out) = spread(Kind::SlowAfterPauses { share: 0.1 }, 60);
+    let (_, pauses, left_out) = spread(FakeBehaviour::SlowAfterPauses { share: 0.1 }, 60);
     assert!(pauses - left_out <= 1, "{left_out} of {pauses}");
 }
 
 #[test]
 fn a_stream_is_one_invocation_with_a_sample_a_second() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }]);
     let mut streamed = plan(1, Goal::Rules(StoppingRules::fixed(1)));
     streamed.points[0].sampling = Some(Sampling::Stream { length_ns: 600_000_000_000 });
     fake.run(&streamed).unwrap();
@@ -89,7 +89,10 @@ fn a_stream_is_one_invocation_with_a_sample_a_second() {
 #[test]
 fn what_a_program_says_that_it_is_doing_comes_before_its_samples_and_changes_nothing() {
     let steady = plan(2, Goal::Rules(StoppingRules::fixed(2)));
-    let mut fake = Fake::new(vec![Kind::Talks { noise: 0.01 }, Kind::Steady { noise: 0.01 }]);
+    let mut fake = Fake::new(vec![
+        FakeBehaviour::Talks { noise: 0.01 },
+        FakeBehaviour::Steady { noise: 0.01 },
+    ]);
     fake.run(&steady).unwrap();
     let mut said = 0;
     let mut samples = 0;
@@ -113,14 +116,14 @@ fn what_a_program_says_that_it_is_doing_comes_before_its_samples_and_changes_not
         }
     }
     assert!(said == 2 && samples > 2, "{said} batches, {samples} samples");
-    let mut silent = Fake::new(vec![Kind::Steady { noise: 0.01 }; 2]);
+    let mut silent = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }; 2]);
     silent.run(&steady).unwrap();
     assert_eq!(silent.asked, fake.asked);
 }
 
 #[test]
 fn a_listener_that_fails_at_progress_ends_the_run_at_the_next_event() {
-    let mut fake = Fake::new(vec![Kind::Talks { noise: 0.01 }]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Talks { noise: 0.01 }]);
     // Run, segment, target and round come first; the fifth is the program that sets itself up.
     fake.sink_fails_after = Some(4);
     let error = fake.run(&plan(1, precision(0.02))).unwrap_err();
@@ -130,7 +133,7 @@ fn a_listener_that_fails_at_progress_ends_the_run_at_the_next_event() {
 
 #[test]
 fn an_invocation_samples_as_long_as_was_stated() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }]);
     let mut stated = plan(1, Goal::Rules(StoppingRules::fixed(2)));
     stated.points[0].sampling = Some(Sampling::Batch { length_ns: 90_000_000_000 });
     fake.run(&stated).unwrap();
@@ -145,7 +148,7 @@ fn an_invocation_samples_as_long_as_was_stated() {
 
 #[test]
 fn every_round_takes_every_open_point_once_in_an_order_of_its_own() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }; 6]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }; 6]);
     fake.run(&plan(6, precision(0.005))).unwrap();
     let rounds = rounds(&fake);
     for round in rounds.iter().take(10) {
@@ -159,7 +162,7 @@ fn every_round_takes_every_open_point_once_in_an_order_of_its_own() {
 #[test]
 fn the_same_seed_gives_the_same_run() {
     let run = || {
-        let mut fake = Fake::new(vec![Kind::Steady { noise: 0.02 }; 3]);
+        let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.02 }; 3]);
         fake.run(&plan(3, precision(0.02))).unwrap();
         (rounds(&fake), fake.asked.clone())
     };
@@ -168,7 +171,7 @@ fn the_same_seed_gives_the_same_run() {
 
 #[test]
 fn k_is_varied_by_a_tenth_and_kept_for_all_invocations() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }]);
     fake.run(&plan(1, precision(0.02))).unwrap();
     let all: Vec<u64> = fake.asked.iter().flatten().copied().collect();
     let least = *all.iter().min().unwrap();
@@ -178,7 +181,10 @@ fn k_is_varied_by_a_tenth_and_kept_for_all_invocations() {
 
 #[test]
 fn the_budget_ends_a_run_with_what_it_reached() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.5 }, Kind::Steady { noise: 0.001 }]);
+    let mut fake = Fake::new(vec![
+        FakeBehaviour::Steady { noise: 0.5 },
+        FakeBehaviour::Steady { noise: 0.001 },
+    ]);
     let mut plan = plan(2, precision(0.001));
     plan.budget_ns = Some(8_000_000_000);
     let ended = fake.run(&plan).unwrap();
@@ -190,7 +196,7 @@ fn the_budget_ends_a_run_with_what_it_reached() {
 #[test]
 fn a_short_budget_goes_first_to_the_points_that_still_get_done() {
     let noisy = |point: usize| if point.is_multiple_of(2) { 0.5 } else { 0.04 };
-    let kinds = (0..12).map(|point| Kind::Jumps { noise: noisy(point) });
+    let kinds = (0..12).map(|point| FakeBehaviour::Jumps { noise: noisy(point) });
     let mut fake = Fake::new(kinds.collect());
     fake.run(&Plan { budget_ns: Some(65 * SECOND_NS), ..plan(12, precision(0.02)) }).unwrap();
     let taken = |point| fake.last_decision(point).invocations;
@@ -209,7 +215,11 @@ fn a_short_budget_goes_first_to_the_points_that_still_get_done() {
 fn no_point_takes_more_than_two_shares_before_others() {
     // The first is slower and faster for long: it is predicted to be done soon, and is not.
     let kinds = |point: u32| {
-        if point == 0 { Kind::Drifts { share: 0.1 } } else { Kind::Jumps { noise: 0.3 } }
+        if point == 0 {
+            FakeBehaviour::Drifts { share: 0.1 }
+        } else {
+            FakeBehaviour::Jumps { noise: 0.3 }
+        }
     };
     let mut fake = Fake::new((0..6).map(kinds).collect());
     fake.run(&Plan { budget_ns: Some(60 * SECOND_NS), ..plan(6, precision(0.02)) }).unwrap();
@@ -221,7 +231,8 @@ fn no_point_takes_more_than_two_shares_before_others() {
 fn the_end_of_a_budget_says_how_much_would_be_enough() {
     let mut good = 0;
     for seed in 0..10 {
-        let kinds = (0..6).map(|point| Kind::Jumps { noise: 0.03 + 0.012 * f64::from(point) });
+        let kinds =
+            (0..6).map(|point| FakeBehaviour::Jumps { noise: 0.03 + 0.012 * f64::from(point) });
         let planned = Plan { seed, ..plan(6, precision(0.02)) };
         let mut short = Fake::new(kinds.clone().collect());
         short.run(&Plan { budget_ns: Some(30 * SECOND_NS), ..planned.clone() }).unwrap();
@@ -248,7 +259,7 @@ fn fixed_is_at_least_so_often_and_so_long_and_at_most_so_long() {
         })
     };
     let invocations = |goal| {
-        let mut fake = Fake::new(vec![Kind::Steady { noise: 0.1 }]);
+        let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.1 }]);
         fake.run(&plan(1, goal)).unwrap();
         (fake.last_decision(0).invocations, stop_reasons(&fake)[&0])
     };
@@ -262,7 +273,7 @@ fn fixed_is_at_least_so_often_and_so_long_and_at_most_so_long() {
 #[test]
 fn rules_hold_together() {
     let ended = |rules| {
-        let mut fake = Fake::new(vec![Kind::Steady { noise: 0.1 }]);
+        let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.1 }]);
         fake.run(&plan(1, Goal::Rules(rules))).unwrap();
         let last = fake.last_decision(0);
         let look = last.look.and_then(|look| look.relative_half_width());
@@ -291,7 +302,7 @@ fn rules_hold_together() {
 #[test]
 fn all_headline_metrics_have_to_be_precise() {
     let invocations = |headline| {
-        let mut fake = Fake::new(vec![Kind::RoughTail { noise: 0.1 }]);
+        let mut fake = Fake::new(vec![FakeBehaviour::RoughTail { noise: 0.1 }]);
         let mut plan = plan(1, precision(0.05));
         let metrics = &mut plan.points[0].description.metrics;
         let tail =
@@ -308,7 +319,8 @@ fn all_headline_metrics_have_to_be_precise() {
 
 #[test]
 fn a_point_may_have_rules_of_its_own() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.1 }, Kind::Steady { noise: 0.1 }]);
+    let mut fake =
+        Fake::new(vec![FakeBehaviour::Steady { noise: 0.1 }, FakeBehaviour::Steady { noise: 0.1 }]);
     let mut plan = plan(2, Goal::Rules(StoppingRules::fixed(4)));
     plan.points[1].rules = Some(StoppingRules::fixed(9));
     fake.run(&plan).unwrap();
@@ -318,7 +330,7 @@ fn a_point_may_have_rules_of_its_own() {
 
 #[test]
 fn a_soak_ends_by_time_alone_and_tells_what_holds_at_any_time() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Fails]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }, FakeBehaviour::Fails]);
     let length_ns = 60_000_000_000;
     fake.run(&Plan { budget_ns: Some(length_ns), ..plan(2, Goal::Soak) }).unwrap();
     assert_eq!(stop_reasons(&fake)[&0], StopReason::Time);
@@ -342,7 +354,7 @@ fn a_soak_ends_by_time_alone_and_tells_what_holds_at_any_time() {
 
 #[test]
 fn a_failing_workload_is_given_up_after_three_times_and_the_rest_goes_on() {
-    let mut fake = Fake::new(vec![Kind::Fails, Kind::Steady { noise: 0.01 }]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Fails, FakeBehaviour::Steady { noise: 0.01 }]);
     let ended = fake.run(&plan(2, precision(0.02))).unwrap();
     assert_eq!(stop_reasons(&fake)[&0], StopReason::Failed);
     assert_eq!(stop_reasons(&fake)[&1], StopReason::Precision);
@@ -355,7 +367,8 @@ fn a_failing_workload_is_given_up_after_three_times_and_the_rest_goes_on() {
 
 #[test]
 fn what_is_unsupported_says_why_once_and_is_not_tried_again() {
-    let mut fake = Fake::new(vec![Kind::Unsupported, Kind::Steady { noise: 0.01 }]);
+    let mut fake =
+        Fake::new(vec![FakeBehaviour::Unsupported, FakeBehaviour::Steady { noise: 0.01 }]);
     let ended = fake.run(&plan(2, precision(0.02))).unwrap();
     let missing: Vec<_> = fake
         .events()
@@ -370,7 +383,7 @@ fn what_is_unsupported_says_why_once_and_is_not_tried_again() {
 
 #[test]
 fn a_listener_that_fails_ends_the_run_at_once() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }]);
     fake.sink_fails_after = Some(6);
     let error = fake.run(&plan(1, precision(0.01))).unwrap_err();
     assert_eq!(error.to_string(), "the store is full");
@@ -379,7 +392,7 @@ fn a_listener_that_fails_ends_the_run_at_once() {
 
 #[test]
 fn an_interrupted_run_says_so_and_is_completed_from_its_record() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.02 }; 2]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.02 }; 2]);
     fake.interrupt_at_ns = Some(2_000_000_000);
     let plan = plan(2, precision(0.01));
     let ended = fake.run(&plan).unwrap();
@@ -390,7 +403,7 @@ fn an_interrupted_run_says_so_and_is_completed_from_its_record() {
     let before = record.invocations.len();
     assert!(before >= 4, "{before}");
 
-    let mut again = Fake::new(vec![Kind::Steady { noise: 0.02 }; 2]);
+    let mut again = Fake::new(vec![FakeBehaviour::Steady { noise: 0.02 }; 2]);
     again.resume(&plan, &record).unwrap();
     assert_eq!(stop_reasons(&again).len(), 2);
     let segment = again.events().find_map(|event| match event {
@@ -405,7 +418,7 @@ fn an_interrupted_run_says_so_and_is_completed_from_its_record() {
 
     let mut elsewhere = record.clone();
     elsewhere.targets[0].environment.facts.insert("kernel".into(), "5.10".into());
-    let mut changed = Fake::new(vec![Kind::Steady { noise: 0.02 }; 2]);
+    let mut changed = Fake::new(vec![FakeBehaviour::Steady { noise: 0.02 }; 2]);
     changed.resume(&plan, &elsewhere).unwrap();
     let said = |event: &Event| matches!(event, Event::Log { text } if text.contains("environment"));
     assert!(changed.events().any(said), "a changed environment is said");
@@ -413,7 +426,7 @@ fn an_interrupted_run_says_so_and_is_completed_from_its_record() {
 
 #[test]
 fn warm_up_is_found_by_the_pilot_and_discarded_afterwards() {
-    let mut fake = Fake::new(vec![Kind::WarmsUp { samples: 120 }]);
+    let mut fake = Fake::new(vec![FakeBehaviour::WarmsUp { samples: 120 }]);
     fake.run(&plan(1, precision(0.02))).unwrap();
     let starts: Vec<usize> = fake
         .events()
@@ -431,7 +444,7 @@ fn warm_up_is_found_by_the_pilot_and_discarded_afterwards() {
 
 #[test]
 fn where_a_sample_is_a_process_exactly_as_many_count_as_were_asked() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.05 }]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.05 }]);
     let mut plan = plan(1, Goal::Rules(StoppingRules::fixed(7)));
     plan.points[0].description.sample_is = SampleIs::Process;
     fake.run(&plan).unwrap();
@@ -444,7 +457,7 @@ fn where_a_sample_is_a_process_exactly_as_many_count_as_were_asked() {
 #[test]
 fn the_time_of_a_point_is_predicted_within_a_factor_of_two_for_most() {
     let noises = (0..40).map(|i| 0.05 + 0.005 * f64::from(i));
-    let mut fake = Fake::new(noises.map(|noise| Kind::Steady { noise }).collect());
+    let mut fake = Fake::new(noises.map(|noise| FakeBehaviour::Steady { noise }).collect());
     fake.run(&plan(40, precision(0.01))).unwrap();
     let mut good = 0;
     for point in 0..40 {
@@ -475,7 +488,10 @@ fn timed(time_ns: u64) -> Goal {
 
 #[test]
 fn pairs_are_tossed_and_end_at_a_look_with_a_verdict() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }]);
+    let mut fake = Fake::new(vec![
+        FakeBehaviour::Steady { noise: 0.01 },
+        FakeBehaviour::Slower { share: 0.05 },
+    ]);
     fake.run(&plan(2, verdict(40, false))).unwrap();
     let rounds = rounds(&fake);
     assert!(rounds.iter().all(|round| *round == [0, 1] || *round == [1, 0]), "{rounds:?}");
@@ -490,10 +506,10 @@ fn pairs_are_tossed_and_end_at_a_look_with_a_verdict() {
 
 #[test]
 fn equal_sides_are_equivalent_and_hopeless_ones_inconclusive() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }; 2]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }; 2]);
     fake.run(&plan(2, verdict(40, false))).unwrap();
     assert_eq!(fake.last_decision(1).compared.unwrap().verdict, Some(Verdict::Equivalent));
-    let mut fake = Fake::new(vec![Kind::Jumps { noise: 0.8 }; 2]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Jumps { noise: 0.8 }; 2]);
     fake.run(&plan(2, verdict(40, false))).unwrap();
     let last = fake.last_decision(1);
     assert_eq!(last.stop, Some(StopReason::Hopeless));
@@ -507,7 +523,10 @@ fn where_agreement_is_the_question_a_difference_settles_only_beyond_the_margin()
         Goal::Verdict(VerdictGoal { beyond, ..VerdictGoal::new("time", margin, 40) })
     };
     let ended = |margin, beyond| {
-        let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }]);
+        let mut fake = Fake::new(vec![
+            FakeBehaviour::Steady { noise: 0.01 },
+            FakeBehaviour::Slower { share: 0.05 },
+        ]);
         fake.run(&plan(2, goal(margin, beyond))).unwrap();
         let last = fake.last_decision(1);
         (last.stop.unwrap(), last.compared.as_ref().unwrap().pairs)
@@ -520,7 +539,10 @@ fn where_agreement_is_the_question_a_difference_settles_only_beyond_the_margin()
 
 #[test]
 fn both_sides_of_a_pair_draw_the_same_iterations() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }]);
+    let mut fake = Fake::new(vec![
+        FakeBehaviour::Steady { noise: 0.01 },
+        FakeBehaviour::Slower { share: 0.05 },
+    ]);
     fake.run(&plan(2, verdict(40, false))).unwrap();
     for pair in fake.asked.chunks(2) {
         let both = pair[0].len().min(pair[1].len());
@@ -531,7 +553,10 @@ fn both_sides_of_a_pair_draw_the_same_iterations() {
 
 #[test]
 fn a_quad_is_abba_or_baab() {
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }]);
+    let mut fake = Fake::new(vec![
+        FakeBehaviour::Steady { noise: 0.01 },
+        FakeBehaviour::Slower { share: 0.05 },
+    ]);
     fake.run(&plan(2, verdict(40, true))).unwrap();
     let rounds = rounds(&fake);
     assert!(rounds.iter().all(|round| *round == [0, 1, 1, 0] || *round == [1, 0, 0, 1]));
@@ -540,8 +565,8 @@ fn a_quad_is_abba_or_baab() {
 
 #[test]
 fn many_sides_take_every_position_and_leave_when_they_are_settled() {
-    let steady = Kind::Steady { noise: 0.01 };
-    let mut fake = Fake::new(vec![steady, Kind::Slower { share: 0.3 }, steady]);
+    let steady = FakeBehaviour::Steady { noise: 0.01 };
+    let mut fake = Fake::new(vec![steady, FakeBehaviour::Slower { share: 0.3 }, steady]);
     fake.run(&plan(3, verdict(40, false))).unwrap();
     let rounds = rounds(&fake);
     for position in 0..3 {
@@ -557,12 +582,12 @@ fn many_sides_take_every_position_and_leave_when_they_are_settled() {
 
 #[test]
 fn a_side_that_fails_ends_its_comparison_alone() {
-    let steady = Kind::Steady { noise: 0.01 };
-    let mut fake = Fake::new(vec![steady, Kind::Fails, steady]);
+    let steady = FakeBehaviour::Steady { noise: 0.01 };
+    let mut fake = Fake::new(vec![steady, FakeBehaviour::Fails, steady]);
     fake.run(&plan(3, verdict(40, false))).unwrap();
     assert_eq!(stop_reasons(&fake)[&1], StopReason::Failed);
     assert_eq!(stop_reasons(&fake)[&2], StopReason::Verdict);
-    let mut fake = Fake::new(vec![Kind::Unsupported, steady]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Unsupported, steady]);
     fake.run(&plan(2, verdict(40, false))).unwrap();
     assert_eq!(rounds(&fake).len(), 1);
     assert_eq!(stop_reasons(&fake)[&1], StopReason::Unsupported);
@@ -570,7 +595,7 @@ fn a_side_that_fails_ends_its_comparison_alone() {
 
 #[test]
 fn a_comparison_that_was_interrupted_goes_on_at_the_next_look() {
-    let kinds = vec![Kind::Jumps { noise: 0.02 }; 2];
+    let kinds = vec![FakeBehaviour::Jumps { noise: 0.02 }; 2];
     let plan = plan(2, verdict(40, false));
     let mut fake = Fake::new(kinds);
     fake.interrupt_at_ns = Some(3_000_000_000);
@@ -604,7 +629,8 @@ fn looked(fake: &Fake, point: usize) -> Vec<(usize, f64)> {
 }
 
 /// Two points that differ by the margin.
-const ON_THE_MARGIN: [Kind; 2] = [Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }];
+const ON_THE_MARGIN: [FakeBehaviour; 2] =
+    [FakeBehaviour::Steady { noise: 0.01 }, FakeBehaviour::Slower { share: 0.05 }];
 
 /// What these never settle.
 fn unsettled(max_pairs: usize, time_ns: Option<u64>) -> Goal {
@@ -623,10 +649,13 @@ fn where_time_is_the_limit_looks_go_on_until_it_is_over() {
     let (before, end) = looks.split_at(looks.len() - 1);
     assert!(before.len() >= 5 && end[0].0 > 40, "{looks:?}");
     assert!(
-        before.iter().map(|look| look.0).eq(Schedule::Long.looks().into_iter().take(before.len()))
+        before
+            .iter()
+            .map(|look| look.0)
+            .eq(LookSchedule::Long.looks().into_iter().take(before.len()))
     );
     for (pairs, level) in looks {
-        assert_eq!(level, Schedule::Long.level(plumb_model::Confidence::NinetyFive, pairs));
+        assert_eq!(level, LookSchedule::Long.level(plumb_model::Confidence::NinetyFive, pairs));
     }
     let outlook = fake.decisions(1)[3].outlook.unwrap();
     assert!((0.001..0.02).contains(&outlook.scale), "of medians: {}", outlook.scale);
@@ -635,7 +664,7 @@ fn where_time_is_the_limit_looks_go_on_until_it_is_over() {
 
 #[test]
 fn what_needs_more_than_twice_the_whole_time_is_hopeless_after_half_of_it() {
-    let mut fake = Fake::new(vec![Kind::Jumps { noise: 0.8 }; 2]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Jumps { noise: 0.8 }; 2]);
     fake.run(&plan(2, timed(60 * SECOND_NS))).unwrap();
     assert_eq!(fake.last_decision(1).stop, Some(StopReason::Hopeless));
     assert!((30 * SECOND_NS..60 * SECOND_NS).contains(&fake.now_ns()), "{}", fake.now_ns());
@@ -643,8 +672,8 @@ fn what_needs_more_than_twice_the_whole_time_is_hopeless_after_half_of_it() {
 
 #[test]
 fn many_sides_share_the_time_and_who_is_settled_leaves_it_to_the_others() {
-    let jumps = Kind::Jumps { noise: 0.025 };
-    let mut fake = Fake::new(vec![jumps, Kind::Slower { share: 1.0 }, jumps]);
+    let jumps = FakeBehaviour::Jumps { noise: 0.025 };
+    let mut fake = Fake::new(vec![jumps, FakeBehaviour::Slower { share: 1.0 }, jumps]);
     fake.run(&plan(3, timed(60 * SECOND_NS))).unwrap();
     let last = |point: usize| fake.last_decision(point);
     assert_eq!(last(1).stop, Some(StopReason::Verdict));
@@ -659,7 +688,7 @@ fn slow_points_get_eighteen_pairs_which_is_told_and_a_budget_ends_them_all_the_s
     for point in &mut slow.points {
         point.sampling = Some(Sampling::Batch { length_ns: 3 * SECOND_NS });
     }
-    let jumps = vec![Kind::Jumps { noise: 0.025 }; 2];
+    let jumps = vec![FakeBehaviour::Jumps { noise: 0.025 }; 2];
     let mut fake = Fake::new(jumps.clone());
     fake.run(&slow).unwrap();
     let decisions = fake.decisions(1);
@@ -696,7 +725,7 @@ fn excluded(fake: &Fake) -> usize {
 fn what_is_disturbed_is_told_and_counts_unless_it_is_to_be_replaced() {
     let goal = || Goal::Rules(StoppingRules::fixed(20));
     for (plan, all, replaced) in [(plan(1, goal()), 20, 0), (retrying(1, goal()), 22, 2)] {
-        let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
+        let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }]);
         fake.disturbs = |n| n == 3 || n == 9;
         fake.run(&plan).unwrap();
         let record = fake.record(&plan);
@@ -719,12 +748,13 @@ fn the_rule_looks_at_counters_and_not_at_times() {
         fake.run(&retrying(1, goal())).unwrap();
         excluded(&fake)
     };
-    assert_eq!(of(Kind::Steady { noise: 0.001 }), of(Kind::Jumps { noise: 0.9 }));
+    assert_eq!(of(FakeBehaviour::Steady { noise: 0.001 }), of(FakeBehaviour::Jumps { noise: 0.9 }));
 }
 
 #[test]
 fn a_pair_goes_as_a_whole_when_its_sides_were_disturbed_differently() {
-    let kinds = || vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }];
+    let kinds =
+        || vec![FakeBehaviour::Steady { noise: 0.01 }, FakeBehaviour::Slower { share: 0.05 }];
     let plan = retrying(2, verdict(40, false));
     let mut fake = Fake::new(kinds());
     fake.disturbs = |n| n == 4;
@@ -753,7 +783,8 @@ fn a_pair_goes_as_a_whole_when_its_sides_were_disturbed_differently() {
 fn pairs_that_are_disturbed_half_of_the_time_give_a_verdict_and_those_that_always_are_give_none() {
     let plan = retrying(2, verdict(40, false));
     let of = |disturbs| {
-        let kinds = vec![Kind::Steady { noise: 0.01 }, Kind::Slower { share: 0.05 }];
+        let kinds =
+            vec![FakeBehaviour::Steady { noise: 0.01 }, FakeBehaviour::Slower { share: 0.05 }];
         let mut fake = Fake::new(kinds);
         fake.disturbs = disturbs;
         fake.run(&plan).unwrap();
@@ -769,7 +800,7 @@ fn pairs_that_are_disturbed_half_of_the_time_give_a_verdict_and_those_that_alway
 fn what_was_excluded_before_an_interruption_stays_excluded() {
     let goal = Goal::Rules(StoppingRules::fixed(20));
     let plan = retrying(1, goal);
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }]);
     fake.disturbs = |n| n == 2;
     fake.interrupt_at_ns = Some(2_000_000_000);
     fake.run(&plan).unwrap();
@@ -789,11 +820,11 @@ fn a_points_own_knob_is_set_around_its_invocations_and_stands_in_their_environme
         two.points[index].preparation = vec![Preparation {
             knob: "thp".into(),
             value: value.into(),
-            slot: Slot::Invocation,
+            slot: PreparationScope::Invocation,
             optional: false,
         }];
     }
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }; 2]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }; 2]);
     fake.run(&two).unwrap();
     // What holds, and what the environment says, whenever a process starts.
     let mut held = Vec::new();
@@ -821,11 +852,12 @@ fn a_points_own_knob_is_set_around_its_invocations_and_stands_in_their_environme
 fn a_points_own_load_runs_beside_its_invocations_alone() {
     let mut three = plan(3, Goal::Rules(StoppingRules::fixed(2)));
     let load = three.points[0].clone();
-    let load = Companion { role: Role::Load, point: load, slot: Slot::Run, of_points: true };
+    let load =
+        Companion { role: Role::Load, point: load, slot: PreparationScope::Run, of_points: true };
     three.companions = vec![load];
     three.points[1].beside = vec![0];
     three.points[2].beside = vec![LACKING];
-    let mut fake = Fake::new(vec![Kind::Steady { noise: 0.01 }; 3]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }; 3]);
     fake.run(&three).unwrap();
     // What runs next to whenever a process is measured; the launcher has checked that it does.
     let mut beside = BTreeMap::new();
@@ -870,7 +902,7 @@ fn limits(fake: &Fake, plan: &Plan, point: usize) -> Vec<f64> {
 
 #[test]
 fn a_limit_is_one_number_a_process_and_its_trials_are_told_one_by_one() {
-    let mut fake = Fake::new(vec![Kind::Bears { capacity: 50_000.0, noise: 0.02 }]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Bears { capacity: 50_000.0, noise: 0.02 }]);
     let plan = search_plan(1, precision(0.02));
     fake.run(&plan).unwrap();
     assert_eq!(stop_reasons(&fake)[&0], StopReason::Precision);
@@ -887,7 +919,7 @@ fn a_limit_is_one_number_a_process_and_its_trials_are_told_one_by_one() {
 
 #[test]
 fn limits_are_compared_in_pairs_that_search_the_same_loads() {
-    let bears = |capacity| Kind::Bears { capacity, noise: 0.0 };
+    let bears = |capacity| FakeBehaviour::Bears { capacity, noise: 0.0 };
     let mut fake = Fake::new(vec![bears(50_000.0), bears(40_000.0)]);
     let mut plan = search_plan(2, Goal::Verdict(VerdictGoal::new("limit", 0.01, 40)));
     fake.run(&plan).unwrap();
@@ -904,7 +936,7 @@ fn limits_are_compared_in_pairs_that_search_the_same_loads() {
 
 #[test]
 fn a_search_goes_on_after_an_interruption() {
-    let mut fake = Fake::new(vec![Kind::Bears { capacity: 50_000.0, noise: 0.02 }]);
+    let mut fake = Fake::new(vec![FakeBehaviour::Bears { capacity: 50_000.0, noise: 0.02 }]);
     fake.interrupt_at_ns = Some(5_000_000_000);
     let plan = search_plan(1, precision(0.02));
     fake.run(&plan).unwrap();
@@ -920,9 +952,9 @@ fn a_search_goes_on_after_an_interruption() {
 #[test]
 fn a_wrong_trial_fails_with_its_reason_and_loses_nothing() {
     let mut fake = Fake::new(vec![
-        Kind::Overcounts { trial: 3 },
-        Kind::Bears { capacity: 10.0, noise: 0.0 },
-        Kind::Bears { capacity: 50_000.0, noise: 0.0 },
+        FakeBehaviour::Overcounts { trial: 3 },
+        FakeBehaviour::Bears { capacity: 10.0, noise: 0.0 },
+        FakeBehaviour::Bears { capacity: 50_000.0, noise: 0.0 },
     ]);
     let plan = search_plan(3, precision(0.02));
     fake.run(&plan).unwrap();

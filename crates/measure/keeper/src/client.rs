@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-use crate::exit::Exit;
+use crate::exit::ProcessExit;
 use crate::journal::settled::{ChangeMade, Settled};
 use crate::message::{FromKeeper, ToKeeper, receive, send};
 use crate::plugin::PluginPreparation;
-use crate::setting::Setting;
+use crate::setting::SystemSetting;
 use crate::spawn_options::SpawnOptions;
 use crate::unchanged::Unchanged;
 
@@ -25,13 +25,13 @@ use crate::unchanged::Unchanged;
 pub struct Keeper {
     socket: Option<OwnedFd>,
     process: Child,
-    exits: VecDeque<Exit>,
+    exits: VecDeque<ProcessExit>,
     changes: usize,
 }
 
 /// plumb's ends of the pipes of a started program.
 #[derive(Debug)]
-pub struct Pipes {
+pub struct ProgramPipes {
     /// Process id of the program.
     pub pid: u32,
     /// Writes to its stdin.
@@ -115,7 +115,7 @@ impl Keeper {
         argv: &[String],
         cwd: Option<&Path>,
         options: &SpawnOptions,
-    ) -> Result<Pipes, KeeperError> {
+    ) -> Result<ProgramPipes, KeeperError> {
         let (stdin_theirs, stdin) = pipe()?;
         let (stdout, stdout_theirs) = pipe()?;
         let (stderr, stderr_theirs) = pipe()?;
@@ -129,7 +129,7 @@ impl Keeper {
         send(self.socket()?, &order, &theirs)?;
         let program = argv.first().cloned().unwrap_or_default();
         match self.answer()? {
-            FromKeeper::Spawned { pid } => Ok(Pipes { pid, stdin, stdout, stderr }),
+            FromKeeper::Spawned { pid } => Ok(ProgramPipes { pid, stdin, stdout, stderr }),
             FromKeeper::NotSpawned { missing: true, .. } => Err(KeeperError::Missing(program)),
             FromKeeper::NotSpawned { why, .. } => Err(KeeperError::NotSpawned { program, why }),
             other => Err(unexpected(&other)),
@@ -167,7 +167,11 @@ impl Keeper {
     ///
     /// # Errors
     /// When the keeper is gone.
-    pub fn wait(&mut self, pid: u32, timeout: Duration) -> Result<Option<Exit>, KeeperError> {
+    pub fn wait(
+        &mut self,
+        pid: u32,
+        timeout: Duration,
+    ) -> Result<Option<ProcessExit>, KeeperError> {
         let deadline = Instant::now() + timeout;
         loop {
             if let Some(at) = self.exits.iter().position(|exit| exit.pid == pid) {
@@ -190,7 +194,7 @@ impl Keeper {
     /// When the keeper is gone.
     pub fn change(
         &mut self,
-        setting: &Setting,
+        setting: &SystemSetting,
         to: &str,
     ) -> Result<Result<ChangeMade, Unchanged>, KeeperError> {
         let order = ToKeeper::Change { setting: setting.clone(), to: to.to_owned() };

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::exit::Exit;
+use crate::exit::ProcessExit;
 
 /// Does for a keeper that was killed what it can no longer do: its descendants have become those of
 /// this process, which has waited for all that it started itself. Nothing is left to do after a
@@ -44,7 +44,7 @@ pub fn remove<'f>(folders: impl DoubleEndedIterator<Item = &'f Path>) {
 }
 
 /// Waits for any ended child without blocking.
-pub fn wait_any() -> Option<Exit> {
+pub fn wait_any() -> Option<ProcessExit> {
     let mut status = 0;
     // SAFETY: rusage is plain numbers; both pointers are valid for the call.
     let (pid, usage) = unsafe {
@@ -53,7 +53,7 @@ pub fn wait_any() -> Option<Exit> {
         (pid, usage)
     };
     let pid = u32::try_from(pid).ok().filter(|&pid| pid > 0)?;
-    Some(Exit {
+    Some(ProcessExit {
         pid,
         status: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
         signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),

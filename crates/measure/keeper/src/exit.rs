@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a process ended, and what it used: from `wait4` on that one process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exit {
+pub struct ProcessExit {
     /// Id of the process that ended.
     pub pid: u32,
     /// Exit status, if it exited.
@@ -21,7 +21,7 @@ pub struct Exit {
     pub orphans: u32,
 }
 
-impl Exit {
+impl ProcessExit {
     /// How it ended, in words.
     #[must_use]
     pub fn words(&self) -> String {

@@ -6,7 +6,7 @@
 //! subreaper, and holds a socket to plumb. When that socket ends (exit, panic, kill -9) it kills every
 //! descendant, undoes the changes that its journal holds and removes the temporary folders that plumb
 //! told it of. When the keeper itself is killed, plumb inherits its descendants, and does that; when both
-//! are killed at once, each worker ends what it started (`orphaned.rs`), and the next plumb does the rest.
+//! are killed at once, each worker ends what it started (`orphaned_worker.rs`), and the next plumb does the rest.
 
 mod client;
 mod descendants;
@@ -14,7 +14,7 @@ mod exit;
 mod journal;
 mod lock;
 mod message;
-mod orphaned;
+mod orphaned_worker;
 mod plugin;
 pub mod preparation;
 mod server;
@@ -26,14 +26,14 @@ mod spawn_options;
 mod testing;
 mod unchanged;
 
-pub use client::{Keeper, KeeperError, Pipes};
+pub use client::{Keeper, KeeperError, ProgramPipes};
 pub use descendants::stand_in;
-pub use exit::Exit;
+pub use exit::ProcessExit;
 pub use journal::{ChangeMade, HeldChange, Journal, Settled, held, recover};
 pub use lock::{LockError, MeasuringLock};
-pub use orphaned::end_with_keeper;
+pub use orphaned_worker::end_with_keeper;
 pub use plugin::PluginPreparation;
 pub use server::serve as serve_keeper;
-pub use setting::{OFF, ON, Setting};
+pub use setting::{OFF, ON, SystemSetting};
 pub use spawn_options::{SchedulingClass, SpawnOption, SpawnOptions};
 pub use unchanged::Unchanged;

@@ -11,10 +11,10 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::exit::Exit;
+use crate::exit::ProcessExit;
 use crate::journal::settled::{ChangeMade, Settled};
 use crate::plugin::PluginPreparation;
-use crate::setting::Setting;
+use crate::setting::SystemSetting;
 use crate::spawn_options::SpawnOptions;
 use crate::unchanged::Unchanged;
 
@@ -37,7 +37,7 @@ pub enum ToKeeper {
     /// Change a setting of the machine; undone at the end, whatever happens.
     Change {
         /// The setting to change.
-        setting: Setting,
+        setting: SystemSetting,
         /// Its new value.
         to: String,
     },
@@ -112,7 +112,7 @@ pub enum FromKeeper {
         left: usize,
     },
     /// A started process ended and was waited for.
-    Exited(Exit),
+    Exited(ProcessExit),
 }
 
 /// Sends a document with descriptors.

@@ -29,13 +29,14 @@ pub fn serve(socket: OwnedFd, root: Root, journals: PathBuf) -> io::Result<()> {
     let plumb =
         rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
     let journal = Journal::new(root, journals, plumb);
-    let mut server = Server { socket, children: BTreeSet::new(), folders: Vec::new(), journal };
+    let mut server =
+        KeeperServer { socket, children: BTreeSet::new(), folders: Vec::new(), journal };
     let outcome = server.work(&signals);
     server.end();
     outcome
 }
 
-struct Server {
+struct KeeperServer {
     socket: OwnedFd,
     /// Processes that plumb ordered; anything else that becomes a child is an orphan.
     children: BTreeSet<u32>,
@@ -43,7 +44,7 @@ struct Server {
     journal: Journal,
 }
 
-impl Server {
+impl KeeperServer {
     fn work(&mut self, signals: &OwnedFd) -> io::Result<()> {
         loop {
             let mut polled =

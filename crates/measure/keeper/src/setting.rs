@@ -24,7 +24,7 @@ pub const OFF: &str = "off";
 /// Something with a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Setting {
+pub enum SystemSetting {
     /// A file of the kernel.
     File(String),
     /// A unit of systemd: `on` or `off`.
@@ -42,7 +42,7 @@ pub enum Setting {
     Plugin(PluginPreparation),
 }
 
-impl fmt::Display for Setting {
+impl fmt::Display for SystemSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) | Self::Group(path) => f.write_str(path),
@@ -55,7 +55,7 @@ impl fmt::Display for Setting {
     }
 }
 
-impl Setting {
+impl SystemSetting {
     /// The value now, as it has to be written to have it back.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl Setting {
 }
 
 /// Why the system did not let a setting be read or changed.
-pub fn refused(setting: &Setting, to: Option<&str>, error: &io::Error) -> Unchanged {
+pub fn refused(setting: &SystemSetting, to: Option<&str>, error: &io::Error) -> Unchanged {
     match (error.kind(), to) {
         (io::ErrorKind::NotFound, _) => Unchanged::new(format!("this machine has no {setting}")),
         (io::ErrorKind::PermissionDenied, _) => {
@@ -228,15 +228,15 @@ fn set_swap(area: &str, value: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Setting, chosen, swap};
+    use super::{SystemSetting, chosen, swap};
     use plumb_machine::Root;
 
     #[test]
     fn the_word_in_brackets_is_the_value_of_a_list() {
         assert_eq!(chosen("always [madvise] never\n"), "madvise");
         assert_eq!(chosen("4096\t131072\t6291456\n"), "4096\t131072\t6291456\n");
-        assert!(Setting::same("4096 131072", "4096\t131072\n"));
-        assert!(!Setting::same("4096", "4097"));
+        assert!(SystemSetting::same("4096 131072", "4096\t131072\n"));
+        assert!(!SystemSetting::same("4096", "4097"));
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
     fn a_missing_file_is_not_made() {
         let tree = tempfile::tempdir().unwrap();
         let root = Root::at(tree.path());
-        let setting = Setting::File("/sys/none".into());
+        let setting = SystemSetting::File("/sys/none".into());
         assert!(setting.read(&root).is_err() && setting.write(&root, "1").is_err());
         assert!(!tree.path().join("sys").exists());
     }

@@ -5,8 +5,8 @@ use plumb_model::{Companion, Ready, Role};
 use plumb_protocol::{MOST_HEARTBEATS, Reply, Request, SampleReply};
 
 use crate::conversation::{Conversation, unexpected};
-use crate::refusal::Refusal;
-use crate::validate::Shape;
+use crate::refusal::LaunchRefusal;
+use crate::validate::SampleShape;
 
 /// A load and a monitor report once in this time, in nanoseconds.
 const INTERVAL_NS: u64 = 1_000_000_000;
@@ -23,7 +23,7 @@ pub struct RunningCompanion {
     /// Its far ends.
     servers: Vec<Conversation>,
     stream: u64,
-    shape: Shape,
+    shape: SampleShape,
 }
 
 impl RunningCompanion {
@@ -34,20 +34,20 @@ impl RunningCompanion {
         ready: &Ready,
         mut conversation: Conversation,
         servers: Vec<Conversation>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, LaunchRefusal> {
         let role = companion.role;
         let stream = match role {
             Role::Preparation => 0,
             Role::Workload | Role::Server | Role::Monitor | Role::Load => conversation
                 .send(Request::Stream { interval_ns: INTERVAL_NS, duration_ns: DURATION_NS })?,
         };
-        let shape = Shape::of(&companion.point.description, ready);
+        let shape = SampleShape::of(&companion.point.description, ready);
         Ok(Self { index, role, conversation, servers, stream, shape })
     }
 
     /// What it reported since the last call, without waiting. Of one that sends faster than it is read, only so many
     /// lines are taken: the rest waits in its pipe, and holds it up.
-    pub fn collect(&mut self) -> Result<Vec<SampleReply>, Refusal> {
+    pub fn collect(&mut self) -> Result<Vec<SampleReply>, LaunchRefusal> {
         let mut collected = Vec::new();
         for _ in 0..MOST_HEARTBEATS {
             if self.role == Role::Preparation || !self.conversation.is_ready() {
@@ -59,9 +59,9 @@ impl RunningCompanion {
                 Reply::Samples(reply) => collected.push(self.shape.accept(reply)?),
                 Reply::Progress { .. } => {}
                 Reply::Done { .. } => {
-                    return Err(Refusal::Failed("it ended its stream on its own".into()));
+                    return Err(LaunchRefusal::Failed("it ended its stream on its own".into()));
                 }
-                Reply::Failed { why } => return Err(Refusal::Failed(why)),
+                Reply::Failed { why } => return Err(LaunchRefusal::Failed(why)),
                 other => return Err(unexpected("stream", &other)),
             }
         }
@@ -69,7 +69,7 @@ impl RunningCompanion {
     }
 
     /// Undoes a preparation, ends anything else, and its far ends; what could not be ended.
-    pub fn end(self, keeper: &mut Keeper) -> Vec<Refusal> {
+    pub fn end(self, keeper: &mut Keeper) -> Vec<LaunchRefusal> {
         let undone = match self.role {
             Role::Preparation => self.conversation.clean_and_stop(keeper).map(|_| ()),
             Role::Workload | Role::Server | Role::Monitor | Role::Load => {

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use plumb_keeper::{Exit, Keeper, KeeperError, PluginPreparation, SpawnOptions, Unchanged};
+use plumb_keeper::{Keeper, KeeperError, PluginPreparation, ProcessExit, SpawnOptions, Unchanged};
 use plumb_model::Ready;
 use plumb_protocol::{
     EXIT_TIMEOUT, LineError, LineReader, LineWriter, MAX_LINE, MOST_HEARTBEATS, PROTOCOL, Reply,
@@ -11,10 +11,10 @@ use plumb_protocol::{
 };
 use serde::Serialize;
 
-use crate::launcher::Stopped;
-use crate::log::Log;
+use crate::launcher::ProcessEnd;
+use crate::log::StderrLog;
 use crate::progress::{ProgressThrottle, ignore_progress};
-use crate::refusal::Refusal;
+use crate::refusal::LaunchRefusal;
 use crate::secrets::Secrets;
 use crate::validate;
 
@@ -32,7 +32,7 @@ pub struct Conversation {
     pid: u32,
     stdin: Option<LineWriter<OwnedFd>>,
     lines: LineReader<OwnedFd>,
-    log: Log,
+    log: StderrLog,
     /// Whether it has closed its stdout, or exited.
     has_ended: bool,
     /// Whether it has answered all that it was asked.
@@ -57,17 +57,17 @@ impl Conversation {
         argv: &[String],
         options: &SpawnOptions,
         timeout: Duration,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, LaunchRefusal> {
         let pipes = keeper.spawn(argv, None, options).map_err(not_started)?;
         let stdin = LineWriter::new(pipes.stdin).map_err(|error| {
-            Refusal::Fatal(format!("plumb can't use a worker's stdin: {error}"))
+            LaunchRefusal::Fatal(format!("plumb can't use a worker's stdin: {error}"))
         })?;
         let mut conversation = Self {
             pid: pipes.pid,
             stdin: Some(stdin),
             lines: LineReader::new(pipes.stdout, MAX_LINE),
             // Drained from the start: a program that fills the pipe (64 KiB) would block on its own messages.
-            log: Log::drain(pipes.stderr),
+            log: StderrLog::drain(pipes.stderr),
             has_ended: false,
             is_idle: false,
             timeout,
@@ -87,16 +87,16 @@ impl Conversation {
         }
     }
 
-    fn greet(&mut self) -> Result<(), Refusal> {
+    fn greet(&mut self) -> Result<(), LaunchRefusal> {
         let hello = Request::Hello { protocol: PROTOCOL, max_line: MAX_LINE };
         match self.ask(hello, self.timeout)? {
             Reply::Hello { protocol: PROTOCOL, max_line } => {
                 self.max_line = max_line;
                 Ok(())
             }
-            Reply::Hello { protocol, .. } => {
-                Err(Refusal::Failed(format!("it uses protocol {protocol}, plumb uses {PROTOCOL}")))
-            }
+            Reply::Hello { protocol, .. } => Err(LaunchRefusal::Failed(format!(
+                "it uses protocol {protocol}, plumb uses {PROTOCOL}"
+            ))),
             other => Err(unexpected("hello", &other)),
         }
     }
@@ -123,7 +123,7 @@ impl Conversation {
     ///
     /// # Errors
     /// When it is silent, ends, says what is not a message, or answers that it failed.
-    pub fn ask(&mut self, request: Request, timeout: Duration) -> Result<Reply, Refusal> {
+    pub fn ask(&mut self, request: Request, timeout: Duration) -> Result<Reply, LaunchRefusal> {
         self.ask_with_progress(request, timeout, &mut ignore_progress)
     }
 
@@ -136,7 +136,7 @@ impl Conversation {
         request: Request,
         timeout: Duration,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Reply, Refusal> {
+    ) -> Result<Reply, LaunchRefusal> {
         let word = word(&request);
         let id = self.send(request)?;
         self.answer(id, timeout, word, progress)
@@ -151,7 +151,7 @@ impl Conversation {
         &mut self,
         request: Request,
         timeout: Duration,
-    ) -> Result<Reply, Refusal> {
+    ) -> Result<Reply, LaunchRefusal> {
         let word = word(&request);
         self.is_idle = false;
         self.last_id += 1;
@@ -168,7 +168,7 @@ impl Conversation {
         timeout: Duration,
         word: &str,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Reply, Refusal> {
+    ) -> Result<Reply, LaunchRefusal> {
         // Each heartbeat renews the time limit, so without a bound a program could keep plumb waiting for ever.
         for _ in 0..MOST_HEARTBEATS {
             self.pass_on_waiting(timeout, word, progress)?;
@@ -178,13 +178,13 @@ impl Conversation {
                     self.progress.forget();
                     self.is_idle = true;
                     return match reply {
-                        Reply::Failed { why } => Err(Refusal::Failed(why)),
+                        Reply::Failed { why } => Err(LaunchRefusal::Failed(why)),
                         reply => Ok(reply),
                     };
                 }
             }
         }
-        Err(Refusal::Failed(format!(
+        Err(LaunchRefusal::Failed(format!(
             "it sent {MOST_HEARTBEATS} heartbeats and no answer to `{word}`"
         )))
     }
@@ -202,7 +202,7 @@ impl Conversation {
         timeout: Duration,
         word: &str,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), LaunchRefusal> {
         let Some(wait) = self.progress.due_in(Instant::now()) else { return Ok(()) };
         let is_ready = self.lines.is_ready_within(wait);
         if is_ready.map_err(|error| no_line(error, timeout, word))? {
@@ -218,33 +218,35 @@ impl Conversation {
     ///
     /// # Errors
     /// When it is gone or does not read its stdin.
-    pub fn send(&mut self, request: Request) -> Result<u64, Refusal> {
+    pub fn send(&mut self, request: Request) -> Result<u64, LaunchRefusal> {
         self.is_idle = false;
         self.last_id += 1;
         self.write(&RequestLine { id: self.last_id, request })?;
         Ok(self.last_id)
     }
 
-    fn write(&mut self, line: &impl Serialize) -> Result<(), Refusal> {
+    fn write(&mut self, line: &impl Serialize) -> Result<(), LaunchRefusal> {
         let mut text = serde_json::to_vec(line).map_err(|error| unwritable(&error))?;
         if text.len() > self.max_line {
             let needed = text.len();
             let most = self.max_line;
-            return Err(Refusal::Failed(format!(
+            return Err(LaunchRefusal::Failed(format!(
                 "it accepts lines of at most {most} bytes, and this request has {needed}"
             )));
         }
         text.push(b'\n');
-        let stdin =
-            self.stdin.as_mut().ok_or_else(|| Refusal::Failed("it has already ended".into()))?;
+        let stdin = self
+            .stdin
+            .as_mut()
+            .ok_or_else(|| LaunchRefusal::Failed("it has already ended".into()))?;
         match stdin.write_line(&text, self.timeout) {
             Ok(()) => Ok(()),
-            Err(LineError::Interrupted) => Err(Refusal::Interrupted),
+            Err(LineError::Interrupted) => Err(LaunchRefusal::Interrupted),
             Err(LineError::Timeout) => {
                 let seconds = self.timeout.as_secs();
-                Err(Refusal::Failed(format!("it did not read its stdin for {seconds} s")))
+                Err(LaunchRefusal::Failed(format!("it did not read its stdin for {seconds} s")))
             }
-            Err(_) => Err(Refusal::Failed("it closed its stdin".into())),
+            Err(_) => Err(LaunchRefusal::Failed("it closed its stdin".into())),
         }
     }
 
@@ -257,7 +259,12 @@ impl Conversation {
     ///
     /// # Errors
     /// As for [`Conversation::ask`].
-    pub fn reply(&mut self, id: u64, timeout: Duration, word: &str) -> Result<Reply, Refusal> {
+    pub fn reply(
+        &mut self,
+        id: u64,
+        timeout: Duration,
+        word: &str,
+    ) -> Result<Reply, LaunchRefusal> {
         let line = match self.lines.next_line(Some(timeout)) {
             Ok(line) => line,
             Err(error) => {
@@ -274,7 +281,9 @@ impl Conversation {
                 self.is_idle |= matches!(reply.reply, Reply::Failed { .. } | Reply::Done { .. });
                 Ok(reply.reply)
             }
-            got => Err(Refusal::Failed(format!("it answered `{word}` with the wrong id, {got}"))),
+            got => {
+                Err(LaunchRefusal::Failed(format!("it answered `{word}` with the wrong id, {got}")))
+            }
         }
     }
 
@@ -296,11 +305,11 @@ impl Conversation {
         &mut self,
         request: Request,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Ready, Refusal> {
+    ) -> Result<Ready, LaunchRefusal> {
         let word = word(&request);
         match self.ask_with_progress(request, self.timeout, progress)? {
             Reply::Ready(ready) => validate::ready(&ready).map(|()| ready),
-            Reply::Unsupported { why, fix } => Err(Refusal::Unsupported { why, fix }),
+            Reply::Unsupported { why, fix } => Err(LaunchRefusal::Unsupported { why, fix }),
             other => Err(unexpected(word, &other)),
         }
     }
@@ -313,17 +322,17 @@ impl Conversation {
         &mut self,
         keeper: &mut Keeper,
         preparation: PluginPreparation,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), LaunchRefusal> {
         self.held = Some(preparation.name.clone());
         let held = keeper.hold(preparation).map_err(gone)?;
-        held.map_err(|Unchanged { why, fix }| Refusal::Unsupported { why, fix })
+        held.map_err(|Unchanged { why, fix }| LaunchRefusal::Unsupported { why, fix })
     }
 
     /// Tells the keeper that nothing of what this program prepared is left.
     ///
     /// # Errors
     /// When the keeper is gone.
-    pub fn release(&mut self, keeper: &mut Keeper) -> Result<(), Refusal> {
+    pub fn release(&mut self, keeper: &mut Keeper) -> Result<(), LaunchRefusal> {
         match self.held.take() {
             Some(name) => keeper.release(&name).map_err(gone),
             None => Ok(()),
@@ -334,7 +343,7 @@ impl Conversation {
     ///
     /// # Errors
     /// As for [`Conversation::ask`] and [`Conversation::stop`].
-    pub fn clean_and_stop(mut self, keeper: &mut Keeper) -> Result<Stopped, Refusal> {
+    pub fn clean_and_stop(mut self, keeper: &mut Keeper) -> Result<ProcessEnd, LaunchRefusal> {
         match self.clean() {
             Ok(()) => {
                 self.release(keeper)?;
@@ -348,13 +357,13 @@ impl Conversation {
         }
     }
 
-    fn clean(&mut self) -> Result<(), Refusal> {
+    fn clean(&mut self) -> Result<(), LaunchRefusal> {
         let id = self.send(Request::Clean { prepared: None })?;
         loop {
             match self.answer(id, self.timeout, "clean", &mut ignore_progress) {
                 Ok(Reply::Done { .. }) => return Ok(()),
                 Ok(other) => return Err(unexpected("clean", &other)),
-                Err(Refusal::Interrupted) => {}
+                Err(LaunchRefusal::Interrupted) => {}
                 Err(refusal) => return Err(refusal),
             }
         }
@@ -364,7 +373,7 @@ impl Conversation {
     ///
     /// # Errors
     /// When its last word or its exit status is wrong, or it does not exit.
-    pub fn stop(mut self, keeper: &mut Keeper) -> Result<Stopped, Refusal> {
+    pub fn stop(mut self, keeper: &mut Keeper) -> Result<ProcessEnd, LaunchRefusal> {
         let said = self.ask(Request::Stop, self.timeout);
         self.stopped(said, keeper)
     }
@@ -379,17 +388,21 @@ impl Conversation {
         stream: u64,
         timeout: Duration,
         keeper: &mut Keeper,
-    ) -> Result<Stopped, Refusal> {
+    ) -> Result<ProcessEnd, LaunchRefusal> {
         let said = self.last_word_of_stream(stream, timeout);
-        if matches!(said, Err(Refusal::Interrupted)) {
+        if matches!(said, Err(LaunchRefusal::Interrupted)) {
             self.kill(keeper);
-            return Ok(Stopped { log: self.log.last_words(), ..Stopped::default() });
+            return Ok(ProcessEnd { log: self.log.last_words(), ..ProcessEnd::default() });
         }
         self.stopped(said, keeper)
     }
 
     /// Says `stop` and takes the answer, after what the stream still sends.
-    fn last_word_of_stream(&mut self, stream: u64, timeout: Duration) -> Result<Reply, Refusal> {
+    fn last_word_of_stream(
+        &mut self,
+        stream: u64,
+        timeout: Duration,
+    ) -> Result<Reply, LaunchRefusal> {
         let stop = self.send(Request::Stop)?;
         loop {
             match self.reply(stream, timeout, "stream")? {
@@ -404,9 +417,9 @@ impl Conversation {
     /// Waits for its end, which it has announced.
     fn stopped(
         mut self,
-        said: Result<Reply, Refusal>,
+        said: Result<Reply, LaunchRefusal>,
         keeper: &mut Keeper,
-    ) -> Result<Stopped, Refusal> {
+    ) -> Result<ProcessEnd, LaunchRefusal> {
         let said = match said {
             Ok(Reply::Done { .. }) => Ok(()),
             Ok(other) => Err(unexpected("stop", &other)),
@@ -421,7 +434,7 @@ impl Conversation {
         let exit = exit?;
         if exit.status != Some(0) {
             let how = exit.words();
-            return Err(self.explain(Refusal::Failed(format!("it ended with {how}"))));
+            return Err(self.explain(LaunchRefusal::Failed(format!("it ended with {how}"))));
         }
         let mut log = self.log.last_words();
         if exit.orphans > 0 {
@@ -430,10 +443,10 @@ impl Conversation {
                 exit.orphans
             ));
         }
-        Ok(Stopped { peak_memory_bytes: exit.peak_memory_bytes, log, left_behind: exit.orphans })
+        Ok(ProcessEnd { peak_memory_bytes: exit.peak_memory_bytes, log, left_behind: exit.orphans })
     }
 
-    fn wait_or_kill(&self, keeper: &mut Keeper) -> Result<Exit, Refusal> {
+    fn wait_or_kill(&self, keeper: &mut Keeper) -> Result<ProcessExit, LaunchRefusal> {
         let deadline = Instant::now() + EXIT_TIMEOUT;
         // A signal makes `wait` return early: asked again until the time is really over.
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
@@ -443,7 +456,7 @@ impl Conversation {
         }
         self.kill(keeper);
         let seconds = EXIT_TIMEOUT.as_secs();
-        Err(Refusal::Failed(format!("it did not exit within {seconds} s of its last reply")))
+        Err(LaunchRefusal::Failed(format!("it did not exit within {seconds} s of its last reply")))
     }
 
     /// Ends it when something went wrong. If it waits for a request it is told to stop, so that it takes away what it laid out;
@@ -480,16 +493,16 @@ impl Conversation {
 
     /// Adds the end of its log to a failure.
     #[must_use]
-    pub fn explain(&self, refusal: Refusal) -> Refusal {
+    pub fn explain(&self, refusal: LaunchRefusal) -> LaunchRefusal {
         match refusal {
-            Refusal::Failed(why) => {
+            LaunchRefusal::Failed(why) => {
                 let log = if self.has_ended { self.log.last_words() } else { self.log.text() };
                 match log.trim().lines().last() {
                     Some(last) if !last.is_empty() => {
                         let last: String = last.chars().take(LOG_LINE).collect();
-                        Refusal::Failed(format!("{why} (its log ends: {last})"))
+                        LaunchRefusal::Failed(format!("{why} (its log ends: {last})"))
                     }
-                    _ => Refusal::Failed(why),
+                    _ => LaunchRefusal::Failed(why),
                 }
             }
             other => other,
@@ -497,22 +510,22 @@ impl Conversation {
     }
 }
 
-fn no_line(error: LineError, timeout: Duration, word: &str) -> Refusal {
+fn no_line(error: LineError, timeout: Duration, word: &str) -> LaunchRefusal {
     let why = match error {
-        LineError::Interrupted => return Refusal::Interrupted,
+        LineError::Interrupted => return LaunchRefusal::Interrupted,
         LineError::Timeout => format!("it was silent for {} s after `{word}`", timeout.as_secs()),
         LineError::Closed(_) => format!("it ended without answering `{word}`"),
         other => format!("after `{word}`: {other}"),
     };
-    Refusal::Failed(why)
+    LaunchRefusal::Failed(why)
 }
 
-fn unwritable(error: &serde_json::Error) -> Refusal {
-    Refusal::Fatal(format!("plumb can't write a request as JSON: {error}"))
+fn unwritable(error: &serde_json::Error) -> LaunchRefusal {
+    LaunchRefusal::Fatal(format!("plumb can't write a request as JSON: {error}"))
 }
 
 /// What is not a reply, with the text around the place where it stops being one.
-fn garbage(word: &str, line: &str, error: &serde_json::Error) -> Refusal {
+fn garbage(word: &str, line: &str, error: &serde_json::Error) -> LaunchRefusal {
     let error_text = error.to_string();
     let what = error_text.split(" at line ").next().unwrap_or_default();
     let mut from = error.column().saturating_sub(LINE_BEFORE).min(line.len());
@@ -520,26 +533,26 @@ fn garbage(word: &str, line: &str, error: &serde_json::Error) -> Refusal {
         from -= 1;
     }
     let shown: String = line[from..].chars().take(LINE_SHOWN).collect();
-    Refusal::Failed(format!(
+    LaunchRefusal::Failed(format!(
         "it answered `{word}` with a line that is not a reply: {what}: `{shown}`"
     ))
 }
 
 /// A reply that does not belong to the request.
-pub(super) fn unexpected(word: &str, reply: &Reply) -> Refusal {
+pub(super) fn unexpected(word: &str, reply: &Reply) -> LaunchRefusal {
     let mut got = format!("{reply:?}");
     got.truncate(got.char_indices().nth(80).map_or(got.len(), |(i, _)| i));
-    Refusal::Failed(format!("it answered `{word}` with the wrong message: {got}"))
+    LaunchRefusal::Failed(format!("it answered `{word}` with the wrong message: {got}"))
 }
 
-fn gone(error: KeeperError) -> Refusal {
-    Refusal::Fatal(error.to_string())
+fn gone(error: KeeperError) -> LaunchRefusal {
+    LaunchRefusal::Fatal(error.to_string())
 }
 
-fn not_started(error: KeeperError) -> Refusal {
+fn not_started(error: KeeperError) -> LaunchRefusal {
     match error {
         KeeperError::Gone(_) => gone(error),
-        other => Refusal::Failed(other.to_string()),
+        other => LaunchRefusal::Failed(other.to_string()),
     }
 }
 

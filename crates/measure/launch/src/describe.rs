@@ -7,13 +7,13 @@ use plumb_model::{Description, Program};
 use plumb_protocol::{Reply, Request};
 
 use crate::conversation::{Conversation, unexpected};
-use crate::refusal::Refusal;
+use crate::refusal::LaunchRefusal;
 
 /// Starts a program just to ask what it is.
 ///
 /// # Errors
 /// When it can't be started or answers wrongly.
-pub fn describe(keeper: &mut Keeper, program: &Program) -> Result<Description, Refusal> {
+pub fn describe(keeper: &mut Keeper, program: &Program) -> Result<Description, LaunchRefusal> {
     let timeout = Duration::from_secs(10);
     let mut conversation =
         Conversation::open(keeper, &program.argv, &SpawnOptions::default(), timeout)?;

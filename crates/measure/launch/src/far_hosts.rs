@@ -11,12 +11,12 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 
-use plumb_keeper::{Keeper, KeeperError, Pipes, SpawnOptions};
+use plumb_keeper::{Keeper, KeeperError, ProgramPipes, SpawnOptions};
 use plumb_model::{FarEnd, PlannedPoint, Program, Target};
 use plumb_protocol::{FAR_ADDRESS, FAR_LINE, LineError, LineReader, LineWriter, MAX_LINE, Start};
 
-use crate::log::Log;
-use crate::refusal::Refusal;
+use crate::log::StderrLog;
+use crate::refusal::LaunchRefusal;
 use crate::transport::{OWN, Transport, binary};
 
 /// The other machine answers in this time.
@@ -37,7 +37,7 @@ pub struct FarHost {
     /// Its end is the end of everything there.
     stdin: Option<LineWriter<OwnedFd>>,
     stdout: LineReader<OwnedFd>,
-    log: Log,
+    log: StderrLog,
     transport: Transport,
     /// The folder there, or the session of a peer.
     place: String,
@@ -57,7 +57,7 @@ impl FarHosts {
         keeper: &mut Keeper,
         scratch: &Path,
         points: impl Iterator<Item = &'p PlannedPoint>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), LaunchRefusal> {
         for far_end in points.filter_map(|point| point.far_end.as_ref()) {
             if !self.0.contains_key(far_end) {
                 let socket = scratch.join(format!("ssh-{}", self.0.len()));
@@ -88,23 +88,24 @@ impl FarHosts {
 }
 
 impl FarHost {
-    fn reach(keeper: &mut Keeper, far_end: &FarEnd, socket: &str) -> Result<Self, Refusal> {
+    fn reach(keeper: &mut Keeper, far_end: &FarEnd, socket: &str) -> Result<Self, LaunchRefusal> {
         let transport = Transport::to(far_end, socket);
         // A peer has its own binary, whose build it compares.
         let plumb = if transport.brings_plumb() {
             std::fs::read(OWN).map_err(|error| {
-                Refusal::Fatal(format!("plumb can't read its own binary: {error}"))
+                LaunchRefusal::Fatal(format!("plumb can't read its own binary: {error}"))
             })?
         } else {
             Vec::new()
         };
         let standing = transport.standing(plumb.len());
         let pipes = keeper.spawn(&standing, None, &SpawnOptions::default());
-        let Pipes { pid, stdin, stdout, stderr } = pipes.map_err(not_started)?;
+        let ProgramPipes { pid, stdin, stdout, stderr } = pipes.map_err(not_started)?;
         // ssh writes its warnings there: a full pipe would hold the connection up.
-        let log = Log::drain(stderr);
-        let stdin = LineWriter::new(stdin)
-            .map_err(|error| Refusal::Fatal(format!("plumb can't write to a far end: {error}")))?;
+        let log = StderrLog::drain(stderr);
+        let stdin = LineWriter::new(stdin).map_err(|error| {
+            LaunchRefusal::Fatal(format!("plumb can't write to a far end: {error}"))
+        })?;
         let mut host = Self {
             pid,
             stdin: Some(stdin),
@@ -125,10 +126,10 @@ impl FarHost {
     }
 
     /// Brings the binary there, if it has to be.
-    fn settle(&mut self, plumb: &[u8]) -> Result<(), Refusal> {
+    fn settle(&mut self, plumb: &[u8]) -> Result<(), LaunchRefusal> {
         self.place = self.line(Transport::not_reached)?;
         let reached = self.line(Transport::not_reached)?;
-        self.address = address(&reached).ok_or_else(|| Refusal::Unsupported {
+        self.address = address(&reached).ok_or_else(|| LaunchRefusal::Unsupported {
             why: format!(
                 "the other machine does not report the address at which it was reached: \
                           `{reached}`"
@@ -140,21 +141,26 @@ impl FarHost {
             _ => Ok(()),
         };
         if let Err(LineError::Interrupted) = written {
-            return Err(Refusal::Interrupted);
+            return Err(LaunchRefusal::Interrupted);
         }
         let told = self.line(Transport::does_not_run)?;
         let target = serde_json::from_str(&told);
         self.target = Some(target.map_err(|error| {
-            Refusal::Failed(format!("plumb on the other machine does not describe it: {error}"))
+            LaunchRefusal::Failed(format!(
+                "plumb on the other machine does not describe it: {error}"
+            ))
         })?);
         Ok(())
     }
 
     /// The next line of what stands there; `refused` says what it means when it ends instead, by its last words.
-    fn line(&mut self, refused: fn(&Transport, &str) -> Refusal) -> Result<String, Refusal> {
+    fn line(
+        &mut self,
+        refused: fn(&Transport, &str) -> LaunchRefusal,
+    ) -> Result<String, LaunchRefusal> {
         match self.stdout.next_line(Some(ANSWER)) {
             Ok(line) => line.strip_prefix(FAR_LINE).map(str::to_owned).ok_or_else(|| talks(&line)),
-            Err(LineError::Interrupted) => Err(Refusal::Interrupted),
+            Err(LineError::Interrupted) => Err(LaunchRefusal::Interrupted),
             Err(LineError::Timeout) => {
                 Err(refused(&self.transport, &format!("no answer within {} s", ANSWER.as_secs())))
             }
@@ -171,11 +177,11 @@ impl FarHost {
     ///
     /// # Errors
     /// Unsupported for any other: it is not there.
-    pub fn argv(&self, program: &Program) -> Result<Vec<String>, Refusal> {
+    pub fn argv(&self, program: &Program) -> Result<Vec<String>, LaunchRefusal> {
         let [own, arguments @ ..] = &program.argv[..] else { return Ok(Vec::new()) };
         let is_plumb = own == OWN || std::env::current_exe().is_ok_and(|exe| exe == Path::new(own));
         if !is_plumb {
-            return Err(Refusal::Unsupported {
+            return Err(LaunchRefusal::Unsupported {
                 why: format!("--to: {own} is not on the other machine; plumb copies only itself"),
                 fix: "without --to the server runs on this machine".into(),
             });
@@ -215,22 +221,22 @@ fn address(connection: &str) -> Option<IpAddr> {
 }
 
 /// A login shell that writes to stdout would be taken for plumb.
-fn talks(line: &str) -> Refusal {
+fn talks(line: &str) -> LaunchRefusal {
     let line: String = line.chars().take(80).collect();
-    Refusal::Unsupported {
+    LaunchRefusal::Unsupported {
         why: format!("the login shell of the other machine writes to stdout: `{line}`"),
         fix: "a shell that runs a command must be silent: no echo in ~/.bashrc".into(),
     }
 }
 
-fn not_started(error: KeeperError) -> Refusal {
+fn not_started(error: KeeperError) -> LaunchRefusal {
     match error {
-        KeeperError::Gone(_) => Refusal::Fatal(error.to_string()),
-        KeeperError::Missing(program) => Refusal::Unsupported {
+        KeeperError::Gone(_) => LaunchRefusal::Fatal(error.to_string()),
+        KeeperError::Missing(program) => LaunchRefusal::Unsupported {
             why: format!("{program} is not installed"),
             fix: "apt install openssh-client".into(),
         },
-        other @ KeeperError::NotSpawned { .. } => Refusal::Failed(other.to_string()),
+        other @ KeeperError::NotSpawned { .. } => LaunchRefusal::Failed(other.to_string()),
     }
 }
 

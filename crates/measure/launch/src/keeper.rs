@@ -6,8 +6,8 @@ use std::time::Duration;
 use plumb_keeper::{Keeper, PluginPreparation, SpawnOptions};
 use plumb_machine::Root;
 use plumb_model::{
-    Companion, Description, Facts, PlannedPoint, Preparation, Prepared, Ready, Role, Settings,
-    Slot, Target,
+    Companion, Description, Facts, PlannedPoint, Preparation, PreparationScope, Prepared, Ready,
+    Role, Settings, Target,
 };
 use plumb_protocol::{
     FAR_ADDRESS, LONGEST_TIMEOUT_S, MOST_HEARTBEATS, Reply, Request, SampleReply, Start,
@@ -17,14 +17,14 @@ use crate::companions::RunningCompanion;
 use crate::conversation::{Conversation, DEFAULT_TIMEOUT, unexpected};
 use crate::far_hosts::{FarHost, FarHosts};
 use crate::fixtures::Fixtures;
-use crate::launcher::{Endpoints, Launcher, Session, StartSpec, Stopped};
-use crate::media::{Media, Standing, medium_of};
+use crate::launcher::{Endpoints, InvocationSession, Launcher, ProcessEnd, StartSpec};
+use crate::media::{Media, MountedMedium, medium_of};
 use crate::preparations::{Preparations, flag_of};
 use crate::progress::ignore_progress;
-use crate::refusal::Refusal;
+use crate::refusal::LaunchRefusal;
 use crate::secrets::Secrets;
 use crate::slot_report::SlotReport;
-use crate::validate::{self, Shape};
+use crate::validate::{self, SampleShape};
 
 /// A sample may take this many times as long as it should before it counts as hung.
 const HUNG_AFTER_TIMES: u64 = 20;
@@ -65,7 +65,7 @@ pub struct KeeperLauncher {
     media: Media,
     far_hosts: FarHosts,
     /// Plug-ins that prepare a round or an invocation, while they hold.
-    slotted: Vec<(Slot, usize, Conversation)>,
+    slotted: Vec<(PreparationScope, usize, Conversation)>,
 }
 
 impl KeeperLauncher {
@@ -92,7 +92,10 @@ impl KeeperLauncher {
     ///
     /// # Errors
     /// Why something that the user named can't be had.
-    pub fn prepare_machine(&mut self, points: &[PlannedPoint]) -> Result<SlotReport, Refusal> {
+    pub fn prepare_machine(
+        &mut self,
+        points: &[PlannedPoint],
+    ) -> Result<SlotReport, LaunchRefusal> {
         let beside = self.settings.companions.iter().map(|companion| &companion.point);
         let all = points.iter().chain(beside);
         self.far_hosts.reach(&mut self.keeper, &self.settings.scratch, all)?;
@@ -135,13 +138,16 @@ impl KeeperLauncher {
     ///
     /// # Errors
     /// Why it can't be started.
-    pub fn converse(&mut self, spec: StartSpec<'_>) -> Result<(Conversation, Ready), Refusal> {
+    pub fn converse(
+        &mut self,
+        spec: StartSpec<'_>,
+    ) -> Result<(Conversation, Ready), LaunchRefusal> {
         let at = self.surroundings(spec)?;
         self.set_up(spec, at, &mut ignore_progress)
     }
 
     /// The surroundings of a companion: the word of its fixture, and of a server that lives as long as it.
-    fn surroundings(&mut self, spec: StartSpec<'_>) -> Result<Endpoints, Refusal> {
+    fn surroundings(&mut self, spec: StartSpec<'_>) -> Result<Endpoints, LaunchRefusal> {
         let mut at = self.fixtures.of(spec.planned, &self.settings.preparation);
         let server = self.server(spec, &mut at)?;
         self.servers.extend(server);
@@ -149,7 +155,7 @@ impl KeeperLauncher {
     }
 
     /// The medium on which a program in this role works.
-    fn medium(&self, role: Role, planned: &PlannedPoint) -> Option<&Standing> {
+    fn medium(&self, role: Role, planned: &PlannedPoint) -> Option<&MountedMedium> {
         match role {
             Role::Workload | Role::Server | Role::Load => {
                 self.media.at(medium_of(planned, &self.settings.preparation))
@@ -182,14 +188,14 @@ impl KeeperLauncher {
         role: Role,
         planned: &PlannedPoint,
         options: SpawnOptions,
-    ) -> Result<Conversation, Refusal> {
+    ) -> Result<Conversation, LaunchRefusal> {
         let timeout = timeout_of(&planned.description);
         if let Some(host) = self.far_host(role, planned) {
             let argv = host.argv(&planned.program)?;
             // Without `mounts_of`: a medium is on this machine, and the program is not.
             return Conversation::open(&mut self.keeper, &argv, &options, timeout);
         }
-        let mounts_of = self.medium(role, planned).map(Standing::pid);
+        let mounts_of = self.medium(role, planned).map(MountedMedium::pid);
         let options = SpawnOptions { mounts_of, ..options };
         Conversation::open(&mut self.keeper, &planned.program.argv, &options, timeout)
     }
@@ -200,7 +206,7 @@ impl KeeperLauncher {
         spec: StartSpec<'_>,
         at: Endpoints,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(Conversation, Ready), Refusal> {
+    ) -> Result<(Conversation, Ready), LaunchRefusal> {
         let options = self.preparations.spawn_options(spec.role, spec.planned, spec.seed);
         let (params, secrets) = Secrets::read(spec.planned)?;
         let mut conversation = self.open(spec.role, spec.planned, options.clone())?;
@@ -221,7 +227,7 @@ impl KeeperLauncher {
             }
             Err(refusal) => {
                 // What says that it can't run here has changed nothing: there is nothing to undo at the end.
-                if matches!(refusal, Refusal::Unsupported { .. }) {
+                if matches!(refusal, LaunchRefusal::Unsupported { .. }) {
                     conversation.release(&mut self.keeper)?;
                 }
                 let refusal = conversation.explain(refusal);
@@ -237,11 +243,11 @@ impl KeeperLauncher {
         conversation: &mut Conversation,
         planned: &PlannedPoint,
         start: &Start,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), LaunchRefusal> {
         // The journal is a file: it has the place of a secret.
         let without_secrets = Start { params: planned.point.settings.clone(), ..start.clone() };
         let prepare = serde_json::to_value(without_secrets)
-            .map_err(|error| Refusal::Fatal(error.to_string()))?;
+            .map_err(|error| LaunchRefusal::Fatal(error.to_string()))?;
         let preparation = PluginPreparation {
             name: planned.name(),
             argv: planned.program.argv.clone(),
@@ -252,7 +258,7 @@ impl KeeperLauncher {
     }
 
     /// Starts the plug-ins that prepare this slot.
-    fn apply_plugins(&mut self, slot: Slot) -> Result<SlotReport, Refusal> {
+    fn apply_plugins(&mut self, slot: PreparationScope) -> Result<SlotReport, LaunchRefusal> {
         let mut done = SlotReport::default();
         for (index, companion) in self.settings.companions.clone().iter().enumerate() {
             if companion.slot != slot || companion.of_points {
@@ -272,7 +278,7 @@ impl KeeperLauncher {
     }
 
     /// Has the plug-ins that prepared this slot undo it, the last one first.
-    fn undo_plugins(&mut self, slot: Slot) -> Result<SlotReport, Refusal> {
+    fn undo_plugins(&mut self, slot: PreparationScope) -> Result<SlotReport, LaunchRefusal> {
         let mut done = SlotReport::default();
         while self.slotted.last().is_some_and(|(held, _, _)| *held == slot)
             && let Some((_, index, conversation)) = self.slotted.pop()
@@ -289,7 +295,7 @@ impl KeeperLauncher {
         &mut self,
         index: usize,
         companion: &Companion,
-    ) -> Result<(RunningCompanion, Ready), Refusal> {
+    ) -> Result<(RunningCompanion, Ready), LaunchRefusal> {
         self.prepare(&companion.point, &mut ignore_progress)?;
         let role = companion.role;
         let seed = self.settings.seed;
@@ -303,7 +309,7 @@ impl KeeperLauncher {
 
     /// Ends companions, the last one first, as it found the machine changed by those before it; what could not be
     /// ended.
-    fn end_all(&mut self, companions: Vec<RunningCompanion>) -> Vec<Refusal> {
+    fn end_all(&mut self, companions: Vec<RunningCompanion>) -> Vec<LaunchRefusal> {
         let mut failures = Vec::new();
         for running in companions.into_iter().rev() {
             let name = self.settings.companions[running.index].point.name();
@@ -318,7 +324,7 @@ impl KeeperLauncher {
         &mut self,
         spec: StartSpec<'_>,
         at: &mut Endpoints,
-    ) -> Result<Option<Conversation>, Refusal> {
+    ) -> Result<Option<Conversation>, LaunchRefusal> {
         if spec.role == Role::Server || !spec.planned.description.can_be(Role::Server) {
             return Ok(None);
         }
@@ -339,7 +345,7 @@ impl Launcher for KeeperLauncher {
         &mut self,
         planned: &PlannedPoint,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Option<(String, Ready)>, Refusal> {
+    ) -> Result<Option<(String, Ready)>, LaunchRefusal> {
         let missing = self.fixtures.missing(planned, &self.settings.preparation);
         let Some(key) = missing else { return Ok(None) };
         let (params, secrets) = Secrets::read(planned)?;
@@ -364,7 +370,7 @@ impl Launcher for KeeperLauncher {
         &mut self,
         spec: StartSpec<'_>,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
+    ) -> Result<(Box<dyn InvocationSession + '_>, Ready), LaunchRefusal> {
         let mut at = self.fixtures.of(spec.planned, &self.settings.preparation);
         let server = self.server(spec, &mut at)?;
         match self.set_up(spec, at, progress) {
@@ -375,11 +381,18 @@ impl Launcher for KeeperLauncher {
                     ready.notes.push(format!("server: {far_end}, at {}", host.address()));
                 }
                 let timeout = timeout_of(&spec.planned.description);
-                let shape = Shape::of(&spec.planned.description, &ready);
+                let shape = SampleShape::of(&spec.planned.description, &ready);
                 let keeper = &mut self.keeper;
                 let worker = Some(worker);
                 Ok((
-                    Box::new(Invocation { keeper, worker, server, timeout, shape, stream: None }),
+                    Box::new(KeptInvocation {
+                        keeper,
+                        worker,
+                        server,
+                        timeout,
+                        shape,
+                        stream: None,
+                    }),
                     ready,
                 ))
             }
@@ -392,7 +405,7 @@ impl Launcher for KeeperLauncher {
         }
     }
 
-    fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, Refusal> {
+    fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, LaunchRefusal> {
         let mut collected = Vec::new();
         for running in self.companions.iter_mut().chain(&mut self.of_invocation) {
             let replies = running.collect().map_err(|refusal| {
@@ -407,12 +420,12 @@ impl Launcher for KeeperLauncher {
     fn start_companions(
         &mut self,
         point: Option<&PlannedPoint>,
-    ) -> Result<Vec<(usize, Ready)>, Refusal> {
+    ) -> Result<Vec<(usize, Ready)>, LaunchRefusal> {
         let mut started = Vec::new();
         for (index, companion) in self.settings.companions.clone().iter().enumerate() {
             match (companion.of_points, point) {
                 (true, Some(point)) if point.beside.contains(&index) => {}
-                (false, None) if companion.slot == Slot::Run => {}
+                (false, None) if companion.slot == PreparationScope::Run => {}
                 // What it needs stands before anything is measured; a failure comes back where it is started.
                 (true, None) => {
                     let _ = self.prepare(&companion.point, &mut ignore_progress);
@@ -439,20 +452,24 @@ impl Launcher for KeeperLauncher {
         Ok(started)
     }
 
-    fn end_companions(&mut self) -> Result<(), Refusal> {
+    fn end_companions(&mut self) -> Result<(), LaunchRefusal> {
         let running = std::mem::take(&mut self.of_invocation);
         self.end_all(running).into_iter().next().map_or(Ok(()), Err)
     }
 
-    fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<SlotReport, Refusal> {
+    fn apply(
+        &mut self,
+        slot: PreparationScope,
+        point: Option<&PlannedPoint>,
+    ) -> Result<SlotReport, LaunchRefusal> {
         let mut done = self.preparations.apply(&mut self.keeper, slot, point)?;
-        if slot != Slot::Run {
+        if slot != PreparationScope::Run {
             done.extend(self.apply_plugins(slot)?);
         }
         Ok(done)
     }
 
-    fn undo(&mut self, slot: Slot) -> Result<SlotReport, Refusal> {
+    fn undo(&mut self, slot: PreparationScope) -> Result<SlotReport, LaunchRefusal> {
         // Its error waits: the settings below are undone in any case.
         let plugins = self.undo_plugins(slot);
         let mut done = self.preparations.undo(&mut self.keeper, slot)?;
@@ -460,10 +477,10 @@ impl Launcher for KeeperLauncher {
         Ok(done)
     }
 
-    fn finish(&mut self) -> Result<(), Refusal> {
+    fn finish(&mut self) -> Result<(), LaunchRefusal> {
         let mut failures = Vec::new();
         // From the inside out: each ends on a machine that is as it was when it began.
-        for slot in [Slot::Invocation, Slot::Round] {
+        for slot in [PreparationScope::Invocation, PreparationScope::Round] {
             failures.extend(self.undo_plugins(slot).err());
         }
         failures.extend(self.end_companions().err());
@@ -506,46 +523,50 @@ fn timeout_of(description: &Description) -> Duration {
 }
 
 /// A started invocation with its server.
-struct Invocation<'k> {
+struct KeptInvocation<'k> {
     keeper: &'k mut Keeper,
     worker: Option<Conversation>,
     server: Option<Conversation>,
     timeout: Duration,
     /// The shape that its samples must have.
-    shape: Shape,
+    shape: SampleShape,
     /// The request that it streams for.
     stream: Option<u64>,
 }
 
-impl Invocation<'_> {
+impl KeptInvocation<'_> {
     fn ask(
         &mut self,
         request: Request,
         timeout: Duration,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Reply, Refusal> {
+    ) -> Result<Reply, LaunchRefusal> {
         let worker = self.worker()?;
         let reply = worker.ask_with_progress(request, timeout, progress);
         reply.map_err(|refusal| worker.explain(refusal))
     }
 
-    fn worker(&mut self) -> Result<&mut Conversation, Refusal> {
-        self.worker.as_mut().ok_or_else(|| Refusal::Failed("it has already ended".into()))
+    fn worker(&mut self) -> Result<&mut Conversation, LaunchRefusal> {
+        self.worker.as_mut().ok_or_else(|| LaunchRefusal::Failed("it has already ended".into()))
     }
 
     /// As many samples as were asked for, as declared: a workload that lies about its schema fails.
-    fn complete(&mut self, reply: SampleReply, wanted: usize) -> Result<SampleReply, Refusal> {
+    fn complete(
+        &mut self,
+        reply: SampleReply,
+        wanted: usize,
+    ) -> Result<SampleReply, LaunchRefusal> {
         let reply = self.shape.accept(reply)?;
         match reply.samples.len() {
             got if got == wanted => Ok(reply),
-            got => {
-                Err(Refusal::Failed(format!("it took {got} samples, but plumb requested {wanted}")))
-            }
+            got => Err(LaunchRefusal::Failed(format!(
+                "it took {got} samples, but plumb requested {wanted}"
+            ))),
         }
     }
 }
 
-impl Session for Invocation<'_> {
+impl InvocationSession for KeptInvocation<'_> {
     fn pid(&self) -> Option<u32> {
         self.worker.as_ref().map(Conversation::pid)
     }
@@ -554,7 +575,7 @@ impl Session for Invocation<'_> {
         &mut self,
         target_ns: u64,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(u64, u64), Refusal> {
+    ) -> Result<(u64, u64), LaunchRefusal> {
         match self.ask(Request::Calibrate { target_ns }, self.timeout, progress)? {
             Reply::Calibrated { iterations, elapsed_ns } => {
                 validate::calibrated(iterations, elapsed_ns)
@@ -568,7 +589,7 @@ impl Session for Invocation<'_> {
         iterations: &[u64],
         expected_ns: u64,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<SampleReply, Refusal> {
+    ) -> Result<SampleReply, LaunchRefusal> {
         let expected = Duration::from_nanos(expected_ns.saturating_mul(HUNG_AFTER_TIMES));
         let request = Request::Sample { iterations: iterations.to_vec() };
         match self.ask(request, self.timeout.max(expected), progress)? {
@@ -577,14 +598,17 @@ impl Session for Invocation<'_> {
         }
     }
 
-    fn begin_stream(&mut self, interval_ns: u64, duration_ns: u64) -> Result<(), Refusal> {
+    fn begin_stream(&mut self, interval_ns: u64, duration_ns: u64) -> Result<(), LaunchRefusal> {
         self.timeout =
             self.timeout.max(Duration::from_nanos(interval_ns.saturating_mul(HUNG_AFTER_TIMES)));
         self.stream = Some(self.worker()?.send(Request::Stream { interval_ns, duration_ns })?);
         Ok(())
     }
 
-    fn streamed(&mut self, progress: &mut dyn FnMut(&str)) -> Result<Option<SampleReply>, Refusal> {
+    fn streamed(
+        &mut self,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Option<SampleReply>, LaunchRefusal> {
         let (Some(id), timeout) = (self.stream, self.timeout) else { return Ok(None) };
         for _ in 0..MOST_HEARTBEATS {
             let worker = self.worker()?;
@@ -596,11 +620,11 @@ impl Session for Invocation<'_> {
                     self.stream = None;
                     return Ok(None);
                 }
-                Reply::Failed { why } => return Err(Refusal::Failed(why)),
+                Reply::Failed { why } => return Err(LaunchRefusal::Failed(why)),
                 other => return Err(unexpected("stream", &other)),
             }
         }
-        Err(Refusal::Failed(format!("it sent {MOST_HEARTBEATS} heartbeats and no sample")))
+        Err(LaunchRefusal::Failed(format!("it sent {MOST_HEARTBEATS} heartbeats and no sample")))
     }
 
     fn trial(
@@ -608,7 +632,7 @@ impl Session for Invocation<'_> {
         load: f64,
         duration_ns: u64,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<SampleReply, Refusal> {
+    ) -> Result<SampleReply, LaunchRefusal> {
         let expected = Duration::from_nanos(duration_ns.saturating_mul(HUNG_AFTER_TIMES));
         let timeout = self.timeout.max(expected);
         match self.ask(Request::Trial { load, duration_ns }, timeout, progress)? {
@@ -617,7 +641,7 @@ impl Session for Invocation<'_> {
         }
     }
 
-    fn stop(mut self: Box<Self>) -> Result<Stopped, Refusal> {
+    fn stop(mut self: Box<Self>) -> Result<ProcessEnd, LaunchRefusal> {
         let stream = self.stream.take();
         let timeout = self.timeout;
         let worker = self.worker.take();
@@ -627,7 +651,7 @@ impl Session for Invocation<'_> {
                 Some(stream) => worker.stop_stream(stream, timeout, self.keeper),
                 None => worker.stop(self.keeper),
             },
-            None => Err(Refusal::Failed("it has already ended".into())),
+            None => Err(LaunchRefusal::Failed("it has already ended".into())),
         };
         // After its client: a server that ends first would look like a failure of the workload.
         if let Some(server) = server {
@@ -637,7 +661,7 @@ impl Session for Invocation<'_> {
     }
 }
 
-impl Drop for Invocation<'_> {
+impl Drop for KeptInvocation<'_> {
     fn drop(&mut self) {
         for conversation in self.worker.take().into_iter().chain(self.server.take()) {
             conversation.abandon(self.keeper);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{PlannedPoint, Ready, Role, Slot};
+use plumb_model::{PlannedPoint, PreparationScope, Ready, Role};
 use plumb_protocol::SampleReply;
 
-use crate::refusal::Refusal;
+use crate::refusal::LaunchRefusal;
 use crate::slot_report::SlotReport;
 
 /// The program to start.
@@ -34,7 +34,7 @@ pub trait Launcher {
         &mut self,
         planned: &PlannedPoint,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Option<(String, Ready)>, Refusal>;
+    ) -> Result<Option<(String, Ready)>, LaunchRefusal>;
 
     /// Starts a fresh process and has it set up.
     ///
@@ -44,13 +44,13 @@ pub trait Launcher {
         &mut self,
         spec: StartSpec<'_>,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(Box<dyn Session + '_>, Ready), Refusal>;
+    ) -> Result<(Box<dyn InvocationSession + '_>, Ready), LaunchRefusal>;
 
     /// What the companions (`--with`) reported since the last call: index, samples.
     ///
     /// # Errors
     /// When one of them ended by itself.
-    fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, Refusal>;
+    fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, LaunchRefusal>;
 
     /// Starts the companions of the run, or those of a point's next invocation alone.
     ///
@@ -59,36 +59,40 @@ pub trait Launcher {
     fn start_companions(
         &mut self,
         point: Option<&PlannedPoint>,
-    ) -> Result<Vec<(usize, Ready)>, Refusal>;
+    ) -> Result<Vec<(usize, Ready)>, LaunchRefusal>;
 
     /// Ends the companions of an invocation, also those that were started before one of them could not be.
     ///
     /// # Errors
     /// When one can't be ended.
-    fn end_companions(&mut self) -> Result<(), Refusal>;
+    fn end_companions(&mut self) -> Result<(), LaunchRefusal>;
 
     /// Prepares the machine for a slot, and for this point in it. In the slot of the run, settings are
     /// made before the run begins; what is left are actions, once its fixtures stand.
     ///
     /// # Errors
     /// Why something that the user named can't be had.
-    fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<SlotReport, Refusal>;
+    fn apply(
+        &mut self,
+        slot: PreparationScope,
+        point: Option<&PlannedPoint>,
+    ) -> Result<SlotReport, LaunchRefusal>;
 
     /// Undoes what was made for a slot.
     ///
     /// # Errors
     /// When it can't be undone.
-    fn undo(&mut self, slot: Slot) -> Result<SlotReport, Refusal>;
+    fn undo(&mut self, slot: PreparationScope) -> Result<SlotReport, LaunchRefusal>;
 
     /// Ends fixtures and companions.
     ///
     /// # Errors
     /// When something could not be cleaned.
-    fn finish(&mut self) -> Result<(), Refusal>;
+    fn finish(&mut self) -> Result<(), LaunchRefusal>;
 }
 
 /// A started invocation. `progress` hears what its program says, as for [`Launcher`].
-pub trait Session {
+pub trait InvocationSession {
     /// The number of its process, if it is known.
     fn pid(&self) -> Option<u32> {
         None
@@ -102,7 +106,7 @@ pub trait Session {
         &mut self,
         target_ns: u64,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(u64, u64), Refusal>;
+    ) -> Result<(u64, u64), LaunchRefusal>;
 
     /// Takes samples back to back; `expected_ns` is how long that should take, if known.
     ///
@@ -113,7 +117,7 @@ pub trait Session {
         iterations: &[u64],
         expected_ns: u64,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<SampleReply, Refusal>;
+    ) -> Result<SampleReply, LaunchRefusal>;
 
     /// Offers a load for a while; the answer is one sample, which counts operations.
     ///
@@ -124,30 +128,33 @@ pub trait Session {
         load: f64,
         duration_ns: u64,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<SampleReply, Refusal>;
+    ) -> Result<SampleReply, LaunchRefusal>;
 
     /// Begins to work without pause for `duration_ns`, a sample every `interval_ns`.
     ///
     /// # Errors
     /// Why the invocation failed.
-    fn begin_stream(&mut self, interval_ns: u64, duration_ns: u64) -> Result<(), Refusal>;
+    fn begin_stream(&mut self, interval_ns: u64, duration_ns: u64) -> Result<(), LaunchRefusal>;
 
     /// The next sample of the stream; None once it has ended.
     ///
     /// # Errors
     /// Why the invocation failed; [`Refusal::Interrupted`] leaves the stream to [`Session::stop`].
-    fn streamed(&mut self, progress: &mut dyn FnMut(&str)) -> Result<Option<SampleReply>, Refusal>;
+    fn streamed(
+        &mut self,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Option<SampleReply>, LaunchRefusal>;
 
     /// Ends the process, and a stream that it has not ended.
     ///
     /// # Errors
     /// Why the invocation failed after all (a status other than 0, a wrong last word).
-    fn stop(self: Box<Self>) -> Result<Stopped, Refusal>;
+    fn stop(self: Box<Self>) -> Result<ProcessEnd, LaunchRefusal>;
 }
 
 /// The state after an invocation's process has ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stopped {
+pub struct ProcessEnd {
     /// Peak resident memory of the process, in bytes.
     pub peak_memory_bytes: u64,
     /// The last lines that it wrote to stderr.

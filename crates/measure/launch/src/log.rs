@@ -16,22 +16,22 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The end of what a program wrote to stderr.
 #[derive(Debug, Clone, Default)]
-pub struct Log(Arc<SharedLog>);
+pub struct StderrLog(Arc<SharedLog>);
 
 #[derive(Debug, Default)]
 struct SharedLog {
-    kept: Mutex<Tail>,
+    kept: Mutex<LogTail>,
     secrets: Mutex<Secrets>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Tail {
+struct LogTail {
     bytes: Vec<u8>,
     ended: bool,
 }
 
-impl Log {
+impl StderrLog {
     /// Drains `stderr` until it ends.
     pub fn drain(stderr: OwnedFd) -> Self {
         let log = Self::default();
@@ -78,13 +78,13 @@ impl Log {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, Log};
+    use super::{KEPT, StderrLog};
     use std::io::Write;
 
     #[test]
     fn the_end_is_kept_and_waited_for() {
         let (reader, mut writer) = std::io::pipe().unwrap();
-        let log = Log::drain(reader.into());
+        let log = StderrLog::drain(reader.into());
         let late = std::thread::spawn(move || {
             writer.write_all(&vec![b'x'; 3 * KEPT]).unwrap();
             std::thread::sleep(std::time::Duration::from_millis(20));

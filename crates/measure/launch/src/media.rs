@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use plumb_keeper::{Keeper, ON, Setting, SpawnOptions};
+use plumb_keeper::{Keeper, ON, SpawnOptions, SystemSetting};
 use plumb_machine::Root;
 use plumb_media::{DIR, INDEX, MEDIUM, Medium, ZRAM};
 use plumb_model::{PlannedPoint, Preparation, Prepared, Settings, Value};
@@ -11,7 +11,7 @@ use plumb_protocol::{Request, Start};
 
 use crate::conversation::Conversation;
 use crate::progress::ignore_progress;
-use crate::refusal::Refusal;
+use crate::refusal::LaunchRefusal;
 use crate::slot_report::SlotReport;
 
 /// Filesystems are made in this time.
@@ -21,17 +21,17 @@ const ARGV: [&str; 2] = ["/proc/self/exe", "medium"];
 
 /// The media of a run, by what was typed.
 #[derive(Debug, Default)]
-pub struct Media(BTreeMap<String, Standing>);
+pub struct Media(BTreeMap<String, MountedMedium>);
 
 /// A medium that stands.
 #[derive(Debug)]
-pub struct Standing {
+pub struct MountedMedium {
     holder: Conversation,
     /// Its folder, as those see it that enter its mounts.
     pub dir: String,
 }
 
-impl Standing {
+impl MountedMedium {
     /// The process whose mounts have it.
     pub fn pid(&self) -> u32 {
         self.holder.pid()
@@ -54,7 +54,7 @@ impl Media {
         keeper: &mut Keeper,
         wanted: impl Iterator<Item = &'a str>,
         start: impl Fn(Settings) -> Start,
-    ) -> Result<SlotReport, Refusal> {
+    ) -> Result<SlotReport, LaunchRefusal> {
         let mut done = SlotReport::default();
         for text in wanted {
             if self.0.contains_key(text) {
@@ -70,12 +70,12 @@ impl Media {
     }
 
     /// The one of this text, when it stands.
-    pub fn at(&self, medium: Option<&str>) -> Option<&Standing> {
+    pub fn at(&self, medium: Option<&str>) -> Option<&MountedMedium> {
         self.0.get(medium?)
     }
 
     /// Takes all away; what went wrong.
-    pub fn end(&mut self, keeper: &mut Keeper) -> Vec<Refusal> {
+    pub fn end(&mut self, keeper: &mut Keeper) -> Vec<LaunchRefusal> {
         let mut failures = Vec::new();
         for (text, standing) in std::mem::take(&mut self.0) {
             let ended = standing.holder.clean_and_stop(keeper);
@@ -89,8 +89,8 @@ impl Media {
         keeper: &mut Keeper,
         text: &str,
         start: impl Fn(Settings) -> Start,
-    ) -> Result<(Standing, Vec<String>), Refusal> {
-        let medium = Medium::parse(text).map_err(Refusal::Failed)?;
+    ) -> Result<(MountedMedium, Vec<String>), LaunchRefusal> {
+        let medium = Medium::parse(text).map_err(LaunchRefusal::Failed)?;
         let mut params: Settings = [
             (MEDIUM.to_owned(), Value::Text(text.to_owned())),
             (INDEX.to_owned(), Value::Integer(self.0.len() as u64)),
@@ -110,15 +110,15 @@ impl Media {
             }
         };
         match ready.endpoints.get(DIR) {
-            Some(dir) => Ok((Standing { dir: dir.clone(), holder }, ready.notes)),
-            None => Err(Refusal::Failed("it does not report its location".into())),
+            Some(dir) => Ok((MountedMedium { dir: dir.clone(), holder }, ready.notes)),
+            None => Err(LaunchRefusal::Failed("it does not report its location".into())),
         }
     }
 }
 
-fn named(medium: &str, refusal: Refusal) -> Refusal {
+fn named(medium: &str, refusal: LaunchRefusal) -> LaunchRefusal {
     match refusal {
-        Refusal::Unsupported { why, fix } => Refusal::Unsupported {
+        LaunchRefusal::Unsupported { why, fix } => LaunchRefusal::Unsupported {
             why: format!("--set medium={medium} is unsupported: {why}"),
             fix,
         },
@@ -127,22 +127,24 @@ fn named(medium: &str, refusal: Refusal) -> Refusal {
 }
 
 /// Has the journal add a compressed device; its number is the lowest that is free, as the kernel counts.
-fn zram(keeper: &mut Keeper) -> Result<u32, Refusal> {
+fn zram(keeper: &mut Keeper) -> Result<u32, LaunchRefusal> {
     let root = Root::default();
     let mut number = 0;
     while root.path(&format!("/sys/block/zram{number}")).exists() {
         number += 1;
     }
-    let added = keeper.change(&Setting::Zram(number), ON);
-    match added.map_err(|error| Refusal::Fatal(error.to_string()))? {
+    let added = keeper.change(&SystemSetting::Zram(number), ON);
+    match added.map_err(|error| LaunchRefusal::Fatal(error.to_string()))? {
         Ok(_) => Ok(number),
-        Err(unchanged) => Err(Refusal::Unsupported { why: unchanged.why, fix: unchanged.fix }),
+        Err(unchanged) => {
+            Err(LaunchRefusal::Unsupported { why: unchanged.why, fix: unchanged.fix })
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use plumb_model::{Description, PlannedPoint, Point, Preparation, Program, Slot};
+    use plumb_model::{Description, PlannedPoint, Point, Preparation, PreparationScope, Program};
 
     use super::medium_of;
 
@@ -151,7 +153,7 @@ mod tests {
         let medium = |value: &str| Preparation {
             knob: "medium".into(),
             value: value.into(),
-            slot: Slot::Run,
+            slot: PreparationScope::Run,
             optional: false,
         };
         let description: Description = serde_json::from_str(

@@ -3,13 +3,13 @@
 
 use plumb_keeper::preparation::{Assignment, Resolved, Unusable, cpuset, resolve};
 use plumb_keeper::{
-    Keeper, KeeperError, ON, Setting, Settled, SpawnOption, SpawnOptions, Unchanged,
+    Keeper, KeeperError, ON, Settled, SpawnOption, SpawnOptions, SystemSetting, Unchanged,
 };
 use plumb_machine::Root;
-use plumb_model::{Flag, FlagKind, PlannedPoint, Preparation, Prepared, Role, Slot};
+use plumb_model::{Flag, FlagKind, PlannedPoint, Preparation, PreparationScope, Prepared, Role};
 use plumb_protocol::MOST_PADDING;
 
-use crate::refusal::Refusal;
+use crate::refusal::LaunchRefusal;
 use crate::slot_report::SlotReport;
 
 /// The preparations of a run.
@@ -22,7 +22,7 @@ pub struct Preparations {
     workload: SpawnOptions,
     monitor: SpawnOptions,
     /// The current slots: the slot, the journal's changes before it, and the names.
-    holding: Vec<(Slot, usize, Vec<String>)>,
+    holding: Vec<(PreparationScope, usize, Vec<String>)>,
 }
 
 /// The name of a run's own control group.
@@ -53,15 +53,18 @@ impl Preparations {
         &mut self,
         keeper: &mut Keeper,
         points: &[PlannedPoint],
-    ) -> Result<SlotReport, Refusal> {
-        let (now, later): (Vec<_>, Vec<_>) =
-            self.planned.clone().into_iter().partition(|preparation| preparation.slot == Slot::Run);
+    ) -> Result<SlotReport, LaunchRefusal> {
+        let (now, later): (Vec<_>, Vec<_>) = self
+            .planned
+            .clone()
+            .into_iter()
+            .partition(|preparation| preparation.slot == PreparationScope::Run);
         let before = keeper.changes();
         let mut done = SlotReport::default();
         for preparation in &now {
-            done.extend(self.make(keeper, preparation, Stage::Begin)?);
+            done.extend(self.make(keeper, preparation, PreparationStage::Begin)?);
         }
-        self.holding.push((Slot::Run, before, done.to_undo.clone()));
+        self.holding.push((PreparationScope::Run, before, done.to_undo.clone()));
         for preparation in later.iter().chain(points.iter().flat_map(|point| &point.preparation)) {
             self.try_out(keeper, preparation)?;
         }
@@ -75,9 +78,9 @@ impl Preparations {
     pub fn apply(
         &mut self,
         keeper: &mut Keeper,
-        slot: Slot,
+        slot: PreparationScope,
         point: Option<&PlannedPoint>,
-    ) -> Result<SlotReport, Refusal> {
+    ) -> Result<SlotReport, LaunchRefusal> {
         let own = point.map(|point| point.preparation.clone()).unwrap_or_default();
         let all = self
             .planned
@@ -86,13 +89,17 @@ impl Preparations {
             .filter(|preparation| preparation.slot == slot)
             .chain(own);
         // Settings of the whole run are made by now.
-        let stage = if slot == Slot::Run { Stage::Actions } else { Stage::Slot };
+        let stage = if slot == PreparationScope::Run {
+            PreparationStage::Actions
+        } else {
+            PreparationStage::Slot
+        };
         let before = keeper.changes();
         let mut done = SlotReport::default();
         for preparation in all {
             done.extend(self.make(keeper, &preparation, stage)?);
         }
-        if slot != Slot::Run {
+        if slot != PreparationScope::Run {
             self.holding.push((slot, before, done.to_undo.clone()));
         }
         Ok(done)
@@ -102,7 +109,11 @@ impl Preparations {
     ///
     /// # Errors
     /// When the keeper is gone.
-    pub fn undo(&mut self, keeper: &mut Keeper, slot: Slot) -> Result<SlotReport, Refusal> {
+    pub fn undo(
+        &mut self,
+        keeper: &mut Keeper,
+        slot: PreparationScope,
+    ) -> Result<SlotReport, LaunchRefusal> {
         let mut done = SlotReport::default();
         while self.holding.iter().any(|(held, _, _)| *held == slot)
             && let Some((_, before, names)) = self.holding.pop()
@@ -152,16 +163,16 @@ impl Preparations {
         &mut self,
         keeper: &mut Keeper,
         preparation: &Preparation,
-        stage: Stage,
-    ) -> Result<SlotReport, Refusal> {
+        stage: PreparationStage,
+    ) -> Result<SlotReport, LaunchRefusal> {
         let outcome = match resolve(&self.root, preparation) {
-            Ok(Resolved::Settings(assignments)) if stage != Stage::Actions => {
+            Ok(Resolved::Settings(assignments)) if stage != PreparationStage::Actions => {
                 change(keeper, preparation, &assignments)
             }
-            Ok(Resolved::Spawn(role, option)) if stage == Stage::Begin => {
+            Ok(Resolved::Spawn(role, option)) if stage == PreparationStage::Begin => {
                 self.take_option(keeper, preparation, role, option)
             }
-            Ok(Resolved::Action(action)) if stage != Stage::Begin => {
+            Ok(Resolved::Action(action)) if stage != PreparationStage::Begin => {
                 let became = action.act(&self.root, keeper, &self.interrupted);
                 became.map(|became| only(preparation, String::new(), became)).map_err(Into::into)
             }
@@ -173,7 +184,11 @@ impl Preparations {
     }
 
     /// Makes it and undoes it, or asks whether it could be made.
-    fn try_out(&mut self, keeper: &mut Keeper, preparation: &Preparation) -> Result<(), Refusal> {
+    fn try_out(
+        &mut self,
+        keeper: &mut Keeper,
+        preparation: &Preparation,
+    ) -> Result<(), LaunchRefusal> {
         let before = keeper.changes();
         let tried = match resolve(&self.root, preparation) {
             Ok(Resolved::Settings(assignments)) => {
@@ -211,7 +226,7 @@ impl Preparations {
 
 /// When something is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum PreparationStage {
     /// Before the run: its settings and options.
     Begin,
     /// Once its fixtures stand: its actions.
@@ -271,9 +286,9 @@ fn change(
 }
 
 /// A value as people read it: of a unit, which one's it is.
-fn named(setting: &Setting, value: String) -> String {
+fn named(setting: &SystemSetting, value: String) -> String {
     match setting {
-        Setting::Unit(name) => format!("{name} {value}"),
+        SystemSetting::Unit(name) => format!("{name} {value}"),
         _ => value,
     }
 }
@@ -298,7 +313,7 @@ fn values(values: Vec<String>) -> String {
 }
 
 /// A preset's preparation is skipped if it can't be had; the user's own ends the run.
-fn skipped(preparation: &Preparation, unusable: Unusable) -> Result<SlotReport, Refusal> {
+fn skipped(preparation: &Preparation, unusable: Unusable) -> Result<SlotReport, LaunchRefusal> {
     let (why, fix) = match unusable {
         Unusable::Usage(why) => (why, String::new()),
         Unusable::Unsupported(Unchanged { why, fix }) => (why, fix),
@@ -308,7 +323,7 @@ fn skipped(preparation: &Preparation, unusable: Unusable) -> Result<SlotReport, 
         let notes = vec![format!("skipped {name}: {why}")];
         return Ok(SlotReport { notes, ..SlotReport::default() });
     }
-    Err(Refusal::Unsupported { why: format!("--set {name} is unsupported: {why}"), fix })
+    Err(LaunchRefusal::Unsupported { why: format!("--set {name} is unsupported: {why}"), fix })
 }
 
 /// Options with this one alone, tried.
@@ -343,10 +358,10 @@ fn put(options: &mut SpawnOptions, option: SpawnOption, group: Option<String>) {
 /// A control group of these CPUs; the journal has it removed once it is empty.
 fn make_group(root: &Root, keeper: &mut Keeper, list: &str) -> Result<String, Unusable> {
     let (folder, files) = cpuset(root, &group_name(), list)?;
-    let group = Setting::Group(folder.clone());
+    let group = SystemSetting::Group(folder.clone());
     keeper.change(&group, ON).map_err(lost)??;
     for (path, value) in files {
-        let written = Setting::File(path.clone()).write(root, &value);
+        let written = SystemSetting::File(path.clone()).write(root, &value);
         written
             .map_err(|error| Unchanged::new(format!("{path} does not accept {value}: {error}")))?;
     }
@@ -366,6 +381,6 @@ fn mixed(seed: u64) -> u64 {
     twice ^ (twice >> 31)
 }
 
-fn gone(error: KeeperError) -> Refusal {
-    Refusal::Fatal(error.to_string())
+fn gone(error: KeeperError) -> LaunchRefusal {
+    LaunchRefusal::Fatal(error.to_string())
 }

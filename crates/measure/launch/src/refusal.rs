@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why something was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum LaunchRefusal {
     /// It can't run here.
     Unsupported {
         /// The machine's missing feature.
@@ -20,7 +20,7 @@ pub enum Refusal {
     Fatal(String),
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for LaunchRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsupported { why, fix } if fix.is_empty() => write!(f, "unsupported: {why}"),
@@ -31,7 +31,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl Refusal {
+impl LaunchRefusal {
     /// Says which program it was, if the point does not report.
     pub fn of(self, name: &str) -> Self {
         match self {

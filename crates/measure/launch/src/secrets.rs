@@ -5,7 +5,7 @@ use std::{env, fmt, fs};
 use plumb_model::{ParameterType, PlannedPoint, Settings, Value};
 use serde_json::Value as Json;
 
-use crate::refusal::Refusal;
+use crate::refusal::LaunchRefusal;
 
 /// The text that replaces a secret.
 const STRUCK: &str = "***";
@@ -27,7 +27,7 @@ impl Secrets {
     ///
     /// # Errors
     /// When one can't be read.
-    pub fn read(planned: &PlannedPoint) -> Result<(Settings, Self), Refusal> {
+    pub fn read(planned: &PlannedPoint) -> Result<(Settings, Self), LaunchRefusal> {
         let mut settings = planned.point.settings.clone();
         let mut secrets = Self::default();
         let parameters = planned.description.parameters.iter();
@@ -36,7 +36,7 @@ impl Secrets {
             if place.is_empty() {
                 continue;
             }
-            let secret = read(place).map_err(|why| Refusal::Unsupported {
+            let secret = read(place).map_err(|why| LaunchRefusal::Unsupported {
                 why: format!("the secret `{}` can't be read: {why}", parameter.name),
                 fix: format!(
                     "-p {}=env:NAME or -p {0}=file:PATH gives its location",

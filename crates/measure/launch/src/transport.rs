@@ -2,7 +2,7 @@
 
 use plumb_model::{FarEnd, PEER_PORT};
 
-use crate::refusal::Refusal;
+use crate::refusal::LaunchRefusal;
 
 /// What is started in place of ssh, with its first arguments, if it is set.
 const SSH: &str = "PLUMB_SSH";
@@ -111,7 +111,7 @@ impl Transport {
     }
 
     /// Nothing answers there.
-    pub fn not_reached(&self, why: &str) -> Refusal {
+    pub fn not_reached(&self, why: &str) -> LaunchRefusal {
         let fix = match self {
             Self::Ssh { .. } => {
                 "`ssh -o BatchMode=yes` to it has to work without a question; PLUMB_SSH=\"ssh -F FILE\" names other settings"
@@ -122,12 +122,12 @@ impl Transport {
             }
         };
         let why = format!("the other machine is not reached: {why}");
-        Refusal::Unsupported { why, fix: fix.into() }
+        LaunchRefusal::Unsupported { why, fix: fix.into() }
     }
 
     /// plumb was brought there and does not work.
-    pub fn does_not_run(&self, why: &str) -> Refusal {
-        Refusal::Unsupported {
+    pub fn does_not_run(&self, why: &str) -> LaunchRefusal {
+        LaunchRefusal::Unsupported {
             why: format!("plumb does not run on the other machine: {why}"),
             fix: "it needs the same architecture; the static build (`make dist`) runs with any libc; programs must be allowed in its TMPDIR, or /tmp"
                 .into(),

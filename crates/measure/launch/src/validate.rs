@@ -10,7 +10,7 @@ use plumb_model::{
 };
 use plumb_protocol::SampleReply;
 
-use crate::refusal::Refusal;
+use crate::refusal::LaunchRefusal;
 
 /// The most that a count of iterations, the times of a batch together, or a counter of resource use may
 /// be: 13 days in nanoseconds. Sums over any number of batches then fit into 64 bits.
@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1e-3;
 
 /// What the samples of one started program have to look like.
 #[derive(Debug)]
-pub struct Shape {
+pub struct SampleShape {
     /// Metrics that every sample must report.
     reported: Vec<String>,
     /// The least and the greatest value of histograms, if they are declared.
@@ -31,7 +31,7 @@ pub struct Shape {
     columns: Option<BTreeSet<String>>,
 }
 
-impl Shape {
+impl SampleShape {
     /// As the workload declares it, but for metrics that the started point does not have.
     #[must_use]
     pub fn of(description: &Description, started: &Ready) -> Self {
@@ -50,7 +50,7 @@ impl Shape {
     ///
     /// # Errors
     /// The first rule that it breaks.
-    pub fn accept(&mut self, reply: SampleReply) -> Result<SampleReply, Refusal> {
+    pub fn accept(&mut self, reply: SampleReply) -> Result<SampleReply, LaunchRefusal> {
         let samples = &reply.samples;
         samples.check().map_err(|error| failed(format!("its samples are invalid: {error}")))?;
         amounts(&reply)?;
@@ -64,7 +64,7 @@ impl Shape {
         Ok(reply)
     }
 
-    fn histogram(&self, name: &str, histogram: &Histogram) -> Result<(), Refusal> {
+    fn histogram(&self, name: &str, histogram: &Histogram) -> Result<(), LaunchRefusal> {
         let counts = histogram
             .counts()
             .filter(|pairs| pairs.iter().all(|(_, count)| (1..=MOST).contains(count)));
@@ -89,7 +89,7 @@ impl Shape {
         }
     }
 
-    fn same_columns(&mut self, reply: &SampleReply) -> Result<(), Refusal> {
+    fn same_columns(&mut self, reply: &SampleReply) -> Result<(), LaunchRefusal> {
         let samples = &reply.samples;
         let names = samples.values.keys().chain(samples.histograms.keys());
         let columns: BTreeSet<String> = names.cloned().collect();
@@ -109,7 +109,7 @@ impl Shape {
 }
 
 /// What a started program says of itself can be used.
-pub fn ready(ready: &Ready) -> Result<(), Refusal> {
+pub fn ready(ready: &Ready) -> Result<(), LaunchRefusal> {
     match ready.work.iter().find(|(_, work)| !WORK.contains(*work)) {
         Some((name, work)) => Err(failed(format!(
             "it reports {work} of `{name}` per iteration; work must be positive and at most 1e18"
@@ -119,7 +119,7 @@ pub fn ready(ready: &Ready) -> Result<(), Refusal> {
 }
 
 /// The iterations that it calibrated to, and how long they took.
-pub fn calibrated(iterations: u64, elapsed_ns: u64) -> Result<(u64, u64), Refusal> {
+pub fn calibrated(iterations: u64, elapsed_ns: u64) -> Result<(u64, u64), LaunchRefusal> {
     match (iterations, elapsed_ns) {
         (0, _) => Err(failed("it calibrated to 0 iterations".into())),
         (_, 0) => Err(failed("it calibrated to iterations that took no time".into())),
@@ -138,13 +138,13 @@ pub fn valid_trial(
     mut reply: SampleReply,
     load: f64,
     duration_ns: u64,
-) -> Result<SampleReply, Refusal> {
-    check_trial(&reply.samples).map_err(Refusal::Failed)?;
+) -> Result<SampleReply, LaunchRefusal> {
+    check_trial(&reply.samples).map_err(LaunchRefusal::Failed)?;
     note_trial(&mut reply.samples, load, duration_ns);
     Ok(reply)
 }
 
-fn amounts(reply: &SampleReply) -> Result<(), Refusal> {
+fn amounts(reply: &SampleReply) -> Result<(), LaunchRefusal> {
     let samples = &reply.samples;
     let together = samples.elapsed_ns.iter().try_fold(0_u64, |sum, ns| sum.checked_add(*ns));
     if together.is_none_or(|ns| ns > MOST) {
@@ -179,15 +179,17 @@ fn counters(usage: &Usage) -> [(&'static str, u64); 10] {
     ]
 }
 
-fn failed(why: String) -> Refusal {
-    Refusal::Failed(why)
+fn failed(why: String) -> LaunchRefusal {
+    LaunchRefusal::Failed(why)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, Shape, calibrated, ready};
-    use crate::refusal::Refusal;
-    use plumb_model::{Better, Description, Histogram, Kind, Metric, MetricSource, Ready, Samples};
+    use super::{MOST, SampleShape, calibrated, ready};
+    use crate::refusal::LaunchRefusal;
+    use plumb_model::{
+        Better, Description, Histogram, Metric, MetricSource, QuantityKind, Ready, Samples,
+    };
     use plumb_protocol::SampleReply;
 
     fn description() -> Description {
@@ -210,15 +212,15 @@ mod tests {
     }
 
     fn why(reply: SampleReply) -> String {
-        match Shape::of(&description(), &Ready::default()).accept(reply) {
-            Err(Refusal::Failed(why)) => why,
+        match SampleShape::of(&description(), &Ready::default()).accept(reply) {
+            Err(LaunchRefusal::Failed(why)) => why,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn a_batch_as_declared_passes_and_an_empty_one_too() {
-        let mut shape = Shape::of(&description(), &Ready::default());
+        let mut shape = SampleShape::of(&description(), &Ready::default());
         shape.accept(two()).unwrap();
         shape.accept(SampleReply::default()).unwrap();
     }
@@ -229,16 +231,16 @@ mod tests {
         let started = Ready { without, ..Ready::default() };
         let mut lacking = two();
         lacking.samples.values.clear();
-        Shape::of(&description(), &started).accept(lacking).unwrap();
+        SampleShape::of(&description(), &started).accept(lacking).unwrap();
     }
 
     #[test]
     fn columns_stay_the_same_from_batch_to_batch() {
-        let mut shape = Shape::of(&description(), &Ready::default());
+        let mut shape = SampleShape::of(&description(), &Ready::default());
         shape.accept(two()).unwrap();
         let mut other = two();
         other.samples.values.insert("more".into(), vec![1.0, 2.0]);
-        assert!(matches!(shape.accept(other), Err(Refusal::Failed(_))));
+        assert!(matches!(shape.accept(other), Err(LaunchRefusal::Failed(_))));
         let mut lacking = two();
         lacking.samples.values.clear();
         assert!(why(lacking).contains("lack the metric `rate`"));
@@ -268,7 +270,7 @@ mod tests {
         let hdr = Histogram::of([100, 100, 5_000]);
         for kind in [sparse, hdr, Histogram::Sparse(Vec::new())] {
             reply.samples.histograms.insert("latency".into(), vec![kind.clone(), kind]);
-            Shape::of(&description(), &Ready::default()).accept(reply.clone()).unwrap();
+            SampleShape::of(&description(), &Ready::default()).accept(reply.clone()).unwrap();
         }
         for text in ["HISTAAAAAA", "HISTEwAAAAA"] {
             let other = Histogram::Hdr(text.into());
@@ -282,7 +284,7 @@ mod tests {
         let mut bounded = description();
         let latency = Metric {
             name: "latency".into(),
-            kind: Kind::Histogram,
+            kind: QuantityKind::Histogram,
             bounds: Some((10, 1_000_000)),
             ..bounded.metrics[0].clone()
         };
@@ -290,11 +292,12 @@ mod tests {
         let told = |histogram: Histogram| {
             let mut reply = two();
             reply.samples.histograms.insert("latency".into(), vec![histogram.clone(), histogram]);
-            Shape::of(&bounded, &Ready::default()).accept(reply)
+            SampleShape::of(&bounded, &Ready::default()).accept(reply)
         };
         told(Histogram::of([10, 1_000_000])).unwrap();
         for beyond in [9, 1_010_000] {
-            let Err(Refusal::Failed(why)) = told(Histogram::Sparse(vec![(50, 1), (beyond, 1)]))
+            let Err(LaunchRefusal::Failed(why)) =
+                told(Histogram::Sparse(vec![(50, 1), (beyond, 1)]))
             else {
                 panic!("{beyond} passed")
             };

@@ -8,7 +8,7 @@ use crate::needs::MissingNeed;
 
 /// One layer of a medium: a file in `layers/` with its manual next to it.
 #[derive(Debug)]
-pub struct Layer {
+pub struct MediumLayer {
     /// The word for it in `medium=`.
     pub name: &'static str,
     /// Its summary in one line.

@@ -14,7 +14,7 @@ mod room;
 mod worker;
 
 pub use building::{DIR, INDEX, MEDIUM, ZRAM};
-pub use layer::Layer;
+pub use layer::MediumLayer;
 pub use layers::LAYERS;
 pub use medium::{Medium, named};
 pub use needs::MissingNeed;

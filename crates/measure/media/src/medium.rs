@@ -4,17 +4,17 @@ use std::fmt;
 
 use plumb_machine::Root;
 
-use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::layers::LAYERS;
 use crate::needs::MissingNeed;
 
 /// A stack of layers, from below, each with its option; the last one gives a folder.
 #[derive(Debug)]
-pub struct Medium(Vec<(&'static Layer, String)>);
+pub struct Medium(Vec<(&'static MediumLayer, String)>);
 
 /// The layer of this name.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static Layer> {
+pub fn named(name: &str) -> Option<&'static MediumLayer> {
     LAYERS.iter().copied().find(|layer| layer.name == name)
 }
 
@@ -45,7 +45,7 @@ impl Medium {
     }
 
     /// The layers, from below, with their options.
-    pub fn layers(&self) -> impl DoubleEndedIterator<Item = (&'static Layer, &str)> {
+    pub fn layers(&self) -> impl DoubleEndedIterator<Item = (&'static MediumLayer, &str)> {
         self.0.iter().map(|(layer, option)| (*layer, option.as_str()))
     }
 
@@ -66,7 +66,7 @@ impl Medium {
 
     /// Why these can't lie on each other.
     fn wrong(&self) -> Option<String> {
-        let mut below: Option<&Layer> = None;
+        let mut below: Option<&MediumLayer> = None;
         for (layer, _) in &self.0 {
             let name = layer.name;
             let gives = below.map_or(LayerSurface::Folder, |below| below.gives);
@@ -119,12 +119,12 @@ impl Medium {
     }
 
     /// The layers of this rank, in the order in which they were typed.
-    fn of_rank(&self, wanted: usize) -> impl Iterator<Item = (&'static Layer, &str)> {
+    fn of_rank(&self, wanted: usize) -> impl Iterator<Item = (&'static MediumLayer, &str)> {
         self.layers().filter(move |(layer, _)| rank(layer) == wanted)
     }
 
     /// Lays more layers on top; one that is there already is left out.
-    fn extend<'o>(&mut self, layers: impl IntoIterator<Item = (&'static Layer, &'o str)>) {
+    fn extend<'o>(&mut self, layers: impl IntoIterator<Item = (&'static MediumLayer, &'o str)>) {
         for (layer, option) in layers {
             if !self.has(layer.name) {
                 self.0.push((layer, option.to_owned()));
@@ -134,7 +134,7 @@ impl Medium {
 }
 
 /// One layer, as `LAYER` or `LAYER:OPTION`.
-fn parse_layer(part: &str) -> Result<(&'static Layer, String), String> {
+fn parse_layer(part: &str) -> Result<(&'static MediumLayer, String), String> {
     let (name, option) = part.split_once(':').unwrap_or((part, ""));
     let layer = named(name).ok_or_else(|| unknown(name))?;
     match (layer.takes, option) {
@@ -151,7 +151,7 @@ fn parse_layer(part: &str) -> Result<(&'static Layer, String), String> {
 }
 
 /// Where layers usually lie: devices, what maps them, filesystems, and what lies on these.
-fn rank(layer: &Layer) -> usize {
+fn rank(layer: &MediumLayer) -> usize {
     match (layer.on, layer.gives) {
         (LayerBase::Nothing | LayerBase::Folder, LayerSurface::Device) => 0,
         (LayerBase::Device, LayerSurface::Device) => 1,

@@ -5,7 +5,7 @@
 //! it are started inside (`SpawnOptions::mounts_of` of the keeper).
 
 use plumb_model::{Description, Ready, Role};
-use plumb_protocol::{Held, Start, StartError, Started, Workload};
+use plumb_protocol::{Held, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::mounts;
 
 use crate::building::{Building, DIR, INDEX, MEDIUM, StandingMedium};
@@ -28,7 +28,7 @@ impl Workload for MediumWorker {
         ""
     }
 
-    fn start(&self, _start: &Start) -> Result<Started, StartError> {
+    fn start(&self, _start: &Start) -> Result<StartedWorkload, StartError> {
         Err(StartError::Failed("a medium is prepared, not started".into()))
     }
 

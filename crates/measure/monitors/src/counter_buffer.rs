@@ -6,7 +6,7 @@ use plumb_model::{Counter, CounterKind, KernelLine, Reading, Trace};
 pub type PutValue<'p> = dyn FnMut(CounterField<'_>, u64) + 'p;
 
 /// A parser: gets the device that the file belongs to and its text, and puts the values that it finds.
-pub type Parse = fn(&str, &str, &mut PutValue<'_>);
+pub type CounterParser = fn(&str, &str, &mut PutValue<'_>);
 
 /// The kind of a value.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 
 use plumb_machine::Root;
 
-use crate::counter_buffer::{CounterBuffer, Parse};
+use crate::counter_buffer::{CounterBuffer, CounterParser};
 use crate::monitor::CounterSource;
 
 /// Bytes that a buffer begins with.
@@ -78,13 +78,17 @@ pub fn why(path: &str, error: &std::io::Error) -> String {
 #[derive(Debug)]
 pub struct Parsed {
     files: Vec<(String, OpenFile)>,
-    parse: Parse,
+    parse: CounterParser,
     buffer: Vec<u8>,
 }
 
 impl Parsed {
     /// Opens one file.
-    pub fn one(root: &Root, path: &str, parse: Parse) -> Result<Box<dyn CounterSource>, String> {
+    pub fn one(
+        root: &Root,
+        path: &str,
+        parse: CounterParser,
+    ) -> Result<Box<dyn CounterSource>, String> {
         let files = vec![(String::new(), OpenFile::open(root, path)?)];
         Ok(Box::new(Self { files, parse, buffer: Vec::new() }))
     }
@@ -93,7 +97,7 @@ impl Parsed {
     /// so.
     pub fn all(
         files: Vec<(String, OpenFile)>,
-        parse: Parse,
+        parse: CounterParser,
         none: &str,
     ) -> Result<Box<dyn CounterSource>, String> {
         if files.is_empty() {

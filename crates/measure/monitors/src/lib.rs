@@ -19,5 +19,5 @@ mod wanted;
 pub use counter_buffer::{CounterBuffer, CounterField, PutValue};
 pub use monitor::{CounterSource, Monitor};
 pub use monitors::{ALL, find, parse_all};
-pub use recorder::{MonitorCost, Recorder};
+pub use recorder::{MonitorCost, MonitorThreads};
 pub use wanted::{PacedMonitor, RATES_HZ, wanted};

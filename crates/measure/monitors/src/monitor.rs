@@ -2,7 +2,7 @@
 
 use plumb_machine::Root;
 
-use crate::counter_buffer::{CounterBuffer, Parse};
+use crate::counter_buffer::{CounterBuffer, CounterParser};
 
 /// Readings a second of the cheap monitors that show bursts.
 pub const FAST_HZ: f64 = 10.0;
@@ -22,7 +22,7 @@ pub struct Monitor {
     /// Whether a reading may take long, so that it gets its own thread.
     pub slow: bool,
     /// The parsers for the texts of its files.
-    pub parsers: &'static [Parse],
+    pub parsers: &'static [CounterParser],
     /// Opens its files; the error says why this machine does not have it.
     pub open: fn(&Root) -> Result<Box<dyn CounterSource>, String>,
 }

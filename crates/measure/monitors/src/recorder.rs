@@ -42,13 +42,13 @@ pub struct MonitorCost {
 
 /// The threads that read.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct MonitorThreads {
     quick: Option<ReaderThread>,
     slow: Option<ReaderThread>,
     unsupported: Vec<Gap>,
 }
 
-impl Recorder {
+impl MonitorThreads {
     /// Opens these monitors; those that this machine does not have are left out.
     #[must_use]
     pub fn start(root: &Root, wanted: &[PacedMonitor]) -> Self {
@@ -345,7 +345,7 @@ impl ReaderLoop {
 
 #[cfg(test)]
 mod tests {
-    use super::{Recorder, thread_cpu_ns};
+    use super::{MonitorThreads, thread_cpu_ns};
     use crate::counter_buffer::{CounterBuffer, CounterField};
     use crate::monitor::{CounterSource, Monitor};
     use crate::monitors::find;
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn what_happens_beside_an_invocation_is_read_and_what_happened_before_is_not() {
         let only = wanted(&["none".into(), "stat".into(), "worker=100".into(), "tree".into()]);
-        let mut recorder = Recorder::start(&Root::default(), &only.unwrap());
+        let mut recorder = MonitorThreads::start(&Root::default(), &only.unwrap());
         for _ in 0..2 {
             recorder.begin(Some(std::process::id()));
             let mut x = 0_u64;
@@ -415,7 +415,7 @@ mod tests {
     fn one_that_fails_is_a_gap_and_one_that_is_slow_holds_nobody_up() {
         let monitors: [&'static Monitor; 4] = [&BROKEN, &SLOW, &ABSENT, find("stat").unwrap()];
         let wanted = monitors.map(|monitor| PacedMonitor { monitor, hz: 10.0 });
-        let mut recorder = Recorder::start(&Root::default(), &wanted);
+        let mut recorder = MonitorThreads::start(&Root::default(), &wanted);
         assert_eq!(recorder.unsupported().len(), 1);
         let began = std::time::Instant::now();
         recorder.begin(None);

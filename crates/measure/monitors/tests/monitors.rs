@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use plumb_machine::Root;
 use plumb_model::{CounterKind, Readings};
 use plumb_monitors::interference;
-use plumb_monitors::{PacedMonitor, Recorder};
+use plumb_monitors::{MonitorThreads, PacedMonitor};
 use procfs_core::{DiskStats, ExplicitSystemInfo, FromBufRead, FromBufReadSI, FromRead};
 
 macro_rules! pair {
@@ -32,7 +32,7 @@ fn between((before, after): (&str, &str)) -> (Readings, BTreeMap<String, String>
         .filter(|monitor| !["tree", "latency", "perf"].contains(&monitor.name));
     let wanted: Vec<PacedMonitor> =
         every.map(|monitor| PacedMonitor { monitor, hz: 0.1 }).collect();
-    let mut recorder = Recorder::start(&Root::at(folder.path()), &wanted);
+    let mut recorder = MonitorThreads::start(&Root::at(folder.path()), &wanted);
     recorder.begin(None);
     // The slow thread reads for itself: it must have seen the first moment.
     std::thread::sleep(std::time::Duration::from_millis(100));

@@ -11,7 +11,7 @@ use rustix::net::sockopt::{
 use rustls::{Connection, ServerConnection};
 
 use crate::identity;
-use crate::key::Key;
+use crate::key::PeerKey;
 
 /// The most bytes of a frame.
 pub(crate) const LONGEST: usize = 16 << 10;
@@ -198,22 +198,22 @@ fn prove(tls: &mut Connection, stream: &mut (impl Read + Write)) -> io::Result<(
 /// Whether these bytes, said to a peer by somebody who does not hear it, prove the key: never, as they would have to answer fresh random
 /// numbers. For fuzzing.
 #[must_use]
-pub fn proves(key: &Key, bytes: &[u8]) -> bool {
+pub fn proves(key: &PeerKey, bytes: &[u8]) -> bool {
     let Ok(settings) = identity::server(key) else { return false };
     let Ok(tls) = ServerConnection::new(settings) else { return false };
-    prove(&mut tls.into(), &mut Said(bytes)).is_ok()
+    prove(&mut tls.into(), &mut ScriptedEnd(bytes)).is_ok()
 }
 
 /// Somebody who says this and hears nothing.
-struct Said<'b>(&'b [u8]);
+struct ScriptedEnd<'b>(&'b [u8]);
 
-impl Read for Said<'_> {
+impl Read for ScriptedEnd<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.0.read(into)
     }
 }
 
-impl Write for Said<'_> {
+impl Write for ScriptedEnd<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(bytes.len())
     }

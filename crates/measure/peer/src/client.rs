@@ -14,8 +14,8 @@ use plumb_protocol::FAR_LINE;
 use crate::carry::{CarryEnd, PipeSource, carry};
 use crate::channel::{Channel, FrameKind};
 use crate::identity;
-use crate::key::Key;
-use crate::program::{Request, build};
+use crate::key::PeerKey;
+use crate::program::{ProgramRequest, build};
 
 /// A peer is reached, and proves the key, in this time.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -23,7 +23,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 const NAME: &str = "peer.invalid";
 
 /// What is connected with a program at a peer.
-pub struct Pipes<'p> {
+pub struct PeerPipes<'p> {
     /// What it reads.
     pub stdin: OwnedFd,
     /// Where it writes.
@@ -40,17 +40,17 @@ pub struct Pipes<'p> {
 /// A sentence: why the peer is not reached, or that it is gone.
 pub fn reach(
     place: &str,
-    key: &Key,
+    key: &PeerKey,
     (session, words): (&str, &[String]),
-    pipes: Pipes<'_>,
+    pipes: PeerPipes<'_>,
 ) -> Result<u8, String> {
     let (mut channel, reached) = open(place, key)?;
     let stands = words.is_empty();
     let build = if stands { build()? } else { String::new() };
-    let request = Request { build, session: session.to_owned(), words: words.to_vec() };
+    let request = ProgramRequest { build, session: session.to_owned(), words: words.to_vec() };
     let json = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
     channel.send(FrameKind::Request, &json).map_err(|error| gone(place, &error))?;
-    let Pipes { stdin, stdout, stderr } = pipes;
+    let PeerPipes { stdin, stdout, stderr } = pipes;
     let mut told = String::new();
     let over =
         carry(&mut channel, &mut [PipeSource::of(FrameKind::Input, stdin)], true, |kind, bytes| {
@@ -98,7 +98,7 @@ fn no_tls(error: Error) -> String {
 }
 
 /// A channel to it, and between which addresses.
-fn open(place: &str, key: &Key) -> Result<(Channel, String), String> {
+fn open(place: &str, key: &PeerKey) -> Result<(Channel, String), String> {
     let unreached = |error: io::Error| format!("no connection to {place}: {error}");
     let addresses = place.to_socket_addrs().map_err(unreached)?;
     let mut socket = Err(io::Error::other("the name has no address"));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// How much a peer does for others.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct PeerLimits {
     /// Connections whose key is not proven yet; the one that waits longest makes room for another.
     pub unproven: usize,
     /// Connections that have proved the key.
@@ -19,7 +19,7 @@ pub struct Limits {
     pub longest: Duration,
 }
 
-impl Default for Limits {
+impl Default for PeerLimits {
     fn default() -> Self {
         Self {
             unproven: 32,
@@ -33,12 +33,12 @@ impl Default for Limits {
 /// All connections that there are.
 #[derive(Debug)]
 pub(crate) struct Door {
-    limits: Limits,
-    state: Mutex<Connections>,
+    limits: PeerLimits,
+    state: Mutex<PeerConnections>,
 }
 
 #[derive(Debug)]
-struct Connections {
+struct PeerConnections {
     last_id: u64,
     unproven: VecDeque<(u64, TcpStream)>,
     proven: HashMap<u64, Proven>,
@@ -56,8 +56,8 @@ struct Proven {
 }
 
 impl Door {
-    pub(crate) fn new(limits: Limits) -> Self {
-        let state = Connections {
+    pub(crate) fn new(limits: PeerLimits) -> Self {
+        let state = PeerConnections {
             last_id: 0,
             unproven: VecDeque::new(),
             proven: HashMap::new(),
@@ -66,7 +66,7 @@ impl Door {
         Self { limits, state: Mutex::new(state) }
     }
 
-    fn state(&self) -> MutexGuard<'_, Connections> {
+    fn state(&self) -> MutexGuard<'_, PeerConnections> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -19,7 +19,7 @@ use rustls::{
     SignatureScheme,
 };
 
-use crate::key::Key;
+use crate::key::PeerKey;
 
 /// The names of the two uses of the shared key.
 const OF_SERVER: &str = "plumb peer: server";
@@ -33,7 +33,7 @@ const PKCS8: [u8; 16] = [
 ///
 /// # Errors
 /// When rustls takes no such key.
-pub(crate) fn server(key: &Key) -> Result<Arc<ServerConfig>, Error> {
+pub(crate) fn server(key: &PeerKey) -> Result<Arc<ServerConfig>, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let own = certified(key, OF_SERVER, &provider)?;
     let client = Pinned::to(key, OF_CLIENT, &provider)?;
@@ -51,7 +51,7 @@ pub(crate) fn server(key: &Key) -> Result<Arc<ServerConfig>, Error> {
 ///
 /// # Errors
 /// When rustls takes no such key.
-pub(crate) fn client(key: &Key) -> Result<Arc<ClientConfig>, Error> {
+pub(crate) fn client(key: &PeerKey) -> Result<Arc<ClientConfig>, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let own = certified(key, OF_CLIENT, &provider)?;
     let server = Pinned::to(key, OF_SERVER, &provider)?;
@@ -68,7 +68,7 @@ pub(crate) fn client(key: &Key) -> Result<Arc<ClientConfig>, Error> {
 
 /// The key of an end, with its public half as that is shown.
 fn certified(
-    key: &Key,
+    key: &PeerKey,
     usage: &str,
     provider: &CryptoProvider,
 ) -> Result<Arc<CertifiedKey>, Error> {
@@ -90,7 +90,7 @@ struct Pinned {
 }
 
 impl Pinned {
-    fn to(key: &Key, usage: &str, provider: &CryptoProvider) -> Result<Self, Error> {
+    fn to(key: &PeerKey, usage: &str, provider: &CryptoProvider) -> Result<Self, Error> {
         let public = certified(key, usage, provider)?.cert[0].clone();
         Ok(Self { public, algorithms: provider.signature_verification_algorithms })
     }

@@ -16,9 +16,9 @@ const LENGTH: usize = 32;
 
 /// 256 random bits that both ends know.
 #[derive(Clone)]
-pub struct Key([u8; LENGTH]);
+pub struct PeerKey([u8; LENGTH]);
 
-impl Key {
+impl PeerKey {
     /// The key of a file: 64 hexadecimal digits.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Key {
 }
 
 /// The key itself is never shown.
-impl fmt::Debug for Key {
+impl fmt::Debug for PeerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key")
     }
@@ -96,7 +96,7 @@ fn absolute_path(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-fn of_text(text: &str) -> Option<Key> {
+fn of_text(text: &str) -> Option<PeerKey> {
     if text.len() != 2 * LENGTH || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
@@ -104,7 +104,7 @@ fn of_text(text: &str) -> Option<Key> {
     for (index, byte) in bytes.iter_mut().enumerate() {
         *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).ok()?;
     }
-    Some(Key(bytes))
+    Some(PeerKey(bytes))
 }
 
 #[cfg(test)]
@@ -112,29 +112,29 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
-    use super::{Key, of_text};
+    use super::{PeerKey, of_text};
 
     #[test]
     fn a_key_is_written_once_and_read_by_its_owner_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("settings/peer.key");
-        Key::create(&file).unwrap();
-        let key = Key::read(&file).unwrap();
+        PeerKey::create(&file).unwrap();
+        let key = PeerKey::read(&file).unwrap();
         assert!(!format!("{key:?}").contains(&format!("{}", key.0[0])));
-        assert!(Key::create(&file).unwrap_err().contains("File exists"));
+        assert!(PeerKey::create(&file).unwrap_err().contains("File exists"));
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(Key::read(&file).unwrap_err().contains("chmod 600"));
+        assert!(PeerKey::read(&file).unwrap_err().contains("chmod 600"));
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
         fs::write(&file, "secret").unwrap();
-        assert!(Key::read(&file).unwrap_err().ends_with("64 hexadecimal digits"));
+        assert!(PeerKey::read(&file).unwrap_err().ends_with("64 hexadecimal digits"));
         assert!(of_text(&"+1".repeat(32)).is_none());
         assert!(of_text(&"x".repeat(64)).is_none() && of_text(&"é".repeat(32)).is_none());
     }
 
     #[test]
     fn what_is_derived_differs_by_use_and_by_key() {
-        let one = Key([1; 32]);
-        let other = Key([2; 32]);
+        let one = PeerKey([1; 32]);
+        let other = PeerKey([2; 32]);
         assert_eq!(one.derived("client"), one.derived("client"));
         assert_ne!(one.derived("client"), one.derived("server"));
         assert_ne!(one.derived("client"), other.derived("client"));

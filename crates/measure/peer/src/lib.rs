@@ -20,7 +20,7 @@ mod program;
 mod server;
 
 pub use channel::proves;
-pub use client::{Pipes, reach};
-pub use door::Limits;
-pub use key::{KEY_FILE, Key};
-pub use server::{Settings, serve};
+pub use client::{PeerPipes, reach};
+pub use door::PeerLimits;
+pub use key::{KEY_FILE, PeerKey};
+pub use server::{PeerSettings, serve};

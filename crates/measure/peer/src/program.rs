@@ -27,7 +27,7 @@ const END: Duration = Duration::from_secs(1);
 
 /// What somebody who has proved the key wants.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Request {
+pub(crate) struct ProgramRequest {
     /// Which plumb it is, where it is to stand for a run.
     #[serde(default)]
     pub build: String,

@@ -16,10 +16,10 @@ use rustls::{ServerConfig, ServerConnection};
 
 use crate::carry::carry;
 use crate::channel::{Channel, FrameKind};
-use crate::door::{Door, Limits};
+use crate::door::{Door, PeerLimits};
 use crate::identity;
-use crate::key::Key;
-use crate::program::{self, LinesToServer, NOTHING_ELSE, Request, build, refuse};
+use crate::key::PeerKey;
+use crate::program::{self, LinesToServer, NOTHING_ELSE, ProgramRequest, build, refuse};
 
 /// How the folders of servers begin; the peer's process follows.
 const FOLDER: &str = "plumb-peer-";
@@ -28,9 +28,9 @@ const LOOK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// The settings of a peer.
 #[derive(Debug)]
-pub struct Settings {
+pub struct PeerSettings {
     /// What both ends have.
-    pub key: Key,
+    pub key: PeerKey,
     /// How plumb is started: a program and its first words.
     pub plumb: Vec<String>,
     /// The path of plumb for other programs.
@@ -40,12 +40,12 @@ pub struct Settings {
     /// It ends when nobody has been here for so long.
     pub idle: Duration,
     /// How much it does for others.
-    pub limits: Limits,
+    pub limits: PeerLimits,
 }
 
 /// State that all connections share.
-struct Peer {
-    settings: Settings,
+struct PeerState {
+    settings: PeerSettings,
     tls: Arc<ServerConfig>,
     door: Door,
     build: String,
@@ -58,21 +58,21 @@ struct Peer {
 /// When nobody can connect.
 pub fn serve(
     listener: &TcpListener,
-    settings: Settings,
+    settings: PeerSettings,
     notify: impl Fn(&str) + Send + Sync + 'static,
 ) -> io::Result<()> {
     let tls = identity::server(&settings.key).map_err(io::Error::other)?;
     let door = Door::new(settings.limits.clone());
     let build = build().map_err(io::Error::other)?;
     sweep(&settings.folder);
-    let peer = Arc::new(Peer { settings, tls, door, build, notify: Box::new(notify) });
+    let peer = Arc::new(PeerState { settings, tls, door, build, notify: Box::new(notify) });
     listener.set_nonblocking(true)?;
     while peer.door.idle() < peer.settings.idle {
         let mut listens = [PollFd::new(listener, PollFlags::IN)];
         poll(&mut listens, Some(&LOOK)).ok();
         peer.door.end_longest();
         match listener.accept() {
-            Ok((socket, _)) => Peer::let_in(&peer, socket),
+            Ok((socket, _)) => PeerState::let_in(&peer, socket),
             // Without room for another socket, those that are here have to end first.
             Err(error) if error.kind() != ErrorKind::WouldBlock => {
                 thread::sleep(Duration::from_millis(10));
@@ -84,7 +84,7 @@ pub fn serve(
     Ok(())
 }
 
-impl Peer {
+impl PeerState {
     fn let_in(peer: &Arc<Self>, socket: TcpStream) {
         let Ok(id) = peer.door.let_in(&socket) else { return };
         let of_it = Arc::clone(peer);
@@ -117,7 +117,7 @@ impl Peer {
             (FrameKind::Request, said) => serde_json::from_slice(&said)?,
             _ => return refuse(channel, "a connection must begin with its request"),
         };
-        let Request { build, session, words } = request;
+        let ProgramRequest { build, session, words } = request;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words[..] {
             [] if build != self.build => {

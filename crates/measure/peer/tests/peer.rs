@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use plumb_peer::{Key, Limits, Pipes, Settings, proves, reach, serve};
+use plumb_peer::{PeerKey, PeerLimits, PeerPipes, PeerSettings, proves, reach, serve};
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -17,21 +17,24 @@ const WITHIN: Duration = Duration::from_millis(600);
 const STOP: &str = "{\"id\":1,\"type\":\"stop\"}\n";
 
 /// A peer in its own thread.
-struct Peer {
+struct PeerThread {
     folder: TempDir,
-    key: Key,
+    key: PeerKey,
     at: SocketAddr,
     /// What it told of who came.
     told: Receiver<String>,
     thread: JoinHandle<()>,
 }
 
-impl Peer {
+impl PeerThread {
     fn start() -> Self {
-        Self::with(Limits { prove_within: WITHIN, unproven: 16, ..Limits::default() }, PATIENCE * 6)
+        Self::with(
+            PeerLimits { prove_within: WITHIN, unproven: 16, ..PeerLimits::default() },
+            PATIENCE * 6,
+        )
     }
 
-    fn with(limits: Limits, idle: Duration) -> Self {
+    fn with(limits: PeerLimits, idle: Duration) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let key = fresh_key(folder.path());
         // Of a server the process is told in a file.
@@ -40,7 +43,7 @@ impl Peer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let at = listener.local_addr().unwrap();
         let (tell, told) = channel();
-        let settings = Settings {
+        let settings = PeerSettings {
             key: key.clone(),
             plumb: vec!["sh".to_owned(), "-c".to_owned(), script],
             path: "plumb".to_owned(),
@@ -53,12 +56,12 @@ impl Peer {
         Self { folder, key, at, told, thread }
     }
 
-    fn reach(&self, session: &str, words: &[&str]) -> Reached {
-        Reached::start(self.at, &self.key, session, words)
+    fn reach(&self, session: &str, words: &[&str]) -> PeerConnection {
+        PeerConnection::start(self.at, &self.key, session, words)
     }
 
     /// What stands for a run, and its session.
-    fn stand(&self) -> (Reached, String) {
+    fn stand(&self) -> (PeerConnection, String) {
         let mut stands = self.reach("", &[]);
         let lines = [stands.line(), stands.line(), stands.line()];
         let told = lines.map(|line| line.strip_prefix("plumb-far: ").unwrap().trim().to_owned());
@@ -76,21 +79,21 @@ impl Peer {
     }
 }
 
-fn fresh_key(folder: &Path) -> Key {
+fn fresh_key(folder: &Path) -> PeerKey {
     let file = folder.join("peer.key");
-    Key::create(&file).unwrap();
-    Key::read(&file).unwrap()
+    PeerKey::create(&file).unwrap();
+    PeerKey::read(&file).unwrap()
 }
 
 /// A way to a peer.
-struct Reached {
+struct PeerConnection {
     stdin: Option<PipeWriter>,
     stdout: BufReader<PipeReader>,
     ended: JoinHandle<(Result<u8, String>, String)>,
 }
 
-impl Reached {
-    fn start(at: SocketAddr, key: &Key, session: &str, words: &[&str]) -> Self {
+impl PeerConnection {
+    fn start(at: SocketAddr, key: &PeerKey, session: &str, words: &[&str]) -> Self {
         let (theirs, stdin) = pipe().unwrap();
         let (stdout, mut ours) = pipe().unwrap();
         let key = key.clone();
@@ -98,7 +101,7 @@ impl Reached {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         let ended = thread::spawn(move || {
             let mut said = Vec::new();
-            let pipes = Pipes { stdin: theirs.into(), stdout: &mut ours, stderr: &mut said };
+            let pipes = PeerPipes { stdin: theirs.into(), stdout: &mut ours, stderr: &mut said };
             let status = reach(&at.to_string(), &key, (&session, &words), pipes);
             (status, String::from_utf8(said).unwrap())
         });
@@ -181,7 +184,7 @@ fn proxy(to: SocketAddr) -> (SocketAddr, JoinHandle<Vec<u8>>, Receiver<TcpStream
 
 #[test]
 fn servers_live_as_long_as_their_run() {
-    let peer = Peer::start();
+    let peer = PeerThread::start();
     let (stands, session) = peer.stand();
     let mut server = peer.reach(&session, &["worker", "a.b"]);
     assert_eq!(server.repeats(STOP), STOP);
@@ -218,13 +221,13 @@ fn servers_live_as_long_as_their_run() {
 
 #[test]
 fn without_the_key_nothing_is_done() {
-    let peer = Peer::start();
+    let peer = PeerThread::start();
     let other = tempfile::tempdir().unwrap();
-    let (status, said) = Reached::start(peer.at, &fresh_key(other.path()), "", &[]).ended();
+    let (status, said) = PeerConnection::start(peer.at, &fresh_key(other.path()), "", &[]).ended();
     assert!(status.unwrap_err().ends_with("has another key"), "{said}");
     // What somebody said who has the key is worth nothing when it is said again.
     let (at, kept, _) = proxy(peer.at);
-    let stands = Reached::start(at, &peer.key, "", &[]);
+    let stands = PeerConnection::start(at, &peer.key, "", &[]);
     assert!(peer.told.recv_timeout(PATIENCE).unwrap().contains("starts a run"));
     assert_eq!(stands.end().0, Ok(0));
     assert!(peer.told.recv_timeout(PATIENCE).unwrap().contains("ended its run"));
@@ -238,7 +241,7 @@ fn without_the_key_nothing_is_done() {
 
 #[test]
 fn whoever_proves_nothing_keeps_nobody_out() {
-    let peer = Peer::start();
+    let peer = PeerThread::start();
     // Two hundred that say nothing.
     let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(peer.at).unwrap()).collect();
     let begun = Instant::now();
@@ -263,11 +266,11 @@ fn whoever_proves_nothing_keeps_nobody_out() {
 
 #[test]
 fn one_that_vanishes_leaves_no_server_and_too_many_are_refused() {
-    let limits = Limits { proven: 3, ..Limits::default() };
-    let peer = Peer::with(limits, PATIENCE * 6);
+    let limits = PeerLimits { proven: 3, ..PeerLimits::default() };
+    let peer = PeerThread::with(limits, PATIENCE * 6);
     let (stands, session) = peer.stand();
     let (at, _kept, sockets) = proxy(peer.at);
-    let mut server = Reached::start(at, &peer.key, &session, &["worker", "a.b"]);
+    let mut server = PeerConnection::start(at, &peer.key, &session, &["worker", "a.b"]);
     assert_eq!(server.repeats(STOP), STOP);
     assert!(peer.runs("a.b"));
     let third = peer.reach(&session, &["worker", "b.c"]);
@@ -283,8 +286,8 @@ fn one_that_vanishes_leaves_no_server_and_too_many_are_refused() {
 
 #[test]
 fn a_peer_ends_when_nobody_comes_and_its_connections_after_a_time() {
-    let limits = Limits { longest: Duration::from_secs(1), ..Limits::default() };
-    let peer = Peer::with(limits, Duration::from_secs(2));
+    let limits = PeerLimits { longest: Duration::from_secs(1), ..PeerLimits::default() };
+    let peer = PeerThread::with(limits, Duration::from_secs(2));
     let (stands, session) = peer.stand();
     let server = peer.reach(&session, &["worker", "a.b"]);
     assert!(stands.ended().0.is_err() && server.ended().0.is_err());

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use plumb_model::{
-    Better, Description, Kind, Metric, MetricSource, ParameterType, Point, Role, SearchEffort,
-    Settings,
+    Better, Description, Metric, MetricSource, ParameterType, Point, QuantityKind, Role,
+    SearchEffort, Settings,
 };
 use plumb_protocol::LONGEST_TIMEOUT_S;
 
@@ -51,7 +51,7 @@ const PREFIXED: &[(&str, &str)] = &[
 
 /// One rule, and how a description stands to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct CheckRule {
     /// A word for it.
     pub name: &'static str,
     /// The result; an error names the defect and the right form.
@@ -60,7 +60,7 @@ pub struct Rule {
 
 /// All rules, in the order in which they are shown; `is_builtin` shows whether a built-in workload has its id.
 #[must_use]
-pub fn judge(description: &Description, is_builtin: bool) -> Vec<Rule> {
+pub fn judge(description: &Description, is_builtin: bool) -> Vec<CheckRule> {
     vec![
         rule("id", id(description)),
         rule("built-in", shadowing(description, is_builtin)),
@@ -78,8 +78,8 @@ pub fn judge(description: &Description, is_builtin: bool) -> Vec<Rule> {
     ]
 }
 
-fn rule(name: &'static str, verdict: Result<String, String>) -> Rule {
-    Rule { name, verdict }
+fn rule(name: &'static str, verdict: Result<String, String>) -> CheckRule {
+    CheckRule { name, verdict }
 }
 
 fn id(description: &Description) -> Result<String, String> {
@@ -181,14 +181,14 @@ fn metrics(description: &Description) -> Result<String, String> {
             Err("it declares no metric; precision and scorecards use the first one".into())
         }
         None => Ok(()),
-        Some(first) if first.kind == Kind::Histogram => Err(format!(
+        Some(first) if first.kind == QuantityKind::Histogram => Err(format!(
             "the first metric, `{}`, is a histogram; the first must have one number per sample",
             first.name
         )),
         Some(_) => Ok(()),
     }?;
     let mut metrics = description.metrics.iter();
-    match metrics.find(|metric| metric.headline && metric.kind == Kind::Histogram) {
+    match metrics.find(|metric| metric.headline && metric.kind == QuantityKind::Histogram) {
         Some(metric) => Err(format!(
             "`{}` is a headline and a histogram; a headline needs one number per sample",
             metric.name
@@ -226,7 +226,7 @@ fn unit(metric: &Metric) -> Result<(), String> {
         MetricSource::Time | MetricSource::Rate | MetricSource::Value | MetricSource::Search => {}
     }
     match metric.bounds {
-        Some(_) if metric.kind != Kind::Histogram => {
+        Some(_) if metric.kind != QuantityKind::Histogram => {
             return Err(format!("`{name}` has bounds, which are for histograms, and is none"));
         }
         Some((low, high)) if low >= high => {
@@ -354,7 +354,7 @@ fn timeout(description: &Description) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rule, judge};
+    use super::{CheckRule, judge};
     use plumb_model::Description;
 
     fn broken(text: &str) -> Vec<&'static str> {
@@ -446,6 +446,6 @@ mod tests {
     fn what_is_right_says_what_it_saw() {
         let description: Description = serde_json::from_str(&with(r#""timeout_s":5"#)).unwrap();
         let last = judge(&description, false).pop().unwrap();
-        assert_eq!(last, Rule { name: "timeout", verdict: Ok("5 s a message".into()) });
+        assert_eq!(last, CheckRule { name: "timeout", verdict: Ok("5 s a message".into()) });
     }
 }

@@ -29,7 +29,7 @@ pub enum Arrivals {
 /// Hands out intended starts, the same for the same seed. Late ones are neither skipped nor made up for: the
 /// next is due when it is due.
 #[derive(Debug, Clone)]
-pub struct Schedule {
+pub struct ArrivalSchedule {
     arrivals: Arrivals,
     gap_ns: f64,
     random: SplitMix64,
@@ -40,7 +40,7 @@ pub struct Schedule {
     in_time: u64,
 }
 
-impl Schedule {
+impl ArrivalSchedule {
     /// So many starts per second.
     ///
     /// # Errors
@@ -115,11 +115,11 @@ mod tests {
     use std::thread::sleep;
     use std::time::Duration;
 
-    use super::{Arrivals, Schedule};
+    use super::{ArrivalSchedule, Arrivals};
     use crate::now_ns;
 
     fn starts(arrivals: Arrivals, seed: u64, count: usize) -> Vec<u64> {
-        let mut schedule = Schedule::new(arrivals, 1000.0, seed).unwrap();
+        let mut schedule = ArrivalSchedule::new(arrivals, 1000.0, seed).unwrap();
         schedule.begin(5);
         (0..count)
             .map(|_| {
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_late_is_counted_and_not_made_up_for() {
-        let mut schedule = Schedule::new(Arrivals::Fixed, 1000.0, 1).unwrap();
+        let mut schedule = ArrivalSchedule::new(Arrivals::Fixed, 1000.0, 1).unwrap();
         schedule.begin(0);
         assert_eq!(schedule.sent(1_050_000), 1_000_000);
         // A stall of 3 ms: each due one keeps its start.
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn rates_that_can_not_be_kept_are_refused() {
         for rate in [0.0, -1.0, f64::NAN, 1e10] {
-            let refused = Schedule::new(Arrivals::Fixed, rate, 1).unwrap_err();
+            let refused = ArrivalSchedule::new(Arrivals::Fixed, rate, 1).unwrap_err();
             assert!(refused.0.contains("is impossible"), "{refused}");
         }
     }
@@ -184,7 +184,7 @@ mod tests {
                 socket.write_all(&byte).unwrap();
             }
         });
-        let mut schedule = Schedule::new(Arrivals::Fixed, 1000.0, 1).unwrap();
+        let mut schedule = ArrivalSchedule::new(Arrivals::Fixed, 1000.0, 1).unwrap();
         schedule.begin(now_ns());
         let all = (0..300)
             .map(|_| {

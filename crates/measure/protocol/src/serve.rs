@@ -47,8 +47,13 @@ pub fn serve<I: AsFd, O: Write>(
     input: I,
     output: O,
 ) -> Result<(), ServeError> {
-    let mut served =
-        Served { workload, output, instance: None, held: Vec::new(), iterations_per_ns: None };
+    let mut served = ServedWorkload {
+        workload,
+        output,
+        instance: None,
+        held: Vec::new(),
+        iterations_per_ns: None,
+    };
     let mut input = LineReader::new(input, MAX_LINE);
     loop {
         let line = match input.next_line(None) {
@@ -68,7 +73,7 @@ pub fn serve<I: AsFd, O: Write>(
     }
 }
 
-struct Served<'w, O> {
+struct ServedWorkload<'w, O> {
     workload: &'w dyn Workload,
     output: O,
     instance: Option<Box<dyn Instance>>,
@@ -76,7 +81,7 @@ struct Served<'w, O> {
     iterations_per_ns: Option<f64>,
 }
 
-impl<O: Write> Served<'_, O> {
+impl<O: Write> ServedWorkload<'_, O> {
     fn reply(&mut self, id: u64, reply: Reply) -> Result<(), ServeError> {
         write_reply(&mut self.output, id, reply)
     }
@@ -436,7 +441,9 @@ fn chunk_iterations(rate: f64, chunk_ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::serve;
-    use crate::{Batch, Failure, Instance, Start, StartError, Started, TrialCounts, Workload};
+    use crate::{
+        Batch, Failure, Instance, Start, StartError, StartedWorkload, TrialCounts, Workload,
+    };
     use plumb_model::{Better, Description, Metric, MetricSource, Ready, Role};
     use std::io::Write;
 
@@ -454,8 +461,8 @@ mod tests {
         fn manual(&self) -> &'static str {
             ""
         }
-        fn start(&self, _: &Start) -> Result<Started, StartError> {
-            Ok(Started { instance: Box::new(Spin), ready: Ready::default() })
+        fn start(&self, _: &Start) -> Result<StartedWorkload, StartError> {
+            Ok(StartedWorkload { instance: Box::new(Spin), ready: Ready::default() })
         }
     }
 

@@ -20,7 +20,7 @@ pub trait Workload: Sync {
     ///
     /// # Errors
     /// [`StartError::Unsupported`] when it can't run here, [`StartError::Failed`] for anything else.
-    fn start(&self, start: &Start) -> Result<Started, StartError>;
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError>;
 
     /// Starts the far end of an invocation (role `server`). What it needs to live is in the returned
     /// [`Held`]; addresses go into `Ready::endpoints`.
@@ -41,7 +41,7 @@ pub trait Workload: Sync {
 }
 
 /// A workload that is ready to be measured.
-pub struct Started {
+pub struct StartedWorkload {
     /// The workload's instance, which does the work.
     pub instance: Box<dyn Instance>,
     /// What the reader should know: work per iteration, versions, notes, flags.

@@ -12,7 +12,7 @@ use plumb_model::{
 use crate::answers::{
     AuditFact, Baseline, DerivedRun, DerivedSelection, MergeReport, RunEnd, RunSummary, StoreInfo,
 };
-use crate::error::Error;
+use crate::error::StoreError;
 use crate::follow::Follow;
 
 /// Fills a store while a run goes on: what it took is committed.
@@ -21,7 +21,7 @@ pub trait Writer: EventSink + fmt::Debug + Send {
     ///
     /// # Errors
     /// When the store is full or locked, or the event contradicts the ones before.
-    fn write(&mut self, event: &Stamped) -> Result<(), Error>;
+    fn write(&mut self, event: &Stamped) -> Result<(), StoreError>;
 }
 
 impl EventSink for Box<dyn Writer> {
@@ -31,7 +31,7 @@ impl EventSink for Box<dyn Writer> {
 }
 
 /// A database that takes events and gives records. One value is one connection: a thread has its own.
-pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
+pub trait Backend: RecordSource<Error = StoreError> + fmt::Debug + Send {
     /// Where it is, absolute.
     fn path(&self) -> &Path;
 
@@ -39,44 +39,44 @@ pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
     ///
     /// # Errors
     /// When the store cannot be written.
-    fn writer(&self) -> Result<Box<dyn Writer>, Error>;
+    fn writer(&self) -> Result<Box<dyn Writer>, StoreError>;
 
     /// All runs without their samples, oldest first.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn summaries(&self) -> Result<Vec<RunSummary>, Error>;
+    fn summaries(&self) -> Result<Vec<RunSummary>, StoreError>;
 
     /// All runs, oldest first, with nothing but their states: much less work than summaries.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn ends(&self) -> Result<Vec<RunEnd>, Error>;
+    fn ends(&self) -> Result<Vec<RunEnd>, StoreError>;
 
     /// The run that a person means: an id's beginning, `last`, `last~2`, a label `k=v` or a
     /// baseline's name (the newest run that has it).
     ///
     /// # Errors
     /// When no run or several runs could be meant.
-    fn resolve(&self, name: &str) -> Result<Id, Error>;
+    fn resolve(&self, name: &str) -> Result<Id, StoreError>;
 
     /// Where a run was measured, without its samples.
     ///
     /// # Errors
     /// When the run is unknown or cannot be read.
-    fn targets(&self, run: Id) -> Result<Vec<Target>, Error>;
+    fn targets(&self, run: Id) -> Result<Vec<Target>, StoreError>;
 
     /// All series by their names, in the order of these.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn series_names(&self) -> Result<Vec<SeriesName>, Error>;
+    fn series_names(&self) -> Result<Vec<SeriesName>, StoreError>;
 
     /// The names of all series, in their order, without what people call their points: that stands in plans.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn series_names_alone(&self) -> Result<Vec<String>, Error>;
+    fn series_names_alone(&self) -> Result<Vec<String>, StoreError>;
 
     /// The runs whose series are kept as these rules derive them, oldest first, with those series that are
     /// selected. A run that is missing has to be derived from its record.
@@ -91,43 +91,43 @@ pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
     ///
     /// # Errors
     /// When they cannot be read.
-    fn counters(&self, run: Id) -> Result<Vec<(Id, Vec<CounterAmount>)>, Error>;
+    fn counters(&self, run: Id) -> Result<Vec<(Id, Vec<CounterAmount>)>, StoreError>;
 
     /// The readings next to an invocation of those counters that were read more than twice.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn traces(&self, invocation: Id) -> Result<Vec<Trace>, Error>;
+    fn traces(&self, invocation: Id) -> Result<Vec<Trace>, StoreError>;
 
     /// Begins to follow a run: the first [`Backend::updates`] are all that is stored of it.
     ///
     /// # Errors
     /// When the run is unknown or cannot be read.
-    fn follow(&self, run: Id) -> Result<Follow, Error>;
+    fn follow(&self, run: Id) -> Result<Follow, StoreError>;
 
     /// The data of a run stored since the last time. The cost is that of the new data, however long the run is.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn updates(&self, follow: &mut Follow) -> Result<RunUpdate, Error>;
+    fn updates(&self, follow: &mut Follow) -> Result<RunUpdate, StoreError>;
 
     /// A number that is another one once somebody else has changed the store; of this connection only.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn version(&self) -> Result<i64, Error>;
+    fn version(&self) -> Result<i64, StoreError>;
 
     /// All baselines that have runs, by name.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn baselines(&self) -> Result<Vec<Baseline>, Error>;
+    fn baselines(&self) -> Result<Vec<Baseline>, StoreError>;
 
     /// A baseline by its name; None when it has no runs.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn baseline(&self, name: &str) -> Result<Option<Baseline>, Error> {
+    fn baseline(&self, name: &str) -> Result<Option<Baseline>, StoreError> {
         Ok(self.baselines()?.into_iter().find(|baseline| baseline.name == name))
     }
 
@@ -142,19 +142,19 @@ pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
         runs: &[Id],
         at_unix_ns: i64,
         fresh: &mut dyn FnMut() -> Id,
-    ) -> Result<(), Error>;
+    ) -> Result<(), StoreError>;
 
     /// The audits of the kind of machine with this fingerprint that may be of this host, oldest first.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn audits(&self, fingerprint: &str, host: &Host) -> Result<Vec<AuditFact>, Error>;
+    fn audits(&self, fingerprint: &str, host: &Host) -> Result<Vec<AuditFact>, StoreError>;
 
     /// Keeps an audit of a machine.
     ///
     /// # Errors
     /// When the store cannot be written.
-    fn add_audit(&self, target: &Target, at_unix_ns: i64, json: &str) -> Result<(), Error>;
+    fn add_audit(&self, target: &Target, at_unix_ns: i64, json: &str) -> Result<(), StoreError>;
 
     /// Takes over everything that the store file at `other` holds and this one does not. The order in
     /// which stores are merged does not matter, and a second time changes nothing. The other file is
@@ -162,18 +162,18 @@ pub trait Backend: RecordSource<Error = Error> + fmt::Debug + Send {
     ///
     /// # Errors
     /// When the other file cannot be read, went on changing, or contradicts this one.
-    fn merge(&self, other: &Path) -> Result<MergeReport, Error>;
+    fn merge(&self, other: &Path) -> Result<MergeReport, StoreError>;
 
     /// Takes over a run that another tool measured, told as events; `source` is where it came from.
     /// One that is here already changes nothing. All or nothing.
     ///
     /// # Errors
     /// When the store cannot be written, or the events are not those of a run.
-    fn import(&self, source: &str, events: &[Stamped]) -> Result<MergeReport, Error>;
+    fn import(&self, source: &str, events: &[Stamped]) -> Result<MergeReport, StoreError>;
 
     /// How it is: sizes, counts, integrity.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn info(&self) -> Result<StoreInfo, Error>;
+    fn info(&self) -> Result<StoreInfo, StoreError>;
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 /// Trouble with a store or with the name of a run in it.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum StoreError {
     /// There is no such file.
     #[error("no store at `{}`; `plumb run` creates one, or name another file", path.display())]
     Missing {
@@ -167,7 +167,7 @@ pub enum ErrorKind {
     Bug,
 }
 
-impl Error {
+impl StoreError {
     /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

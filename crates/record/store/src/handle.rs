@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::answers::StoreInfo;
 use crate::backend::Backend;
-use crate::error::Error;
+use crate::error::StoreError;
 use crate::sqlite::Sqlite;
 
 /// A store, opened. What it can do is [`Backend`].
@@ -17,7 +17,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file is something else, damaged, newer, locked or cannot be written.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Ok(Self(Box::new(Sqlite::open(path.as_ref())?)))
     }
 
@@ -25,7 +25,7 @@ impl Store {
     ///
     /// # Errors
     /// When there is none, or the file is something else, damaged, newer or locked.
-    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Ok(Self(Box::new(Sqlite::open_read_only(path.as_ref())?)))
     }
 }
@@ -42,6 +42,6 @@ impl Deref for Store {
 ///
 /// # Errors
 /// When there is none or it cannot be read.
-pub fn info(path: impl AsRef<Path>) -> Result<StoreInfo, Error> {
+pub fn info(path: impl AsRef<Path>) -> Result<StoreInfo, StoreError> {
     Store::open_read_only(path)?.info()
 }

@@ -23,7 +23,7 @@ pub use answers::{
     AuditFact, Baseline, DerivedRun, DerivedSelection, MergeReport, RunEnd, RunSummary, StoreInfo,
 };
 pub use backend::{Backend, Writer};
-pub use error::{Error, ErrorKind};
+pub use error::{ErrorKind, StoreError};
 pub use follow::Follow;
 pub use handle::{Store, info};
 pub use plumb_model::short_id as short;

@@ -3,10 +3,10 @@
 use plumb_model::{Id, SHOWN_DIGITS, short_id};
 
 use crate::answers::RunSummary;
-use crate::error::Error;
+use crate::error::StoreError;
 
 /// The run that a person means; `runs` are in the order of their start.
-pub(crate) fn resolve(runs: &[RunSummary], name: &str) -> Result<Id, Error> {
+pub(crate) fn resolve(runs: &[RunSummary], name: &str) -> Result<Id, StoreError> {
     if let Some(back) = steps_back(name) {
         return from_end(runs, name, back?);
     }
@@ -19,17 +19,17 @@ pub(crate) fn resolve(runs: &[RunSummary], name: &str) -> Result<Id, Error> {
     }
     if name.starts_with("reference:") {
         let why = "references cannot be looked up in a store yet".to_owned();
-        return Err(Error::NotARun { wanted: name.to_owned(), why });
+        return Err(StoreError::NotARun { wanted: name.to_owned(), why });
     }
     by_prefix(runs, name)
 }
 
 /// How many runs before the last are meant; None when the name has another form.
-fn steps_back(name: &str) -> Option<Result<usize, Error>> {
+fn steps_back(name: &str) -> Option<Result<usize, StoreError>> {
     let rest = name.strip_prefix("last")?;
     match (rest, rest.strip_prefix('~')) {
         ("", _) => Some(Ok(0)),
-        (_, Some(digits)) => Some(digits.parse().map_err(|_| Error::NoSuchRun {
+        (_, Some(digits)) => Some(digits.parse().map_err(|_| StoreError::NoSuchRun {
             wanted: name.to_owned(),
             nearest: Some("last~1".to_owned()),
         })),
@@ -37,7 +37,7 @@ fn steps_back(name: &str) -> Option<Result<usize, Error>> {
     }
 }
 
-fn from_end(runs: &[RunSummary], name: &str, back: usize) -> Result<Id, Error> {
+fn from_end(runs: &[RunSummary], name: &str, back: usize) -> Result<Id, StoreError> {
     let nearest = || match runs.len() {
         0 => None,
         1 => Some("last".to_owned()),
@@ -47,10 +47,10 @@ fn from_end(runs: &[RunSummary], name: &str, back: usize) -> Result<Id, Error> {
         .rev()
         .nth(back)
         .map(|run| run.run)
-        .ok_or_else(|| Error::NoSuchRun { wanted: name.to_owned(), nearest: nearest() })
+        .ok_or_else(|| StoreError::NoSuchRun { wanted: name.to_owned(), nearest: nearest() })
 }
 
-fn by_prefix(runs: &[RunSummary], name: &str) -> Result<Id, Error> {
+fn by_prefix(runs: &[RunSummary], name: &str) -> Result<Id, StoreError> {
     let wanted = name.replace('-', "").to_ascii_lowercase();
     let found: Vec<_> = runs
         .iter()
@@ -61,7 +61,7 @@ fn by_prefix(runs: &[RunSummary], name: &str) -> Result<Id, Error> {
         [] => Err(unknown(runs, name)),
         _ if wanted.is_empty() => Err(unknown(runs, name)),
         [run] => Ok(*run),
-        several => Err(Error::Ambiguous {
+        several => Err(StoreError::Ambiguous {
             prefix: name.to_owned(),
             matches: several.iter().map(|run| telling(*run, several)).collect(),
         }),
@@ -79,7 +79,7 @@ fn telling(run: Id, others: &[Id]) -> String {
     text[..text.len().min(SHOWN_DIGITS.max(most + 1))].to_owned()
 }
 
-fn unknown(runs: &[RunSummary], name: &str) -> Error {
+fn unknown(runs: &[RunSummary], name: &str) -> StoreError {
     let mut names: Vec<_> = runs.iter().rev().map(|run| short_id(run.run)).collect();
     names.extend(
         runs.iter().rev().flat_map(|run| run.labels.iter().map(|(k, v)| format!("{k}={v}"))),
@@ -88,7 +88,7 @@ fn unknown(runs: &[RunSummary], name: &str) -> Error {
         names.push("last".to_owned());
     }
     let nearest = names.into_iter().min_by_key(|candidate| strsim::levenshtein(name, candidate));
-    Error::NoSuchRun { wanted: name.to_owned(), nearest }
+    StoreError::NoSuchRun { wanted: name.to_owned(), nearest }
 }
 
 #[cfg(test)]

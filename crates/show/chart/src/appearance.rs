@@ -2,12 +2,12 @@
 //! The page looks the same (`web/src/groups.ts`).
 
 use crate::chart::{Chart, Tone};
-use crate::picture::Colour;
+use crate::picture::Rgb;
 
 /// How a group looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Appearance {
-    pub(crate) colour: Colour,
+    pub(crate) colour: Rgb,
     pub(crate) symbol: Symbol,
     pub(crate) hollow: bool,
     pub(crate) dash: &'static [f32],
@@ -28,7 +28,7 @@ pub(crate) enum Symbol {
 }
 
 // Every one keeps a contrast of 4.5 : 1 on white: thin lines and small symbols must be as readable as text.
-const COLOURS: [Colour; 8] = [
+const COLOURS: [Rgb; 8] = [
     [0x1f, 0x66, 0xb0],
     [0xb8, 0x51, 0x0d],
     [0x11, 0x7a, 0x5d],
@@ -95,7 +95,7 @@ pub(crate) const NONE: Appearance = Appearance {
 };
 
 const fn with(
-    colour: Colour,
+    colour: Rgb,
     symbol: Symbol,
     hollow: bool,
     dash: &'static [f32],

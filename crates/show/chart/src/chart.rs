@@ -29,9 +29,9 @@ pub struct Chart {
     /// The meaning of the colours of [`Mark::Cells`]; null if there are none.
     pub colour: Option<Axis>,
     /// The groups of the marks. Each has a colour and a shape or its own dash.
-    pub groups: Vec<Group>,
+    pub groups: Vec<MarkGroup>,
     /// The marks, later ones on top of earlier ones.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<MarkLayer>,
     /// Notes on omissions: `5,000 of 100,000 samples are drawn: …`.
     pub notes: Vec<String>,
     /// The chart of the same samples that a page shows in this one's place until the reader switches, because
@@ -79,7 +79,7 @@ pub enum Scale {
 /// The group that marks belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Group {
+pub struct MarkGroup {
     /// Its name in the legend.
     pub name: String,
     /// The meaning of its colour.
@@ -116,7 +116,7 @@ pub enum Tone {
 /// Marks of one kind and one group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Layer {
+pub struct MarkLayer {
     /// Index of their group; null if they belong to none.
     pub group: Option<usize>,
     /// The marks, with their kind under `mark`.

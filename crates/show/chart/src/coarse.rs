@@ -13,8 +13,8 @@ impl Chart {
     /// 1,000 on the vertical one; on a logarithmic axis to six and five digits.
     #[must_use]
     pub fn coarse(mut self) -> Self {
-        let x = Grid::of(&self.x, ACROSS);
-        let y = Grid::of(&self.y, UP);
+        let x = TickGrid::of(&self.x, ACROSS);
+        let y = TickGrid::of(&self.y, UP);
         for layer in &mut self.layers {
             for (along, column) in long_columns(&mut layer.mark) {
                 let grid = if along == Along::X { x } else { y };
@@ -55,14 +55,14 @@ fn long_columns(mark: &mut Mark) -> Vec<(Along, Values<'_>)> {
 
 /// Where numbers may stand on an axis.
 #[derive(Debug, Clone, Copy)]
-enum Grid {
+enum TickGrid {
     /// At multiples of a power of ten.
     Steps(i32),
     /// At numbers of so many digits.
     Digits(i32),
 }
 
-impl Grid {
+impl TickGrid {
     fn of(axis: &Axis, steps: f64) -> Self {
         let extent = axis.high - axis.low;
         match axis.scale {
@@ -99,12 +99,12 @@ mod tests {
 
     use crate::chart::{Chart, Mark};
     use crate::draft::Draft;
-    use crate::spec::{AxisSpec, Fit};
+    use crate::spec::{AxisFit, AxisSpec};
 
-    fn lined(y: &[f64], fit: Fit) -> Chart {
+    fn lined(y: &[f64], fit: AxisFit) -> Chart {
         let axis = |fit| AxisSpec::values("what", "s", fit);
         let mut draft =
-            Draft::new("a/b".into(), "title".into(), "says".into(), axis(Fit::Even), axis(fit));
+            Draft::new("a/b".into(), "title".into(), "says".into(), axis(AxisFit::Even), axis(fit));
         let x = (0..y.len()).map(crate::place::place).collect();
         draft.layer(None, Mark::Line { x, y: y.iter().copied().map(Some).collect(), steps: false });
         draft.finish().unwrap()
@@ -118,16 +118,16 @@ mod tests {
     #[test]
     fn long_columns_lose_digits_and_short_ones_keep_them() {
         let y: Vec<f64> = (0..100).map(|n| 12.3e9 + f64::from(n) * 1_234_567.89).collect();
-        assert_eq!(drawn(&lined(&y, Fit::Free).coarse())[..2], [12.3e9, 12.301_2e9]);
-        assert_eq!(drawn(&lined(&y[..20], Fit::Free).coarse()), &y[..20]);
+        assert_eq!(drawn(&lined(&y, AxisFit::Free).coarse())[..2], [12.3e9, 12.301_2e9]);
+        assert_eq!(drawn(&lined(&y[..20], AxisFit::Free).coarse()), &y[..20]);
         let decades: Vec<f64> = (0..30).map(|n| 1.234_567_89e-6 * 2_f64.powi(n)).collect();
-        assert_eq!(drawn(&lined(&decades, Fit::Free).coarse())[..2], [1.2346e-6, 2.4691e-6]);
+        assert_eq!(drawn(&lined(&decades, AxisFit::Free).coarse())[..2], [1.2346e-6, 2.4691e-6]);
     }
 
     proptest! {
         #[test]
         fn nothing_moves_by_a_pixel(y in prop::collection::vec(-1e12_f64..1e12, 25..60)) {
-            let chart = lined(&y, Fit::Even);
+            let chart = lined(&y, AxisFit::Even);
             let pixel = (chart.y.high - chart.y.low) / 1_000.0;
             let moved = drawn(&chart.clone().coarse()).into_iter().zip(&y);
             for (now, before) in moved {

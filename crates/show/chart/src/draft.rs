@@ -1,7 +1,7 @@
 //! From marks to a chart: axes that hold every mark, in units that people read.
 
-use crate::chart::{Along, CHART_SCHEMA, Chart, Group, Layer, Mark, Tone};
-use crate::spec::{AxisSpec, Extent, Fit};
+use crate::chart::{Along, CHART_SCHEMA, Chart, Mark, MarkGroup, MarkLayer, Tone};
+use crate::spec::{AxisFit, AxisSpec, ValueRange};
 
 /// A chart without axes.
 #[derive(Debug, Clone)]
@@ -13,8 +13,8 @@ pub struct Draft {
     says: String,
     x: AxisSpec,
     y: AxisSpec,
-    groups: Vec<Group>,
-    layers: Vec<Layer>,
+    groups: Vec<MarkGroup>,
+    layers: Vec<MarkLayer>,
     notes: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Draft {
 
     /// Another group; gives back its index.
     pub fn group(&mut self, name: &str, tone: Tone) -> usize {
-        let group = Group { name: name.to_owned(), tone };
+        let group = MarkGroup { name: name.to_owned(), tone };
         if let Some(known) = self.groups.iter().position(|known| *known == group) {
             return known;
         }
@@ -47,12 +47,12 @@ impl Draft {
 
     /// Marks below all others.
     pub fn layer_below(&mut self, group: Option<usize>, mark: Mark) {
-        self.layers.insert(0, Layer { group, mark });
+        self.layers.insert(0, MarkLayer { group, mark });
     }
 
     /// More marks, on top of the others; none is not a layer.
     pub fn layer(&mut self, group: Option<usize>, mark: Mark) {
-        self.layers.push(Layer { group, mark });
+        self.layers.push(MarkLayer { group, mark });
     }
 
     /// A note below the chart, once however often it is said.
@@ -82,8 +82,8 @@ impl Draft {
         let y = self.y.axis(extent(&self.layers, Along::Y));
         let colour = self.colour.map(|(label, unit)| {
             let values = self.layers.iter().flat_map(|layer| layer.mark.colours());
-            let extent = Extent::of(values);
-            let mut axis = AxisSpec::Values { label, unit, fit: Fit::Free }.axis(extent);
+            let extent = ValueRange::of(values);
+            let mut axis = AxisSpec::Values { label, unit, fit: AxisFit::Free }.axis(extent);
             // Shades run exactly from the least to the greatest value: free room at the ends would waste them.
             if extent.low < extent.high {
                 axis.low = extent.low;
@@ -124,12 +124,12 @@ impl Draft {
     }
 }
 
-fn is_data(layer: &Layer) -> bool {
+fn is_data(layer: &MarkLayer) -> bool {
     !matches!(layer.mark, Mark::Rules { .. } | Mark::Spans { .. })
 }
 
-fn extent(layers: &[Layer], along: Along) -> Extent {
-    Extent::of(layers.iter().flat_map(|layer| layer.mark.places(along)))
+fn extent(layers: &[MarkLayer], along: Along) -> ValueRange {
+    ValueRange::of(layers.iter().flat_map(|layer| layer.mark.places(along)))
 }
 
 #[cfg(test)]
@@ -138,11 +138,11 @@ mod tests {
 
     use super::Draft;
     use crate::chart::{Along, Mark, Scale, Tone};
-    use crate::spec::{AxisSpec, Fit};
+    use crate::spec::{AxisFit, AxisSpec};
 
-    fn draft(fit: Fit) -> Draft {
+    fn draft(fit: AxisFit) -> Draft {
         let axis = |fit| AxisSpec::values("what", "s", fit);
-        Draft::new("a/b".into(), "title".into(), "says".into(), axis(Fit::Even), axis(fit))
+        Draft::new("a/b".into(), "title".into(), "says".into(), axis(AxisFit::Even), axis(fit))
     }
 
     fn dots(y: Vec<f64>) -> Mark {
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_left_out_and_that_is_said() {
-        let mut draft = draft(Fit::Free);
+        let mut draft = draft(AxisFit::Free);
         let unused = draft.group("unused", Tone::Plain);
         let used = draft.group("used", Tone::Plain);
         draft.layer(Some(unused), dots(vec![f64::NAN, f64::INFINITY, 1e305]));
@@ -167,7 +167,7 @@ mod tests {
 
     /// Lines across, and nothing to compare with them.
     fn draft_of_rules() -> Draft {
-        let mut draft = draft(Fit::Free);
+        let mut draft = draft(AxisFit::Free);
         let along = Along::Y;
         let at = vec![1.0];
         let tips = vec!["equal".to_owned()];
@@ -183,18 +183,18 @@ mod tests {
             let axis = draft.finish().unwrap().y;
             (axis.scale, axis.unit, axis.low <= 0.0)
         };
-        assert_eq!(scale(Fit::Free, &[0.002, 0.003]), (Scale::Linear, "ms".into(), false));
-        assert_eq!(scale(Fit::Free, &[1e-6, 1e-4]), (Scale::Log, "µs".into(), false));
-        assert_eq!(scale(Fit::Free, &[1e-9, 1.0]), (Scale::Log, "s".into(), false));
-        assert_eq!(scale(Fit::Free, &[0.0, 1.0]), (Scale::Linear, "s".into(), true));
-        assert_eq!(scale(Fit::FromZero, &[5.0, 6.0]), (Scale::Linear, "s".into(), true));
-        assert_eq!(scale(Fit::Log, &[0.9, 1.1]), (Scale::Log, "ms".into(), false));
+        assert_eq!(scale(AxisFit::Free, &[0.002, 0.003]), (Scale::Linear, "ms".into(), false));
+        assert_eq!(scale(AxisFit::Free, &[1e-6, 1e-4]), (Scale::Log, "µs".into(), false));
+        assert_eq!(scale(AxisFit::Free, &[1e-9, 1.0]), (Scale::Log, "s".into(), false));
+        assert_eq!(scale(AxisFit::Free, &[0.0, 1.0]), (Scale::Linear, "s".into(), true));
+        assert_eq!(scale(AxisFit::FromZero, &[5.0, 6.0]), (Scale::Linear, "s".into(), true));
+        assert_eq!(scale(AxisFit::Log, &[0.9, 1.1]), (Scale::Log, "ms".into(), false));
     }
 
     /// Of ends whose ratio, with the margin, is larger than any number.
     #[test]
     fn values_may_be_as_far_apart_as_numbers_can_be() {
-        let mut draft = draft(Fit::Log);
+        let mut draft = draft(AxisFit::Log);
         draft.layer(None, dots(vec![1.364_912_110_500_042_2e-41, 3.362_053_763_283_909_6e258]));
         let svg = draft.finish().unwrap().svg();
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
@@ -204,7 +204,7 @@ mod tests {
         #[test]
         fn any_numbers_have_axes_pictures_and_drawings(
             y in prop::collection::vec(any::<f64>(), 1..20),
-            fit in prop::sample::select(vec![Fit::Free, Fit::Even, Fit::FromZero, Fit::Log, Fit::Date]),
+            fit in prop::sample::select(vec![AxisFit::Free, AxisFit::Even, AxisFit::FromZero, AxisFit::Log, AxisFit::Date]),
         ) {
             let mut draft = draft(fit);
             draft.layer(None, dots(y));

@@ -5,7 +5,7 @@ mod legend;
 mod marks;
 mod symbol;
 
-use self::frame::{EDGE, Frame, LEADING, LONGEST_NAME, SMALL, TEXT, TITLE, USUAL, WIDTH};
+use self::frame::{EDGE, LEADING, LONGEST_NAME, PlotFrame, SMALL, TEXT, TITLE, USUAL, WIDTH};
 use crate::appearance::appearances;
 use crate::chart::{Along, Chart, Mark, Scale};
 use crate::font::Font;
@@ -54,14 +54,14 @@ fn texts(picture: &mut Picture, font: &Font, mut y: f64, texts: &[String]) -> f6
     y
 }
 
-fn frame<'c>(chart: &'c Chart, font: &Font, below: f64) -> Frame<'c> {
+fn frame<'c>(chart: &'c Chart, font: &Font, below: f64) -> PlotFrame<'c> {
     let names = ticks(&chart.y, 6);
     let widest = names.iter().map(|name| font.width(&name.text, TEXT)).fold(0.0, f64::max);
     let own_title = if title(&chart.y).is_empty() { 0.0 } else { TEXT * LEADING };
     let left = EDGE + widest.min(LONGEST_NAME) + 8.0 + own_title;
     let top = below + 4.0;
     let right = WIDTH - EDGE - 12.0 - legend::colour_bar(chart);
-    Frame { chart, left, top, right, bottom: top + height(chart) }
+    PlotFrame { chart, left, top, right, bottom: top + height(chart) }
 }
 
 /// The height of the marks: categories have as much as theirs need.
@@ -84,7 +84,7 @@ fn has_mark(chart: &Chart, is_wanted: fn(&Mark) -> bool) -> bool {
     chart.layers.iter().any(|layer| is_wanted(&layer.mark))
 }
 
-fn axes(picture: &mut Picture, font: &Font, frame: &Frame) {
+fn axes(picture: &mut Picture, font: &Font, frame: &PlotFrame) {
     let grid = stroke(GRID, 1.0, &[]);
     for tick in ticks(&frame.chart.y, 6) {
         let y = frame.at(Along::Y, tick.at);
@@ -108,7 +108,7 @@ fn axes(picture: &mut Picture, font: &Font, frame: &Frame) {
 }
 
 /// The ticks of the horizontal axis, as many as their texts leave room for.
-fn along(frame: &Frame, font: &Font) -> Vec<Tick> {
+fn along(frame: &PlotFrame, font: &Font) -> Vec<Tick> {
     // Fewer and fewer ticks until their texts keep apart. If not even two do, two overlapping ones are shown.
     let tried = [10, 8, 6, 5, 4, 3, 2].map(|most| ticks(&frame.chart.x, most));
     let last = tried[tried.len() - 1].clone();
@@ -120,7 +120,7 @@ fn along(frame: &Frame, font: &Font) -> Vec<Tick> {
     found
 }
 
-fn fits(ticks: &[Tick], frame: &Frame, font: &Font) -> bool {
+fn fits(ticks: &[Tick], frame: &PlotFrame, font: &Font) -> bool {
     let [Tick { at: first, .. }, .., Tick { at: last, .. }] = ticks else { return true };
     let widest = ticks.iter().map(|tick| font.width(&tick.text, TEXT)).fold(0.0, f64::max);
     let apart = frame.at(Along::X, *last) - frame.at(Along::X, *first);

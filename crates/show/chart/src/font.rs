@@ -14,7 +14,7 @@ const BOX: char = '\0';
 
 /// A step of a letter's outline, in units of the font, in which up is up.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Stroke {
+pub(crate) enum OutlineStep {
     Move(f32, f32),
     Line(f32, f32),
     /// A curve by its control point and its end.
@@ -28,7 +28,7 @@ struct Letter {
     character: char,
     /// How far the next letter stands from this one, in units of the font.
     width: u16,
-    outline: Vec<Stroke>,
+    outline: Vec<OutlineStep>,
 }
 
 pub(crate) struct Font {
@@ -54,7 +54,7 @@ impl Font {
     }
 
     /// The outline of a character's letter; of the box if the font has none for it.
-    pub(crate) fn outline(&self, c: char) -> &[Stroke] {
+    pub(crate) fn outline(&self, c: char) -> &[OutlineStep] {
         self.letter(c).map_or(&[], |letter| &letter.outline)
     }
 
@@ -121,23 +121,23 @@ fn letter(bytes: &mut &[u8]) -> Option<Letter> {
     let character = char::from_u32(u32::from(high) << 16 | u32::from(low))?;
     let width = short(bytes)?;
     let steps = short(bytes)?;
-    let outline = (0..steps).map(|_| stroke(bytes)).collect::<Option<Vec<Stroke>>>()?;
+    let outline = (0..steps).map(|_| stroke(bytes)).collect::<Option<Vec<OutlineStep>>>()?;
     Some(Letter { character, width, outline })
 }
 
-fn stroke(bytes: &mut &[u8]) -> Option<Stroke> {
+fn stroke(bytes: &mut &[u8]) -> Option<OutlineStep> {
     let (kind, rest) = bytes.split_first()?;
     *bytes = rest;
     match kind {
-        0 => Some(Stroke::Move(half_units(bytes)?, half_units(bytes)?)),
-        1 => Some(Stroke::Line(half_units(bytes)?, half_units(bytes)?)),
-        2 => Some(Stroke::Curve(
+        0 => Some(OutlineStep::Move(half_units(bytes)?, half_units(bytes)?)),
+        1 => Some(OutlineStep::Line(half_units(bytes)?, half_units(bytes)?)),
+        2 => Some(OutlineStep::Curve(
             half_units(bytes)?,
             half_units(bytes)?,
             half_units(bytes)?,
             half_units(bytes)?,
         )),
-        3 => Some(Stroke::Close),
+        3 => Some(OutlineStep::Close),
         _ => None,
     }
 }

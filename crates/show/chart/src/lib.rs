@@ -21,9 +21,9 @@ mod terminal;
 mod thin;
 mod ticks;
 
-pub use chart::{Along, Axis, CHART_SCHEMA, Chart, Group, Layer, Mark, Scale, Tone};
+pub use chart::{Along, Axis, CHART_SCHEMA, Chart, Mark, MarkGroup, MarkLayer, Scale, Tone};
 pub use draft::Draft;
 pub use place::place;
-pub use spec::{AxisSpec, Fit};
+pub use spec::{AxisFit, AxisSpec};
 pub use terminal::drawing;
 pub use thin::{MOST_DOTS, MOST_KNOTS, grouped, ranks, ranks_and_extremes, spikes};

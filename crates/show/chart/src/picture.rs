@@ -5,13 +5,13 @@
 pub(crate) struct Picture {
     pub(crate) width: f64,
     pub(crate) height: f64,
-    pub(crate) shapes: Vec<Shape>,
+    pub(crate) shapes: Vec<DrawnShape>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Shape {
+pub(crate) enum DrawnShape {
     /// An outline, filled, drawn along, or both.
-    Outline { steps: Vec<Step>, fill: Option<Paint>, stroke: Option<Stroke>, tip: String },
+    Outline { steps: Vec<PathStep>, fill: Option<Paint>, stroke: Option<LineStroke>, tip: String },
     /// Words on one line.
     Words {
         x: f64,
@@ -19,14 +19,14 @@ pub(crate) enum Shape {
         text: String,
         size: f64,
         anchor: Anchor,
-        colour: Colour,
+        colour: Rgb,
         bold: bool,
         upright: bool,
     },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum PathStep {
     Move(f64, f64),
     Line(f64, f64),
     /// A whole circle by its centre and radius.
@@ -35,16 +35,16 @@ pub(crate) enum Step {
 }
 
 /// Red, green and blue.
-pub(crate) type Colour = [u8; 3];
+pub(crate) type Rgb = [u8; 3];
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Paint {
-    pub(crate) colour: Colour,
+    pub(crate) colour: Rgb,
     pub(crate) opacity: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Stroke {
+pub(crate) struct LineStroke {
     pub(crate) paint: Paint,
     pub(crate) width: f64,
     /// Lengths of dashes and of the gaps between; empty for none.
@@ -59,17 +59,17 @@ pub(crate) enum Anchor {
     End,
 }
 
-pub(crate) const INK: Colour = [0x1a, 0x1f, 0x25];
-pub(crate) const SOFT: Colour = [0x53, 0x5c, 0x67];
-pub(crate) const GRID: Colour = [0xe2, 0xe6, 0xea];
-pub(crate) const PAPER: Colour = [0xff, 0xff, 0xff];
+pub(crate) const INK: Rgb = [0x1a, 0x1f, 0x25];
+pub(crate) const SOFT: Rgb = [0x53, 0x5c, 0x67];
+pub(crate) const GRID: Rgb = [0xe2, 0xe6, 0xea];
+pub(crate) const PAPER: Rgb = [0xff, 0xff, 0xff];
 
-pub(crate) fn paint(colour: Colour, opacity: f64) -> Option<Paint> {
+pub(crate) fn paint(colour: Rgb, opacity: f64) -> Option<Paint> {
     Some(Paint { colour, opacity })
 }
 
-pub(crate) fn stroke(colour: Colour, width: f64, dash: &'static [f32]) -> Option<Stroke> {
-    Some(Stroke { paint: Paint { colour, opacity: 1.0 }, width, dash })
+pub(crate) fn stroke(colour: Rgb, width: f64, dash: &'static [f32]) -> Option<LineStroke> {
+    Some(LineStroke { paint: Paint { colour, opacity: 1.0 }, width, dash })
 }
 
 impl Picture {
@@ -77,27 +77,27 @@ impl Picture {
         &mut self,
         [x0, y0, x1, y1]: [f64; 4],
         fill: Option<Paint>,
-        stroke: Option<Stroke>,
+        stroke: Option<LineStroke>,
         tip: &str,
     ) {
         let steps = vec![
-            Step::Move(x0, y0),
-            Step::Line(x1, y0),
-            Step::Line(x1, y1),
-            Step::Line(x0, y1),
-            Step::Close,
+            PathStep::Move(x0, y0),
+            PathStep::Line(x1, y0),
+            PathStep::Line(x1, y1),
+            PathStep::Line(x0, y1),
+            PathStep::Close,
         ];
-        self.shapes.push(Shape::Outline { steps, fill, stroke, tip: tip.to_owned() });
+        self.shapes.push(DrawnShape::Outline { steps, fill, stroke, tip: tip.to_owned() });
     }
 
-    pub(crate) fn lines(&mut self, steps: Vec<Step>, stroke: Option<Stroke>) {
+    pub(crate) fn lines(&mut self, steps: Vec<PathStep>, stroke: Option<LineStroke>) {
         if steps.len() > 1 {
-            self.shapes.push(Shape::Outline { steps, fill: None, stroke, tip: String::new() });
+            self.shapes.push(DrawnShape::Outline { steps, fill: None, stroke, tip: String::new() });
         }
     }
 
-    pub(crate) fn line(&mut self, [x0, y0, x1, y1]: [f64; 4], stroke: Option<Stroke>) {
-        self.lines(vec![Step::Move(x0, y0), Step::Line(x1, y1)], stroke);
+    pub(crate) fn line(&mut self, [x0, y0, x1, y1]: [f64; 4], stroke: Option<LineStroke>) {
+        self.lines(vec![PathStep::Move(x0, y0), PathStep::Line(x1, y1)], stroke);
     }
 
     pub(crate) fn words(
@@ -107,9 +107,9 @@ impl Picture {
         text: &str,
         size: f64,
         anchor: Anchor,
-        colour: Colour,
+        colour: Rgb,
     ) {
-        self.shapes.push(Shape::Words {
+        self.shapes.push(DrawnShape::Words {
             x,
             y,
             text: text.to_owned(),
@@ -122,7 +122,7 @@ impl Picture {
     }
 
     pub(crate) fn heading(&mut self, x: f64, y: f64, text: &str) {
-        self.shapes.push(Shape::Words {
+        self.shapes.push(DrawnShape::Words {
             x,
             y,
             text: text.to_owned(),
@@ -135,8 +135,8 @@ impl Picture {
     }
 
     /// Words from below upwards, around their middle.
-    pub(crate) fn upright(&mut self, x: f64, y: f64, text: &str, size: f64, colour: Colour) {
-        self.shapes.push(Shape::Words {
+    pub(crate) fn upright(&mut self, x: f64, y: f64, text: &str, size: f64, colour: Rgb) {
+        self.shapes.push(DrawnShape::Words {
             x,
             y,
             text: text.to_owned(),

@@ -10,7 +10,7 @@ use tiny_skia::{
 use crate::chart::Chart;
 use crate::draw::picture;
 use crate::font::{self, Font};
-use crate::picture::{Anchor, Colour, Paint, Picture, Shape, Step, Stroke};
+use crate::picture::{Anchor, DrawnShape, LineStroke, Paint, PathStep, Picture, Rgb};
 
 /// Pixels of a unit.
 const SCALE: f32 = 2.0;
@@ -55,12 +55,12 @@ fn drawn(picture: &Picture) -> Option<Pixmap> {
     let font = Font::new();
     for shape in &picture.shapes {
         match shape {
-            Shape::Outline { steps, fill, stroke, .. } => {
+            DrawnShape::Outline { steps, fill, stroke, .. } => {
                 if let Some(path) = path(steps) {
                     outline(&mut pixels, &path, *fill, *stroke);
                 }
             }
-            Shape::Words { .. } => words(&mut pixels, &font, shape),
+            DrawnShape::Words { .. } => words(&mut pixels, &font, shape),
         }
     }
     Some(pixels)
@@ -76,20 +76,20 @@ fn single(value: f64) -> f32 {
     value as f32
 }
 
-fn path(steps: &[Step]) -> Option<Path> {
+fn path(steps: &[PathStep]) -> Option<Path> {
     let mut builder = PathBuilder::new();
     for step in steps {
         match *step {
-            Step::Move(x, y) => builder.move_to(single(x), single(y)),
-            Step::Line(x, y) => builder.line_to(single(x), single(y)),
-            Step::Circle(x, y, r) => builder.push_circle(single(x), single(y), single(r)),
-            Step::Close => builder.close(),
+            PathStep::Move(x, y) => builder.move_to(single(x), single(y)),
+            PathStep::Line(x, y) => builder.line_to(single(x), single(y)),
+            PathStep::Circle(x, y, r) => builder.push_circle(single(x), single(y), single(r)),
+            PathStep::Close => builder.close(),
         }
     }
     builder.finish()
 }
 
-fn brush([r, g, b]: Colour, opacity: f64) -> Brush<'static> {
+fn brush([r, g, b]: Rgb, opacity: f64) -> Brush<'static> {
     let mut brush = Brush { anti_alias: true, ..Brush::default() };
     let byte = single(opacity.clamp(0.0, 1.0) * 255.0).round();
     #[expect(
@@ -101,12 +101,12 @@ fn brush([r, g, b]: Colour, opacity: f64) -> Brush<'static> {
     brush
 }
 
-fn outline(pixels: &mut Pixmap, path: &Path, fill: Option<Paint>, stroke: Option<Stroke>) {
+fn outline(pixels: &mut Pixmap, path: &Path, fill: Option<Paint>, stroke: Option<LineStroke>) {
     let scale = Transform::from_scale(SCALE, SCALE);
     if let Some(Paint { colour, opacity }) = fill {
         pixels.fill_path(path, &brush(colour, opacity), FillRule::Winding, scale, None);
     }
-    if let Some(Stroke { paint, width, dash }) = stroke {
+    if let Some(LineStroke { paint, width, dash }) = stroke {
         let pen = Pen {
             width: single(width),
             dash: StrokeDash::new(even(dash), 0.0),
@@ -124,8 +124,10 @@ fn even(dash: &[f32]) -> Vec<f32> {
     if dash.len().is_multiple_of(2) { dash.to_vec() } else { dash.repeat(2) }
 }
 
-fn words(pixels: &mut Pixmap, font: &Font, shape: &Shape) {
-    let Shape::Words { x, y, text, size, anchor, colour, bold, upright } = shape else { return };
+fn words(pixels: &mut Pixmap, font: &Font, shape: &DrawnShape) {
+    let DrawnShape::Words { x, y, text, size, anchor, colour, bold, upright } = shape else {
+        return;
+    };
     let text = clean(text);
     let width = font.width(&text, *size);
     let back = match anchor {
@@ -167,22 +169,22 @@ impl Letters {
         (self.x + x * self.scale, -y * self.scale)
     }
 
-    fn step(&mut self, step: font::Stroke) {
+    fn step(&mut self, step: font::OutlineStep) {
         match step {
-            font::Stroke::Move(x, y) => {
+            font::OutlineStep::Move(x, y) => {
                 let (x, y) = self.at(x, y);
                 self.builder.move_to(x, y);
             }
-            font::Stroke::Line(x, y) => {
+            font::OutlineStep::Line(x, y) => {
                 let (x, y) = self.at(x, y);
                 self.builder.line_to(x, y);
             }
-            font::Stroke::Curve(x1, y1, x, y) => {
+            font::OutlineStep::Curve(x1, y1, x, y) => {
                 let (x1, y1) = self.at(x1, y1);
                 let (x, y) = self.at(x, y);
                 self.builder.quad_to(x1, y1, x, y);
             }
-            font::Stroke::Close => self.builder.close(),
+            font::OutlineStep::Close => self.builder.close(),
         }
     }
 }

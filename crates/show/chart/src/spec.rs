@@ -25,13 +25,13 @@ pub enum AxisSpec {
         /// The SI base unit of the values.
         unit: String,
         /// How they are laid off.
-        fit: Fit,
+        fit: AxisFit,
     },
 }
 
 /// How values are laid off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fit {
+pub enum AxisFit {
     /// By the logarithm if they are far apart, else evenly.
     Free,
     /// Evenly, whatever the values are.
@@ -47,19 +47,19 @@ pub enum Fit {
 impl AxisSpec {
     /// An axis of values in a base unit.
     #[must_use]
-    pub fn values(label: &str, unit: &str, fit: Fit) -> Self {
+    pub fn values(label: &str, unit: &str, fit: AxisFit) -> Self {
         Self::Values { label: label.to_owned(), unit: unit.to_owned(), fit }
     }
 }
 
 /// From the least to the greatest of some values.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Extent {
+pub(crate) struct ValueRange {
     pub(crate) low: f64,
     pub(crate) high: f64,
 }
 
-impl Extent {
+impl ValueRange {
     pub(crate) fn of(values: impl Iterator<Item = f64>) -> Self {
         let none = Self { low: f64::INFINITY, high: f64::NEG_INFINITY };
         let found = values
@@ -69,7 +69,7 @@ impl Extent {
 }
 
 impl AxisSpec {
-    pub(crate) fn axis(self, extent: Extent) -> Axis {
+    pub(crate) fn axis(self, extent: ValueRange) -> Axis {
         match self {
             Self::Names(categories) => {
                 #[expect(clippy::cast_precision_loss, reason = "a number of categories")]
@@ -95,7 +95,7 @@ impl AxisSpec {
     }
 }
 
-fn unit_of(unit: &str, scale: Scale, Extent { low, high }: Extent) -> (String, f64) {
+fn unit_of(unit: &str, scale: Scale, ValueRange { low, high }: ValueRange) -> (String, f64) {
     match (unit, scale) {
         ("%", _) => ("%".to_owned(), 0.01),
         (_, Scale::Date) => (String::new(), 1.0),
@@ -105,8 +105,8 @@ fn unit_of(unit: &str, scale: Scale, Extent { low, high }: Extent) -> (String, f
     }
 }
 
-impl Fit {
-    fn scale(self, Extent { low, high }: Extent) -> Scale {
+impl AxisFit {
+    fn scale(self, ValueRange { low, high }: ValueRange) -> Scale {
         // Nothing at or below 0 has a logarithm, and a ratio beyond the largest number has no length.
         let possible = low >= LARGEST.recip() && high / low <= LARGEST;
         let by_log = possible && (self == Self::Log || high / low > FAR_APART);
@@ -117,7 +117,7 @@ impl Fit {
         }
     }
 
-    fn ends(self, scale: Scale, Extent { low, high }: Extent) -> (f64, f64) {
+    fn ends(self, scale: Scale, ValueRange { low, high }: ValueRange) -> (f64, f64) {
         if scale == Scale::Log {
             let factor = (high / low).powf(MARGIN).max(1.02);
             return (low / factor, high * factor);

@@ -6,7 +6,7 @@ use plumb_text::xml;
 
 use crate::chart::Chart;
 use crate::draw::picture;
-use crate::picture::{Anchor, Colour, Paint, Shape, Step, Stroke};
+use crate::picture::{Anchor, DrawnShape, LineStroke, Paint, PathStep, Rgb};
 
 impl Chart {
     /// The chart as a standalone SVG file.
@@ -32,9 +32,9 @@ impl Chart {
     }
 }
 
-fn element(shape: &Shape) -> String {
+fn element(shape: &DrawnShape) -> String {
     match shape {
-        Shape::Outline { steps, fill, stroke, tip } => {
+        DrawnShape::Outline { steps, fill, stroke, tip } => {
             let mut out = format!("<path d=\"{}\"{}{}", path(steps), filled(*fill), drawn(*stroke));
             match tip.as_str() {
                 "" => out.push_str("/>"),
@@ -44,7 +44,7 @@ fn element(shape: &Shape) -> String {
             }
             out
         }
-        Shape::Words { x, y, text, size, anchor, colour, bold, upright } => {
+        DrawnShape::Words { x, y, text, size, anchor, colour, bold, upright } => {
             let anchor = match anchor {
                 Anchor::Start => "",
                 Anchor::Middle => " text-anchor=\"middle\"",
@@ -67,13 +67,13 @@ fn element(shape: &Shape) -> String {
     }
 }
 
-fn path(steps: &[Step]) -> String {
+fn path(steps: &[PathStep]) -> String {
     let mut out = String::new();
     for step in steps {
         let _ = match *step {
-            Step::Move(x, y) => write!(out, "M{} {}", number(x), number(y)),
-            Step::Line(x, y) => write!(out, "L{} {}", number(x), number(y)),
-            Step::Circle(x, y, r) => {
+            PathStep::Move(x, y) => write!(out, "M{} {}", number(x), number(y)),
+            PathStep::Line(x, y) => write!(out, "L{} {}", number(x), number(y)),
+            PathStep::Circle(x, y, r) => {
                 // SVG paths have no circle: two half arcs, from the left end and back.
                 let left = number(x - r);
                 let y = number(y);
@@ -81,7 +81,7 @@ fn path(steps: &[Step]) -> String {
                 let r = number(r);
                 write!(out, "M{left} {y}a{r} {r} 0 1 0 {diameter} 0a{r} {r} 0 1 0-{diameter} 0")
             }
-            Step::Close => write!(out, "Z"),
+            PathStep::Close => write!(out, "Z"),
         };
     }
     out
@@ -101,8 +101,8 @@ fn filled(fill: Option<Paint>) -> String {
     }
 }
 
-fn drawn(stroke: Option<Stroke>) -> String {
-    let Some(Stroke { paint, width, dash }) = stroke else { return String::new() };
+fn drawn(stroke: Option<LineStroke>) -> String {
+    let Some(LineStroke { paint, width, dash }) = stroke else { return String::new() };
     let mut out = format!(" stroke=\"{}\" stroke-width=\"{}\"", hex(paint.colour), number(width));
     if !dash.is_empty() {
         let dash: Vec<String> = dash.iter().map(f32::to_string).collect();
@@ -111,7 +111,7 @@ fn drawn(stroke: Option<Stroke>) -> String {
     out
 }
 
-fn hex([r, g, b]: Colour) -> String {
+fn hex([r, g, b]: Rgb) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 

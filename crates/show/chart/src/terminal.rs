@@ -5,7 +5,7 @@ mod parts;
 mod plane;
 mod rows;
 
-use plumb_text::{Column, Line, Style, Table, Terminal, clean, hanging};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, hanging};
 
 use self::parts::{INDENT, sign_of};
 use crate::chart::{Along, Axis, Chart, Mark, Scale};
@@ -50,7 +50,7 @@ pub fn drawing(chart: &Chart, terminal: &Terminal) -> String {
 }
 
 fn paragraph(indent: usize, style: Style, text: &str, width: usize, terminal: &Terminal) -> String {
-    hanging(indent, &Line::default(), &Line::new(style, text), width, terminal.colour)
+    hanging(indent, &TextLine::default(), &TextLine::new(style, text), width, terminal.colour)
 }
 
 /// The meaning of lines across an axis of dates, in order.
@@ -92,14 +92,14 @@ fn legend(chart: &Chart) -> String {
 
 /// Cells as a table.
 fn cells(chart: &Chart, width: usize, terminal: &Terminal) -> String {
-    let mut columns = vec![Column::left("")];
-    columns.extend(names(&chart.x).iter().map(|name| Column::right(name)));
+    let mut columns = vec![TableColumn::left("")];
+    columns.extend(names(&chart.x).iter().map(|name| TableColumn::right(name)));
     let mut table = Table::new(columns).indented(INDENT);
     for (row, name) in names(&chart.y).iter().enumerate() {
-        let mut line = vec![Line::new(Style::Name, name)];
+        let mut line = vec![TextLine::new(Style::Name, name)];
         for column in 0..chart.x.categories.len() {
             let text = cell(chart, [column, row]).unwrap_or_else(|| "–".to_owned());
-            line.push(Line::new(Style::Estimate, &text));
+            line.push(TextLine::new(Style::Estimate, &text));
         }
         table.row(line);
     }

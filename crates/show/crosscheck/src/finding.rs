@@ -1,13 +1,13 @@
 //! What a run says about a row.
 
-use plumb_analysis::{Estimate, NoVerdict, PointComparison, Remark, RunFinding};
+use plumb_analysis::{Estimate, NoVerdict, PointComparison, RunFinding, VerdictRemark};
 use plumb_model::{Id, Verdict};
 
-use crate::rows::Row;
+use crate::rows::PairedPoints;
 
 /// Whether the two agree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Agreement {
     /// The whole interval lies inside the band.
     Agrees,
     /// The whole interval lies outside of it.
@@ -27,7 +27,7 @@ pub enum Outcome {
     Failed(String),
 }
 
-impl Outcome {
+impl Agreement {
     /// The word that is shown and published.
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -56,7 +56,7 @@ impl Outcome {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crosschecked {
     /// The row of the table that was measured.
-    pub row: Row,
+    pub row: PairedPoints,
     /// The run that measured it.
     pub run: Id,
     /// The classic's figure, and ours.
@@ -70,13 +70,13 @@ pub struct Crosschecked {
     /// The classic tool with its version.
     pub tool: String,
     /// Whether they agree.
-    pub outcome: Outcome,
+    pub outcome: Agreement,
 }
 
 impl Crosschecked {
     /// Judges the run of a row: its first point is the classic's, its second ours.
     #[must_use]
-    pub fn of(row: &Row, found: &RunFinding) -> Self {
+    pub fn of(row: &PairedPoints, found: &RunFinding) -> Self {
         // Each point has several metrics; the row compares the one that both tools print.
         let [classic, ours] = [0, 1].map(|index: usize| {
             found
@@ -105,39 +105,46 @@ impl Crosschecked {
     }
 }
 
-fn outcome(row: &Row, found: &RunFinding, compared: Option<&PointComparison>) -> Outcome {
+fn outcome(
+    row: &PairedPoints,
+    found: &RunFinding,
+    compared: Option<&PointComparison>,
+) -> Agreement {
     if let Some(unsupported) = found.unsupported.first() {
-        return Outcome::Unsupported { why: unsupported.why.clone(), fix: unsupported.fix.clone() };
+        return Agreement::Unsupported {
+            why: unsupported.why.clone(),
+            fix: unsupported.fix.clone(),
+        };
     }
     if let Some(failure) = found.failed.first() {
-        return Outcome::Failed(format!("{}: {}", failure.point.name, failure.why));
+        return Agreement::Failed(format!("{}: {}", failure.point.name, failure.why));
     }
     let Some(compared) = compared else {
-        return Outcome::Inconclusive("the time was over before both were measured".to_owned());
+        return Agreement::Inconclusive("the time was over before both were measured".to_owned());
     };
     if row.band.is_none() {
-        return Outcome::Shown;
+        return Agreement::Shown;
     }
     // A verdict says which side of 1 the interval lies on. Disagreement needs all of it outside the band.
-    let beyond = compared.found.remarks.contains(&Remark::BeyondMargin);
+    let beyond = compared.found.remarks.contains(&VerdictRemark::BeyondMargin);
     match &compared.found.verdict {
-        Ok(Verdict::Equivalent) => Outcome::Agrees,
-        Ok(Verdict::Slower | Verdict::Faster) if beyond => Outcome::Disagrees,
-        Ok(_) => Outcome::Inconclusive("the interval extends beyond the band".to_owned()),
+        Ok(Verdict::Equivalent) => Agreement::Agrees,
+        Ok(Verdict::Slower | Verdict::Faster) if beyond => Agreement::Disagrees,
+        Ok(_) => Agreement::Inconclusive("the interval extends beyond the band".to_owned()),
         Err(NoVerdict::FewPairs) => {
-            Outcome::Inconclusive("too few pairs: give it a larger --budget".to_owned())
+            Agreement::Inconclusive("too few pairs: give it a larger --budget".to_owned())
         }
-        Err(why) => Outcome::Inconclusive(why.to_string()),
+        Err(why) => Agreement::Inconclusive(why.to_string()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Outcome;
+    use super::Agreement;
 
     #[test]
     fn what_is_missing_says_what_to_install() {
-        let missing = Outcome::Unsupported {
+        let missing = Agreement::Unsupported {
             why: "mbw is not installed".into(),
             fix: "apt install mbw".into(),
         };

@@ -3,7 +3,7 @@
 use plumb_analysis::Estimate;
 use serde::Serialize;
 
-use crate::finding::{Crosschecked, Outcome};
+use crate::finding::{Agreement, Crosschecked};
 
 /// Name of the document's form.
 pub const CROSSCHECK_SCHEMA: &str = "plumb.crosscheck/1";
@@ -83,9 +83,9 @@ fn part(checked: &Crosschecked) -> RowPart {
     let row = &checked.row;
     let [classic, ours] = &checked.figures;
     let (why, fix) = match &checked.outcome {
-        Outcome::Agrees | Outcome::Disagrees | Outcome::Shown => (None, None),
-        Outcome::Inconclusive(why) | Outcome::Failed(why) => (Some(why.clone()), None),
-        Outcome::Unsupported { why, fix } => (Some(why.clone()), Some(fix.clone())),
+        Agreement::Agrees | Agreement::Disagrees | Agreement::Shown => (None, None),
+        Agreement::Inconclusive(why) | Agreement::Failed(why) => (Some(why.clone()), None),
+        Agreement::Unsupported { why, fix } => (Some(why.clone()), Some(fix.clone())),
     };
     RowPart {
         family: row.family(),

@@ -12,8 +12,8 @@ mod schema;
 mod terminal;
 mod view;
 
-pub use finding::{Crosschecked, Outcome};
+pub use finding::{Agreement, Crosschecked};
 pub use json::{CROSSCHECK_SCHEMA, CrosscheckDocument, crosscheck_document};
 pub use markdown::crosscheck_page;
-pub use rows::{ROWS, Row, families, rows_of, usual_budget};
+pub use rows::{PairedPoints, ROWS, families, rows_of, usual_budget};
 pub use terminal::crosscheck_card;

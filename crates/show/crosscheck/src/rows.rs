@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// A point of a classic tool and the point of plumb that should read the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Row {
+pub struct PairedPoints {
     /// The classic's point; its parameters are matched to those of ours.
     pub classic: &'static str,
     /// The point of plumb that should read the same.
@@ -22,7 +22,7 @@ pub struct Row {
     least_s: u64,
 }
 
-impl Row {
+impl PairedPoints {
     /// The family that it is about; compressing is work of the CPU, and a remote disk is storage.
     #[must_use]
     pub fn family(&self) -> &'static str {
@@ -79,8 +79,8 @@ const fn row(
     metric: &'static str,
     band: f64,
     known: &'static str,
-) -> Row {
-    Row { classic, ours, metric, band: Some(band), known, set: None, least_s: LEAST_S }
+) -> PairedPoints {
+    PairedPoints { classic, ours, metric, band: Some(band), known, set: None, least_s: LEAST_S }
 }
 
 const fn shown(
@@ -88,8 +88,8 @@ const fn shown(
     ours: &'static str,
     metric: &'static str,
     known: &'static str,
-) -> Row {
-    Row { classic, ours, metric, band: None, known, set: None, least_s: LEAST_S }
+) -> PairedPoints {
+    PairedPoints { classic, ours, metric, band: None, known, set: None, least_s: LEAST_S }
 }
 
 /// Media for files that are created: what that costs on ext4 without a journal depends on how many were deleted before. In memory
@@ -102,7 +102,7 @@ const HUGE_PAGES: &str = "thp=always";
 
 /// Every pair, by family.
 #[rustfmt::skip]
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[PairedPoints] = &[
     shown("classic.sysbench", "cpu.integer:operation=div,chain=independent", "rate",
         "sysbench divides smaller numbers, with a loop, a comparison and a branch around each division"),
     shown("classic.stressng:method=sieve", "cpu.sieve", "rate",
@@ -176,21 +176,21 @@ pub const ROWS: &[Row] = &[
 
 /// The rows of a family; of all without one.
 #[must_use]
-pub fn rows_of(family: Option<&str>) -> Vec<Row> {
+pub fn rows_of(family: Option<&str>) -> Vec<PairedPoints> {
     ROWS.iter().filter(|row| family.is_none_or(|family| row.family() == family)).copied().collect()
 }
 
 /// The families of these rows, whose rows stand together.
 #[must_use]
-pub fn families(rows: &[Row]) -> Vec<&'static str> {
-    let mut families: Vec<&str> = rows.iter().map(Row::family).collect();
+pub fn families(rows: &[PairedPoints]) -> Vec<&'static str> {
+    let mut families: Vec<&str> = rows.iter().map(PairedPoints::family).collect();
     families.dedup();
     families
 }
 
 /// Time for these rows if the user states none: two minutes for each, but not more than ten for a family.
 #[must_use]
-pub fn usual_budget(rows: &[Row]) -> Duration {
+pub fn usual_budget(rows: &[PairedPoints]) -> Duration {
     let minutes = (2 * rows.len()).min(10 * families(rows).len());
     Duration::from_secs(60 * minutes as u64)
 }
@@ -199,11 +199,11 @@ pub fn usual_budget(rows: &[Row]) -> Duration {
 mod tests {
     use std::time::Duration;
 
-    use super::{ROWS, Row, families, row, rows_of, usual_budget};
+    use super::{PairedPoints, ROWS, families, row, rows_of, usual_budget};
 
     #[test]
     fn a_family_takes_ten_minutes_at_most() {
-        let minutes = |rows: &[Row]| usual_budget(rows).as_secs() / 60;
+        let minutes = |rows: &[PairedPoints]| usual_budget(rows).as_secs() / 60;
         let of = |family| rows_of(Some(family));
         assert_eq!((minutes(&of("memory")), minutes(&of("storage"))), (8, 10));
         assert!(minutes(ROWS) > 20);
@@ -212,8 +212,9 @@ mod tests {
     #[test]
     fn a_row_may_take_nearly_twice_its_share_and_leaves_to_others_what_they_need() {
         let quick = row("classic.mbw", "memory.copy", "bandwidth", 0.05, "");
-        let seconds =
-            |row: Row, left, later: &[Row]| row.share(Duration::from_secs(left), later).as_secs();
+        let seconds = |row: PairedPoints, left, later: &[PairedPoints]| {
+            row.share(Duration::from_secs(left), later).as_secs()
+        };
         // Of many rows twice the mean, of few what the others leave, and the last what there is.
         assert_eq!(seconds(quick, 600, &[quick; 8]), 120);
         assert_eq!([2, 1, 0].map(|later| seconds(quick, 90, &[quick; 2][..later])), [45, 60, 90]);

@@ -6,7 +6,7 @@ use plumb_text::counted;
 use plumb_text::time::date;
 use plumb_units::percent;
 
-use crate::finding::{Crosschecked, Outcome};
+use crate::finding::{Agreement, Crosschecked};
 
 /// A figure with its unit; `-` if nothing was measured.
 pub(crate) fn side(checked: &Crosschecked, index: usize) -> String {
@@ -87,5 +87,5 @@ fn fact<'f>(found: &'f RunFinding, name: &str) -> &'f str {
 
 /// Whether anything was compared at all.
 pub(crate) fn is_measured(checked: &Crosschecked) -> bool {
-    !matches!(checked.outcome, Outcome::Unsupported { .. })
+    !matches!(checked.outcome, Agreement::Unsupported { .. })
 }

@@ -7,25 +7,25 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::entry::{Content, Export, ExportError, Holds, Runs};
-use plumb_report::run::{Row, View};
+use crate::entry::{Export, ExportError, ExportedContent, ExportedRuns, Holds};
+use plumb_report::run::{ResultRow, View};
 
 pub(super) const BMF: Export = Export {
     name: "bmf",
     extension: "json",
     summary: "Bencher Metric Format, one run",
-    content: Content::Text,
+    content: ExportedContent::Text,
     holds: Holds::OneRun,
     write: one_run,
 };
 
-fn one_run(runs: &Runs) -> Result<Vec<u8>, ExportError> {
+fn one_run(runs: &ExportedRuns) -> Result<Vec<u8>, ExportError> {
     let Some(view) = runs.views.first() else { return Ok(Vec::new()) };
     bmf(view).map(String::into_bytes).map_err(|error| ExportError::Broken(error.to_string()))
 }
 
 #[derive(Debug, Serialize)]
-struct Measure {
+struct BmfMeasure {
     value: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     lower_value: Option<f64>,
@@ -38,11 +38,11 @@ struct Measure {
 /// # Errors
 /// Should JSON not take it, which would be a bug.
 pub fn bmf(view: &View) -> serde_json::Result<String> {
-    let mut benchmarks: BTreeMap<String, BTreeMap<String, Measure>> = BTreeMap::new();
+    let mut benchmarks: BTreeMap<String, BTreeMap<String, BmfMeasure>> = BTreeMap::new();
     for row in view.rows.iter().filter(|row| row.finding.estimate.value.is_finite()) {
         let estimate = &row.finding.estimate;
         // JSON has no infinity: an open end is left out.
-        let measure = Measure {
+        let measure = BmfMeasure {
             value: estimate.value,
             lower_value: estimate.low().filter(|low| low.is_finite()),
             upper_value: estimate.high().filter(|high| high.is_finite()),
@@ -54,7 +54,7 @@ pub fn bmf(view: &View) -> serde_json::Result<String> {
 }
 
 /// The measure's name: letters, digits and single hyphens.
-fn slug(row: &Row) -> String {
+fn slug(row: &ResultRow) -> String {
     let text = format!("{} {}", row.finding.metric, row.finding.unit);
     let slug = text
         .split(|c: char| !c.is_ascii_alphanumeric())

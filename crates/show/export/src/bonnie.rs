@@ -2,18 +2,18 @@
 
 use plumb_classics::bonnie::csv::{Figures, PassLine, SmallFiles};
 use plumb_classics::bonnie::parameter::{
-    CHUNK, FILES, FOLDERS, LARGEST, LINKS, Links, SEEKERS, SEEKS, SIZE, SMALLEST,
+    CHUNK, CreatedLinks, FILES, FOLDERS, LARGEST, LINKS, SEEKERS, SEEKS, SIZE, SMALLEST,
 };
 use plumb_classics::bonnie::{FILE_SIZE, NAME_LABEL, PHASES, WORKLOAD};
 use plumb_model::{InvocationRecord, PlannedPoint, RunRecord, Value};
 
-use crate::entry::{Content, Export, ExportError, Holds};
+use crate::entry::{Export, ExportError, ExportedContent, Holds};
 
 pub(super) const BONNIE: Export = Export {
     name: "bonnie",
     extension: "csv",
     summary: "The CSV of `bonnie++ -q`, with one line per pass of storage.bonnie",
-    content: Content::Text,
+    content: ExportedContent::Text,
     holds: Holds::Runs,
     write: |runs| bonnie(runs.records).map(String::into_bytes),
 };
@@ -90,7 +90,7 @@ fn small_files(point: &PlannedPoint) -> Option<SmallFiles> {
         largest: number(point, LARGEST),
         smallest: number(point, SMALLEST),
         folders: number(point, FOLDERS),
-        links: links.map_or(Links::None, Links::of_word),
+        links: links.map_or(CreatedLinks::None, CreatedLinks::of_word),
     })
 }
 

@@ -6,15 +6,15 @@ use std::io;
 use plumb_model::RunRecord;
 use plumb_text::csv::{line, number, text};
 
-use crate::entry::{Content, Export, ExportError, Holds, Runs};
-use crate::tables::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
+use crate::entry::{Export, ExportError, ExportedContent, ExportedRuns, Holds};
+use crate::tables::{RESULT_COLUMNS, SAMPLE_COLUMNS, TableCell, result_rows, sample_rows};
 use plumb_report::run::View;
 
 pub(super) const CSV: Export = Export {
     name: "csv",
     extension: "csv",
     summary: "One row per result",
-    content: Content::Text,
+    content: ExportedContent::Text,
     holds: Holds::Runs,
     write: |runs| Ok(joined(runs.views.iter().map(|view| csv(view).into_bytes()))),
 };
@@ -23,12 +23,12 @@ pub(super) const SAMPLES_CSV: Export = Export {
     name: "samples-csv",
     extension: "csv",
     summary: "One row per sample",
-    content: Content::Text,
+    content: ExportedContent::Text,
     holds: Holds::Runs,
     write: samples,
 };
 
-fn samples(runs: &Runs) -> Result<Vec<u8>, ExportError> {
+fn samples(runs: &ExportedRuns) -> Result<Vec<u8>, ExportError> {
     Ok(joined(
         runs.records
             .iter()
@@ -65,12 +65,12 @@ pub fn samples_csv(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()
 }
 
 /// A field as CSV has it.
-fn field(cell: &Cell) -> String {
+fn field(cell: &TableCell) -> String {
     match cell {
-        Cell::Text(value) => text(value),
-        Cell::Whole(value) => value.to_string(),
-        Cell::Number(value) => number(*value),
-        Cell::Empty => String::new(),
+        TableCell::Text(value) => text(value),
+        TableCell::Whole(value) => value.to_string(),
+        TableCell::Number(value) => number(*value),
+        TableCell::Empty => String::new(),
     }
 }
 

@@ -16,15 +16,15 @@ pub struct Export {
     /// Its contents, in a line of `--help`.
     pub summary: &'static str,
     /// Whether a terminal can show it.
-    pub content: Content,
+    pub content: ExportedContent,
     /// How many runs a file holds.
     pub holds: Holds,
-    pub(super) write: fn(&Runs) -> Result<Vec<u8>, ExportError>,
+    pub(super) write: fn(&ExportedRuns) -> Result<Vec<u8>, ExportError>,
 }
 
 /// The contents of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content {
+pub enum ExportedContent {
     /// Text in UTF-8, which a terminal can show.
     Text,
     /// Bytes that are no text.
@@ -41,7 +41,7 @@ pub enum Holds {
 }
 
 /// Runs as exports take them.
-pub(super) struct Runs<'a> {
+pub(super) struct ExportedRuns<'a> {
     pub(super) records: &'a [RunRecord],
     /// Those of the records, in the same order.
     pub(super) views: &'a [View<'a>],
@@ -74,6 +74,6 @@ impl Export {
     /// # Errors
     /// [`ExportError`]
     pub fn write(&self, views: &[View], records: &[RunRecord]) -> Result<Vec<u8>, ExportError> {
-        (self.write)(&Runs { records, views })
+        (self.write)(&ExportedRuns { records, views })
     }
 }

@@ -11,14 +11,14 @@ use plumb_model::Better;
 use plumb_text::clean;
 use plumb_text::csv::number;
 
-use crate::entry::{Content, Export, Holds};
-use plumb_report::run::{Row, View};
+use crate::entry::{Export, ExportedContent, Holds};
+use plumb_report::run::{ResultRow, View};
 
 pub(super) const GO_BENCH: Export = Export {
     name: "go-bench",
     extension: "txt",
     summary: "Go's benchmark format, one line per process, for benchstat",
-    content: Content::Text,
+    content: ExportedContent::Text,
     holds: Holds::Runs,
     write: |runs| Ok(go_bench(runs.views).into_bytes()),
 };
@@ -44,7 +44,7 @@ pub fn go_bench(views: &[View]) -> String {
     out
 }
 
-fn point_of(row: &Row) -> (usize, usize) {
+fn point_of(row: &ResultRow) -> (usize, usize) {
     (row.finding.point.index, row.finding.target)
 }
 
@@ -63,7 +63,7 @@ fn units(views: &[View]) -> String {
 }
 
 /// The metrics of one point: a line a process.
-fn lines(rows: &[Row], out: &mut String) {
+fn lines(rows: &[ResultRow], out: &mut String) {
     let Some(first) = rows.first() else { return };
     let name = name(&format!("{}{}", first.finding.point.name, first.on_target()));
     let most = rows.iter().map(|row| row.finding.process_medians.len()).max().unwrap_or(0);
@@ -102,7 +102,7 @@ fn name(point: &str) -> String {
 }
 
 /// Go's unit: what precision is about has the plain one, other metrics their name before it.
-fn unit(row: &Row) -> String {
+fn unit(row: &ResultRow) -> String {
     let finding = row.finding;
     let seconds = row.finding.unit == "s";
     match (finding.primary, finding.unit.as_str()) {

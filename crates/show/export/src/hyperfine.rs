@@ -9,13 +9,13 @@ use plumb_analysis::{ProcessTimes, process_times};
 use plumb_model::{RunRecord, SampleIs, Value};
 use serde::Serialize;
 
-use crate::entry::{Content, Export, ExportError, Holds};
+use crate::entry::{Export, ExportError, ExportedContent, Holds};
 
 pub(super) const HYPERFINE: Export = Export {
     name: "hyperfine",
     extension: "json",
     summary: "The JSON of `hyperfine --export-json`",
-    content: Content::Text,
+    content: ExportedContent::Text,
     holds: Holds::Runs,
     write: |runs| match hyperfine(runs.records) {
         Ok(text) => Ok(text.into_bytes()),
@@ -24,7 +24,7 @@ pub(super) const HYPERFINE: Export = Export {
 };
 
 #[derive(Debug, Serialize)]
-struct Document {
+struct HyperfineDocument {
     results: Vec<Command>,
 }
 
@@ -57,7 +57,7 @@ pub fn hyperfine(records: &[RunRecord]) -> serde_json::Result<String> {
             .into_iter()
             .map(move |times| command(times, record, records.len() > 1))
     });
-    serde_json::to_string_pretty(&Document { results: runs.collect() })
+    serde_json::to_string_pretty(&HyperfineDocument { results: runs.collect() })
 }
 
 fn command(found: ProcessTimes, record: &RunRecord, name_run: bool) -> Command {

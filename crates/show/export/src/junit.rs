@@ -10,14 +10,14 @@ use plumb_text::time::rfc3339;
 use plumb_text::xml;
 use plumb_units::quantity;
 
-use crate::entry::{Content, Export, Holds};
-use plumb_report::run::{Row, View};
+use crate::entry::{Export, ExportedContent, Holds};
+use plumb_report::run::{ResultRow, View};
 
 pub(super) const JUNIT: Export = Export {
     name: "junit",
     extension: "xml",
     summary: "JUnit XML, with one test case per series",
-    content: Content::Text,
+    content: ExportedContent::Text,
     holds: Holds::Runs,
     write: |runs| Ok(junit(runs.views).into_bytes()),
 };
@@ -182,6 +182,6 @@ fn cases(view: &View) -> Cases {
 }
 
 /// `memory.copy/bandwidth: 11.36 [11.28, 11.48] GB/s, 13×20`.
-fn figure(row: &Row) -> String {
+fn figure(row: &ResultRow) -> String {
     format!("{}{}: {}, {}", row.finding.series, row.on_target(), row.figure, row.counts)
 }

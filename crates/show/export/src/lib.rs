@@ -21,7 +21,7 @@ mod zip;
 pub use bmf::bmf;
 pub use bonnie::bonnie;
 pub use csv::{csv, samples_csv};
-pub use entry::{Content, Export, ExportError, Holds};
+pub use entry::{Export, ExportError, ExportedContent, Holds};
 pub use go_bench::go_bench;
 pub use hyperfine::hyperfine;
 pub use junit::{check_junit, junit};

@@ -9,20 +9,20 @@ use std::fmt::Write as _;
 use plumb_text::clean;
 use plumb_text::csv::number;
 
-use crate::entry::{Content, Export, Holds};
-use plumb_report::run::{Row, View};
+use crate::entry::{Export, ExportedContent, Holds};
+use plumb_report::run::{ResultRow, View};
 
 pub(super) const OPENMETRICS: Export = Export {
     name: "openmetrics",
     extension: "prom",
     summary: "OpenMetrics text, for Prometheus",
-    content: Content::Text,
+    content: ExportedContent::Text,
     holds: Holds::Runs,
     write: |runs| Ok(openmetrics(runs.views).into_bytes()),
 };
 
 /// A gauge: its name, what it is, and its value of a result.
-type Gauge = (&'static str, &'static str, fn(&Row) -> Option<f64>);
+type Gauge = (&'static str, &'static str, fn(&ResultRow) -> Option<f64>);
 
 const GAUGES: [Gauge; 3] = [
     ("estimate", "Estimate of the metric", |row| Some(row.finding.estimate.value)),
@@ -34,7 +34,7 @@ const GAUGES: [Gauge; 3] = [
 #[must_use]
 pub fn openmetrics(views: &[View]) -> String {
     // The format allows each family only once, so the rows of all runs are collected before any is written.
-    let mut by_unit: BTreeMap<String, Vec<(&View, &Row)>> = BTreeMap::new();
+    let mut by_unit: BTreeMap<String, Vec<(&View, &ResultRow)>> = BTreeMap::new();
     for view in views {
         for row in &view.rows {
             by_unit.entry(unit(&row.finding.unit)).or_default().push((view, row));
@@ -49,7 +49,7 @@ pub fn openmetrics(views: &[View]) -> String {
     out + "# EOF\n"
 }
 
-fn family(unit: &str, rows: &[(&View, &Row)], (gauge, help, value): Gauge, out: &mut String) {
+fn family(unit: &str, rows: &[(&View, &ResultRow)], (gauge, help, value): Gauge, out: &mut String) {
     // OpenMetrics requires that the name ends with the unit.
     let name = format!("plumb_{gauge}_{unit}");
     let _ = writeln!(out, "# TYPE {name} gauge\n# UNIT {name} {unit}\n# HELP {name} {help}.");
@@ -60,7 +60,7 @@ fn family(unit: &str, rows: &[(&View, &Row)], (gauge, help, value): Gauge, out: 
     }
 }
 
-fn labels(view: &View, row: &Row) -> String {
+fn labels(view: &View, row: &ResultRow) -> String {
     let finding = row.finding;
     let target = view.finding.targets.get(row.finding.target);
     let labels = [

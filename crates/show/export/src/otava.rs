@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use plumb_text::csv::{line, number, text};
 use plumb_text::time::rfc3339;
 
-use crate::entry::{Content, Export, Holds};
-use plumb_report::run::{Row, View};
+use crate::entry::{Export, ExportedContent, Holds};
+use plumb_report::run::{ResultRow, View};
 
 pub(super) const OTAVA: Export = Export {
     name: "otava",
     extension: "csv",
     summary: "A table for Apache Otava, with one row per run and one column per series",
-    content: Content::Text,
+    content: ExportedContent::Text,
     holds: Holds::Runs,
     write: |runs| Ok(otava(runs.views).into_bytes()),
 };
@@ -50,7 +50,7 @@ fn columns(views: &[&View], names: impl Fn(&View) -> Vec<String>) -> Vec<String>
 }
 
 /// The name of a series; the target is part of it if there are several.
-fn column(row: &Row) -> String {
+fn column(row: &ResultRow) -> String {
     format!("{}{}", row.finding.series, row.on_target())
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use plumb_model::{InvocationRecord, Metric, Outcome, PlannedPoint, Role, RunRecord, StopReason};
 
-use plumb_report::run::{Row, View};
+use plumb_report::run::{ResultRow, View};
 
 pub(crate) const RESULT_COLUMNS: &[&str] = &[
     "run",
@@ -60,7 +60,7 @@ pub(crate) const SAMPLE_COLUMNS: &[&str] = &[
 
 /// One field of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Cell<'a> {
+pub(crate) enum TableCell<'a> {
     /// Text, as it is.
     Text(Cow<'a, str>),
     /// A whole number.
@@ -71,39 +71,39 @@ pub(crate) enum Cell<'a> {
     Empty,
 }
 
-impl<'a> From<&'a str> for Cell<'a> {
+impl<'a> From<&'a str> for TableCell<'a> {
     fn from(value: &'a str) -> Self {
         Self::Text(Cow::Borrowed(value))
     }
 }
 
-impl From<String> for Cell<'_> {
+impl From<String> for TableCell<'_> {
     fn from(value: String) -> Self {
         Self::Text(Cow::Owned(value))
     }
 }
 
-impl From<f64> for Cell<'_> {
+impl From<f64> for TableCell<'_> {
     fn from(value: f64) -> Self {
         Self::Number(value)
     }
 }
 
 /// A count as a whole number; counts beyond the type's range, which do not occur, become its largest number.
-fn whole(value: usize) -> Cell<'static> {
-    Cell::Whole(i128::try_from(value).unwrap_or(i128::MAX))
+fn whole(value: usize) -> TableCell<'static> {
+    TableCell::Whole(i128::try_from(value).unwrap_or(i128::MAX))
 }
 
-fn optional<'a, T: Into<Cell<'a>>>(value: Option<T>) -> Cell<'a> {
-    value.map_or(Cell::Empty, Into::into)
+fn optional<'a, T: Into<TableCell<'a>>>(value: Option<T>) -> TableCell<'a> {
+    value.map_or(TableCell::Empty, Into::into)
 }
 
 /// A row a result, in the order of [`RESULT_COLUMNS`].
-pub(crate) fn result_rows<'a>(view: &'a View) -> impl Iterator<Item = Vec<Cell<'a>>> {
+pub(crate) fn result_rows<'a>(view: &'a View) -> impl Iterator<Item = Vec<TableCell<'a>>> {
     view.rows.iter().map(move |row| result(view, row))
 }
 
-fn result<'a>(view: &'a View, row: &'a Row) -> Vec<Cell<'a>> {
+fn result<'a>(view: &'a View, row: &'a ResultRow) -> Vec<TableCell<'a>> {
     let run = &view.finding.run;
     let finding = row.finding;
     let host = view.finding.targets.get(finding.target).and_then(|target| target.host.known());
@@ -118,7 +118,7 @@ fn result<'a>(view: &'a View, row: &'a Row) -> Vec<Cell<'a>> {
         run.id.to_string().into(),
         finding.series.as_str().into(),
         finding.point.workload.as_str().into(),
-        Cell::Whole(finding.point.version.into()),
+        TableCell::Whole(finding.point.version.into()),
         finding.point.key.as_str().into(),
         finding.metric.as_str().into(),
         finding.unit.as_str().into(),
@@ -141,7 +141,7 @@ fn result<'a>(view: &'a View, row: &'a Row) -> Vec<Cell<'a>> {
         optional(finding.cpu.map(|cpu| cpu.user)),
         optional(finding.cpu.map(|cpu| cpu.system)),
         optional(finding.cpu.map(|cpu| cpu.iowait)),
-        finding.peak_memory_bytes.map_or(Cell::Empty, |bytes| Cell::Whole(bytes.into())),
+        finding.peak_memory_bytes.map_or(TableCell::Empty, |bytes| TableCell::Whole(bytes.into())),
         words.join(" ").into(),
         host.unwrap_or_default().into(),
         labels.join(" ").into(),
@@ -156,7 +156,7 @@ fn result<'a>(view: &'a View, row: &'a Row) -> Vec<Cell<'a>> {
 /// The first of `take`.
 pub(crate) fn sample_rows<E>(
     record: &RunRecord,
-    take: &mut dyn FnMut(&[Cell]) -> Result<(), E>,
+    take: &mut dyn FnMut(&[TableCell]) -> Result<(), E>,
 ) -> Result<(), E> {
     let run = record.run.to_string();
     for invocation in record.invocations.iter().filter(|i| i.role == Role::Workload) {
@@ -173,7 +173,7 @@ fn metric_rows<E>(
     planned: &PlannedPoint,
     metric: &Metric,
     invocation: &InvocationRecord,
-    take: &mut dyn FnMut(&[Cell]) -> Result<(), E>,
+    take: &mut dyn FnMut(&[TableCell]) -> Result<(), E>,
 ) -> Result<(), E> {
     // Without declared work an iteration counts as one unit.
     let work = invocation.ready.work.get(&metric.name).copied().unwrap_or(1.0);
@@ -189,7 +189,7 @@ fn metric_rows<E>(
             planned.point.key.as_str().into(),
             metric.name.as_str().into(),
             id.as_str().into(),
-            Cell::Whole(invocation.round.into()),
+            TableCell::Whole(invocation.round.into()),
             whole(i),
             phase(invocation, i).into(),
             at(&samples.start_ns, i),
@@ -202,8 +202,8 @@ fn metric_rows<E>(
     Ok(())
 }
 
-fn at<T: Copy + Into<i128>>(column: &[T], index: usize) -> Cell<'static> {
-    column.get(index).map_or(Cell::Empty, |&value| Cell::Whole(value.into()))
+fn at<T: Copy + Into<i128>>(column: &[T], index: usize) -> TableCell<'static> {
+    column.get(index).map_or(TableCell::Empty, |&value| TableCell::Whole(value.into()))
 }
 
 fn phase(invocation: &InvocationRecord, sample: usize) -> &'static str {

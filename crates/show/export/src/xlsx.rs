@@ -6,15 +6,15 @@ use plumb_model::RunRecord;
 use plumb_report::run::View;
 use plumb_text::clean;
 
-use crate::entry::{Content, Export, ExportError, Holds};
-use crate::tables::{Cell, RESULT_COLUMNS, SAMPLE_COLUMNS, result_rows, sample_rows};
+use crate::entry::{Export, ExportError, ExportedContent, Holds};
+use crate::tables::{RESULT_COLUMNS, SAMPLE_COLUMNS, TableCell, result_rows, sample_rows};
 use crate::workbook::{MOST_CHARACTERS, MOST_ROWS, Sheet, workbook};
 
 pub(super) const XLSX: Export = Export {
     name: "xlsx",
     extension: "xlsx",
     summary: "An Excel workbook with results and samples",
-    content: Content::Binary,
+    content: ExportedContent::Binary,
     holds: Holds::Runs,
     write: |runs| xlsx(runs.views, runs.records),
 };
@@ -41,12 +41,12 @@ pub fn xlsx(views: &[View], records: &[RunRecord]) -> Result<Vec<u8>, ExportErro
 
 fn new_sheet(name: &'static str, number: usize, columns: &[&str]) -> Result<Sheet, ExportError> {
     let mut sheet = Sheet::new(name, number);
-    let titles: Vec<Cell> = columns.iter().map(|&column| column.into()).collect();
+    let titles: Vec<TableCell> = columns.iter().map(|&column| column.into()).collect();
     row(&mut sheet, &titles)?;
     Ok(sheet)
 }
 
-fn row(sheet: &mut Sheet, cells: &[Cell]) -> Result<(), ExportError> {
+fn row(sheet: &mut Sheet, cells: &[TableCell]) -> Result<(), ExportError> {
     if sheet.rows() == MOST_ROWS {
         let why = format!("a sheet holds {MOST_ROWS} rows, there are more samples");
         return Err(ExportError::TooLarge(why));
@@ -54,8 +54,8 @@ fn row(sheet: &mut Sheet, cells: &[Cell]) -> Result<(), ExportError> {
     sheet.begin_row();
     for (column, cell) in cells.iter().enumerate() {
         match cell {
-            Cell::Text(text) if text.is_empty() => {}
-            Cell::Text(text) => {
+            TableCell::Text(text) if text.is_empty() => {}
+            TableCell::Text(text) => {
                 let text = shown(text);
                 if text.encode_utf16().count() > MOST_CHARACTERS {
                     let why =
@@ -65,10 +65,10 @@ fn row(sheet: &mut Sheet, cells: &[Cell]) -> Result<(), ExportError> {
                 sheet.text(column, &text);
             }
             #[expect(clippy::cast_precision_loss, reason = "a workbook's numbers are doubles")]
-            Cell::Whole(value) => sheet.number(column, *value as f64),
+            TableCell::Whole(value) => sheet.number(column, *value as f64),
             // Excel has neither NaN nor infinity and would call the file damaged: such a cell stays empty.
-            Cell::Number(value) if value.is_finite() => sheet.number(column, *value),
-            Cell::Number(_) | Cell::Empty => {}
+            TableCell::Number(value) if value.is_finite() => sheet.number(column, *value),
+            TableCell::Number(_) | TableCell::Empty => {}
         }
     }
     sheet.end_row();

@@ -23,11 +23,11 @@ const CHUNK: usize = 1 << 16;
 #[derive(Default)]
 pub struct Zip {
     out: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<ZipEntry>,
 }
 
 /// What the central directory says of a file.
-struct Entry {
+struct ZipEntry {
     name: String,
     crc32: u32,
     compressed: u32,
@@ -86,7 +86,7 @@ impl Zip {
     /// When the file or the archive exceeds the 4 GiB that the format's 32-bit fields hold.
     pub fn add(&mut self, mut file: Growing) -> Result<(), TooLarge> {
         file.compress(TDEFLFlush::Finish);
-        let entry = Entry {
+        let entry = ZipEntry {
             crc32: file.crc32.finalize(),
             compressed: fitting(file.compressed.len())?,
             size: u32::try_from(file.size).map_err(|_| TooLarge)?,
@@ -130,7 +130,7 @@ impl Zip {
     }
 }
 
-impl Entry {
+impl ZipEntry {
     /// What the local header and the central directory have in common, up to the length of the name.
     fn write_fields(&self, out: &mut Vec<u8>) {
         out.extend(VERSION.to_le_bytes());

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use plumb_chart::{Along, Axis, CHART_SCHEMA, Chart, Group, Layer, Mark, Scale, Tone};
+use plumb_chart::{Along, Axis, CHART_SCHEMA, Chart, Mark, MarkGroup, MarkLayer, Scale, Tone};
 use plumb_model::{CounterKind, Decision, EndedInvocation, Goal, Interference, Plan};
 use plumb_text::{clean, counted};
 
@@ -52,16 +52,17 @@ fn axis(label: &str, unit: &str, per: f64, (low, high): (f64, f64)) -> Axis {
     }
 }
 
-fn group(name: &str, tone: Tone) -> Group {
-    Group { name: clean(name), tone }
+fn group(name: &str, tone: Tone) -> MarkGroup {
+    MarkGroup { name: clean(name), tone }
 }
 
 /// How well every point is known: its interval around its estimate, or around equality where sides are
 /// compared, next to what is wanted. None if nothing is wanted, before the first look.
 pub(super) fn precision(view: &ProgressView) -> Option<Chart> {
     let compared = view.points.iter().any(|point| point.compared.is_some());
-    let rows: Vec<Row> = shown(view).filter_map(|point| Row::of(point, compared)).collect();
-    let widest = rows.iter().map(Row::reach).fold(0.0, f64::max);
+    let rows: Vec<IntervalRow> =
+        shown(view).filter_map(|point| IntervalRow::of(point, compared)).collect();
+    let widest = rows.iter().map(IntervalRow::reach).fold(0.0, f64::max);
     if rows.is_empty() || (widest <= 0.0 && rows.iter().all(|row| row.wanted.is_none())) {
         return None;
     }
@@ -82,8 +83,8 @@ pub(super) fn precision(view: &ProgressView) -> Option<Chart> {
         share: vec![1.0],
         tips: vec![format!("±{}", plumb_units::percent(wanted))],
     });
-    chart.layers.extend(wanted.map(|mark| Layer { group: Some(1), mark }));
-    chart.layers.push(Layer { group: Some(0), mark: intervals(&rows) });
+    chart.layers.extend(wanted.map(|mark| MarkLayer { group: Some(1), mark }));
+    chart.layers.push(MarkLayer { group: Some(0), mark: intervals(&rows) });
     let left_out = view.points.len().saturating_sub(MOST_POINTS);
     if left_out > 0 {
         chart.notes.push(format!("{} not drawn", counted(left_out, "point is", "points are")));
@@ -116,7 +117,7 @@ fn shown(view: &ProgressView) -> impl Iterator<Item = &ProgressPoint> {
 }
 
 /// The interval of a point relative to what it is measured against.
-struct Row {
+struct IntervalRow {
     name: String,
     centre: f64,
     ends: Option<(f64, f64)>,
@@ -124,7 +125,7 @@ struct Row {
     tip: String,
 }
 
-impl Row {
+impl IntervalRow {
     fn of(point: &ProgressPoint, compared: bool) -> Option<Self> {
         let name = clean(&point.name);
         let tip = format!("{name}: {}", crate::terminal::standing(point));
@@ -151,9 +152,9 @@ impl Row {
 
 /// The intervals of those that have one.
 #[expect(clippy::cast_precision_loss, reason = "a few points")]
-fn intervals(rows: &[Row]) -> Mark {
+fn intervals(rows: &[IntervalRow]) -> Mark {
     // A row without an interval keeps its name and its place.
-    let known: Vec<(usize, &Row)> =
+    let known: Vec<(usize, &IntervalRow)> =
         rows.iter().enumerate().filter(|(_, row)| row.ends.is_some()).collect();
     Mark::Intervals {
         along: Along::X,
@@ -227,7 +228,7 @@ impl PrecisionOverTime {
             chart.groups.push(group(&view.points.get(index)?.name, Tone::Plain));
             let (x, y) = self.points[index].iter().map(|&(x, y)| (x, Some(y))).unzip();
             let mark = Mark::Line { x, y, steps: false };
-            chart.layers.push(Layer { group: Some(chart.groups.len() - 1), mark });
+            chart.layers.push(MarkLayer { group: Some(chart.groups.len() - 1), mark });
         }
         chart.layers.extend(self.wanted.map(wanted_rule));
         if drawn.is_empty() {
@@ -245,22 +246,22 @@ impl PrecisionOverTime {
     }
 }
 
-fn wanted_rule(wanted: f64) -> Layer {
+fn wanted_rule(wanted: f64) -> MarkLayer {
     let tips = vec![format!("wanted: ±{}", plumb_units::percent(wanted))];
-    Layer { group: None, mark: Mark::Rules { along: Along::Y, at: vec![wanted], tips } }
+    MarkLayer { group: None, mark: Mark::Rules { along: Along::Y, at: vec![wanted], tips } }
 }
 
 /// The readings of monitors next to the run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MonitorReadings {
-    readings: VecDeque<Reading>,
+    readings: VecDeque<InvocationReading>,
     left_out: usize,
     spans: VecDeque<(f64, f64, String)>,
 }
 
 /// What was read next to one invocation.
 #[derive(Debug, Clone)]
-struct Reading {
+struct InvocationReading {
     from: f64,
     to: f64,
     /// Of each panel's lines, in order; None if the counter was not read.
@@ -325,7 +326,7 @@ impl MonitorReadings {
         }
         if !ended.amounts.is_empty() {
             let values = PANELS.iter().map(|panel| values(panel, ended)).collect();
-            self.readings.push_back(Reading { from, to, values });
+            self.readings.push_back(InvocationReading { from, to, values });
         }
         let surplus = self.readings.len().saturating_sub(MOST_READINGS);
         self.readings.drain(..surplus);
@@ -364,7 +365,7 @@ impl MonitorReadings {
             chart.groups.push(group(name, Tone::Plain));
             let x = self.readings.iter().map(|reading| reading.from.midpoint(reading.to)).collect();
             let mark = Mark::Line { x, y, steps: false };
-            chart.layers.push(Layer { group: Some(chart.groups.len() - 1), mark });
+            chart.layers.push(MarkLayer { group: Some(chart.groups.len() - 1), mark });
         }
         if self.left_out > 0 {
             let before = counted(self.left_out, "invocation", "invocations");
@@ -387,7 +388,7 @@ impl MonitorReadings {
             share: vec![1.0; spans.len()],
             tips: spans.iter().map(|span| span.2.clone()).collect(),
         };
-        chart.layers.push(Layer { group: Some(0), mark });
+        chart.layers.push(MarkLayer { group: Some(0), mark });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Event, Id, Kind, Plan, Role, Sampling};
+use plumb_model::{Event, Id, Plan, QuantityKind, Role, Sampling};
 use plumb_units::{quantity, seconds_to};
 
 /// The most metrics in a line.
@@ -60,7 +60,7 @@ impl SecondLines {
                     .description
                     .metrics
                     .iter()
-                    .filter(|metric| metric.kind != Kind::Histogram)
+                    .filter(|metric| metric.kind != QuantityKind::Histogram)
                     .filter_map(|metric| {
                         let work = current.work.get(&metric.name).copied().unwrap_or(1.0);
                         let values = samples.metric(metric, work)?;

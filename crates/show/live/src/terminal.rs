@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use plumb_text::{Column, Line, Style, Table, Terminal, clean, clip, counted};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, clip, counted};
 use plumb_units::length;
 use plumb_units::percent;
 
@@ -131,16 +131,16 @@ pub fn progress_lines(view: &ProgressView, terminal: &Terminal, lines: usize) ->
     let summary = [finished(view), length(view.elapsed.as_secs_f64()), left(view)].join(" · ");
     // No line may wrap: the lines are drawn over each other, and a wrapped one would leave its rest behind.
     let fitting = clip(&summary, terminal.width);
-    let mut out = Line::new(Style::Title, &fitting).render(terminal.colour);
+    let mut out = TextLine::new(Style::Title, &fitting).render(terminal.colour);
     out.push('\n');
     let activity = activity_line(view, terminal).filter(|_| lines > 2);
     let shown = shown(view, lines.saturating_sub(2 + usize::from(activity.is_some())));
     let mut table = Table::new(vec![
-        Column::left(""),
-        Column::left("").gap(1),
-        Column::right(""),
-        Column::left(""),
-        Column::left(""),
+        TableColumn::left(""),
+        TableColumn::left("").gap(1),
+        TableColumn::right(""),
+        TableColumn::left(""),
+        TableColumn::left(""),
     ]);
     for &index in &shown {
         table.row(cells(view, index, terminal));
@@ -153,16 +153,16 @@ pub fn progress_lines(view: &ProgressView, terminal: &Terminal, lines: usize) ->
     let hidden = view.points.len() - shown.len();
     if hidden > 0 && lines > 1 {
         let more = format!("  and {}", counted(hidden, "more point", "more points"));
-        out.push_str(&Line::new(Style::Muted, &more).render(terminal.colour));
+        out.push_str(&TextLine::new(Style::Muted, &more).render(terminal.colour));
         out.push('\n');
     }
     terminal.signs(out)
 }
 
 /// What the program of the current point says that it is doing, on a line that does not wrap.
-fn activity_line(view: &ProgressView, terminal: &Terminal) -> Option<Line> {
+fn activity_line(view: &ProgressView, terminal: &Terminal) -> Option<TextLine> {
     let text = format!("  {}: {}", current(view)?.name, view.activity.as_ref()?);
-    Some(Line::new(Style::Muted, &clip(&clean(&text), terminal.width)))
+    Some(TextLine::new(Style::Muted, &clip(&clean(&text), terminal.width)))
 }
 
 pub(crate) fn current(view: &ProgressView) -> Option<&ProgressPoint> {
@@ -201,7 +201,7 @@ fn shown(view: &ProgressView, room: usize) -> Vec<usize> {
     order
 }
 
-fn cells(view: &ProgressView, index: usize, terminal: &Terminal) -> Vec<Line> {
+fn cells(view: &ProgressView, index: usize, terminal: &Terminal) -> Vec<TextLine> {
     let point = &view.points[index];
     let running = view.current == Some(index);
     let mark = match (running, terminal.unicode) {
@@ -218,11 +218,11 @@ fn cells(view: &ProgressView, index: usize, terminal: &Terminal) -> Vec<Line> {
     let name = clip(&clean(&point.name), room);
     let rounds = if point.rounds > 0 { format!("{}×", point.rounds) } else { String::new() };
     vec![
-        Line::new(Style::Estimate, mark),
-        Line::new(if running { Style::Estimate } else { Style::Name }, &name),
-        Line::new(Style::Muted, &rounds),
+        TextLine::new(Style::Estimate, mark),
+        TextLine::new(if running { Style::Estimate } else { Style::Name }, &name),
+        TextLine::new(Style::Muted, &rounds),
         bar(point, terminal.unicode),
-        Line::new(point.state.style(), &standing(point)),
+        TextLine::new(point.state.style(), &standing(point)),
     ]
 }
 
@@ -243,14 +243,14 @@ pub(crate) fn standing(point: &ProgressPoint) -> String {
     clippy::cast_sign_loss,
     reason = "a share of ten cells"
 )]
-fn bar(point: &ProgressPoint, unicode: bool) -> Line {
+fn bar(point: &ProgressPoint, unicode: bool) -> TextLine {
     if let Some(compared) = point.compared {
-        return Line::new(point.state.style(), &compared.drawn(unicode));
+        return TextLine::new(point.state.style(), &compared.drawn(unicode));
     }
-    let Some(share) = point.share() else { return Line::default() };
+    let Some(share) = point.share() else { return TextLine::default() };
     let full = ((share * BAR as f64) as usize).min(BAR);
     let (filled, empty) = if unicode { ("█", "░") } else { ("#", ".") };
-    Line::new(point.state.style(), &filled.repeat(full))
+    TextLine::new(point.state.style(), &filled.repeat(full))
         .and(Style::Muted, &empty.repeat(BAR - full))
 }
 

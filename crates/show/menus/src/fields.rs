@@ -6,7 +6,7 @@ use crate::form::{Form, line};
 use crate::planner::Planner;
 
 /// A text that a menu changes in a `T`.
-pub struct Field<T> {
+pub struct MenuField<T> {
     /// Its line in a menu.
     pub label: &'static str,
     /// How it is typed.
@@ -17,7 +17,7 @@ pub struct Field<T> {
     pub set: fn(&mut T, &str) -> Result<(), UsageError>,
 }
 
-impl<T> Field<T> {
+impl<T> MenuField<T> {
     /// Its line in a menu.
     pub fn line(&self, of: &T) -> String {
         let text = (self.get)(of);
@@ -26,8 +26,8 @@ impl<T> Field<T> {
 }
 
 /// What a suite states in a line.
-pub const SUITE: &[Field<Suite>] = &[
-    Field {
+pub const SUITE: &[MenuField<Suite>] = &[
+    MenuField {
         label: "Budget",
         help: || "The time of the whole run: 90s, 10m, 2h.".into(),
         get: |draft| draft.budget.clone().unwrap_or_default(),
@@ -36,7 +36,7 @@ pub const SUITE: &[Field<Suite>] = &[
             Ok(())
         },
     },
-    Field {
+    MenuField {
         label: "Monitors",
         help: monitors,
         get: |draft| draft.monitors.join(" "),
@@ -45,7 +45,7 @@ pub const SUITE: &[Field<Suite>] = &[
             Ok(())
         },
     },
-    Field {
+    MenuField {
         label: "In the background",
         help: || {
             "Loads, monitors of plug-ins and preparations that run at the same time: process.fork \
@@ -58,7 +58,7 @@ pub const SUITE: &[Field<Suite>] = &[
             Ok(())
         },
     },
-    Field {
+    MenuField {
         label: "Knobs",
         help: || {
             "Settings of the machine, undone afterwards: thp=never drop-caches@round. Separate them by \
@@ -71,7 +71,7 @@ pub const SUITE: &[Field<Suite>] = &[
             Ok(())
         },
     },
-    Field {
+    MenuField {
         label: "Labels",
         help: || {
             "Labels of the suite's runs: purpose=nightly, owner=me. Separate them by commas.".into()
@@ -86,7 +86,7 @@ pub const SUITE: &[Field<Suite>] = &[
             Ok(())
         },
     },
-    Field {
+    MenuField {
         label: "Summary",
         help: || "One line that describes the suite.".into(),
         get: |draft| draft.summary.clone(),
@@ -95,7 +95,7 @@ pub const SUITE: &[Field<Suite>] = &[
             Ok(())
         },
     },
-    Field {
+    MenuField {
         label: "Name",
         help: || "Name of the suite's runs; the file's name if empty.".into(),
         get: |draft| draft.name.clone(),
@@ -107,8 +107,8 @@ pub const SUITE: &[Field<Suite>] = &[
 ];
 
 /// When points are done.
-const RULES: &[Field<TypedRules>] = &[
-    Field {
+const RULES: &[MenuField<TypedRules>] = &[
+    MenuField {
         label: "Precision",
         help: || "The wanted half-width of the interval, as a share of the estimate: 1%.".into(),
         get: |rules| rules.precision.clone().unwrap_or_default(),
@@ -117,7 +117,7 @@ const RULES: &[Field<TypedRules>] = &[
             Ok(())
         },
     },
-    Field {
+    MenuField {
         label: "Least invocations",
         help: || "The minimum number of invocations per point.".into(),
         get: |rules| rules.min_invocations.map(|n| n.to_string()).unwrap_or_default(),
@@ -126,7 +126,7 @@ const RULES: &[Field<TypedRules>] = &[
             Ok(())
         },
     },
-    Field {
+    MenuField {
         label: "Most invocations",
         help: || "The maximum number of invocations per point.".into(),
         get: |rules| rules.max_invocations.map(|n| n.to_string()).unwrap_or_default(),
@@ -135,7 +135,7 @@ const RULES: &[Field<TypedRules>] = &[
             Ok(())
         },
     },
-    Field {
+    MenuField {
         label: "Least time",
         help: || "The minimum time per point: 2s, 1m.".into(),
         get: |rules| rules.min_time.clone().unwrap_or_default(),
@@ -144,7 +144,7 @@ const RULES: &[Field<TypedRules>] = &[
             Ok(())
         },
     },
-    Field {
+    MenuField {
         label: "Most time",
         help: || "The maximum time per point: 30s, 5m.".into(),
         get: |rules| rules.max_time.clone().unwrap_or_default(),

@@ -13,7 +13,7 @@ const NOISY: f64 = 0.1;
 const STANDS_OUT: f64 = 4.0;
 
 /// A result that may stand out.
-pub(crate) struct Named<'n> {
+pub(crate) struct StandingOutResult<'n> {
     pub(crate) name: String,
     pub(crate) unit: &'n str,
     pub(crate) better: Better,
@@ -21,7 +21,7 @@ pub(crate) struct Named<'n> {
     pub(crate) ratio: f64,
 }
 
-impl Named<'_> {
+impl StandingOutResult<'_> {
     /// `sieve took 2.20 times as long`.
     fn moved(&self) -> String {
         let name = &self.name;
@@ -43,7 +43,7 @@ pub(crate) fn standing_out_text<'n>(
     found: &StandingOut,
     what: (&str, &str),
     then: &str,
-    named: impl Fn(usize) -> Option<Named<'n>>,
+    named: impl Fn(usize) -> Option<StandingOutResult<'n>>,
 ) -> Vec<String> {
     match &found.found {
         Ok(stood) => stood_text(stood, found, (what.1, then), named),
@@ -63,7 +63,7 @@ fn stood_text<'n>(
     stood: &Stood,
     found: &StandingOut,
     (many, then): (&str, &str),
-    named: impl Fn(usize) -> Option<Named<'n>>,
+    named: impl Fn(usize) -> Option<StandingOutResult<'n>>,
 ) -> Vec<String> {
     let of = found.of;
     let out = stood.series.len();

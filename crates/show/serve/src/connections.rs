@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use plumb_store::Store;
 
-use crate::refusal::Refusal;
+use crate::refusal::ServeRefusal;
 
 /// Connections that read at once: more would take the machine from what is measured on it.
 const MOST_READING: usize = 2;
@@ -26,23 +26,23 @@ pub(crate) struct Version {
 
 /// Connections to the store in a file.
 #[derive(Debug)]
-pub(crate) struct Connections {
+pub(crate) struct StoreConnections {
     path: PathBuf,
-    pool: Mutex<Pool>,
+    pool: Mutex<ConnectionPool>,
     free: Condvar,
     watcher: Mutex<Watcher>,
 }
 
 /// Connections that nobody uses now, and how many are in use.
 #[derive(Debug, Default)]
-struct Pool {
-    idle: Vec<Connection>,
+struct ConnectionPool {
+    idle: Vec<StoreConnection>,
     busy: usize,
 }
 
 /// A connection, and which file it has open.
 #[derive(Debug)]
-struct Connection {
+struct StoreConnection {
     store: Store,
     file: FileId,
 }
@@ -53,11 +53,11 @@ type FileId = (u64, u64);
 /// The connection that shows whether the store has changed.
 #[derive(Debug, Default)]
 struct Watcher {
-    connection: Option<Connection>,
+    connection: Option<StoreConnection>,
     opened: u64,
 }
 
-impl Connections {
+impl StoreConnections {
     /// Connections to the store in this file.
     pub(crate) fn to(path: PathBuf) -> Self {
         let pool = Mutex::default();
@@ -68,31 +68,31 @@ impl Connections {
     /// Reads the store, as soon as a connection is free.
     pub(crate) fn read<T>(
         &self,
-        read: impl FnOnce(&Store) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
+        read: impl FnOnce(&Store) -> Result<T, ServeRefusal>,
+    ) -> Result<T, ServeRefusal> {
         let mut lease = self.lease()?;
         let connection = match lease.connection.take() {
             Some(watcher) if Some(watcher.file) == file_id(&self.path) => watcher,
             // Somebody has put another file there.
-            _ => Connection::open(&self.path)?,
+            _ => StoreConnection::open(&self.path)?,
         };
         read(&lease.connection.insert(connection).store)
     }
 
     /// A connection next to the others.
-    pub(crate) fn one_more(&self) -> Result<Store, Refusal> {
+    pub(crate) fn one_more(&self) -> Result<Store, ServeRefusal> {
         Ok(Store::open_read_only(&self.path)?)
     }
 
     /// What the store holds now.
-    pub(crate) fn version(&self) -> Result<Version, Refusal> {
+    pub(crate) fn version(&self) -> Result<Version, ServeRefusal> {
         // SQLite's data_version can only be compared within one connection, so this one is kept for nothing else.
         let mut watcher = locked(&self.watcher);
         let connection = match watcher.connection.take() {
             Some(watcher) if Some(watcher.file) == file_id(&self.path) => watcher,
             _ => {
                 watcher.opened += 1;
-                Connection::open(&self.path)?
+                StoreConnection::open(&self.path)?
             }
         };
         let content = connection.store.version();
@@ -100,13 +100,13 @@ impl Connections {
         Ok(Version { opened: watcher.opened, content: content? })
     }
 
-    fn lease(&self) -> Result<Lease<'_>, Refusal> {
+    fn lease(&self) -> Result<Lease<'_>, ServeRefusal> {
         let until = Instant::now() + READER_TIMEOUT;
         let mut pool = locked(&self.pool);
         while pool.busy >= MOST_READING {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Refusal::Busy);
+                return Err(ServeRefusal::Busy);
             }
             let waited = self.free.wait_timeout(pool, left);
             pool = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -118,8 +118,8 @@ impl Connections {
 
 /// A connection in use; given back when dropped.
 struct Lease<'c> {
-    connections: &'c Connections,
-    connection: Option<Connection>,
+    connections: &'c StoreConnections,
+    connection: Option<StoreConnection>,
 }
 
 impl Drop for Lease<'_> {
@@ -132,8 +132,8 @@ impl Drop for Lease<'_> {
     }
 }
 
-impl Connection {
-    fn open(path: &Path) -> Result<Self, Refusal> {
+impl StoreConnection {
+    fn open(path: &Path) -> Result<Self, ServeRefusal> {
         // Asked before opening: if the file is replaced in between, the next reader sees another number and opens it
         // again.
         let before = file_id(path);

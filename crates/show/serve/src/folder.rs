@@ -15,11 +15,11 @@ use std::thread;
 use plumb_model::Id;
 use plumb_query::SeriesByRun;
 use plumb_report::View;
-use plumb_site::{Links, Page, assets, names};
+use plumb_site::{LinkedPages, Page, assets, names};
 use plumb_store::{RunSummary, Store};
 use thiserror::Error;
 
-use crate::pages::Reader;
+use crate::pages::StorePages;
 
 /// The file that says that a folder is ours.
 const MARK: &str = "plumb-report.txt";
@@ -38,7 +38,7 @@ const DATA_BEGINS: &str = "plumb.";
 pub enum FolderError {
     /// The store cannot be read.
     #[error(transparent)]
-    Store(#[from] plumb_store::Error),
+    Store(#[from] plumb_store::StoreError),
     /// A file of the folder.
     #[error("{} can't be written: {why}", path.display())]
     Unwritable {
@@ -119,11 +119,11 @@ pub fn write(
     let mut named: Vec<Id> =
         runs.map_or_else(|| all.iter().map(|summary| summary.run).collect(), <[Id]>::to_vec);
     named.sort_by_key(|run| all.iter().position(|summary| summary.run == *run));
-    let folder = Folder::begin(folder, force)?;
+    let folder = SiteFolder::begin(folder, force)?;
     let known = SeriesByRun::default();
     let compared = compared(&known, &reading, &all, runs)?;
     let comparisons = compared.iter().map(|runs| names::compare_page(runs));
-    let links = Links::Of {
+    let links = LinkedPages::Of {
         runs: named.iter().copied().collect(),
         comparisons: comparisons.chain(by.map(names::groups_page)).collect(),
     };
@@ -136,7 +136,7 @@ pub fn write(
         control,
     };
     let reader =
-        Reader::among(&reading, Arc::clone(&all), links.clone(), &known).with_all_changes();
+        StorePages::among(&reading, Arc::clone(&all), links.clone(), &known).with_all_changes();
     // Before all else, so that whoever mistyped need not wait.
     if let Some(by) = by {
         let page = reader.groups(&reader.newest(), by)?;
@@ -149,7 +149,7 @@ pub fn write(
                 scope.spawn(|| {
                     // A connection to the store belongs to one thread.
                     let own = Store::open_read_only(store)?;
-                    work.execute(&Reader::among(&own, Arc::clone(&all), links.clone(), &known))
+                    work.execute(&StorePages::among(&own, Arc::clone(&all), links.clone(), &known))
                 })
             })
             .collect();
@@ -184,7 +184,7 @@ fn compared(
         });
     }
     let Some(newest) = all.last() else { return Ok(Vec::new()) };
-    let reader = Reader::among(store, Arc::clone(all), Links::All, known);
+    let reader = StorePages::among(store, Arc::clone(all), LinkedPages::All, known);
     let shown = reader.shown(newest.run)?;
     let previous = shown.finding.since_last.found();
     Ok(previous.map(|since| vec![since.run, newest.run]).into_iter().collect())
@@ -192,7 +192,7 @@ fn compared(
 
 /// Runs to be read and written, by whoever is free.
 struct Work<'w> {
-    folder: &'w Folder,
+    folder: &'w SiteFolder,
     runs: &'w [Id],
     next: AtomicUsize,
     done: AtomicUsize,
@@ -201,7 +201,7 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    fn execute(&self, reader: &Reader) -> Result<(), FolderError> {
+    fn execute(&self, reader: &StorePages) -> Result<(), FolderError> {
         // A run is compared with an earlier one: the oldest go first.
         while let Some(run) = self.runs.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             if (self.control.stop)() {
@@ -222,13 +222,13 @@ impl Work<'_> {
 }
 
 /// A folder that is being written.
-struct Folder {
+struct SiteFolder {
     path: PathBuf,
     pages: AtomicUsize,
     bytes: AtomicUsize,
 }
 
-impl Folder {
+impl SiteFolder {
     /// Makes the folder, or clears one of ours.
     fn begin(path: &Path, force: bool) -> Result<Self, FolderError> {
         let trouble = |why| FolderError::Unwritable { path: path.to_owned(), why };
@@ -274,7 +274,7 @@ impl Folder {
     }
 
     /// All pages of a run.
-    fn run(&self, reader: &Reader, run: Id) -> Result<(), FolderError> {
+    fn run(&self, reader: &StorePages, run: Id) -> Result<(), FolderError> {
         let shown = reader.shown(run)?;
         let view = View::new(&shown.finding);
         self.page(reader.run(&shown, &view))?;
@@ -287,7 +287,7 @@ impl Folder {
     }
 
     /// The pages that are of no run, but the first.
-    fn rest(&self, reader: &Reader) -> Result<(), FolderError> {
+    fn rest(&self, reader: &StorePages) -> Result<(), FolderError> {
         let histories = reader.histories_found()?;
         for page in histories.iter().map(|series| reader.history(series)) {
             self.page(page)?;

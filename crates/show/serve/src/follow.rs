@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-use crate::refusal::Refusal;
+use crate::refusal::ServeRefusal;
 
 /// Time between two looks at the store, and therefore between two messages,
 const PAUSE: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub(crate) const MOST_RUNS: usize = 4;
 #[derive(Debug)]
 pub(crate) struct FollowedRuns {
     store: PathBuf,
-    states: Mutex<HashMap<Id, Arc<watch::Sender<State>>>>,
+    states: Mutex<HashMap<Id, Arc<watch::Sender<FollowedState>>>>,
     /// What the program under way says that it is doing, by run and point. It is not stored: only a server in the
     /// process that carries the run out knows it.
     activity: Mutex<Option<(Id, usize, String)>>,
@@ -42,13 +42,13 @@ pub(crate) struct FollowedRuns {
 
 /// The state of a followed run.
 #[derive(Debug)]
-struct State {
+struct FollowedState {
     live: Live,
     /// Whether it can be followed no longer.
     failed: bool,
 }
 
-impl State {
+impl FollowedState {
     /// Whether nothing more comes.
     fn ends(&self) -> bool {
         self.live.is_over() || self.failed
@@ -80,28 +80,29 @@ impl FollowedRuns {
 
     /// Begins to follow a run. Reads the store, and so must not be called by the thread that serves; but in
     /// its runtime, which carries the task of the run.
-    pub(crate) fn join(self: &Arc<Self>, run: Id) -> Result<Follower, Refusal> {
+    pub(crate) fn join(self: &Arc<Self>, run: Id) -> Result<RunFollower, ServeRefusal> {
         if let Some(state) = self.states().get(&run) {
-            return Ok(Follower::of(state.subscribe()));
+            return Ok(RunFollower::of(state.subscribe()));
         }
         // Outside the lock: reading a long run must not keep the followers of other runs waiting.
-        let tail = Tail::begin(&self.store, run)?;
-        let (sender, state) = watch::channel(State { live: tail.live.clone(), failed: false });
+        let tail = RunTail::begin(&self.store, run)?;
+        let (sender, state) =
+            watch::channel(FollowedState { live: tail.live.clone(), failed: false });
         if tail.live.is_over() {
-            return Ok(Follower::of(state));
+            return Ok(RunFollower::of(state));
         }
         let mut states = self.states();
         // Somebody else may have come first.
         if let Some(state) = states.get(&run) {
-            return Ok(Follower::of(state.subscribe()));
+            return Ok(RunFollower::of(state.subscribe()));
         }
         if states.len() >= MOST_RUNS {
-            return Err(Refusal::Busy);
+            return Err(ServeRefusal::Busy);
         }
         let sender = Arc::new(sender);
         states.insert(run, Arc::clone(&sender));
         tokio::spawn(Arc::clone(self).follow(run, tail, sender));
-        Ok(Follower::of(state))
+        Ok(RunFollower::of(state))
     }
 
     /// Everybody gets the newest at once, and no pause is made any more.
@@ -115,12 +116,17 @@ impl FollowedRuns {
         self.states().len()
     }
 
-    fn states(&self) -> MutexGuard<'_, HashMap<Id, Arc<watch::Sender<State>>>> {
+    fn states(&self) -> MutexGuard<'_, HashMap<Id, Arc<watch::Sender<FollowedState>>>> {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at the store until the run is over or nobody follows it.
-    async fn follow(self: Arc<Self>, run: Id, mut tail: Tail, state: Arc<watch::Sender<State>>) {
+    async fn follow(
+        self: Arc<Self>,
+        run: Id,
+        mut tail: RunTail,
+        state: Arc<watch::Sender<FollowedState>>,
+    ) {
         let mut hurry = self.hurry.subscribe();
         loop {
             pause(&mut hurry).await;
@@ -146,7 +152,7 @@ impl FollowedRuns {
     }
 
     /// Whether nobody follows a run any more; then it is forgotten.
-    fn is_left(&self, run: Id, state: &watch::Sender<State>) -> bool {
+    fn is_left(&self, run: Id, state: &watch::Sender<FollowedState>) -> bool {
         // Nobody joins while this is held.
         let mut states = self.states();
         let left = state.receiver_count() == 0;
@@ -157,7 +163,7 @@ impl FollowedRuns {
     }
 
     /// Tells the last that is known of a run; None when that can't be known any more.
-    fn end(&self, run: Id, state: &watch::Sender<State>, last: Option<Live>) {
+    fn end(&self, run: Id, state: &watch::Sender<FollowedState>, last: Option<Live>) {
         self.states().remove(&run);
         state.send_modify(|state| match last {
             Some(live) => state.live = live,
@@ -174,14 +180,14 @@ async fn pause(hurry: &mut watch::Receiver<bool>) {
 
 /// Somebody who follows a run.
 #[derive(Debug)]
-pub(crate) struct Follower {
-    state: watch::Receiver<State>,
+pub(crate) struct RunFollower {
+    state: watch::Receiver<FollowedState>,
     /// The number of the message that they have.
     has: u64,
 }
 
-impl Follower {
-    fn of(state: watch::Receiver<State>) -> Self {
+impl RunFollower {
+    fn of(state: watch::Receiver<FollowedState>) -> Self {
         Self { state, has: 0 }
     }
 
@@ -212,7 +218,7 @@ impl Follower {
 }
 
 /// Reads what is new of a run.
-struct Tail {
+struct RunTail {
     store: Store,
     follow: Follow,
     live: Live,
@@ -220,9 +226,9 @@ struct Tail {
     looks: u32,
 }
 
-impl Tail {
+impl RunTail {
     /// All that is stored of a run by now.
-    fn begin(path: &Path, run: Id) -> Result<Self, Refusal> {
+    fn begin(path: &Path, run: Id) -> Result<Self, ServeRefusal> {
         let store = Store::open_read_only(path)?;
         let version = store.version()?;
         let (follow, live) = so_far(&store, run)?;
@@ -230,12 +236,12 @@ impl Tail {
     }
 
     /// Whether something is new. What is not changed is not read, and what is read is what is new.
-    fn look(&mut self, activity: Option<(usize, String)>) -> Result<bool, Refusal> {
+    fn look(&mut self, activity: Option<(usize, String)>) -> Result<bool, ServeRefusal> {
         let stored = self.look_at_store()?;
         Ok(self.live.doing(activity) || stored)
     }
 
-    fn look_at_store(&mut self) -> Result<bool, Refusal> {
+    fn look_at_store(&mut self) -> Result<bool, ServeRefusal> {
         let version = self.store.version()?;
         self.looks += 1;
         // A killed run stores nothing more: only looking for its process shows that it is over.
@@ -250,7 +256,7 @@ impl Tail {
 }
 
 /// All that is stored of a run by now.
-pub(crate) fn so_far(store: &Store, run: Id) -> Result<(Follow, Live), Refusal> {
+pub(crate) fn so_far(store: &Store, run: Id) -> Result<(Follow, Live), ServeRefusal> {
     let mut follow = store.follow(run)?;
     let mut live = Live::new(run, follow.started_unix_ns, &follow.plan);
     let updates = store.updates(&mut follow)?;

@@ -15,6 +15,6 @@ mod page_cache;
 mod pages;
 mod refusal;
 
-pub use http::{Limits, Server, Settings, Token};
-pub use pages::Reader;
-pub use refusal::Refusal;
+pub use http::{HttpLimits, HttpServer, ReaderToken, ServeSettings};
+pub use pages::StorePages;
+pub use refusal::ServeRefusal;

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use plumb_model::RunStatus;
 use plumb_query::SeriesByRun;
-use plumb_site::{Links, Page, Rendered};
+use plumb_site::{LinkedPages, Page, Rendered};
 use plumb_store::{RunSummary, Store};
 
-use crate::connections::{Connections, Version};
-use crate::pages::{Reader, is_of_series, series_page};
-use crate::refusal::Refusal;
+use crate::connections::{StoreConnections, Version};
+use crate::pages::{StorePages, is_of_series, series_page};
+use crate::refusal::ServeRefusal;
 
 /// Pages that are kept.
 const MOST_PAGES: usize = 64;
@@ -24,7 +24,7 @@ const LONGEST_KEPT: Duration = Duration::from_secs(30);
 /// The pages of a store, for many requests.
 #[derive(Debug)]
 pub(crate) struct PageCache {
-    connections: Connections,
+    connections: StoreConnections,
     cached: Mutex<VecDeque<CachedPage>>,
 }
 
@@ -46,36 +46,36 @@ impl CachedPage {
 impl PageCache {
     /// The pages of the store in this file.
     pub(crate) fn of(path: PathBuf) -> Self {
-        Self { connections: Connections::to(path), cached: Mutex::default() }
+        Self { connections: StoreConnections::to(path), cached: Mutex::default() }
     }
 
     /// Reads the store, as soon as a connection is free.
     pub(crate) fn read<T>(
         &self,
-        read: impl FnOnce(&Store) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
+        read: impl FnOnce(&Store) -> Result<T, ServeRefusal>,
+    ) -> Result<T, ServeRefusal> {
         self.connections.read(read)
     }
 
     /// A page: as it was made before, if nothing was stored since.
-    pub(crate) fn page(&self, name: &str) -> Result<Arc<Rendered>, Refusal> {
-        let none = || Refusal::unknown(format!("no such page: {name}.html"));
+    pub(crate) fn page(&self, name: &str) -> Result<Arc<Rendered>, ServeRefusal> {
+        let none = || ServeRefusal::unknown(format!("no such page: {name}.html"));
         self.once(name, |store| {
             let page = if is_of_series(name) {
-                let page = series_page(store, &Links::All, name)?;
+                let page = series_page(store, &LinkedPages::All, name)?;
                 page.filter(|page| page.name == name).map(Page::render)
             } else {
-                Reader::of(store, &SeriesByRun::default())?.page(name)?
+                StorePages::of(store, &SeriesByRun::default())?.page(name)?
             };
             page.ok_or_else(none)
         })
     }
 
     /// The index of all names, a script without a page.
-    pub(crate) fn search(&self) -> Result<Arc<Rendered>, Refusal> {
+    pub(crate) fn search(&self) -> Result<Arc<Rendered>, ServeRefusal> {
         // No page is called so: its name would be no file's.
         self.once("data/search", |store| {
-            let search = Reader::of(store, &SeriesByRun::default())?.search()?;
+            let search = StorePages::of(store, &SeriesByRun::default())?.search()?;
             Ok(Rendered { html: String::new(), charts: search.render() })
         })
     }
@@ -84,8 +84,8 @@ impl PageCache {
     fn once(
         &self,
         name: &str,
-        make: impl FnOnce(&Store) -> Result<Rendered, Refusal>,
-    ) -> Result<Arc<Rendered>, Refusal> {
+        make: impl FnOnce(&Store) -> Result<Rendered, ServeRefusal>,
+    ) -> Result<Arc<Rendered>, ServeRefusal> {
         // Asked before the page is made: what is stored meanwhile then makes the kept page outdated, not wrong.
         let version = self.connections.version()?;
         if let Some(page) = self.cached(name, version) {
@@ -102,13 +102,13 @@ impl PageCache {
     }
 
     /// All runs without their samples, oldest first.
-    pub(crate) fn all_runs(&self) -> Result<Arc<[RunSummary]>, Refusal> {
+    pub(crate) fn all_runs(&self) -> Result<Arc<[RunSummary]>, ServeRefusal> {
         self.read(|store| Ok(store.summaries()?.into()))
     }
 
     /// Has the series of all runs derived once, so that no page has to read samples for them, unless a run goes on: that
     /// is not disturbed. `stop` is asked between runs.
-    pub(crate) fn warm(&self, stop: &dyn Fn() -> bool) -> Result<(), Refusal> {
+    pub(crate) fn warm(&self, stop: &dyn Fn() -> bool) -> Result<(), ServeRefusal> {
         let store = self.connections.one_more()?;
         if store.summaries()?.iter().any(|run| run.status == RunStatus::Running) {
             return Ok(());

@@ -14,8 +14,10 @@ use plumb_model::{Host, Id, MARGIN, RunRecord, SeriesInRun, Verdict};
 use plumb_query::{Selection, SeriesByRun, SinceLastRun};
 use plumb_report::View;
 use plumb_report::charts::{charts_of_monitors, charts_of_sides};
-use plumb_site::{Links, MachineAtRun, Page, Rendered, RunLine, Search, VerdictCounts, names};
-use plumb_store::{Error, RunSummary, Store};
+use plumb_site::{
+    LinkedPages, MachineAtRun, Page, Rendered, RunLine, SearchIndex, VerdictCounts, names,
+};
+use plumb_store::{RunSummary, Store, StoreError};
 
 /// Runs that are compared on one page.
 pub(crate) const MOST_COMPARED: usize = 5;
@@ -24,18 +26,18 @@ const MOST_CHANGES: usize = 25;
 
 /// A run as its pages show it.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct RunOnPages {
     pub(crate) record: RunRecord,
     pub(crate) finding: RunFinding,
 }
 
 /// The pages of a store as it is now.
 #[derive(Debug)]
-pub struct Reader<'a> {
+pub struct StorePages<'a> {
     store: &'a Store,
     /// All runs of the store, oldest first.
     runs: Arc<[RunSummary]>,
-    links: Links,
+    links: LinkedPages,
     /// The series of runs that this work has read.
     known: &'a SeriesByRun,
     /// The newest runs of which the first page says how they changed.
@@ -47,7 +49,11 @@ pub struct Reader<'a> {
 ///
 /// # Errors
 /// When the store can't be read.
-pub(crate) fn series_page(store: &Store, links: &Links, page: &str) -> Result<Option<Page>, Error> {
+pub(crate) fn series_page(
+    store: &Store,
+    links: &LinkedPages,
+    page: &str,
+) -> Result<Option<Page>, StoreError> {
     for name in store.series_names_alone()? {
         // Most series are ruled out by the readable part of the name, without reading their runs.
         if !may_show(page, &name) {
@@ -130,20 +136,20 @@ fn kind_of(name: &str) -> Option<PageKind<'_>> {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> StorePages<'a> {
     /// The pages of a store, for one piece of work that reads `known`.
     ///
     /// # Errors
     /// When the store can't be read.
-    pub fn of(store: &'a Store, known: &'a SeriesByRun) -> Result<Self, Error> {
-        Ok(Self::among(store, store.summaries()?.into(), Links::All, known))
+    pub fn of(store: &'a Store, known: &'a SeriesByRun) -> Result<Self, StoreError> {
+        Ok(Self::among(store, store.summaries()?.into(), LinkedPages::All, known))
     }
 
     /// The same with these runs, which are oldest first, and links.
     pub(crate) fn among(
         store: &'a Store,
         runs: Arc<[RunSummary]>,
-        links: Links,
+        links: LinkedPages,
         known: &'a SeriesByRun,
     ) -> Self {
         Self { store, runs, links, known, most_changes: MOST_CHANGES }
@@ -158,7 +164,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub fn page(&self, name: &str) -> Result<Option<Rendered>, Error> {
+    pub fn page(&self, name: &str) -> Result<Option<Rendered>, StoreError> {
         let Some(kind) = kind_of(name) else { return Ok(None) };
         let page = match kind {
             PageKind::Index => Some(self.index()?),
@@ -185,7 +191,7 @@ impl<'a> Reader<'a> {
         self.runs.iter().any(|summary| summary.run == run)
     }
 
-    fn of_run(&self, run: Id, kind: &PageKind, name: &str) -> Result<Option<Page>, Error> {
+    fn of_run(&self, run: Id, kind: &PageKind, name: &str) -> Result<Option<Page>, StoreError> {
         let shown = self.shown(run)?;
         let view = View::new(&shown.finding);
         Ok(match kind {
@@ -201,16 +207,16 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(crate) fn run(&self, shown: &Shown, view: &View) -> Page {
+    pub(crate) fn run(&self, shown: &RunOnPages, view: &View) -> Page {
         let sides = charts_of_sides(&shown.finding, &shown.record);
         plumb_site::run_page(view, sides, &self.links)
     }
 
-    pub(crate) fn workload(&self, shown: &Shown, view: &View, workload: &str) -> Option<Page> {
+    pub(crate) fn workload(&self, shown: &RunOnPages, view: &View, workload: &str) -> Option<Page> {
         plumb_site::workload_page(view, &shown.record, workload)
     }
 
-    pub(crate) fn monitors(&self, shown: &Shown, view: &View) -> Result<Page, Error> {
+    pub(crate) fn monitors(&self, shown: &RunOnPages, view: &View) -> Result<Page, StoreError> {
         let counters = plumb_query::counters(self.store, [&shown.record])?;
         let rates = rates_by_point(&shown.record, &counters);
         let charts = if rates.is_empty() {
@@ -226,7 +232,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub(crate) fn shown(&self, run: Id) -> Result<Shown, Error> {
+    pub(crate) fn shown(&self, run: Id) -> Result<RunOnPages, StoreError> {
         let record = self.store.record(run)?;
         self.known.take(self.store, &record)?;
         let finding = plumb_query::of_run_among(
@@ -236,11 +242,11 @@ impl<'a> Reader<'a> {
             Some(&self.runs),
             self.known,
         )?;
-        Ok(Shown { record, finding })
+        Ok(RunOnPages { record, finding })
     }
 
     /// The page of all runs.
-    pub(crate) fn index(&self) -> Result<Page, Error> {
+    pub(crate) fn index(&self) -> Result<Page, StoreError> {
         let newest = match self.shown_runs().next() {
             Some(newest) => Some(self.shown(newest.run)?),
             None => None,
@@ -257,7 +263,7 @@ impl<'a> Reader<'a> {
     }
 
     /// How the points of a complete run compare with the last comparable one; None if there is no such run.
-    fn changes(&self, run: Id) -> Result<Option<VerdictCounts>, Error> {
+    fn changes(&self, run: Id) -> Result<Option<VerdictCounts>, StoreError> {
         let series = self.known.read(self.store, &[run])?;
         let Some(series) =
             series.first().filter(|all| all.iter().any(|shown| shown.run.is_complete()))
@@ -273,7 +279,7 @@ impl<'a> Reader<'a> {
         self.runs.iter().rev().filter(|run| self.links.run(run.run))
     }
 
-    pub(crate) fn compare(&self, runs: &[Id]) -> Result<Page, Error> {
+    pub(crate) fn compare(&self, runs: &[Id]) -> Result<Page, StoreError> {
         let records = self.records(runs)?;
         let finding = self.compared(&records, None)?;
         let monitors =
@@ -283,7 +289,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The page on which these runs are compared by a label or fact; None if they are of one group.
-    pub(crate) fn groups(&self, runs: &[Id], by: &str) -> Result<Option<Page>, Error> {
+    pub(crate) fn groups(&self, runs: &[Id], by: &str) -> Result<Option<Page>, StoreError> {
         let records = self.records(runs)?;
         let finding = self.compared(&records, Some(by))?;
         if finding.arms.len() < 2 {
@@ -308,7 +314,7 @@ impl<'a> Reader<'a> {
         newest
     }
 
-    fn records(&self, runs: &[Id]) -> Result<Vec<RunRecord>, Error> {
+    fn records(&self, runs: &[Id]) -> Result<Vec<RunRecord>, StoreError> {
         runs.iter().map(|run| self.store.record(*run)).collect()
     }
 
@@ -316,20 +322,20 @@ impl<'a> Reader<'a> {
         &self,
         records: &[RunRecord],
         by: Option<&str>,
-    ) -> Result<ComparisonFinding, Error> {
+    ) -> Result<ComparisonFinding, StoreError> {
         let settings = CompareSettings { by: by.map(str::to_owned), ..CompareSettings::default() };
         plumb_query::of_records(self.store, records, &settings)
     }
 
     /// The series of the runs that have pages, oldest first.
-    fn all_series(&self) -> Result<Vec<Arc<[SeriesInRun]>>, Error> {
+    fn all_series(&self) -> Result<Vec<Arc<[SeriesInRun]>>, StoreError> {
         let shown = self.runs.iter().filter(|run| self.links.run(run.run));
         let runs: Vec<Id> = shown.map(|run| run.run).collect();
         self.known.read(self.store, &runs)
     }
 
     /// The history of every series on every machine.
-    pub(crate) fn histories_found(&self) -> Result<Vec<HistoryFinding>, Error> {
+    pub(crate) fn histories_found(&self) -> Result<Vec<HistoryFinding>, StoreError> {
         let all = self.all_series()?;
         let by_id: HashMap<Id, &Arc<[SeriesInRun]>> =
             all.iter().filter_map(|run| Some((run.first()?.run.run, run))).collect();
@@ -360,11 +366,11 @@ impl<'a> Reader<'a> {
         plumb_site::history_page(finding, &self.links)
     }
 
-    fn histories(&self) -> Result<Page, Error> {
+    fn histories(&self) -> Result<Page, StoreError> {
         Ok(plumb_site::histories_page(&self.histories_found()?, None))
     }
 
-    fn machine(&self, page: &str) -> Result<Option<Page>, Error> {
+    fn machine(&self, page: &str) -> Result<Option<Page>, StoreError> {
         let mut found: Vec<MachineAtRun> = Vec::new();
         for run in self.runs.iter() {
             let Some(target) = self.store.targets(run.run)?.into_iter().next() else { continue };
@@ -376,7 +382,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The pages of all machines.
-    pub(crate) fn machines(&self) -> Result<Vec<Page>, Error> {
+    pub(crate) fn machines(&self) -> Result<Vec<Page>, StoreError> {
         let mut machines: BTreeMap<(String, Host), Vec<MachineAtRun>> = BTreeMap::new();
         for run in self.runs.iter().filter(|run| self.links.run(run.run)) {
             let Some(target) = self.store.targets(run.run)?.into_iter().next() else { continue };
@@ -391,7 +397,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When the store can't be read.
-    pub fn search(&self) -> Result<Search, Error> {
+    pub fn search(&self) -> Result<SearchIndex, StoreError> {
         let all = self.all_series()?;
         let mut newest: BTreeMap<&str, Id> = BTreeMap::new();
         let mut pages: BTreeMap<String, String> = BTreeMap::new();
@@ -400,7 +406,7 @@ impl<'a> Reader<'a> {
             let page = names::history_page(&series.name, series.run.machine(), series.run.host());
             pages.insert(page, series.point.title().unwrap_or(&series.name).to_owned());
         }
-        let mut search = Search::default();
+        let mut search = SearchIndex::default();
         // People look for workloads first.
         for (workload, run) in newest {
             search.add(workload, &names::workload_page(run, workload), "workload, newest run");

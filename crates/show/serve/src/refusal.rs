@@ -2,7 +2,7 @@
 
 /// Why something that was asked for is not given.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum ServeRefusal {
     /// The requested thing does not exist, or cannot be understood.
     #[error("{what}")]
     Unknown {
@@ -16,13 +16,13 @@ pub enum Refusal {
     Busy,
     /// The store can't be read.
     #[error(transparent)]
-    Store(#[from] plumb_store::Error),
+    Store(#[from] plumb_store::StoreError),
     /// Something that cannot happen has happened.
     #[error("{0}; this is a bug in plumb, please report it")]
     Bug(String),
 }
 
-impl Refusal {
+impl ServeRefusal {
     /// Something is not there.
     pub(crate) fn unknown(what: impl Into<String>) -> Self {
         Self::Unknown { what: what.into(), hint: None }

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use plumb_analysis::testing::{events, run_of_years};
 use plumb_model::Host;
 use plumb_query::{Selection, SeriesByRun};
-use plumb_serve::Reader;
+use plumb_serve::StorePages;
 use plumb_serve::folder::{self, Chosen, WriteControl, WrittenPages};
 use plumb_site::{Rendered, names};
 use plumb_store::Store;
@@ -89,7 +89,7 @@ fn a_folder_holds_the_pages_that_are_made_by_name() {
     let written = written(&store, &folder);
     assert_eq!(written.runs, RUNS as usize);
     let known = SeriesByRun::default();
-    let reader = Reader::of(&store, &known).unwrap();
+    let reader = StorePages::of(&store, &known).unwrap();
     let mut count = 0;
     for entry in fs::read_dir(&folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
@@ -118,7 +118,7 @@ fn what_is_no_page_is_none() {
     let place = TempDir::new().unwrap();
     let store = store(place.path());
     let known = SeriesByRun::default();
-    let reader = Reader::of(&store, &known).unwrap();
+    let reader = StorePages::of(&store, &known).unwrap();
     let [first, other] = [store.runs().unwrap()[0], store.runs().unwrap()[1]];
     assert!(reader.page(&names::compare_page(&[first, other])).unwrap().is_some());
     let run = names::run_page(first);
@@ -150,10 +150,10 @@ fn pages_of_series_are_the_same_whatever_is_kept() {
     let place = TempDir::new().unwrap();
     let store = store_of(place.path(), 6);
     // From the records.
-    let first = Reader::of(&store, &SeriesByRun::default()).unwrap().search().unwrap().render();
+    let first = StorePages::of(&store, &SeriesByRun::default()).unwrap().search().unwrap().render();
     // From what the store kept of them.
     let known = SeriesByRun::default();
-    let reader = Reader::of(&store, &known).unwrap();
+    let reader = StorePages::of(&store, &known).unwrap();
     assert_eq!(reader.search().unwrap().render(), first);
     let db = rusqlite::Connection::open(store.path()).unwrap();
     let mut names = BTreeSet::new();

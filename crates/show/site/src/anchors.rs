@@ -1,9 +1,9 @@
 //! Addresses of places inside pages.
 
-use plumb_report::run::Row;
+use plumb_report::run::ResultRow;
 
 /// The address of a row in the page.
-pub(crate) fn of_result(row: &Row) -> String {
+pub(crate) fn of_result(row: &ResultRow) -> String {
     let metric: String = row
         .finding
         .metric

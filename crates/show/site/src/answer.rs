@@ -6,13 +6,15 @@ use plumb_analysis::{BaselineSource, Comparison, SinceLast};
 use plumb_model::{Goal, RunStatus, Verdict};
 use plumb_report::comparison::levels_text;
 use plumb_report::figure;
-use plumb_report::run::{FlagNote, Row, View, baseline_text, comparison_text, since_last_text};
+use plumb_report::run::{
+    FlagNote, ResultRow, View, baseline_text, comparison_text, since_last_text,
+};
 use plumb_text::counted;
 use plumb_text::time::date;
 
 use crate::anchors;
 use crate::html::{Html, link, tag, wrap};
-use crate::names::{self, Links};
+use crate::names::{self, LinkedPages};
 use crate::parts::{command, flag, list, paragraph, some, verdict};
 
 /// Series that are named in a sentence.
@@ -21,7 +23,7 @@ const MOST_NAMED: usize = 3;
 const MOST_LISTED: usize = 5;
 
 /// The section that answers.
-pub(crate) fn answer(view: &View, links: &Links) -> Html {
+pub(crate) fn answer(view: &View, links: &LinkedPages) -> Html {
     // What was asked for comes first: sides, then expectations; the last run is what plumb adds by itself.
     let mut out = unfinished(view);
     let sides = sides(view);
@@ -73,7 +75,7 @@ fn sides(view: &View) -> Html {
 
 /// Results next to what they should be, the worst first: what people expect, or what the machine gives.
 fn shares(view: &View, expected: bool) -> Html {
-    let mut rows: Vec<&Row> = view
+    let mut rows: Vec<&ResultRow> = view
         .rows
         .iter()
         .filter(|row| row.finding.primary)
@@ -92,13 +94,13 @@ fn shares(view: &View, expected: bool) -> Html {
     }))
 }
 
-fn share_of_baseline(row: &Row) -> f64 {
+fn share_of_baseline(row: &ResultRow) -> f64 {
     row.finding.of_baseline.as_ref().map_or(1.0, |of| of.share.value)
 }
 
 /// Changes since the last comparable run.
-fn since(view: &View, previous: &SinceLast, links: &Links) -> Html {
-    let judged: Vec<(&Row, &Comparison)> = view
+fn since(view: &View, previous: &SinceLast, links: &LinkedPages) -> Html {
+    let judged: Vec<(&ResultRow, &Comparison)> = view
         .rows
         .iter()
         .zip(&previous.against)
@@ -157,7 +159,7 @@ pub(crate) fn verdict_counts<'c>(all: impl Iterator<Item = &'c Comparison> + Clo
 }
 
 /// The changes that matter, slower ones first, the largest first.
-fn worst(mut judged: Vec<(&Row, &Comparison)>) -> Html {
+fn worst(mut judged: Vec<(&ResultRow, &Comparison)>) -> Html {
     judged.retain(|(_, comparison)| {
         matches!(comparison.verdict, Ok(Verdict::Slower | Verdict::Faster))
     });

@@ -9,9 +9,9 @@ use plumb_report::{charts, figure};
 use plumb_text::counted;
 
 use crate::answer::verdict_counts;
-use crate::frame::{Kind, Page};
+use crate::frame::{Page, PageSubject};
 use crate::html::{Html, Tag, link, tag, wrap};
-use crate::names::{self, Links};
+use crate::names::{self, LinkedPages};
 use crate::parts::{
     DataTable, breakable, cell, command, count, estimated, heading, list, name, nothing, paragraph,
     term, verdict, when,
@@ -26,11 +26,11 @@ pub fn compare_page(
     own: String,
     finding: &ComparisonFinding,
     monitors: Vec<Chart>,
-    links: &Links,
+    links: &LinkedPages,
 ) -> Page {
     let runs: Vec<_> = finding.runs.iter().map(|run| run.run).collect();
     let title = format!("{} compared", finding.arms.join(", "));
-    let mut page = Page::new(own.clone(), Kind::Compare, title).near(&own, "Comparison");
+    let mut page = Page::new(own.clone(), PageSubject::Compare, title).near(&own, "Comparison");
     let (first, later) =
         finding.arms.split_first().map_or(("", &[][..]), |(first, later)| (first.as_str(), later));
     page.add(wrap("h1", format!("{} against {first}", later.join(", "))));
@@ -122,7 +122,7 @@ fn size(comparison: &Comparison) -> f64 {
 }
 
 /// The table of the runs, each with its labels.
-fn arms(finding: &ComparisonFinding, links: &Links) -> Html {
+fn arms(finding: &ComparisonFinding, links: &LinkedPages) -> Html {
     let mut table = DataTable::new(["Run", "Started", "Suite or command", "Labels", "plumb"]);
     for run in &finding.runs {
         let id: String = run.run.simple().to_string().chars().take(12).collect();

@@ -19,7 +19,7 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/sv
 
 /// The subject of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PageSubject {
     /// All runs, the newest with its results.
     Index,
     /// A run with all its results.
@@ -42,7 +42,7 @@ pub enum Kind {
     Message,
 }
 
-impl Kind {
+impl PageSubject {
     /// The word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -67,7 +67,7 @@ pub struct Page {
     /// The name without an ending.
     pub name: String,
     /// What it is about.
-    pub kind: Kind,
+    pub kind: PageSubject,
     /// The title that people read.
     pub title: String,
     pub(crate) here: Vec<(String, String)>,
@@ -92,7 +92,7 @@ pub struct Rendered {
 }
 
 impl Page {
-    pub(crate) fn new(name: String, kind: Kind, title: impl Into<String>) -> Self {
+    pub(crate) fn new(name: String, kind: PageSubject, title: impl Into<String>) -> Self {
         Self {
             name,
             kind,
@@ -156,7 +156,7 @@ impl Page {
     }
 
     fn document(&self) -> String {
-        let title = if self.kind == Kind::Index {
+        let title = if self.kind == PageSubject::Index {
             "plumb".to_owned()
         } else {
             format!("{} · plumb", self.title)

@@ -6,20 +6,21 @@ use plumb_report::history::{closing, events_before, label_keys, label_of, short}
 use plumb_text::counted;
 use plumb_text::time::date;
 
-use crate::frame::{Kind, Page};
+use crate::frame::{Page, PageSubject};
 use crate::html::{Html, link, wrap};
-use crate::names::{self, HISTORY, Links};
+use crate::names::{self, HISTORY, LinkedPages};
 use crate::parts::{
     DataTable, cell, command, count, estimated, heading, list, name, paragraph, term, when,
 };
 
 /// The page of a series on one machine.
 #[must_use]
-pub fn history_page(finding: &HistoryFinding, links: &Links) -> Page {
+pub fn history_page(finding: &HistoryFinding, links: &LinkedPages) -> Page {
     let machine = finding.machines.first().map_or("", String::as_str);
     let title = format!("{} over time", shown_name(finding));
     let own = names::history_page(&finding.series, machine, &finding.host);
-    let mut page = Page::new(own.clone(), Kind::History, title.as_str()).near(&own, "This series");
+    let mut page =
+        Page::new(own.clone(), PageSubject::History, title.as_str()).near(&own, "This series");
     page = page.near(&names::machine_page(machine, &finding.host), "Machine");
     page.add(wrap("h1", title));
     if let Some(host) = finding.host.known() {
@@ -51,7 +52,7 @@ fn answer(finding: &HistoryFinding) -> Html {
 }
 
 /// The runs, newest first, with what changed between them.
-fn runs(finding: &HistoryFinding, links: &Links) -> Html {
+fn runs(finding: &HistoryFinding, links: &LinkedPages) -> Html {
     let keys = label_keys(finding, None);
     let titles: [Html; 7] = [
         term("Run", "run"),
@@ -89,7 +90,7 @@ fn runs(finding: &HistoryFinding, links: &Links) -> Html {
 /// The page of all series: what each came to last, and its last step.
 #[must_use]
 pub fn histories_page(findings: &[HistoryFinding], note: Option<&str>) -> Page {
-    let mut page = Page::new(HISTORY.to_owned(), Kind::History, "All series over time");
+    let mut page = Page::new(HISTORY.to_owned(), PageSubject::History, "All series over time");
     page.add(wrap("h1", "All series over time"));
     page.add(summary(findings, note));
     let titles: [Html; 7] = [

@@ -9,9 +9,9 @@ use plumb_text::time::{between, date};
 use plumb_units::length;
 
 use crate::answer::answer;
-use crate::frame::{Kind, Page};
+use crate::frame::{Page, PageSubject};
 use crate::html::{Html, link, wrap};
-use crate::names::{self, INDEX, Links};
+use crate::names::{self, INDEX, LinkedPages};
 use crate::parts::{DataTable, cell, command, count, heading, list, name, paragraph, term, when};
 use crate::results::results;
 
@@ -81,8 +81,8 @@ fn some(counts: [(usize, &str, &str); 2]) -> Vec<String> {
 
 /// The page of all runs, which stand in `lines` newest first; `newest` is the newest of them.
 #[must_use]
-pub fn index_page(newest: Option<&View>, lines: &[RunLine], links: &Links) -> Page {
-    let mut page = Page::new(INDEX.to_owned(), Kind::Index, "Runs");
+pub fn index_page(newest: Option<&View>, lines: &[RunLine], links: &LinkedPages) -> Page {
+    let mut page = Page::new(INDEX.to_owned(), PageSubject::Index, "Runs");
     match newest {
         Some(view) => {
             let when = date(view.finding.run.started_unix_ns);
@@ -120,7 +120,7 @@ pub fn index_page(newest: Option<&View>, lines: &[RunLine], links: &Links) -> Pa
 }
 
 /// Links to the pages that compare all runs by a label or a fact.
-fn groups(lines: &[RunLine], links: &Links) -> Html {
+fn groups(lines: &[RunLine], links: &LinkedPages) -> Html {
     let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (key, value) in lines.iter().flat_map(|line| &line.labels) {
         values.entry(key).or_default().insert(value);

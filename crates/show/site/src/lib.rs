@@ -27,14 +27,14 @@ mod search;
 mod workload;
 
 pub use compare::compare_page;
-pub use frame::{Kind, Page, Rendered};
+pub use frame::{Page, PageSubject, Rendered};
 pub use history::{histories_page, history_page};
 pub use index::{RunLine, VerdictCounts, index_page};
 pub use live::{entrance_page, live_page, message_page};
 pub use machine::{MachineAtRun, machine_page};
 pub use method::method_page;
 pub use monitors::monitors_page;
-pub use names::Links;
+pub use names::LinkedPages;
 pub use run::run_page;
-pub use search::Search;
+pub use search::SearchIndex;
 pub use workload::{workload_page, workloads};

@@ -10,7 +10,7 @@
 use plumb_live::{LiveDocument, LiveFlag, LiveLine, LivePoint};
 use plumb_units::seconds_to;
 
-use crate::frame::{Kind, Page};
+use crate::frame::{Page, PageSubject};
 use crate::html::{Html, Tag, link, tag, wrap};
 use crate::names;
 use crate::parts::{DataTable, cell, command, count, heading, name, paragraph, term};
@@ -22,7 +22,7 @@ const ANEW: &str = "5";
 #[must_use]
 pub fn live_page(live: &LiveDocument) -> Page {
     let of_run = format!("run-{}", live.run);
-    let mut page = Page::new(format!("live-{}", live.run), Kind::Live, "Run in progress");
+    let mut page = Page::new(format!("live-{}", live.run), PageSubject::Live, "Run in progress");
     page = page.near(&of_run, "This run");
     // A run that is over changes no more: its page needs neither messages nor reloading.
     if live.is_running {
@@ -101,7 +101,7 @@ fn line(line: &LiveLine) -> Tag {
 /// A page that only says something: what happened, and what to try.
 #[must_use]
 pub fn message_page(title: &str, says: &str, hint: Option<&str>) -> Page {
-    let mut page = Page::new("message".into(), Kind::Message, title);
+    let mut page = Page::new("message".into(), PageSubject::Message, title);
     page.add(wrap("h1", title));
     page.add(paragraph(says));
     if let Some(hint) = hint {
@@ -115,7 +115,7 @@ pub fn message_page(title: &str, says: &str, hint: Option<&str>) -> Page {
 /// where the browser shows it to nobody.
 #[must_use]
 pub fn entrance_page(to: &str) -> Page {
-    let mut page = Page::new("message".into(), Kind::Message, "Signing in");
+    let mut page = Page::new("message".into(), PageSubject::Message, "Signing in");
     page.leads_to = Some(to.to_owned());
     page.add(wrap("h1", "Signing in"));
     page.add(paragraph(link(to, "Open the report")));

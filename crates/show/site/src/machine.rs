@@ -6,9 +6,9 @@ use plumb_report::machine::shown;
 use plumb_text::counted;
 use plumb_text::time::date;
 
-use crate::frame::{Kind, Page};
+use crate::frame::{Page, PageSubject};
 use crate::html::{Html, link, tag, wrap};
-use crate::names::{self, Links};
+use crate::names::{self, LinkedPages};
 use crate::parts::{DataTable, cell, facts, heading, name, paragraph, term, when};
 
 /// A machine as a run found it.
@@ -28,12 +28,12 @@ const MOST_CHANGES: usize = 50;
 /// The page of a machine; `found` are its runs in the order of time, one for each time that its environment
 /// changed. None without any.
 #[must_use]
-pub fn machine_page(found: &[MachineAtRun], links: &Links) -> Option<Page> {
+pub fn machine_page(found: &[MachineAtRun], links: &LinkedPages) -> Option<Page> {
     let newest = found.last()?;
     let machine = &newest.target.machine;
     let own = names::machine_page(&machine.fingerprint, &newest.target.host);
     let cpu = machine.facts.get("cpu").map_or("Machine", String::as_str);
-    let mut page = Page::new(own.clone(), Kind::Machine, cpu).near(&own, "Machine");
+    let mut page = Page::new(own.clone(), PageSubject::Machine, cpu).near(&own, "Machine");
     page.add(wrap("h1", cpu));
     page.add(about(newest, found.len()));
     for theme in themes(newest) {
@@ -96,7 +96,7 @@ fn impact(fact: &FactKind) -> Html {
 }
 
 /// Changes from one environment to the next, newest first.
-fn changes(found: &[MachineAtRun], links: &Links) -> Html {
+fn changes(found: &[MachineAtRun], links: &LinkedPages) -> Html {
     let head = heading("changes", "What changed on this machine");
     if found.len() < 2 {
         return head.and(paragraph("The environment was the same in all runs."));

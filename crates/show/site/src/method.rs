@@ -2,7 +2,7 @@
 
 use plumb_model::FlagKind;
 
-use crate::frame::{Kind, Page};
+use crate::frame::{Page, PageSubject};
 use crate::html::{Html, tag, wrap};
 use crate::names::METHOD;
 use crate::parts::{DataTable, cell, command, heading, link_to, name, paragraph};
@@ -115,7 +115,7 @@ const FLAGS: [FlagKind; 28] = [
 /// The page that explains every word.
 #[must_use]
 pub fn method_page() -> Page {
-    let mut page = Page::new(METHOD.to_owned(), Kind::Method, "How to read these numbers");
+    let mut page = Page::new(METHOD.to_owned(), PageSubject::Method, "How to read these numbers");
     page.add(wrap("h1", "How to read these numbers"));
     let answer = "Is it slow? If there is something to compare with, the page gives a verdict; if not, \
                   it names the command to run. Can you trust it? Flags are reasons to distrust a number, \

@@ -9,7 +9,7 @@ use plumb_text::counted;
 use plumb_units::{percent, quantity};
 
 use crate::anchors;
-use crate::frame::{Kind, Page};
+use crate::frame::{Page, PageSubject};
 use crate::html::{Html, link, wrap};
 use crate::names;
 use crate::parts::{
@@ -25,8 +25,8 @@ pub fn monitors_page(view: &View, rates: &[PointRates], charts: Vec<Chart>) -> P
     let run = view.finding.run.id;
     let when = plumb_text::time::date(view.finding.run.started_unix_ns);
     let title = format!("Monitors during {}, {when}", view.header.title);
-    let mut page =
-        Page::new(names::monitors_page(run), Kind::Monitors, title.as_str()).at_run(view, None);
+    let mut page = Page::new(names::monitors_page(run), PageSubject::Monitors, title.as_str())
+        .at_run(view, None);
     page.add(wrap("h1", format!("Monitors during {}", view.header.title)));
     page.add(answer(view));
     page.draw(charts);

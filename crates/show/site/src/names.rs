@@ -76,7 +76,7 @@ fn machine(kind: &str, host: &Host) -> String {
 
 /// Which pages there are to link to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Links {
+pub enum LinkedPages {
     /// All that can be made.
     #[default]
     All,
@@ -89,7 +89,7 @@ pub enum Links {
     },
 }
 
-impl Links {
+impl LinkedPages {
     /// Whether a run has its pages.
     #[must_use]
     pub fn run(&self, run: Id) -> bool {

@@ -2,13 +2,13 @@
 
 use plumb_analysis::Comparison;
 use plumb_report::figure;
-use plumb_report::run::{Row, View};
+use plumb_report::run::{ResultRow, View};
 
 use crate::html::{Tag, wrap};
 use crate::parts::{cell, nothing, verdict};
 
 /// How a row compares with the last comparable run.
-pub(crate) fn since<'v>(view: &'v View, row: &Row) -> Option<&'v Comparison> {
+pub(crate) fn since<'v>(view: &'v View, row: &ResultRow) -> Option<&'v Comparison> {
     // Verdicts have the order of the rows, and a row does not know its place.
     let index = view.rows.iter().position(|other| std::ptr::eq(other.finding, row.finding))?;
     view.finding.since_last.found()?.against.get(index)?.as_ref()

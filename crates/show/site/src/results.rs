@@ -2,7 +2,7 @@
 
 use plumb_analysis::CONFIDENCE;
 use plumb_model::FlagKind;
-use plumb_report::run::{Row, View};
+use plumb_report::run::{ResultRow, View};
 use plumb_text::sparkline::histogram;
 use plumb_units::{Figure, percent, whole_percent};
 
@@ -56,7 +56,7 @@ fn titles(expected: bool, since: bool) -> Vec<Html> {
     titles
 }
 
-fn cells(view: &View, row: &Row, expected: bool) -> Vec<Tag> {
+fn cells(view: &View, row: &ResultRow, expected: bool) -> Vec<Tag> {
     let mut cells = vec![name(point_link(view, row))];
     cells.extend(result(row));
     if view.finding.since_last.found().is_some() {
@@ -76,7 +76,7 @@ fn cells(view: &View, row: &Row, expected: bool) -> Vec<Tag> {
 }
 
 /// Two cells: the estimate and its interval, or both levels and theirs.
-pub(crate) fn result(row: &Row) -> [Tag; 2] {
+pub(crate) fn result(row: &ResultRow) -> [Tag; 2] {
     let Some(levels) = &row.levels else {
         // The interval that ± and every other output show.
         return estimated(&row.finding.shown(), &row.finding.unit);
@@ -98,7 +98,7 @@ fn brackets(figure: &Figure) -> String {
 }
 
 /// The label of a point, which leads to its workload's page.
-fn point_link(view: &View, row: &Row) -> Html {
+fn point_link(view: &View, row: &ResultRow) -> Html {
     let point = &row.finding.point;
     let page = names::workload_page(view.finding.run.id, &point.workload);
     let to = format!("{page}.html#{}", anchors::of_point(point.index));
@@ -110,7 +110,7 @@ fn point_link(view: &View, row: &Row) -> Html {
     Html::from(made).and(metric).and(row.on_target())
 }
 
-pub(crate) fn reached(row: &Row) -> Tag {
+pub(crate) fn reached(row: &ResultRow) -> Tag {
     if let Some(levels) = &row.finding.levels {
         let halves =
             [&levels.lower, &levels.upper].map(|level| level.estimate.relative_half_width());
@@ -132,27 +132,27 @@ pub(crate) fn reached(row: &Row) -> Tag {
     if missed { made.add(tag("small").add(" above target").class("note")) } else { made }
 }
 
-fn cpu(row: &Row) -> Tag {
+fn cpu(row: &ResultRow) -> Tag {
     row.finding
         .cpu
         .map(|cpu| cpu.total())
         .map_or_else(nothing, |share| number(share, "", &whole_percent(share)))
 }
 
-fn of_baseline(row: &Row) -> Tag {
+fn of_baseline(row: &ResultRow) -> Tag {
     let Some(of) = &row.finding.of_baseline else { return nothing() };
     let text = plumb_report::run::baseline_text(row.finding).unwrap_or_default();
     cell(breakable(&text)).with("data-value", &of.share.value.to_string())
 }
 
 /// All flags of a row, those that every row has included.
-pub(crate) fn own_flags(row: &Row) -> Html {
+pub(crate) fn own_flags(row: &ResultRow) -> Html {
     let all: Vec<&FlagKind> = row.finding.flags.iter().map(|flag| &flag.flag).collect();
     flags(all)
 }
 
 /// A cell with the peak of a worker's resident memory.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-pub(crate) fn memory(row: &Row) -> Tag {
+pub(crate) fn memory(row: &ResultRow) -> Tag {
     row.finding.peak_memory_bytes.map_or_else(nothing, |bytes| amount(bytes as f64, "B"))
 }

@@ -1,6 +1,6 @@
 //! The page of a run: its scorecard.
 
-use plumb_analysis::{Failure, PointComparison};
+use plumb_analysis::{FailedInvocations, PointComparison};
 use plumb_chart::Chart;
 use plumb_report::charts;
 use plumb_report::comparison::covariates_text;
@@ -9,9 +9,9 @@ use plumb_units::percent;
 
 use crate::answer::answer;
 use crate::curves::curves;
-use crate::frame::{Kind, Page};
+use crate::frame::{Page, PageSubject};
 use crate::html::{Html, Tag, link, wrap};
-use crate::names::{self, Links};
+use crate::names::{self, LinkedPages};
 use crate::parts::{
     DataTable, cell, command, estimated, facts, heading, list, name, nothing, term, verdict,
 };
@@ -22,14 +22,14 @@ const MOST_EVIDENCE: usize = 12;
 
 /// The page of a run; `sides` are the charts of its sides.
 #[must_use]
-pub fn run_page(view: &View, sides: Vec<Chart>, links: &Links) -> Page {
+pub fn run_page(view: &View, sides: Vec<Chart>, links: &LinkedPages) -> Page {
     let run = view.finding.run.id;
     let title = format!(
         "{}, {}",
         view.header.title,
         plumb_text::time::date(view.finding.run.started_unix_ns)
     );
-    let mut page = Page::new(names::run_page(run), Kind::Run, title).at_run(view, None);
+    let mut page = Page::new(names::run_page(run), PageSubject::Run, title).at_run(view, None);
     page.add(wrap("h1", view.header.title.as_str()).add(" ").add(status(view)));
     page.add(answer(view, links));
     // Only the chart of the whole run stands above the table, which answers more than the others do.
@@ -181,7 +181,7 @@ fn failed(view: &View) -> Html {
     heading("failed", "Failed").and(table.build())
 }
 
-fn failure(failed: &Failure) -> [Tag; 4] {
+fn failure(failed: &FailedInvocations) -> [Tag; 4] {
     let last = failed.log.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let times = format!("{} of {}", failed.times, failed.of);
     [name(failed.point.name.as_str()), cell(failed.why.as_str()), cell(times), cell(last)]

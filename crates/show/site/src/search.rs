@@ -8,9 +8,9 @@ use crate::script::{call, in_script};
 
 /// The index of a site's pages, for its script.
 #[derive(Debug, Clone, Default)]
-pub struct Search(Vec<[String; 3]>);
+pub struct SearchIndex(Vec<[String; 3]>);
 
-impl Search {
+impl SearchIndex {
     /// Adds a page by its title and what it is about.
     pub fn add(&mut self, title: &str, page: &str, kind: &str) {
         // Titles hold labels and commands, which may hold anything.

@@ -3,13 +3,13 @@
 use plumb_analysis::{CpuShares, PointFacts};
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord, StopReason};
 use plumb_report::charts;
-use plumb_report::run::{Row, View};
+use plumb_report::run::{ResultRow, View};
 use plumb_text::counted;
 use plumb_units::whole_percent;
 
 use crate::anchors;
 use crate::curves::curves;
-use crate::frame::{Kind, Page};
+use crate::frame::{Page, PageSubject};
 use crate::html::{Html, Tag, link, tag, wrap};
 use crate::names;
 use crate::parts::{
@@ -26,13 +26,13 @@ const LEAST_SHARE: f64 = 0.005;
 /// The page of a workload in a run; None if the run has no result of it.
 #[must_use]
 pub fn workload_page(view: &View, record: &RunRecord, workload: &str) -> Option<Page> {
-    let rows: Vec<&Row> =
+    let rows: Vec<&ResultRow> =
         view.rows.iter().filter(|row| row.finding.point.workload == workload).collect();
     rows.first()?;
     let run = view.finding.run.id;
     let when = plumb_text::time::date(view.finding.run.started_unix_ns);
     let title = format!("{workload}, {when}");
-    let mut page = Page::new(names::workload_page(run, workload), Kind::Workload, title)
+    let mut page = Page::new(names::workload_page(run, workload), PageSubject::Workload, title)
         .at_run(view, Some(workload));
     page.add(wrap("h1", workload));
     page.add(answer(view, &rows));
@@ -47,7 +47,7 @@ pub fn workload_page(view: &View, record: &RunRecord, workload: &str) -> Option<
     Some(page)
 }
 
-fn points<'r>(rows: &[&'r Row]) -> Vec<&'r PointFacts> {
+fn points<'r>(rows: &[&'r ResultRow]) -> Vec<&'r PointFacts> {
     let mut all: Vec<&PointFacts> = Vec::new();
     for row in rows {
         if !all.iter().any(|point| point.index == row.finding.point.index) {
@@ -58,8 +58,8 @@ fn points<'r>(rows: &[&'r Row]) -> Vec<&'r PointFacts> {
 }
 
 /// The result of each point, in sentences.
-fn answer(view: &View, rows: &[&Row]) -> Html {
-    let primary: Vec<&&Row> = rows.iter().filter(|row| row.finding.primary).collect();
+fn answer(view: &View, rows: &[&ResultRow]) -> Html {
+    let primary: Vec<&&ResultRow> = rows.iter().filter(|row| row.finding.primary).collect();
     wrap(
         "section",
         list(primary.iter().map(|row| {
@@ -83,7 +83,7 @@ fn answer(view: &View, rows: &[&Row]) -> Html {
     .into()
 }
 
-fn results(view: &View, rows: &[&Row]) -> Html {
+fn results(view: &View, rows: &[&ResultRow]) -> Html {
     let mut titles: Vec<Html> = vec![
         term("Point", "point"),
         term("Metric", "metric"),
@@ -139,7 +139,7 @@ fn cpu(shares: Option<CpuShares>) -> Tag {
     number(cpu.total(), "", &whole_percent(cpu.total())).add(parts)
 }
 
-fn left_out(row: &Row) -> Tag {
+fn left_out(row: &ResultRow) -> Tag {
     let discarded = row.finding.discarded;
     let class = &row.finding.warmup;
     let text =
@@ -149,7 +149,7 @@ fn left_out(row: &Row) -> Tag {
 }
 
 /// The name of a metric. It leads to its series over all runs; quantiles of distributions have none.
-fn metric(view: &View, row: &Row) -> Tag {
+fn metric(view: &View, row: &ResultRow) -> Tag {
     let finding = row.finding;
     let target = view.finding.targets.get(finding.target);
     // A quantile is named with a blank (`latency p99`), and only its distribution is a series.
@@ -161,7 +161,7 @@ fn metric(view: &View, row: &Row) -> Tag {
     link(&format!("{page}.html"), finding.metric.as_str()).with("title", title.trim_start())
 }
 
-fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
+fn about_point(view: &View, point: &PointFacts, rows: &[&ResultRow]) -> Html {
     let of_point = rows.iter().find(|row| row.finding.point.index == point.index);
     let mut pairs: Vec<(Html, Html)> = point
         .parameters
@@ -215,7 +215,7 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&Row]) -> Html {
 }
 
 /// The invocations that failed, do not count, or had something else run next to it.
-fn odd(record: &RunRecord, rows: &[&Row]) -> Html {
+fn odd(record: &RunRecord, rows: &[&ResultRow]) -> Html {
     let points = points(rows);
     let all: Vec<&InvocationRecord> = record
         .invocations

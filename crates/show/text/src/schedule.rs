@@ -51,7 +51,7 @@ impl Period {
 
 /// A command at fixed times.
 #[derive(Debug, Clone)]
-pub struct Schedule {
+pub struct RepeatSchedule {
     /// The name of the units.
     pub name: String,
     /// The program and its arguments.
@@ -62,7 +62,7 @@ pub struct Schedule {
     pub period: Period,
 }
 
-impl Schedule {
+impl RepeatSchedule {
     /// The files for systemd, the line for cron, and what to do with them.
     #[must_use]
     pub fn text(&self) -> String {
@@ -134,7 +134,7 @@ fn is_plain(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Period, Schedule};
+    use super::{Period, RepeatSchedule};
 
     const MINUTE_NS: u64 = 60_000_000_000;
 
@@ -143,7 +143,7 @@ mod tests {
         let words = ["/bin/plumb", "run", "-p", "dir=/a b/50%$x"].map(str::to_owned).to_vec();
         let period = Period::of_ns(360 * MINUTE_NS).unwrap();
         let schedule =
-            Schedule { name: "plumb-6h".into(), words, folder: "/home/a b".into(), period };
+            RepeatSchedule { name: "plumb-6h".into(), words, folder: "/home/a b".into(), period };
         let line = schedule.service().lines().last().unwrap().to_owned();
         assert_eq!(line, "ExecStart=/bin/plumb run -p \"dir=/a b/50%%$$x\"");
         assert_eq!(

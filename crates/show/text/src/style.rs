@@ -67,11 +67,11 @@ impl Style {
 
 /// A line of labelled text. What is pushed is cleaned, so that no text can colour itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Line {
+pub struct TextLine {
     spans: Vec<(Style, String)>,
 }
 
-impl Line {
+impl TextLine {
     /// A line with one piece of text.
     #[must_use]
     pub fn new(style: Style, text: &str) -> Self {
@@ -160,11 +160,11 @@ fn paint(style: Style, text: &str, colour: Colour) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Colour, Line, Style};
+    use super::{Colour, Style, TextLine};
 
     #[test]
     fn colours_only_where_asked_and_never_from_the_text() {
-        let line = Line::new(Style::Flag, "noisy\u{1b}[0m").and(Style::Plain, " here");
+        let line = TextLine::new(Style::Flag, "noisy\u{1b}[0m").and(Style::Plain, " here");
         assert_eq!(line.render(Colour::Plain), r"noisy\u{1b}[0m here");
         let coloured = line.render(Colour::Ansi);
         assert!(coloured.starts_with("\u{1b}[33mnoisy\\u{1b}[0m\u{1b}[0m"), "{coloured:?}");

@@ -1,6 +1,6 @@
 //! A table with aligned columns, of which one may wrap to keep the whole within a width.
 
-use crate::style::{Colour, Line, Style};
+use crate::style::{Colour, Style, TextLine};
 
 /// Where a column's text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,14 +13,14 @@ pub enum Align {
 
 /// A column: its title, and how its cells are laid out.
 #[derive(Debug, Clone)]
-pub struct Column {
+pub struct TableColumn {
     title: String,
     align: Align,
     gap: usize,
     wraps: bool,
 }
 
-impl Column {
+impl TableColumn {
     /// A column of words.
     #[must_use]
     pub fn left(title: &str) -> Self {
@@ -49,18 +49,18 @@ impl Column {
 }
 
 #[derive(Debug, Clone)]
-enum Row {
-    Cells(Vec<Line>),
-    Across { indent: usize, lead: Line, text: Line },
-    Heading(Line),
+enum TableRow {
+    Cells(Vec<TextLine>),
+    Across { indent: usize, lead: TextLine, text: TextLine },
+    Heading(TextLine),
     Blank,
 }
 
 /// A table; rows may be cells or a line across all columns.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    columns: Vec<Column>,
-    rows: Vec<Row>,
+    columns: Vec<TableColumn>,
+    rows: Vec<TableRow>,
     indent: usize,
     titled: bool,
 }
@@ -71,7 +71,7 @@ const NARROWEST: usize = 10;
 impl Table {
     /// A table of these columns, with their titles above unless all are empty.
     #[must_use]
-    pub fn new(columns: Vec<Column>) -> Self {
+    pub fn new(columns: Vec<TableColumn>) -> Self {
         let titled = columns.iter().any(|column| !column.title.is_empty());
         Self { columns, rows: Vec::new(), indent: 0, titled }
     }
@@ -84,27 +84,27 @@ impl Table {
     }
 
     /// Adds a row; missing cells are empty, cells beyond the last column are dropped.
-    pub fn row(&mut self, mut cells: Vec<Line>) {
-        cells.resize(self.columns.len(), Line::default());
-        self.rows.push(Row::Cells(cells));
+    pub fn row(&mut self, mut cells: Vec<TextLine>) {
+        cells.resize(self.columns.len(), TextLine::default());
+        self.rows.push(TableRow::Cells(cells));
     }
 
     /// Adds a line across all columns, indented from the table's edge. `text` is broken to the width
     /// and hangs under its beginning after `lead`. If both are empty there is no line.
-    pub fn across(&mut self, indent: usize, lead: Line, text: Line) {
+    pub fn across(&mut self, indent: usize, lead: TextLine, text: TextLine) {
         if !(lead.is_empty() && text.is_empty()) {
-            self.rows.push(Row::Across { indent, lead, text });
+            self.rows.push(TableRow::Across { indent, lead, text });
         }
     }
 
     /// Adds an empty line and a line at the table's edge, left of the rows' indent.
-    pub fn heading(&mut self, text: Line) {
-        self.rows.push(Row::Heading(text));
+    pub fn heading(&mut self, text: TextLine) {
+        self.rows.push(TableRow::Heading(text));
     }
 
     /// Adds an empty line.
     pub fn blank(&mut self) {
-        self.rows.push(Row::Blank);
+        self.rows.push(TableRow::Blank);
     }
 
     /// Whether it has no rows.
@@ -119,21 +119,21 @@ impl Table {
         let widths = self.widths(width);
         let mut out = String::new();
         if self.titled {
-            let titles: Vec<Line> =
-                self.columns.iter().map(|c| Line::new(Style::Muted, &c.title)).collect();
+            let titles: Vec<TextLine> =
+                self.columns.iter().map(|c| TextLine::new(Style::Muted, &c.title)).collect();
             self.cells(&titles, &widths, colour, &mut out);
         }
         for row in &self.rows {
             match row {
-                Row::Cells(cells) => self.cells(cells, &widths, colour, &mut out),
-                Row::Across { indent, lead, text } => {
+                TableRow::Cells(cells) => self.cells(cells, &widths, colour, &mut out),
+                TableRow::Across { indent, lead, text } => {
                     out.push_str(&hanging(self.indent + indent, lead, text, width, colour));
                 }
-                Row::Heading(text) => {
+                TableRow::Heading(text) => {
                     out.push('\n');
-                    out.push_str(&hanging(0, &Line::default(), text, width, colour));
+                    out.push_str(&hanging(0, &TextLine::default(), text, width, colour));
                 }
-                Row::Blank => out.push('\n'),
+                TableRow::Blank => out.push('\n'),
             }
         }
         out
@@ -162,8 +162,8 @@ impl Table {
     /// The longest word of a column, with the blanks before it.
     fn longest_word(&self, column: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| match row {
-            Row::Cells(cells) => Some(cells[column].longest_word()),
-            Row::Across { .. } | Row::Heading(_) | Row::Blank => None,
+            TableRow::Cells(cells) => Some(cells[column].longest_word()),
+            TableRow::Across { .. } | TableRow::Heading(_) | TableRow::Blank => None,
         });
         cells.max().unwrap_or(0)
     }
@@ -171,15 +171,15 @@ impl Table {
     fn natural(&self, column: usize) -> usize {
         let title = if self.titled { crate::text::width(&self.columns[column].title) } else { 0 };
         let cells = self.rows.iter().filter_map(|row| match row {
-            Row::Cells(cells) => Some(cells[column].width()),
-            Row::Across { .. } | Row::Heading(_) | Row::Blank => None,
+            TableRow::Cells(cells) => Some(cells[column].width()),
+            TableRow::Across { .. } | TableRow::Heading(_) | TableRow::Blank => None,
         });
         cells.fold(title, usize::max)
     }
 
     /// One row, on several lines if a cell wraps. Trailing blanks are left out.
-    fn cells(&self, cells: &[Line], widths: &[usize], colour: Colour, out: &mut String) {
-        let broken: Vec<Vec<Line>> =
+    fn cells(&self, cells: &[TextLine], widths: &[usize], colour: Colour, out: &mut String) {
+        let broken: Vec<Vec<TextLine>> =
             cells.iter().zip(widths).map(|(cell, &width)| cell.wrapped(width)).collect();
         let height = broken.iter().map(Vec::len).max().unwrap_or(1);
         for line in 0..height {
@@ -187,7 +187,7 @@ impl Table {
             let mut pending = self.indent;
             for (i, column) in self.columns.iter().enumerate() {
                 pending += if i > 0 { column.gap } else { 0 };
-                let empty = Line::default();
+                let empty = TextLine::default();
                 let cell = broken[i].get(line).unwrap_or(&empty);
                 let spare = widths[i].saturating_sub(cell.width());
                 let before = if column.align == Align::Right { spare } else { 0 };
@@ -205,7 +205,13 @@ impl Table {
 }
 
 /// Text that hangs under its own beginning, after a lead.
-pub fn hanging(indent: usize, lead: &Line, text: &Line, width: usize, colour: Colour) -> String {
+pub fn hanging(
+    indent: usize,
+    lead: &TextLine,
+    text: &TextLine,
+    width: usize,
+    colour: Colour,
+) -> String {
     let start = indent + lead.width();
     let mut out = format!("{:indent$}{}", "", lead.render(colour));
     for (i, line) in text.wrapped(width.saturating_sub(start)).iter().enumerate() {
@@ -223,16 +229,16 @@ mod tests {
     use insta::assert_snapshot;
     use proptest::prelude::{any, prop, proptest};
 
-    use super::{Column, Table};
-    use crate::style::{Colour, Line, Style};
+    use super::{Table, TableColumn};
+    use crate::style::{Colour, Style, TextLine};
 
-    fn cell(text: &str) -> Line {
-        Line::new(Style::Plain, text)
+    fn cell(text: &str) -> TextLine {
+        TextLine::new(Style::Plain, text)
     }
 
     #[test]
     fn columns_line_up_under_wide_characters() {
-        let mut table = Table::new(vec![Column::left("name"), Column::right("n")]);
+        let mut table = Table::new(vec![TableColumn::left("name"), TableColumn::right("n")]);
         table.row(vec![cell("大小"), cell("1")]);
         table.row(vec![cell("size"), cell("100")]);
         table.across(2, cell("note: "), cell("across all columns"));
@@ -248,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_wrapping_column_gives_way() {
-        let mut table = Table::new(vec![Column::left("").wrapping(), Column::right("")]);
+        let mut table = Table::new(vec![TableColumn::left("").wrapping(), TableColumn::right("")]);
         table.row(vec![cell("a long name of many words"), cell("12345")]);
         assert_snapshot!(table.render(20, Colour::Plain), @"
         a long name    12345
@@ -258,7 +264,7 @@ mod tests {
 
     #[test]
     fn words_are_cut_only_where_there_is_no_other_way() {
-        let column = |title: &str| Column::left(title).wrapping();
+        let column = |title: &str| TableColumn::left(title).wrapping();
         let mut table = Table::new(vec![column(""), column("flags")]);
         table.row(vec![cell("  float independent"), cell("interference, unsteady, noisy")]);
         assert_snapshot!(table.render(32, Colour::Plain), @"
@@ -277,9 +283,9 @@ mod tests {
             width in 0_usize..200,
         ) {
             let mut table = Table::new(vec![
-                Column::left("a").wrapping(),
-                Column::right("b"),
-                Column::left("").wrapping(),
+                TableColumn::left("a").wrapping(),
+                TableColumn::right("b"),
+                TableColumn::left("").wrapping(),
             ]);
             for row in rows {
                 table.row(row.iter().map(|text| cell(text)).collect());

@@ -1,6 +1,6 @@
 //! How something is drawn on a terminal.
 
-use crate::style::{Colour, Line};
+use crate::style::{Colour, TextLine};
 use crate::table::{Table, hanging};
 
 /// How something is drawn.
@@ -25,13 +25,17 @@ impl Terminal {
 
     /// A line, broken at the width; nothing if it is empty.
     #[must_use]
-    pub fn lines(&self, indent: usize, line: &Line) -> String {
-        if line.is_empty() { String::new() } else { self.hanging(indent, &Line::default(), line) }
+    pub fn lines(&self, indent: usize, line: &TextLine) -> String {
+        if line.is_empty() {
+            String::new()
+        } else {
+            self.hanging(indent, &TextLine::default(), line)
+        }
     }
 
     /// Text that hangs under its own beginning, after a lead.
     #[must_use]
-    pub fn hanging(&self, indent: usize, lead: &Line, text: &Line) -> String {
+    pub fn hanging(&self, indent: usize, lead: &TextLine, text: &TextLine) -> String {
         hanging(indent, lead, text, self.width, self.colour)
     }
 

@@ -1,8 +1,8 @@
 //! The command line of bonnie++ 2.00a, for `plumb run bonnie --`.
 
 use super::parameter::{
-    BYTE_SIZE, CHUNK, FILES, FILES_UNIT, FOLDERS, LARGEST, LINKS, Links, SEEKERS, SEEKS, SIZE,
-    SMALLEST, SYNC, Sync, USER,
+    BYTE_SIZE, CHUNK, CreatedLinks, FILES, FILES_UNIT, FOLDERS, LARGEST, LINKS, SEEKERS, SEEKS,
+    SIZE, SMALLEST, SYNC, Sync, USER,
 };
 use crate::arguments::Arguments;
 
@@ -167,7 +167,7 @@ fn small_files(text: &str, arguments: &mut Arguments) -> Option<()> {
         return None;
     }
     for (name, part) in [LARGEST, SMALLEST, FOLDERS].into_iter().zip(others) {
-        match Links::of_size(part) {
+        match CreatedLinks::of_size(part) {
             Some(links) if name == LARGEST => arguments.set(LINKS, links.word()),
             // Zero folders means one, the default.
             _ if name == FOLDERS && part == "0" => {}

@@ -7,8 +7,8 @@
 use crate::numbers::KIB;
 
 use super::parameter::{
-    CHUNK, DEFAULT_CHUNK, DEFAULT_FOLDERS, FILES, FILES_UNIT, FOLDERS, LARGEST, Links, SEEKERS,
-    SEEKS, SIZE, SMALLEST,
+    CHUNK, CreatedLinks, DEFAULT_CHUNK, DEFAULT_FOLDERS, FILES, FILES_UNIT, FOLDERS, LARGEST,
+    SEEKERS, SEEKS, SIZE, SMALLEST,
 };
 use super::pass::{ON_FILE, PHASES};
 
@@ -18,7 +18,7 @@ pub(crate) const FILES_SETTINGS: [&str; 5] = [FILES, LARGEST, SMALLEST, FOLDERS,
 
 /// The positions of the fields in one form of a line.
 #[derive(Debug)]
-pub(crate) struct Layout {
+pub(crate) struct CsvLayout {
     /// Number of fields of a line, by which the form is recognised.
     pub fields: usize,
     /// First of the six pairs of rate and CPU share of the phases on the file.
@@ -34,7 +34,7 @@ pub(crate) struct Layout {
 }
 
 /// The form of 1.03.
-pub(crate) const V27: Layout = Layout {
+pub(crate) const V27: CsvLayout = CsvLayout {
     fields: 27,
     on_file: 2,
     files: 14,
@@ -44,7 +44,7 @@ pub(crate) const V27: Layout = Layout {
 };
 
 /// The form of 1.96 and 1.97.
-pub(crate) const V48: Layout = Layout {
+pub(crate) const V48: CsvLayout = CsvLayout {
     fields: 48,
     on_file: 7,
     files: 19,
@@ -54,7 +54,7 @@ pub(crate) const V48: Layout = Layout {
 };
 
 /// The form of 1.98 and 2.00.
-pub(crate) const V50: Layout = Layout {
+pub(crate) const V50: CsvLayout = CsvLayout {
     fields: 50,
     on_file: 9,
     files: 21,
@@ -63,7 +63,7 @@ pub(crate) const V50: Layout = Layout {
     settings: &[(SIZE, 5), (CHUNK, 6), (SEEKS, 7), (SEEKERS, 8)],
 };
 
-impl Layout {
+impl CsvLayout {
     /// The field of the rate of a phase, by its index in [`PHASES`].
     pub(crate) fn rate(&self, phase: usize) -> usize {
         if phase < ON_FILE {
@@ -107,7 +107,7 @@ pub struct SmallFiles {
     /// Folders that they are spread over.
     pub folders: u64,
     /// The links that are created instead of files.
-    pub links: Links,
+    pub links: CreatedLinks,
 }
 
 /// One pass, as a line of the newest form.
@@ -228,7 +228,7 @@ fn latency_text(seconds: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::parameter::Links;
+    use super::super::parameter::CreatedLinks;
     use super::{
         Figures, PassLine, SmallFiles, V27, V48, V50, latency_text, percent_text, rate_text,
         size_text,
@@ -289,7 +289,7 @@ mod tests {
             largest: 0,
             smallest: 10,
             folders: 1,
-            links: Links::Hard,
+            links: CreatedLinks::Hard,
         });
         assert_eq!(
             line.text().split(',').skip(21).take(5).collect::<Vec<_>>(),

@@ -18,7 +18,7 @@ pub const LARGEST: &str = "largest";
 pub const SMALLEST: &str = "smallest";
 /// Number of folders that the small files are spread over (fourth part of `-n`).
 pub const FOLDERS: &str = "folders";
-/// Whether links are made in place of small files: a word of [`Links`].
+/// Whether links are made in place of small files: a word of [`CreatedLinks`].
 pub const LINKS: &str = "links";
 /// Which changes are synced: a word of [`Sync`].
 pub const SYNC: &str = "sync";
@@ -43,7 +43,7 @@ pub const FILES_UNIT: u64 = 1024;
 
 /// The links that are created instead of small files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
+pub enum CreatedLinks {
     /// No links: regular files are created.
     None,
     /// Hard links to one file.
@@ -52,7 +52,7 @@ pub enum Links {
     Symbolic,
 }
 
-impl Links {
+impl CreatedLinks {
     /// All values, the default first.
     // The order is that of the help text.
     pub const ALL: [Self; 3] = [Self::None, Self::Hard, Self::Symbolic];

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use plumb_model::Better::{Higher, Lower};
 
-use super::csv::{FILES_SETTINGS, Layout, V27, V48, V50};
+use super::csv::{CsvLayout, FILES_SETTINGS, V27, V48, V50};
 use super::parameter::{
-    BYTE_SIZE, CHUNK, DEFAULT_BYTE_SIZE, DEFAULT_SEEKS, FILES, FILES_UNIT, FOLDERS, LARGEST, LINKS,
-    Links, SEEKERS, SEEKS, SIZE, SMALLEST,
+    BYTE_SIZE, CHUNK, CreatedLinks, DEFAULT_BYTE_SIZE, DEFAULT_SEEKS, FILES, FILES_UNIT, FOLDERS,
+    LARGEST, LINKS, SEEKERS, SEEKS, SIZE, SMALLEST,
 };
 use super::pass::{
     FILE_SIZE, IMPORTED_PASS, ON_FILE, PHASES, Phase, Requires, WORKLOAD, WRITE_BLOCK,
@@ -18,7 +18,7 @@ use super::pass::{
 };
 use crate::import::BY_RATE;
 use crate::numbers::{KIB, MIB, positive, size, version};
-use crate::{Error, Format, Import, Invocation, Ours, Series};
+use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries, Ours};
 
 /// What the notes of a pass say about what its line leaves open.
 const PASS_NOTE: &str = "the file has rates but no times: the length of a pass is computed from the \
@@ -30,7 +30,7 @@ pub(crate) fn fits(line: &str) -> bool {
     layout(line).is_some() || looks_cut(line)
 }
 
-fn layout(line: &str) -> Option<&'static Layout> {
+fn layout(line: &str) -> Option<&'static CsvLayout> {
     let fields: Vec<&str> = line.split(',').collect();
     let newer = fields[0].starts_with("1.").then(|| version(fields[0]));
     match (fields.len(), newer.as_deref()) {
@@ -60,14 +60,14 @@ fn is_too_fast(text: &str) -> bool {
 }
 
 /// The lines, with an import per machine; lines with the same settings are processes of one test.
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let mut machines: BTreeMap<(String, String), Import> = BTreeMap::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let Some(layout) = layout(line) else {
             if looks_cut(line) {
                 let head: String = line.chars().take(24).collect();
                 let why = format!("`{head}…` does not have all fields");
-                return Err(Error::damaged(Format::Bonnie, why));
+                return Err(ImportError::damaged(Format::Bonnie, why));
             }
             continue;
         };
@@ -79,11 +79,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, Error> {
         // Lines of several machines or versions may stand in one file, and are never one series.
         let key = (name.to_owned(), version.to_owned());
         let import = machines.entry(key).or_insert_with(|| empty_import(name, version));
-        read_line(import, &Line { layout, fields })?;
+        read_line(import, &BonnieLine { layout, fields })?;
     }
     if machines.is_empty() {
         let why = "no line has 27, 48 or 50 fields (the table for people is not read)";
-        return Err(Error::damaged(Format::Bonnie, why));
+        return Err(ImportError::damaged(Format::Bonnie, why));
     }
     Ok(machines.into_values().collect())
 }
@@ -102,7 +102,7 @@ fn looks_cut(line: &str) -> bool {
     line.starts_with("1.9") && line.matches(',').count() > 5
 }
 
-fn read_line(import: &mut Import, line: &Line) -> Result<(), Error> {
+fn read_line(import: &mut Import, line: &BonnieLine) -> Result<(), ImportError> {
     debug_assert_eq!(line.fields.len(), line.layout.fields, "the layout was chosen by it");
     let mut printed = Vec::new();
     for index in 0..PHASES.len() {
@@ -121,13 +121,14 @@ fn read_line(import: &mut Import, line: &Line) -> Result<(), Error> {
 
 /// A line of 2.00a as the whole pass that plumb measures, too. None for older forms, and if the pass lacks the figure
 /// that it is mainly about.
-fn whole_pass(line: &Line, printed: &[Printed]) -> Option<Series> {
+fn whole_pass(line: &BonnieLine, printed: &[Printed]) -> Option<ImportedSeries> {
     if line.layout.fields != V50.fields
         || !matches!(printed[WRITE_BLOCK].rate, Some(Rate::Figure(_)))
     {
         return None;
     }
-    let mut series = Series::new(IMPORTED_PASS, "a pass of bonnie++, with all of its phases");
+    let mut series =
+        ImportedSeries::new(IMPORTED_PASS, "a pass of bonnie++, with all of its phases");
     line.set_file_settings(&mut series);
     line.set_files_settings(&mut series);
     let settings = settings(&line.fields, printed);
@@ -135,7 +136,7 @@ fn whole_pass(line: &Line, printed: &[Printed]) -> Option<Series> {
     let mut ordered: Vec<&Printed> = printed.iter().collect();
     ordered.swap(0, WRITE_BLOCK);
     let seconds = ordered.iter().map(|printed| phase_seconds(&settings, printed)).sum();
-    series.invocations.push(Invocation::lasting(seconds, 1));
+    series.invocations.push(ImportedInvocation::lasting(seconds, 1));
     for printed in ordered {
         measured(&mut series, printed);
     }
@@ -147,7 +148,7 @@ fn whole_pass(line: &Line, printed: &[Printed]) -> Option<Series> {
 }
 
 /// Adds the metrics of a phase to a pass, with the names of plumb's workload.
-fn measured(series: &mut Series, printed: &Printed) {
+fn measured(series: &mut ImportedSeries, printed: &Printed) {
     let phase = printed.phase;
     match printed.rate {
         Some(Rate::Figure(rate)) if phase.counts_bytes => {
@@ -195,7 +196,7 @@ fn settings(fields: &[&str], printed: &[Printed]) -> Vec<(&'static str, String)>
             settings.push((name, "0".to_owned()));
         }
     }
-    if let Some(links) = Links::of_size(fields[first + 1]) {
+    if let Some(links) = CreatedLinks::of_size(fields[first + 1]) {
         settings.push((LINKS, links.word().to_owned()));
     }
     settings
@@ -230,14 +231,14 @@ fn as_number(default: u64) -> f64 {
 }
 
 /// A line with the form that it has.
-struct Line<'a> {
-    layout: &'static Layout,
+struct BonnieLine<'a> {
+    layout: &'static CsvLayout,
     fields: Vec<&'a str>,
 }
 
-impl Line<'_> {
+impl BonnieLine<'_> {
     /// The printed line of a phase.
-    fn phase(&self, index: usize) -> Result<Printed, Error> {
+    fn phase(&self, index: usize) -> Result<Printed, ImportError> {
         let latency = self.layout.latency(index).map_or("", |field| self.fields[field]);
         let latency_s = if latency.is_empty() || is_too_fast(latency) {
             None
@@ -254,13 +255,13 @@ impl Line<'_> {
     }
 
     /// A phase as its own test, without figures yet.
-    fn series(&self, index: usize) -> Series {
+    fn series(&self, index: usize) -> ImportedSeries {
         let phase = &PHASES[index];
         // 1.03 goes through stdio, which later versions do not: another test.
         let is_stdio = self.layout.latencies.is_none() && phase.requires == Requires::Bytes;
         let name =
             if is_stdio { phase.name.replace("_byte", "_stdio") } else { phase.name.to_owned() };
-        let mut series = Series::new(imported_phase(&name), phase.imported);
+        let mut series = ImportedSeries::new(imported_phase(&name), phase.imported);
         if index < ON_FILE {
             self.set_file_settings(&mut series);
         } else {
@@ -270,14 +271,14 @@ impl Line<'_> {
     }
 
     /// The settings of phases on the large file.
-    fn set_file_settings(&self, series: &mut Series) {
+    fn set_file_settings(&self, series: &mut ImportedSeries) {
         for (name, field) in self.layout.settings {
             series.set(name, self.fields[*field]);
         }
     }
 
     /// The settings of phases on many files.
-    fn set_files_settings(&self, series: &mut Series) {
+    fn set_files_settings(&self, series: &mut ImportedSeries) {
         let fields = &self.fields[self.layout.files..self.layout.on_many_files];
         for (name, field) in FILES_SETTINGS.iter().zip(fields) {
             series.set(name, *field);
@@ -302,7 +303,7 @@ enum Rate {
     TooFast,
 }
 
-fn rate(text: &str) -> Result<Option<Rate>, Error> {
+fn rate(text: &str) -> Result<Option<Rate>, ImportError> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -317,8 +318,8 @@ fn rate(text: &str) -> Result<Option<Rate>, Error> {
     }
 }
 
-fn no_figure(text: &str) -> Error {
-    Error::damaged(Format::Bonnie, format!("`{text}` is not a figure"))
+fn no_figure(text: &str) -> ImportError {
+    ImportError::damaged(Format::Bonnie, format!("`{text}` is not a figure"))
 }
 
 /// `2630us`, `14ms`, `2s` in seconds.
@@ -331,17 +332,17 @@ fn seconds(text: &str) -> Option<f64> {
 }
 
 /// Adds a phase as its own test, or says why it has no figure.
-fn add_phase(import: &mut Import, mut series: Series, printed: &Printed) {
+fn add_phase(import: &mut Import, mut series: ImportedSeries, printed: &Printed) {
     let rate = match printed.rate {
         None => return,
         Some(Rate::Figure(rate)) => rate,
         Some(Rate::TooFast) => return add_missing(import, series),
     };
     if printed.phase.counts_bytes {
-        series.invocations.push(Invocation::by_rate(rate * KIB / MIB, 1.0));
+        series.invocations.push(ImportedInvocation::by_rate(rate * KIB / MIB, 1.0));
         series.measured(("bandwidth", "B/s", Higher), "bytes of the file per second", [rate * KIB]);
     } else {
-        series.invocations.push(Invocation::by_rate(rate, 1000.0));
+        series.invocations.push(ImportedInvocation::by_rate(rate, 1000.0));
         series.measured(("rate", "ops/s", Higher), "operations per second", [rate]);
     }
     series.measured(("cpu", "", Lower), "CPU time over wall time, user and system", printed.cpu);
@@ -352,7 +353,7 @@ fn add_phase(import: &mut Import, mut series: Series, printed: &Printed) {
 }
 
 /// Notes once that a test has no figure, however many lines lack it.
-fn add_missing(import: &mut Import, series: Series) {
+fn add_missing(import: &mut Import, series: ImportedSeries) {
     if !import.missing.iter().any(|(missing, ..)| is_same_test(missing, &series)) {
         let why = "bonnie++ printed +++++: the phase took less than half a second";
         let fix = "measure more: a larger -s, or more files with -n";
@@ -361,7 +362,7 @@ fn add_missing(import: &mut Import, series: Series) {
 }
 
 /// Adds a test; one with the same settings gets another process.
-fn add_series(import: &mut Import, series: Series) {
+fn add_series(import: &mut Import, series: ImportedSeries) {
     let Some(known) = import.series.iter_mut().find(|known| is_same_test(known, &series)) else {
         import.series.push(series);
         return;
@@ -375,6 +376,6 @@ fn add_series(import: &mut Import, series: Series) {
     known.invocations.extend(series.invocations);
 }
 
-fn is_same_test(one: &Series, other: &Series) -> bool {
+fn is_same_test(one: &ImportedSeries, other: &ImportedSeries) -> bool {
     one.workload == other.workload && one.settings == other.settings
 }

@@ -46,12 +46,12 @@ pub struct MachineActivity {
 /// Clock ticks that CPUs spent and that processes used.
 struct ActivitySnapshot {
     spent: Ticks,
-    processes: BTreeMap<u32, ProcessTimes>,
+    processes: BTreeMap<u32, ProcessKey>,
 }
 
 /// A process, which is the same as long as it has started at the same time: kernel threads change
 /// their names.
-struct ProcessTimes {
+struct ProcessKey {
     name: String,
     started: u64,
     used: u64,
@@ -109,7 +109,7 @@ impl ActivitySnapshot {
 }
 
 /// Fields 2, 14, 15 and 22 of /proc/PID/stat.
-fn process(root: &Root, pid: u32) -> Option<ProcessTimes> {
+fn process(root: &Root, pid: u32) -> Option<ProcessKey> {
     let stat = root.text(&format!("/proc/{pid}/stat"))?;
     // A program may have spaces and parentheses in its name: only what follows the last one can be split.
     let (head, rest) = stat.rsplit_once(')')?;
@@ -117,7 +117,7 @@ fn process(root: &Root, pid: u32) -> Option<ProcessTimes> {
     // Numbers as in proc_pid_stat(5), which counts from 1; the first field after the name is the third.
     let mut times = rest.split_whitespace().skip(14 - 3).map(|field| field.parse::<u64>().ok());
     let used = times.next()??.saturating_add(times.next()??);
-    Some(ProcessTimes { name: name.to_owned(), started: times.nth(22 - 16)??, used })
+    Some(ProcessKey { name: name.to_owned(), started: times.nth(22 - 16)??, used })
 }
 
 /// The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. What guests of

@@ -1,7 +1,7 @@
 //! A run of many points whose time was short, and the longer one that its end advises.
 
-use super::trace::{PROCESS, Trace};
-use crate::bars::{Bar, Measured, Row};
+use super::trace::{ChunkTrace, PROCESS};
+use crate::bars::{Bar, BarSeries, ValidationRow};
 use plumb_stats::precision::{
     Clustered, FIRST_LOOK, PER_LOOK_LEVEL, TIMES_LONGER, clustered, half_after, looks,
 };
@@ -26,12 +26,12 @@ const SHARE: f64 = 0.8;
 
 /// One point of a run.
 #[derive(Default)]
-struct Point {
+struct TracePoint {
     processes: Vec<Vec<f64>>,
     precise: bool,
 }
 
-impl Point {
+impl TracePoint {
     fn found(&self) -> Option<Clustered> {
         let views: Vec<&[f64]> = self.processes.iter().map(Vec::as_slice).collect();
         clustered(&views, 0.5, PER_LOOK_LEVEL).ok()
@@ -39,9 +39,9 @@ impl Point {
 }
 
 /// The points in turns, from a chunk on for so many seconds; None if the trace ends before.
-fn run(trace: &Trace, from: usize, seconds: f64, wanted: f64) -> Option<Vec<Point>> {
+fn run(trace: &ChunkTrace, from: usize, seconds: f64, wanted: f64) -> Option<Vec<TracePoint>> {
     let counts: Vec<usize> = looks(FIRST_LOOK).take_while(|count| *count < trace.len()).collect();
-    let mut points: Vec<Point> = (0..POINTS).map(|_| Point::default()).collect();
+    let mut points: Vec<TracePoint> = (0..POINTS).map(|_| TracePoint::default()).collect();
     let mut at = from;
     while points.iter().any(|point| !point.precise) {
         for point in points.iter_mut().filter(|point| !point.precise) {
@@ -64,7 +64,7 @@ fn run(trace: &Trace, from: usize, seconds: f64, wanted: f64) -> Option<Vec<Poin
 }
 
 /// The widest interval of the points that are not precise.
-fn widest(points: &[Point], of: impl Fn(&Clustered) -> f64) -> Option<f64> {
+fn widest(points: &[TracePoint], of: impl Fn(&Clustered) -> f64) -> Option<f64> {
     let late = points.iter().filter(|point| !point.precise);
     let widths: Option<Vec<f64>> =
         late.map(|point| point.found().map(|found| of(&found))).collect();
@@ -72,13 +72,13 @@ fn widest(points: &[Point], of: impl Fn(&Clustered) -> f64) -> Option<f64> {
 }
 
 /// The widest half-width that a run so many times as long is to reach.
-fn widest_after(points: &[Point], times: f64) -> Option<f64> {
+fn widest_after(points: &[TracePoint], times: f64) -> Option<f64> {
     widest(points, |found| half_after(found.interval.relative_half_width(), found.stretch, times))
 }
 
 /// Whether a run that misses what is wanted foretells what a longer one reaches, no more than [`FACTOR`] too narrow; None
 /// where it misses nothing, or the trace ends.
-fn holds(trace: &Trace, from: usize, wanted: f64) -> Option<bool> {
+fn holds(trace: &ChunkTrace, from: usize, wanted: f64) -> Option<bool> {
     let short = run(trace, from, SECONDS, wanted)?;
     if short.iter().all(|point| point.precise) {
         return None;
@@ -95,7 +95,12 @@ fn holds(trace: &Trace, from: usize, wanted: f64) -> Option<bool> {
 }
 
 /// How often a longer run reaches what the end of a shorter one foretells.
-pub(super) fn measure(trace: &Trace, runs: u64, name: &str, report: &mut dyn FnMut(Row)) {
+pub(super) fn measure(
+    trace: &ChunkTrace,
+    runs: u64,
+    name: &str,
+    report: &mut dyn FnMut(ValidationRow),
+) {
     let mut rng = Rng::new(3);
     let mut hits = 0;
     let mut trials = 0;
@@ -110,11 +115,11 @@ pub(super) fn measure(trace: &Trace, runs: u64, name: &str, report: &mut dyn FnM
     if trials < FEWEST {
         return;
     }
-    report(Row {
+    report(ValidationRow {
         promise: "Recorded traces: a longer run reaches the predicted precision",
         setting: format!("{POINTS} points in {SECONDS} s, then up to four times as long, {name}"),
         bar: Bar::AtLeast(SHARE),
-        measured: Measured::Share { hits, trials },
+        measured: BarSeries::Share { hits, trials },
         note: String::new(),
     });
 }

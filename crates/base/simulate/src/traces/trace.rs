@@ -14,14 +14,14 @@ const SAMPLES: usize = 10;
 pub(super) const PROCESS: usize = 220;
 
 /// Chunks in order.
-pub(super) struct Trace {
+pub(super) struct ChunkTrace {
     /// Seconds from the beginning to each chunk.
     pub(super) sums: Vec<f64>,
     /// Whether the machine had other work.
     pub(super) beside: bool,
 }
 
-impl Trace {
+impl ChunkTrace {
     #[expect(clippy::expect_used, reason = "the files are committed, and a test reads them")]
     pub(super) fn of(bytes: &[u8], beside: bool) -> Self {
         let recording = Recording::of(bytes).expect("a recording");

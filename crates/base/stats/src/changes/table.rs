@@ -15,14 +15,14 @@ pub enum Alpha {
 
 /// Which shortest segment, and with it which critical values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Table {
+pub enum CriticalValues {
     /// Histories over commits: segments of at least 3 points.
     History,
     /// Samples inside a process: segments of at least 10.
     WarmUp,
 }
 
-impl Table {
+impl CriticalValues {
     /// The fewest values in a segment.
     pub fn shortest(self) -> usize {
         match self {

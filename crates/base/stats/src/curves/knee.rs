@@ -7,7 +7,7 @@
 //! logarithms, as for thresholds in dose-response curves (Hinkley 1971, *Inference in two-phase regression*).
 
 use super::least_squares::fit;
-use super::point::{CurvePoint, Figure, NoFit, noise, ordered, relative_errors};
+use super::point::{CurveFigure, CurvePoint, NoFit, noise, ordered, relative_errors};
 use crate::distribution::two_sided_z;
 use crate::precision::CONFIDENCE;
 
@@ -24,7 +24,7 @@ const STEPS: usize = 8;
 
 /// How a rate grows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Growth {
+pub enum RateGrowth {
     /// It does not: it is flat, or falls.
     Never,
     /// It still grows at the last point, so that the knee lies beyond.
@@ -32,9 +32,9 @@ pub enum Growth {
     /// It grows up to a knee.
     Until {
         /// The parameter's value there, with its interval.
-        knee: Figure,
+        knee: CurveFigure,
         /// The rate there.
-        level: Figure,
+        level: CurveFigure,
     },
 }
 
@@ -94,7 +94,7 @@ enum GrowthShape {
 ///
 /// # Errors
 /// [`NoFit`]: fewer than three points above 0, or values without a logarithm.
-pub fn knee(points: &[CurvePoint]) -> Result<Growth, NoFit> {
+pub fn knee(points: &[CurvePoint]) -> Result<RateGrowth, NoFit> {
     let above_zero: Vec<CurvePoint> =
         points.iter().copied().filter(|point| point.at != 0.0).collect();
     let points = ordered(&above_zero, FEWEST_POINTS)?;
@@ -108,11 +108,11 @@ pub fn knee(points: &[CurvePoint]) -> Result<Growth, NoFit> {
     let straight = straight(&x, &y, &noise);
     let best = bends.iter().min_by(|a, b| a.total().total_cmp(&b.total()));
     Ok(match best.filter(|best| best.total() < straight.1) {
-        None if straight.0 == GrowthShape::Unfinished => Growth::Unfinished,
-        None => Growth::Never,
+        None if straight.0 == GrowthShape::Unfinished => RateGrowth::Unfinished,
+        None => RateGrowth::Never,
         Some(best) => match best.growth {
-            GrowthShape::Never => Growth::Never,
-            GrowthShape::Unfinished => Growth::Unfinished,
+            GrowthShape::Never => RateGrowth::Never,
+            GrowthShape::Unfinished => RateGrowth::Unfinished,
             GrowthShape::Until => until(best, &bends, &x, relative_errors(&points).is_some()),
         },
     })
@@ -179,7 +179,7 @@ fn two_slopes(slopes: &[f64]) -> GrowthShape {
 }
 
 /// The knee and its level with what else fits as well.
-fn until(best: &Bend, bends: &[Bend], x: &[f64], known: bool) -> Growth {
+fn until(best: &Bend, bends: &[Bend], x: &[f64], known: bool) -> RateGrowth {
     let z = two_sided_z(CONFIDENCE);
     // A level, the bend, and the slopes.
     let df = x.len() as f64 - 2.0 - best.slopes as f64;
@@ -198,15 +198,15 @@ fn until(best: &Bend, bends: &[Bend], x: &[f64], known: bool) -> Growth {
         ends = (ends.0.min(bend.at - bend.step), ends.1.max(bend.at + bend.step));
         levels = (levels.0.min(bend.level - half), levels.1.max(bend.level + half));
     }
-    Growth::Until {
-        knee: Figure::new(best.at, known.then_some(ends)).exp(),
-        level: Figure::new(best.level, known.then_some(levels)).exp(),
+    RateGrowth::Until {
+        knee: CurveFigure::new(best.at, known.then_some(ends)).exp(),
+        level: CurveFigure::new(best.level, known.then_some(levels)).exp(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Growth, knee};
+    use super::{RateGrowth, knee};
     use crate::NoInterval;
     use crate::curves::{CurvePoint, NoFit};
 
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn growth_stops_at_four_workers() {
         let workers = [(1.0, 100.0), (2.0, 199.0), (4.0, 398.0), (8.0, 402.0), (16.0, 400.0)];
-        let Growth::Until { knee, level } = knee(&curve(&workers)).unwrap() else {
+        let RateGrowth::Until { knee, level } = knee(&curve(&workers)).unwrap() else {
             panic!("no knee")
         };
         let knee = knee.interval.unwrap();
@@ -233,7 +233,9 @@ mod tests {
     #[test]
     fn a_rate_that_falls_after_its_best_has_its_knee_there() {
         let workers = [(1.0, 100.0), (2.0, 200.0), (4.0, 400.0), (8.0, 280.0), (16.0, 200.0)];
-        let Growth::Until { knee, .. } = knee(&curve(&workers)).unwrap() else { panic!("no knee") };
+        let RateGrowth::Until { knee, .. } = knee(&curve(&workers)).unwrap() else {
+            panic!("no knee")
+        };
         assert!((knee.value - 4.0).abs() < 0.1, "{knee:?}");
     }
 
@@ -243,20 +245,20 @@ mod tests {
             let at = [1.0, 2.0, 4.0, 8.0, 16.0];
             knee(&curve(&at.into_iter().zip(values).collect::<Vec<_>>())).unwrap()
         };
-        assert_eq!(of([100.0, 101.0, 99.0, 100.0, 102.0]), Growth::Never);
-        assert_eq!(of([100.0, 80.0, 64.0, 51.0, 41.0]), Growth::Never);
-        assert_eq!(of([100.0, 101.0, 99.0, 50.0, 25.0]), Growth::Never);
-        assert_eq!(of([100.0, 200.0, 400.0, 800.0, 1600.0]), Growth::Unfinished);
+        assert_eq!(of([100.0, 101.0, 99.0, 100.0, 102.0]), RateGrowth::Never);
+        assert_eq!(of([100.0, 80.0, 64.0, 51.0, 41.0]), RateGrowth::Never);
+        assert_eq!(of([100.0, 101.0, 99.0, 50.0, 25.0]), RateGrowth::Never);
+        assert_eq!(of([100.0, 200.0, 400.0, 800.0, 1600.0]), RateGrowth::Unfinished);
         // Amdahl's law with a tenth that is serial: the last doubling still gives a quarter more.
-        assert_eq!(of([100.0, 182.0, 308.0, 471.0, 640.0]), Growth::Unfinished);
-        assert_eq!(of([100.0, 100.0, 101.0, 200.0, 400.0]), Growth::Unfinished);
+        assert_eq!(of([100.0, 182.0, 308.0, 471.0, 640.0]), RateGrowth::Unfinished);
+        assert_eq!(of([100.0, 100.0, 101.0, 200.0, 400.0]), RateGrowth::Unfinished);
     }
 
     #[test]
     fn reasons_and_missing_intervals_are_said() {
         let mut points = curve(&[(1.0, 1.0), (2.0, 2.0), (4.0, 4.0), (8.0, 4.0), (16.0, 4.0)]);
         points[0].ends = None;
-        let Growth::Until { level, .. } = knee(&points).unwrap() else { panic!("no knee") };
+        let RateGrowth::Until { level, .. } = knee(&points).unwrap() else { panic!("no knee") };
         assert_eq!(level.interval, Err(NoInterval::PointWithout));
         assert_eq!(knee(&points[..2]), Err(NoFit::TooFewPoints { have: 2, need: 3 }));
         points[0].at = -1.0;

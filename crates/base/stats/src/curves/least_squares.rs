@@ -9,7 +9,7 @@ pub(super) const ROUNDS: usize = 30;
 pub(super) const LEAST_SHARE: f64 = 0.2;
 
 /// A weighted sum of columns, as close to some values as it comes.
-pub(super) struct Fit {
+pub(super) struct WeightedFit {
     /// The factor of each column.
     pub(super) coefficients: Vec<f64>,
     /// The standard errors of these, if the noise is as large as the caller says.
@@ -20,7 +20,7 @@ pub(super) struct Fit {
     covariance: Vec<Vec<f64>>,
 }
 
-impl Fit {
+impl WeightedFit {
     /// The standard error of a quantity that changes with the coefficients by so much each.
     pub(super) fn error_of(&self, gradient: &[f64]) -> f64 {
         let rows = self.covariance.iter().zip(gradient);
@@ -55,7 +55,7 @@ pub(super) fn widening(squares: f64, degrees: usize) -> f64 {
 
 /// The weighted sum of `columns` that comes closest to `values`, whose standard deviations are `noise`; `None` if
 /// the columns do not report the coefficients apart.
-pub(super) fn fit(columns: &[Vec<f64>], values: &[f64], noise: &[f64]) -> Option<Fit> {
+pub(super) fn fit(columns: &[Vec<f64>], values: &[f64], noise: &[f64]) -> Option<WeightedFit> {
     let matrix: Vec<Vec<f64>> = columns
         .iter()
         .map(|row| columns.iter().map(|column| weighted_product(row, column, noise)).collect())
@@ -71,7 +71,7 @@ pub(super) fn fit(columns: &[Vec<f64>], values: &[f64], noise: &[f64]) -> Option
         })
         .sum();
     let errors = (0..columns.len()).map(|index| inverse[index][index].sqrt()).collect();
-    Some(Fit { coefficients, errors, squares, covariance: inverse })
+    Some(WeightedFit { coefficients, errors, squares, covariance: inverse })
 }
 
 /// The inverse of a symmetric positive definite matrix by elimination; `None` if it has none.

@@ -6,18 +6,18 @@
 //! the line down.
 
 use super::least_squares::{LEAST_SHARE, ROUNDS, fit, widening};
-use super::point::{CurvePoint, Figure, NoFit, ordered, weighing_noise};
+use super::point::{CurveFigure, CurvePoint, NoFit, ordered, weighing_noise};
 
 /// The fewest points of a curve.
 pub const FEWEST_POINTS: usize = 3;
 
 /// A line through times.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub struct FittedLine {
     /// The time of a call without any unit in it.
-    pub fixed: Figure,
+    pub fixed: CurveFigure,
     /// The time of each further unit.
-    pub each: Figure,
+    pub each: CurveFigure,
     /// How far a point lies off the line at most, relative to the line there.
     pub off: f64,
 }
@@ -30,7 +30,7 @@ pub struct Line {
 ///
 /// # Errors
 /// [`NoFit`]: fewer than three points, or times that are not above 0.
-pub fn line(points: &[CurvePoint]) -> Result<Line, NoFit> {
+pub fn line(points: &[CurvePoint]) -> Result<FittedLine, NoFit> {
     let points = ordered(points, FEWEST_POINTS)?;
     let n: Vec<f64> = points.iter().map(|point| point.at).collect();
     let times: Vec<f64> = points.iter().map(|point| point.estimate).collect();
@@ -54,10 +54,10 @@ pub fn line(points: &[CurvePoint]) -> Result<Line, NoFit> {
     let [fixed, each] = [0, 1].map(|index| {
         let value = found.coefficients[index];
         let half = found.errors[index] * factor;
-        Figure::new(value, known.then_some((value - half, value + half)))
+        CurveFigure::new(value, known.then_some((value - half, value + half)))
     });
     let distances = times.iter().zip(&fitted).map(|(time, line)| (time / line - 1.0).abs());
-    Ok(Line { fixed, each, off: distances.fold(0.0, f64::max) })
+    Ok(FittedLine { fixed, each, off: distances.fold(0.0, f64::max) })
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@
 //! The terms are added. Where sending hides behind waiting, or waiting behind sending, that is not quite so; how well
 //! points are predicted from the others shows how far that goes.
 
-use super::least_squares::{Fit, LEAST_SHARE, ROUNDS, fit, widening};
-use super::point::{CurvePoint, Figure, MOST_POINTS, NoFit, weighing_noise};
+use super::least_squares::{LEAST_SHARE, ROUNDS, WeightedFit, fit, widening};
+use super::point::{CurveFigure, CurvePoint, MOST_POINTS, NoFit, weighing_noise};
 use crate::describe::all_finite;
 
 /// The fewest points: two figures are fitted, and one more point shows whether they hold.
@@ -62,24 +62,24 @@ impl LinkPoint {
 
 /// The parts of the time of such points.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LinkFit {
+pub struct LinkParts {
     /// The share of a round trip for which an operation waits: 1 / depth.
-    pub wait: Figure,
+    pub wait: CurveFigure,
     /// The time of an iteration that depends on neither bandwidth nor round trip, in seconds.
-    pub rest: Figure,
+    pub rest: CurveFigure,
     /// The parts of each point's time, in the order of the points.
-    pub shares: Vec<LinkShares>,
+    pub shares: Vec<LinkPartShares>,
 }
 
 /// The parts of a point's time: shares of the fitted time, 1 together.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LinkShares {
+pub struct LinkPartShares {
     /// The share of sending.
-    pub bandwidth: Figure,
+    pub bandwidth: CurveFigure,
     /// The share of waiting for round trips.
-    pub round_trips: Figure,
+    pub round_trips: CurveFigure,
     /// The share that depends on neither.
-    pub rest: Figure,
+    pub rest: CurveFigure,
     /// Which of them binds.
     pub binds: Binds,
     /// How far the time that the other points predict lies off the measured one, relative to it; `None` if they
@@ -123,7 +123,7 @@ impl Binds {
 ///
 /// # Errors
 /// [`NoFit`]: fewer than three points, round trips that do not differ, or times that are not above 0.
-pub fn link(points: &[LinkPoint]) -> Result<LinkFit, NoFit> {
+pub fn link(points: &[LinkPoint]) -> Result<LinkParts, NoFit> {
     checked(points)?;
     let (model, known) = Model::of(points).ok_or(NoFit::OneRoundTrip)?;
     let factor = widening(model.squares, points.len() - 2);
@@ -133,12 +133,12 @@ pub fn link(points: &[LinkPoint]) -> Result<LinkFit, NoFit> {
         let half = model.free.errors[index] * factor;
         // The errors are those of the free fit; the interval still holds the value that is not negative.
         let ends = ((free - half).clamp(0.0, value), (free + half).max(value));
-        Figure::new(value, known.then_some(ends))
+        CurveFigure::new(value, known.then_some(ends))
     });
     let shares = points.iter().enumerate().map(|(index, point)| {
         let parts = model.parts(point, known.then_some(factor));
         let [bandwidth, round_trips, rest] = parts;
-        LinkShares {
+        LinkPartShares {
             bandwidth,
             round_trips,
             rest,
@@ -146,7 +146,7 @@ pub fn link(points: &[LinkPoint]) -> Result<LinkFit, NoFit> {
             left_out: left_out(points, index),
         }
     });
-    Ok(LinkFit { wait, rest, shares: shares.collect() })
+    Ok(LinkParts { wait, rest, shares: shares.collect() })
 }
 
 /// From three to [`MOST_POINTS`] points with numbers that make sense, and round trips that differ.
@@ -177,7 +177,7 @@ struct Model {
     /// The sum of squares that they leave, in standard deviations.
     squares: f64,
     /// The same fit where they may be negative: its errors are theirs.
-    free: Fit,
+    free: WeightedFit,
 }
 
 impl Model {
@@ -231,7 +231,7 @@ impl Model {
     }
 
     /// The shares of sending, round trips and rest in the time of a point, with intervals so many standard errors wide.
-    fn parts(&self, point: &LinkPoint, factor: Option<f64>) -> [Figure; 3] {
+    fn parts(&self, point: &LinkPoint, factor: Option<f64>) -> [CurveFigure; 3] {
         let [wait, rest] = self.coefficients;
         let trips = point.trips();
         [
@@ -248,14 +248,14 @@ impl Model {
         term: f64,
         [by_wait, by_rest]: [f64; 2],
         factor: Option<f64>,
-    ) -> Figure {
+    ) -> CurveFigure {
         let time = self.time(point);
         let value = term / time;
         // How the share changes with each coefficient: the term itself does, and the whole time.
         let gradient = [(by_wait - value * point.trips()) / time, (by_rest - value) / time];
         let half = factor.map(|factor| factor * self.free.error_of(&gradient));
         let ends = half.map(|half| ((value - half).max(0.0), (value + half).min(1.0)));
-        Figure::new(value, ends)
+        CurveFigure::new(value, ends)
     }
 }
 
@@ -275,7 +275,7 @@ fn left_out(points: &[LinkPoint], index: usize) -> Option<f64> {
 }
 
 /// Which of sending, round trips and rest has most of the time beyond doubt.
-fn binds([bandwidth, round_trips, rest]: &[Figure; 3]) -> Binds {
+fn binds([bandwidth, round_trips, rest]: &[CurveFigure; 3]) -> Binds {
     let terms =
         [(bandwidth, Binds::Bandwidth), (round_trips, Binds::RoundTrips), (rest, Binds::Rest)];
     // A share without an interval neither has most of the time nor less than that, so it leaves the answer open.
@@ -292,7 +292,7 @@ fn binds([bandwidth, round_trips, rest]: &[Figure; 3]) -> Binds {
 
 #[cfg(test)]
 mod tests {
-    use super::{Binds, LinkFit, LinkPoint, link};
+    use super::{Binds, LinkParts, LinkPoint, link};
     use crate::NoInterval;
     use crate::curves::NoFit;
 
@@ -319,7 +319,7 @@ mod tests {
         of.iter().map(|at| point(*at, time(at))).collect()
     }
 
-    fn binding(found: &LinkFit) -> Vec<Binds> {
+    fn binding(found: &LinkParts) -> Vec<Binds> {
         found.shares.iter().map(|shares| shares.binds).collect()
     }
 

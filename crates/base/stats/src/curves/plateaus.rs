@@ -5,7 +5,7 @@
 //! is cut off (biweight, as Fearnhead & Rigaill 2019, *Changepoint detection in the presence of outliers*): a point on
 //! the slope between two plateaus costs no more than an outlier, and belongs to neither.
 
-use super::point::{CurvePoint, Figure, NoFit, noise, ordered, relative_error};
+use super::point::{CurveFigure, CurvePoint, NoFit, noise, ordered, relative_error};
 use crate::describe::{mean_of, variance_of};
 use crate::distribution::{two_sided_t, two_sided_z};
 use crate::precision::CONFIDENCE;
@@ -23,7 +23,7 @@ const FEWEST_ON: usize = 2;
 
 /// A stretch of the curve at one height.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plateau {
+pub struct CurvePlateau {
     /// The least value of the parameter on it.
     pub from: f64,
     /// The greatest; the edge lies between it and the next plateau's `from`.
@@ -31,7 +31,7 @@ pub struct Plateau {
     /// Points on it.
     pub points: usize,
     /// The mean of these, of logarithms.
-    pub height: Figure,
+    pub height: CurveFigure,
 }
 
 /// The plateaus in the order of the parameter; a curve that is flat has one, a curve that nowhere is has none.
@@ -42,14 +42,14 @@ pub struct Plateau {
 ///
 /// # Errors
 /// [`NoFit`]: fewer than three points, or values without a logarithm.
-pub fn plateaus(points: &[CurvePoint]) -> Result<Vec<Plateau>, NoFit> {
+pub fn plateaus(points: &[CurvePoint]) -> Result<Vec<CurvePlateau>, NoFit> {
     let points = ordered(points, FEWEST_POINTS)?;
     let logs: Vec<f64> = points.iter().map(|point| point.estimate.ln()).collect();
     let errors: Vec<Option<f64>> = points.iter().map(relative_error).collect();
     let stretches: Vec<Vec<usize>> = partition(&logs, &noise(&points, LEAST_DEVIATION));
     let scatter = scatter(&stretches, &logs);
     let found = stretches.iter().filter_map(|on| {
-        Some(Plateau {
+        Some(CurvePlateau {
             from: points[*on.first()?].at,
             to: points[*on.last()?].at,
             points: on.len(),
@@ -167,7 +167,7 @@ fn height(
     logs: &[f64],
     errors: &[Option<f64>],
     scatter: Option<(f64, f64)>,
-) -> Figure {
+) -> CurveFigure {
     let count = on.len() as f64;
     let mean = mean_of(&values(on, logs));
     let squares: Option<f64> = on.iter().map(|&index| Some(errors[index]?.powi(2))).sum();
@@ -176,12 +176,12 @@ fn height(
         let seen = scatter.map_or(0.0, |(sd, df)| two_sided_t(CONFIDENCE, df) * sd / count.sqrt());
         told.max(seen)
     });
-    Figure::new(mean, half.map(|half| (mean - half, mean + half)))
+    CurveFigure::new(mean, half.map(|half| (mean - half, mean + half)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Plateau, plateaus};
+    use super::{CurvePlateau, plateaus};
     use crate::NoInterval;
     use crate::curves::{CurvePoint, NoFit};
 
@@ -195,7 +195,7 @@ mod tests {
         (0..).zip(values).map(point).collect()
     }
 
-    fn stretches(found: &[Plateau]) -> Vec<(f64, f64)> {
+    fn stretches(found: &[CurvePlateau]) -> Vec<(f64, f64)> {
         found.iter().map(|plateau| (plateau.from, plateau.to)).collect()
     }
 

@@ -34,14 +34,14 @@ impl CurvePoint {
 
 /// A figure of a curve: a value in the unit of the estimates (or of the parameter), and its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
+pub struct CurveFigure {
     /// The estimate, in the unit of the points' estimates or of the parameter.
     pub value: f64,
     /// Its interval, or why it has none.
     pub interval: Result<Interval, NoInterval>,
 }
 
-impl Figure {
+impl CurveFigure {
     /// A figure with these ends; without an interval if a point has none.
     pub(super) fn new(value: f64, ends: Option<(f64, f64)>) -> Self {
         let interval = ends.map(|(low, high)| Interval { estimate: value, low, high });

@@ -1,17 +1,17 @@
 //! Efficiency: what a unit of the parameter still gives, against the smallest point.
 
-use super::point::{CurvePoint, Figure, NoFit, ordered};
+use super::point::{CurveFigure, CurvePoint, NoFit, ordered};
 use crate::NoInterval;
 
 /// How a point compares with the smallest.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Efficiency {
+pub struct ScalingEfficiency {
     /// The parameter's value.
     pub at: f64,
     /// The rate over that of the smallest point.
-    pub speedup: Figure,
+    pub speedup: CurveFigure,
     /// The same over the ratio of the parameter's values: 1 is perfect.
-    pub efficiency: Figure,
+    pub efficiency: CurveFigure,
 }
 
 /// The efficiency of every point but the smallest; estimates are rates, more is better.
@@ -22,22 +22,22 @@ pub struct Efficiency {
 ///
 /// # Errors
 /// [`NoFit`]: fewer than two points, or values that are no rates.
-pub fn scaling(points: &[CurvePoint]) -> Result<Vec<Efficiency>, NoFit> {
+pub fn scaling(points: &[CurvePoint]) -> Result<Vec<ScalingEfficiency>, NoFit> {
     let points = ordered(points, 2)?;
     let (first, rest) = points.split_first().ok_or(NoFit::TooFewPoints { have: 0, need: 2 })?;
     if first.at <= 0.0 {
         return Err(NoFit::NotPositive);
     }
-    Ok(rest.iter().map(|point| Efficiency::of(point, first)).collect())
+    Ok(rest.iter().map(|point| ScalingEfficiency::of(point, first)).collect())
 }
 
-impl Efficiency {
+impl ScalingEfficiency {
     /// The efficiency of a point compared with the smallest.
     fn of(point: &CurvePoint, first: &CurvePoint) -> Self {
         let speedup = quotient(point, first);
         let share = first.at / point.at;
         let scaled = speedup.interval.map(|interval| interval.map(|value| value * share));
-        let efficiency = Figure { value: speedup.value * share, interval: scaled };
+        let efficiency = CurveFigure { value: speedup.value * share, interval: scaled };
         Self { at: point.at, speedup, efficiency }
     }
 }
@@ -48,19 +48,19 @@ fn distances(point: &CurvePoint) -> Option<(f64, f64)> {
 }
 
 /// The estimate of one point over that of another, with an interval by MOVER.
-fn quotient(above: &CurvePoint, below: &CurvePoint) -> Figure {
+fn quotient(above: &CurvePoint, below: &CurvePoint) -> CurveFigure {
     let value = above.estimate / below.estimate;
     let Some(((a_down, a_up), (b_down, b_up))) = distances(above).zip(distances(below)) else {
-        return Figure::new(value, None);
+        return CurveFigure::new(value, None);
     };
     // An interval that reaches 0 has no logarithm.
     if [a_down, b_down].iter().any(|ratio| !ratio.is_finite() || *ratio <= 0.0) {
-        return Figure { value, interval: Err(NoInterval::NotPositive) };
+        return CurveFigure { value, interval: Err(NoInterval::NotPositive) };
     }
     // A quotient is lowest if its numerator is low and its denominator high, so ends are combined crosswise.
     let down = a_down.ln().hypot(b_up.ln());
     let up = a_up.ln().hypot(b_down.ln());
-    Figure::new(value, Some((value * (-down).exp(), value * up.exp())))
+    CurveFigure::new(value, Some((value * (-down).exp(), value * up.exp())))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! every two having to agree: with it the rate falls again beyond a number.
 
 use super::least_squares::{LEAST_SHARE, ROUNDS, fit, fitted_value, widening};
-use super::point::{CurvePoint, Figure, NoFit, ordered, weighing_noise};
+use super::point::{CurveFigure, CurvePoint, NoFit, ordered, weighing_noise};
 
 /// The fewest points of a fit: three figures are found, and their scatter has to say how well.
 pub const FEWEST_POINTS: usize = 6;
@@ -17,11 +17,11 @@ pub const FEWEST_POINTS: usize = 6;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Law {
     /// The rate of one alone.
-    pub alone: Figure,
+    pub alone: CurveFigure,
     /// The share of work that is done one at a time.
-    pub contention: Figure,
+    pub contention: CurveFigure,
     /// The price of agreement of every two, relative to the work.
-    pub coherency: Figure,
+    pub coherency: CurveFigure,
     /// The number with the highest rate; none if the rate grows for ever, or may do so by the interval of coherency.
     pub most_at: Option<f64>,
     /// How far a point lies off the law at most, relative to it.
@@ -76,7 +76,7 @@ pub fn law(points: &[CurvePoint]) -> Result<Law, NoFit> {
     // The gradient of a figure with respect to the coefficients gives its error (delta method).
     let figure = |value: f64, gradient: [f64; 3]| {
         let half = found.error_of(&gradient) * factor;
-        Figure::new(value, known.then_some((value - half, value + half)))
+        CurveFigure::new(value, known.then_some((value - half, value + half)))
     };
     let contention = first / alone;
     let coherency = second / alone;
@@ -96,7 +96,7 @@ pub fn law(points: &[CurvePoint]) -> Result<Law, NoFit> {
 #[cfg(test)]
 mod tests {
     use super::{Law, law};
-    use crate::curves::{CurvePoint, Figure, NoFit};
+    use crate::curves::{CurveFigure, CurvePoint, NoFit};
 
     fn points(rate: impl Fn(f64) -> f64) -> Vec<CurvePoint> {
         let point = |n: f64| {
@@ -110,7 +110,7 @@ mod tests {
         move |n| 1e6 * n / (1.0 + contention * (n - 1.0) + coherency * n * (n - 1.0))
     }
 
-    fn near(figure: Figure, value: f64) {
+    fn near(figure: CurveFigure, value: f64) {
         assert!((figure.value - value).abs() < 1e-9 * value.max(1.0), "{figure:?}, not {value}");
         let interval = figure.interval.unwrap();
         assert!(interval.low < value && value < interval.high, "{interval:?}");

@@ -80,7 +80,7 @@ pub fn clustered_quantile(
 pub fn clustered(processes: &[&[f64]], q: f64, level: f64) -> Result<Clustered, NoInterval> {
     interior(q, level)?;
     let processes = filled(processes, level)?;
-    let pool = Pool::of(&processes);
+    let pool = WeightedSamples::of(&processes);
     let estimate = pool.quantile(q);
     let stretches = Stretches::of(&pool.excess(&processes, estimate, q));
     let stretch = stretches.length;
@@ -104,7 +104,7 @@ pub fn clustered(processes: &[&[f64]], q: f64, level: f64) -> Result<Clustered, 
 /// All values that are not refused.
 fn not_refused(
     processes: &[&[f64]],
-    pool: &Pool,
+    pool: &WeightedSamples,
     stretches: &Stretches,
     (q, estimate): (f64, f64),
     level: f64,
@@ -141,7 +141,7 @@ fn not_refused(
 pub fn clustered_estimate(processes: &[&[f64]], q: f64) -> Option<f64> {
     let filled = with_samples(processes);
     let describable = !filled.is_empty() && filled.iter().all(|samples| finite(samples).is_ok());
-    (describable && interior(q, 0.5).is_ok()).then(|| Pool::of(&filled).quantile(q))
+    (describable && interior(q, 0.5).is_ok()).then(|| WeightedSamples::of(&filled).quantile(q))
 }
 
 fn with_samples<'a>(processes: &[&'a [f64]]) -> Vec<&'a [f64]> {
@@ -165,7 +165,7 @@ fn enough_beyond(q: f64, effective: f64) -> Result<(), NoInterval> {
 }
 
 /// All samples, from the smallest, with what they count.
-struct Pool {
+struct WeightedSamples {
     /// Values with the index of their process.
     sorted: Vec<(f64, usize)>,
     /// The weight of a sample of each process: 1, or less in a process with more samples than the median one.
@@ -174,7 +174,7 @@ struct Pool {
     weight: f64,
 }
 
-impl Pool {
+impl WeightedSamples {
     fn of(processes: &[&[f64]]) -> Self {
         let mut sorted: Vec<(f64, usize)> = Vec::new();
         for (process, samples) in processes.iter().enumerate() {
@@ -249,7 +249,7 @@ struct Below<'s> {
 impl<'s> Below<'s> {
     fn nothing(
         processes: &[&[f64]],
-        pool: &Pool,
+        pool: &WeightedSamples,
         stretches: &'s Stretches,
         q: f64,
         level: f64,

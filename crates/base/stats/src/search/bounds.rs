@@ -1,10 +1,10 @@
 //! Bounds of loads from trials, and the throughput at the highest load at which the goal holds.
 
-use super::goal::{Goal, Stage};
+use super::goal::{GoalStage, LoadGoal};
 
 /// One trial: a load that was offered for a while, and what became of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Trial {
+pub struct LoadTrial {
     /// Operations a second that were to be offered.
     pub load: f64,
     /// For how long, in nanoseconds.
@@ -17,7 +17,7 @@ pub struct Trial {
     pub good: u64,
 }
 
-impl Trial {
+impl LoadTrial {
     /// The share of operations that were lost. Operations that were to be offered and were not are lost, too.
     pub fn loss_ratio(&self) -> f64 {
         let intended = (self.load * self.duration_ns as f64 * 1e-9).floor();
@@ -28,7 +28,7 @@ impl Trial {
 
 /// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limit {
+pub struct SearchLimit {
     /// The relevant lower bound: the highest load below the upper bound at which the goal holds.
     pub lower: f64,
     /// The relevant upper bound: the lowest load at which it does not; none when it held at all loads.
@@ -46,7 +46,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// The class of a load for a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum LoadClass {
     Lower,
     Upper,
     Undecided,
@@ -68,7 +68,7 @@ struct Lasted {
 
 /// Of all trials of a load: whether it bears the stage's goal. RFC 9971's load classification: what short good trials
 /// excuse of short bad ones is taken off, and missing trials are tried out as all good and as all bad.
-fn classify(stage: &Stage, trials: &[Trial]) -> Class {
+fn classify(stage: &GoalStage, trials: &[LoadTrial]) -> LoadClass {
     let mut long = Lasted::default();
     let mut short = Lasted::default();
     for trial in trials {
@@ -86,24 +86,24 @@ fn classify(stage: &Stage, trials: &[Trial]) -> Class {
     let all_ns = (good_ns + bad_ns).max(stage.sum_ns as f64);
     let quota_ns = all_ns * stage.exceed_ratio;
     match (bad_ns <= quota_ns, all_ns - good_ns <= quota_ns) {
-        (_, true) => Class::Lower,
-        (false, false) => Class::Upper,
-        (true, false) => Class::Undecided,
+        (_, true) => LoadClass::Lower,
+        (false, false) => LoadClass::Upper,
+        (true, false) => LoadClass::Undecided,
     }
 }
 
 /// The relevant bounds among loads that rise, each with its trials: the lowest upper bound, and the highest lower bound
 /// below it.
-pub fn relevant<'t>(stage: &Stage, loads: impl Iterator<Item = &'t [Trial]>) -> Bounds {
+pub fn relevant<'t>(stage: &GoalStage, loads: impl Iterator<Item = &'t [LoadTrial]>) -> Bounds {
     let mut bounds = Bounds::default();
     for (index, trials) in loads.enumerate() {
         match classify(stage, trials) {
-            Class::Lower => bounds.lower = Some(index),
-            Class::Upper => {
+            LoadClass::Lower => bounds.lower = Some(index),
+            LoadClass::Upper => {
                 bounds.upper = Some(index);
                 break;
             }
-            Class::Undecided => {}
+            LoadClass::Undecided => {}
         }
     }
     bounds
@@ -111,7 +111,7 @@ pub fn relevant<'t>(stage: &Stage, loads: impl Iterator<Item = &'t [Trial]>) -> 
 
 /// The loss ratio of a lower bound: that of the trial which is worse than all but the share that may exceed the goal,
 /// by duration; what is missing of the wanted duration counts as lost.
-fn quantile_loss(stage: &Stage, trials: &[Trial]) -> f64 {
+fn quantile_loss(stage: &GoalStage, trials: &[LoadTrial]) -> f64 {
     let mut long: Vec<(f64, f64)> = trials
         .iter()
         .filter(|trial| trial.duration_ns >= stage.trial_ns)
@@ -131,23 +131,23 @@ fn quantile_loss(stage: &Stage, trials: &[Trial]) -> f64 {
 
 /// What trials say of the limit: by the goal itself or, if a search was over before it had met that, by the least
 /// coarse of the goals on the way that has a lower bound. None when no load bears the goal.
-pub fn limit(goal: &Goal, trials: &[Trial]) -> Option<Limit> {
+pub fn limit(goal: &LoadGoal, trials: &[LoadTrial]) -> Option<SearchLimit> {
     let mut sorted = trials.to_vec();
     sorted.sort_by(|one, other| one.load.total_cmp(&other.load));
-    let loads: Vec<&[Trial]> =
+    let loads: Vec<&[LoadTrial]> =
         sorted.chunk_by(|one, other| one.load.total_cmp(&other.load).is_eq()).collect();
     goal.stages().iter().rev().find_map(|stage| of_stage(goal, stage, &loads))
 }
 
 /// What trials, given load by load, say of the limit by one of the goals.
-fn of_stage(goal: &Goal, stage: &Stage, loads: &[&[Trial]]) -> Option<Limit> {
+fn of_stage(goal: &LoadGoal, stage: &GoalStage, loads: &[&[LoadTrial]]) -> Option<SearchLimit> {
     let bounds = relevant(stage, loads.iter().copied());
     let trials = loads.get(bounds.lower?)?;
     let lower = trials.first()?.load;
     let upper = bounds.upper.and_then(|index| Some(loads.get(index)?.first()?.load));
     let is_top = bounds.lower == Some(loads.len() - 1);
     let is_close = upper.map_or(is_top, |upper| (upper - lower) / upper <= goal.width + ROUNDING);
-    Some(Limit {
+    Some(SearchLimit {
         lower,
         upper,
         throughput: lower * (1.0 - quantile_loss(stage, trials)),
@@ -157,10 +157,10 @@ fn of_stage(goal: &Goal, stage: &Stage, loads: &[&[Trial]]) -> Option<Limit> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Class, Goal, Trial, classify, limit};
+    use super::{LoadClass, LoadGoal, LoadTrial, classify, limit};
 
     /// RFC 9971's load classification at 1 s a trial, 21 s in all, half of which may be bad.
-    const GOAL: Goal = Goal {
+    const GOAL: LoadGoal = LoadGoal {
         loss_ratio: 0.0,
         exceed_ratio: 0.5,
         width: 0.005,
@@ -170,12 +170,18 @@ mod tests {
         most_ns: u64::MAX,
     };
 
-    fn trial(seconds: f64, good: u64) -> Trial {
+    fn trial(seconds: f64, good: u64) -> LoadTrial {
         let duration_ns = (seconds * 1e9) as u64;
-        Trial { load: 100.0 / seconds, duration_ns, elapsed_ns: duration_ns, offered: 100, good }
+        LoadTrial {
+            load: 100.0 / seconds,
+            duration_ns,
+            elapsed_ns: duration_ns,
+            offered: 100,
+            good,
+        }
     }
 
-    fn class(good: usize, bad: usize, short_good: usize, short_bad: usize) -> Class {
+    fn class(good: usize, bad: usize, short_good: usize, short_bad: usize) -> LoadClass {
         let of = |count, trial| std::iter::repeat_n(trial, count);
         let all = of(good, trial(1.0, 100))
             .chain(of(bad, trial(1.0, 99)))
@@ -187,29 +193,29 @@ mod tests {
 
     #[test]
     fn a_load_is_settled_as_soon_as_missing_trials_cannot_change_it() {
-        assert_eq!(class(10, 0, 0, 0), Class::Undecided);
-        assert_eq!(class(11, 0, 0, 0), Class::Lower);
-        assert_eq!(class(11, 10, 0, 0), Class::Lower);
-        assert_eq!(class(0, 10, 0, 0), Class::Undecided);
-        assert_eq!(class(0, 11, 0, 0), Class::Upper);
+        assert_eq!(class(10, 0, 0, 0), LoadClass::Undecided);
+        assert_eq!(class(11, 0, 0, 0), LoadClass::Lower);
+        assert_eq!(class(11, 10, 0, 0), LoadClass::Lower);
+        assert_eq!(class(0, 10, 0, 0), LoadClass::Undecided);
+        assert_eq!(class(0, 11, 0, 0), LoadClass::Upper);
         // More than the sum: half of what there is.
-        assert_eq!(class(15, 15, 0, 0), Class::Lower);
-        assert_eq!(class(15, 16, 0, 0), Class::Upper);
+        assert_eq!(class(15, 15, 0, 0), LoadClass::Lower);
+        assert_eq!(class(15, 16, 0, 0), LoadClass::Upper);
     }
 
     #[test]
     fn short_good_trials_only_excuse_short_bad_ones() {
-        assert_eq!(class(0, 0, 100, 0), Class::Undecided);
-        assert_eq!(class(0, 0, 0, 22), Class::Upper);
-        assert_eq!(class(0, 0, 1, 22), Class::Undecided);
-        assert_eq!(class(0, 11, 100, 0), Class::Upper);
+        assert_eq!(class(0, 0, 100, 0), LoadClass::Undecided);
+        assert_eq!(class(0, 0, 0, 22), LoadClass::Upper);
+        assert_eq!(class(0, 0, 1, 22), LoadClass::Undecided);
+        assert_eq!(class(0, 11, 100, 0), LoadClass::Upper);
     }
 
     #[test]
     fn the_throughput_is_that_of_the_worst_trial_that_counts() {
         let with = |goods: &[u64]| {
-            let trials: Vec<Trial> = goods.iter().map(|&good| trial(1.0, good)).collect();
-            limit(&Goal { loss_ratio: 0.2, ..GOAL }, &trials).unwrap().throughput
+            let trials: Vec<LoadTrial> = goods.iter().map(|&good| trial(1.0, good)).collect();
+            limit(&LoadGoal { loss_ratio: 0.2, ..GOAL }, &trials).unwrap().throughput
         };
         // The eleventh best of eleven; of 21 the eleventh best, too.
         assert!((with(&[100, 99, 98, 97, 96, 95, 94, 93, 92, 91, 90]) - 90.0).abs() < 1e-9);
@@ -220,9 +226,9 @@ mod tests {
 
     #[test]
     fn what_was_not_offered_is_lost() {
-        let half = Trial { offered: 50, good: 50, ..trial(1.0, 100) };
+        let half = LoadTrial { offered: 50, good: 50, ..trial(1.0, 100) };
         assert!((half.loss_ratio() - 0.5).abs() < 1e-9);
-        let none = Trial { load: 0.5, offered: 0, good: 0, ..trial(1.0, 100) };
+        let none = LoadTrial { load: 0.5, offered: 0, good: 0, ..trial(1.0, 100) };
         assert!(none.loss_ratio().abs() < 1e-9, "nothing was to be offered");
     }
 }

@@ -7,7 +7,7 @@ const COARSER: u32 = 2;
 
 /// The goal at a load, and how surely it must be known. Durations are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Goal {
+pub struct LoadGoal {
     /// The largest share of lost operations of a good trial, from 0 to below 1.
     pub loss_ratio: f64,
     /// The share of the duration of all trials of a load that bad ones may take while the goal still holds, from 0 to
@@ -37,7 +37,7 @@ impl fmt::Display for GoalError {
 
 impl std::error::Error for GoalError {}
 
-impl Goal {
+impl LoadGoal {
     /// Zero loss by trials of 50 ms, five a load, and 3 s for all: a search that fits into a benchmark.
     pub const QUICK: Self = Self {
         loss_ratio: 0.0,
@@ -88,12 +88,12 @@ impl Goal {
     }
 
     /// The goals of a search in their order: coarser and quicker ones, then this.
-    pub(super) fn stages(&self) -> Vec<Stage> {
+    pub(super) fn stages(&self) -> Vec<GoalStage> {
         let shrink = self.initial_trial_ns as f64 / self.duration_sum_ns as f64;
         (0..=COARSER).rev().map(|coarser| self.stage(coarser, shrink)).collect()
     }
 
-    fn stage(&self, coarser: u32, shrink: f64) -> Stage {
+    fn stage(&self, coarser: u32, shrink: f64) -> GoalStage {
         let sum_ns = match coarser {
             0 => self.duration_sum_ns,
             COARSER => self.initial_trial_ns,
@@ -103,7 +103,7 @@ impl Goal {
                 (self.duration_sum_ns as f64 * factor) as u64
             }
         };
-        Stage {
+        GoalStage {
             loss_ratio: self.loss_ratio,
             exceed_ratio: self.exceed_ratio,
             trial_ns: sum_ns.min(self.final_trial_ns),
@@ -115,7 +115,7 @@ impl Goal {
 
 /// One of the goals that a search takes one after the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stage {
+pub struct GoalStage {
     pub loss_ratio: f64,
     pub exceed_ratio: f64,
     /// Length of its trials; shorter ones say less.

@@ -4,14 +4,14 @@ use super::goal::GoalError;
 
 /// The loads from least to most.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Grid {
+pub struct LoadGrid {
     least: f64,
     most: f64,
     /// The position of `most`; that of `least` is 0.
     last: u32,
 }
 
-impl Grid {
+impl LoadGrid {
     /// Loads between two, in the largest even steps that are at most the relative `width`.
     ///
     /// # Errors
@@ -76,11 +76,11 @@ fn evenness(part: u32, whole: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Grid, middle};
+    use super::{LoadGrid, middle};
 
     #[test]
     fn positions_and_loads_agree_and_a_width_is_no_wider_than_wanted() {
-        let grid = Grid::new(10.0, 1e6, 0.01).unwrap();
+        let grid = LoadGrid::new(10.0, 1e6, 0.01).unwrap();
         for position in 0..=grid.last() {
             assert_eq!(grid.position(grid.load(position)), position);
         }
@@ -89,7 +89,7 @@ mod tests {
         let upper = grid.load(401);
         let width = (upper - lower) / upper;
         assert!(width <= 0.01 && width > 0.0099, "{width}");
-        assert!(Grid::new(1e-300, 1e300, 1e-6).is_err());
+        assert!(LoadGrid::new(1e-300, 1e300, 1e-6).is_err());
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::bounds::{Limit, Trial, limit, relevant};
-use super::goal::{Goal, GoalError, Stage};
-use super::grid::{Grid, middle};
+use super::bounds::{LoadTrial, SearchLimit, limit, relevant};
+use super::goal::{GoalError, GoalStage, LoadGoal};
+use super::grid::{LoadGrid, middle};
 
 /// The range of loads that are tried, in operations per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,14 +19,14 @@ impl Loads {
     /// The range, begun lower by a share (0 to 1) of the goal's width. Searches that draw it at random have their steps
     /// at other loads, so that a limit between two steps is not rounded the same way every time.
     #[must_use]
-    pub fn shifted(self, goal: &Goal, share: f64) -> Self {
+    pub fn shifted(self, goal: &LoadGoal, share: f64) -> Self {
         Self { least: self.least * (1.0 - goal.width * share), ..self }
     }
 }
 
 /// The next trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Next {
+pub struct NextTrial {
     /// Operations a second.
     pub load: f64,
     /// For how long, in nanoseconds.
@@ -35,19 +35,19 @@ pub struct Next {
 
 /// A search under way.
 #[derive(Debug, Clone)]
-pub struct Search {
-    goal: Goal,
-    grid: Grid,
-    stages: Vec<Stage>,
+pub struct LoadSearch {
+    goal: LoadGoal,
+    grid: LoadGrid,
+    stages: Vec<GoalStage>,
     /// The stage that is searched for.
     stage: usize,
-    trials: BTreeMap<u32, Vec<Trial>>,
+    trials: BTreeMap<u32, Vec<LoadTrial>>,
     opening: Opening,
     /// The bounds of the stage before, or of the opening: positions.
     before: PositionBounds,
     /// By how much the next step out of the known interval goes.
     step: u32,
-    asked: Option<Asked>,
+    asked: Option<LastTrial>,
     spent_ns: u64,
 }
 
@@ -72,7 +72,7 @@ struct PositionBounds {
 
 /// The last request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Asked {
+struct LastTrial {
     position: u32,
     /// The next step doubles when the position turns out to be this bound: the search has not come out yet.
     doubles: Option<Bound>,
@@ -84,16 +84,16 @@ enum Bound {
     Upper,
 }
 
-impl Search {
+impl LoadSearch {
     /// A search for the goal in a range of loads.
     ///
     /// # Errors
     /// When the goal or the range has numbers that make no sense.
-    pub fn new(goal: Goal, loads: Loads) -> Result<Self, GoalError> {
+    pub fn new(goal: LoadGoal, loads: Loads) -> Result<Self, GoalError> {
         goal.check()?;
         Ok(Self {
             goal,
-            grid: Grid::new(loads.least, loads.most, goal.width)?,
+            grid: LoadGrid::new(loads.least, loads.most, goal.width)?,
             stages: goal.stages(),
             stage: 0,
             trials: BTreeMap::new(),
@@ -106,7 +106,7 @@ impl Search {
     }
 
     /// The next trial; None when the search is over. Asking twice changes nothing.
-    pub fn next_trial(&mut self) -> Option<Next> {
+    pub fn next_trial(&mut self) -> Option<NextTrial> {
         if self.asked.is_none() {
             self.asked = self.choose();
         }
@@ -114,11 +114,11 @@ impl Search {
         let duration_ns = self.stages[self.stage].trial_ns;
         // Asked before the trial, not after: a search never exceeds its time by a whole trial.
         let is_over = self.spent_ns.saturating_add(duration_ns) > self.goal.most_ns;
-        (!is_over).then(|| Next { load: self.grid.load(asked.position), duration_ns })
+        (!is_over).then(|| NextTrial { load: self.grid.load(asked.position), duration_ns })
     }
 
     /// Takes the result of the trial that was asked for; its load and duration are those.
-    pub fn take(&mut self, trial: Trial) {
+    pub fn take(&mut self, trial: LoadTrial) {
         let Some(asked) = self.asked.take() else { return };
         // A trial that breaks off early still counts in full, or failing trials could go on for ever.
         self.spent_ns += trial.elapsed_ns.max(trial.duration_ns);
@@ -131,16 +131,16 @@ impl Search {
     }
 
     /// The result so far; None if no load meets the goal.
-    pub fn found(&self) -> Option<Limit> {
-        let trials: Vec<Trial> = self.trials.values().flatten().copied().collect();
+    pub fn found(&self) -> Option<SearchLimit> {
+        let trials: Vec<LoadTrial> = self.trials.values().flatten().copied().collect();
         limit(&self.goal, &trials)
     }
 
-    fn choose(&mut self) -> Option<Asked> {
+    fn choose(&mut self) -> Option<LastTrial> {
         match self.opening {
-            Opening::Top => Some(Asked { position: self.grid.last(), doubles: None }),
+            Opening::Top => Some(LastTrial { position: self.grid.last(), doubles: None }),
             Opening::Second | Opening::Third(_) => {
-                self.before.upper.map(|position| Asked { position, doubles: None })
+                self.before.upper.map(|position| LastTrial { position, doubles: None })
             }
             Opening::Over => self.nominate(),
         }
@@ -152,7 +152,7 @@ impl Search {
     }
 
     /// After a first trial: goes to the load that it let through; from there towards the limit.
-    fn open(&mut self, position: u32, trial: Trial) {
+    fn open(&mut self, position: u32, trial: LoadTrial) {
         let loss = trial.loss_ratio();
         // What got through, raised by the loss that the goal allows: a load at which exactly that share is lost.
         let passed_load = trial.load * (1.0 - loss) / (1.0 - self.goal.loss_ratio);
@@ -201,7 +201,7 @@ impl Search {
     }
 
     /// Doubles the step when it did not get out of the known interval.
-    fn widen(&mut self, asked: Asked) {
+    fn widen(&mut self, asked: LastTrial) {
         let bounds = self.bounds();
         let bound = match asked.doubles {
             Some(Bound::Lower) => bounds.lower,
@@ -225,7 +225,7 @@ impl Search {
 
     /// The first of the ways to proceed that has something to ask; when none has, the stage is reached and the next
     /// begins.
-    fn nominate(&mut self) -> Option<Asked> {
+    fn nominate(&mut self) -> Option<LastTrial> {
         loop {
             let bounds = self.bounds();
             let asked = self
@@ -244,7 +244,7 @@ impl Search {
     }
 
     /// In the middle of the old bounds, when one half will do.
-    fn between_the_old(&mut self, bounds: PositionBounds) -> Option<Asked> {
+    fn between_the_old(&mut self, bounds: PositionBounds) -> Option<LastTrial> {
         let (lower, upper) = self.before.lower.zip(self.before.upper)?;
         let width = self.width();
         let halves = width + 1..=2 * width;
@@ -253,30 +253,30 @@ impl Search {
     }
 
     /// At this position, unless it is known to be a bound or beyond.
-    fn again(&mut self, bounds: PositionBounds, position: Option<u32>) -> Option<Asked> {
+    fn again(&mut self, bounds: PositionBounds, position: Option<u32>) -> Option<LastTrial> {
         let position = position.filter(|&position| self.is_worth(bounds, position))?;
         self.step = 2 * self.width();
-        Some(Asked { position, doubles: None })
+        Some(LastTrial { position, doubles: None })
     }
 
     /// Below an upper bound, when there is no lower one.
-    fn lower(&self, bounds: PositionBounds) -> Option<Asked> {
+    fn lower(&self, bounds: PositionBounds) -> Option<LastTrial> {
         let upper = bounds.upper.filter(|&upper| bounds.lower.is_none() && upper > 0)?;
         let position = self.apart(upper.saturating_sub(self.step), bounds)?;
-        Some(Asked { position, doubles: Some(Bound::Upper) })
+        Some(LastTrial { position, doubles: Some(Bound::Upper) })
     }
 
     /// Above a lower bound, when there is no upper one.
-    fn higher(&self, bounds: PositionBounds) -> Option<Asked> {
+    fn higher(&self, bounds: PositionBounds) -> Option<LastTrial> {
         let last = self.grid.last();
         let lower = bounds.lower.filter(|&lower| bounds.upper.is_none() && lower < last)?;
         let position = self.apart(lower.saturating_add(self.step).min(last), bounds)?;
-        Some(Asked { position, doubles: Some(Bound::Lower) })
+        Some(LastTrial { position, doubles: Some(Bound::Lower) })
     }
 
     /// Between two bounds: a step out from one of them where the old bounds lie on that side and it is the shorter way,
     /// else in the middle.
-    fn between(&mut self, bounds: PositionBounds) -> Option<Asked> {
+    fn between(&mut self, bounds: PositionBounds) -> Option<LastTrial> {
         let (lower, upper) = bounds.lower.zip(bounds.upper)?;
         if upper - lower <= self.width() {
             return None;
@@ -292,10 +292,10 @@ impl Search {
             (position < half && position > old).then_some((position, Bound::Lower))
         });
         if let Some((position, bound)) = out {
-            return Some(Asked { position, doubles: Some(bound) });
+            return Some(LastTrial { position, doubles: Some(bound) });
         }
         self.step = 2 * (half - lower).min(upper - half).max(self.width());
-        Some(Asked { position: half, doubles: None })
+        Some(LastTrial { position: half, doubles: None })
     }
 
     /// Whether a trial at this position can make or improve a bound.
@@ -345,14 +345,14 @@ impl Search {
 
 #[cfg(test)]
 mod tests {
-    use super::{Goal, Limit, Loads, Next, Search, Trial, limit};
+    use super::{LoadGoal, LoadSearch, LoadTrial, Loads, NextTrial, SearchLimit, limit};
     use crate::rng::Rng;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
     const LOADS: Loads = Loads { least: 10.0, most: 1e6 };
 
-    fn goal(loss_ratio: f64) -> Goal {
-        Goal {
+    fn goal(loss_ratio: f64) -> LoadGoal {
+        LoadGoal {
             loss_ratio,
             exceed_ratio: 0.5,
             width: 0.01,
@@ -364,16 +364,19 @@ mod tests {
     }
 
     /// Searches a system that is given by how many of so many operations it does well.
-    fn search(goal: Goal, mut system: impl FnMut(Next, u64) -> u64) -> (Option<Limit>, Vec<Trial>) {
-        let mut search = Search::new(goal, LOADS).unwrap();
+    fn search(
+        goal: LoadGoal,
+        mut system: impl FnMut(NextTrial, u64) -> u64,
+    ) -> (Option<SearchLimit>, Vec<LoadTrial>) {
+        let mut search = LoadSearch::new(goal, LOADS).unwrap();
         let mut trials = Vec::new();
         while let Some(next) = search.next_trial() {
             assert!(trials.len() < 500, "it does not end: {trials:?}");
             // So many operations that counts are no coarser than the goal.
             let offered = (next.load * next.duration_ns as f64 * 1e-9).round() as u64;
             let good = system(next, offered);
-            let Next { load, duration_ns } = next;
-            let trial = Trial { load, duration_ns, elapsed_ns: duration_ns, offered, good };
+            let NextTrial { load, duration_ns } = next;
+            let trial = LoadTrial { load, duration_ns, elapsed_ns: duration_ns, offered, good };
             search.take(trial);
             trials.push(trial);
         }
@@ -381,7 +384,7 @@ mod tests {
     }
 
     /// A system that does no more than `capacity` a second, and loses the rest.
-    fn cliff(capacity: f64) -> impl FnMut(Next, u64) -> u64 {
+    fn cliff(capacity: f64) -> impl FnMut(NextTrial, u64) -> u64 {
         move |next, offered| offered.min((capacity * next.duration_ns as f64 * 1e-9) as u64)
     }
 
@@ -436,7 +439,7 @@ mod tests {
     fn time_ends_a_search_with_what_it_knows() {
         for budget_ms in [50, 150, 300, 450] {
             let most_ns = budget_ms * 1_000_000;
-            let (found, trials) = search(Goal { most_ns, ..goal(0.0) }, cliff(40_000.0));
+            let (found, trials) = search(LoadGoal { most_ns, ..goal(0.0) }, cliff(40_000.0));
             let spent_ns: u64 = trials.iter().map(|trial| trial.duration_ns).sum();
             assert!(spent_ns <= most_ns);
             assert!(!found.is_some_and(|found| found.met), "{budget_ms} ms: {found:?}");
@@ -446,12 +449,12 @@ mod tests {
 
     #[test]
     fn goals_and_ranges_that_make_no_sense_are_refused() {
-        let refused = |goal, loads| Search::new(goal, loads).is_err();
+        let refused = |goal, loads| LoadSearch::new(goal, loads).is_err();
         assert!(refused(goal(1.0), LOADS) && refused(goal(-0.1), LOADS));
-        assert!(refused(Goal { exceed_ratio: 1.0, ..goal(0.0) }, LOADS));
-        assert!(refused(Goal { width: 0.0, ..goal(0.0) }, LOADS));
-        assert!(refused(Goal { initial_trial_ns: 0, ..goal(0.0) }, LOADS));
-        assert!(refused(Goal { final_trial_ns: 1, ..goal(0.0) }, LOADS));
+        assert!(refused(LoadGoal { exceed_ratio: 1.0, ..goal(0.0) }, LOADS));
+        assert!(refused(LoadGoal { width: 0.0, ..goal(0.0) }, LOADS));
+        assert!(refused(LoadGoal { initial_trial_ns: 0, ..goal(0.0) }, LOADS));
+        assert!(refused(LoadGoal { final_trial_ns: 1, ..goal(0.0) }, LOADS));
         assert!(refused(goal(0.0), Loads { least: 0.0, most: 1.0 }));
         assert!(refused(goal(0.0), Loads { least: 2.0, most: 1.0 }));
         assert!(refused(goal(0.0), Loads { least: 1.0, most: f64::INFINITY }));

@@ -12,9 +12,9 @@ use plumb_store::Store;
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 use crate::measuring::execute::execute;
-use crate::measuring::job::Job;
+use crate::measuring::job::MeasuringJob;
 use crate::measuring::setup::Setup;
-use crate::measuring::target::{Place, folders};
+use crate::measuring::target::{FilesPlace, folders};
 use crate::planning::arguments::ExecutionArgs;
 use crate::planning::plan::{PlanRequest, plan};
 use crate::planning::{points, prepare};
@@ -216,12 +216,12 @@ impl Auditor<'_> {
             ExecutionArgs { labels: vec![format!("audit={name}")], ..ExecutionArgs::default() };
         // As `ab` measures, whose margin this is to bound.
         let prepare = prepare::wanted(&mut setup.keeper, &execution.prepare, None, all)?;
-        let folders = folders(&mut setup.keeper, &Place::Scratch)?;
+        let folders = folders(&mut setup.keeper, &FilesPlace::Scratch)?;
         let plan = plan(PlanRequest::new(points, goal, prepare), &execution, &folders.dir)?;
-        let job = Job {
+        let job = MeasuringJob {
             lock: self.settings.lock,
             host: self.settings.host.clone(),
-            ..Job::new(plan, folders, self.store)
+            ..MeasuringJob::new(plan, folders, self.store)
         };
         let measured = execute(setup, job, &self.ui.without_progress())?;
         if measured.ended.interrupted {

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use plumb_model::{Goal, MARGIN, OnInterference, VerdictGoal};
-use plumb_monitors::{Monitor, MonitorCost, PacedMonitor, Recorder};
+use plumb_monitors::{Monitor, MonitorCost, MonitorThreads, PacedMonitor};
 use plumb_report::{EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, monitors_card};
 use plumb_suite::time_ns;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::execute;
-use crate::measuring::job::Job;
+use crate::measuring::job::MeasuringJob;
 use crate::measuring::setup::Setup;
-use crate::measuring::target::{Place, folders};
+use crate::measuring::target::{FilesPlace, folders};
 use crate::planning::arguments::ExecutionArgs;
 use crate::planning::plan::{PlanRequest, plan};
 use crate::planning::points;
@@ -86,7 +86,7 @@ fn alone(
     wanted: &[PacedMonitor],
     length: Duration,
 ) -> Result<(Vec<MonitorCost>, Vec<plumb_model::Gap>, u64, f64)> {
-    let mut recorder = Recorder::start(&locate::root(), wanted);
+    let mut recorder = MonitorThreads::start(&locate::root(), wanted);
     let mut gaps = recorder.unsupported().to_vec();
     let began = std::time::Instant::now();
     let cpu_began_ns = process_cpu_ns();
@@ -126,9 +126,9 @@ fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<O
         on_interference: OnInterference::Keep,
         ..PlanRequest::new(sides, goal, Prepare::default())
     };
-    let folders = folders(&mut setup.keeper, &Place::Scratch)?;
+    let folders = folders(&mut setup.keeper, &FilesPlace::Scratch)?;
     let plan = plan(request, &execution, &folders.dir)?;
-    let job = Job { lock, watched: Some(1), ..Job::new(plan, folders, store) };
+    let job = MeasuringJob { lock, watched: Some(1), ..MeasuringJob::new(plan, folders, store) };
     let measured = execute(setup, job, &ui.without_progress())?;
     if measured.ended.interrupted {
         return Err(CommandError::interrupted("interrupted"));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::commands::report::charts::{Wanted, chart};
-use crate::commands::report::pages::{NamedRuns, pages};
+use crate::commands::report::pages::{RunSelectionArgs, pages};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 
@@ -59,7 +59,7 @@ impl Subcommand for ReportArgs {
                     .hint("plumb show --json prints the results of a run"))
             }
             (None, Some(folder)) => {
-                let named = NamedRuns { runs: &self.runs, by: self.by.as_deref() };
+                let named = RunSelectionArgs { runs: &self.runs, by: self.by.as_deref() };
                 pages(&named, folder, self.force, store, ui)
             }
             (None, None) => Err(CommandError::usage("name a folder or a chart")

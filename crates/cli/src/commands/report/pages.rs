@@ -18,7 +18,7 @@ use crate::ui::{LINE_INTERVAL, Ui};
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// Which runs, as they were typed.
-pub struct NamedRuns<'n> {
+pub struct RunSelectionArgs<'n> {
     /// The runs, as they were typed; if empty, all runs of the store.
     pub runs: &'n [String],
     /// The label or fact by which they are compared.
@@ -30,7 +30,7 @@ pub struct NamedRuns<'n> {
 /// # Errors
 /// When a run is unknown, or the folder can't be written.
 pub fn pages(
-    named: &NamedRuns<'_>,
+    named: &RunSelectionArgs<'_>,
     output: &Path,
     force: bool,
     store: Option<&Path>,
@@ -52,7 +52,7 @@ pub fn pages(
             .hint("plumb run        measures this machine"));
     }
     interrupt::listen();
-    let progress = Progress::new(ui);
+    let progress = PageProgress::new(ui);
     let chosen = Chosen { runs: (!ids.is_empty()).then_some(ids.as_slice()), by: named.by };
     let control = WriteControl {
         progress: &|done, of| progress.show(done, of),
@@ -106,13 +106,13 @@ fn trouble(error: FolderError) -> CommandError {
 }
 
 /// How far it is, on stderr.
-struct Progress<'u> {
+struct PageProgress<'u> {
     ui: &'u Ui,
     began: Instant,
     shown: Mutex<Option<Instant>>,
 }
 
-impl<'u> Progress<'u> {
+impl<'u> PageProgress<'u> {
     fn new(ui: &'u Ui) -> Self {
         Self { ui, began: Instant::now(), shown: Mutex::new(Some(Instant::now())) }
     }

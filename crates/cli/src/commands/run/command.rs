@@ -10,7 +10,7 @@ use crate::commands::run::{schedule, tool_arguments};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
 use crate::measuring::execute::interrupted;
-use crate::measuring::job::Job;
+use crate::measuring::job::MeasuringJob;
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
@@ -142,13 +142,13 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let request = asked.applied_to(PlanRequest { expectations, ..named_request }, &args.goal);
     let folders = folders(&mut setup.keeper, &args.target.or(asked.dir()))?;
     let plan = plan(request, &args.goal.execution, &folders.dir)?;
-    let job = Job {
+    let job = MeasuringJob {
         lock: !args.goal.execution.no_lock,
         host: args.goal.execution.host.clone(),
         explicit,
         live: args.live.live,
         full: args.full,
-        ..Job::new(plan, folders, store)
+        ..MeasuringJob::new(plan, folders, store)
     };
     measure(setup, job, ui)
 }
@@ -173,14 +173,14 @@ fn resume(
     // The budget was for the whole run; what is left of it is what it has not spent.
     let plan =
         Plan { points, dir: folders.dir.to_string_lossy().into_owned(), ..record.plan.clone() };
-    let job = Job {
+    let job = MeasuringJob {
         before: Some(record),
         lock: !args.goal.execution.no_lock,
         host: args.goal.execution.host.clone(),
         explicit: false,
         live: args.live.live,
         full: args.full,
-        ..Job::new(plan, folders, store)
+        ..MeasuringJob::new(plan, folders, store)
     };
     measure(setup, job, ui)
 }

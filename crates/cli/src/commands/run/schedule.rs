@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use plumb_suite::time_ns;
-use plumb_text::{Period, Schedule};
+use plumb_text::{Period, RepeatSchedule};
 
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
@@ -34,7 +34,7 @@ pub fn print(every: &str, names: &[String], store: Option<&Path>, ui: &Ui) -> Re
         return Err(CommandError::nothing("plumb can't find its own binary"));
     }
     let store = folder.join(locate::store(store)?).to_string_lossy().into_owned();
-    let schedule = Schedule {
+    let schedule = RepeatSchedule {
         name: unit_name(names, every),
         words: words(&plumb, &store, std::env::var(locate::HOST).ok(), &typed, every),
         folder: folder.to_string_lossy().into_owned(),

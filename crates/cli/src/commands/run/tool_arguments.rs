@@ -13,15 +13,15 @@ use crate::planning::plan::PlanRequest;
 
 /// What the tool's arguments ask for.
 #[derive(Debug, Default)]
-pub struct Asked(Arguments);
+pub struct ToolRequest(Arguments);
 
 /// Reads the arguments; without any, nothing is asked for.
 ///
 /// # Errors
 /// When no suite takes them, or plumb does not do what one asks for.
-pub fn read(names: &[String], given: &[String]) -> Result<Asked> {
+pub fn read(names: &[String], given: &[String]) -> Result<ToolRequest> {
     if given.is_empty() {
-        return Ok(Asked::default());
+        return Ok(ToolRequest::default());
     }
     let suites = SUITES.join(", ");
     let of_suite = match names {
@@ -33,7 +33,7 @@ pub fn read(names: &[String], given: &[String]) -> Result<Asked> {
         return Err(CommandError::usage(why).hint("plumb run bonnie -- -s 2048 -d /srv"));
     };
     let name = &names[0];
-    read.and_then(with_known_users).map(Asked).map_err(|why| {
+    read.and_then(with_known_users).map(ToolRequest).map_err(|why| {
         CommandError::usage(why)
             .hint(format!("or set parameters of the suite: plumb run {name} -p NAME=VALUE"))
     })
@@ -59,7 +59,7 @@ fn check_user(user: &str) -> std::result::Result<(), String> {
     }
 }
 
-impl Asked {
+impl ToolRequest {
     /// Parameters as users type them: those of the tool, then those of `-p`.
     pub fn params(&self, given: &[String]) -> Vec<String> {
         let asked = self.0.settings.iter().map(|(name, value)| format!("{name}={value}"));

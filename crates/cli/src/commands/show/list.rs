@@ -1,7 +1,7 @@
 //! `plumb show --runs`: the list of runs.
 
 use plumb_store::{RunSummary, short};
-use plumb_text::{Column, Line, Style, Table, clean, time, width};
+use plumb_text::{Style, Table, TableColumn, TextLine, clean, time, width};
 
 use crate::ui::Ui;
 
@@ -24,12 +24,12 @@ pub fn list(runs: &[RunSummary], ui: &Ui) -> String {
     let is_wide = needed(&rows, shown) > ui.width();
     let columns = TITLES.iter().take(shown).enumerate();
     let columns = columns.filter(|(index, _)| !(is_wide && *index == COMMAND));
-    let mut table = Table::new(columns.map(|(_, title)| Column::left(title)).collect());
+    let mut table = Table::new(columns.map(|(_, title)| TableColumn::left(title)).collect());
     for row in &rows {
         let cells = row.iter().enumerate().filter(|(index, _)| !(is_wide && *index == COMMAND));
-        table.row(cells.map(|(_, text)| Line::new(Style::Plain, text)).collect());
+        table.row(cells.map(|(_, text)| TextLine::new(Style::Plain, text)).collect());
         if is_wide {
-            table.across(BELOW, Line::default(), Line::new(Style::Muted, &row[COMMAND]));
+            table.across(BELOW, TextLine::default(), TextLine::new(Style::Muted, &row[COMMAND]));
         }
     }
     table.render(ui.width(), ui.terminal().colour)

@@ -17,7 +17,7 @@ use plumb_stats::standing_out::FALSE_SHARE;
 use crate::over_runs::environment_diff::Difference;
 
 /// What monitors' counters came to beside each invocation.
-pub type Counters = BTreeMap<Id, Vec<CounterAmount>>;
+pub type CounterMeans = BTreeMap<Id, Vec<CounterAmount>>;
 
 /// A rate that moved less than this, relative, explains nothing.
 const LEAST_CHANGE: f64 = 0.01;
@@ -82,10 +82,10 @@ pub(crate) fn facts_that_differ(
 pub(crate) fn rates_that_differ(
     from: &[&InvocationRecord],
     to: &[&InvocationRecord],
-    counters: &Counters,
+    counters: &CounterMeans,
 ) -> Vec<Covariate> {
-    let before = Arm::of(from, counters);
-    let after = Arm::of(to, counters);
+    let before = ArmRates::of(from, counters);
+    let after = ArmRates::of(to, counters);
     let names: BTreeSet<&String> = before.rates.keys().chain(after.rates.keys()).collect();
     let compared: Vec<(&String, RankEffect, Rates, Rates)> = names
         .into_iter()
@@ -179,14 +179,14 @@ struct Rates {
 }
 
 /// The invocations of an arm, by their rates.
-struct Arm {
+struct ArmRates {
     rates: BTreeMap<String, Rates>,
     /// How long the monitors read beside each of the monitored invocations.
     monitored: Vec<f64>,
 }
 
-impl Arm {
-    fn of(invocations: &[&InvocationRecord], counters: &Counters) -> Self {
+impl ArmRates {
+    fn of(invocations: &[&InvocationRecord], counters: &CounterMeans) -> Self {
         let mut arm = Self { rates: BTreeMap::new(), monitored: Vec::new() };
         for invocation in invocations {
             arm.add_own(invocation);

@@ -1,7 +1,7 @@
 //! What happened to the two levels of one arm or both: which level moved, or whether only their shares did.
 
 use plumb_stats::describe::median;
-use plumb_stats::levels::{Levels, LevelsOf};
+use plumb_stats::levels::{LevelPair, LevelsOf};
 use plumb_stats::stored_runs::rank_sum_interval;
 
 use crate::estimate::{Estimate, estimate};
@@ -20,12 +20,12 @@ pub struct LevelsCompared {
     /// The share of the slower level in the first arm, and in the later one.
     pub slower_share: [Estimate; 2],
     /// What differs by more than chance, and by more than the margin can explain away.
-    pub moved: Moved,
+    pub moved: LevelShift,
 }
 
 /// What differs between the levels of two arms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Moved {
+pub struct LevelShift {
     /// The faster level.
     pub faster: bool,
     /// The slower level.
@@ -53,7 +53,7 @@ impl LevelsCompared {
             share_of(&counts.collect::<Vec<_>>())
         };
         let slower_share = [share(0)?, share(1)?];
-        let moved = Moved {
+        let moved = LevelShift {
             faster: faster.as_ref().is_some_and(|ratio| differs(ratio, margin)),
             slower: slower.as_ref().is_some_and(|ratio| differs(ratio, margin)),
             shares: shares_differ(&slower_share),
@@ -67,7 +67,7 @@ impl LevelsCompared {
 fn boundary(logs: &[f64], margin: f64) -> Option<f64> {
     let costs: Vec<f64> = logs.iter().map(|log| log.exp()).collect();
     let views: Vec<&[f64]> = costs.chunks(1).collect();
-    let levels = Levels::of(&views, margin).filter(|levels| levels.of == LevelsOf::Processes);
+    let levels = LevelPair::of(&views, margin).filter(|levels| levels.of == LevelsOf::Processes);
     levels.map(|levels| levels.boundary.ln())
 }
 
@@ -100,7 +100,7 @@ fn shares_differ([first, later]: &[Estimate; 2]) -> bool {
 mod tests {
     use plumb_stats::rng::Rng;
 
-    use super::{LevelsCompared, Moved};
+    use super::{LevelShift, LevelsCompared};
 
     /// Log costs of so many commands on two levels.
     fn arm(count: usize, faster: f64, slower: f64, share: f64, seed: u64) -> Vec<f64> {
@@ -112,18 +112,18 @@ mod tests {
         (0..count).map(&mut one).collect()
     }
 
-    fn moved(later: &[f64]) -> Moved {
+    fn moved(later: &[f64]) -> LevelShift {
         let first = arm(40, 0.385, 0.487, 0.4, 1);
         LevelsCompared::of(&first, later, 0.01).unwrap().moved
     }
 
     #[test]
     fn it_is_told_which_level_moved_or_that_only_shares_did() {
-        let none = Moved::default();
+        let none = LevelShift::default();
         assert_eq!(moved(&arm(40, 0.385, 0.487, 0.4, 2)), none);
-        assert_eq!(moved(&arm(40, 0.385, 0.487, 0.9, 3)), Moved { shares: true, ..none });
-        assert_eq!(moved(&arm(40, 0.400, 0.487, 0.4, 4)), Moved { faster: true, ..none });
-        assert_eq!(moved(&arm(40, 0.385, 0.470, 0.4, 5)), Moved { slower: true, ..none });
+        assert_eq!(moved(&arm(40, 0.385, 0.487, 0.9, 3)), LevelShift { shares: true, ..none });
+        assert_eq!(moved(&arm(40, 0.400, 0.487, 0.4, 4)), LevelShift { faster: true, ..none });
+        assert_eq!(moved(&arm(40, 0.385, 0.470, 0.4, 5)), LevelShift { slower: true, ..none });
         // Differences inside the margin do not matter.
         assert_eq!(moved(&arm(400, 0.3865, 0.487, 0.4, 6)), none);
     }

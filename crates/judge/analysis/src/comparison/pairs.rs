@@ -22,7 +22,7 @@ use plumb_stats::verdict::{Judgement, interval_of_pairs, judge_pairs};
 use crate::asked::Asked;
 use crate::comparison::levels::LevelsCompared;
 use crate::comparison::verdict::{
-    Basis, ByPairs, Comparison, LookFound, NoVerdict, Remark, SpreadRatio,
+    Basis, ByPairs, Comparison, LookFound, NoVerdict, SpreadRatio, VerdictRemark,
 };
 use crate::estimate::{Estimate, estimate};
 use crate::facts::{PointFacts, point_facts};
@@ -269,11 +269,11 @@ fn judge(logs: &[f64], level: f64, margin: f64) -> Result<Judgement, NoVerdict> 
     })
 }
 
-fn remarks(judged: &Judgement) -> Vec<Remark> {
-    Remark::those(&[
-        (judged.negligible, Remark::Negligible),
-        (judged.beyond_margin, Remark::BeyondMargin),
-        (judged.exact, Remark::Exact),
+fn remarks(judged: &Judgement) -> Vec<VerdictRemark> {
+    VerdictRemark::those(&[
+        (judged.negligible, VerdictRemark::Negligible),
+        (judged.beyond_margin, VerdictRemark::BeyondMargin),
+        (judged.exact, VerdictRemark::Exact),
     ])
 }
 

@@ -24,7 +24,7 @@ pub struct Comparison {
     /// The verdict, or why there is none.
     pub verdict: Result<Verdict, NoVerdict>,
     /// What belongs beside the verdict.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<VerdictRemark>,
     /// What happened to the levels, where either has two.
     pub levels: Option<LevelsCompared>,
     /// What else changed: not asked if the interval does not exclude equality.
@@ -129,7 +129,7 @@ pub struct SpreadRatio {
 
 /// What belongs beside a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remark {
+pub enum VerdictRemark {
     /// The noise between runs is not known.
     Uncalibrated,
     /// The series moved unlike the others of these runs.
@@ -142,7 +142,7 @@ pub enum Remark {
     Exact,
 }
 
-impl Remark {
+impl VerdictRemark {
     /// The words that are shown and published.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -161,7 +161,7 @@ impl Remark {
     }
 }
 
-impl fmt::Display for Remark {
+impl fmt::Display for VerdictRemark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.words())
     }

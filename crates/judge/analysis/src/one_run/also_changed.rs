@@ -3,7 +3,7 @@
 use plumb_model::{InvocationRecord, RunRecord};
 
 use crate::asked::Asked;
-use crate::comparison::covariates::{Counters, rates_that_differ};
+use crate::comparison::covariates::{CounterMeans, rates_that_differ};
 use crate::one_run::finding::RunFinding;
 use crate::one_run::levels::beside_upper;
 use crate::one_run::point_data::PointData;
@@ -12,7 +12,7 @@ use crate::one_run::point_data::PointData;
 pub(crate) fn add_covariates_to_points(
     finding: &mut RunFinding,
     record: &RunRecord,
-    counters: &Counters,
+    counters: &CounterMeans,
 ) {
     let all = finding.against_first.iter_mut().chain(&mut finding.against_above);
     for comparison in all.filter(|comparison| comparison.found.differs()) {
@@ -27,7 +27,7 @@ pub(crate) fn add_covariates_to_points(
 pub(crate) fn add_covariates_to_levels(
     finding: &mut RunFinding,
     record: &RunRecord,
-    counters: &Counters,
+    counters: &CounterMeans,
 ) {
     let all = PointData::of(record);
     for result in &mut finding.results {
@@ -43,7 +43,7 @@ pub(crate) fn add_covariates_to_levels(
 mod tests {
     use plumb_model::{Counter, CounterAmount, CounterKind, InvocationRecord, RunRecord};
 
-    use super::{Asked, Counters, add_covariates_to_points, rates_that_differ};
+    use super::{Asked, CounterMeans, add_covariates_to_points, rates_that_differ};
     use crate::comparison::covariates::CovariateChange;
     use crate::summarise;
     use crate::testing::{Builder, COPY, Spec};
@@ -71,7 +71,7 @@ mod tests {
     }
 
     /// Interrupts double with the second point; other counters do as they like.
-    fn counters(record: &RunRecord) -> Counters {
+    fn counters(record: &RunRecord) -> CounterMeans {
         let beside = |(n, invocation): (usize, &InvocationRecord)| {
             let n = n as u64;
             let later = invocation.point as u64;
@@ -125,12 +125,12 @@ mod tests {
     fn without_counters_the_work_itself_is_told() {
         let record = pairs(2.0);
         let of = |point| record.good_invocations(point).collect::<Vec<_>>();
-        let moved = rates_that_differ(&of(0), &of(1), &Counters::new());
+        let moved = rates_that_differ(&of(0), &of(1), &CounterMeans::new());
         assert!(
             moved.iter().all(|covariate| covariate.what.ends_with("per iteration")),
             "{moved:?}"
         );
         assert!(!moved.is_empty());
-        assert!(rates_that_differ(&[], &of(1), &Counters::new()).is_empty());
+        assert!(rates_that_differ(&[], &of(1), &CounterMeans::new()).is_empty());
     }
 }

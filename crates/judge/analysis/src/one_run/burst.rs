@@ -2,7 +2,7 @@
 //! is spent (docs/method.md, *Levels*).
 
 use plumb_model::{Better, Metric};
-use plumb_stats::changes::{Alpha, Table, huber_max};
+use plumb_stats::changes::{Alpha, CriticalValues, huber_max};
 use plumb_stats::describe::{median, quantile};
 
 use crate::estimate::{Estimate, median_of_processes};
@@ -40,8 +40,8 @@ impl Burst {
         all.steady_start = 0;
         let values = all.steady(metric)?;
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        let change = huber_max(&logs, Table::WarmUp.shortest())?;
-        if !change.exceeds(Table::WarmUp.critical(values.len(), Alpha::Thousandth)?) {
+        let change = huber_max(&logs, CriticalValues::WarmUp.shortest())?;
+        if !change.exceeds(CriticalValues::WarmUp.critical(values.len(), Alpha::Thousandth)?) {
             return None;
         }
         let (before, after) = values.split_at(change.at);

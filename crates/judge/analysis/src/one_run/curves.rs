@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Better, CurveKind, FlagKind, Parameter, PlannedPoint, RunRecord, Settings};
-use plumb_stats::curves::{CurvePoint, Figure, NoFit, knee, line, plateaus, scaling, usl};
+use plumb_stats::curves::{CurveFigure, CurvePoint, NoFit, knee, line, plateaus, scaling, usl};
 
 use crate::estimate::{Ends, Estimate, estimate};
 use crate::one_run::caches::levels;
@@ -154,14 +154,14 @@ fn measured(at: u64, estimate: &Estimate) -> CurvePoint {
 }
 
 /// A figure of a curve as an estimate.
-pub(crate) fn figure(figure: Figure) -> Estimate {
+pub(crate) fn figure(figure: CurveFigure) -> Estimate {
     estimate(figure.value, figure.interval)
 }
 
 fn found(kind: CurveKind, points: &[CurvePoint], better: Better) -> Result<CurveFound, NoFit> {
     Ok(match kind {
         CurveKind::Scaling => {
-            let efficiency = |efficiency: scaling::Efficiency| Efficiency {
+            let efficiency = |efficiency: scaling::ScalingEfficiency| Efficiency {
                 at: efficiency.at,
                 speedup: figure(efficiency.speedup),
                 efficiency: figure(efficiency.efficiency),
@@ -169,7 +169,7 @@ fn found(kind: CurveKind, points: &[CurvePoint], better: Better) -> Result<Curve
             CurveFound::Scaling(scaling::scaling(points)?.into_iter().map(efficiency).collect())
         }
         CurveKind::Plateaus => {
-            let plateau = |plateau: plateaus::Plateau| {
+            let plateau = |plateau: plateaus::CurvePlateau| {
                 let from = plateau.from;
                 let to = plateau.to;
                 let points = plateau.points;
@@ -179,9 +179,9 @@ fn found(kind: CurveKind, points: &[CurvePoint], better: Better) -> Result<Curve
             CurveFound::Plateaus(plateaus::plateaus(points)?.into_iter().map(plateau).collect())
         }
         CurveKind::Knee => match knee::knee(points)? {
-            knee::Growth::Never => CurveFound::Flat,
-            knee::Growth::Unfinished => CurveFound::Unfinished,
-            knee::Growth::Until { knee, level } => {
+            knee::RateGrowth::Never => CurveFound::Flat,
+            knee::RateGrowth::Unfinished => CurveFound::Unfinished,
+            knee::RateGrowth::Until { knee, level } => {
                 let level = figure(level);
                 let inverse = better == Better::Lower;
                 let level = if inverse { reciprocal(&level, 1.0) } else { level };

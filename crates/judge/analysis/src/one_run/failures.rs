@@ -3,7 +3,7 @@
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord};
 
 use crate::facts::{PointFacts, point_facts};
-use crate::one_run::finding::{Failure, Unsupported};
+use crate::one_run::finding::{FailedInvocations, Unsupported};
 use crate::one_run::point_data::PointData;
 
 /// Points that can't be measured here, each reason once.
@@ -26,8 +26,8 @@ pub(crate) fn unsupported(record: &RunRecord) -> Vec<Unsupported> {
 }
 
 /// Invocations that failed, joined by point and reason.
-pub(crate) fn failed(record: &RunRecord) -> Vec<Failure> {
-    let mut all: Vec<Failure> = Vec::new();
+pub(crate) fn failed(record: &RunRecord) -> Vec<FailedInvocations> {
+    let mut all: Vec<FailedInvocations> = Vec::new();
     for invocation in measured(record) {
         let Some(end) = &invocation.end else { continue };
         let Outcome::Failed(why) = &end.outcome else { continue };
@@ -38,7 +38,7 @@ pub(crate) fn failed(record: &RunRecord) -> Vec<Failure> {
             failure.log.clone_from(&end.log);
             continue;
         }
-        all.push(Failure {
+        all.push(FailedInvocations {
             point: point_facts(invocation.point, planned),
             why: why.clone(),
             times: 1,
@@ -51,7 +51,7 @@ pub(crate) fn failed(record: &RunRecord) -> Vec<Failure> {
 }
 
 /// Metrics that have no finding because a value of theirs is infinite or no number.
-pub(crate) fn no_numbers(data: &[PointData]) -> Vec<Failure> {
+pub(crate) fn no_numbers(data: &[PointData]) -> Vec<FailedInvocations> {
     let metrics = data
         .iter()
         .flat_map(|data| data.planned.description.metrics.iter().map(move |metric| (data, metric)));
@@ -61,7 +61,7 @@ pub(crate) fn no_numbers(data: &[PointData]) -> Vec<Failure> {
                 i.steady(metric).is_some_and(|values| values.iter().any(|v| !v.is_finite()))
             };
             let times = data.invocations.iter().filter(nonsense).count();
-            (times > 0).then(|| Failure {
+            (times > 0).then(|| FailedInvocations {
                 point: point_facts(data.index, data.planned),
                 why: format!("metric `{}` has a value that is not a number", metric.name),
                 times,

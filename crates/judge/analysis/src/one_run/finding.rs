@@ -42,7 +42,7 @@ pub struct RunFinding {
     /// What can't be measured here.
     pub unsupported: Vec<Unsupported>,
     /// What went wrong.
-    pub failed: Vec<Failure>,
+    pub failed: Vec<FailedInvocations>,
     /// Points that were planned and never reached.
     pub not_reached: Vec<PointFacts>,
     /// What else ran beside.
@@ -215,7 +215,7 @@ pub struct Unsupported {
 
 /// Invocations of a point that failed for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct FailedInvocations {
     /// The point that failed.
     pub point: PointFacts,
     /// What went wrong.

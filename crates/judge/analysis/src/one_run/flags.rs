@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{Flag, FlagKind, InvocationRecord, Kind, Metric, Role, RunRecord, trials};
+use plumb_model::{
+    Flag, FlagKind, InvocationRecord, Metric, QuantityKind, Role, RunRecord, trials,
+};
 use plumb_stats::describe::{median, quantile_of_sorted};
-use plumb_stats::search::{Limit, limit};
+use plumb_stats::search::{SearchLimit, limit};
 use plumb_units::{percent, seconds_to};
 
 use crate::facts::loads;
@@ -82,7 +84,7 @@ pub(crate) fn add(flags: &mut Vec<Flag>, flag: Flag) {
 /// everything was.
 fn incomplete(data: &PointData) -> Option<Flag> {
     let goal = data.planned.description.searched()?;
-    let found: Vec<Limit> = data
+    let found: Vec<SearchLimit> = data
         .invocations
         .iter()
         .filter_map(|invocation| {
@@ -321,7 +323,8 @@ fn with_load(record: &RunRecord) -> Option<Flag> {
 /// Invocations whose distributions of a metric can't be decoded.
 fn unreadable(data: &PointData, finding: &Finding) -> Option<Flag> {
     let metrics = data.planned.description.metrics.iter();
-    let distributions = metrics.filter(|metric| metric.kind == Kind::Histogram && finding.primary);
+    let distributions =
+        metrics.filter(|metric| metric.kind == QuantityKind::Histogram && finding.primary);
     let of = |metric: &Metric| {
         let lost = histogram::unreadable(data, metric);
         let all = data.invocations.len();

@@ -1,8 +1,8 @@
 //! Distributions that workloads report themselves, from their encodings to quantiles.
 
-use plumb_model::{InvocationRecord, Kind, Metric, RunRecord};
+use plumb_model::{InvocationRecord, Metric, QuantityKind, RunRecord};
 use plumb_stats::describe::median;
-use plumb_stats::histogram::{Counts, pooled_quantile, quantile, total};
+use plumb_stats::histogram::{ValueCounts, pooled_quantile, quantile, total};
 use plumb_stats::precision::clustered_quantile;
 use plumb_stats::{Interval, NoInterval};
 
@@ -37,7 +37,7 @@ pub fn tails(record: &RunRecord, workload: &str) -> Vec<PointTail> {
     for data in PointData::of(record).iter().filter(|data| data.planned.point.workload == workload)
     {
         let metrics = data.planned.description.metrics.iter();
-        for metric in metrics.filter(|metric| metric.kind == Kind::Histogram) {
+        for metric in metrics.filter(|metric| metric.kind == QuantityKind::Histogram) {
             let pool = pooled(&processes(data, metric));
             let values = total(&pool);
             let point = point_facts(data.index, data.planned);
@@ -50,7 +50,7 @@ pub fn tails(record: &RunRecord, workload: &str) -> Vec<PointTail> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a value for people")]
-fn tail(pool: &Counts, scale: f64, values: u64) -> Vec<(f64, f64)> {
+fn tail(pool: &ValueCounts, scale: f64, values: u64) -> Vec<(f64, f64)> {
     let knots = (0..).map(|knot| 10_f64.powf(f64::from(knot) / KNOTS));
     let rarities = knots.take_while(|rarity| *rarity <= values as f64);
     let at = |one_in: f64| Some((one_in, quantile(pool, 1.0 - 1.0 / one_in)? as f64 * scale));
@@ -63,14 +63,14 @@ fn scale(unit: &str) -> f64 {
 }
 
 /// Counts more of a value; what many plug-ins claim together may not overflow.
-fn add(counts: &mut Counts, value: u64, more: u64) {
+fn add(counts: &mut ValueCounts, value: u64, more: u64) {
     let count = counts.entry(value).or_default();
     *count = count.saturating_add(more);
 }
 
 /// The counts of all processes together.
-fn pooled(processes: &[Counts]) -> Counts {
-    let mut pool = Counts::new();
+fn pooled(processes: &[ValueCounts]) -> ValueCounts {
+    let mut pool = ValueCounts::new();
     for (&value, &count) in processes.iter().flatten() {
         add(&mut pool, value, count);
     }
@@ -84,10 +84,10 @@ pub(crate) struct QuantileFound {
 }
 
 /// The steady distributions of a metric, one a process. Encodings that can't be read are left out.
-pub(crate) fn processes(data: &PointData, metric: &Metric) -> Vec<Counts> {
+pub(crate) fn processes(data: &PointData, metric: &Metric) -> Vec<ValueCounts> {
     let of = data.invocations.iter().filter_map(|invocation| {
         let steady = invocation.samples.histograms.get(&metric.name)?;
-        let mut counts = Counts::new();
+        let mut counts = ValueCounts::new();
         for histogram in steady.iter().skip(invocation.steady_start()) {
             for (value, count) in histogram.counts()? {
                 add(&mut counts, value, count);
@@ -110,7 +110,7 @@ pub(crate) fn unreadable(data: &PointData, metric: &Metric) -> usize {
 
 /// The greatest value of each process.
 #[expect(clippy::cast_precision_loss, reason = "a value for people")]
-fn maxima(processes: &[Counts]) -> Vec<f64> {
+fn maxima(processes: &[ValueCounts]) -> Vec<f64> {
     processes
         .iter()
         .filter_map(|counts| counts.keys().next_back())
@@ -125,7 +125,7 @@ fn median_of_processes(values: &[f64], level: f64) -> Result<Interval, NoInterva
 
 /// The quantiles of all processes together, in the metric's unit, with intervals of this level. Whatever is seen, a
 /// greater value may come: the maximum is that of a process, at the median of processes.
-pub(crate) fn quantiles(processes: &[Counts], unit: &str, level: f64) -> Vec<QuantileFound> {
+pub(crate) fn quantiles(processes: &[ValueCounts], unit: &str, level: f64) -> Vec<QuantileFound> {
     let scale = scale(unit);
     let pool = pooled(processes);
     let maxima = maxima(processes);
@@ -146,25 +146,26 @@ pub(crate) fn quantiles(processes: &[Counts], unit: &str, level: f64) -> Vec<Qua
 
 #[cfg(test)]
 mod tests {
-    use plumb_stats::histogram::Counts;
+    use plumb_stats::histogram::ValueCounts;
 
     use super::{quantiles, tail};
 
     #[test]
     fn a_tail_ends_where_there_are_no_values_for_it() {
-        let pool = (1..=1000).map(|value| (value, 1)).collect::<Counts>();
+        let pool = (1..=1000).map(|value| (value, 1)).collect::<ValueCounts>();
         let found = tail(&pool, 1e-9, 1000);
         assert_eq!((found.len(), found[0].0), (31, 1.0));
         let at = |one_in: f64| {
             found.iter().find(|percentile| (percentile.0 - one_in).abs() < 1e-6).unwrap().1
         };
         assert!((at(10.0) - 900e-9).abs() < 2e-9 && (at(1000.0) - 999e-9).abs() < 2e-9);
-        assert!(tail(&Counts::new(), 1.0, 0).is_empty());
+        assert!(tail(&ValueCounts::new(), 1.0, 0).is_empty());
     }
 
     #[test]
     fn quantiles_have_intervals_where_there_is_enough() {
-        let process = |shift: u64| (0..2000).map(|i| (1000 + shift + i, 1)).collect::<Counts>();
+        let process =
+            |shift: u64| (0..2000).map(|i| (1000 + shift + i, 1)).collect::<ValueCounts>();
         let found = quantiles(&(0..12).map(process).collect::<Vec<_>>(), "s", 0.97);
         let names: Vec<&str> = found.iter().map(|result| result.name).collect();
         assert_eq!(names, ["p50", "p90", "p99", "p99.9", "max"]);

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 
 use plumb_model::{Interference, InvocationRecord, MARGIN, Metric};
 use plumb_stats::describe::median;
-use plumb_stats::levels::{Levels, LevelsOf, share};
+use plumb_stats::levels::{LevelPair, LevelsOf, share};
 
 use crate::asked::Asked;
-use crate::comparison::covariates::{Counters, Covariate, rates_that_differ, shares_that_differ};
+use crate::comparison::covariates::{
+    CounterMeans, Covariate, rates_that_differ, shares_that_differ,
+};
 use crate::estimate::{Estimate, estimate, median_of_processes};
 use crate::method::CONFIDENCE;
 use crate::one_run::point_data::PointData;
@@ -49,7 +51,7 @@ impl TwoLevels {
     /// distance that matters, `level` that of the intervals of medians.
     pub(crate) fn of(processes: &[&[f64]], apart: Option<f64>, level: f64) -> Option<Self> {
         // If no precision is wanted, levels matter that are a margin apart.
-        let found = Levels::of(processes, apart.unwrap_or(MARGIN))?;
+        let found = LevelPair::of(processes, apart.unwrap_or(MARGIN))?;
         let is_upper = |value: f64| value > found.boundary;
         let parted: Vec<[Vec<f64>; 2]> = processes
             .iter()
@@ -123,7 +125,7 @@ pub(crate) fn beside_upper(
     data: &PointData,
     metric: &Metric,
     levels: &TwoLevels,
-    counters: &Counters,
+    counters: &CounterMeans,
 ) -> Vec<Covariate> {
     let [lower, upper] = invocations_of(data, metric, levels);
     let [lower_cpus, upper_cpus] = cpus_of(data, metric, levels);

@@ -14,11 +14,11 @@ use crate::one_run::link_fit::{LinkFit, LinkFound, LinkShares, PointBehindLink};
 /// Of every workload behind a link that was measured at three points or more, in the order of the plan's points.
 pub(crate) fn link_fits(results: &[Finding], record: &RunRecord) -> Vec<LinkFit> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut groups: Vec<(&LinkTerms, Vec<Measured>)> = Vec::new();
+    let mut groups: Vec<(&LinkTerms, Vec<FittedPoint>)> = Vec::new();
     for (index, finding) in results.iter().enumerate().filter(|(_, result)| result.primary) {
         let Some(planned) = record.plan.points.get(finding.point.index) else { continue };
         let Some(terms) = &planned.description.link else { continue };
-        let Some(measured) = Measured::of(index, results, record, (planned, terms)) else {
+        let Some(measured) = FittedPoint::of(index, results, record, (planned, terms)) else {
             continue;
         };
         let swept: Vec<&str> = terms.parameters().collect();
@@ -37,13 +37,13 @@ pub(crate) fn link_fits(results: &[Finding], record: &RunRecord) -> Vec<LinkFit>
 }
 
 /// A point with all that the fit takes.
-struct Measured<'f> {
+struct FittedPoint<'f> {
     result: usize,
     finding: &'f Finding,
     point: link::LinkPoint,
 }
 
-impl<'f> Measured<'f> {
+impl<'f> FittedPoint<'f> {
     /// None where a term was not measured, or the first metric is no time and no rate.
     fn of(
         result: usize,
@@ -103,14 +103,14 @@ fn time_of_iteration(
     }
 }
 
-fn fitted(terms: &LinkTerms, points: &[Measured]) -> LinkFit {
+fn fitted(terms: &LinkTerms, points: &[FittedPoint]) -> LinkFit {
     let first = points[0].finding;
     let differing = terms
         .parameters()
         .filter(|name| points.iter().any(|point| point.setting(name) != points[0].setting(name)));
     let by: Vec<String> = differing.map(str::to_owned).collect();
     let all: Vec<link::LinkPoint> = points.iter().map(|point| point.point).collect();
-    let point = |measured: &Measured| PointBehindLink {
+    let point = |measured: &FittedPoint| PointBehindLink {
         result: measured.result,
         settings: measured.finding.point.with_only(&by),
         sending_s: measured.point.sending,
@@ -128,7 +128,7 @@ fn fitted(terms: &LinkTerms, points: &[Measured]) -> LinkFit {
     }
 }
 
-fn found(fit: link::LinkFit) -> LinkFound {
+fn found(fit: link::LinkParts) -> LinkFound {
     let shares = fit.shares.into_iter().map(|shares| LinkShares {
         bandwidth: figure(shares.bandwidth),
         round_trips: figure(shares.round_trips),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plumb_model::{Counter, CounterKind, RunRecord};
 use plumb_stats::describe::median;
 
-use crate::comparison::covariates::Counters;
+use crate::comparison::covariates::CounterMeans;
 use crate::facts::{PointFacts, point_facts};
 
 /// What monitors counted beside the invocations of a point.
@@ -35,7 +35,7 @@ pub struct CounterRate {
 /// The rates of all counters beside the measured invocations of every point that count. A counter that
 /// is not there did not move, which is a rate of 0; a gauge that is not there was not read.
 #[must_use]
-pub fn rates_by_point(record: &RunRecord, counters: &Counters) -> Vec<PointRates> {
+pub fn rates_by_point(record: &RunRecord, counters: &CounterMeans) -> Vec<PointRates> {
     let points = record.plan.points.iter().enumerate();
     let of_point = |(index, planned)| {
         let seen: Vec<_> = record
@@ -65,7 +65,7 @@ pub fn rates_by_point(record: &RunRecord, counters: &Counters) -> Vec<PointRates
 #[cfg(test)]
 mod tests {
     use super::rates_by_point;
-    use crate::Counters;
+    use crate::CounterMeans;
     use crate::testing::{Builder, COPY, Spec};
     use plumb_model::{Counter, CounterAmount, CounterKind};
 
@@ -78,7 +78,7 @@ mod tests {
             amount,
             duration_ns: 500_000_000,
         };
-        let mut counters = Counters::new();
+        let mut counters = CounterMeans::new();
         for (index, invocation) in record.invocations.iter().enumerate() {
             let mut amounts = vec![amount("stat.ctxt", 50)];
             amounts.extend((index == 0).then(|| amount("vmstat.pswpin", 8)));
@@ -96,6 +96,6 @@ mod tests {
             .collect();
         let read_once = ("meminfo.MemFree", 1000.0, 1000.0);
         assert_eq!(rates, [read_once, ("stat.ctxt", 100.0, 100.0), ("vmstat.pswpin", 0.0, 16.0)]);
-        assert!(rates_by_point(&record, &Counters::new()).is_empty());
+        assert!(rates_by_point(&record, &CounterMeans::new()).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Better, Kind, Metric, Outcome, Role, RunRecord, SampleIs};
+use plumb_model::{Better, Metric, Outcome, QuantityKind, Role, RunRecord, SampleIs};
 use plumb_stats::describe::{BoxPlot, box_plot, median, quantile};
 use plumb_stats::stored_runs::rank_sum_interval;
 
@@ -106,7 +106,7 @@ pub fn samples(record: &RunRecord, workload: &str) -> Vec<PointSamples> {
     for (index, planned) in points {
         for metric in &planned.description.metrics {
             // A distribution has no value per sample.
-            if metric.kind != Kind::Histogram {
+            if metric.kind != QuantityKind::Histogram {
                 found.extend(of_metric(record, index, metric));
             }
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use plumb_model::{
-    ClockSource, Environment, Kind, MeasuredOn, Metric, PointOnTarget, Role, RunCompanion,
+    ClockSource, Environment, MeasuredOn, Metric, PointOnTarget, QuantityKind, Role, RunCompanion,
     RunOfSeries, RunRecord, SeriesInRun,
 };
 use plumb_stats::describe::median;
@@ -22,13 +22,13 @@ pub fn series_in_run(record: &RunRecord) -> Vec<SeriesInRun> {
     let environments: Vec<Arc<Environment>> =
         record.environments.iter().map(|environment| Arc::new(environment.clone())).collect();
     let all = PointData::of(record);
-    let mut found: Vec<Measured> = Vec::new();
+    let mut found: Vec<MetricPoints> = Vec::new();
     for data in &all {
         for (place, metric) in data.planned.description.metrics.iter().enumerate() {
-            if metric.kind == Kind::Histogram {
+            if metric.kind == QuantityKind::Histogram {
                 continue;
             }
-            let measured = Measured { parts: vec![data], metric, primary: place == 0 };
+            let measured = MetricPoints { parts: vec![data], metric, primary: place == 0 };
             match found.iter_mut().find(|known| known.is_same(&measured)) {
                 Some(known) => known.parts.push(data),
                 None => found.push(measured),
@@ -39,13 +39,13 @@ pub fn series_in_run(record: &RunRecord) -> Vec<SeriesInRun> {
 }
 
 /// A metric of the points that give one series.
-struct Measured<'d> {
+struct MetricPoints<'d> {
     parts: Vec<&'d PointData<'d>>,
     metric: &'d Metric,
     primary: bool,
 }
 
-impl Measured<'_> {
+impl MetricPoints<'_> {
     fn name(&self) -> String {
         self.parts[0].planned.point.series(&self.metric.name)
     }

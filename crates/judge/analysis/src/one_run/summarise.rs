@@ -1,11 +1,11 @@
 //! A run's record, summarised.
 
-use plumb_model::{Goal, Kind, MARGIN, Metric, Role, RunRecord, RunStatus, SeriesInRun};
+use plumb_model::{Goal, MARGIN, Metric, QuantityKind, Role, RunRecord, RunStatus, SeriesInRun};
 use plumb_stats::describe::median;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::asked::Asked;
-use crate::comparison::covariates::Counters;
+use crate::comparison::covariates::CounterMeans;
 use crate::comparison::pairs::{against_above, against_first};
 use crate::estimate::{Estimate, machine_interval, median_at_any_time, median_of_processes};
 use crate::facts::{point_facts, run_facts};
@@ -35,7 +35,7 @@ const THINNED: usize = 256;
 /// What a finding takes besides the record. Each is read only if the record gives a reason to.
 pub struct RunQuestions<'q, E> {
     /// Reads what monitors counted; None to leave out what else changed.
-    pub counters: Option<&'q dyn Fn() -> Result<Counters, E>>,
+    pub counters: Option<&'q dyn Fn() -> Result<CounterMeans, E>>,
     /// Finds the earlier runs for these series of the run; None if it is not asked what moved since.
     pub earlier: Option<EarlierOf<'q, E>>,
 }
@@ -127,7 +127,7 @@ fn of_point(data: &PointData, record: &RunRecord) -> Vec<Finding> {
     let metrics = data.planned.description.metrics.iter().enumerate();
     metrics
         .flat_map(|(i, metric)| match metric.kind {
-            Kind::Histogram => of_histogram(data, record, metric),
+            QuantityKind::Histogram => of_histogram(data, record, metric),
             _ => of_metric(data, record, metric, i == 0).into_iter().collect(),
         })
         .collect()

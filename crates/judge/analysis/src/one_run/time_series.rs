@@ -93,20 +93,21 @@ pub struct Disturbed {
 /// What monitors read beside the points of a workload, over time.
 #[must_use]
 pub fn time_series(record: &RunRecord, traces: &Traces, workload: &str) -> Vec<PointTimeSeries> {
-    let mut points: Vec<(usize, &PlannedPoint, Vec<Seen>)> = Vec::new();
+    let mut points: Vec<(usize, &PlannedPoint, Vec<MonitoredInvocation>)> = Vec::new();
     for (index, planned) in record.plan.points.iter().enumerate() {
         if planned.point.workload != workload {
             continue;
         }
         let invocations = record.good_invocations(index);
-        let seen: Vec<Seen> =
-            invocations.filter_map(|invocation| Seen::new(invocation, traces)).collect();
+        let seen: Vec<MonitoredInvocation> = invocations
+            .filter_map(|invocation| MonitoredInvocation::new(invocation, traces))
+            .collect();
         if !seen.is_empty() {
             points.push((index, planned, seen));
         }
     }
     // One kind of time for a monitor beside all points, so that they can be drawn on one axis.
-    let all: Vec<&Seen> = points.iter().flat_map(|(_, _, seen)| seen).collect();
+    let all: Vec<&MonitoredInvocation> = points.iter().flat_map(|(_, _, seen)| seen).collect();
     let monitors = Monitors::of(&all);
     let starts =
         record.invocations.iter().filter_map(|invocation| invocation.samples.start_ns.first());
@@ -135,7 +136,7 @@ struct Monitors {
 }
 
 impl Monitors {
-    fn of(seen: &[&Seen]) -> Self {
+    fn of(seen: &[&MonitoredInvocation]) -> Self {
         let traces = seen.iter().flat_map(|seen| seen.traces);
         let names: BTreeSet<&str> = traces.map(|trace| monitor(&trace.counter)).collect();
         let mut by_name = BTreeMap::new();
@@ -157,13 +158,13 @@ impl Monitors {
 }
 
 /// An invocation with the readings beside it.
-struct Seen<'r> {
+struct MonitoredInvocation<'r> {
     invocation: &'r InvocationRecord,
     traces: &'r [Trace],
     zero_ns: u64,
 }
 
-impl<'r> Seen<'r> {
+impl<'r> MonitoredInvocation<'r> {
     fn new(invocation: &'r InvocationRecord, traces: &'r Traces) -> Option<Self> {
         let traces = traces.get(&invocation.invocation)?;
         Some(Self { invocation, traces, zero_ns: *invocation.samples.start_ns.first()? })
@@ -275,7 +276,11 @@ impl Path {
     }
 }
 
-fn of_counters(seen: &[Seen], monitors: &Monitors, run_zero_ns: u64) -> Vec<(Counter, TimeSeries)> {
+fn of_counters(
+    seen: &[MonitoredInvocation],
+    monitors: &Monitors,
+    run_zero_ns: u64,
+) -> Vec<(Counter, TimeSeries)> {
     let mut counters: Vec<&Counter> =
         seen.iter().flat_map(|seen| seen.traces).map(|trace| &trace.counter).collect();
     counters.sort();
@@ -334,7 +339,7 @@ fn as_read(paths: &[Path], kind: CounterKind) -> TimeSeries {
 
 /// The usual time from one reading of a monitor to the next, in seconds: the least of every counter, as
 /// readings that changed nothing are not kept.
-fn usual_distance(seen: &[&Seen], monitor: &str) -> f64 {
+fn usual_distance(seen: &[&MonitoredInvocation], monitor: &str) -> f64 {
     let traces = seen.iter().flat_map(|seen| seen.of_monitor(monitor));
     let all: Vec<f64> = traces.filter_map(least_distance).collect();
     quantile(&all, 0.25).unwrap_or(0.0)
@@ -394,7 +399,11 @@ fn course(stretches: BTreeMap<i64, Vec<f64>>, width: f64) -> TimeSeries {
     clippy::cast_possible_truncation,
     reason = "a few stretches, and times within a run"
 )]
-fn of_samples(seen: &[Seen], metric: &Metric, run_zero_ns: Option<u64>) -> TimeSeries {
+fn of_samples(
+    seen: &[MonitoredInvocation],
+    metric: &Metric,
+    run_zero_ns: Option<u64>,
+) -> TimeSeries {
     let all: Vec<Vec<(f64, f64)>> =
         seen.iter().map(|seen| seen.values(metric, run_zero_ns.unwrap_or(seen.zero_ns))).collect();
     if run_zero_ns.is_some() {

@@ -54,7 +54,7 @@ pub(crate) fn several<T: PartialEq>(mut all: impl Iterator<Item = T>) -> bool {
 }
 
 /// Runs that make up an arm.
-pub(crate) struct Group<'r> {
+pub(crate) struct ArmRuns<'r> {
     pub(crate) name: String,
     pub(crate) runs: Vec<&'r RunOfSeries>,
 }
@@ -64,14 +64,14 @@ pub(crate) struct Group<'r> {
 pub(crate) fn groups<'r>(
     runs: &'r [Arc<RunOfSeries>],
     settings: &CompareSettings,
-) -> Vec<Group<'r>> {
+) -> Vec<ArmRuns<'r>> {
     let names = match &settings.by {
         Some(by) => names(runs, by),
         None if settings.arm_names.is_empty() => return one_each(runs),
         None => runs.iter().map(|run| given_name(run, settings)).collect(),
     };
     let one_machine = settings.one_machine();
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<ArmRuns> = Vec::new();
     for (run, name) in runs.iter().zip(names) {
         // Runs of one name on several hosts make several arms, unless hosts are mixed.
         let own_group = groups.iter_mut().find(|group| {
@@ -80,14 +80,14 @@ pub(crate) fn groups<'r>(
         });
         match own_group {
             Some(group) => group.runs.push(run),
-            None => groups.push(Group { name, runs: vec![run] }),
+            None => groups.push(ArmRuns { name, runs: vec![run] }),
         }
     }
     by_host(groups)
 }
 
-fn one_each(runs: &[Arc<RunOfSeries>]) -> Vec<Group<'_>> {
-    runs.iter().map(|run| Group { name: own_name(run, runs), runs: vec![run] }).collect()
+fn one_each(runs: &[Arc<RunOfSeries>]) -> Vec<ArmRuns<'_>> {
+    runs.iter().map(|run| ArmRuns { name: own_name(run, runs), runs: vec![run] }).collect()
 }
 
 /// The name that somebody gave the arm of the run.
@@ -96,7 +96,7 @@ fn given_name(run: &RunOfSeries, settings: &CompareSettings) -> String {
 }
 
 /// Arms that only their hosts tell apart are named by them, too.
-fn by_host(mut groups: Vec<Group>) -> Vec<Group> {
+fn by_host(mut groups: Vec<ArmRuns>) -> Vec<ArmRuns> {
     let names: Vec<String> = groups.iter().map(|group| group.name.clone()).collect();
     for group in &mut groups {
         if names.iter().filter(|name| **name == group.name).count() > 1 {

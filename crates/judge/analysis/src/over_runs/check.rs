@@ -115,14 +115,14 @@ pub struct CheckedSeries {
     /// The relative deviation between runs that was allowed for.
     pub run_sd: f64,
     /// The run with which the change began: not asked unless the change is confirmed.
-    pub since: Asked<Since>,
+    pub since: Asked<ChangedSince>,
     /// What else changed: not asked unless the change is confirmed.
     pub covariates: Asked<Vec<Covariate>>,
 }
 
 /// The run with which a change began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Since {
+pub struct ChangedSince {
     /// The run's id.
     pub run: Id,
     /// Its wall-clock start, in nanoseconds since 1970 (UTC).
@@ -130,7 +130,7 @@ pub struct Since {
 }
 
 /// Finds with which run the last change of a series began; None if its history has no certain step.
-pub type SinceOf<'q, E> = &'q dyn Fn(&str) -> Result<Option<Since>, E>;
+pub type SinceOf<'q, E> = &'q dyn Fn(&str) -> Result<Option<ChangedSince>, E>;
 
 /// What became of a series in a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

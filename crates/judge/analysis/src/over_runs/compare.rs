@@ -17,7 +17,7 @@ use crate::comparison::finding::{Arm, ComparisonFinding, SeriesComparison};
 use crate::comparison::verdict::Comparison;
 use crate::estimate::{Estimate, estimate};
 use crate::method::{CONFIDENCE, METHOD_VERSION};
-use crate::over_runs::arms::{CompareSettings, Group, groups};
+use crate::over_runs::arms::{ArmRuns, CompareSettings, groups};
 use crate::over_runs::environment_diff::{Difference, differences};
 use crate::over_runs::noise::RunsNoise;
 use crate::over_runs::runs::by_runs;
@@ -105,7 +105,7 @@ fn noise(
 }
 
 fn series_of_arm<'s>(
-    group: &Group,
+    group: &ArmRuns,
     by_run: &BTreeMap<Id, Vec<&'s SeriesInRun>>,
     settings: &CompareSettings,
 ) -> SeriesOfArm<'s> {
@@ -160,7 +160,7 @@ fn not_in_all(
     found
 }
 
-fn runs_of<'r>(groups: &[Group<'r>]) -> Vec<Vec<&'r RunOfSeries>> {
+fn runs_of<'r>(groups: &[ArmRuns<'r>]) -> Vec<Vec<&'r RunOfSeries>> {
     groups.iter().map(|group| group.runs.clone()).collect()
 }
 

@@ -63,7 +63,7 @@ pub struct HistoryFinding {
     /// not of the estimates; 0 where they did not.
     pub common: Vec<f64>,
     /// Where something is recorded to have changed.
-    pub splits: Vec<Split>,
+    pub splits: Vec<RecordedChange>,
     /// Where costs changed, or why that can't be told.
     pub steps: Result<Vec<HistoryStep>, String>,
     /// Whether the time of measuring matters, where there are enough runs to ask.
@@ -83,7 +83,7 @@ pub struct OtherHosts {
 
 /// Something that is recorded to have changed before a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Split {
+pub struct RecordedChange {
     /// Index of the first run after it.
     pub at: usize,
     /// Each field with its values before and after.
@@ -255,12 +255,12 @@ fn steps(logs: &[f64], borders: &[usize], margin: f64) -> Result<Vec<HistoryStep
     Ok(steps.collect())
 }
 
-fn splits(runs: &[&SeriesInRun]) -> Vec<Split> {
+fn splits(runs: &[&SeriesInRun]) -> Vec<RecordedChange> {
     let mut found = Vec::new();
     for (index, two) in runs.windows(2).enumerate() {
         let changes = changes(two[0], two[1]);
         if !changes.is_empty() {
-            found.push(Split { at: index + 1, changes });
+            found.push(RecordedChange { at: index + 1, changes });
         }
     }
     found

@@ -10,7 +10,7 @@ use plumb_stats::verdict::judge;
 
 use crate::asked::Asked;
 use crate::comparison::levels::LevelsCompared;
-use crate::comparison::verdict::{Basis, ByRuns, Comparison, NoVerdict, Remark};
+use crate::comparison::verdict::{Basis, ByRuns, Comparison, NoVerdict, VerdictRemark};
 use crate::estimate::estimate;
 use crate::method::CONFIDENCE;
 use crate::over_runs::costs::{process_costs, run_cost};
@@ -79,11 +79,11 @@ fn judged(found: &RunsCompared, margin: f64) -> Comparison {
         basis: Basis::Runs(noise),
         ratio: Some(estimate(found.interval.estimate.exp(), Ok(found.interval.map(f64::exp)))),
         verdict: judged.map(|judged| judged.verdict).ok_or(NoVerdict::Uncalibrated),
-        remarks: Remark::those(&[
-            (judged.is_none(), Remark::Uncalibrated),
-            (judged.is_some() && inside.negligible, Remark::Negligible),
-            (judged.is_some() && inside.beyond_margin, Remark::BeyondMargin),
-            (found.exact, Remark::Exact),
+        remarks: VerdictRemark::those(&[
+            (judged.is_none(), VerdictRemark::Uncalibrated),
+            (judged.is_some() && inside.negligible, VerdictRemark::Negligible),
+            (judged.is_some() && inside.beyond_margin, VerdictRemark::BeyondMargin),
+            (found.exact, VerdictRemark::Exact),
         ]),
         levels: None,
         covariates: Asked::NotAsked,

@@ -2,9 +2,9 @@
 
 use plumb_stats::distribution::two_sided_z;
 use plumb_stats::precision::PER_LOOK_LEVEL;
-use plumb_stats::standing_out::{CannotTell, EarlierNoise, Moved, Stood, stand_out};
+use plumb_stats::standing_out::{CannotTell, EarlierNoise, SeriesPair, Stood, stand_out};
 
-use crate::comparison::verdict::{Comparison, Remark};
+use crate::comparison::verdict::{Comparison, VerdictRemark};
 use crate::estimate::Estimate;
 use crate::method::CONFIDENCE;
 
@@ -46,11 +46,11 @@ pub(crate) struct Candidate<'c> {
 }
 
 impl Candidate<'_> {
-    fn moved(&self) -> Option<Moved> {
+    fn moved(&self) -> Option<SeriesPair> {
         let log_ratio = self.against.ratio.as_ref()?.value.ln();
         let both = log_error(self.estimates.0).zip(log_error(self.estimates.1));
         let error = both.map(|(first, later)| first.hypot(later)).or_else(|| self.of_ratio())?;
-        let moved = Moved { log_ratio, error, earlier: self.earlier };
+        let moved = SeriesPair { log_ratio, error, earlier: self.earlier };
         (log_ratio.is_finite() && error.is_finite()).then_some(moved)
     }
 
@@ -72,7 +72,7 @@ fn log_error(estimate: &Estimate) -> Option<f64> {
 /// Which of them stand out.
 pub(crate) fn standing_out<'c>(candidates: impl Iterator<Item = Candidate<'c>>) -> StandingOut {
     let moved = candidates.filter_map(|candidate| Some((candidate.place, candidate.moved()?)));
-    let (places, series): (Vec<usize>, Vec<Moved>) = moved.unzip();
+    let (places, series): (Vec<usize>, Vec<SeriesPair>) = moved.unzip();
     let runs = series.iter().filter_map(|series| series.earlier).map(|series| series.runs);
     let place = |at: &usize| places[*at];
     let placed = |found: Stood| Stood { series: found.series.iter().map(place).collect(), ..found };
@@ -86,6 +86,6 @@ pub(crate) fn standing_out<'c>(candidates: impl Iterator<Item = Candidate<'c>>) 
 impl Comparison {
     /// Says that its series stands out.
     pub(crate) fn mark_standing_out(&mut self) {
-        self.remarks.push(Remark::StandsOut);
+        self.remarks.push(VerdictRemark::StandsOut);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use plumb_model::{Id, RunOfSeries, RunRecord, SeriesInRun};
 
-use crate::comparison::covariates::Counters;
+use crate::comparison::covariates::CounterMeans;
 use crate::comparison::finding::ComparisonFinding;
 use crate::one_run::series_in_run::{run_of_series, series_in_run};
 use crate::over_runs::arms::CompareSettings;
@@ -39,7 +39,7 @@ impl RunsAtHand {
 pub fn compared(
     records: &[RunRecord],
     earlier: &[SeriesInRun],
-    counters: Option<&Counters>,
+    counters: Option<&CounterMeans>,
     settings: &CompareSettings,
 ) -> ComparisonFinding {
     let at_hand = RunsAtHand::of(records);

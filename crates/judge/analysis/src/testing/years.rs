@@ -36,7 +36,7 @@ const BYTES: ParameterType = ParameterType::Bytes;
 const THREADS: ParameterType = ParameterType::Threads;
 
 /// Ids, metrics, units and levels, each at the values of one parameter.
-type Workload = (
+type YearsWorkload = (
     &'static str,
     &'static str,
     &'static str,
@@ -44,7 +44,7 @@ type Workload = (
     &'static [&'static [(&'static str, ParameterType, &'static str, &'static str)]],
 );
 
-const WORKLOADS: [Workload; 12] = [
+const WORKLOADS: [YearsWorkload; 12] = [
     (
         "cpu.sieve",
         "rate",
@@ -130,7 +130,7 @@ pub fn run_of_years(number: u32, of: u32) -> RunRecord {
         _ => (None, &["process.fork"], 25, 40),
     };
     let mut builder = Builder { rng: rng.fork(), ..Builder::new(suite) };
-    let chosen = |workload: &&Workload| wanted.is_empty() || wanted.contains(&workload.0);
+    let chosen = |workload: &&YearsWorkload| wanted.is_empty() || wanted.contains(&workload.0);
     for (id, metric, unit, value, points) in WORKLOADS.iter().filter(chosen) {
         for (place, parameters) in (0_u32..).zip(points.iter()) {
             let cost = cost(id, number, of) * (1.0 + BETWEEN_RUNS * rng.normal());

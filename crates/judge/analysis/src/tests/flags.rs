@@ -1,6 +1,6 @@
 //! Reasons to distrust.
 
-use plumb_model::{ClockKind, ClockSource, Flag, FlagKind, Histogram, Kind, Metric, Role};
+use plumb_model::{ClockKind, ClockSource, Flag, FlagKind, Histogram, Metric, QuantityKind, Role};
 
 use super::{only, why};
 use crate::summarise;
@@ -67,8 +67,11 @@ fn distributions_that_cannot_be_read_are_said() {
         .measured(&COPY)
         .last_point(|planned| {
             let metrics = &mut planned.description.metrics;
-            let latency =
-                Metric { name: "latency".into(), kind: Kind::Histogram, ..metrics[0].clone() };
+            let latency = Metric {
+                name: "latency".into(),
+                kind: QuantityKind::Histogram,
+                ..metrics[0].clone()
+            };
             metrics.push(latency);
         })
         .invocations(|i, invocation| {

@@ -8,7 +8,7 @@ use plumb_stats::levels::LevelsOf;
 use super::{only, why};
 use crate::one_run::also_changed::add_covariates_to_levels;
 use crate::testing::{Builder, COPY, Spec};
-use crate::{Counters, summarise};
+use crate::{CounterMeans, summarise};
 
 /// Every third process, and so every third command, takes a quarter longer.
 fn split(spec: &Spec) -> RunRecord {
@@ -30,7 +30,7 @@ fn split(spec: &Spec) -> RunRecord {
 }
 
 /// A counter that moves ten times as fast beside every third invocation.
-fn counters(record: &RunRecord) -> Counters {
+fn counters(record: &RunRecord) -> CounterMeans {
     let beside = |(index, invocation): (usize, &InvocationRecord)| {
         let counter =
             Counter { name: "stat.steal".into(), unit: "s".into(), kind: CounterKind::Counter };
@@ -72,7 +72,7 @@ fn commands_lie_on_levels_each_by_itself() {
     let spec = Spec { unit: "s", value: 0.02, processes: 60, samples: 0, ..COPY };
     let record = split(&spec);
     let mut finding = summarise(&record);
-    add_covariates_to_levels(&mut finding, &record, &Counters::new());
+    add_covariates_to_levels(&mut finding, &record, &CounterMeans::new());
     let levels = finding.results[0].levels.as_ref().unwrap();
     assert_eq!((levels.lower.count, levels.upper.count, levels.switches), (40, 20, 39));
     assert_eq!(levels.covariates.items()[0].what, "samples on CPU 0");

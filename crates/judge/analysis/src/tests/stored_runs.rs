@@ -4,8 +4,8 @@ use plumb_model::{Better, Id, Impact, RunRecord, SeriesInRun, Verdict};
 
 use crate::testing::{Builder, COPY, Spec, compared, compared_without_records};
 use crate::{
-    Asked, ByRuns, CompareSettings, Comparison, Counters, CovariateChange, NoVerdict, Remark,
-    compare_sides, series_in_run, summarise,
+    Asked, ByRuns, CompareSettings, Comparison, CounterMeans, CovariateChange, NoVerdict,
+    VerdictRemark, compare_sides, series_in_run, summarise,
 };
 
 fn noise(found: &Comparison) -> &ByRuns {
@@ -37,7 +37,7 @@ fn two_runs_alone_are_uncalibrated_and_say_how_much_noise_would_explain_them() {
     let against = finding.results[0].against_first[0].as_ref().unwrap();
     // Half the bandwidth is twice the cost.
     assert!((against.ratio.as_ref().unwrap().value - 2.0).abs() < 0.1);
-    assert!(against.verdict.is_err() && against.remarks == [Remark::Uncalibrated]);
+    assert!(against.verdict.is_err() && against.remarks == [VerdictRemark::Uncalibrated]);
     let sd = noise(against).break_even.unwrap();
     assert!((0.2..0.4).contains(&sd), "{sd}");
 }
@@ -92,7 +92,7 @@ fn a_run_of_a_program_against_itself_counts_once() {
     let finding = compared(&arms, &series(&earlier), None, &settings());
     let against = finding.results[0].against_first[0].as_ref().unwrap();
     // Three runs, not six: twice the same run says nothing of the noise between runs.
-    assert_eq!(against.remarks, [Remark::Uncalibrated]);
+    assert_eq!(against.remarks, [VerdictRemark::Uncalibrated]);
     let finding = compared(&[twice(1.0, 1), twice(0.5, 2)], &[], None, &settings());
     assert_eq!(finding.results[0].arms[0].as_ref().unwrap().runs, 1);
 }
@@ -292,7 +292,7 @@ fn facts_of_stored_runs_go_before_rates() {
     };
     let records = [run(500.0, 1, "6.1"), run(100.0, 2, "6.18")];
     let settings = CompareSettings::default();
-    let finding = compared(&records, &[], Some(&Counters::new()), &settings);
+    let finding = compared(&records, &[], Some(&CounterMeans::new()), &settings);
     let against = finding.results[0].against_first[0].as_ref().unwrap();
     let first = against.covariates.items().first().unwrap();
     assert_eq!(first.what, "kernel");

@@ -2,17 +2,17 @@
 
 use plumb_model::{Goal, Plan};
 
-use super::decide::Strategy;
-use super::rules::Rules;
-use super::soak::Soak;
-use super::verdict::Verdict;
+use super::strategy::Strategy;
+use super::until_precise::UntilRules;
+use super::until_time_is_over::Soak;
+use super::until_verdict::UntilVerdict;
 
 /// The strategy for the goal of a plan.
 #[must_use]
 pub fn for_plan(plan: &Plan) -> Box<dyn Strategy> {
     match &plan.goal {
-        Goal::Rules(rules) => Box::new(Rules::new(plan, *rules)),
+        Goal::Rules(rules) => Box::new(UntilRules::new(plan, *rules)),
         Goal::Soak => Box::new(Soak::new(plan.points.len(), plan.budget_ns.unwrap_or(u64::MAX))),
-        Goal::Verdict(goal) => Box::new(Verdict::new(plan, goal)),
+        Goal::Verdict(goal) => Box::new(UntilVerdict::new(plan, goal)),
     }
 }

@@ -1,13 +1,14 @@
 //! The strategies: they choose the next invocations from the data so far.
 
 mod choose;
-mod decide;
-mod rules;
-mod soak;
-mod verdict;
+#[expect(clippy::module_inception, reason = "the trait itself")]
+mod strategy;
+mod until_precise;
+mod until_time_is_over;
+mod until_verdict;
 
 pub use choose::for_plan;
-pub use decide::{FAILURES_TO_GIVE_UP, Round, Strategy};
-pub use rules::Rules;
-pub use soak::Soak;
-pub use verdict::Verdict;
+pub use strategy::{FAILURES_TO_GIVE_UP, Round, Strategy};
+pub use until_precise::UntilRules;
+pub use until_time_is_over::Soak;
+pub use until_verdict::UntilVerdict;

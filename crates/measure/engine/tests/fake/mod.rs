@@ -6,20 +6,21 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use plumb_engine::{Clock, Ended, EngineError, Identity, MonitorReader, RunContext, run};
-use plumb_launch::{Launcher, Refusal, Session, SlotReport, StartSpec, Stopped};
+use plumb_launch::{InvocationSession, LaunchRefusal, Launcher, ProcessEnd, SlotReport, StartSpec};
 use plumb_machine::Moment;
 use plumb_model::{
     Better, Counter, CounterKind, Decision, Description, Environment, Event, EventSink, Goal,
-    InvocationRecord, Machine, Metric, MetricSource, Owner, Plan, PlannedPoint, Point, Prepared,
-    Program, Reading, Readings, Ready, Role, RunRecord, RunStatus, Samples, SearchEffort, Searched,
-    Segment, SinkError, Slot, Stamped, StoppingRules, Target, Trace, Usage, trial_samples,
+    InvocationRecord, Machine, Metric, MetricSource, Owner, Plan, PlannedPoint, Point,
+    PreparationScope, Prepared, Program, Reading, Readings, Ready, Role, RunRecord, RunStatus,
+    Samples, SearchEffort, Searched, Segment, SinkError, Stamped, StoppingRules, Target, Trace,
+    Usage, trial_samples,
 };
 use plumb_protocol::SampleReply;
 use plumb_stats::rng::Rng;
 
 /// How a simulated workload behaves. One iteration takes about a microsecond.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum FakeBehaviour {
     /// Normal noise around one level.
     Steady { noise: f64 },
     /// Half as fast for so many samples.
@@ -48,7 +49,7 @@ pub enum Kind {
 
 /// Everything that a test needs.
 pub struct Fake {
-    kinds: Vec<Kind>,
+    kinds: Vec<FakeBehaviour>,
     clock: FakeClock,
     rng: Rng,
     seen: Vec<Stamped>,
@@ -103,18 +104,18 @@ impl EventSink for Sink<'_> {
 }
 
 struct FakeLauncher<'f> {
-    kinds: &'f [Kind],
+    kinds: &'f [FakeBehaviour],
     clock: FakeClock,
     rng: &'f mut Rng,
     asked: &'f mut Vec<Vec<u64>>,
     /// What is prepared now.
-    held: Vec<(Slot, Vec<String>)>,
+    held: Vec<(PreparationScope, Vec<String>)>,
     /// What runs next to now.
     beside: Vec<usize>,
 }
 
 struct FakeSession<'s> {
-    kind: Kind,
+    kind: FakeBehaviour,
     /// What it bears of its capacity.
     level: f64,
     trials: usize,
@@ -132,7 +133,11 @@ const SPAWN_NS: u64 = 5_000_000;
 pub const LACKING: usize = 9;
 
 impl Launcher for FakeLauncher<'_> {
-    fn apply(&mut self, slot: Slot, point: Option<&PlannedPoint>) -> Result<SlotReport, Refusal> {
+    fn apply(
+        &mut self,
+        slot: PreparationScope,
+        point: Option<&PlannedPoint>,
+    ) -> Result<SlotReport, LaunchRefusal> {
         let own = point.map(|point| point.preparation.clone()).unwrap_or_default();
         let names: Vec<String> = own.iter().map(plumb_model::Preparation::name).collect();
         let prepared = |name: &String| Prepared {
@@ -144,7 +149,7 @@ impl Launcher for FakeLauncher<'_> {
         Ok(SlotReport { prepared: names.iter().map(prepared).collect(), ..SlotReport::default() })
     }
 
-    fn undo(&mut self, slot: Slot) -> Result<SlotReport, Refusal> {
+    fn undo(&mut self, slot: PreparationScope) -> Result<SlotReport, LaunchRefusal> {
         let (held, restored) = self.held.pop().unwrap();
         assert_eq!(held, slot);
         Ok(SlotReport { restored, ..SlotReport::default() })
@@ -154,7 +159,7 @@ impl Launcher for FakeLauncher<'_> {
         &mut self,
         _: &PlannedPoint,
         _: &mut dyn FnMut(&str),
-    ) -> Result<Option<(String, Ready)>, Refusal> {
+    ) -> Result<Option<(String, Ready)>, LaunchRefusal> {
         Ok(None)
     }
 
@@ -162,23 +167,23 @@ impl Launcher for FakeLauncher<'_> {
         &mut self,
         spec: StartSpec<'_>,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<(Box<dyn Session + '_>, Ready), Refusal> {
+    ) -> Result<(Box<dyn InvocationSession + '_>, Ready), LaunchRefusal> {
         self.clock.pass(SPAWN_NS);
         assert_eq!(self.beside, spec.planned.beside);
         let index: usize =
             spec.planned.point.workload.trim_start_matches("fake.w").parse().unwrap();
         let kind = self.kinds[index];
-        if matches!(kind, Kind::Unsupported) {
-            return Err(Refusal::Unsupported {
+        if matches!(kind, FakeBehaviour::Unsupported) {
+            return Err(LaunchRefusal::Unsupported {
                 why: "no such device".into(),
                 fix: "buy one".into(),
             });
         }
-        if matches!(kind, Kind::Talks { .. }) {
+        if matches!(kind, FakeBehaviour::Talks { .. }) {
             progress("sets up");
         }
         let level = match kind {
-            Kind::Bears { noise, .. } => (noise * self.rng.normal()).exp(),
+            FakeBehaviour::Bears { noise, .. } => (noise * self.rng.normal()).exp(),
             _ => 1.0,
         };
         let session = FakeSession {
@@ -193,48 +198,51 @@ impl Launcher for FakeLauncher<'_> {
         Ok((Box::new(session), Ready::default()))
     }
 
-    fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, Refusal> {
+    fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, LaunchRefusal> {
         Ok(Vec::new())
     }
 
     fn start_companions(
         &mut self,
         point: Option<&PlannedPoint>,
-    ) -> Result<Vec<(usize, Ready)>, Refusal> {
+    ) -> Result<Vec<(usize, Ready)>, LaunchRefusal> {
         let beside = point.map(|point| point.beside.clone()).unwrap_or_default();
         if beside.contains(&LACKING) {
-            return Err(Refusal::Unsupported { why: "no such load".into(), fix: String::new() });
+            return Err(LaunchRefusal::Unsupported {
+                why: "no such load".into(),
+                fix: String::new(),
+            });
         }
         self.beside.extend(beside.iter().copied());
         Ok(beside.into_iter().map(|index| (index, Ready::default())).collect())
     }
 
-    fn end_companions(&mut self) -> Result<(), Refusal> {
+    fn end_companions(&mut self) -> Result<(), LaunchRefusal> {
         self.beside.clear();
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), Refusal> {
+    fn finish(&mut self) -> Result<(), LaunchRefusal> {
         Ok(())
     }
 }
 
-impl Session for FakeSession<'_> {
+impl InvocationSession for FakeSession<'_> {
     fn calibrate(
         &mut self,
         target_ns: u64,
         _: &mut dyn FnMut(&str),
-    ) -> Result<(u64, u64), Refusal> {
+    ) -> Result<(u64, u64), LaunchRefusal> {
         self.clock.pass(target_ns);
         Ok((target_ns / 1000, target_ns))
     }
 
-    fn begin_stream(&mut self, interval_ns: u64, duration_ns: u64) -> Result<(), Refusal> {
+    fn begin_stream(&mut self, interval_ns: u64, duration_ns: u64) -> Result<(), LaunchRefusal> {
         self.left = (interval_ns, duration_ns / interval_ns);
         Ok(())
     }
 
-    fn streamed(&mut self, _: &mut dyn FnMut(&str)) -> Result<Option<SampleReply>, Refusal> {
+    fn streamed(&mut self, _: &mut dyn FnMut(&str)) -> Result<Option<SampleReply>, LaunchRefusal> {
         let (interval_ns, left) = self.left;
         let Some(left) = left.checked_sub(1) else { return Ok(None) };
         self.left = (interval_ns, left);
@@ -255,37 +263,44 @@ impl Session for FakeSession<'_> {
         iterations: &[u64],
         _: u64,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<SampleReply, Refusal> {
+    ) -> Result<SampleReply, LaunchRefusal> {
         self.asked.push(iterations.to_vec());
-        if matches!(self.kind, Kind::Fails) {
-            return Err(Refusal::Failed("a wrong result".into()));
+        if matches!(self.kind, FakeBehaviour::Fails) {
+            return Err(LaunchRefusal::Failed("a wrong result".into()));
         }
         let mut samples = Samples::default();
         let level = match self.kind {
-            Kind::Jumps { noise } => (noise * self.rng.normal()).exp(),
-            Kind::Slower { share } => 1.0 + share,
-            Kind::Drifts { share } => 1.0 + share * (self.asked.len() as f64 / 100.0).sin(),
-            Kind::SlowAfterPauses { share } if self.clock.slept_ns_ago() <= SPAWN_NS => 1.0 + share,
+            FakeBehaviour::Jumps { noise } => (noise * self.rng.normal()).exp(),
+            FakeBehaviour::Slower { share } => 1.0 + share,
+            FakeBehaviour::Drifts { share } => {
+                1.0 + share * (self.asked.len() as f64 / 100.0).sin()
+            }
+            FakeBehaviour::SlowAfterPauses { share } if self.clock.slept_ns_ago() <= SPAWN_NS => {
+                1.0 + share
+            }
             _ => 1.0,
         };
-        if let Kind::RoughTail { noise } = self.kind {
+        if let FakeBehaviour::RoughTail { noise } = self.kind {
             let tail = (noise * self.rng.normal()).exp();
             samples.values.insert("tail".into(), vec![tail; iterations.len()]);
         }
         for (i, &k) in iterations.iter().enumerate() {
             let (noise, slow) = match self.kind {
-                Kind::RoughTail { .. } => (0.01, 1.0),
-                Kind::Steady { noise } => (noise, 1.0),
-                Kind::Talks { noise } => {
+                FakeBehaviour::RoughTail { .. } => (0.01, 1.0),
+                FakeBehaviour::Steady { noise } => (noise, 1.0),
+                FakeBehaviour::Talks { noise } => {
                     progress(&format!("sample {} of {}", i + 1, iterations.len()));
                     (noise, 1.0)
                 }
-                Kind::WarmsUp { samples } => (0.01, if i < samples { 2.0 } else { 1.0 }),
-                Kind::Slower { .. }
-                | Kind::Drifts { .. }
-                | Kind::SlowAfterPauses { .. }
-                | Kind::Jumps { .. } => (0.01, level),
-                Kind::Bears { .. } | Kind::Overcounts { .. } | Kind::Fails | Kind::Unsupported => {
+                FakeBehaviour::WarmsUp { samples } => (0.01, if i < samples { 2.0 } else { 1.0 }),
+                FakeBehaviour::Slower { .. }
+                | FakeBehaviour::Drifts { .. }
+                | FakeBehaviour::SlowAfterPauses { .. }
+                | FakeBehaviour::Jumps { .. } => (0.01, level),
+                FakeBehaviour::Bears { .. }
+                | FakeBehaviour::Overcounts { .. }
+                | FakeBehaviour::Fails
+                | FakeBehaviour::Unsupported => {
                     unreachable!()
                 }
             };
@@ -305,16 +320,16 @@ impl Session for FakeSession<'_> {
         load: f64,
         duration_ns: u64,
         _: &mut dyn FnMut(&str),
-    ) -> Result<SampleReply, Refusal> {
+    ) -> Result<SampleReply, LaunchRefusal> {
         let start_ns = self.clock.now().monotonic_ns;
         self.clock.pass(duration_ns);
         self.trials += 1;
         let offered = (load * duration_ns as f64 * 1e-9).round();
         let good = match self.kind {
-            Kind::Bears { capacity, .. } => {
+            FakeBehaviour::Bears { capacity, .. } => {
                 offered.min(capacity * self.level * duration_ns as f64 * 1e-9)
             }
-            Kind::Overcounts { trial } if self.trials >= trial => offered + 1.0,
+            FakeBehaviour::Overcounts { trial } if self.trials >= trial => offered + 1.0,
             _ => 0.0,
         };
         let mut samples = trial_samples(start_ns, duration_ns, 0, offered as u64, good as u64);
@@ -322,8 +337,8 @@ impl Session for FakeSession<'_> {
         Ok(SampleReply { samples, usage: Usage::default(), flags: Vec::new() })
     }
 
-    fn stop(self: Box<Self>) -> Result<Stopped, Refusal> {
-        Ok(Stopped::default())
+    fn stop(self: Box<Self>) -> Result<ProcessEnd, LaunchRefusal> {
+        Ok(ProcessEnd::default())
     }
 }
 
@@ -355,7 +370,7 @@ impl MonitorReader for FakeMonitorReader {
 }
 
 impl Fake {
-    pub fn new(kinds: Vec<Kind>) -> Self {
+    pub fn new(kinds: Vec<FakeBehaviour>) -> Self {
         Self {
             kinds,
             clock: FakeClock::default(),

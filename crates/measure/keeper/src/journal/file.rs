@@ -9,14 +9,14 @@ use plumb_model::Owner;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::setting::Setting;
+use crate::setting::SystemSetting;
 
 /// How journals end.
 pub const SUFFIX: &str = ".jsonl";
 
 /// The first line: whose journal it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
+pub struct JournalHeader {
     pub keeper: Owner,
     /// The plumb that has the keeper.
     pub plumb: u32,
@@ -25,7 +25,7 @@ pub struct Header {
 /// A line that is followed by the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
-    pub setting: Setting,
+    pub setting: SystemSetting,
     pub was: String,
     pub to: String,
 }
@@ -44,7 +44,7 @@ pub struct Released {
 
 /// A change that is not undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct JournalEntry {
     pub intent: Intent,
     pub became: Option<String>,
     /// Where its line begins.
@@ -73,8 +73,8 @@ pub fn lock(folder: &Path) -> io::Result<File> {
 
 /// A journal that was read.
 pub struct JournalContent {
-    pub header: Header,
-    pub entries: Vec<Entry>,
+    pub header: JournalHeader,
+    pub entries: Vec<JournalEntry>,
 }
 
 /// What stands in a journal up to the first line that is torn; None without a header.
@@ -84,13 +84,13 @@ pub fn read(file: &mut File) -> Option<JournalContent> {
     file.read_to_end(&mut bytes).ok()?;
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|l| l.ends_with(b"\n"));
     let first = lines.next()?;
-    let header: Header = serde_json::from_slice(first).ok()?;
-    let mut entries: Vec<Entry> = Vec::new();
+    let header: JournalHeader = serde_json::from_slice(first).ok()?;
+    let mut entries: Vec<JournalEntry> = Vec::new();
     let mut offset = first.len() as u64;
     // No line says what it is: an intent has fields that the two others lack, and is tried first.
     for line in lines {
         if let Ok(intent) = serde_json::from_slice::<Intent>(line) {
-            entries.push(Entry { intent, became: None, offset });
+            entries.push(JournalEntry { intent, became: None, offset });
         } else if let (Ok(Became { became }), Some(last)) =
             (serde_json::from_slice(line), entries.last_mut())
         {

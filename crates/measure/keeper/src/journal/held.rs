@@ -5,14 +5,14 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::journal::file::{Entry, Intent, JournalContent, journals, read};
-use crate::setting::Setting;
+use crate::journal::file::{Intent, JournalContent, JournalEntry, journals, read};
+use crate::setting::SystemSetting;
 
 /// A change that some journal holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldChange {
     /// The setting that was changed.
-    pub setting: Setting,
+    pub setting: SystemSetting,
     /// The value before.
     pub was: String,
     /// The value that it was given.
@@ -36,7 +36,7 @@ fn held_by(path: &Path) -> Vec<HeldChange> {
     let Some(JournalContent { header, entries }) = read(&mut file) else { return Vec::new() };
     let plumb = header.plumb;
     let mut held = Vec::new();
-    for Entry { intent: Intent { setting, was, to }, became, .. } in entries {
+    for JournalEntry { intent: Intent { setting, was, to }, became, .. } in entries {
         // A keeper that died during the change left no value: the one that it meant to write is the best guess.
         let became = became.unwrap_or(to);
         held.push(HeldChange { setting, was, became, plumb, alive });

@@ -1,20 +1,20 @@
-//! The journal of one keeper, and the restoring of those that no keeper has.
+//! The journal of one keeper.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use plumb_machine::{Root, boot_id, owner};
+use plumb_machine::{Root, owner};
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 
 use crate::journal::file::{
-    Became, Entry, Header, Intent, JournalContent, Released, SUFFIX, journals, line, lock, read,
+    Became, Intent, JournalEntry, JournalHeader, Released, SUFFIX, journals, line, lock, read,
 };
+use crate::journal::recover::recover_locked;
 use crate::journal::settled::{ChangeMade, Settled, settle};
 use crate::plugin::PluginPreparation;
-use crate::setting::{OFF, ON, Setting, refused};
+use crate::setting::{OFF, ON, SystemSetting, refused};
 use crate::unchanged::Unchanged;
 
 /// The journal of one keeper. Nothing is on disk before the first change and after the last undo.
@@ -24,7 +24,7 @@ pub struct Journal {
     folder: PathBuf,
     plumb: u32,
     open: Option<Open>,
-    entries: Vec<Entry>,
+    entries: Vec<JournalEntry>,
     /// Held open for as long as limits on wake-ups hold.
     latency: Vec<File>,
 }
@@ -40,6 +40,18 @@ impl Journal {
     #[must_use]
     pub fn new(root: Root, folder: PathBuf, plumb: u32) -> Self {
         Self { root, folder, plumb, open: None, entries: Vec::new(), latency: Vec::new() }
+    }
+
+    /// A journal whose keeper is gone, to be restored.
+    pub(super) fn left_behind(
+        root: Root,
+        plumb: u32,
+        file: File,
+        path: PathBuf,
+        entries: Vec<JournalEntry>,
+    ) -> Self {
+        let open = Some(Open { file, path });
+        Self { root, folder: PathBuf::new(), plumb, open, entries, latency: Vec::new() }
     }
 
     /// Changes that are not undone.
@@ -58,8 +70,8 @@ impl Journal {
     ///
     /// # Errors
     /// Why it is as it was.
-    pub fn change(&mut self, setting: &Setting, to: &str) -> Result<ChangeMade, Unchanged> {
-        if *setting == Setting::Latency {
+    pub fn change(&mut self, setting: &SystemSetting, to: &str) -> Result<ChangeMade, Unchanged> {
+        if *setting == SystemSetting::Latency {
             return self.hold_latency(to);
         }
         let _lock = lock(&self.folder).map_err(|error| unwritable(&self.folder, &error))?;
@@ -68,7 +80,7 @@ impl Journal {
         self.refuse_held(setting)?;
         let was = setting.read(&self.root).map_err(|error| refused(setting, None, &error))?;
         // No entry: its undo could only revert what somebody else sets meanwhile.
-        if Setting::same(&was, to) {
+        if SystemSetting::same(&was, to) {
             return Ok(ChangeMade { setting: setting.clone(), became: was.clone(), was });
         }
         // The intent is written before the change: if the keeper is killed in between, the journal says what to restore.
@@ -81,7 +93,7 @@ impl Journal {
         let became = setting.read(&self.root).unwrap_or_else(|_| to.to_owned());
         // A change without this line is undone all the same.
         let _ = self.write(&Became { became: became.clone() });
-        self.entries.push(Entry { intent, became: Some(became.clone()), offset });
+        self.entries.push(JournalEntry { intent, became: Some(became.clone()), offset });
         Ok(ChangeMade { setting: setting.clone(), was, became })
     }
 
@@ -91,17 +103,16 @@ impl Journal {
     /// Why that can't be written down.
     pub fn hold(&mut self, preparation: PluginPreparation) -> Result<(), Unchanged> {
         let _lock = lock(&self.folder).map_err(|error| unwritable(&self.folder, &error))?;
-        let setting = Setting::Plugin(preparation);
+        let setting = SystemSetting::Plugin(preparation);
         let intent = Intent { setting, was: OFF.into(), to: ON.into() };
         let offset = self.append(&intent).map_err(|error| unwritable(&self.folder, &error))?;
-        self.entries.push(Entry { intent, became: None, offset });
+        self.entries.push(JournalEntry { intent, became: None, offset });
         Ok(())
     }
 
     /// A plug-in has undone by itself what it prepared.
     pub fn release(&mut self, name: &str) {
-        let is_it =
-            |entry: &Entry| matches!(&entry.intent.setting, Setting::Plugin(it) if it.name == name);
+        let is_it = |entry: &JournalEntry| matches!(&entry.intent.setting, SystemSetting::Plugin(it) if it.name == name);
         let Some(at) = self.entries.iter().rposition(is_it) else { return };
         let entry = self.entries.remove(at);
         // What is undone once more where this can't be written is undone all the same.
@@ -123,7 +134,7 @@ impl Journal {
         {
             let outcome = match entry.intent.setting {
                 // The limit ends with its file descriptor.
-                Setting::Latency => self.latency.pop().and(None),
+                SystemSetting::Latency => self.latency.pop().and(None),
                 _ => settle(&self.root, &entry),
             };
             let failed = matches!(outcome, Some(Settled::Failed { .. }));
@@ -144,7 +155,7 @@ impl Journal {
     }
 
     fn hold_latency(&mut self, to: &str) -> Result<ChangeMade, Unchanged> {
-        let setting = Setting::Latency;
+        let setting = SystemSetting::Latency;
         let limit: i32 =
             to.parse().map_err(|_| Unchanged::new(format!("{to} is not a latency")))?;
         let file = OpenOptions::new().write(true).open(self.root.path(&setting.to_string()));
@@ -156,11 +167,11 @@ impl Journal {
         let intent = Intent { setting, was: String::new(), to: to.to_owned() };
         // It stands in no file, so that nothing is to be cut off.
         let offset = self.open.as_ref().and_then(|open| Some(open.file.metadata().ok()?.len()));
-        self.entries.push(Entry { intent, became: None, offset: offset.unwrap_or(0) });
+        self.entries.push(JournalEntry { intent, became: None, offset: offset.unwrap_or(0) });
         Ok(change)
     }
 
-    fn refuse_held(&self, setting: &Setting) -> Result<(), Unchanged> {
+    fn refuse_held(&self, setting: &SystemSetting) -> Result<(), Unchanged> {
         let own = self.open.as_ref().map(|open| open.path.as_path());
         let mut others = journals(&self.folder).into_iter().filter(|path| Some(&**path) != own);
         let holder = others.find_map(|path| {
@@ -202,7 +213,7 @@ impl Journal {
         let path = self.folder.join(format!("{name}{SUFFIX}"));
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&hidden)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-        file.write_all(&line(&Header { keeper, plumb: self.plumb })?)?;
+        file.write_all(&line(&JournalHeader { keeper, plumb: self.plumb })?)?;
         file.sync_all()?;
         fs::rename(&hidden, &path)?;
         // A rename survives a power failure only once its folder is synced, too.
@@ -231,53 +242,6 @@ impl Journal {
     }
 }
 
-/// Restores what journals without a keeper hold, and removes those of another boot.
-#[must_use]
-pub fn recover(root: &Root, folder: &Path) -> Vec<Settled> {
-    if journals(folder).is_empty() {
-        return Vec::new();
-    }
-    match lock(folder) {
-        Ok(_lock) => recover_locked(root, folder),
-        Err(_) => Vec::new(),
-    }
-}
-
-fn recover_locked(root: &Root, folder: &Path) -> Vec<Settled> {
-    journals(folder).into_iter().flat_map(|path| recover_one(root, path)).collect()
-}
-
-fn recover_one(root: &Root, path: PathBuf) -> Vec<Settled> {
-    let file = OpenOptions::new().read(true).write(true).open(&path);
-    let Ok(mut file) = file else { return Vec::new() };
-    // Its keeper may have removed it after it was listed: the open file then lives on without a name.
-    let free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-    if !free || file.metadata().is_ok_and(|metadata| metadata.nlink() == 0) {
-        return Vec::new();
-    }
-    let Some(JournalContent { header, mut entries }) = read(&mut file) else {
-        let _ = fs::remove_file(&path);
-        return Vec::new();
-    };
-    let mut settled = Vec::new();
-    if header.keeper.boot_id != boot_id(root) {
-        let all = entries.len();
-        // Only a plug-in knows whether what it changed outlives a boot.
-        entries.retain(|entry| matches!(entry.intent.setting, Setting::Plugin(_)));
-        settled.extend((entries.len() < all).then(|| Settled::Stale(all - entries.len())));
-    }
-    let mut journal = Journal {
-        root: root.clone(),
-        folder: PathBuf::new(),
-        plumb: header.plumb,
-        open: Some(Open { file, path }),
-        entries,
-        latency: Vec::new(),
-    };
-    settled.extend(journal.restore(0));
-    settled
-}
-
 fn unwritable(folder: &Path, error: &io::Error) -> Unchanged {
     let folder = folder.display();
     Unchanged::new(format!("the old value can't be written down in {folder}: {error}"))
@@ -285,17 +249,18 @@ fn unwritable(folder: &Path, error: &io::Error) -> Unchanged {
 
 #[cfg(test)]
 mod tests {
-    use super::{Journal, PluginPreparation, Settled, journals, recover};
+    use super::{Journal, PluginPreparation, Settled, journals};
     use crate::journal::held::held;
-    use crate::setting::{OFF, ON, Setting};
+    use crate::journal::recover::recover;
+    use crate::setting::{OFF, ON, SystemSetting};
     use plumb_machine::Root;
     use std::fs;
     use std::path::PathBuf;
 
     /// A machine of files, with a folder for journals outside it.
-    struct Machine(tempfile::TempDir);
+    struct FakeMachine(tempfile::TempDir);
 
-    impl Machine {
+    impl FakeMachine {
         fn new() -> Self {
             let machine = Self(tempfile::tempdir().unwrap());
             machine.put("proc/sys/kernel/random/boot_id", "first\n");
@@ -327,24 +292,24 @@ mod tests {
         }
     }
 
-    fn thp() -> Setting {
-        Setting::File("/sys/thp".into())
+    fn thp() -> SystemSetting {
+        SystemSetting::File("/sys/thp".into())
     }
 
-    fn swappiness() -> Setting {
-        Setting::File("/proc/sys/swappiness".into())
+    fn swappiness() -> SystemSetting {
+        SystemSetting::File("/proc/sys/swappiness".into())
     }
 
     #[test]
     fn the_exact_old_values_are_back_and_nothing_is_left() {
-        let machine = Machine::new();
+        let machine = FakeMachine::new();
         let mut journal = machine.journal();
         assert!(!machine.folder().exists());
         let change = journal.change(&swappiness(), "10").unwrap();
         assert_eq!((change.was.as_str(), change.became.as_str()), ("60\n", "10"));
         journal.change(&thp(), "always").unwrap();
         assert_eq!((machine.text("sys/thp"), journal.len()), ("always".into(), 2));
-        let group = Setting::Group("/sys/plumb-1".into());
+        let group = SystemSetting::Group("/sys/plumb-1".into());
         journal.change(&group, ON).unwrap();
         assert_eq!(journal.change(&group, ON).unwrap().was, ON);
         assert_eq!(journal.restore(2).len(), 1);
@@ -358,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_journal_without_a_keeper_is_restored_by_whoever_comes_next() {
-        let machine = Machine::new();
+        let machine = FakeMachine::new();
         let mut journal = machine.journal();
         journal.change(&swappiness(), "10").unwrap();
         journal.change(&swappiness(), "20").unwrap();
@@ -374,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_change_that_was_written_down_and_not_made_needs_no_undo() {
-        let machine = Machine::new();
+        let machine = FakeMachine::new();
         let mut journal = machine.journal();
         journal.change(&swappiness(), "10").unwrap();
         drop(journal);
@@ -385,7 +350,7 @@ mod tests {
 
     #[test]
     fn wherever_the_journal_is_torn_what_was_written_down_is_restored() {
-        let machine = Machine::new();
+        let machine = FakeMachine::new();
         let mut journal = machine.journal();
         journal.change(&swappiness(), "10").unwrap();
         journal.change(&thp(), "always").unwrap();
@@ -407,7 +372,7 @@ mod tests {
 
     #[test]
     fn what_somebody_else_changed_meanwhile_is_left_and_told() {
-        let machine = Machine::new();
+        let machine = FakeMachine::new();
         let mut journal = machine.journal();
         journal.change(&swappiness(), "10").unwrap();
         machine.put("proc/sys/swappiness", "33\n");
@@ -419,7 +384,7 @@ mod tests {
 
     #[test]
     fn values_of_another_boot_are_never_written() {
-        let machine = Machine::new();
+        let machine = FakeMachine::new();
         let mut journal = machine.journal();
         journal.change(&swappiness(), "10").unwrap();
         drop(journal);
@@ -438,7 +403,7 @@ mod tests {
 
     #[test]
     fn a_plugin_is_written_down_until_it_has_undone_what_it_prepared() {
-        let machine = Machine::new();
+        let machine = FakeMachine::new();
         let mut journal = machine.journal();
         for name in ["one", "two"] {
             journal.hold(plugin(name)).unwrap();
@@ -455,7 +420,7 @@ mod tests {
 
     #[test]
     fn a_plugin_is_asked_after_another_boot_too() {
-        let machine = Machine::new();
+        let machine = FakeMachine::new();
         let mut journal = machine.journal();
         journal.change(&swappiness(), "10").unwrap();
         journal.hold(plugin("one")).unwrap();
@@ -469,7 +434,7 @@ mod tests {
 
     #[test]
     fn two_do_not_fight_over_a_setting() {
-        let machine = Machine::new();
+        let machine = FakeMachine::new();
         let mut first = machine.journal();
         first.change(&swappiness(), "10").unwrap();
         // Two journals of one process would have one name.
@@ -485,11 +450,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_changed_leaves_no_line() {
-        let machine = Machine::new();
+        let machine = FakeMachine::new();
         let mut journal = machine.journal();
-        let missing = journal.change(&Setting::File("/sys/none".into()), "1").unwrap_err();
+        let missing = journal.change(&SystemSetting::File("/sys/none".into()), "1").unwrap_err();
         assert!(missing.why.contains("this machine has no /sys/none"), "{missing:?}");
-        let folder = Setting::File("/proc/sys".into());
+        let folder = SystemSetting::File("/proc/sys".into());
         assert!(journal.change(&folder, OFF).is_err());
         assert!(journal.is_empty());
         let root = machine.root();
@@ -501,12 +466,12 @@ mod tests {
 
     #[test]
     fn a_limit_on_latency_holds_until_it_is_undone() {
-        let machine = Machine::new();
+        let machine = FakeMachine::new();
         machine.put("dev/cpu_dma_latency", "");
         let mut journal = machine.journal();
-        journal.change(&Setting::Latency, "10").unwrap();
+        journal.change(&SystemSetting::Latency, "10").unwrap();
         journal.change(&swappiness(), "10").unwrap();
-        journal.change(&Setting::Latency, "0").unwrap();
+        journal.change(&SystemSetting::Latency, "0").unwrap();
         assert_eq!((journal.len(), journal.latency.len()), (3, 2));
         journal.restore(2);
         assert_eq!((journal.len(), journal.latency.len()), (2, 1));

@@ -19,8 +19,10 @@ mod file;
 mod held;
 #[expect(clippy::module_inception, reason = "the journal itself")]
 pub mod journal;
+mod recover;
 pub mod settled;
 
 pub use held::{HeldChange, held};
-pub use journal::{Journal, recover};
+pub use journal::Journal;
+pub use recover::recover;
 pub use settled::{ChangeMade, Settled};

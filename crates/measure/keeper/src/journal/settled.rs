@@ -6,14 +6,14 @@ use std::io;
 use plumb_machine::Root;
 use serde::{Deserialize, Serialize};
 
-use crate::journal::file::{Entry, Intent};
-use crate::setting::Setting;
+use crate::journal::file::{Intent, JournalEntry};
+use crate::setting::SystemSetting;
 
 /// A change that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeMade {
     /// The changed setting.
-    pub setting: Setting,
+    pub setting: SystemSetting,
     /// The value before.
     pub was: String,
     /// The value after, as it reads back.
@@ -26,25 +26,25 @@ pub enum Settled {
     /// The old value is back.
     Restored {
         /// The setting that was changed.
-        setting: Setting,
+        setting: SystemSetting,
         /// The value that it has again.
         was: String,
     },
     /// Somebody else has changed it meanwhile; it stays so.
     Left {
         /// The setting that was changed.
-        setting: Setting,
+        setting: SystemSetting,
         /// Its value now.
         now: String,
         /// What plumb had made of it.
         became: String,
     },
     /// It is gone from this machine.
-    Gone(Setting),
+    Gone(SystemSetting),
     /// The old value could not be written; the journal stays.
     Failed {
         /// The setting that was changed.
-        setting: Setting,
+        setting: SystemSetting,
         /// The value that it should have again.
         was: String,
         /// The error of the write.
@@ -57,13 +57,13 @@ pub enum Settled {
 impl fmt::Display for Settled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Restored { setting: plugin @ Setting::Plugin(_), .. } => {
+            Self::Restored { setting: plugin @ SystemSetting::Plugin(_), .. } => {
                 write!(f, "{plugin} has undone its change")
             }
-            Self::Failed { setting: plugin @ Setting::Plugin(_), why, .. } => {
+            Self::Failed { setting: plugin @ SystemSetting::Plugin(_), why, .. } => {
                 write!(f, "{plugin} could not undo its change: {why}")
             }
-            Self::Gone(plugin @ Setting::Plugin(_)) => {
+            Self::Gone(plugin @ SystemSetting::Plugin(_)) => {
                 write!(f, "{plugin} is gone, so its change was not undone")
             }
             Self::Restored { setting, was } => write!(f, "{setting} restored to {}", was.trim()),
@@ -85,7 +85,7 @@ impl fmt::Display for Settled {
 }
 
 /// Writes the old value back where that is right; None when it is there already.
-pub fn settle(root: &Root, entry: &Entry) -> Option<Settled> {
+pub fn settle(root: &Root, entry: &JournalEntry) -> Option<Settled> {
     let Intent { setting, was, .. } = &entry.intent;
     let setting = setting.clone();
     let was = was.clone();
@@ -96,12 +96,12 @@ pub fn settle(root: &Root, entry: &Entry) -> Option<Settled> {
         }
         Err(error) => return Some(failed(setting, was, &error)),
     };
-    if Setting::same(&now, &was) {
+    if SystemSetting::same(&now, &was) {
         return None;
     }
     // A value that is neither the old one nor plumb's is somebody else's decision. Writing the old one would undo it.
     if let Some(became) = &entry.became
-        && !Setting::same(became, &now)
+        && !SystemSetting::same(became, &now)
         && !cut_short(&setting, &now)
     {
         return Some(Settled::Left { setting, now, became: became.clone() });
@@ -113,21 +113,21 @@ pub fn settle(root: &Root, entry: &Entry) -> Option<Settled> {
     })
 }
 
-fn failed(setting: Setting, was: String, error: &io::Error) -> Settled {
+fn failed(setting: SystemSetting, was: String, error: &io::Error) -> Settled {
     Settled::Failed { setting, was, why: error.to_string() }
 }
 
 /// Whether whoever wrote it last was killed between emptying it and writing: then the value is nobody's.
 /// A file of the kernel can't be emptied so; a plain file, as the trees of our tests have, can.
-fn cut_short(setting: &Setting, now: &str) -> bool {
-    matches!(setting, Setting::File(_)) && now.trim().is_empty()
+fn cut_short(setting: &SystemSetting, now: &str) -> bool {
+    matches!(setting, SystemSetting::File(_)) && now.trim().is_empty()
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Settled, settle};
-    use crate::journal::file::{Entry, Intent};
-    use crate::setting::Setting;
+    use crate::journal::file::{Intent, JournalEntry};
+    use crate::setting::SystemSetting;
     use plumb_machine::Root;
 
     #[test]
@@ -135,11 +135,11 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         let file = tree.path().join("value");
         let intent = Intent {
-            setting: Setting::File("/value".into()),
+            setting: SystemSetting::File("/value".into()),
             was: "1000\n".into(),
             to: "0".into(),
         };
-        let entry = Entry { intent, became: Some("0".into()), offset: 0 };
+        let entry = JournalEntry { intent, became: Some("0".into()), offset: 0 };
         let root = Root::at(tree.path());
 
         std::fs::write(&file, "7").unwrap();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use plumb_machine::Root;
 
 use crate::client::{Keeper, KeeperError};
-use crate::setting::{OFF, ON, Setting};
+use crate::setting::{OFF, ON, SystemSetting};
 use crate::unchanged::Unchanged;
 
 /// How often a cool-down looks at the temperature and at signals.
@@ -53,9 +53,9 @@ impl Action {
     /// Why not.
     pub fn check(self, root: &Root) -> Result<(), Unchanged> {
         match self {
-            Self::DropCaches => Setting::File(DROP_CACHES.into()).may_be_written(root),
+            Self::DropCaches => SystemSetting::File(DROP_CACHES.into()).may_be_written(root),
             Self::SwapReset if areas(root).is_empty() => Err(Unchanged::new("no swap is active")),
-            Self::SwapReset => Setting::Swap(String::new()).may_be_written(root),
+            Self::SwapReset => SystemSetting::Swap(String::new()).may_be_written(root),
             Self::Wait(_) => Ok(()),
             Self::CoolDown(_) if hottest(root).is_none() => {
                 let fix = "cool down for a time: cooldown=20s".into();
@@ -73,7 +73,7 @@ fn drop_caches(root: &Root) -> Result<String, Unchanged> {
     rustix::fs::sync();
     let before = root.field("/proc/meminfo", "Cached").unwrap_or_default();
     // 1 is the page cache, 2 are inodes and directory entries.
-    let written = Setting::File(DROP_CACHES.into()).write(root, "3");
+    let written = SystemSetting::File(DROP_CACHES.into()).write(root, "3");
     written.map_err(|error| Unchanged::new(format!("{DROP_CACHES}: {error}")))?;
     let after = root.field("/proc/meminfo", "Cached").unwrap_or_default();
     Ok(format!("{before} cached, then {after}"))
@@ -84,7 +84,7 @@ fn swap_reset(root: &Root, keeper: &mut Keeper) -> Result<String, Unchanged> {
     let mut outcome = Ok(());
     // Areas that are off already are restored also if a later one can't be taken out of use.
     for area in areas(root) {
-        let changed = keeper.change(&Setting::Swap(area), OFF).map_err(gone)?;
+        let changed = keeper.change(&SystemSetting::Swap(area), OFF).map_err(gone)?;
         outcome = outcome.and(changed.map(|_| ()));
     }
     let settled = keeper.restore(before).map_err(gone)?;

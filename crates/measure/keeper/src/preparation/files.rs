@@ -3,14 +3,14 @@
 use plumb_machine::Root;
 
 use crate::preparation::knob::{Assignment, Resolved, Unusable};
-use crate::setting::Setting;
+use crate::setting::SystemSetting;
 
 /// The folder of the CPUs.
 pub const CPUS: &str = "/sys/devices/system/cpu";
 
 /// The value of a file now.
 pub fn file_now(root: &Root, path: &str) -> Option<String> {
-    Some(Setting::File(path.into()).read(root).ok()?.trim().to_owned())
+    Some(SystemSetting::File(path.into()).read(root).ok()?.trim().to_owned())
 }
 
 /// The different values of these files now.

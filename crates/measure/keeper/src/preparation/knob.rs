@@ -4,7 +4,7 @@ use plumb_machine::Root;
 use plumb_model::Role;
 
 use crate::preparation::action::Action;
-use crate::setting::Setting;
+use crate::setting::SystemSetting;
 use crate::spawn_options::SpawnOption;
 use crate::unchanged::Unchanged;
 
@@ -72,7 +72,7 @@ pub enum Resolved {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
     /// The setting of the machine that changes.
-    pub setting: Setting,
+    pub setting: SystemSetting,
     /// The value that it gets, as it is written to the kernel.
     pub to: String,
     /// Whether the knob is set although the kernel refuses this one.
@@ -82,7 +82,7 @@ pub struct Assignment {
 impl Assignment {
     /// A file that must take the value.
     pub fn file(path: impl Into<String>, to: &str) -> Self {
-        Self { setting: Setting::File(path.into()), to: to.to_owned(), may_refuse: false }
+        Self { setting: SystemSetting::File(path.into()), to: to.to_owned(), may_refuse: false }
     }
 }
 

@@ -3,7 +3,7 @@
 //! None of them changes what is measured (huge pages, SMT, mitigations) or switches off the
 //! randomisation of address spaces: layouts are sampled, not frozen.
 
-use plumb_model::{Preparation, Slot};
+use plumb_model::{Preparation, PreparationScope};
 
 /// The presets with what each holds, as `--set` would take it.
 pub const PRESETS: &[(&str, &[&str])] = &[
@@ -35,7 +35,12 @@ pub fn preset(name: &str) -> Option<Vec<Preparation>> {
 /// knobs.
 fn optional(text: &str) -> Preparation {
     let (knob, value) = text.split_once('=').unwrap_or((text, ""));
-    Preparation { knob: knob.to_owned(), value: value.to_owned(), slot: Slot::Run, optional: true }
+    Preparation {
+        knob: knob.to_owned(),
+        value: value.to_owned(),
+        slot: PreparationScope::Run,
+        optional: true,
+    }
 }
 
 #[cfg(test)]

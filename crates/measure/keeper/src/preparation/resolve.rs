@@ -1,7 +1,7 @@
 //! From what `--set` names to what it comes to on a machine.
 
 use plumb_machine::Root;
-use plumb_model::{Preparation, Slot};
+use plumb_model::{Preparation, PreparationScope};
 
 use crate::preparation::cpuset::cpuset;
 use crate::preparation::knob::{Knob, Lasts, Resolved, Suffix, Unusable};
@@ -20,8 +20,12 @@ pub fn named(name: &str) -> Option<(&'static Knob, &str)> {
 
 /// What stands before the slot, and the slot; None without one.
 #[must_use]
-pub fn slotted(text: &str) -> Option<(&str, Slot)> {
-    let slots = [("@run", Slot::Run), ("@round", Slot::Round), ("@invocation", Slot::Invocation)];
+pub fn slotted(text: &str) -> Option<(&str, PreparationScope)> {
+    let slots = [
+        ("@run", PreparationScope::Run),
+        ("@round", PreparationScope::Round),
+        ("@invocation", PreparationScope::Invocation),
+    ];
     slots.iter().find_map(|(end, slot)| Some((text.strip_suffix(end)?, *slot)))
 }
 
@@ -31,7 +35,7 @@ pub fn slotted(text: &str) -> Option<(&str, Slot)> {
 /// The error, for people.
 pub fn parse(text: &str) -> Result<Preparation, String> {
     let slotted = slotted(text);
-    let (setting, slot) = slotted.unwrap_or((text, Slot::Run));
+    let (setting, slot) = slotted.unwrap_or((text, PreparationScope::Run));
     let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
     let Some((knob, _)) = named(name) else {
         return Err(format!("no knob is called `{name}`"));

@@ -3,7 +3,7 @@
 use plumb_machine::Root;
 
 use crate::preparation::knob::{Assignment, Unusable};
-use crate::setting::{OFF, Setting};
+use crate::setting::{OFF, SystemSetting};
 
 /// Whether there are units.
 ///
@@ -18,5 +18,5 @@ pub fn require_systemd(root: &Root) -> Result<(), Unusable> {
 
 /// A unit that is stopped.
 pub fn stopped(unit: &str, may_refuse: bool) -> Assignment {
-    Assignment { setting: Setting::Unit(unit.into()), to: OFF.into(), may_refuse }
+    Assignment { setting: SystemSetting::Unit(unit.into()), to: OFF.into(), may_refuse }
 }

@@ -10,14 +10,14 @@ use plumb_protocol::StartError;
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::building::{Building, failed};
-use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::needs::{MissingNeed, has_module, no_program};
 
 /// Bytes of a key of AES-256-XTS.
 const KEY: usize = 64;
 
 /// The layer `dm-crypt`: what it lies on, what it gives, and how it is built.
-pub const LAYER: Layer = Layer {
+pub const LAYER: MediumLayer = MediumLayer {
     name: "dm-crypt",
     summary: "encrypts the device below, AES-256-XTS",
     takes: LayerOption::Nothing,

@@ -3,10 +3,10 @@
 use plumb_machine::Root;
 
 use super::filesystem::{self, mke2fs};
-use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 
 /// The layer `ext2`: what it lies on, what it gives, and how it is built.
-pub const LAYER: Layer = Layer {
+pub const LAYER: MediumLayer = MediumLayer {
     name: "ext2",
     summary: "ext2, which has no journal",
     takes: LayerOption::MountOptions,

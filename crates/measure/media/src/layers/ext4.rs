@@ -5,10 +5,10 @@ use plumb_protocol::StartError;
 
 use super::filesystem::{self, mke2fs};
 use crate::building::Building;
-use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 
 /// The layer `ext4`: what it lies on, what it gives, and how it is built.
-pub const LAYER: Layer = Layer {
+pub const LAYER: MediumLayer = MediumLayer {
     name: "ext4",
     summary: "ext4",
     takes: LayerOption::MountOptions,

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use plumb_protocol::StartError;
 
 use crate::building::{Building, failed};
-use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::layers::ext4;
 
 /// Ioctls of linux/fscrypt.h.
@@ -24,7 +24,7 @@ const KEY: usize = 64;
 const IDENTIFIER: usize = 16;
 
 /// The layer `fscrypt`: what it lies on, what it gives, and how it is built.
-pub const LAYER: Layer = Layer {
+pub const LAYER: MediumLayer = MediumLayer {
     name: "fscrypt",
     summary: "a folder that ext4 encrypts, AES-256-XTS",
     takes: LayerOption::Nothing,

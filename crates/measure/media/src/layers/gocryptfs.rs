@@ -4,11 +4,11 @@ use plumb_protocol::StartError;
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::building::{Building, failed};
-use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::needs::{no_file, no_program};
 
 /// The layer `gocryptfs`: what it lies on, what it gives, and how it is built.
-pub const LAYER: Layer = Layer {
+pub const LAYER: MediumLayer = MediumLayer {
     name: "gocryptfs",
     summary: "encrypts files in user space, AES-256-GCM through FUSE",
     takes: LayerOption::Nothing,

@@ -6,12 +6,12 @@ use plumb_protocol::StartError;
 use plumb_workload_kit::loop_device;
 
 use crate::building::Building;
-use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::needs::no_file;
 use crate::room::FreeRoom;
 
 /// The layer `loop`: what it lies on, what it gives, and how it is built.
-pub const LAYER: Layer = Layer {
+pub const LAYER: MediumLayer = MediumLayer {
     name: "loop",
     summary: "a loop device over a file in the target directory",
     takes: LayerOption::Size,

@@ -8,11 +8,11 @@ use plumb_workload_kit::loop_device;
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::building::{Building, failed};
-use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::needs::{MissingNeed, no_file, no_program};
 
 /// The layer `luks`: what it lies on, what it gives, and how it is built.
-pub const LAYER: Layer = Layer {
+pub const LAYER: MediumLayer = MediumLayer {
     name: "luks",
     summary: "encrypts the device below in user space, LUKS with AES-256-XTS",
     takes: LayerOption::Nothing,

@@ -14,10 +14,10 @@ mod raw;
 mod xfs;
 mod zram;
 
-use crate::layer::Layer;
+use crate::layer::MediumLayer;
 
 /// All layers; what is not listed does not exist.
-pub const LAYERS: &[&Layer] = &[
+pub const LAYERS: &[&MediumLayer] = &[
     &loop_device::LAYER,
     &ram::LAYER,
     &zram::LAYER,

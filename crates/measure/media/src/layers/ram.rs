@@ -4,12 +4,12 @@ use plumb_protocol::StartError;
 
 use super::loop_device;
 use crate::building::Building;
-use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::needs::no_file;
 use crate::room::FreeRoom;
 
 /// The layer `ram`: what it lies on, what it gives, and how it is built.
-pub const LAYER: Layer = Layer {
+pub const LAYER: MediumLayer = MediumLayer {
     name: "ram",
     summary: "a device in memory",
     takes: LayerOption::Size,

@@ -1,9 +1,9 @@
 //! `medium=…+raw`.
 
-use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 
 /// The layer `raw`: what it lies on, what it gives, and how it is built.
-pub const LAYER: Layer = Layer {
+pub const LAYER: MediumLayer = MediumLayer {
     name: "raw",
     summary: "the device below itself, without a filesystem",
     takes: LayerOption::Nothing,

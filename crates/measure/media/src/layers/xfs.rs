@@ -4,10 +4,10 @@ use plumb_machine::Root;
 use plumb_workload_kit::tool::tool;
 
 use super::filesystem;
-use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 
 /// The layer `xfs`: what it lies on, what it gives, and how it is built.
-pub const LAYER: Layer = Layer {
+pub const LAYER: MediumLayer = MediumLayer {
     name: "xfs",
     summary: "XFS",
     takes: LayerOption::MountOptions,

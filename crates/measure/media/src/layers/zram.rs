@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use plumb_protocol::StartError;
 
 use crate::building::{Building, ZRAM, failed};
-use crate::layer::{Layer, LayerBase, LayerOption, LayerSurface};
+use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::needs::MissingNeed;
 use crate::room::FreeRoom;
 
 /// The layer `zram`: what it lies on, what it gives, and how it is built.
-pub const LAYER: Layer = Layer {
+pub const LAYER: MediumLayer = MediumLayer {
     name: "zram",
     summary: "a device in memory that compresses",
     takes: LayerOption::Size,

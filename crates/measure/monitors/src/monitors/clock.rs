@@ -14,7 +14,7 @@ pub const MONITOR: Monitor = Monitor {
     slow: false,
     parsers: &[],
     open: |root| match root.is_live() {
-        true => Ok(Box::new(ClockSource)),
+        true => Ok(Box::new(ClockMonitor)),
         false => Err("a captured tree has no clocks".to_owned()),
     },
 };
@@ -24,9 +24,9 @@ const TRIES: usize = 3;
 /// What is left of a difference in nanoseconds: below, it is the time of reading.
 const STEP_NS: u64 = 10_000;
 
-struct ClockSource;
+struct ClockMonitor;
 
-impl CounterSource for ClockSource {
+impl CounterSource for ClockMonitor {
     fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
         let wall = ahead_us(ClockId::Realtime);
         buffer.put(CounterField::gauge("realtime_ahead", "us"), wall);

@@ -25,17 +25,17 @@ pub const MONITOR: Monitor = Monitor {
     },
 };
 
-type Parse = fn(&str, &mut PutValue<'_>);
+type WorkerParser = fn(&str, &mut PutValue<'_>);
 
 /// The files of the measured process, opened once.
 struct WorkerSource {
     root: Root,
-    files: Vec<(OpenFile, Parse)>,
+    files: Vec<(OpenFile, WorkerParser)>,
     buffer: Vec<u8>,
 }
 
 /// The files, with what reads them. The kernel may lack all but the first.
-const FILES: [(&str, Parse); 5] =
+const FILES: [(&str, WorkerParser); 5] =
     [("stat", stat), ("schedstat", schedstat), ("status", status), ("io", io), ("sched", sched)];
 
 impl CounterSource for WorkerSource {

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// How a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum CheckOutcome {
     /// As it should be.
     Ok,
     /// It works, but readers of its results would wonder.
@@ -26,7 +26,7 @@ pub struct Check {
     /// Whether plumb would accept it: false only when it failed.
     pub ok: bool,
     /// How it went.
-    pub state: State,
+    pub state: CheckOutcome,
     /// What was seen; what would be right, when it is wrong.
     pub why: String,
 }
@@ -85,8 +85,8 @@ impl<'l> Checklist<'l> {
     }
 
     /// Adds a check and shows it.
-    pub fn add(&mut self, name: &'static str, state: State, why: impl Into<String>) {
-        let check = Check { name, ok: state != State::Failed, state, why: why.into() };
+    pub fn add(&mut self, name: &'static str, state: CheckOutcome, why: impl Into<String>) {
+        let check = Check { name, ok: state != CheckOutcome::Failed, state, why: why.into() };
         (self.show)(&check);
         self.checks.push(check);
     }
@@ -94,8 +94,8 @@ impl<'l> Checklist<'l> {
     /// Adds a check that went well or failed; whether it went well.
     pub fn judge(&mut self, name: &'static str, verdict: Result<String, String>) -> bool {
         match verdict {
-            Ok(why) => self.add(name, State::Ok, why),
-            Err(why) => self.add(name, State::Failed, why),
+            Ok(why) => self.add(name, CheckOutcome::Ok, why),
+            Err(why) => self.add(name, CheckOutcome::Failed, why),
         }
         self.checks.last().is_some_and(|check| check.ok)
     }
@@ -103,8 +103,8 @@ impl<'l> Checklist<'l> {
     /// Adds a check that at worst gives a warning.
     pub(super) fn advise(&mut self, name: &'static str, verdict: Result<String, String>) {
         match verdict {
-            Ok(why) => self.add(name, State::Ok, why),
-            Err(why) => self.add(name, State::Warning, why),
+            Ok(why) => self.add(name, CheckOutcome::Ok, why),
+            Err(why) => self.add(name, CheckOutcome::Warning, why),
         }
     }
 }

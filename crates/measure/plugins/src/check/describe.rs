@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use plumb_keeper::{Keeper, SpawnOptions};
-use plumb_launch::{Conversation, Refusal};
+use plumb_launch::{Conversation, LaunchRefusal};
 use plumb_model::{Description, Program};
 use plumb_protocol::{PROTOCOL, Reply, Request};
 
-use crate::check::checklist::{Checklist, State};
+use crate::check::checklist::{CheckOutcome, Checklist};
 use crate::check::outcomes::{ended, note, wrong};
 use crate::{rules, starting_hint};
 
@@ -29,22 +29,22 @@ pub fn describe(
     keeper: &mut Keeper,
     program: &Program,
     list: &mut Checklist,
-) -> Result<Option<Description>, Refusal> {
+) -> Result<Option<Description>, LaunchRefusal> {
     let mut conversation =
         match Conversation::open(keeper, &program.argv, &SpawnOptions::default(), DESCRIBE_TIMEOUT)
         {
             Ok(conversation) => conversation,
-            Err(Refusal::Failed(why)) => {
+            Err(LaunchRefusal::Failed(why)) => {
                 let told = match starting_hint(program) {
                     Some(hint) => format!("{why}; hint: {hint}"),
                     None => why,
                 };
-                list.add("hello", State::Failed, told);
+                list.add("hello", CheckOutcome::Failed, told);
                 return Ok(None);
             }
             Err(refusal) => return note(list, "hello", &refusal).map(|()| None),
         };
-    list.add("hello", State::Ok, format!("speaks protocol {PROTOCOL}"));
+    list.add("hello", CheckOutcome::Ok, format!("speaks protocol {PROTOCOL}"));
     let described = conversation.ask(Request::Describe, DESCRIBE_TIMEOUT);
     let description = match described.map_err(|refusal| conversation.explain(refusal)) {
         Ok(Reply::Description { description }) => description,
@@ -54,7 +54,7 @@ pub fn describe(
             return Ok(None);
         }
     };
-    list.add("describe", State::Ok, &*description.summary);
+    list.add("describe", CheckOutcome::Ok, &*description.summary);
     let again = conversation.ask_with_unknown_field(Request::Describe, DESCRIBE_TIMEOUT);
     if unknown_field(list, again.map_err(|refusal| conversation.explain(refusal)), &description)? {
         ended(list, "exit", conversation.stop(keeper))?;
@@ -67,18 +67,18 @@ pub fn describe(
 /// Whether it goes on after a field that it does not know.
 fn unknown_field(
     list: &mut Checklist,
-    again: Result<Reply, Refusal>,
+    again: Result<Reply, LaunchRefusal>,
     before: &Description,
-) -> Result<bool, Refusal> {
+) -> Result<bool, LaunchRefusal> {
     const NAME: &str = "unknown-fields";
     match again {
         Ok(Reply::Description { description }) if description == *before => {
-            list.add(NAME, State::Ok, "ignored, so later versions can add some");
+            list.add(NAME, CheckOutcome::Ok, "ignored, so later versions can add some");
             Ok(true)
         }
         Ok(Reply::Description { .. }) => {
             let why = "it describes itself differently when asked again";
-            list.add(NAME, State::Failed, why);
+            list.add(NAME, CheckOutcome::Failed, why);
             Ok(true)
         }
         other => wrong(list, NAME, other).map(|()| false),

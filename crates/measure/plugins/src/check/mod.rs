@@ -7,6 +7,6 @@ mod roles;
 mod try_out;
 mod workload;
 
-pub use checklist::{Check, Checklist, Numbers, State};
+pub use checklist::{Check, CheckOutcome, Checklist, Numbers};
 pub use describe::{describe, judge};
 pub use try_out::TryOut;

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use plumb_launch::{
-    Conversation, KeeperLauncher, Launcher, Refusal, Shape, StartSpec, ignore_progress,
+    Conversation, KeeperLauncher, LaunchRefusal, Launcher, SampleShape, StartSpec, ignore_progress,
 };
 use plumb_model::Role;
 use plumb_protocol::{Reply, Request};
 
-use crate::check::checklist::{Checklist, State};
+use crate::check::checklist::{CheckOutcome, Checklist};
 use crate::check::outcomes::{ended, note};
 
 /// Length of one sample of the stream, in nanoseconds; a run asks for one a second.
@@ -23,11 +23,11 @@ pub fn fixture(
     launcher: &mut KeeperLauncher,
     spec: StartSpec<'_>,
     list: &mut Checklist<'_>,
-) -> Result<bool, Refusal> {
+) -> Result<bool, LaunchRefusal> {
     match launcher.prepare(spec.planned, &mut ignore_progress) {
         Ok(Some((key, ready))) => {
             let on_disk = ready.bytes_on_disk;
-            list.add("prepare", State::Ok, format!("fixture `{key}`, {on_disk} B on disk"));
+            list.add("prepare", CheckOutcome::Ok, format!("fixture `{key}`, {on_disk} B on disk"));
             Ok(true)
         }
         Ok(None) => Ok(true),
@@ -36,9 +36,9 @@ pub fn fixture(
 }
 
 /// `clean` of everything that was prepared.
-pub fn clean(launcher: &mut KeeperLauncher, list: &mut Checklist<'_>) -> Result<(), Refusal> {
+pub fn clean(launcher: &mut KeeperLauncher, list: &mut Checklist<'_>) -> Result<(), LaunchRefusal> {
     match launcher.finish() {
-        Ok(()) => list.add("clean", State::Ok, "fixture and server cleaned, exit status 0"),
+        Ok(()) => list.add("clean", CheckOutcome::Ok, "fixture and server cleaned, exit status 0"),
         Err(refusal) => note(list, "clean", &refusal)?,
     }
     Ok(())
@@ -49,13 +49,13 @@ pub fn stream(
     launcher: &mut KeeperLauncher,
     spec: StartSpec<'_>,
     list: &mut Checklist<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), LaunchRefusal> {
     let name = if spec.role == Role::Load { "stream-load" } else { "stream-monitor" };
     let (mut conversation, ready) = match launcher.converse(spec) {
         Ok(started) => started,
         Err(refusal) => return note(list, name, &refusal),
     };
-    match count(&mut conversation, Shape::of(&spec.planned.description, &ready)) {
+    match count(&mut conversation, SampleShape::of(&spec.planned.description, &ready)) {
         Ok(samples) => {
             // The end may cut an interval short: one sample more is not a fault.
             let enough = samples > 0 && samples <= INTERVALS as usize + 1;
@@ -72,7 +72,7 @@ pub fn stream(
 }
 
 /// The samples of a short stream up to its `done`.
-fn count(conversation: &mut Conversation, mut shape: Shape) -> Result<usize, Refusal> {
+fn count(conversation: &mut Conversation, mut shape: SampleShape) -> Result<usize, LaunchRefusal> {
     let duration_ns = INTERVAL_NS * INTERVALS;
     let deadline = Instant::now() + Duration::from_nanos(duration_ns) + LATE;
     let id = conversation.send(Request::Stream { interval_ns: INTERVAL_NS, duration_ns })?;
@@ -83,17 +83,17 @@ fn count(conversation: &mut Conversation, mut shape: Shape) -> Result<usize, Ref
             let late = LATE.as_secs();
             let why =
                 format!("its stream continued {late} s after duration_ns; it must end with `done`");
-            return Err(Refusal::Failed(why));
+            return Err(LaunchRefusal::Failed(why));
         }
         match conversation.reply(id, left, "stream")? {
             Reply::Samples(reply) => samples += shape.accept(reply)?.samples.len(),
             Reply::Progress { .. } => {}
             Reply::Done { .. } => return Ok(samples),
-            Reply::Failed { why } => return Err(Refusal::Failed(why)),
+            Reply::Failed { why } => return Err(LaunchRefusal::Failed(why)),
             other => {
                 let start: String = format!("{other:?}").chars().take(80).collect();
                 let why = format!("it answered `stream` with the wrong message: {start}");
-                return Err(Refusal::Failed(why));
+                return Err(LaunchRefusal::Failed(why));
             }
         }
     }
@@ -104,11 +104,11 @@ pub fn preparation(
     launcher: &mut KeeperLauncher,
     spec: StartSpec<'_>,
     list: &mut Checklist<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), LaunchRefusal> {
     const NAME: &str = "preparation";
     match launcher.converse(spec) {
         Ok((conversation, _)) => {
-            list.add(NAME, State::Ok, "applied by `prepare`");
+            list.add(NAME, CheckOutcome::Ok, "applied by `prepare`");
             ended(list, "undone", conversation.clean_and_stop(launcher.keeper()))
         }
         Err(refusal) => note(list, NAME, &refusal),

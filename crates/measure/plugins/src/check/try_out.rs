@@ -1,9 +1,9 @@
 //! A plug-in started at its defaults in every role that it has.
 
-use plumb_launch::{KeeperLauncher, Refusal, StartSpec};
+use plumb_launch::{KeeperLauncher, LaunchRefusal, StartSpec};
 use plumb_model::{Description, PlannedPoint, Point, Program, Role, SearchEffort, Settings, Value};
 
-use crate::check::checklist::{Checklist, State};
+use crate::check::checklist::{CheckOutcome, Checklist};
 use crate::check::{roles, workload};
 
 /// The points at which a plug-in is tried.
@@ -25,7 +25,7 @@ impl TryOut {
         list: &mut Checklist<'_>,
     ) -> Option<Self> {
         let Ok(point) = Point::new(description, &Settings::new(), all_threads) else {
-            list.add("start", State::Skipped, "it has no point to start with");
+            list.add("start", CheckOutcome::Skipped, "it has no point to start with");
             return None;
         };
         let usual = planned(point, description, program.clone());
@@ -42,7 +42,7 @@ impl TryOut {
         self,
         launcher: &mut KeeperLauncher,
         list: &mut Checklist<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), LaunchRefusal> {
         let Self { usual: planned, searched } = &self;
         let spec = |role| StartSpec { planned, role, seed: Self::SEED };
         let has_fixture = planned.description.fixture.is_some();

@@ -1,14 +1,17 @@
 //! The checks of a plug-in as a workload: one invocation at its defaults.
 
 use plumb_launch::{
-    KeeperLauncher, Launcher, Refusal, Session, StartSpec, ignore_progress, valid_trial,
+    InvocationSession, KeeperLauncher, LaunchRefusal, Launcher, StartSpec, ignore_progress,
+    valid_trial,
 };
-use plumb_model::{ClockKind, ClockSource, Description, Kind, Ready, SampleIs, Samples, trials};
+use plumb_model::{
+    ClockKind, ClockSource, Description, QuantityKind, Ready, SampleIs, Samples, trials,
+};
 use plumb_protocol::{SampleReply, now_ns};
 use plumb_stats::batch::{self, batch_floor_ns};
 use plumb_stats::describe::median;
 
-use crate::check::checklist::{Checklist, Numbers, State};
+use crate::check::checklist::{CheckOutcome, Checklist, Numbers};
 use crate::check::outcomes::{ended, note};
 
 /// Wanted length of a sample, in nanoseconds: ten times the usual, so that noise hides little.
@@ -29,12 +32,12 @@ pub fn check(
     launcher: &mut KeeperLauncher,
     spec: StartSpec<'_>,
     list: &mut Checklist<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), LaunchRefusal> {
     let (mut session, ready) = match launcher.start(spec, &mut ignore_progress) {
         Ok(started) => started,
         Err(refusal) => {
             note(list, "start", &refusal)?;
-            list.add("sample", State::Skipped, "it did not start");
+            list.add("sample", CheckOutcome::Skipped, "it did not start");
             return Ok(());
         }
     };
@@ -42,7 +45,7 @@ pub fn check(
         return check_trials(session, spec, list);
     }
     let notes = if ready.notes.is_empty() { "ready".into() } else { ready.notes.join("; ") };
-    list.add("start", State::Ok, notes);
+    list.add("start", CheckOutcome::Ok, notes);
     let description = &spec.planned.description;
     clock(&ready, list);
     work(&ready, description, list);
@@ -55,10 +58,10 @@ pub fn check(
 
 /// One invocation that is searched: start, a trial at the least load, at more of it and at most of it, stop.
 fn check_trials(
-    mut session: Box<dyn Session + '_>,
+    mut session: Box<dyn InvocationSession + '_>,
     spec: StartSpec<'_>,
     list: &mut Checklist<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), LaunchRefusal> {
     let Some(goal) = spec.planned.description.searched() else { return Ok(()) };
     let mut seen = Vec::new();
     // Loads span orders of magnitude: the middle is the geometric one.
@@ -76,7 +79,7 @@ fn check_trials(
             seen.push(format!("{lost} of {load:.0} per second lost in {took}"));
         }
     }
-    list.add("trial", State::Ok, seen.join(", "));
+    list.add("trial", CheckOutcome::Ok, seen.join(", "));
     ended(list, "stop", session.stop())
 }
 
@@ -126,21 +129,21 @@ fn is_monotonic(ready: &Ready) -> bool {
 
 /// The session with what is known of it.
 struct WorkloadCheck<'t, 'l> {
-    session: &'t mut (dyn Session + 't),
+    session: &'t mut (dyn InvocationSession + 't),
     description: &'t Description,
     ready: &'t Ready,
     list: &'t mut Checklist<'l>,
 }
 
 /// A batch with plumb's own times around it, in nanoseconds.
-struct Timed {
+struct TimedBatch {
     samples: Samples,
     before_ns: u64,
     after_ns: u64,
 }
 
 impl WorkloadCheck<'_, '_> {
-    fn sample(&mut self) -> Result<(), Refusal> {
+    fn sample(&mut self) -> Result<(), LaunchRefusal> {
         let numbers = self.list.numbers();
         let process = self.description.sample_is == SampleIs::Process;
         let (k, sample_ns) = if process { (1, 0) } else { self.calibrate()? };
@@ -152,7 +155,7 @@ impl WorkloadCheck<'_, '_> {
         if !process {
             self.list.advise("calibrate", calibrated(k, sample_ns, &batches, numbers));
         }
-        self.list.add("sample", State::Ok, self.seen(&batches));
+        self.list.add("sample", CheckOutcome::Ok, self.seen(&batches));
         self.list.judge("histograms", histograms(self.description, &batches));
         if is_wall(self.ready) {
             self.list.judge("times", times(&batches, is_monotonic(self.ready), numbers));
@@ -169,28 +172,28 @@ impl WorkloadCheck<'_, '_> {
             true => self.twice(k, sample_ns),
             false => {
                 let why = "its samples have other iterations than asked: a fixed shape";
-                self.list.add("twice", State::Skipped, why);
+                self.list.add("twice", CheckOutcome::Skipped, why);
                 Ok(())
             }
         }
     }
 
     /// Iterations of a sample, and about how long it takes.
-    fn calibrate(&mut self) -> Result<(u64, u64), Refusal> {
+    fn calibrate(&mut self) -> Result<(u64, u64), LaunchRefusal> {
         let target_ns = SAMPLE_NS.max(self.ready.clock.as_ref().map_or(0, floor_ns));
         self.session.calibrate(target_ns, &mut ignore_progress)
     }
 
-    fn batch(&mut self, iterations: &[u64], sample_ns: u64) -> Result<Timed, Refusal> {
+    fn batch(&mut self, iterations: &[u64], sample_ns: u64) -> Result<TimedBatch, LaunchRefusal> {
         let before_ns = now_ns();
         let expected_ns = sample_ns.saturating_mul(iterations.len() as u64);
         let SampleReply { samples, .. } =
             self.session.sample(iterations, expected_ns, &mut ignore_progress)?;
-        Ok(Timed { samples, before_ns, after_ns: now_ns() })
+        Ok(TimedBatch { samples, before_ns, after_ns: now_ns() })
     }
 
     /// The median of each metric, for people.
-    fn seen(&self, batches: &[Timed]) -> String {
+    fn seen(&self, batches: &[TimedBatch]) -> String {
         let count: usize = batches.iter().map(|batch| batch.samples.len()).sum();
         let mut parts = vec![format!("{count} samples")];
         for metric in &self.description.metrics {
@@ -211,9 +214,9 @@ impl WorkloadCheck<'_, '_> {
     }
 
     /// Twice the iterations take about twice the time; drift hits both, because they alternate.
-    fn twice(&mut self, k: u64, sample_ns: u64) -> Result<(), Refusal> {
+    fn twice(&mut self, k: u64, sample_ns: u64) -> Result<(), LaunchRefusal> {
         let pairs = if sample_ns > LONG_NS { 1 } else { 5 };
-        let Timed { samples, .. } = self.batch(&[k, 2 * k].repeat(pairs), sample_ns * 2)?;
+        let TimedBatch { samples, .. } = self.batch(&[k, 2 * k].repeat(pairs), sample_ns * 2)?;
         let Some(ratio) = ratio(&samples) else { return Ok(()) };
         let verdict = if TWICE.contains(&ratio) {
             Ok(format!("{} iterations take {ratio:.2} times as long as {k}", 2 * k))
@@ -231,7 +234,7 @@ impl WorkloadCheck<'_, '_> {
 
 fn floor_ns(clock: &ClockSource) -> u64 {
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a clock's step")]
-    let clock = batch::Clock {
+    let clock = batch::ClockCost {
         resolution_ns: clock.resolution_ns as f64,
         overhead_ns: clock.overhead_ns as f64,
     };
@@ -239,7 +242,12 @@ fn floor_ns(clock: &ClockSource) -> u64 {
 }
 
 /// Samples of the calibrated length are about as long as it said.
-fn calibrated(k: u64, said_ns: u64, batches: &[Timed], numbers: Numbers) -> Result<String, String> {
+fn calibrated(
+    k: u64,
+    said_ns: u64,
+    batches: &[TimedBatch],
+    numbers: Numbers,
+) -> Result<String, String> {
     let mut lengths: Vec<u64> =
         batches.iter().flat_map(|batch| batch.samples.elapsed_ns.iter().copied()).collect();
     lengths.sort_unstable();
@@ -254,8 +262,9 @@ fn calibrated(k: u64, said_ns: u64, batches: &[Timed], numbers: Numbers) -> Resu
 }
 
 /// Metrics of the kind histogram come as histograms.
-fn histograms(description: &Description, batches: &[Timed]) -> Result<String, String> {
-    let mut metrics = description.metrics.iter().filter(|m| m.kind == Kind::Histogram).peekable();
+fn histograms(description: &Description, batches: &[TimedBatch]) -> Result<String, String> {
+    let mut metrics =
+        description.metrics.iter().filter(|m| m.kind == QuantityKind::Histogram).peekable();
     if metrics.peek().is_none() {
         return Ok("none declared".into());
     }
@@ -271,8 +280,8 @@ fn histograms(description: &Description, batches: &[Timed]) -> Result<String, St
 }
 
 /// Times of samples lie within the request that asked for them.
-fn times(batches: &[Timed], monotonic: bool, numbers: Numbers) -> Result<String, String> {
-    for Timed { samples, before_ns, after_ns } in batches {
+fn times(batches: &[TimedBatch], monotonic: bool, numbers: Numbers) -> Result<String, String> {
+    for TimedBatch { samples, before_ns, after_ns } in batches {
         let together = together(samples);
         let request = after_ns - before_ns;
         if together > request {
@@ -300,7 +309,7 @@ fn together(samples: &Samples) -> u64 {
     samples.elapsed_ns.iter().sum()
 }
 
-fn back_to_back(batches: &[Timed], numbers: Numbers) -> Result<String, String> {
+fn back_to_back(batches: &[TimedBatch], numbers: Numbers) -> Result<String, String> {
     let samples: u64 = batches.iter().map(|batch| together(&batch.samples)).sum();
     let requests: u64 = batches.iter().map(|batch| batch.after_ns - batch.before_ns).sum();
     if requests > samples * 3 + REQUEST_NS {
@@ -327,14 +336,14 @@ fn ratio(samples: &Samples) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Numbers, Timed, back_to_back, ratio, times};
+    use super::{Numbers, TimedBatch, back_to_back, ratio, times};
     use plumb_model::Samples;
 
     fn numbers() -> Numbers {
         Numbers::new(|value, unit| format!("{value} {unit}"))
     }
 
-    fn timed(start_ns: u64, elapsed_ns: &[u64]) -> Timed {
+    fn timed(start_ns: u64, elapsed_ns: &[u64]) -> TimedBatch {
         let n = elapsed_ns.len();
         let samples = Samples {
             start_ns: vec![start_ns; n],
@@ -343,7 +352,7 @@ mod tests {
             cpu: vec![-1; n],
             ..Samples::default()
         };
-        Timed { samples, before_ns: 1000, after_ns: 2_001_000 }
+        TimedBatch { samples, before_ns: 1000, after_ns: 2_001_000 }
     }
 
     #[test]

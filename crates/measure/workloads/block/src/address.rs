@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use plumb_protocol::StartError;
 
-use crate::server::Server;
+use crate::server::NbdServer;
 
 /// A server must answer within this time.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -36,7 +36,7 @@ pub enum Address {
 
 impl Address {
     /// That of a server of our own.
-    pub fn of_server(server: &Server) -> Self {
+    pub fn of_server(server: &NbdServer) -> Self {
         Self::Unix { path: server.socket().to_owned(), name: String::new() }
     }
 
@@ -72,7 +72,7 @@ impl Address {
     ///
     /// # Errors
     /// Unsupported when nobody listens there; failed when nobody answers in time.
-    pub fn connect(&self) -> Result<Stream, StartError> {
+    pub fn connect(&self) -> Result<NbdStream, StartError> {
         let connected = match self {
             Self::Tcp { host, .. } => tcp(host),
             Self::Unix { path, .. } => unix(path),
@@ -114,14 +114,14 @@ impl Address {
     }
 }
 
-fn tcp(host: &str) -> io::Result<Stream> {
+fn tcp(host: &str) -> io::Result<NbdStream> {
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for address in host.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, ANSWER_TIMEOUT) {
             Ok(stream) => {
                 stream.set_nodelay(true)?;
                 stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
-                return Ok(Stream::Tcp(stream));
+                return Ok(NbdStream::Tcp(stream));
             }
             Err(error) => last = error,
         }
@@ -129,22 +129,22 @@ fn tcp(host: &str) -> io::Result<Stream> {
     Err(last)
 }
 
-fn unix(path: &Path) -> io::Result<Stream> {
+fn unix(path: &Path) -> io::Result<NbdStream> {
     let stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
-    Ok(Stream::Unix(stream))
+    Ok(NbdStream::Unix(stream))
 }
 
 /// A connection to a server.
 #[derive(Debug)]
-pub enum Stream {
+pub enum NbdStream {
     /// To a machine.
     Tcp(TcpStream),
     /// On this machine.
     Unix(UnixStream),
 }
 
-impl Stream {
+impl NbdStream {
     /// A second handle.
     ///
     /// # Errors
@@ -176,7 +176,7 @@ impl Stream {
     }
 }
 
-impl Read for Stream {
+impl Read for NbdStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read(buffer),
@@ -185,7 +185,7 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for NbdStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.write(bytes),

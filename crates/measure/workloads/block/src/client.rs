@@ -4,17 +4,17 @@ use std::io::{self, BufReader, Read, Write};
 
 use plumb_protocol::{Failure, StartError, now_ns};
 
-use crate::address::{Address, Stream};
-use crate::nbd::{Greeted, READ_BUFFER, REQUEST_BYTES, Request, RequestKind, greet, read_reply};
+use crate::address::{Address, NbdStream};
+use crate::nbd::{Greeted, NbdRequest, READ_BUFFER, REQUEST_BYTES, RequestKind, greet, read_reply};
 
 /// A client; all its memory is there from the beginning.
-pub struct Client {
-    to: Stream,
-    from: BufReader<Stream>,
+pub struct NbdClient {
+    to: NbdStream,
+    from: BufReader<NbdStream>,
     /// Bytes of the disk.
     size: u64,
     takes_flushes: bool,
-    slots: Vec<Slot>,
+    slots: Vec<PendingRequest>,
     free: Vec<usize>,
     /// A request, with data behind it if it has any.
     out: Vec<u8>,
@@ -24,8 +24,8 @@ pub struct Client {
 
 /// A request under way.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
-    request: Request,
+struct PendingRequest {
+    request: NbdRequest,
     sent_ns: u64,
 }
 
@@ -33,12 +33,12 @@ struct Slot {
 #[derive(Debug, Clone, Copy)]
 pub struct Answered {
     /// The request that was answered.
-    pub request: Request,
+    pub request: NbdRequest,
     /// From just before it was sent until its answer was there, in nanoseconds.
     pub took_ns: u64,
 }
 
-impl Client {
+impl NbdClient {
     /// Connects; so many requests under way at most, of so many bytes.
     ///
     /// # Errors
@@ -50,8 +50,8 @@ impl Client {
             greet(&mut to, address.name()).map_err(|error| address.disagreed(&error))?;
         to.wait_for_ever().map_err(refused)?;
         let from = BufReader::with_capacity(READ_BUFFER, to.try_clone().map_err(refused)?);
-        let request = Request { kind: RequestKind::Flush, cookie: 0, offset: 0, length: 0 };
-        let slots = vec![Slot { request, sent_ns: 0 }; depth];
+        let request = NbdRequest { kind: RequestKind::Flush, cookie: 0, offset: 0, length: 0 };
+        let slots = vec![PendingRequest { request, sent_ns: 0 }; depth];
         let free = (0..depth).collect();
         let out = vec![0; REQUEST_BYTES + block];
         let data = vec![0; block];
@@ -100,9 +100,9 @@ impl Client {
     pub fn send(&mut self, kind: RequestKind, offset: u64, length: usize) -> Result<(), Failure> {
         let slot = self.free.pop().ok_or_else(|| Failure("too many requests under way".into()))?;
         let length = u32::try_from(length).unwrap_or(u32::MAX);
-        let request = Request { kind, cookie: slot as u64, offset, length };
+        let request = NbdRequest { kind, cookie: slot as u64, offset, length };
         self.out[..REQUEST_BYTES].copy_from_slice(&request.bytes());
-        self.slots[slot] = Slot { request, sent_ns: now_ns() };
+        self.slots[slot] = PendingRequest { request, sent_ns: now_ns() };
         let sent = self.to.write_all(&self.out[..REQUEST_BYTES + request.payload()]);
         sent.map_err(|error| Failure::io("sending to the NBD server", &error))
     }
@@ -119,9 +119,9 @@ impl Client {
             .ok()
             .filter(|slot| *slot < self.slots.len() && !self.free.contains(slot))
             .ok_or_else(|| Failure("the NBD server sent an answer without a request".into()))?;
-        let Slot { request, sent_ns } = self.slots[slot];
+        let PendingRequest { request, sent_ns } = self.slots[slot];
         if error != 0 {
-            let Request { kind, offset, length, .. } = request;
+            let NbdRequest { kind, offset, length, .. } = request;
             return Err(Failure(format!(
                 "the NBD server answers {kind:?} of {length} bytes at {offset} with error {error}"
             )));
@@ -132,9 +132,9 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for NbdClient {
     fn drop(&mut self) {
-        let bye = Request { kind: RequestKind::Disconnect, cookie: 0, offset: 0, length: 0 };
+        let bye = NbdRequest { kind: RequestKind::Disconnect, cookie: 0, offset: 0, length: 0 };
         self.to.write_all(&bye.bytes()).ok();
         self.to.shutdown();
     }

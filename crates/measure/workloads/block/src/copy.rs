@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use plumb_model::{AuditClass, Description, Ready, SampleIs};
 use plumb_protocol::{
-    Batch, Failure, Instance, SplitMix64, Start, StartError, Started, Workload, current_cpu, now_ns,
+    Batch, Failure, Instance, SplitMix64, Start, StartError, StartedWorkload, Workload,
+    current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, integer, rate, within, work, workload,
@@ -15,11 +16,11 @@ use plumb_workload_kit::tool::{run, tool};
 use rustix::fs::{Advice, fadvise};
 
 use crate::address::Address;
-use crate::client::Client;
-use crate::disk::{Disk, prepare_process, unmount, write_through};
+use crate::client::NbdClient;
+use crate::disk::{RemoteDisk, prepare_process, unmount, write_through};
 use crate::nbd::RequestKind;
 use crate::report::{device_metrics, device_terms, lacking, of_device, of_device_names};
-use crate::server::{RequestCounts, Server};
+use crate::server::{NbdServer, RequestCounts};
 use crate::settings::{self, Access, DEVICE_DEPTH, TunnelKind, check_memory, fresh_path};
 
 /// Bytes of one write of the stream.
@@ -73,7 +74,7 @@ impl Workload for Copy {
         include_str!("copy.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let size = within(start, "size", 1, LARGEST)?;
         // The bytes, the disk, and what is read back.
         check_memory(start, 4 * size as u64)?;
@@ -83,21 +84,24 @@ impl Workload for Copy {
         ready.without.push(lacking(access.tunnel).into());
         let mut data = vec![0; size];
         SplitMix64::new(start.seed).fill(&mut data);
-        let target: Box<dyn Target> = match start.text("method") {
+        let target: Box<dyn CopyTarget> = match start.text("method") {
             "stream" => Box::new(RawDisk::start(start, size, access)?),
             _ => {
                 prepare_process()?;
                 Box::new(MountedDisk::start(start, size, access)?)
             }
         };
-        Ok(Started { instance: Box::new(Copying { target, data, tunnel: access.tunnel }), ready })
+        Ok(StartedWorkload {
+            instance: Box::new(Copying { target, data, tunnel: access.tunnel }),
+            ready,
+        })
     }
 }
 
 /// Where bytes go.
-trait Target {
+trait CopyTarget {
     /// The server that holds the disk.
-    fn server(&self) -> &Server;
+    fn server(&self) -> &NbdServer;
 
     /// Copies them, until they have reached the disk.
     fn copy(&mut self, data: &[u8]) -> Result<(), Failure>;
@@ -112,12 +116,12 @@ struct MountedDisk {
     /// Where the copy goes.
     file: PathBuf,
     // Dropped after it was unmounted.
-    disk: Disk,
+    disk: RemoteDisk,
 }
 
 impl MountedDisk {
     fn start(start: &Start, size: usize, access: Access) -> Result<Self, StartError> {
-        let disk = Disk::start(start, ROOM.0 * size + ROOM.1, access)?;
+        let disk = RemoteDisk::start(start, ROOM.0 * size + ROOM.1, access)?;
         // mkfs would otherwise discard and zero large parts of the disk over the slow link.
         let lazily = "nodiscard,lazy_itable_init=1,lazy_journal_init=1";
         run(tool("mkfs.ext4").args(["-q", "-F", "-E", lazily]).arg(disk.node()), &[])?;
@@ -131,8 +135,8 @@ impl MountedDisk {
     }
 }
 
-impl Target for MountedDisk {
-    fn server(&self) -> &Server {
+impl CopyTarget for MountedDisk {
+    fn server(&self) -> &NbdServer {
         &self.disk.server
     }
 
@@ -167,23 +171,23 @@ impl Drop for MountedDisk {
 
 /// A disk without a filesystem.
 struct RawDisk {
-    client: Client,
-    server: Server,
+    client: NbdClient,
+    server: NbdServer,
     depth: usize,
 }
 
 impl RawDisk {
     fn start(start: &Start, size: usize, access: Access) -> Result<Self, StartError> {
-        let server = Server::start(start, size.next_multiple_of(BLOCK), access)?;
+        let server = NbdServer::start(start, size.next_multiple_of(BLOCK), access)?;
         server.link(false);
         let address = Address::of_server(&server);
-        let client = Client::connect(&address, access.depth, BLOCK)?;
+        let client = NbdClient::connect(&address, access.depth, BLOCK)?;
         Ok(Self { client, server, depth: access.depth })
     }
 }
 
-impl Target for RawDisk {
-    fn server(&self) -> &Server {
+impl CopyTarget for RawDisk {
+    fn server(&self) -> &NbdServer {
         &self.server
     }
 
@@ -220,7 +224,7 @@ impl Target for RawDisk {
 }
 
 struct Copying {
-    target: Box<dyn Target>,
+    target: Box<dyn CopyTarget>,
     data: Vec<u8>,
     tunnel: TunnelKind,
 }

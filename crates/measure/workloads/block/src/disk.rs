@@ -11,7 +11,7 @@ use plumb_workload_kit::loop_device;
 use plumb_workload_kit::mounts;
 use plumb_workload_kit::tool::{self, last_line, run, tool};
 
-use crate::server::Server;
+use crate::server::NbdServer;
 use crate::settings::{Access, fresh_path};
 
 /// How long a device may take to appear, or to go.
@@ -45,9 +45,9 @@ pub fn prepare_process() -> Result<(), StartError> {
 }
 
 /// A remote disk that is there; dropping it takes it away.
-pub struct Disk {
+pub struct RemoteDisk {
     /// Its server, behind the link.
-    pub server: Server,
+    pub server: NbdServer,
     folder: PathBuf,
     fuse: Child,
     device: Option<File>,
@@ -56,13 +56,13 @@ pub struct Disk {
     ended: bool,
 }
 
-impl Disk {
+impl RemoteDisk {
     /// A disk of so many zeroes. While it comes up, there is no link.
     ///
     /// # Errors
     /// When it does not.
     pub fn start(start: &Start, size: usize, access: Access) -> Result<Self, Failure> {
-        let server = Server::start(start, size, access).map_err(|error| match error {
+        let server = NbdServer::start(start, size, access).map_err(|error| match error {
             StartError::Failed(why) => Failure(why),
             StartError::Unsupported { why, .. } => Failure(why),
         })?;
@@ -148,7 +148,7 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for RemoteDisk {
     fn drop(&mut self) {
         self.detach();
     }

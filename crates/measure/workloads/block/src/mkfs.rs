@@ -2,14 +2,14 @@
 
 use plumb_model::{AuditClass, Description, Ready, SampleIs};
 use plumb_protocol::{
-    Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
+    Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, integer, time, within, work, workload,
 };
 use plumb_workload_kit::tool::{run, tool};
 
-use crate::disk::{Disk, prepare_process};
+use crate::disk::{RemoteDisk, prepare_process};
 use crate::report::{device_metrics, device_terms, lacking, of_device, of_device_names};
 use crate::settings::{self, Access, DEVICE_DEPTH, check_memory};
 
@@ -62,7 +62,7 @@ impl Workload for Mkfs {
         include_str!("mkfs.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let mut ready = Ready::default();
         let zeroes = Zeroes::read(start);
         let access = settings::access(start, zeroes == Zeroes::WithoutData, &mut ready)?;
@@ -74,8 +74,8 @@ impl Workload for Mkfs {
         ready.without.push(lacking(access.tunnel).into());
         let lazy = u8::from(start.text("mode") == "lazy");
         let options = format!("nodiscard,lazy_itable_init={lazy},lazy_journal_init={lazy}");
-        let instance = Filesystem { start: start.clone(), size, access, zeroes, options };
-        Ok(Started { instance: Box::new(instance), ready })
+        let instance = MkfsCase { start: start.clone(), size, access, zeroes, options };
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
 
@@ -100,7 +100,7 @@ impl Zeroes {
     }
 }
 
-struct Filesystem {
+struct MkfsCase {
     start: Start,
     size: usize,
     access: Access,
@@ -108,10 +108,10 @@ struct Filesystem {
     options: String,
 }
 
-impl Filesystem {
+impl MkfsCase {
     /// Makes one on a fresh disk: when it began, what it took, and the values.
     fn make(&self) -> Result<(u64, u64, [f64; 12]), Failure> {
-        let disk = Disk::start(&self.start, self.size, self.access)?;
+        let disk = RemoteDisk::start(&self.start, self.size, self.access)?;
         let mut mkfs = tool("mkfs.ext4");
         mkfs.args(["-q", "-F", "-E", &self.options]).arg(disk.node());
         if self.zeroes == Zeroes::Written {
@@ -135,7 +135,7 @@ impl Filesystem {
     }
 }
 
-impl Instance for Filesystem {
+impl Instance for MkfsCase {
     fn run(&mut self, _: u64) -> Result<(), Failure> {
         self.make().map(|_| ())
     }

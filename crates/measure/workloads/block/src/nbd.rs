@@ -74,7 +74,7 @@ impl RequestKind {
 
 /// A request without its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct NbdRequest {
     /// The type of the request.
     pub kind: RequestKind,
     /// Tells its reply from others.
@@ -85,7 +85,7 @@ pub struct Request {
     pub length: u32,
 }
 
-impl Request {
+impl NbdRequest {
     /// As it goes over the wire.
     pub fn bytes(&self) -> [u8; REQUEST_BYTES] {
         let mut bytes = [0; REQUEST_BYTES];
@@ -291,7 +291,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::thread;
 
-    use super::{Greeted, Request, RequestKind, greet, read_reply, reply, welcome};
+    use super::{Greeted, NbdRequest, RequestKind, greet, read_reply, reply, welcome};
 
     #[test]
     fn a_server_tells_a_client_how_large_the_disk_is() {
@@ -305,8 +305,8 @@ mod tests {
     #[test]
     fn requests_and_replies_are_read_as_written() {
         for kind in RequestKind::ALL {
-            let request = Request { kind, cookie: 7 << 40, offset: 1 << 33, length: 4096 };
-            assert_eq!(Request::read(&mut request.bytes().as_slice()).unwrap(), request);
+            let request = NbdRequest { kind, cookie: 7 << 40, offset: 1 << 33, length: 4096 };
+            assert_eq!(NbdRequest::read(&mut request.bytes().as_slice()).unwrap(), request);
         }
         assert_eq!(read_reply(&mut reply(5, 99).as_slice()).unwrap(), (5, 99));
     }
@@ -318,7 +318,7 @@ mod tests {
         let refused = greet(&mut here, "").unwrap_err();
         assert!(refused.to_string().contains("the greeting of an NBD server"), "{refused}");
         assert!(read_reply(&mut [1_u8; 16].as_slice()).is_err());
-        assert!(Request::read(&mut [1_u8; 28].as_slice()).is_err());
-        assert!(Request::read(&mut [1_u8; 3].as_slice()).is_err());
+        assert!(NbdRequest::read(&mut [1_u8; 28].as_slice()).is_err());
+        assert!(NbdRequest::read(&mut [1_u8; 3].as_slice()).is_err());
     }
 }

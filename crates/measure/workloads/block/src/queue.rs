@@ -15,27 +15,27 @@ pub struct Message<H> {
 }
 
 /// In order; ends when there will be no more.
-pub struct Queue<H> {
-    state: Mutex<State<H>>,
+pub struct MessageQueue<H> {
+    state: Mutex<QueueState<H>>,
     changed: Condvar,
 }
 
-struct State<H> {
+struct QueueState<H> {
     messages: VecDeque<Message<H>>,
     /// Memory of messages that are done.
     free: Vec<Vec<u8>>,
     ended: bool,
 }
 
-impl<H> Default for Queue<H> {
+impl<H> Default for MessageQueue<H> {
     fn default() -> Self {
-        let state = State { messages: VecDeque::new(), free: Vec::new(), ended: false };
+        let state = QueueState { messages: VecDeque::new(), free: Vec::new(), ended: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 }
 
-impl<H> Queue<H> {
-    fn lock(&self) -> MutexGuard<'_, State<H>> {
+impl<H> MessageQueue<H> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<H>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

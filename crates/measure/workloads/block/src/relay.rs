@@ -12,10 +12,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use plumb_protocol::now_ns;
-use plumb_workload_kit::link::{Direction, LinkSettings};
+use plumb_workload_kit::link::{LinkSettings, OneWayLink};
 use rustix::thread::set_current_timer_slack;
 
-use crate::queue::{Message, Queue};
+use crate::queue::{Message, MessageQueue};
 use crate::settings::{Link, packets};
 
 /// Bytes that are read at once, at most; of a narrow link what it carries in a millisecond, and never less than a packet.
@@ -24,7 +24,7 @@ const SHORTEST: usize = 1448;
 
 /// The traffic of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Carried {
+pub struct RelayedBytes {
     /// Bytes that were passed on.
     pub bytes: u64,
     /// Packets that these bytes fill.
@@ -38,19 +38,19 @@ struct RelayState {
     /// Whether the link is there; without it all is passed on at once.
     linked: AtomicBool,
     ended: AtomicBool,
-    carried: Mutex<[Carried; 2]>,
+    carried: Mutex<[RelayedBytes; 2]>,
     sockets: Mutex<Vec<TcpStream>>,
 }
 
 /// Waits for one connection on its own port; dropping it ends that.
 #[derive(Debug)]
-pub struct Relay {
+pub struct NbdRelay {
     port: u16,
     shared: Arc<RelayState>,
     passing: Option<JoinHandle<()>>,
 }
 
-impl Relay {
+impl NbdRelay {
     /// In front of this port of 127.0.0.1; at first there is no link.
     ///
     /// # Errors
@@ -78,12 +78,12 @@ impl Relay {
     }
 
     /// What it carried so far, up and down.
-    pub fn carried(&self) -> [Carried; 2] {
+    pub fn carried(&self) -> [RelayedBytes; 2] {
         *lock(&self.shared.carried)
     }
 }
 
-impl Drop for Relay {
+impl Drop for NbdRelay {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Release);
         self.shared.end();
@@ -112,11 +112,11 @@ impl RelayState {
         if self.ended.load(Ordering::Acquire) {
             self.end();
         }
-        let queues: [Queue<()>; 2] = Default::default();
+        let queues: [MessageQueue<()>; 2] = Default::default();
         let ways = [(&client, &server, link.up), (&server, &client, link.down)];
         thread::scope(|scope| {
             for (number, (queue, (from, to, settings))) in queues.iter().zip(ways).enumerate() {
-                let direction = Direction::new(settings, seed.wrapping_add(number as u64));
+                let direction = OneWayLink::new(settings, seed.wrapping_add(number as u64));
                 scope.spawn(move || {
                     let _ = self.read(from, queue, direction, longest(settings), number);
                     queue.end();
@@ -141,8 +141,8 @@ impl RelayState {
     fn read(
         &self,
         mut from: &TcpStream,
-        queue: &Queue<()>,
-        mut direction: Direction,
+        queue: &MessageQueue<()>,
+        mut direction: OneWayLink,
         longest: usize,
         number: usize,
     ) -> io::Result<()> {
@@ -177,7 +177,7 @@ fn longest(settings: LinkSettings) -> usize {
 }
 
 /// Writes each piece when it is due.
-fn write(mut to: &TcpStream, queue: &Queue<()>) -> io::Result<()> {
+fn write(mut to: &TcpStream, queue: &MessageQueue<()>) -> io::Result<()> {
     // The kernel may otherwise wake it 50 µs late, to wake others with it.
     set_current_timer_slack(NonZeroU64::new(1)).ok();
     while let Some(Message { data, at_ns, .. }) = queue.take() {

@@ -2,18 +2,18 @@
 
 use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{
-    Batch, Distribution, Failure, Instance, SplitMix64, Start, StartError, Started, Workload,
-    current_cpu, now_ns,
+    Batch, Distribution, Failure, Instance, SplitMix64, Start, StartError, StartedWorkload,
+    Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{
     LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, text, within, work, workload,
 };
 
 use crate::address::Address;
-use crate::client::Client;
+use crate::client::NbdClient;
 use crate::nbd::RequestKind;
 use crate::report::{all_of_link, lacking, link_metrics, link_terms, of_link, of_link_names};
-use crate::server::{RequestCounts, Server};
+use crate::server::{NbdServer, RequestCounts};
 use crate::settings::{self, Access, DEEPEST, Link, TunnelKind, check_memory};
 
 /// Upper limit of the size of a request, in bytes.
@@ -59,7 +59,7 @@ impl Workload for Remote {
         include_str!("remote.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let block = within(start, "block", SECTOR, LARGEST)?;
         let depth = within(start, "depth", 1, DEEPEST)?;
         if !block.is_multiple_of(SECTOR) {
@@ -76,7 +76,7 @@ impl Workload for Remote {
         let link = Link::read(start, &mut ready)?;
         let tunnel = TunnelKind::read(start);
         let (server, address) = server_of(start, link, tunnel, kind)?;
-        let client = Client::connect(&address, depth, block)?;
+        let client = NbdClient::connect(&address, depth, block)?;
         if kind == RequestKind::Flush && !client.takes_flushes() {
             return Err(StartError::unsupported("this server takes no flushes", "operation=read"));
         }
@@ -99,7 +99,7 @@ impl Workload for Remote {
             ready.without.push(lacking(tunnel).into());
         }
         let is_random = start.text("pattern") == "random";
-        let mut requests = Requests {
+        let mut requests = RemoteRequests {
             client,
             server,
             kind,
@@ -116,7 +116,7 @@ impl Workload for Remote {
             tunnel,
         };
         requests.random.fill(requests.client.payload());
-        Ok(Started { instance: Box::new(requests), ready })
+        Ok(StartedWorkload { instance: Box::new(requests), ready })
     }
 }
 
@@ -126,7 +126,7 @@ fn server_of(
     link: Link,
     tunnel: TunnelKind,
     kind: RequestKind,
-) -> Result<(Option<Server>, Address), StartError> {
+) -> Result<(Option<NbdServer>, Address), StartError> {
     let named = start.text("address");
     if named != "own" {
         if matches!(kind, RequestKind::Write | RequestKind::Trim) {
@@ -142,7 +142,7 @@ fn server_of(
     let size = within(start, "size", LARGEST, 1 << 40)?;
     check_memory(start, size as u64)?;
     let access = Access { link, tunnel, depth: 0, takes_discards: true, seed: start.seed };
-    let server = Server::start(start, size, access)?;
+    let server = NbdServer::start(start, size, access)?;
     server.fill(|disk| {
         for (number, sector) in disk.chunks_exact_mut(SECTOR).enumerate() {
             let stamp = (number * SECTOR) as u64;
@@ -153,9 +153,9 @@ fn server_of(
     Ok((Some(server), address))
 }
 
-struct Requests {
-    client: Client,
-    server: Option<Server>,
+struct RemoteRequests {
+    client: NbdClient,
+    server: Option<NbdServer>,
     kind: RequestKind,
     block: usize,
     blocks: u64,
@@ -171,7 +171,7 @@ struct Requests {
     tunnel: TunnelKind,
 }
 
-impl Requests {
+impl RemoteRequests {
     fn send(&mut self) -> Result<(), Failure> {
         let place = if self.is_random { self.random.below(self.blocks) } else { self.next };
         self.next = (self.next + 1) % self.blocks;
@@ -222,7 +222,7 @@ impl Requests {
     }
 
     fn counts(&self) -> RequestCounts {
-        self.server.as_ref().map(Server::counts).unwrap_or_default()
+        self.server.as_ref().map(NbdServer::counts).unwrap_or_default()
     }
 }
 
@@ -230,7 +230,7 @@ fn other_bytes(offset: u64) -> Failure {
     Failure(format!("unexpected bytes in the block at {offset} of the remote disk"))
 }
 
-impl Instance for Requests {
+impl Instance for RemoteRequests {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         for _ in 0..iterations {
             let took = self.receive()?;
@@ -280,7 +280,7 @@ impl Instance for Requests {
     }
 
     fn helpers(&self) -> &[u32] {
-        self.server.as_ref().map_or(&[], Server::helpers)
+        self.server.as_ref().map_or(&[], NbdServer::helpers)
     }
 
     fn least_iterations(&self) -> u64 {

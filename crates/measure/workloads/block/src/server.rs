@@ -15,14 +15,15 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use plumb_protocol::{Failure, Start, StartError, now_ns};
-use plumb_workload_kit::link::Direction;
+use plumb_workload_kit::link::OneWayLink;
 use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::nbd::{
-    INVALID, LONGEST, READ_BUFFER, REPLY_BYTES, REQUEST_BYTES, Request, RequestKind, reply, welcome,
+    INVALID, LONGEST, NbdRequest, READ_BUFFER, REPLY_BYTES, REQUEST_BYTES, RequestKind, reply,
+    welcome,
 };
-use crate::queue::{Message, Queue};
+use crate::queue::{Message, MessageQueue};
 use crate::settings::{Access, TunnelKind, fresh_path, packets};
 use crate::tunnel::Tunnel;
 
@@ -87,14 +88,14 @@ struct ServerState {
 }
 
 /// A disk in memory that is served; dropping it ends that.
-pub struct Server {
+pub struct NbdServer {
     path: PathBuf,
     tunnel: Option<Tunnel>,
     shared: Arc<ServerState>,
     serving: Option<JoinHandle<()>>,
 }
 
-impl Server {
+impl NbdServer {
     /// Serves a disk of so many zeroes.
     ///
     /// # Errors
@@ -180,7 +181,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for NbdServer {
     fn drop(&mut self) {
         self.tunnel = None;
         self.shared.ended.store(true, Ordering::Release);
@@ -211,7 +212,7 @@ impl ServerState {
         if !welcome(&mut client, disk.len() as u64, self.access.takes_discards)? {
             return Ok(());
         }
-        let queue = Queue::default();
+        let queue = MessageQueue::default();
         let from = client.try_clone()?;
         // Two threads: while one holds a reply back for its time on the link, requests go on arriving.
         thread::scope(|scope| {
@@ -228,10 +229,15 @@ impl ServerState {
     }
 
     /// Reads requests until the client leaves.
-    fn read(&self, from: UnixStream, queue: &Queue<Request>, cpu_before: u64) -> io::Result<()> {
+    fn read(
+        &self,
+        from: UnixStream,
+        queue: &MessageQueue<NbdRequest>,
+        cpu_before: u64,
+    ) -> io::Result<()> {
         let mut from = BufReader::with_capacity(READ_BUFFER, from);
         loop {
-            let request = Request::read(&mut from)?;
+            let request = NbdRequest::read(&mut from)?;
             let data = request.payload().max(request.answer());
             if request.kind == RequestKind::Disconnect || data > LONGEST as usize {
                 return Ok(());
@@ -247,8 +253,8 @@ impl ServerState {
 /// Answers the requests of a client.
 struct Answers<'s> {
     shared: &'s ServerState,
-    up: Direction,
-    down: Direction,
+    up: OneWayLink,
+    down: OneWayLink,
     /// When the replies to the last requests arrived, as many as may be under way, and the oldest.
     arrivals: Vec<u64>,
     oldest: usize,
@@ -261,8 +267,8 @@ impl<'s> Answers<'s> {
         let Access { link, depth, seed, .. } = shared.access;
         Self {
             shared,
-            up: Direction::new(link.up, seed),
-            down: Direction::new(link.down, seed.wrapping_add(1)),
+            up: OneWayLink::new(link.up, seed),
+            down: OneWayLink::new(link.down, seed.wrapping_add(1)),
             arrivals: vec![0; depth],
             oldest: 0,
             before: *lock(&shared.counts),
@@ -271,7 +277,7 @@ impl<'s> Answers<'s> {
 
     fn all(
         &mut self,
-        queue: &Queue<Request>,
+        queue: &MessageQueue<NbdRequest>,
         disk: &mut [u8],
         client: &mut UnixStream,
     ) -> io::Result<()> {
@@ -297,7 +303,7 @@ impl<'s> Answers<'s> {
     }
 
     /// When the request left the client, and when its reply arrives there.
-    fn times(&mut self, job: &Message<Request>) -> (u64, u64) {
+    fn times(&mut self, job: &Message<NbdRequest>) -> (u64, u64) {
         if !self.shared.linked.load(Ordering::Acquire) {
             return (job.at_ns, job.at_ns);
         }
@@ -314,7 +320,7 @@ impl<'s> Answers<'s> {
         (sent, back)
     }
 
-    fn count(&mut self, request: &Request, under_way_ns: u64, error: u32) {
+    fn count(&mut self, request: &NbdRequest, under_way_ns: u64, error: u32) {
         let mut counts = lock(&self.shared.counts);
         counts.requests[request.kind.index()] += 1;
         let answer = if error == 0 { request.answer() } else { 0 };
@@ -340,7 +346,7 @@ impl<'s> Answers<'s> {
 }
 
 /// Does what is asked; the data of the answer go to `out`. The error, 0 for none.
-fn perform(request: &Request, data: &[u8], disk: &mut [u8], out: &mut Vec<u8>) -> u32 {
+fn perform(request: &NbdRequest, data: &[u8], disk: &mut [u8], out: &mut Vec<u8>) -> u32 {
     let begin = usize::try_from(request.offset).unwrap_or(usize::MAX);
     let end = begin.saturating_add(request.length as usize);
     let Some(range) = disk.get_mut(begin..end) else { return INVALID };

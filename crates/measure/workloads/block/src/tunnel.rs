@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use plumb_protocol::{Failure, Start, StartError};
 use plumb_workload_kit::processes::{cpu_ns, descendants};
 use plumb_workload_kit::ssh::{
-    Account, Client, KNOWN_HOSTS, Listening, Serves, Sshd, Tools, last_line,
+    KNOWN_HOSTS, Listening, Serves, SshClient, SshTools, Sshd, UserAccount, last_line,
 };
 
-use crate::relay::{Carried, Relay};
+use crate::relay::{NbdRelay, RelayedBytes};
 use crate::settings::{Access, fresh_path};
 
 /// It is there within this time, or not at all.
@@ -30,7 +30,7 @@ const STEP: Duration = Duration::from_millis(2);
 pub struct Tunnel {
     socket: PathBuf,
     ssh: Child,
-    relay: Relay,
+    relay: NbdRelay,
     sshd: Sshd,
     /// The processes of both ends.
     ends: Vec<u32>,
@@ -47,13 +47,13 @@ impl Tunnel {
         access: Access,
         is_compressed: bool,
     ) -> Result<Self, StartError> {
-        let tools = Tools::find()?;
-        let account = Account::current()?;
+        let tools = SshTools::find()?;
+        let account = UserAccount::current()?;
         let serves = (Serves::Forwarding, &Listening::default());
         let sshd = Sshd::start(Path::new(&start.scratch), &tools, &account, serves)?;
-        let relay = Relay::start(sshd.address().port(), access.link, access.seed)
+        let relay = NbdRelay::start(sshd.address().port(), access.link, access.seed)
             .map_err(|error| Failure::io("a free port for the link", &error))?;
-        let client = Client {
+        let client = SshClient {
             ssh: tools.ssh,
             server: (Ipv4Addr::LOCALHOST, relay.port()).into(),
             folder: sshd.folder().to_owned(),
@@ -102,7 +102,7 @@ impl Tunnel {
     }
 
     /// What the link carried so far, up and down.
-    pub fn carried(&self) -> [Carried; 2] {
+    pub fn carried(&self) -> [RelayedBytes; 2] {
         self.relay.carried()
     }
 

@@ -7,21 +7,25 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use plumb_protocol::{StartError, Started};
+use plumb_protocol::{StartError, StartedWorkload};
 use plumb_workload_block::ALL;
 use plumb_workload_testing::{TestPoint, alone, assert_ratio, refusal, samples, unsupported};
 
-fn try_point(dir: &Path, id: &str, settings: &[(&str, &str)]) -> Result<Started, StartError> {
+fn try_point(
+    dir: &Path,
+    id: &str,
+    settings: &[(&str, &str)],
+) -> Result<StartedWorkload, StartError> {
     TestPoint::new(ALL, id, settings).in_folder(dir).try_start()
 }
 
-fn remote(dir: &Path, settings: &[(&str, &str)]) -> Started {
+fn remote(dir: &Path, settings: &[(&str, &str)]) -> StartedWorkload {
     let settings = [&[("size", "4MiB")], settings].concat();
     try_point(dir, "block.remote", &settings).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
 /// Seconds an iteration of the last of some samples, and its values by name.
-fn last(started: &mut Started, iterations: &[u64]) -> (f64, impl Fn(&str) -> f64 + use<>) {
+fn last(started: &mut StartedWorkload, iterations: &[u64]) -> (f64, impl Fn(&str) -> f64 + use<>) {
     let taken = samples(started, iterations);
     let at = iterations.len() - 1;
     let seconds = taken.elapsed_ns[at] as f64 / 1e9 / iterations[at] as f64;
@@ -110,9 +114,9 @@ fn the_bandwidth_binds_many_requests_whatever_the_round_trip() {
 }
 
 /// nbdkit with a disk of zeroes, until it is dropped.
-struct Nbdkit(Child);
+struct NbdkitServer(Child);
 
-impl Nbdkit {
+impl NbdkitServer {
     fn start(socket: &Path) -> Self {
         let mut nbdkit = Command::new("nbdkit");
         nbdkit.args(["-f", "-U"]).arg(socket).args(["memory", "4M"]).stderr(Stdio::null());
@@ -126,7 +130,7 @@ impl Nbdkit {
     }
 }
 
-impl Drop for Nbdkit {
+impl Drop for NbdkitServer {
     fn drop(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -137,7 +141,7 @@ impl Drop for Nbdkit {
 fn another_server_is_read_and_never_written() {
     let dir = tempfile::tempdir().unwrap();
     let socket = dir.path().join("nbdkit");
-    let _nbdkit = Nbdkit::start(&socket);
+    let _nbdkit = NbdkitServer::start(&socket);
     let address = format!("nbd+unix:///?socket={}", socket.display());
     let mut started = remote(dir.path(), &[("address", &address), ("depth", "4")]);
     assert!(started.ready.without.contains(&"up_busy".to_owned()));

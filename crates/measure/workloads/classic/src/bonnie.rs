@@ -6,13 +6,13 @@ use plumb_classics::bonnie::parameter::{FILES, SIZE};
 use plumb_classics::bonnie::{
     CREATE_SEQUENTIAL, IMPORTED_PASS, PHASES, Phase, WRITE_BLOCK, imported_phase,
 };
-use plumb_classics::{Format, Series};
+use plumb_classics::{Format, ImportedSeries};
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
 use plumb_workload_kit::declare::{bytes, integer, reported, within};
 
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -27,17 +27,17 @@ const CREATE: &Phase = &PHASES[CREATE_SEQUENTIAL];
 
 /// Which of its phases is the figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bonnie {
+pub(crate) enum ClassicBonnie {
     /// A file is written block by block.
     Blocks,
     /// Files are created in order.
     Files,
 }
 
-impl Tool for Bonnie {
-    fn named(&self) -> Named {
+impl Tool for ClassicBonnie {
+    fn named(&self) -> ToolNames {
         match self {
-            Self::Blocks => Named {
+            Self::Blocks => ToolNames {
                 id: "classic.bonnie",
                 summary: "bonnie++: writes a file block by block, including fsync",
                 manual: include_str!("bonnie.md"),
@@ -47,7 +47,7 @@ impl Tool for Bonnie {
                 prints: WRITE.name,
                 values: const { &value_names(WRITE.name) },
             },
-            Self::Files => Named {
+            Self::Files => ToolNames {
                 id: "classic.bonniefiles",
                 summary: "bonnie++: creates files in order, including sync(2)",
                 manual: include_str!("bonniefiles.md"),
@@ -98,7 +98,7 @@ impl Tool for Bonnie {
         Ok(Call::with(words))
     }
 
-    fn is_asked(&self, _start: &Start, series: &Series) -> bool {
+    fn is_asked(&self, _start: &Start, series: &ImportedSeries) -> bool {
         match self {
             Self::Blocks => series.workload == IMPORTED_PASS,
             Self::Files => series.workload == imported_phase(CREATE.name),

@@ -12,7 +12,7 @@ use plumb_workload_kit::declare::{
 };
 
 use crate::build::built;
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -36,7 +36,7 @@ pub(crate) enum CLoop {
 }
 
 impl Tool for CLoop {
-    fn named(&self) -> Named {
+    fn named(&self) -> ToolNames {
         let (id, summary, manual) = match self {
             Self::Fork => (
                 "classic.forkloop",
@@ -62,7 +62,7 @@ impl Tool for CLoop {
         let program = "cc";
         let package = "gcc";
         let format = None;
-        Named { id, summary, manual, program, package, format, prints, values }
+        ToolNames { id, summary, manual, program, package, format, prints, values }
     }
 
     fn metric(&self) -> Metric {

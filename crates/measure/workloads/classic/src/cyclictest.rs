@@ -8,7 +8,7 @@ use plumb_protocol::{Start, StartError};
 
 use plumb_workload_kit::declare::{integer, reported, threads, time_bound, within};
 
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -19,8 +19,8 @@ pub(crate) struct Cyclictest;
 const ROOM: usize = 32 << 10;
 
 impl Tool for Cyclictest {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.cyclictest",
             summary: "cyclictest: threads sleep until absolute times; how late they wake",
             manual: include_str!("cyclictest.md"),

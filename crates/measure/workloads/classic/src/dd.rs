@@ -9,7 +9,7 @@ use plumb_protocol::{Failure, Held, Start, StartError};
 use plumb_workload_kit::declare::{bytes, choice, reported, shared, within};
 
 use crate::laid_out::{self, LaidOut};
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -20,8 +20,8 @@ const FILE: &str = "classic-dd";
 pub(crate) struct Dd;
 
 impl Tool for Dd {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.dd",
             summary: "dd: writes or reads a file block by block",
             manual: include_str!("dd.md"),

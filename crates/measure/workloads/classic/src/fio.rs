@@ -11,7 +11,7 @@ use plumb_protocol::{Failure, Held, Start, StartError};
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, shared, time_bound, within};
 
 use crate::laid_out::{self, LaidOut};
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -40,7 +40,7 @@ fn operation(words: &[&str]) -> Parameter {
 }
 
 impl Tool for Fio {
-    fn named(&self) -> Named {
+    fn named(&self) -> ToolNames {
         let (id, summary, manual) = match self {
             Self::Random => (
                 "classic.fio",
@@ -70,7 +70,7 @@ impl Tool for Fio {
         let program = "fio";
         let package = "fio";
         let format = Some(Format::Fio);
-        Named { id, summary, manual, program, package, format, prints, values }
+        ToolNames { id, summary, manual, program, package, format, prints, values }
     }
 
     fn metric(&self) -> Metric {

@@ -10,7 +10,7 @@ use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
 use plumb_workload_kit::spawn::find_program;
 
 use crate::laid_out;
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -18,8 +18,8 @@ use crate::version;
 pub(crate) struct FsMark;
 
 impl Tool for FsMark {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.fsmark",
             summary: "fs_mark: creates files and syncs each",
             manual: include_str!("fsmark.md"),
@@ -55,8 +55,10 @@ impl Tool for FsMark {
 
     /// It says its version only when it works: on one its own file.
     fn version(&self, path: &Path) -> Result<String, StartError> {
-        let folder =
-            Folder::create(&std::env::temp_dir(), &format!("plumb-fsmark-{}", std::process::id()))?;
+        let folder = FsMarkFolder::create(
+            &std::env::temp_dir(),
+            &format!("plumb-fsmark-{}", std::process::id()),
+        )?;
         let into = format!("--chdir={}", folder.word());
         let program = path.display().to_string();
         let words = [&into, &program, "-d", ".", "-l", "log", "-n", "1", "-s", "0"];
@@ -79,16 +81,16 @@ impl Tool for FsMark {
     }
 
     fn prepare(&self, _path: &Path, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        let folder = Folder::create(Path::new(&start.dir), "classic-fsmark")?;
+        let folder = FsMarkFolder::create(Path::new(&start.dir), "classic-fsmark")?;
         let endpoints = [("file".to_owned(), folder.word())].into();
         Ok((Ready { endpoints, ..Ready::default() }, Box::new(folder)))
     }
 }
 
 /// The folder that it works in, with its log. Dropping it removes both.
-struct Folder(PathBuf);
+struct FsMarkFolder(PathBuf);
 
-impl Folder {
+impl FsMarkFolder {
     fn create(dir: &Path, name: &str) -> Result<Self, StartError> {
         let path = dir.join(name);
         let made = std::fs::create_dir(&path);
@@ -101,14 +103,14 @@ impl Folder {
     }
 }
 
-impl Held for Folder {
+impl Held for FsMarkFolder {
     fn clean(self: Box<Self>) -> Result<(), Failure> {
         let removed = std::fs::remove_dir_all(&self.0);
         removed.map_err(|error| Failure::io(format!("removing {}", self.0.display()), &error))
     }
 }
 
-impl Drop for Folder {
+impl Drop for FsMarkFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

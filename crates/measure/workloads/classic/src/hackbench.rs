@@ -8,7 +8,7 @@ use plumb_protocol::{Start, StartError};
 
 use plumb_workload_kit::declare::{bytes, choice, integer, reported_time, within};
 
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -16,8 +16,8 @@ use crate::version;
 pub(crate) struct Hackbench;
 
 impl Tool for Hackbench {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.hackbench",
             summary: "hackbench: many tasks exchange short messages",
             manual: include_str!("hackbench.md"),

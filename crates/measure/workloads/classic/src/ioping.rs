@@ -9,7 +9,7 @@ use plumb_protocol::{Held, Start, StartError};
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, shared, within};
 
 use crate::laid_out::{self, LaidOut};
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -20,8 +20,8 @@ const FILE: &str = "classic-ioping";
 pub(crate) struct Ioping;
 
 impl Tool for Ioping {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.ioping",
             summary: "ioping: requests at random offsets of a file, one at a time",
             manual: include_str!("ioping.md"),

@@ -10,7 +10,7 @@ use plumb_workload_ends::host;
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, text, within};
 use plumb_workload_kit::placement::{Placement, placement};
 
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::servers::{self, HOST, Listens};
 use crate::tool::{Call, Tool};
 use crate::version;
@@ -19,8 +19,8 @@ use crate::version;
 pub(crate) struct Iperf3;
 
 impl Tool for Iperf3 {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.iperf3",
             summary: "iperf3: sends to another process, or to a server elsewhere",
             manual: include_str!("iperf3.md"),

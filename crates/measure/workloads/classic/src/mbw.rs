@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use plumb_classics::{Format, Series};
+use plumb_classics::{Format, ImportedSeries};
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
 use plumb_units::whole_size;
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
 
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -22,8 +22,8 @@ const OLD: &str = "1.2";
 pub(crate) struct Mbw;
 
 impl Tool for Mbw {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.mbw",
             summary: "mbw: copies one array to another",
             manual: include_str!("mbw.md"),
@@ -95,7 +95,7 @@ impl Tool for Mbw {
         Ok(call)
     }
 
-    fn is_asked(&self, start: &Start, series: &Series) -> bool {
+    fn is_asked(&self, start: &Start, series: &ImportedSeries) -> bool {
         let method = ("method".to_owned(), start.text("method").to_owned());
         series.settings.contains(&method)
     }

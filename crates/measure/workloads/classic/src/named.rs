@@ -5,7 +5,7 @@ use plumb_protocol::StartError;
 use plumb_workload_kit::spawn::VALUES_OF_TOOLS;
 
 /// What does not depend on a setting.
-pub(crate) struct Named {
+pub(crate) struct ToolNames {
     /// The workload's id.
     pub id: &'static str,
     /// One line on what it does.
@@ -24,7 +24,7 @@ pub(crate) struct Named {
     pub values: &'static [&'static str],
 }
 
-impl Named {
+impl ToolNames {
     /// The command that installs it.
     pub(crate) fn fix(&self) -> String {
         format!("apt install {}", self.package)

@@ -11,7 +11,7 @@ use plumb_protocol::{Failure, Held, Start, StartError};
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, time_bound, within};
 use plumb_workload_kit::spawn::find_program;
 
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -24,8 +24,8 @@ const NS_PER_MS: usize = 1_000_000;
 pub(crate) struct Nbdkit;
 
 impl Tool for Nbdkit {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.nbdkit",
             summary: "nbdkit serves a disk with a delay; fio reads or writes its blocks",
             manual: include_str!("nbdkit.md"),
@@ -108,7 +108,7 @@ impl Tool for Nbdkit {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| Failure::io("starting nbdkit", &error))?;
-        let mut server = Server { child, socket };
+        let mut server = NbdkitProcess { child, socket };
         server.listens()?;
         let endpoints = [("socket".to_owned(), server.socket.display().to_string())].into();
         Ok((Ready { endpoints, ..Ready::default() }, Box::new(server)))
@@ -116,12 +116,12 @@ impl Tool for Nbdkit {
 }
 
 /// nbdkit and its socket. Dropping it ends both.
-struct Server {
+struct NbdkitProcess {
     child: Child,
     socket: PathBuf,
 }
 
-impl Server {
+impl NbdkitProcess {
     /// Waits until it takes connections.
     fn listens(&mut self) -> Result<(), Failure> {
         let since = Instant::now();
@@ -138,9 +138,9 @@ impl Server {
     }
 }
 
-impl Held for Server {}
+impl Held for NbdkitProcess {}
 
-impl Drop for Server {
+impl Drop for NbdkitProcess {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.child.kill();

@@ -8,7 +8,7 @@ use plumb_protocol::{Start, StartError};
 
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
 
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -19,8 +19,8 @@ const WITHOUT_AVX512: &str = "OPENSSL_ia32cap=:~0xd0030000";
 pub(crate) struct Openssl;
 
 impl Tool for Openssl {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.openssl",
             summary: "openssl speed: encrypts messages with authenticated encryption",
             manual: include_str!("openssl.md"),

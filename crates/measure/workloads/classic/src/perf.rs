@@ -9,7 +9,7 @@ use plumb_protocol::{Start, StartError};
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::{choice, integer, reported_time, within};
 
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -23,7 +23,7 @@ pub(crate) enum Perf {
 }
 
 impl Tool for Perf {
-    fn named(&self) -> Named {
+    fn named(&self) -> ToolNames {
         let (id, summary, manual) = match self {
             Self::Pipe => (
                 "classic.perfpipe",
@@ -36,7 +36,7 @@ impl Tool for Perf {
                 include_str!("perfmessaging.md"),
             ),
         };
-        Named {
+        ToolNames {
             id,
             summary,
             manual,

@@ -8,7 +8,7 @@ use plumb_protocol::{Start, StartError};
 
 use plumb_workload_kit::declare::{bytes, integer, reported, within};
 
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::servers::HOST;
 use crate::tool::{Call, Tool};
 use crate::version;
@@ -17,8 +17,8 @@ use crate::version;
 pub(crate) struct Ping;
 
 impl Tool for Ping {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.ping",
             summary: "ping -f: ICMP echo requests to 127.0.0.1, one per reply",
             manual: include_str!("ping.md"),

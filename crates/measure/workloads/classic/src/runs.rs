@@ -1,23 +1,23 @@
 //! The processes of a tool, one a sample, and the figure in what each prints.
 
-use plumb_classics::Series;
+use plumb_classics::ImportedSeries;
 use plumb_model::Flag;
 use plumb_protocol::{Batch, Failure, Instance};
 
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::folder::Folder;
-use plumb_workload_kit::spawn::{OutputPipe, Program, VALUES_OF_TOOLS, describe_end};
+use plumb_workload_kit::spawn::{OutputPipe, SpawnedProgram, VALUES_OF_TOOLS, describe_end};
 
-use crate::named::Named;
+use crate::named::ToolNames;
 
 /// A tool with its arguments.
-pub(crate) struct Runs {
-    pub program: Program,
+pub(crate) struct ToolRun {
+    pub program: SpawnedProgram,
     pub output: OutputPipe,
-    pub named: Named,
+    pub named: ToolNames,
     pub version: String,
     /// Whether a test in the output is the one that was asked for.
-    pub is_asked: Box<dyn Fn(&Series) -> bool>,
+    pub is_asked: Box<dyn Fn(&ImportedSeries) -> bool>,
     /// The factor for the figure that it prints.
     pub times: f64,
     /// The CPUs of this thread before it was kept to one.
@@ -26,7 +26,7 @@ pub(crate) struct Runs {
     pub _folder: Option<Folder>,
 }
 
-impl Runs {
+impl ToolRun {
     fn once(&mut self, batch: Option<&mut Batch>) -> Result<(), Failure> {
         let ended = self.program.run()?;
         let text = self.output.take()?;
@@ -101,7 +101,7 @@ fn last_line(text: &str) -> &str {
     text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing")
 }
 
-impl Instance for Runs {
+impl Instance for ToolRun {
     fn run(&mut self, _iterations: u64) -> Result<(), Failure> {
         self.once(None)
     }
@@ -120,7 +120,7 @@ impl Instance for Runs {
     }
 }
 
-impl Drop for Runs {
+impl Drop for ToolRun {
     fn drop(&mut self) {
         // It was this thread's set before.
         let _ = self.before.apply();

@@ -44,7 +44,7 @@ pub(crate) fn start(
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| Failure::io(format!("starting {}", path.display()), &error))?;
-        let mut server = Server(child);
+        let mut server = ServerProcess(child);
         match server.listens(listens, port) {
             Ok(()) => {
                 let endpoints = [("port".to_owned(), text)].into();
@@ -67,9 +67,9 @@ fn free_port(listens: Listens) -> Result<u16, Failure> {
 }
 
 /// A server. Dropping it ends it.
-struct Server(Child);
+struct ServerProcess(Child);
 
-impl Server {
+impl ServerProcess {
     fn listens(&mut self, listens: Listens, port: u16) -> Result<(), Failure> {
         let since = Instant::now();
         while since.elapsed() < LISTEN_TIMEOUT {
@@ -113,9 +113,9 @@ fn listener(listens: Listens, port: u16) -> Option<String> {
     })
 }
 
-impl Held for Server {}
+impl Held for ServerProcess {}
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.0.kill();

@@ -8,7 +8,7 @@ use plumb_protocol::{Held, Start, StartError};
 
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
 
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::servers::{self, HOST, Listens};
 use crate::tool::{Call, Tool};
 use crate::version;
@@ -17,8 +17,8 @@ use crate::version;
 pub(crate) struct Sockperf;
 
 impl Tool for Sockperf {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.sockperf",
             summary: "sockperf ping-pong: sends requests to another process, one at a time",
             manual: include_str!("sockperf.md"),

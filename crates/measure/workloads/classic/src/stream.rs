@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use plumb_classics::{Format, Series};
+use plumb_classics::{Format, ImportedSeries};
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Failure, Start, StartError};
 
 use plumb_workload_kit::declare::{bytes, choice, path, reported, text, threads, within};
 
 use crate::build::built;
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -19,11 +19,11 @@ const KERNELS: [&str; 4] = ["triad", "copy", "scale", "add"];
 
 /// McCalpin's STREAM, built from a source file that the user names.
 #[derive(Clone)]
-pub(crate) struct Stream;
+pub(crate) struct ClassicStream;
 
-impl Tool for Stream {
-    fn named(&self) -> Named {
-        Named {
+impl Tool for ClassicStream {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.stream",
             summary: "STREAM: loops over long arrays, built from your copy of its source",
             manual: include_str!("stream.md"),
@@ -78,7 +78,7 @@ impl Tool for Stream {
         Ok(Call { built: Some(built), variable, ..Call::default() })
     }
 
-    fn is_asked(&self, start: &Start, series: &Series) -> bool {
+    fn is_asked(&self, start: &Start, series: &ImportedSeries) -> bool {
         series.settings.contains(&("kernel".to_owned(), start.text("kernel").to_owned()))
     }
 }

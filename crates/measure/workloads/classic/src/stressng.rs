@@ -8,7 +8,7 @@ use plumb_protocol::{Start, StartError};
 
 use plumb_workload_kit::declare::{choice, integer, reported, threads, within};
 
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -16,8 +16,8 @@ use crate::version;
 pub(crate) struct StressNg;
 
 impl Tool for StressNg {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.stressng",
             summary: "stress-ng: bogus operations of one CPU method",
             manual: include_str!("stressng.md"),

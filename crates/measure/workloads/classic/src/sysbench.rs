@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use plumb_classics::{Format, Series};
+use plumb_classics::{Format, ImportedSeries};
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
 use plumb_workload_kit::declare::{integer, reported, threads, within};
 
-use crate::named::{Named, value_names};
+use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -16,8 +16,8 @@ use crate::version;
 pub(crate) struct Sysbench;
 
 impl Tool for Sysbench {
-    fn named(&self) -> Named {
-        Named {
+    fn named(&self) -> ToolNames {
+        ToolNames {
             id: "classic.sysbench",
             summary: "sysbench cpu: trial divisions up to a limit",
             manual: include_str!("sysbench.md"),
@@ -57,7 +57,7 @@ impl Tool for Sysbench {
         Ok(Call { notes: vec![note], ..call })
     }
 
-    fn is_asked(&self, _start: &Start, series: &Series) -> bool {
+    fn is_asked(&self, _start: &Start, series: &ImportedSeries) -> bool {
         series.workload == "sysbench.cpu"
     }
 

@@ -3,18 +3,20 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use plumb_classics::Series;
+use plumb_classics::ImportedSeries;
 use plumb_model::{AuditClass, Description, Metric, Parameter, Ready, Requirement, Role, SampleIs};
-use plumb_protocol::{Failure, Held, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Held, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::workload;
 use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::memory_floor;
-use plumb_workload_kit::spawn::{OutputPipe, Program, VALUES_OF_TOOLS, find_program, metrics};
+use plumb_workload_kit::spawn::{
+    OutputPipe, SpawnedProgram, VALUES_OF_TOOLS, find_program, metrics,
+};
 
-use crate::named::Named;
-use crate::runs::Runs;
+use crate::named::ToolNames;
+use crate::runs::ToolRun;
 
 /// A program that was built for this.
 pub(crate) struct Built {
@@ -52,7 +54,7 @@ impl Call {
 /// A tool that is started once a sample, and prints one figure.
 pub(crate) trait Tool: Sync {
     /// What does not depend on a setting.
-    fn named(&self) -> Named;
+    fn named(&self) -> ToolNames;
 
     /// The figure that it prints, as the workload of plumb calls it that measures the same.
     fn metric(&self) -> Metric;
@@ -78,7 +80,7 @@ pub(crate) trait Tool: Sync {
     fn call(&self, start: &Start, version: &str) -> Result<Call, StartError>;
 
     /// Whether this of what it printed is the test that was asked for.
-    fn is_asked(&self, _start: &Start, _series: &Series) -> bool {
+    fn is_asked(&self, _start: &Start, _series: &ImportedSeries) -> bool {
         true
     }
 
@@ -154,7 +156,7 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
         self.0.prepare(&self.path()?, start)
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let named = self.0.named();
         let path = self.path()?;
         let version = self.0.version(&path)?;
@@ -165,9 +167,9 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
         let program = find_program(&argv[0].to_string_lossy())?;
         let pipe = Some(output.end());
         let program = if call.on_stderr {
-            Program::with_stderr(&program, &argv, pipe, start.seed)?
+            SpawnedProgram::with_stderr(&program, &argv, pipe, start.seed)?
         } else {
-            Program::new(&program, &argv, pipe, start.seed)?
+            SpawnedProgram::new(&program, &argv, pipe, start.seed)?
         };
         let before = CpuSet::current()?;
         let mut ready = Ready { notes: call.notes.clone(), ..Ready::default() };
@@ -176,8 +178,8 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
         ready.versions.insert(named.program.into(), version.clone());
         let tool = self.0.clone();
         let asked = start.clone();
-        let is_asked = Box::new(move |series: &Series| tool.is_asked(&asked, series));
-        let runs = Runs {
+        let is_asked = Box::new(move |series: &ImportedSeries| tool.is_asked(&asked, series));
+        let runs = ToolRun {
             program,
             output,
             named,
@@ -190,7 +192,7 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
         if let Some(cpu) = call.cpu {
             CpuSet::only(cpu).apply()?;
         }
-        Ok(Started { instance: Box::new(runs), ready })
+        Ok(StartedWorkload { instance: Box::new(runs), ready })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `compression.lz`: a block packed and unpacked by a small LZ77 of our own.
 
 use plumb_model::{AuditClass, Better, Description, Metric, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload, now_ns};
+use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload, now_ns};
 
 use plumb_workload_kit::declare::{self, headline, reported};
 use plumb_workload_kit::placement::placement;
@@ -50,13 +50,13 @@ impl Workload for Lz {
         include_str!("lz.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let size = size(start)?;
         let threads = start.size("threads").max(1);
         let team = Team::placed(threads, start, move |_| Ok(Packer::new(size)))?;
         let mut ready = Ready::default();
         threads::describe(threads, start, &mut ready)?;
-        Ok(Started { instance: Box::new(Packers { team, iterations: 0 }), ready })
+        Ok(StartedWorkload { instance: Box::new(Packers { team, iterations: 0 }), ready })
     }
 }
 

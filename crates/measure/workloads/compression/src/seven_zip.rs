@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use plumb_model::{AuditClass, Better, Description, Metric, Ready, Requirement, Role, SampleIs};
-use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::{integer, reported, threads, within, workload};
 use plumb_workload_kit::memory_floor;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
 use plumb_workload_kit::spawn::{
-    OutputPipe, Program, VALUES_OF_TOOLS, describe_end, find_program, metrics,
+    OutputPipe, SpawnedProgram, VALUES_OF_TOOLS, describe_end, find_program, metrics,
 };
 use plumb_workload_kit::threads::oversubscribed;
 
@@ -83,14 +83,14 @@ impl Workload for SevenZip {
         include_str!("seven_zip.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let threads = within(start, "threads", 1, 1024)?;
         let dictionary = within(start, "dictionary", 18, 30)?;
         check_memory(threads, dictionary, start.facts.memory_bytes)?;
         let path = find(&PROGRAMS)?;
         let output = OutputPipe::new()?;
         let argv = arguments(&path, threads, dictionary, within(start, "test_time", 0, 60)?);
-        let program = Program::new(&path, &argv, Some(output.end()), start.seed)?;
+        let program = SpawnedProgram::new(&path, &argv, Some(output.end()), start.seed)?;
         let mut ready = Ready::default();
         ready.versions.insert("7zip".into(), version(&path)?);
         ready.notes.push(format!("program {}", path.display()));
@@ -104,7 +104,10 @@ impl Workload for SevenZip {
             facts.cpus.retain(|&cpu| cpus.iter().any(|&kept| u32::try_from(kept) == Ok(cpu)));
         }
         ready.flags.extend(oversubscribed(threads, &facts));
-        Ok(Started { instance: Box::new(SevenZipRuns { program, output, dictionary }), ready })
+        Ok(StartedWorkload {
+            instance: Box::new(SevenZipRuns { program, output, dictionary }),
+            ready,
+        })
     }
 }
 
@@ -197,7 +200,7 @@ fn parse(text: &str, dictionary: usize) -> Option<BenchmarkResult> {
 }
 
 struct SevenZipRuns {
-    program: Program,
+    program: SpawnedProgram,
     output: OutputPipe,
     dictionary: usize,
 }
@@ -259,7 +262,8 @@ mod tests {
     use plumb_protocol::{Instance, StartError};
 
     use super::{
-        OutputPipe, Program, SevenZipRuns, arguments, banner_version, check_memory, find, parse,
+        OutputPipe, SevenZipRuns, SpawnedProgram, arguments, banner_version, check_memory, find,
+        parse,
     };
 
     /// 7zz b 1 -mmt=4 -md=22 on a virtual machine with two CPUs.
@@ -345,7 +349,8 @@ Tot:              99   2144   2129
         let why = |script: &str| {
             let output = OutputPipe::new().unwrap();
             let argv = ["sh", "-c", script].map(OsString::from);
-            let program = Program::new(Path::new("/bin/sh"), &argv, Some(output.end()), 1).unwrap();
+            let program =
+                SpawnedProgram::new(Path::new("/bin/sh"), &argv, Some(output.end()), 1).unwrap();
             SevenZipRuns { program, output, dictionary: 22 }.run(1).unwrap_err().0
         };
         let failed = why("echo; echo System ERROR:; echo E_INVALIDARG; exit 2");

@@ -1,7 +1,7 @@
 //! `cpu.branch`: a conditional jump for every bit of a row of bits.
 
 use plumb_model::{AuditClass, Description, Ready};
-use plumb_protocol::{Failure, SplitMix64, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, SplitMix64, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
@@ -48,35 +48,35 @@ impl Workload for Branch {
         include_str!("branch.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         only_x86("cpu.branch")?;
-        let pattern = Pattern::of(start);
+        let pattern = BranchPattern::of(start);
         let threads = start.size("threads").max(1);
         let seed = start.seed;
         let team = Team::placed(threads, start, move |index: usize| {
             Ok(match pattern {
-                Pattern::Predictable => Jumper::in_turn(),
+                BranchPattern::Predictable => Jumper::in_turn(),
                 // Threads on one core share its predictor, so each has its own bits.
-                Pattern::Random => Jumper::at_random(seed ^ index as u64),
+                BranchPattern::Random => Jumper::at_random(seed ^ index as u64),
             })
         })?;
         let work = declare::work(&[("time", JUMPS), ("rate", JUMPS * threads as u64)]);
         let mut ready = Ready { work, ..Ready::default() };
         threads::describe(threads, start, &mut ready)?;
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 
 /// Which jumps are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pattern {
+enum BranchPattern {
     /// Every second jump is taken.
     Predictable,
     /// Half of the jumps are taken, at random.
     Random,
 }
 
-impl Pattern {
+impl BranchPattern {
     /// Reads the parameter `pattern`.
     fn of(start: &Start) -> Self {
         match start.text("pattern") {

@@ -8,7 +8,7 @@
 use std::hint::black_box;
 
 use plumb_model::{AuditClass, Description, Ready};
-use plumb_protocol::{Failure, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
@@ -43,7 +43,7 @@ impl Workload for Dhrystone {
         include_str!("dhrystone.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let threads = start.size("threads").max(1);
         let team = Team::placed(threads, start, |_| Ok(DhrystoneProgram::new()))?;
         let mut ready =
@@ -51,7 +51,7 @@ impl Workload for Dhrystone {
         #[expect(clippy::cast_precision_loss, reason = "numbers of threads are small")]
         ready.work.insert("dmips".into(), threads as f64 / VAX);
         threads::describe(threads, start, &mut ready)?;
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 

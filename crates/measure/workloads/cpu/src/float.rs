@@ -1,7 +1,7 @@
 //! `cpu.float`: one floating-point instruction, repeatedly.
 
 use plumb_model::{AuditClass, Description, Ready};
-use plumb_protocol::{Start, StartError, Started, Workload};
+use plumb_protocol::{Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
@@ -69,7 +69,7 @@ impl Workload for Float {
         include_str!("float.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         only_x86("cpu.float")?;
         let instruction = FloatInstruction::of(start)?;
         let chain = Chain::of(start);
@@ -81,7 +81,7 @@ impl Workload for Float {
         let mut ready = Ready { work, ..Ready::default() };
         ready.notes.extend(instruction.width.map(Width::note));
         threads::describe(threads, start, &mut ready)?;
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 

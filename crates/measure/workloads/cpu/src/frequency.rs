@@ -1,7 +1,7 @@
 //! `cpu.frequency`: at how many cycles per second a CPU works, and how much of its time it does not.
 
 use plumb_model::{AuditClass, Better, Description, Flag, FlagKind, Ready};
-use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload};
 use plumb_protocol::{clock_source, current_cpu, now_ns};
 
 use plumb_workload_kit::declare;
@@ -112,7 +112,7 @@ impl Workload for Frequency {
         include_str!("frequency.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         only_x86("cpu.frequency")?;
         let mut ready = Ready::default();
         let cpus = Placement::of(start)?.cpus(1, &start.facts)?;
@@ -141,7 +141,10 @@ impl Workload for Frequency {
         };
         let lacks = NAMES.iter().filter(|name| !names.contains(name));
         ready.without = lacks.map(|name| (*name).to_owned()).collect();
-        Ok(Started { instance: Box::new(FrequencyPieces::new(names, counters, pinned)), ready })
+        Ok(StartedWorkload {
+            instance: Box::new(FrequencyPieces::new(names, counters, pinned)),
+            ready,
+        })
     }
 }
 

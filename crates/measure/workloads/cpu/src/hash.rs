@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use plumb_model::{AuditClass, Description, Ready};
-use plumb_protocol::{Failure, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
@@ -40,7 +40,7 @@ impl Workload for Hash {
         include_str!("hash.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let size = size(start)?;
         let threads = start.size("threads").max(1);
         let seed = start.seed;
@@ -50,7 +50,7 @@ impl Workload for Hash {
         let bytes = size as u64 * threads as u64;
         let mut ready = Ready { work: declare::work(&[("bandwidth", bytes)]), ..Ready::default() };
         threads::describe(threads, start, &mut ready)?;
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 

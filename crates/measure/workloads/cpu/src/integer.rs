@@ -1,7 +1,7 @@
 //! `cpu.integer`: one integer instruction, repeatedly.
 
 use plumb_model::{AuditClass, Description, Ready};
-use plumb_protocol::{Start, StartError, Started, Workload};
+use plumb_protocol::{Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
@@ -51,7 +51,7 @@ impl Workload for Integer {
         include_str!("integer.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         only_x86("cpu.integer")?;
         let operation = IntegerOperation::of(start)?;
         let chain = Chain::of(start);
@@ -61,7 +61,7 @@ impl Workload for Integer {
         let work = declare::work(&[("time", done), ("rate", done * threads as u64)]);
         let mut ready = Ready { work, ..Ready::default() };
         threads::describe(threads, start, &mut ready)?;
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 

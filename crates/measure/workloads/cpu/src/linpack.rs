@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use plumb_model::{AuditClass, Description, Ready};
-use plumb_protocol::{Failure, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
@@ -53,7 +53,7 @@ impl Workload for Linpack {
         include_str!("linpack.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let order = order(start)?;
         let threads = start.size("threads").max(1);
         let team = Team::placed(threads, start, move |_| Ok(Solver::new(order)))?;
@@ -61,7 +61,7 @@ impl Workload for Linpack {
         #[expect(clippy::cast_precision_loss, reason = "numbers of threads are small")]
         ready.work.insert("rate".into(), operations(order) * threads as f64);
         threads::describe(threads, start, &mut ready)?;
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 

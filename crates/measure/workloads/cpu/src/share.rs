@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 use plumb_model::{AuditClass, Better, Description, Facts, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload, now_ns};
+use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload, now_ns};
 use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute};
 
 use plumb_workload_kit::affinity::CpuSet;
@@ -87,7 +87,7 @@ impl Workload for CpuShare {
         include_str!("share.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         only_x86("cpu.share")?;
         let pair = pair(start.text("pair"), &start.facts)?;
         let ready = Ready { notes: vec![in_words(pair, &start.facts)], ..Ready::default() };
@@ -104,7 +104,7 @@ impl Workload for CpuShare {
             right: true,
             _own_place: own_place,
         };
-        Ok(Started { instance: Box::new(instance), ready })
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use plumb_model::{AuditClass, Description, Ready};
-use plumb_protocol::{Failure, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
@@ -50,26 +50,26 @@ impl Workload for Sieve {
         include_str!("sieve.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let limit = limit(start)?;
         let threads = start.size("threads").max(1);
-        let growth = Growth::of(start);
+        let growth = SieveMemory::of(start);
         let expected = count_primes(limit);
         let team = Team::placed(threads, start, move |_| Ok(Siever::new(limit, expected, growth)))?;
-        Ok(Started { instance: Box::new(team), ready: ready(threads, start)? })
+        Ok(StartedWorkload { instance: Box::new(team), ready: ready(threads, start)? })
     }
 }
 
 /// Where the arrays of a sieve get their memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Growth {
+enum SieveMemory {
     /// Each sieve grows its arrays from nothing and gives them back.
     Push,
     /// All sieves of a thread use the same arrays, which never grow.
     Reserved,
 }
 
-impl Growth {
+impl SieveMemory {
     /// Reads the parameter `growth`.
     fn of(start: &Start) -> Self {
         match start.text("growth") {
@@ -114,8 +114,8 @@ struct Siever {
 }
 
 impl Siever {
-    fn new(limit: u32, expected: usize, growth: Growth) -> Self {
-        let reuse = growth == Growth::Reserved;
+    fn new(limit: u32, expected: usize, growth: SieveMemory) -> Self {
+        let reuse = growth == SieveMemory::Reserved;
         let mut siever = Self { limit, expected, reuse, odd: Vec::new(), primes: Vec::new() };
         if reuse {
             siever.odd = vec![0; limit as usize / 2];
@@ -191,11 +191,11 @@ impl Member for Siever {
 
 #[cfg(test)]
 mod tests {
-    use super::{Growth, Member, Siever, count_primes};
+    use super::{Member, SieveMemory, Siever, count_primes};
 
     #[test]
     fn counts_are_the_published_ones_however_arrays_grow() {
-        for growth in [Growth::Push, Growth::Reserved] {
+        for growth in [SieveMemory::Push, SieveMemory::Reserved] {
             // The last is the square of a prime, whose root must still strike it.
             for limit in [1_000, 1_001, 1_000_000, 1_018_081] {
                 let count = count_primes(limit);
@@ -207,18 +207,18 @@ mod tests {
 
     #[test]
     fn reserved_arrays_are_large_enough_and_pushed_ones_are_given_back() {
-        let mut siever = Siever::new(100_000, 9_592, Growth::Reserved);
+        let mut siever = Siever::new(100_000, 9_592, SieveMemory::Reserved);
         let room = (siever.odd.capacity(), siever.primes.capacity());
         siever.run(2).unwrap();
         assert_eq!((siever.odd.capacity(), siever.primes.capacity()), room);
-        let mut siever = Siever::new(100_000, 9_592, Growth::Push);
+        let mut siever = Siever::new(100_000, 9_592, SieveMemory::Push);
         siever.run(2).unwrap();
         assert_eq!(siever.odd.capacity(), 0);
     }
 
     #[test]
     fn a_wrong_count_fails() {
-        let failure = Siever::new(1_000, 167, Growth::Reserved).run(1).unwrap_err();
+        let failure = Siever::new(1_000, 167, SieveMemory::Reserved).run(1).unwrap_err();
         assert_eq!(failure.0, "cpu.sieve found 168 primes up to 1000, there are 167");
     }
 }

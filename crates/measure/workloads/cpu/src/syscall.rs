@@ -1,7 +1,7 @@
 //! `cpu.syscall`: into the kernel and back.
 
 use plumb_model::{AuditClass, Description, Ready};
-use plumb_protocol::{Failure, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
@@ -30,14 +30,14 @@ impl Workload for Syscall {
         include_str!("syscall.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let threads = start.size("threads").max(1);
         let team = Team::placed(threads, start, |_| Ok(Caller::new()))?;
         let work = declare::work(&[("time", CALLS), ("rate", CALLS * threads as u64)]);
         let mut ready = Ready { work, ..Ready::default() };
         ready.notes.extend(mitigations());
         threads::describe(threads, start, &mut ready)?;
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 

@@ -9,7 +9,7 @@
 use std::hint::black_box;
 
 use plumb_model::{AuditClass, Description, Ready};
-use plumb_protocol::{Failure, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::placement;
@@ -51,13 +51,13 @@ impl Workload for Whetstone {
         include_str!("whetstone.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let threads = start.size("threads").max(1);
         let team = Team::placed(threads, start, |_| Ok(Modules::new()))?;
         let work = declare::work(&[("rate", INSTRUCTIONS * threads as u64)]);
         let mut ready = Ready { work, ..Ready::default() };
         threads::describe(threads, start, &mut ready)?;
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 

@@ -12,7 +12,7 @@ use plumb_workload_testing::{
 };
 
 /// A started point.
-fn started(id: &str, settings: &[(&str, &str)]) -> plumb_protocol::Started {
+fn started(id: &str, settings: &[(&str, &str)]) -> plumb_protocol::StartedWorkload {
     TestPoint::new(ALL, id, settings).started()
 }
 

@@ -1,7 +1,7 @@
 //! `crypto.aead`: authenticated encryption of messages of one size, bytes sealed per second.
 
 use plumb_model::{AuditClass, CurveKind, Description, Facts, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
 use crate::sealer::{Sealer, check_known_answer, cipher};
 use plumb_workload_kit::declare;
@@ -57,7 +57,7 @@ impl Workload for Aead {
         include_str!("aead.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let bytes = start.integer("bytes");
         if !SIZES.contains(&bytes) {
             return Err(StartError::unsupported(
@@ -70,7 +70,7 @@ impl Workload for Aead {
             .ok_or_else(|| StartError::Failed(format!("there is no cipher `{name}`")))?;
         check_known_answer(cipher)?;
         let sealer = Sealer::new(cipher, start.size("bytes"), start.seed)?;
-        Ok(Started { instance: Box::new(sealer), ready: ready(bytes, &start.facts) })
+        Ok(StartedWorkload { instance: Box::new(sealer), ready: ready(bytes, &start.facts) })
     }
 }
 

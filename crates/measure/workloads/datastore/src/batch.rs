@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
 use crate::contents::{Contents, STAMP_BYTES};
 use crate::file::FreshFile;
@@ -65,7 +65,7 @@ impl Workload for BatchOfEntities {
         include_str!("batch.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let entities = start.integer("entities");
         let bytes = start.integer("bytes");
         check_sizes(entities, bytes)?;
@@ -82,7 +82,7 @@ impl Workload for BatchOfEntities {
         let instance =
             EntityCycles { table, times: PhaseTimes::default(), entities, iterations: 1 };
         let ready = ready(entities, durability, filesystem);
-        Ok(Started { instance: Box::new(instance), ready })
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
 

@@ -13,7 +13,7 @@ use plumb_protocol::{Failure, Held, Start};
 
 use plumb_workload_kit::processes::cpu_ns;
 
-use crate::server::Server;
+use crate::server::TcpServer;
 use crate::token::{self, TOKEN};
 use plumb_workload_kit::declare::reported_time;
 
@@ -76,9 +76,9 @@ pub fn told_at(
 fn teller(
     address: IpAddr,
     cpu_ns: impl Fn() -> u64 + Send + Sync + 'static,
-) -> Result<([(String, String); 2], Server), Failure> {
+) -> Result<([(String, String); 2], TcpServer), Failure> {
     let token = token::fresh()?;
-    let server = Server::start(address, move |mut stream| {
+    let server = TcpServer::start(address, move |mut stream| {
         let mut given = [0; TOKEN];
         stream.read_exact(&mut given)?;
         if given != token {

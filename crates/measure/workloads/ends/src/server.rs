@@ -21,20 +21,20 @@ const HELLO_TIMEOUT: Duration = Duration::from_secs(20);
 type Serve = dyn Fn(&TcpStream) -> io::Result<()> + Send + Sync;
 
 /// A server of connections, on its own port. Dropping it ends it and its connections.
-pub struct Server {
+pub struct TcpServer {
     address: SocketAddr,
     listener: Arc<TcpListener>,
-    state: Arc<State>,
+    state: Arc<TcpServerState>,
     listening: Option<JoinHandle<()>>,
 }
 
-struct State {
+struct TcpServerState {
     serve: Box<Serve>,
     ended: AtomicBool,
     connections: Mutex<Vec<Arc<TcpStream>>>,
 }
 
-impl Server {
+impl TcpServer {
     /// On a free port of this address.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Server {
     ) -> io::Result<Self> {
         let listener = Arc::new(TcpListener::bind((address, 0))?);
         let address = listener.local_addr()?;
-        let state = Arc::new(State {
+        let state = Arc::new(TcpServerState {
             serve: Box::new(serve),
             ended: AtomicBool::new(false),
             connections: Mutex::default(),
@@ -79,7 +79,7 @@ pub fn set_buffers(socket: impl AsFd, bytes: usize) -> io::Result<()> {
     Ok(set_socket_recv_buffer_size(&socket, bytes)?)
 }
 
-fn listen(listener: &TcpListener, state: &Arc<State>) {
+fn listen(listener: &TcpListener, state: &Arc<TcpServerState>) {
     for connection in listener.incoming() {
         if state.ended.load(Ordering::Acquire) {
             return;
@@ -112,15 +112,15 @@ fn listen(listener: &TcpListener, state: &Arc<State>) {
     }
 }
 
-impl State {
+impl TcpServerState {
     fn connections(&self) -> MutexGuard<'_, Vec<Arc<TcpStream>>> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held for Server {}
+impl Held for TcpServer {}
 
-impl Drop for Server {
+impl Drop for TcpServer {
     fn drop(&mut self) {
         self.state.ended.store(true, Ordering::Release);
         // Wakes who waits for a connection.

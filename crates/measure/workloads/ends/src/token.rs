@@ -9,13 +9,13 @@ use rustix::rand::{GetRandomFlags, getrandom};
 pub const TOKEN: usize = 16;
 
 /// Random bytes that a client shows to a server, so that no stranger is served.
-pub type Token = [u8; TOKEN];
+pub type ClientToken = [u8; TOKEN];
 
 /// A new one.
 ///
 /// # Errors
 /// When the kernel has no random bytes.
-pub fn fresh() -> Result<Token, Failure> {
+pub fn fresh() -> Result<ClientToken, Failure> {
     let mut token = [0; TOKEN];
     getrandom(&mut token, GetRandomFlags::empty())
         .map_err(|error| Failure::io("random bytes", &error.into()))?;
@@ -24,7 +24,7 @@ pub fn fresh() -> Result<Token, Failure> {
 
 /// The words of a server: its address, its token and its process.
 #[must_use]
-pub fn words(address: SocketAddr, token: Token) -> [(String, String); 3] {
+pub fn words(address: SocketAddr, token: ClientToken) -> [(String, String); 3] {
     [
         ("address".to_owned(), address.to_string()),
         ("token".to_owned(), u128::from_le_bytes(token).to_string()),
@@ -36,7 +36,7 @@ pub fn words(address: SocketAddr, token: Token) -> [(String, String); 3] {
 ///
 /// # Errors
 /// When no server told it.
-pub fn told(start: &Start) -> Result<(SocketAddr, Token), StartError> {
+pub fn told(start: &Start) -> Result<(SocketAddr, ClientToken), StartError> {
     let words = &start.endpoints;
     let address = words.get("address").and_then(|address| address.parse().ok());
     let token = words.get("token").and_then(|token| token.parse::<u128>().ok());

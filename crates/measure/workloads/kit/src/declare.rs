@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, CurveKind, Description, FixtureOf, Kind, Metric, MetricSource, Parameter,
-    ParameterType, Role, Searched, Value,
+    Better, CurveKind, Description, FixtureOf, Metric, MetricSource, Parameter, ParameterType,
+    QuantityKind, Role, Searched, Value,
 };
 use plumb_protocol::{Start, StartError};
 
@@ -127,7 +127,7 @@ pub fn reported_time(name: &str, summary: &str) -> Metric {
 /// The distribution of a time that the workload takes many of in a sample: less is better.
 #[must_use]
 pub fn distribution(name: &str, summary: &str) -> Metric {
-    Metric { kind: Kind::Histogram, ..reported_time(name, summary) }
+    Metric { kind: QuantityKind::Histogram, ..reported_time(name, summary) }
 }
 
 /// The highest load at which a goal holds; of a workload with a parameter that is searched.

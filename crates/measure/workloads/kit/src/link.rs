@@ -27,7 +27,7 @@ impl LinkSettings {
 
 /// One direction of a link.
 #[derive(Debug, Clone)]
-pub struct Direction {
+pub struct OneWayLink {
     settings: LinkSettings,
     random: SplitMix64,
     /// When the bucket is full again, in nanoseconds.
@@ -37,7 +37,7 @@ pub struct Direction {
     busy_ns: f64,
 }
 
-impl Direction {
+impl OneWayLink {
     /// With an idle line and a full bucket.
     #[must_use]
     pub fn new(settings: LinkSettings, seed: u64) -> Self {
@@ -78,13 +78,13 @@ impl Direction {
 
 #[cfg(test)]
 mod tests {
-    use super::{Direction, LinkSettings};
+    use super::{LinkSettings, OneWayLink};
 
     const MS: u64 = 1_000_000;
 
     #[test]
     fn without_limits_a_message_arrives_when_it_is_sent() {
-        let mut link = Direction::new(LinkSettings::NONE, 1);
+        let mut link = OneWayLink::new(LinkSettings::NONE, 1);
         assert_eq!((link.arrival(5, 1 << 30), link.arrival(7, 0)), (5, 7));
         assert!(link.busy_ns() < 1.0);
     }
@@ -94,7 +94,7 @@ mod tests {
         // 1 MB/s: a millisecond a kilobyte.
         let settings =
             LinkSettings { bandwidth: Some(1e6), delay_ns: 10 * MS, ..LinkSettings::NONE };
-        let mut link = Direction::new(settings, 1);
+        let mut link = OneWayLink::new(settings, 1);
         assert_eq!(link.arrival(0, 1000), 11 * MS);
         assert_eq!(link.arrival(0, 1000), 12 * MS, "it waits for the one before");
         assert_eq!(link.arrival(50 * MS, 2000), 62 * MS, "the line was idle");
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_bucket_lets_so_much_through_at_once_and_not_more_in_the_long_run() {
         let settings = LinkSettings { bandwidth: Some(1e6), burst: 5000, ..LinkSettings::NONE };
-        let mut link = Direction::new(settings, 1);
+        let mut link = OneWayLink::new(settings, 1);
         let arrivals: Vec<u64> = (0..8).map(|_| link.arrival(0, 1000) / MS).collect();
         assert_eq!(arrivals, [0, 0, 0, 0, 0, 1, 2, 3]);
         let last = (0..10_000).map(|_| link.arrival(0, 1000)).last().unwrap();
@@ -118,13 +118,13 @@ mod tests {
     #[test]
     fn jitter_moves_messages_and_never_turns_them_around() {
         let settings = LinkSettings { delay_ns: 10 * MS, jitter_ns: 4 * MS, ..LinkSettings::NONE };
-        let mut link = Direction::new(settings, 3);
-        let alone = |link: &mut Direction, at: u64| link.arrival(at * 100 * MS, 1) - at * 100 * MS;
+        let mut link = OneWayLink::new(settings, 3);
+        let alone = |link: &mut OneWayLink, at: u64| link.arrival(at * 100 * MS, 1) - at * 100 * MS;
         let delays: Vec<u64> = (1..2000).map(|at| alone(&mut link, at)).collect();
         assert!(delays.iter().all(|delay| (6 * MS..=14 * MS).contains(delay)));
         let mean = delays.iter().sum::<u64>() / delays.len() as u64;
         assert!(mean.abs_diff(10 * MS) < MS / 4, "{mean}");
-        let mut link = Direction::new(settings, 4);
+        let mut link = OneWayLink::new(settings, 4);
         let together: Vec<u64> = (0..500).map(|at| link.arrival(at, 1)).collect();
         assert!(together.is_sorted());
     }

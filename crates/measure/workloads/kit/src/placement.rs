@@ -181,7 +181,7 @@ fn listed(cpus: &BTreeSet<u32>) -> String {
 }
 
 /// A CPU that may be used.
-struct Slot {
+struct CpuSlot {
     cpu: usize,
     node: u32,
     /// Which core of its node.
@@ -191,7 +191,7 @@ struct Slot {
 }
 
 /// The CPUs with their places; if nothing is known of one, it is its own core.
-fn slots(allowed: &BTreeSet<u32>, places: &[CpuPlace]) -> Vec<Slot> {
+fn slots(allowed: &BTreeSet<u32>, places: &[CpuPlace]) -> Vec<CpuSlot> {
     let place = |cpu: u32| {
         let known = places.iter().find(|place| place.cpu == cpu);
         // Numbers from the top, which no known core has.
@@ -210,7 +210,7 @@ fn slots(allowed: &BTreeSet<u32>, places: &[CpuPlace]) -> Vec<Slot> {
         let rank = ranks.entry(node).or_default();
         for (sibling, cpu) in cpus.into_iter().enumerate() {
             let cpu = usize::try_from(cpu).unwrap_or(usize::MAX);
-            slots.push(Slot { cpu, node, rank: *rank, sibling });
+            slots.push(CpuSlot { cpu, node, rank: *rank, sibling });
         }
         *rank += 1;
     }

@@ -81,7 +81,7 @@ pub fn metrics(values: usize) -> Vec<Metric> {
 }
 
 /// A program with its arguments, ready to be started many times.
-pub struct Program {
+pub struct SpawnedProgram {
     path: CString,
     arguments: Strings,
     environment: Strings,
@@ -90,7 +90,7 @@ pub struct Program {
     /// The length that the padding always has; None for a new one each time.
     fixed_length: Option<usize>,
     random: SplitMix64,
-    options: SpawnOptions,
+    options: SpawnActions,
 }
 
 /// A process that has ended.
@@ -104,7 +104,7 @@ pub struct EndedProcess {
     usage: libc::rusage,
 }
 
-impl Program {
+impl SpawnedProgram {
     /// A program that reads nothing and whose stderr goes nowhere; stdout too, or into `stdout`.
     /// `path` is started with `argv`; `seed` draws the sizes of its environment.
     ///
@@ -116,7 +116,7 @@ impl Program {
         stdout: Option<&OwnedFd>,
         seed: u64,
     ) -> Result<Self, Failure> {
-        Self::with(path, argv, SpawnOptions::new(stdout, None)?, seed)
+        Self::with(path, argv, SpawnActions::new(stdout, None)?, seed)
     }
 
     /// As [`Self::new`], but it is stderr that goes into `stderr`, and stdout goes nowhere.
@@ -129,13 +129,13 @@ impl Program {
         stderr: Option<&OwnedFd>,
         seed: u64,
     ) -> Result<Self, Failure> {
-        Self::with(path, argv, SpawnOptions::new(None, stderr)?, seed)
+        Self::with(path, argv, SpawnActions::new(None, stderr)?, seed)
     }
 
     fn with(
         path: &Path,
         argv: &[OsString],
-        options: SpawnOptions,
+        options: SpawnActions,
         seed: u64,
     ) -> Result<Self, Failure> {
         let mut padding = format!("{PADDING}=").into_bytes();
@@ -311,7 +311,7 @@ fn c_string(bytes: &[u8]) -> Result<CString, Failure> {
 
 /// What `posix_spawn` does in the child before the program starts: stdin and stderr from and to
 /// /dev/null, stdout or stderr into a pipe if one is given, and signals at their defaults.
-struct SpawnOptions {
+struct SpawnActions {
     actions: libc::posix_spawn_file_actions_t,
     attributes: libc::posix_spawnattr_t,
     /// Where stdin, stdout and stderr come from; open as long as this lives.
@@ -324,7 +324,7 @@ fn duplicate(pipe: Option<&OwnedFd>) -> Result<Option<OwnedFd>, Failure> {
     copy.map_err(|error| Failure::io("duplicating a pipe", &error))
 }
 
-impl SpawnOptions {
+impl SpawnActions {
     fn new(stdout: Option<&OwnedFd>, stderr: Option<&OwnedFd>) -> Result<Self, Failure> {
         let null = File::options()
             .read(true)
@@ -393,7 +393,7 @@ fn check(errno: c_int) -> Result<(), Failure> {
     }
 }
 
-impl Drop for SpawnOptions {
+impl Drop for SpawnActions {
     fn drop(&mut self) {
         // SAFETY: both were initialised in `fill`, or are zeroed, which glibc and musl take for empty.
         unsafe {
@@ -501,7 +501,7 @@ mod tests {
     use std::ffi::OsString;
     use std::path::Path;
 
-    use super::{OutputPipe, Program, find_program};
+    use super::{OutputPipe, SpawnedProgram, find_program};
 
     #[test]
     fn the_environment_has_another_size_in_every_process() {
@@ -509,7 +509,8 @@ mod tests {
         assert_eq!(output.take().unwrap(), "");
         let script = "echo ${#PLUMB_PADDING}; read line || echo silence >&2; exit 3";
         let argv = ["sh", "-c", script].map(OsString::from);
-        let mut program = Program::new(Path::new("/bin/sh"), &argv, Some(output.end()), 1).unwrap();
+        let mut program =
+            SpawnedProgram::new(Path::new("/bin/sh"), &argv, Some(output.end()), 1).unwrap();
         let ended: Vec<_> = (0..8).map(|_| program.run().unwrap()).collect();
         assert!(ended.iter().all(|e| e.status.code() == Some(3) && e.elapsed_ns > 0));
         let said = output.take().unwrap();
@@ -533,8 +534,8 @@ mod tests {
             assert!(why.contains(reason), "{why}");
         }
         let argv = [OsString::from("x")];
-        let mut gone = Program::new(Path::new("/no/such/file"), &argv, None, 1).unwrap();
+        let mut gone = SpawnedProgram::new(Path::new("/no/such/file"), &argv, None, 1).unwrap();
         assert!(gone.run().is_err_and(|f| f.0.contains("could not start /no/such/file")));
-        assert!(Program::new(Path::new("/bin/true"), &["a\0b".into()], None, 1).is_err());
+        assert!(SpawnedProgram::new(Path::new("/bin/true"), &["a\0b".into()], None, 1).is_err());
     }
 }

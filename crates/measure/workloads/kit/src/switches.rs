@@ -102,9 +102,9 @@ mod tests {
 
     use super::Switching;
 
-    struct Sleeps;
+    struct SwitchSleeps;
 
-    impl Instance for Sleeps {
+    impl Instance for SwitchSleeps {
         fn run(&mut self, iterations: u64) -> Result<(), Failure> {
             let nap = std::time::Duration::from_micros(100);
             (0..iterations).for_each(|_| std::thread::sleep(nap));
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_sleep_is_a_switch() {
-        let mut sleeps = Switching::beside(Sleeps, 1);
+        let mut sleeps = Switching::beside(SwitchSleeps, 1);
         let mut value = [0.0];
         sleeps.values(&mut value);
         sleeps.run(20).unwrap();

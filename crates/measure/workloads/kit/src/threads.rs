@@ -37,13 +37,13 @@ pub trait Member: Send + 'static {
 pub struct Team<M> {
     own: M,
     helpers: Helpers<M>,
-    _restored: Option<Restored>,
+    _restored: Option<RestoredAffinity>,
 }
 
 /// Where the caller's thread may run again, once the team has ended.
-struct Restored(CpuSet);
+struct RestoredAffinity(CpuSet);
 
-impl Drop for Restored {
+impl Drop for RestoredAffinity {
     fn drop(&mut self) {
         let _ = self.0.apply();
     }
@@ -122,7 +122,7 @@ impl<M: Member> Team<M> {
         };
         let team = Self::start(threads, &facts, pinned);
         // Only the own member's thread outlives the team.
-        let restored = Restored(before);
+        let restored = RestoredAffinity(before);
         team.map(|team| Self { _restored: Some(restored), ..team })
     }
 
@@ -362,9 +362,9 @@ mod tests {
     use plumb_model::Facts;
     use plumb_protocol::{Failure, Instance, StartError};
 
-    struct Counter(u64);
+    struct CountingMember(u64);
 
-    impl Member for Counter {
+    impl Member for CountingMember {
         fn run(&mut self, iterations: u64) -> Result<(), Failure> {
             self.0 += iterations;
             assert_ne!(iterations, 13, "a panic on purpose");
@@ -375,9 +375,9 @@ mod tests {
         }
     }
 
-    fn team(threads: usize) -> Team<Counter> {
+    fn team(threads: usize) -> Team<CountingMember> {
         let facts = Facts { cpus: vec![0, 1], ..Facts::default() };
-        Team::start(threads, &facts, |_| Ok(Counter(0))).unwrap()
+        Team::start(threads, &facts, |_| Ok(CountingMember(0))).unwrap()
     }
 
     #[test]
@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(team(3).run(7), Err(Failure("seven".into())));
         let build = |index| match index {
             2 => Err(StartError::Failed("no".into())),
-            _ => Ok(Counter(0)),
+            _ => Ok(CountingMember(0)),
         };
         assert!(Team::start(4, &Facts::default(), build).is_err());
     }

@@ -5,14 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use plumb_model::{AuditClass, Description, Ready, Role, SampleIs};
-use plumb_protocol::{Batch, Failure, Held, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{
+    Batch, Failure, Held, Instance, Start, StartError, StartedWorkload, Workload,
+};
 
 use crate::toolchain::{LANGUAGES, Language};
 use plumb_workload_kit::declare::{choice, integer, within, workload};
 use plumb_workload_kit::memory_floor;
 use plumb_workload_kit::primes::count_primes;
 use plumb_workload_kit::spawn::{
-    EndedProcess, OutputPipe, Program, VALUE_NAMES, describe_end, metrics,
+    EndedProcess, OutputPipe, SpawnedProgram, VALUE_NAMES, describe_end, metrics,
 };
 
 /// The workload `language.sieve`: its parameters and metrics, and how it starts.
@@ -61,7 +63,7 @@ impl Workload for SieveInLanguages {
         Ok((ready, Box::new(folder)))
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let language = language(start)?;
         let limit = within(start, "limit", 9, 1_000_000_000)?;
         check_memory(language, limit as u64, start.facts.memory_bytes)?;
@@ -73,7 +75,7 @@ impl Workload for SieveInLanguages {
         argv.extend(start.endpoints.get("script").map(OsString::from));
         argv.push(limit.to_string().into());
         let output = OutputPipe::new()?;
-        let program = Program::new(Path::new(path), &argv, Some(output.end()), start.seed)?;
+        let program = SpawnedProgram::new(Path::new(path), &argv, Some(output.end()), start.seed)?;
         let primes = count_primes(u32::try_from(limit).unwrap_or(u32::MAX));
         let expected = format!("Found {primes} prime numbers.\n");
         let mut ready = Ready::default();
@@ -82,7 +84,10 @@ impl Workload for SieveInLanguages {
             start.endpoints.get("version").cloned().unwrap_or_default(),
         );
         ready.notes.push(memory_floor::note(program.rehearse()));
-        Ok(Started { instance: Box::new(SieveProcesses { program, output, expected }), ready })
+        Ok(StartedWorkload {
+            instance: Box::new(SieveProcesses { program, output, expected }),
+            ready,
+        })
     }
 }
 
@@ -131,7 +136,7 @@ impl Drop for BuildFolder {
 }
 
 struct SieveProcesses {
-    program: Program,
+    program: SpawnedProgram,
     output: OutputPipe,
     expected: String,
 }

@@ -1,7 +1,7 @@
 //! `memory.copy`: one array to another, bytes copied per second.
 
 use plumb_model::{AuditClass, CurveKind, Description, Ready};
-use plumb_protocol::{Failure, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Start, StartError, StartedWorkload, Workload};
 
 use crate::arrays::{change_pages, checked, mapped};
 use crate::methods::{CopyMethod, HAS_NON_TEMPORAL};
@@ -54,7 +54,7 @@ impl Workload for MemoryCopy {
         include_str!("copy.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let size = start.size("size");
         let threads = start.size("threads").max(1);
         let method = method(start)?;
@@ -66,7 +66,7 @@ impl Workload for MemoryCopy {
             Copier::new(method, size, node, seed ^ index as u64)
         })?;
         let ready = ready(start, &team)?;
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 

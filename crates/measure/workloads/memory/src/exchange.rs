@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use plumb_model::{AuditClass, Description, Facts, Parameter, Ready};
-use plumb_protocol::{Failure, SplitMix64, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, SplitMix64, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::{Placement, placement_or};
 use plumb_workload_kit::threads::{Member, Team};
@@ -42,7 +42,7 @@ impl Workload for LineExchange {
         include_str!("exchange.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let pair = pair(start)?;
         let lines = Lines::new(start.seed);
         let shared = Arc::clone(&lines);
@@ -54,7 +54,7 @@ impl Workload for LineExchange {
             notes: vec![in_words(pair, &start.facts)],
             ..Ready::default()
         };
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 

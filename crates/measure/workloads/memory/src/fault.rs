@@ -8,7 +8,7 @@ use std::ptr::write_volatile;
 
 use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{
-    Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
+    Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::declare;
 use plumb_workload_kit::mapping::{HUGE_BYTES, Mapping, Pages};
@@ -81,7 +81,7 @@ impl Workload for Fault {
         include_str!("fault.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let pages = place::pages(start);
         let page_bytes = if pages == Pages::Huge { HUGE_BYTES } else { SMALL_BYTES };
         let operation = FaultOperation::of(start);
@@ -99,7 +99,7 @@ impl Workload for Fault {
         let work = [("time", faults.pages()), ("bandwidth", bytes as u64)];
         let notes = node.map(MemoryNode::note_on_first).into_iter().collect();
         let ready = Ready { work: declare::work(&work), notes, ..Ready::default() };
-        Ok(Started { instance: Box::new(faults), ready })
+        Ok(StartedWorkload { instance: Box::new(faults), ready })
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use plumb_model::{AuditClass, Better, Description, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::declare;
 
 /// Where the kernel tells of the machine's memory, and of this process's.
@@ -49,7 +49,7 @@ impl Workload for FreeMemory {
         include_str!("free.md")
     }
 
-    fn start(&self, _: &Start) -> Result<Started, StartError> {
+    fn start(&self, _: &Start) -> Result<StartedWorkload, StartError> {
         let mut reader = MeminfoReader {
             machine: open(MACHINE)?,
             own: open(OWN)?,
@@ -58,7 +58,7 @@ impl Workload for FreeMemory {
         };
         reader.run(1)?;
         reader.verify()?;
-        Ok(Started { instance: Box::new(reader), ready: Ready::default() })
+        Ok(StartedWorkload { instance: Box::new(reader), ready: Ready::default() })
     }
 }
 

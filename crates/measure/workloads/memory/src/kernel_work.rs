@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use plumb_model::Description;
-use plumb_protocol::{Start, StartError, Started, Workload};
+use plumb_protocol::{Start, StartError, StartedWorkload, Workload};
 
 /// A workload whose results note the kernel's work on memory at the same time.
 pub(super) struct WithKernelWork<W>(pub W);
@@ -18,7 +18,7 @@ impl<W: Workload> Workload for WithKernelWork<W> {
         self.0.manual()
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let mut started = self.0.start(start)?;
         started.ready.notes.extend(note(Path::new("/")));
         Ok(started)

@@ -1,7 +1,7 @@
 //! `memory.latency`: time of a load whose address is the result of the load before.
 
 use plumb_model::{AuditClass, CurveKind, Description, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
 use crate::chains::{Chains, MAX_CHAINS};
 use crate::cycle::{LINE_BYTES, PointerCycle, UNROLLED};
@@ -50,7 +50,7 @@ impl Workload for MemoryLatency {
         include_str!("latency.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let size = start.integer("size");
         place::check(size, size + size / (LINE_BYTES as u64 / 4), &start.facts)?;
         let pages = place::pages(start);
@@ -65,7 +65,7 @@ impl Workload for MemoryLatency {
         let mut ready = Ready { work: declare::work(&[("latency", loads)]), ..Ready::default() };
         ready.notes.extend(node.map(MemoryNode::note));
         place::describe(size, size, &start.facts, &mut ready);
-        Ok(Started { instance, ready })
+        Ok(StartedWorkload { instance, ready })
     }
 }
 

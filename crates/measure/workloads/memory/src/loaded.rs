@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use plumb_model::{AuditClass, Better, CurveKind, Description, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload, now_ns};
+use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload, now_ns};
 use plumb_workload_kit::declare;
 use plumb_workload_kit::mapping::{Mapping, Pages};
 use plumb_workload_kit::placement::{Placement, in_words};
@@ -67,7 +67,7 @@ impl Workload for Loaded {
         include_str!("loaded.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let size = start.integer("size");
         let facts = &start.facts;
         if facts.cpus.len() < 2 {
@@ -83,7 +83,7 @@ impl Workload for Loaded {
         let node = MemoryNode::of(start)?;
         let mut ready = ready(start, &cpus);
         ready.notes.extend(node.map(MemoryNode::note));
-        Ok(Started { instance: Box::new(UnderLoad::new(start, cpus, node)?), ready })
+        Ok(StartedWorkload { instance: Box::new(UnderLoad::new(start, cpus, node)?), ready })
     }
 }
 

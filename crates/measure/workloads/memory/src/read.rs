@@ -1,7 +1,7 @@
 //! `memory.read`: the sum of an array.
 
 use plumb_model::Description;
-use plumb_protocol::{Failure, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::mapping::Mapping;
 use plumb_workload_kit::threads::{Member, Team};
 
@@ -24,7 +24,7 @@ impl Workload for MemoryRead {
         include_str!("read.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let arrays = Arrays::of(start, 1)?;
         let seed = start.seed;
         let team = Team::placed(arrays.threads, start, move |index: usize| {
@@ -33,7 +33,7 @@ impl Workload for MemoryRead {
         let counted = arrays.size as u64;
         let ready =
             arrays.ready(start, &team, counted, |reader: &ArraySum, see| see(&reader.from))?;
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 

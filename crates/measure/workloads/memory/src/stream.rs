@@ -1,7 +1,7 @@
 //! `memory.stream`: the four loops of STREAM.
 
 use plumb_model::Description;
-use plumb_protocol::{Failure, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::declare;
 use plumb_workload_kit::mapping::Mapping;
 use plumb_workload_kit::threads::{Member, Team};
@@ -41,7 +41,7 @@ impl Workload for StreamLoops {
         include_str!("stream.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let kernel = StreamOperation::of(start);
         let stores = Stores::of(start)?;
         let sources = kernel.sources();
@@ -56,7 +56,7 @@ impl Workload for StreamLoops {
             member.from.iter().for_each(see);
         })?;
         ready.notes.push(traffic(sources as u64, stores));
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `memory.write`: an array filled with one word.
 
 use plumb_model::Description;
-use plumb_protocol::{Failure, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::mapping::Mapping;
 use plumb_workload_kit::threads::{Member, Team};
 
@@ -27,7 +27,7 @@ impl Workload for MemoryWrite {
         include_str!("write.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let stores = Stores::of(start)?;
         let arrays = Arrays::of(start, 1)?;
         let seed = start.seed;
@@ -41,7 +41,7 @@ impl Workload for MemoryWrite {
             "each byte is counted once; memory moves it {} times, without caches",
             stores.traffic()
         ));
-        Ok(Started { instance: Box::new(team), ready })
+        Ok(StartedWorkload { instance: Box::new(team), ready })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The family `memory`, driven as the engine drives it.
 
 use plumb_model::FlagKind;
-use plumb_protocol::{StartError, Started};
+use plumb_protocol::{StartError, StartedWorkload};
 use plumb_workload_memory::ALL;
 use plumb_workload_testing::{
     TestPoint, alone, assert_doubles, assert_ratio, fastest_ns, refusal, samples, unsupported,
@@ -117,7 +117,7 @@ fn both_sizes_are_shown_where_a_cache_may_help() {
 }
 
 /// The point started, or nothing if it is unsupported for this reason.
-fn started_or(id: &str, settings: &[(&str, &str)], reason: &str) -> Option<Started> {
+fn started_or(id: &str, settings: &[(&str, &str)], reason: &str) -> Option<StartedWorkload> {
     match TestPoint::new(ALL, id, settings).try_start() {
         Ok(started) => Some(started),
         Err(StartError::Unsupported { why, .. }) => {
@@ -262,7 +262,7 @@ fn huge_pages_cost_less_a_byte_or_are_refused_in_words() {
     assert!((huge.ready.work["time"] - 2.0).abs() < 0.1);
     let mut small = TestPoint::new(ALL, "memory.fault", &[("size", "4MiB")]).started();
     assert!((small.ready.work["time"] - 1024.0).abs() < 0.1);
-    let best = |started: &mut Started| {
+    let best = |started: &mut StartedWorkload| {
         values(started, &metrics.metrics[1], &[3; 5]).into_iter().fold(0.0, f64::max)
     };
     assert_ratio("bytes per second", 1.1..100.0, || best(&mut huge) / best(&mut small));

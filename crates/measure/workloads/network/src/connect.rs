@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role};
-use plumb_protocol::{Failure, Held, Start, StartError, Started, Workload, now_ns};
+use plumb_protocol::{Failure, Held, Start, StartError, StartedWorkload, Workload, now_ns};
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_ends::token::at_far_end;
 use plumb_workload_kit::declare::{
@@ -17,7 +17,7 @@ use plumb_workload_kit::declare::{
 use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::set_socket_linger;
 
-use crate::timed_threads::{Job, TimedThreads};
+use crate::timed_threads::{ThreadJob, TimedThreads};
 use plumb_workload_ends::host::{self, HOST, address_of, restricted};
 
 /// The most connections that are opened at a time.
@@ -76,7 +76,7 @@ impl Workload for Connect {
         Ok((Ready { endpoints, ..Ready::default() }, Box::new((acceptor, teller))))
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let at_once = within(start, "at_once", 1, MOST)?;
         path::enter(start, End::Near)?;
         let mut notes = path::notes(start)?;
@@ -100,7 +100,7 @@ impl Workload for Connect {
         let opener = move || Opener { address, is_own };
         let instance = TimedThreads::start(at_once, start, opener, cpus, (told, |_, _, _, _| {}))?;
         let ready = Ready { work: work(&[("rate", 1)]), notes, without, ..Ready::default() };
-        Ok(Started { instance: Box::new(instance), ready })
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
 
@@ -190,7 +190,7 @@ impl Opener {
     }
 }
 
-impl Job<1> for Opener {
+impl ThreadJob<1> for Opener {
     fn once(&mut self) -> Result<[u64; 1], Failure> {
         let failed = |error| Failure::io(format!("a connection to {}", self.address), &error);
         Ok([self.open().map_err(failed)?])

@@ -11,7 +11,7 @@ use plumb_workload_kit::threads::{Member, Team};
 use plumb_workload_path as path;
 
 use crate::losses::Losses;
-use crate::requests::{Exchange, FEW, Requests};
+use crate::requests::{Exchange, FEW, NumberedRequests};
 
 /// What the threads do next: make room for their latencies, begin a batch, send, or take in what is under way.
 const ROOM: u8 = 0;
@@ -28,12 +28,12 @@ struct FlowsState {
 }
 
 /// One flow of requests, with its own socket.
-struct Flow<E> {
-    requests: Requests<E>,
+struct RequestFlow<E> {
+    requests: NumberedRequests<E>,
     shared: Arc<FlowsState>,
 }
 
-impl<E: Exchange> Flow<E> {
+impl<E: Exchange> RequestFlow<E> {
     fn work(&mut self) -> Result<(), Failure> {
         let one_less = |left: u64| left.checked_sub(1);
         while self.shared.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
@@ -44,7 +44,7 @@ impl<E: Exchange> Flow<E> {
     }
 }
 
-impl<E: Exchange + Send + 'static> Member for Flow<E> {
+impl<E: Exchange + Send + 'static> Member for RequestFlow<E> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         match self.shared.phase.load(Ordering::Relaxed) {
             ROOM => {
@@ -68,7 +68,7 @@ impl<E: Exchange + Send + 'static> Member for Flow<E> {
 
 /// All floods. An iteration is as many answers as there are floods, whoever gets them.
 pub(crate) struct Flows<E> {
-    team: Team<Flow<E>>,
+    team: Team<RequestFlow<E>>,
     count: u64,
     shared: Arc<FlowsState>,
     latency: [Distribution; 1],
@@ -85,12 +85,13 @@ impl<E: Exchange + Send + 'static> Flows<E> {
         count: usize,
         start: &Start,
         host: String,
-        requests: impl Fn(usize) -> Result<Requests<E>, StartError> + Send + Sync + 'static,
+        requests: impl Fn(usize) -> Result<NumberedRequests<E>, StartError> + Send + Sync + 'static,
     ) -> Result<Self, StartError> {
         let shared = Arc::new(FlowsState::default());
         let of_all = Arc::clone(&shared);
-        let build =
-            move |index| Ok(Flow { requests: requests(index)?, shared: Arc::clone(&of_all) });
+        let build = move |index| {
+            Ok(RequestFlow { requests: requests(index)?, shared: Arc::clone(&of_all) })
+        };
         Ok(Self {
             team: Team::start(count, &start.facts, build)?,
             count: count as u64,

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plumb_model::{AuditClass, Better, CurveKind, Description, Parameter, Ready, Role};
-use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError, Started, Workload, now_ns};
+use plumb_protocol::{
+    Failure, Held, SplitMix64, Start, StartError, StartedWorkload, Workload, now_ns,
+};
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::{
     bytes, curve, distribution, headline, integer, rate, reported, reported_time, text, within,
@@ -15,11 +17,11 @@ use plumb_workload_kit::declare::{
 };
 use plumb_workload_path::{self as path, End};
 
-use crate::timed_threads::{Job, TimedThreads};
+use crate::timed_threads::{ThreadJob, TimedThreads};
 use crate::web_stream::{Tls, WebStream};
 use plumb_workload_ends::host::{self, address_of, restricted};
-use plumb_workload_ends::server::Server;
-use plumb_workload_ends::token::{self, Token};
+use plumb_workload_ends::server::TcpServer;
+use plumb_workload_ends::token::{self, ClientToken};
 
 /// The parameter that names a file.
 const URL: &str = "url";
@@ -107,14 +109,14 @@ impl Workload for Http {
         let seed = start.seed;
         let mut block = vec![0; BLOCK];
         SplitMix64::new(seed).fill(&mut block);
-        let server = Server::start(address, move |stream| serve(stream, &token, size, &block))
+        let server = TcpServer::start(address, move |stream| serve(stream, &token, size, &block))
             .map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
         let (words, teller) = cpu_time::told(start)?;
         let endpoints = token::words(server.address(), token).into_iter().chain(words).collect();
         Ok((Ready { endpoints, ..Ready::default() }, Box::new((server, teller))))
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let at_once = within(start, "at_once", 1, MOST)?;
         path::enter(start, End::Near)?;
         let mut notes = path::notes(start)?;
@@ -122,7 +124,7 @@ impl Workload for Http {
         let source = if url.is_empty() {
             let (address, token) = token::told(start)?;
             let size = Some(start.integer("size"));
-            Source {
+            HttpSource {
                 request: request(&path_of(&token), &address.to_string()),
                 name: None,
                 is_chosen: true,
@@ -131,7 +133,7 @@ impl Workload for Http {
                 size,
             }
         } else {
-            let source = Source::of(url, start)?;
+            let source = HttpSource::of(url, start)?;
             notes.push(format!("from {}", source.address));
             source
         };
@@ -157,7 +159,7 @@ impl Workload for Http {
         let fetcher = move || Fetcher::new(Arc::clone(&source));
         let instance = TimedThreads::start(at_once, start, fetcher, cpus, (names, report))?;
         let ready = Ready { work: work(&[("rate", 1)]), notes, without, ..Ready::default() };
-        Ok(Started { instance: Box::new(instance), ready })
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
 
@@ -186,7 +188,7 @@ fn report(sums: [f64; 7], files: f64, elapsed_ns: f64, into: &mut [f64]) {
 }
 
 /// Where a file is, and how it is asked for.
-struct Source {
+struct HttpSource {
     request: Vec<u8>,
     /// The name that is asked for each time; None if the address is known.
     name: Option<String>,
@@ -199,7 +201,7 @@ struct Source {
     size: Option<u64>,
 }
 
-impl Source {
+impl HttpSource {
     /// Of a URL.
     fn of(url: &str, start: &Start) -> Result<Self, StartError> {
         let failed = |why: &str| {
@@ -247,20 +249,20 @@ fn request(path: &str, host: &str) -> Vec<u8> {
 }
 
 /// The path of plumb's own file: whoever does not know the token gets nothing.
-fn path_of(token: &Token) -> String {
+fn path_of(token: &ClientToken) -> String {
     format!("/{:032x}", u128::from_le_bytes(*token))
 }
 
 /// Fetches a file repeatedly.
 struct Fetcher {
-    source: Arc<Source>,
+    source: Arc<HttpSource>,
     block: Vec<u8>,
     /// What was spoken with the server, of the first file over HTTPS.
     spoken: Option<String>,
 }
 
 impl Fetcher {
-    fn new(source: Arc<Source>) -> Self {
+    fn new(source: Arc<HttpSource>) -> Self {
         Self { source, block: vec![0; BLOCK], spoken: None }
     }
 
@@ -320,7 +322,7 @@ impl Fetcher {
     }
 }
 
-impl Job<7> for Fetcher {
+impl ThreadJob<7> for Fetcher {
     fn once(&mut self) -> Result<[u64; 7], Failure> {
         self.fetch().map_err(|error| {
             Failure::io(format!("fetching a file from {}", self.source.address), &error)
@@ -381,7 +383,7 @@ fn promised(head: &[u8]) -> io::Result<Option<u64>> {
 ///
 /// # Errors
 /// When the client is gone, or asks for something else.
-fn serve(mut stream: &TcpStream, token: &Token, size: u64, block: &[u8]) -> io::Result<()> {
+fn serve(mut stream: &TcpStream, token: &ClientToken, size: u64, block: &[u8]) -> io::Result<()> {
     stream.set_read_timeout(Some(SILENCE_TIMEOUT))?;
     let mut asked = Vec::with_capacity(1024);
     let mut some = [0; 1024];

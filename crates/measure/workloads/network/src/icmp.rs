@@ -6,7 +6,8 @@ use std::os::fd::AsFd;
 
 use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Requirement, Value};
 use plumb_protocol::{
-    Arrivals, Failure, Held, Instance, Schedule, SplitMix64, Start, StartError, Started, Workload,
+    ArrivalSchedule, Arrivals, Failure, Held, Instance, SplitMix64, Start, StartError,
+    StartedWorkload, Workload,
 };
 use plumb_workload_kit::declare::{
     bytes, curve, distribution, integer, rate, rate_or, time, within, work, workload,
@@ -18,7 +19,8 @@ use crate::echo::{EchoSocket, OpenError};
 use crate::flows::Flows;
 use crate::messages::wait_for;
 use crate::requests::{
-    Exchange, LEAST_OF_DEPTH, OF_LOSSES, Patience, Requests, in_time, lost, open_loop, quiet_ns,
+    Exchange, LEAST_OF_DEPTH, NumberedRequests, OF_LOSSES, Patience, in_time, lost, open_loop,
+    quiet_ns,
 };
 use plumb_workload_ends::host::{self, HOST, address_of, restricted};
 
@@ -85,7 +87,7 @@ impl Workload for Icmp {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let outstanding = within(start, "outstanding", 1, MOST_OUTSTANDING)?;
         let payload = within(start, "bytes", MARK, 8192)?;
         path::enter(start, End::Near)?;
@@ -123,13 +125,13 @@ impl Workload for Icmp {
             let patience = Patience { may_lose: true, quiet_ns: quiet_ns(start) };
             let schedule = rate.map(|rate| {
                 notes.push(open_loop(rate, Arrivals::Fixed));
-                Schedule::new(Arrivals::Fixed, rate as f64, start.seed)
+                ArrivalSchedule::new(Arrivals::Fixed, rate as f64, start.seed)
             });
             let of_one = start.clone();
             let flood = move |socket, schedule, index| {
                 let echoes = Echoes::new(socket, payload, seed ^ index)
                     .map_err(|error| Failure::io("an ICMP socket", &error))?;
-                let requests = Requests::new(echoes, schedule, patience, &of_one);
+                let requests = NumberedRequests::new(echoes, schedule, patience, &of_one);
                 Ok::<_, Failure>(requests.with_depth(outstanding as u64))
             };
             if flows > 1 {
@@ -147,7 +149,7 @@ impl Workload for Icmp {
             }
         };
         ready.notes = notes;
-        Ok(Started { instance, ready })
+        Ok(StartedWorkload { instance, ready })
     }
 }
 

@@ -23,7 +23,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, recvfrom, send, sendto, 
 use rustix::time::Timespec;
 
 use crate::requests::{Exchange, receive_or_wait};
-use plumb_workload_ends::token::{TOKEN, Token};
+use plumb_workload_ends::token::{ClientToken, TOKEN};
 
 /// Bytes of a number.
 const NUMBER: usize = 8;
@@ -38,7 +38,7 @@ const COARSE_NS: u64 = 10_000_000_000;
 
 /// The transport of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Transport {
+pub(crate) enum MessageTransport {
     /// Messages travel through a TCP connection.
     Tcp,
     /// Each message is a UDP datagram.
@@ -51,7 +51,7 @@ pub(crate) enum Transport {
 /// When the client does not know the token, or is gone.
 pub(crate) fn serve_connection(
     mut stream: &TcpStream,
-    token: &Token,
+    token: &ClientToken,
     [request, answer]: [usize; 2],
 ) -> io::Result<()> {
     let mut request = vec![0; request];
@@ -88,7 +88,7 @@ impl DatagramServer {
     /// When there is no free port.
     pub(crate) fn start(
         address: std::net::IpAddr,
-        token: Token,
+        token: ClientToken,
         [request, answer]: [usize; 2],
     ) -> io::Result<Self> {
         let socket = Arc::new(UdpSocket::bind((address, 0))?);
@@ -154,18 +154,18 @@ impl Messages {
     /// # Errors
     /// When nobody listens there.
     pub(crate) fn open(
-        transport: Transport,
+        transport: MessageTransport,
         address: SocketAddr,
-        token: &Token,
+        token: &ClientToken,
         [request, answer]: [usize; 2],
     ) -> io::Result<Self> {
         let socket = match transport {
-            Transport::Tcp => {
+            MessageTransport::Tcp => {
                 let stream = TcpStream::connect(address)?;
                 stream.set_nodelay(true)?;
                 stream.into()
             }
-            Transport::Udp => {
+            MessageTransport::Udp => {
                 let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
                 let socket = UdpSocket::bind(any)?;
                 socket.connect(address)?;

@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::batches::Receiving;
 use crate::ledger::{received_drops, socket_drops};
-use crate::tally::{Arrived, Tally};
+use crate::tally::{Arrived, DatagramTally};
 use plumb_workload_ends::cpu_time::cpu_time_ns;
-use plumb_workload_ends::server::Server;
-use plumb_workload_ends::token::{TOKEN, Token};
+use plumb_workload_ends::server::TcpServer;
+use plumb_workload_ends::token::{ClientToken, TOKEN};
 
 /// The beginning of a datagram: a part of the token, its number, and its send time if there is room.
 pub(crate) const HEAD: usize = 16;
@@ -58,7 +58,7 @@ struct ReceiverState {
     socket: UdpSocket,
     /// The device on which datagrams come.
     device: String,
-    tally: Mutex<Tally>,
+    tally: Mutex<DatagramTally>,
     /// When the last one came.
     last_ns: AtomicU64,
     ended: AtomicBool,
@@ -69,7 +69,7 @@ pub(crate) struct Receiver {
     shared: Arc<ReceiverState>,
     receiving: Option<JoinHandle<()>>,
     /// Where the client asks.
-    control: Server,
+    control: TcpServer,
     datagrams: SocketAddr,
 }
 
@@ -82,7 +82,7 @@ impl Receiver {
     pub(crate) fn start(
         address: IpAddr,
         device: &str,
-        token: Token,
+        token: ClientToken,
         buffer: usize,
     ) -> io::Result<Self> {
         let socket = UdpSocket::bind((address, 0))?;
@@ -103,7 +103,7 @@ impl Receiver {
         let theirs = Arc::clone(&shared);
         let receiving = thread::spawn(move || theirs.receive(&token));
         let theirs = Arc::clone(&shared);
-        let control = Server::start(address, move |stream| theirs.serve(stream, &token))?;
+        let control = TcpServer::start(address, move |stream| theirs.serve(stream, &token))?;
         Ok(Self { shared, receiving: Some(receiving), control, datagrams })
     }
 
@@ -125,11 +125,11 @@ impl Drop for Receiver {
 }
 
 impl ReceiverState {
-    fn tally(&self) -> MutexGuard<'_, Tally> {
+    fn tally(&self) -> MutexGuard<'_, DatagramTally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn receive(&self, token: &Token) {
+    fn receive(&self, token: &ClientToken) {
         let mut receiving = Receiving::new();
         while !self.ended.load(Ordering::Acquire) {
             let Ok(came) = receiving.wait(&self.socket) else { continue };
@@ -145,7 +145,7 @@ impl ReceiverState {
     }
 
     /// Answers a client until it leaves.
-    fn serve(&self, mut stream: &TcpStream, token: &Token) -> io::Result<()> {
+    fn serve(&self, mut stream: &TcpStream, token: &ClientToken) -> io::Result<()> {
         let mut hello = [0; TOKEN];
         stream.read_exact(&mut hello)?;
         if hello != *token {
@@ -156,7 +156,7 @@ impl ReceiverState {
         for line in BufReader::new(stream).lines() {
             let answer = match serde_json::from_str(&line?)? {
                 ControlMessage::Begin { first, counts, senders } => {
-                    *self.tally() = Tally::new(first, &counts, senders.min(MOST_SENDERS));
+                    *self.tally() = DatagramTally::new(first, &counts, senders.min(MOST_SENDERS));
                     before = (self.drops(), cpu_time_ns());
                     ReceiverCounts::default()
                 }
@@ -197,7 +197,7 @@ impl ReceiverState {
 }
 
 /// The number of a datagram, and when it was sent; None of somebody else's.
-fn read(datagram: &[u8], token: &Token) -> Option<(u64, Option<u64>)> {
+fn read(datagram: &[u8], token: &ClientToken) -> Option<(u64, Option<u64>)> {
     let word = |at: usize| {
         let bytes: [u8; 8] = datagram.get(at..at + 8)?.try_into().ok()?;
         Some(u64::from_le_bytes(bytes))
@@ -223,12 +223,12 @@ impl Control {
     ///
     /// # Errors
     /// When nobody listens there.
-    pub(crate) fn open(address: SocketAddr, token: &Token) -> Result<Self, Failure> {
+    pub(crate) fn open(address: SocketAddr, token: &ClientToken) -> Result<Self, Failure> {
         Self::connect(address, token)
             .map_err(|error| Failure::io(format!("connecting to {address}"), &error))
     }
 
-    fn connect(address: SocketAddr, token: &Token) -> io::Result<Self> {
+    fn connect(address: SocketAddr, token: &ClientToken) -> io::Result<Self> {
         let mut stream = TcpStream::connect(address)?;
         // A request must not wait for more data.
         stream.set_nodelay(true)?;

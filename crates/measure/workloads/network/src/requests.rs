@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 
 use plumb_model::{Better, Flag, FlagKind, Metric, Role};
 use plumb_protocol::{
-    Arrivals, BOUND_SHARE, Batch, Distribution, Failure, Instance, Schedule, Start, current_cpu,
-    now_ns,
+    ArrivalSchedule, Arrivals, BOUND_SHARE, Batch, Distribution, Failure, Instance, Start,
+    current_cpu, now_ns,
 };
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::reported;
@@ -170,7 +170,7 @@ impl RoundTrip {
 }
 
 /// Requests with numbers, one after the other or when they are due, and their answers.
-pub(crate) struct Requests<E> {
+pub(crate) struct NumberedRequests<E> {
     exchange: E,
     start: Start,
     patience: Patience,
@@ -181,7 +181,7 @@ pub(crate) struct Requests<E> {
     given_up: u64,
     round_trip: RoundTrip,
     /// None in a closed loop.
-    schedule: Option<Schedule>,
+    schedule: Option<ArrivalSchedule>,
     /// The number of the next request, and of the first that is not known to be answered or lost.
     next: u64,
     oldest: u64,
@@ -200,11 +200,11 @@ pub(crate) struct Requests<E> {
     asked: Option<String>,
 }
 
-impl<E: Exchange> Requests<E> {
+impl<E: Exchange> NumberedRequests<E> {
     /// One under way at a time if there is no schedule.
     pub(crate) fn new(
         exchange: E,
-        schedule: Option<Schedule>,
+        schedule: Option<ArrivalSchedule>,
         patience: Patience,
         start: &Start,
     ) -> Self {
@@ -440,7 +440,7 @@ fn gone() -> Failure {
     Failure(format!("the far end does not answer: no data for {} s", GONE_NS / 1_000_000_000))
 }
 
-impl<E: Exchange> Instance for Requests<E> {
+impl<E: Exchange> Instance for NumberedRequests<E> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         match self.schedule {
             None => self.closed(iterations),
@@ -463,7 +463,7 @@ impl<E: Exchange> Instance for Requests<E> {
             self.run(k)?;
             batch.record(start, now_ns() - start, k, current_cpu());
             self.latency[0].end_sample();
-            in_time.push(self.schedule.as_ref().map_or(1.0, Schedule::share_in_time));
+            in_time.push(self.schedule.as_ref().map_or(1.0, ArrivalSchedule::share_in_time));
         }
         let took_ns = now_ns() - begun_ns;
         // What is still under way is not lost: the count of losses is right only after this.
@@ -516,7 +516,9 @@ mod tests {
     use std::collections::VecDeque;
     use std::io;
 
-    use super::{Exchange, LONGEST_PAUSE_NS, Patience, Requests, RoundTrip, SHORTEST_PAUSE_NS};
+    use super::{
+        Exchange, LONGEST_PAUSE_NS, NumberedRequests, Patience, RoundTrip, SHORTEST_PAUSE_NS,
+    };
 
     /// Answers the first request together with the second, and all others at once.
     #[derive(Default)]
@@ -554,7 +556,7 @@ mod tests {
         let start = serde_json::json!({"role": "workload", "params": {}, "dir": "", "seed": 1});
         let start = serde_json::from_value(start).unwrap();
         let patience = Patience { may_lose: true, quiet_ns: 0 };
-        let mut requests = Requests::new(LateOnce::default(), None, patience, &start);
+        let mut requests = NumberedRequests::new(LateOnce::default(), None, patience, &start);
         requests.closed(6).unwrap();
         requests.drain().unwrap();
         assert_eq!(requests.exchange.under_way, [1, 2, 1, 1, 1, 1]);

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 
 use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role, Value};
-use plumb_protocol::{Arrivals, Failure, Held, Schedule, Start, StartError, Started, Workload};
+use plumb_protocol::{
+    ArrivalSchedule, Arrivals, Failure, Held, Start, StartError, StartedWorkload, Workload,
+};
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::{
     bytes, choice, curve, distribution, headline, rate, rate_or, within, workload,
@@ -11,11 +13,13 @@ use plumb_workload_kit::declare::{
 use plumb_workload_path::{self as path, End};
 
 use crate::messages::{
-    DatagramServer, LONGEST, Messages, SHORTEST_ANSWER, SHORTEST_REQUEST, Transport,
+    DatagramServer, LONGEST, MessageTransport, Messages, SHORTEST_ANSWER, SHORTEST_REQUEST,
     serve_connection,
 };
-use crate::requests::{Exchange, PROBE, Patience, Requests, in_time, lost, open_loop, quiet_ns};
-use plumb_workload_ends::server::Server;
+use crate::requests::{
+    Exchange, NumberedRequests, PROBE, Patience, in_time, lost, open_loop, quiet_ns,
+};
+use plumb_workload_ends::server::TcpServer;
 use plumb_workload_ends::token;
 
 /// How often a server on another machine is asked whether it is there, and how long each answer may take.
@@ -65,13 +69,14 @@ impl Workload for Rr {
         let sizes = settings.sizes;
         let failed = |error| Failure::io(format!("listening on {address}"), &error);
         let (address, held): (_, Box<dyn Held>) = match settings.transport {
-            Transport::Tcp => {
-                let server =
-                    Server::start(address, move |stream| serve_connection(stream, &token, sizes))
-                        .map_err(failed)?;
+            MessageTransport::Tcp => {
+                let server = TcpServer::start(address, move |stream| {
+                    serve_connection(stream, &token, sizes)
+                })
+                .map_err(failed)?;
                 (server.address(), Box::new(server))
             }
-            Transport::Udp => {
+            MessageTransport::Udp => {
                 let server = DatagramServer::start(address, token, sizes).map_err(failed)?;
                 (server.address(), Box::new(server))
             }
@@ -82,7 +87,7 @@ impl Workload for Rr {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let settings = RequestSettings::read(start)?;
         let (address, token) = token::told(start)?;
         path::enter(start, End::Near)?;
@@ -94,7 +99,7 @@ impl Workload for Rr {
         let mut notes = path::notes(start)?;
         let schedule = settings.rate.map(|rate| {
             notes.push(open_loop(rate, settings.arrivals));
-            Schedule::new(settings.arrivals, rate as f64, start.seed)
+            ArrivalSchedule::new(settings.arrivals, rate as f64, start.seed)
         });
         if schedule.is_none() {
             notes.push(
@@ -105,15 +110,18 @@ impl Workload for Rr {
         let mut cpus = CpuTimes::of(start);
         notes.extend(cpus.note());
         let without = cpu_time::NAMES[..cpus.lacking()].iter().map(ToString::to_string).collect();
-        let instance = Requests::new(
+        let instance = NumberedRequests::new(
             messages,
             schedule.transpose()?,
-            Patience { may_lose: settings.transport == Transport::Udp, quiet_ns: quiet_ns(start) },
+            Patience {
+                may_lose: settings.transport == MessageTransport::Udp,
+                quiet_ns: quiet_ns(start),
+            },
             start,
         )
         .with_cpus(cpus);
         let ready = Ready { notes, without, ..Ready::default() };
-        Ok(Started { instance: Box::new(instance), ready })
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
 
@@ -151,7 +159,7 @@ fn parameters() -> Vec<Parameter> {
 }
 
 struct RequestSettings {
-    transport: Transport,
+    transport: MessageTransport,
     /// Bytes of requests and answers.
     sizes: [usize; 2],
     rate: Option<u64>,
@@ -164,9 +172,9 @@ impl RequestSettings {
         let answer = within(start, "answer", SHORTEST_ANSWER, LONGEST)?;
         Ok(Self {
             transport: if start.text("transport") == "udp" {
-                Transport::Udp
+                MessageTransport::Udp
             } else {
-                Transport::Tcp
+                MessageTransport::Tcp
             },
             sizes: [request, answer],
             rate: start.params.get("rate").and_then(Value::integer),

@@ -27,7 +27,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, connect, socket_with};
 
 use crate::tcp_info::{self, Info};
-use plumb_workload_ends::token::{TOKEN, Token};
+use plumb_workload_ends::token::{ClientToken, TOKEN};
 
 /// How long a client may take to say hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
@@ -51,7 +51,7 @@ pub(crate) enum Way {
 
 /// The far end's report after a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Report {
+pub(crate) struct FrameReport {
     /// Bytes of the frame that it counted or sent.
     pub bytes: u64,
     /// CPU time of its process so far, in nanoseconds.
@@ -62,7 +62,7 @@ pub(crate) struct Report {
     pub took_ns: u64,
 }
 
-impl Report {
+impl FrameReport {
     fn of(stream: &TcpStream, bytes: u64) -> Self {
         Self { bytes, cpu_ns: cpu_time_ns(), info: Info::of(stream), took_ns: 0 }
     }
@@ -96,7 +96,7 @@ impl Report {
 /// When the client does not know the token, or is gone.
 pub(crate) fn serve(
     mut stream: &TcpStream,
-    token: &Token,
+    token: &ClientToken,
     block: &[u8],
     cork: bool,
 ) -> io::Result<()> {
@@ -121,7 +121,7 @@ pub(crate) fn serve(
         } else {
             take_in(&mut stream, length, &mut buffer)?
         };
-        Report::of(stream, bytes).write(stream)?;
+        FrameReport::of(stream, bytes).write(stream)?;
         if bytes < length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -230,12 +230,12 @@ pub(crate) struct Payload {
 }
 
 /// The client's end of a connection.
-pub(crate) struct Connection {
+pub(crate) struct StreamClient {
     stream: TcpStream,
     way: Way,
     block: Arc<[u8]>,
     buffer: Vec<u8>,
-    told: Arc<Mutex<Report>>,
+    told: Arc<Mutex<FrameReport>>,
     balance: Option<Arc<Balance>>,
     /// The CPU of the thread that carries; None for any.
     cpu: Option<usize>,
@@ -253,7 +253,7 @@ const APART: u32 = 3;
 pub(crate) struct Witness {
     stream: TcpStream,
     way: Way,
-    told: Arc<Mutex<Report>>,
+    told: Arc<Mutex<FrameReport>>,
 }
 
 /// Connects and says hello.
@@ -265,14 +265,14 @@ fn open(address: SocketAddr, buffer: usize, hello: &[u8; HELLO]) -> io::Result<T
     Ok(stream)
 }
 
-impl Connection {
+impl StreamClient {
     /// Connects, and says hello. The server sends blocks alike; `cpus` are those of the threads of both ends.
     ///
     /// # Errors
     /// When nobody listens there.
     pub(crate) fn open(
         address: SocketAddr,
-        token: &Token,
+        token: &ClientToken,
         payload: Payload,
         balance: Option<&Arc<Balance>>,
         cpus: [Option<usize>; 2],
@@ -330,7 +330,7 @@ impl Connection {
     }
 
     /// Carries a frame, and begins the next if there is to be no pause; how many of so many bytes came.
-    fn exchange(&mut self, blocks: u64, length: u64) -> io::Result<(u64, u64, Report)> {
+    fn exchange(&mut self, blocks: u64, length: u64) -> io::Result<(u64, u64, FrameReport)> {
         let mut of = length;
         match (self.under_way.take(), self.apart) {
             (None, None) => self.ask(blocks, length)?,
@@ -354,7 +354,7 @@ impl Connection {
             Way::Up => of,
             Way::Down => take_in(&mut stream, of, &mut self.buffer)?,
         };
-        Ok((of, counted, Report::read(stream)?))
+        Ok((of, counted, FrameReport::read(stream)?))
     }
 
     /// Sends a frame, or asks for one.
@@ -366,7 +366,7 @@ impl Connection {
     }
 }
 
-impl Carry for Connection {
+impl Carry for StreamClient {
     fn begin(&mut self) -> Result<(), Failure> {
         self.cpu.map_or(Ok(()), run_on)
     }
@@ -390,7 +390,7 @@ impl Carry for Connection {
 
 impl Witness {
     /// The far end's last report.
-    pub(crate) fn told(&self) -> Report {
+    pub(crate) fn told(&self) -> FrameReport {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

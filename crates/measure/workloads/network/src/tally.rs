@@ -17,7 +17,7 @@ pub(crate) struct Arrived {
 
 /// Counts the datagrams of a batch.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct DatagramTally {
     /// The number of the first.
     first: u64,
     /// Where each sample ends, counted from the first.
@@ -26,20 +26,20 @@ pub(crate) struct Tally {
     /// A bit for each number that came.
     seen: Vec<u64>,
     /// Of each sender; in a sample they take numbers in turn.
-    flows: Vec<Flow>,
+    flows: Vec<SenderTotals>,
     jitter_ns: f64,
     came: u64,
 }
 
 /// The outcome of one sender.
 #[derive(Debug, Clone, Copy, Default)]
-struct Flow {
+struct SenderTotals {
     /// After the highest number that came, counted from the first.
     next: u64,
     last_transit_ns: Option<i64>,
 }
 
-impl Tally {
+impl DatagramTally {
     /// Of samples with so many datagrams each, by so many senders.
     pub(crate) fn new(first: u64, counts: &[u64], senders: usize) -> Self {
         let ends: Vec<u64> = counts
@@ -52,7 +52,7 @@ impl Tally {
         let all = ends.last().copied().unwrap_or(0);
         let samples = vec![Arrived::default(); ends.len()];
         let seen = vec![0; usize::try_from(all.div_ceil(64)).unwrap_or(0)];
-        let flows = vec![Flow::default(); senders.max(1)];
+        let flows = vec![SenderTotals::default(); senders.max(1)];
         Self { first, ends, samples, seen, flows, ..Self::default() }
     }
 
@@ -102,11 +102,11 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrived, Tally};
+    use super::{Arrived, DatagramTally};
 
     #[test]
     fn each_datagram_counts_once_in_its_sample() {
-        let mut tally = Tally::new(100, &[3, 2], 1);
+        let mut tally = DatagramTally::new(100, &[3, 2], 1);
         // 102 before 101; 103 is lost; 104 comes twice; others are of other batches.
         for number in [99, 100, 102, 101, 104, 104, 105] {
             tally.came(number, 0, None);
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn each_sender_has_an_order_of_its_own() {
         // Of two senders the second is late with 1, and 3 comes before it.
-        let mut tally = Tally::new(0, &[4, 3], 2);
+        let mut tally = DatagramTally::new(0, &[4, 3], 2);
         for number in [0, 2, 3, 1, 5, 4, 6] {
             tally.came(number, 0, None);
         }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn jitter_is_that_of_rfc_3550() {
-        let mut tally = Tally::new(0, &[1000], 1);
+        let mut tally = DatagramTally::new(0, &[1000], 1);
         // Transit times of 5 and 6 µs in turn: each differs from the last by 1 µs, which the jitter approaches.
         for number in 0..1000 {
             let sent = number * 100_000;

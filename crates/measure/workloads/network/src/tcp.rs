@@ -6,8 +6,8 @@ use std::{fs, io};
 
 use plumb_model::{AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready, Role};
 use plumb_protocol::{
-    Batch, Failure, Held, Instance, SplitMix64, Start, StartError, Started, Workload, current_cpu,
-    now_ns,
+    Batch, Failure, Held, Instance, SplitMix64, Start, StartError, StartedWorkload, Workload,
+    current_cpu, now_ns,
 };
 
 use plumb_workload_ends::cpu_time::cpu_time_ns;
@@ -22,9 +22,9 @@ use rustix::net::sockopt::{
     set_tcp_congestion, socket_recv_buffer_size, socket_send_buffer_size, tcp_congestion,
 };
 
-use crate::stream::{Balance, Connection, Payload, Way, Witness, serve};
+use crate::stream::{Balance, Payload, StreamClient, Way, Witness, serve};
 use crate::tcp_info::Info;
-use plumb_workload_ends::server::Server;
+use plumb_workload_ends::server::TcpServer;
 use plumb_workload_ends::token;
 
 /// Samples are at least this long, so that their borders (an empty pipe, an answer) are a small part.
@@ -85,7 +85,7 @@ impl Workload for Tcp {
         SplitMix64::new(start.seed).fill(&mut block);
         let congestion = settings.congestion.to_owned();
         let cork = settings.cork;
-        let server = Server::start(address, move |stream| {
+        let server = TcpServer::start(address, move |stream| {
             set_congestion(stream, &congestion)?;
             serve(stream, &token, &block, cork)
         });
@@ -101,7 +101,7 @@ impl Workload for Tcp {
         Ok((ready, Box::new(server)))
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let settings = StreamSettings::read(start)?;
         let (address, token) = token::told(start)?;
         path::enter(start, End::Near)?;
@@ -110,7 +110,7 @@ impl Workload for Tcp {
         let block: Arc<[u8]> = block.into();
         let balance = settings.at_once.then(|| Arc::new(Balance::new()));
         let cpus = cpus(start, &settings)?;
-        let connections: Vec<Connection> = (0..settings.streams)
+        let connections: Vec<StreamClient> = (0..settings.streams)
             .flat_map(|_| settings.ways)
             .zip(cpus.each)
             .map(|(way, cpus)| {
@@ -119,14 +119,14 @@ impl Workload for Tcp {
                 let cork = settings.cork;
                 let buffer = settings.buffer;
                 let payload = Payload { way, block, cork, buffer };
-                let opened = Connection::open(address, &token, payload, balance.as_ref(), cpus)?;
+                let opened = StreamClient::open(address, &token, payload, balance.as_ref(), cpus)?;
                 let set = set_congestion(opened.stream(), settings.congestion);
                 set.map_err(|error| Failure::io("setting the congestion control", &error))?;
                 Ok(if start.role == Role::Load { opened.without_pause() } else { opened })
             })
             .collect::<Result<_, Failure>>()?;
         let witnesses: Vec<Witness> =
-            connections.iter().map(Connection::witness).collect::<Result<_, Failure>>()?;
+            connections.iter().map(StreamClient::witness).collect::<Result<_, Failure>>()?;
         let mut notes = notes_on(&witnesses[0], address, settings.buffer);
         notes.extend(path::notes(start)?);
         notes.extend(cpus.note);
@@ -157,7 +157,7 @@ impl Workload for Tcp {
         let seen = StreamTotals::of(&witnesses);
         let start = start.clone();
         let instance = TcpInstance { streams, witnesses, balance, seen, told, helpers, start };
-        Ok(Started { instance: Box::new(instance), ready })
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
 
@@ -247,11 +247,11 @@ impl<'s> StreamSettings<'s> {
         if !(1..=1 << 30).contains(&block) {
             return Err(StartError::Failed(format!("`block` must be 1B to 1GiB, not {block}")));
         }
-        let direction = Direction::read(start);
+        let direction = TcpDirections::read(start);
         let congestion = start.text("congestion");
         check_congestion(congestion)?;
         let ways = direction.ways();
-        let at_once = direction == Direction::Both;
+        let at_once = direction == TcpDirections::Both;
         let cork = start.is_on("cork");
         let buffer = within(start, "buffer", 0, 1 << 30)?;
         Ok(Self { streams, congestion, block, ways, at_once, cork, buffer })
@@ -260,7 +260,7 @@ impl<'s> StreamSettings<'s> {
 
 /// The directions that a sample sends in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+enum TcpDirections {
     /// From the client to the server.
     Up,
     /// From the server to the client.
@@ -271,7 +271,7 @@ enum Direction {
     Each,
 }
 
-impl Direction {
+impl TcpDirections {
     fn read(start: &Start) -> Self {
         match start.text("direction") {
             "down" => Self::Down,
@@ -434,7 +434,7 @@ fn rate_of(witnesses: &[Witness], way: Way) -> f64 {
 }
 
 /// Those that send up, and those that send down.
-fn by_way(connections: Vec<Connection>) -> [Vec<Connection>; 2] {
+fn by_way(connections: Vec<StreamClient>) -> [Vec<StreamClient>; 2] {
     let (up, down) = connections.into_iter().partition(|connection| connection.way() == Way::Up);
     [up, down]
 }

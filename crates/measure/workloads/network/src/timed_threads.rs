@@ -14,7 +14,7 @@ use plumb_workload_path as path;
 use plumb_workload_ends::token;
 
 /// What a thread does repeatedly, told in `N` numbers: parts of its time and amounts, the time of the whole first.
-pub(crate) trait Job<const N: usize>: Send + 'static {
+pub(crate) trait ThreadJob<const N: usize>: Send + 'static {
     /// Does it once: the whole, in nanoseconds, and what else is told of it.
     ///
     /// # Errors
@@ -35,14 +35,14 @@ struct TimedThreadsState {
 }
 
 /// A thread with its job.
-struct Worker<J, const N: usize> {
+struct TimedThread<J, const N: usize> {
     job: J,
     shared: Arc<TimedThreadsState>,
     /// Of the last sample.
     done: Vec<[u64; N]>,
 }
 
-impl<J: Job<N>, const N: usize> Member for Worker<J, N> {
+impl<J: ThreadJob<N>, const N: usize> Member for TimedThread<J, N> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.done.clear();
         if self.shared.makes_room.load(Ordering::Relaxed) {
@@ -64,22 +64,22 @@ impl<J: Job<N>, const N: usize> Member for Worker<J, N> {
 
 /// What is reported of a sample behind the CPU time of both ends: the sums of all numbers, how many there are of each, and what the
 /// sample took in nanoseconds, into the values.
-pub(crate) type Report<const N: usize> = fn([f64; N], f64, f64, &mut [f64]);
+pub(crate) type SampleReport<const N: usize> = fn([f64; N], f64, f64, &mut [f64]);
 
 /// All threads, as an instance.
 pub(crate) struct TimedThreads<J, const N: usize> {
-    team: Team<Worker<J, N>>,
+    team: Team<TimedThread<J, N>>,
     threads: usize,
     shared: Arc<TimedThreadsState>,
     latency: [Distribution; 1],
     cpus: CpuTimes,
     names: &'static [&'static str],
-    report: Report<N>,
+    report: SampleReport<N>,
     start: Start,
     helpers: Vec<u32>,
 }
 
-impl<J: Job<N>, const N: usize> TimedThreads<J, N> {
+impl<J: ThreadJob<N>, const N: usize> TimedThreads<J, N> {
     /// So many threads, each with a job; values of these names are reported, of which the first are those of
     /// [`cpu_time::NAMES`](plumb_workload_ends::cpu_time::NAMES) that there are.
     ///
@@ -90,12 +90,12 @@ impl<J: Job<N>, const N: usize> TimedThreads<J, N> {
         start: &Start,
         job: impl Fn() -> J + Send + Sync + 'static,
         cpus: CpuTimes,
-        (names, report): (&'static [&'static str], Report<N>),
+        (names, report): (&'static [&'static str], SampleReport<N>),
     ) -> Result<Self, StartError> {
         let shared = Arc::new(TimedThreadsState::default());
         let of_all = Arc::clone(&shared);
         let build =
-            move |_| Ok(Worker { job: job(), shared: Arc::clone(&of_all), done: Vec::new() });
+            move |_| Ok(TimedThread { job: job(), shared: Arc::clone(&of_all), done: Vec::new() });
         Ok(Self {
             team: Team::start(threads, &start.facts, build)?,
             threads,
@@ -127,7 +127,7 @@ impl<J: Job<N>, const N: usize> TimedThreads<J, N> {
     }
 }
 
-impl<J: Job<N>, const N: usize> Instance for TimedThreads<J, N> {
+impl<J: ThreadJob<N>, const N: usize> Instance for TimedThreads<J, N> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.shared.begun.store(0, Ordering::Relaxed);
         self.team.run(iterations)

@@ -13,15 +13,15 @@ use plumb_model::{
     SearchEffort, Searched, Value,
 };
 use plumb_protocol::{
-    Arrivals, BOUND_SHARE, Batch, Failure, Held, Instance, Schedule, Start, StartError, Started,
-    TrialCounts, Workload, current_cpu, now_ns,
+    ArrivalSchedule, Arrivals, BOUND_SHARE, Batch, Failure, Held, Instance, Start, StartError,
+    StartedWorkload, TrialCounts, Workload, current_cpu, now_ns,
 };
 use plumb_workload_ends::cpu_time::cpu_time_ns;
 use plumb_workload_kit::declare::{
     bytes, curve, headline, integer, limit, rate, rate_or, reported, reported_time, searched,
     within, workload,
 };
-use plumb_workload_path::{self as path, Carried, End};
+use plumb_workload_path::{self as path, End, FrameCounts};
 use rustix::thread::set_current_timer_slack;
 
 use crate::batches::{BATCH, Sending};
@@ -31,7 +31,7 @@ use crate::receiver::{
     Control, ControlMessage, HEAD, HEAD_WITH_TIME, MOST_SENDERS, Receiver, ReceiverCounts,
 };
 use crate::tally::Arrived;
-use plumb_workload_ends::token::{self, Token};
+use plumb_workload_ends::token::{self, ClientToken};
 use plumb_workload_kit::threads::{Member, Team};
 
 /// The values of each sample, in this order; the last seven over all samples that a process takes at once.
@@ -100,7 +100,7 @@ impl Workload for Udp {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let length = within(start, "bytes", HEAD, LONGEST)?;
         let (control, token) = token::told(start)?;
         let datagrams: SocketAddr = start
@@ -149,7 +149,7 @@ impl Workload for Udp {
         };
         let flags = buffered(start).into_iter().collect();
         let ready = Ready { notes: path::notes(start)?, flags, ..Ready::default() };
-        Ok(Started { instance: Box::new(instance), ready })
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
 
@@ -250,7 +250,7 @@ fn connected(to: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 /// A datagram with what does not change in it.
-fn datagram(length: usize, token: &Token) -> Vec<u8> {
+fn datagram(length: usize, token: &ClientToken) -> Vec<u8> {
     let mut datagram = vec![0; length];
     datagram[..8].copy_from_slice(&token[..8]);
     datagram
@@ -294,7 +294,7 @@ struct Sender {
     shared: Arc<SendersState>,
     /// Of this batch.
     batch: u64,
-    schedule: Option<Schedule>,
+    schedule: Option<ArrivalSchedule>,
 }
 
 impl Member for Sender {
@@ -322,8 +322,8 @@ impl Sender {
     /// Its part of a rate: equally far apart, between those of the others.
     #[expect(clippy::cast_precision_loss, reason = "there are few senders")]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time above 0")]
-    fn schedule(&self, rate: f64, begin_ns: u64) -> Result<Schedule, Failure> {
-        let mut schedule = Schedule::new(Arrivals::Fixed, rate / self.senders as f64, 0)?;
+    fn schedule(&self, rate: f64, begin_ns: u64) -> Result<ArrivalSchedule, Failure> {
+        let mut schedule = ArrivalSchedule::new(Arrivals::Fixed, rate / self.senders as f64, 0)?;
         schedule.begin(begin_ns + (self.index as f64 * 1e9 / rate) as u64);
         Ok(schedule)
     }
@@ -378,7 +378,7 @@ impl Sender {
 struct Near {
     queue_drops: u64,
     /// The traffic of the relay, up and down, if there is one.
-    relay: Option<[Carried; 2]>,
+    relay: Option<[FrameCounts; 2]>,
 }
 
 impl Near {
@@ -426,7 +426,7 @@ impl Datagrams {
     fn share_in_time(&self) -> f64 {
         let mut share = 1.0_f64;
         self.team.each(|sender| {
-            let own = sender.schedule.as_ref().map_or(1.0, Schedule::share_in_time);
+            let own = sender.schedule.as_ref().map_or(1.0, ArrivalSchedule::share_in_time);
             share = share.min(own);
         });
         share

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use plumb_model::{FlagKind, Samples};
-use plumb_protocol::{Batch, StartError, Started};
+use plumb_protocol::{Batch, StartError, StartedWorkload};
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_network::ALL;
 use plumb_workload_path::carried;
@@ -32,7 +32,7 @@ fn values(samples: &Samples, name: &str) -> Vec<f64> {
 }
 
 /// Bytes a second of each sample but the first.
-fn rates(started: &Started, samples: &Samples) -> Vec<f64> {
+fn rates(started: &StartedWorkload, samples: &Samples) -> Vec<f64> {
     let work = started.ready.work["throughput"];
     let rate = |(k, ns): (&u64, &u64)| *k as f64 * work / (*ns as f64 / 1e9);
     samples.iterations.iter().zip(&samples.elapsed_ns).skip(1).map(rate).collect()
@@ -245,7 +245,7 @@ fn rr(settings: &[(&str, &str)]) -> TestPoint<'static> {
 }
 
 /// Latencies of the last sample of a batch, in milliseconds, sorted.
-fn latencies(started: &mut Started, samples: usize) -> Vec<f64> {
+fn latencies(started: &mut StartedWorkload, samples: usize) -> Vec<f64> {
     let latency = &mut started.instance.distributions()[0];
     let mut all: Vec<f64> = latency.sample(samples - 1).iter().map(|ns| *ns as f64 / 1e6).collect();
     all.sort_by(f64::total_cmp);

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 /// The counts of the frames of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Carried {
+pub struct FrameCounts {
     /// Frames that came to the relay.
     pub came: u64,
     /// Frames that it lost on purpose.
@@ -24,7 +24,7 @@ pub struct Carried {
 const WORDS: usize = 6;
 const BYTES: usize = WORDS * 8;
 
-impl Carried {
+impl FrameCounts {
     /// The activity since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
@@ -62,7 +62,7 @@ impl Carried {
 ///
 /// # Errors
 /// When the file can't be written.
-pub(crate) fn write(file: &File, direction: usize, carried: &Carried) -> io::Result<()> {
+pub(crate) fn write(file: &File, direction: usize, carried: &FrameCounts) -> io::Result<()> {
     let mut bytes = [0; BYTES];
     for (to, word) in bytes.chunks_exact_mut(8).zip(carried.words()) {
         to.copy_from_slice(&word.to_le_bytes());
@@ -74,13 +74,13 @@ pub(crate) fn write(file: &File, direction: usize, carried: &Carried) -> io::Res
 ///
 /// # Errors
 /// When the file can't be read.
-pub(crate) fn read(file: &File) -> io::Result<[Carried; 2]> {
+pub(crate) fn read(file: &File) -> io::Result<[FrameCounts; 2]> {
     let mut bytes = [0; 2 * BYTES];
     file.read_exact_at(&mut bytes, 0)?;
     let mut words = bytes
         .chunks_exact(8)
         .map(|word| word.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)));
-    let mut next = || Carried::of(std::array::from_fn(|_| words.next().unwrap_or(0)));
+    let mut next = || FrameCounts::of(std::array::from_fn(|_| words.next().unwrap_or(0)));
     Ok([next(), next()])
 }
 
@@ -90,26 +90,32 @@ mod tests {
 
     use rustix::fs::{MemfdFlags, memfd_create};
 
-    use super::{Carried, read, write};
+    use super::{FrameCounts, read, write};
 
     #[test]
     fn what_was_written_is_read() {
         let file = File::from(memfd_create("counts", MemfdFlags::CLOEXEC).unwrap());
-        let up =
-            Carried { came: 300, lost: 2, overtaking: 3, passed: 298, late: 4, dropped: 1 << 40 };
+        let up = FrameCounts {
+            came: 300,
+            lost: 2,
+            overtaking: 3,
+            passed: 298,
+            late: 4,
+            dropped: 1 << 40,
+        };
         write(&file, 0, &up).unwrap();
-        write(&file, 1, &Carried::default()).unwrap();
-        assert_eq!(read(&file).unwrap(), [up, Carried::default()]);
-        assert_eq!(up.since(&Carried { came: 100, ..Carried::default() }).came, 200);
+        write(&file, 1, &FrameCounts::default()).unwrap();
+        assert_eq!(read(&file).unwrap(), [up, FrameCounts::default()]);
+        assert_eq!(up.since(&FrameCounts { came: 100, ..FrameCounts::default() }).came, 200);
     }
 
     #[test]
     fn a_relay_that_drops_or_is_late_was_the_limit() {
-        let good = Carried { came: 1000, passed: 1000, late: 10, ..Carried::default() };
+        let good = FrameCounts { came: 1000, passed: 1000, late: 10, ..FrameCounts::default() };
         assert_eq!(good.limit(), None);
-        let late = Carried { late: 11, ..good };
+        let late = FrameCounts { late: 11, ..good };
         assert_eq!(late.limit().unwrap(), "the relay passed on 11 of 1000 frames over 1 ms late");
-        let full = Carried { dropped: 24, ..good };
+        let full = FrameCounts { dropped: 24, ..good };
         assert_eq!(full.limit().unwrap(), "the relay had no room for 24 of 1024 frames");
     }
 }

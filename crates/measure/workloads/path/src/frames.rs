@@ -30,7 +30,7 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
 /// A frame in a pool.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Frame {
+pub(crate) struct PooledFrame {
     slot: u32,
     bytes: u16,
     /// When the kernel had it, on the clock of [`now_ns`].
@@ -65,19 +65,19 @@ impl TimestampMessage {
 
 /// Room for frames.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub(crate) struct FramePool {
     bytes: Vec<u8>,
     free: Vec<u32>,
 }
 
-impl Pool {
+impl FramePool {
     /// Empty; memory is touched as frames come.
     pub(crate) fn new() -> Self {
         Self { bytes: vec![0; ROOM as usize * FRAME], free: (0..ROOM).rev().collect() }
     }
 
     /// A frame that is not needed any more.
-    pub(crate) fn give_back(&mut self, frame: Frame) {
+    pub(crate) fn give_back(&mut self, frame: PooledFrame) {
         self.free.push(frame.slot);
     }
 
@@ -141,7 +141,11 @@ impl Device {
     ///
     /// # Errors
     /// When the device is gone.
-    pub(crate) fn receive(&self, pool: &mut Pool, into: &mut Vec<Frame>) -> io::Result<usize> {
+    pub(crate) fn receive(
+        &self,
+        pool: &mut FramePool,
+        into: &mut Vec<PooledFrame>,
+    ) -> io::Result<usize> {
         let count = pool.free.len().min(BATCH);
         if count == 0 {
             return Ok(0);
@@ -182,13 +186,17 @@ impl Device {
         let came_of = messages.iter().zip(&beside);
         for (slot, (message, beside)) in pool.free.drain(first..first + came).zip(came_of) {
             let arrived_ns = now.saturating_sub(beside.age_ns(wall));
-            into.push(Frame { slot, bytes: message.msg_len.min(FRAME as u32) as u16, arrived_ns });
+            into.push(PooledFrame {
+                slot,
+                bytes: message.msg_len.min(FRAME as u32) as u16,
+                arrived_ns,
+            });
         }
         Ok(came)
     }
 
     /// Passes on a batch of frames at most; how many it took.
-    pub(crate) fn send(&self, pool: &mut Pool, frames: &[Frame]) -> usize {
+    pub(crate) fn send(&self, pool: &mut FramePool, frames: &[PooledFrame]) -> usize {
         // SAFETY: all zeroes are empty messages.
         let (mut messages, mut parts): ([libc::mmsghdr; BATCH], [libc::iovec; BATCH]) =
             unsafe { (zeroed(), zeroed()) };

@@ -32,9 +32,9 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use plumb_workload_kit::declare::{choice, rate_or, share, time_bound};
 
-pub use counts::Carried;
+pub use counts::FrameCounts;
 pub use line::LineSettings;
-use relay::Relay;
+use relay::FrameRelay;
 
 /// The parameters that a fixture depends on which makes a path.
 pub const PARAMETERS: [&str; 8] =
@@ -201,7 +201,7 @@ pub fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
     }
     // A missing program is reported before the first namespace is made.
     devices::check()?;
-    let standing = Standing::new(&settings, start.seed)?;
+    let standing = RunningPath::new(&settings, start.seed)?;
     let ready = Ready { endpoints: standing.words(), ..Ready::default() };
     Ok((ready, Box::new(standing)))
 }
@@ -325,7 +325,7 @@ pub fn at_queue<T: Send>(start: &Start, read: impl FnOnce(&str) -> T + Send) -> 
 ///
 /// # Errors
 /// When its counts can't be read.
-pub fn carried(start: &Start) -> Result<Option<[Carried; 2]>, Failure> {
+pub fn carried(start: &Start) -> Result<Option<[FrameCounts; 2]>, Failure> {
     let Some(place) = start.endpoints.get(COUNTS) else { return Ok(None) };
     let counts = File::open(place)
         .and_then(|file| counts::read(&file))
@@ -339,7 +339,7 @@ pub fn carried(start: &Start) -> Result<Option<[Carried; 2]>, Failure> {
 /// When its counts can't be read.
 pub fn flag_limit(
     start: &Start,
-    before: Option<[Carried; 2]>,
+    before: Option<[FrameCounts; 2]>,
     batch: &mut Batch,
 ) -> Result<(), Failure> {
     limits(start, before)?.into_iter().for_each(|flag| batch.flag(flag));
@@ -350,7 +350,7 @@ pub fn flag_limit(
 ///
 /// # Errors
 /// When its counts can't be read.
-pub fn limits(start: &Start, before: Option<[Carried; 2]>) -> Result<Vec<Flag>, Failure> {
+pub fn limits(start: &Start, before: Option<[FrameCounts; 2]>) -> Result<Vec<Flag>, Failure> {
     let after = carried(start)?.into_iter().flatten();
     let both = after.zip(before.into_iter().flatten());
     let why = both.filter_map(|(after, before)| after.since(&before).limit());
@@ -392,16 +392,16 @@ fn burst_in_words(rate: Option<u64>) -> String {
 }
 
 /// A path that stands; dropping it ends it.
-struct Standing {
+struct RunningPath {
     near: File,
     far: File,
     has_user: bool,
     counts: File,
-    relay: Option<Relay>,
+    relay: Option<FrameRelay>,
     router: Option<File>,
 }
 
-impl Standing {
+impl RunningPath {
     /// Leaves the calling thread in one of its namespaces.
     fn new(settings: &PathSettings, seed: u64) -> Result<Self, StartError> {
         let failed = |error| Failure::io("a network namespace", &error);
@@ -445,7 +445,7 @@ impl Standing {
         if let Some(relaying) = relaying {
             namespaces::enter(&relaying).map_err(failed)?;
             devices::ip(&BETWEEN.map(devices::up).concat())?;
-            let begun = Relay::start(BETWEEN, settings.line, seed, &counts);
+            let begun = FrameRelay::start(BETWEEN, settings.line, seed, &counts);
             relay = Some(begun.map_err(|error| Failure::io("frames of a device", &error))?);
         }
         let ends =
@@ -481,7 +481,7 @@ impl Standing {
     }
 }
 
-impl Held for Standing {}
+impl Held for RunningPath {}
 
 /// Limits what a device sends, if there is a limit.
 fn limit(settings: &PathSettings, device: &str, rate: Option<u64>) -> Result<(), Failure> {

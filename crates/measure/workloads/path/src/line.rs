@@ -2,7 +2,7 @@
 
 use plumb_protocol::SplitMix64;
 
-use plumb_workload_kit::link::{Direction, LinkSettings};
+use plumb_workload_kit::link::{LinkSettings, OneWayLink};
 
 /// The effects of one direction on frames, apart from its bandwidth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,13 +30,13 @@ pub(crate) enum Fate {
 
 /// One direction of a path, with its frames behind each other.
 #[derive(Debug)]
-pub(crate) struct Line {
-    direction: Direction,
+pub(crate) struct PathDirection {
+    direction: OneWayLink,
     settings: LineSettings,
     random: SplitMix64,
 }
 
-impl Line {
+impl PathDirection {
     pub(crate) fn new(settings: LineSettings, seed: u64) -> Self {
         let link = LinkSettings {
             delay_ns: settings.delay_ns,
@@ -44,7 +44,7 @@ impl Line {
             ..LinkSettings::NONE
         };
         let mut random = SplitMix64::new(seed);
-        Self { direction: Direction::new(link, random.next_u64()), settings, random }
+        Self { direction: OneWayLink::new(link, random.next_u64()), settings, random }
     }
 
     /// The fate of a frame that comes at `now_ns`.
@@ -65,7 +65,7 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fate, Line, LineSettings};
+    use super::{Fate, LineSettings, PathDirection};
 
     const MS: u64 = 1_000_000;
 
@@ -77,7 +77,7 @@ mod tests {
             reorder: 100_000,
             ..LineSettings::default()
         };
-        let mut line = Line::new(settings, 7);
+        let mut line = PathDirection::new(settings, 7);
         let fates: Vec<Fate> = (0..100_000).map(|at| line.fate(at * MS)).collect();
         let count = |of: fn(&Fate) -> bool| fates.iter().filter(|fate| of(fate)).count();
         let lost = count(|fate| *fate == Fate::Lost);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_line_without_settings_passes_all_at_once() {
-        let mut line = Line::new(LineSettings::default(), 1);
+        let mut line = PathDirection::new(LineSettings::default(), 1);
         assert!((0..1000).all(|at| line.fate(at) == Fate::Due(at)));
     }
 }

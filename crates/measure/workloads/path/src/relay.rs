@@ -15,9 +15,9 @@ use std::time::Duration;
 use plumb_protocol::now_ns;
 use rustix::thread::set_current_timer_slack;
 
-use crate::counts::{self, Carried};
-use crate::frames::{BATCH, Device, Frame, Pool};
-use crate::line::{Fate, Line, LineSettings};
+use crate::counts::{self, FrameCounts};
+use crate::frames::{BATCH, Device, FramePool, PooledFrame};
+use crate::line::{Fate, LineSettings, PathDirection};
 
 /// It looks whether it is to end, and what the kernel dropped, this often at least.
 const LOOKS: Duration = Duration::from_millis(50);
@@ -31,12 +31,12 @@ const LEARNS: u64 = 8;
 
 /// Two threads that pass on frames; dropping it ends them.
 #[derive(Debug)]
-pub(crate) struct Relay {
+pub(crate) struct FrameRelay {
     ended: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Relay {
+impl FrameRelay {
     /// Between these devices of the calling thread's network namespace, the near end's first; counts in `counts`.
     ///
     /// # Errors
@@ -54,11 +54,11 @@ impl Relay {
             let mut direction = OneWay {
                 from: Device::open(from)?,
                 to: Device::open(to)?,
-                line: Line::new(settings, seed.wrapping_add(number as u64)),
-                pool: Pool::new(),
+                line: PathDirection::new(settings, seed.wrapping_add(number as u64)),
+                pool: FramePool::new(),
                 waiting: VecDeque::new(),
                 ready: Vec::with_capacity(2 * BATCH),
-                carried: Carried::default(),
+                carried: FrameCounts::default(),
                 lateness_ns: 0,
                 is_awake: false,
             };
@@ -75,7 +75,7 @@ impl Relay {
     }
 }
 
-impl Drop for Relay {
+impl Drop for FrameRelay {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Release);
         for thread in self.threads.drain(..) {
@@ -88,13 +88,13 @@ impl Drop for Relay {
 struct OneWay {
     from: Device,
     to: Device,
-    line: Line,
-    pool: Pool,
+    line: PathDirection,
+    pool: FramePool,
     /// Frames in the order in which they are due, each with its time.
-    waiting: VecDeque<(Frame, u64)>,
+    waiting: VecDeque<(PooledFrame, u64)>,
     /// Frames that go now.
-    ready: Vec<Frame>,
-    carried: Carried,
+    ready: Vec<PooledFrame>,
+    carried: FrameCounts,
     /// How late it runs on after a wait.
     lateness_ns: u64,
     /// Whether it has waited for the frame that is due next.
@@ -128,7 +128,7 @@ impl OneWay {
     }
 
     /// Says what becomes of frames that came.
-    fn decide(&mut self, came: &mut Vec<Frame>) {
+    fn decide(&mut self, came: &mut Vec<PooledFrame>) {
         for frame in came.drain(..) {
             self.carried.came += 1;
             match self.line.fate(frame.arrived_ns) {

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::process::{self, Stdio};
 
 use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready, SampleIs};
-use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::declare::{path, switch, text, workload};
 use plumb_workload_kit::memory_floor;
 use plumb_workload_kit::spawn::{
-    EndedProcess, Program, VALUE_NAMES, describe_end, find_program, metrics,
+    EndedProcess, SpawnedProgram, VALUE_NAMES, describe_end, find_program, metrics,
 };
 
 /// Letters of what an untimed command says last that a failure repeats.
@@ -54,7 +54,7 @@ impl Workload for ProcessCommand {
         include_str!("command.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let words = words(start.text("command"), start.is_on("shell"))?;
         let values = self.values(start);
         let words: Vec<String> = words.iter().map(|word| filled(word, &values)).collect();
@@ -68,7 +68,7 @@ impl Workload for ProcessCommand {
         untimed.run("setup", &untimed.setup)?;
         let path = find_program(first).map_err(|failure| missing(failure, first))?;
         let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let program = Program::new(&path, &argv, None, start.seed)?;
+        let program = SpawnedProgram::new(&path, &argv, None, start.seed)?;
         let mut ready = Ready::default();
         ready.notes.push(format!("program {}", path.display()));
         ready.notes.push(memory_floor::note(program.rehearse()));
@@ -79,7 +79,7 @@ impl Workload for ProcessCommand {
             ignore_failure: start.is_on("ignore_failure"),
             untimed,
         };
-        Ok(Started { instance: Box::new(instance), ready })
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
 
@@ -127,7 +127,7 @@ fn missing(failure: Failure, first: &str) -> StartError {
 }
 
 struct CommandRuns {
-    program: Program,
+    program: SpawnedProgram,
     shown: String,
     ignore_failure: bool,
     untimed: Untimed,

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use plumb_model::{AuditClass, CurveKind, Description, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::declare::{
     bytes, choice, curve, rate, threads, time, within, work, workload,
 };
@@ -64,7 +64,7 @@ impl Workload for Exec {
         include_str!("exec.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let threads = within(start, "threads", 1, 10_000)?;
         // Every thread has a child at a time, and the first thread is there already.
         room_for_tasks(2 * threads as u64 - 1)?;
@@ -87,7 +87,7 @@ impl Workload for Exec {
         ready.notes.push(format!("parent: {}", residence()));
         threads::describe(threads, start, &mut ready)?;
         let starting = Starting { team, _program: program, _ballast: ballast };
-        Ok(Started { instance: Box::new(Switching::beside(starting, threads)), ready })
+        Ok(StartedWorkload { instance: Box::new(Switching::beside(starting, threads)), ready })
     }
 }
 

@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use plumb_model::{AuditClass, CurveKind, Description, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::declare::{bytes, choice, curve, rate, threads, time, work, workload};
 use plumb_workload_kit::limits::room_for_tasks;
@@ -58,7 +58,7 @@ impl Workload for Fork {
         include_str!("fork.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         room_for_tasks(start.integer("threads").saturating_mul(2).saturating_sub(1))?;
         let ballast = Ballast::resident(start)?;
         match (start.text("method"), start.text("end")) {
@@ -165,7 +165,7 @@ impl<M: MakeChild> Forking<M> {
         start: &Start,
         ballast: Ballast,
         make: impl Fn() -> M + Send + Sync + 'static,
-    ) -> Result<Started, StartError> {
+    ) -> Result<StartedWorkload, StartError> {
         let threads = start.size("threads").max(1);
         // A parent of one thread stays as it is.
         if threads > 1 {
@@ -181,7 +181,7 @@ impl<M: MakeChild> Forking<M> {
         ready.notes.push(format!("parent: {}", residence()));
         threads::describe(threads, start, &mut ready)?;
         let forking = Switching::beside(Self { team, _ballast: ballast }, threads);
-        Ok(Started { instance: Box::new(forking), ready })
+        Ok(StartedWorkload { instance: Box::new(forking), ready })
     }
 }
 

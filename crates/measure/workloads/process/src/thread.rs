@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use std::io;
 
 use plumb_model::{AuditClass, Description, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::declare::{bytes, rate, threads, time, within, work, workload};
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::placement;
@@ -44,7 +44,7 @@ impl Workload for ThreadCreation {
         include_str!("thread.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let threads = within(start, "threads", 1, 10_000)?;
         let stack = within(start, "stack", libc::PTHREAD_STACK_MIN, 1 << 40)?;
         room_for_tasks(2 * threads as u64 - 1)?;
@@ -56,7 +56,7 @@ impl Workload for ThreadCreation {
         let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
         threads::describe(threads, start, &mut ready)?;
         let making = Switching::beside(Making { team }, threads);
-        Ok(Started { instance: Box::new(making), ready })
+        Ok(StartedWorkload { instance: Box::new(making), ready })
     }
 }
 

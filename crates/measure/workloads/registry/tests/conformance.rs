@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
-use plumb_model::{Description, Kind, MetricSource, ParameterType, Role, SampleIs, Value};
-use plumb_protocol::{Distribution, StartError, Started, Workload, serve};
+use plumb_model::{Description, MetricSource, ParameterType, QuantityKind, Role, SampleIs, Value};
+use plumb_protocol::{Distribution, StartError, StartedWorkload, Workload, serve};
 use plumb_workload_testing::{TestPoint, alone, assert_ratio, example, fastest_ns, samples, take};
 use plumb_workloads::{builtin, manual_page};
 
@@ -66,7 +66,10 @@ fn descriptions_are_well_formed() {
         assert!(description.audit_class.is_some(), "{id}: no noise floor counts for it");
         assert_distinct(id, description.parameters.iter().map(|parameter| &parameter.name));
         assert_distinct(id, description.metrics.iter().map(|metric| &metric.name));
-        assert!(description.primary().is_some_and(|metric| metric.kind != Kind::Histogram), "{id}");
+        assert!(
+            description.primary().is_some_and(|metric| metric.kind != QuantityKind::Histogram),
+            "{id}"
+        );
         let keys = description.fixture.iter().flatten().chain(&description.ceiling);
         keys.for_each(|name| assert!(description.parameter(name).is_some(), "{id}: `{name}`"));
         let ceiling = description.ceiling.as_ref().and_then(|name| description.parameter(name));
@@ -129,7 +132,7 @@ fn runs_here<T>(description: &Description, result: Result<T, StartError>) -> Opt
 }
 
 /// Each workload with its quick point started.
-fn for_each_started(mut test: impl FnMut(&Description, &TestPoint, Started)) {
+fn for_each_started(mut test: impl FnMut(&Description, &TestPoint, StartedWorkload)) {
     for (_, description) in described() {
         let folder = tempfile::tempdir().unwrap();
         let Some(mut point) = quick(&description, folder.path()) else { continue };
@@ -181,7 +184,7 @@ fn metrics_that_are_declared_are_reported() {
         assert_eq!(taken.iterations, asked, "{}", description.id);
         assert!(fixed || description.sample_is == SampleIs::Iteration, "{}", description.id);
         for metric in description.metrics.iter().filter(|metric| !lacks(&metric.name)) {
-            if metric.kind == Kind::Histogram {
+            if metric.kind == QuantityKind::Histogram {
                 let counted = taken.histograms[&metric.name]
                     .iter()
                     .map(|histogram| histogram.counts().unwrap());
@@ -290,7 +293,7 @@ fn a_load_streams_the_metrics_that_it_declares() {
             description.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
         for metric in declared.filter(|metric| !without.contains(&metric.name)) {
             for sample in &samples {
-                if metric.kind == Kind::Histogram {
+                if metric.kind == QuantityKind::Histogram {
                     let text = &sample["histograms"][&metric.name][0];
                     assert!(text.is_string(), "{}/{}: {sample}", description.id, metric.name);
                     continue;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use plumb_model::{AuditClass, Description, Ready, SampleIs};
-use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload};
+use plumb_protocol::{Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::declare::{integer, path, rate, text, within, workload};
 use plumb_workload_kit::folder::{Folder, sync_filesystem};
 use plumb_workload_kit::spawn::{
-    EndedProcess, Program, VALUE_NAMES, describe_end, find_program, metrics,
+    EndedProcess, SpawnedProgram, VALUE_NAMES, describe_end, find_program, metrics,
 };
 use plumb_workload_kit::tool::last_line;
 
@@ -47,7 +47,7 @@ impl Workload for Compile {
         include_str!("compile.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let jobs = within(start, "jobs", 1, 100_000)?;
         let files = within(start, "files", 1, 100_000)?;
         let make = needed("make")?;
@@ -85,7 +85,7 @@ impl Workload for Compile {
             target: start.text("target").to_owned(),
             seed: start.seed,
         };
-        Ok(Started { instance: Box::new(builds), ready })
+        Ok(StartedWorkload { instance: Box::new(builds), ready })
     }
 }
 
@@ -166,7 +166,7 @@ impl Builds {
         argv.push(format!("TMPDIR={}", between.display()).replace('$', "$$").into());
         argv.extend(target.split_whitespace().map(OsString::from));
         let stderr = OwnedFd::from(file);
-        let program = Program::with_stderr(&self.make, &argv, Some(&stderr), self.seed)?;
+        let program = SpawnedProgram::with_stderr(&self.make, &argv, Some(&stderr), self.seed)?;
         let ended = program.without(&OF_MAKE).run()?;
         if ended.status.success() {
             return Ok(ended);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use plumb_model::{AuditClass, Better, Description, Facts, Ready};
 use plumb_protocol::{
-    Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
+    Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::{integer, reported, text, within, workload};
@@ -78,7 +78,7 @@ impl Workload for Fairness {
         include_str!("fairness.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let threads = within(start, "threads", 1, 10_000)?;
         let base = getpriority_process(None).unwrap_or(0);
         weights::check_class()?;
@@ -102,7 +102,7 @@ impl Workload for Fairness {
             names: counters.names(&VALUE_NAMES),
             counters,
         };
-        Ok(Started { instance: Box::new(contest), ready })
+        Ok(StartedWorkload { instance: Box::new(contest), ready })
     }
 }
 

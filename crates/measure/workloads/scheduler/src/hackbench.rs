@@ -18,14 +18,14 @@ use crate::task_mode::TaskMode;
 
 /// The transport of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Transport {
+pub(crate) enum HackbenchTransport {
     /// A pair of sockets for each receiver.
     Socket,
     /// A pipe for each receiver.
     Pipe,
 }
 
-impl Transport {
+impl HackbenchTransport {
     /// Reads the parameter `transport`.
     pub(crate) fn of(start: &Start) -> Self {
         match start.text("transport") {
@@ -45,7 +45,7 @@ pub(crate) struct HackbenchShape {
     pub(crate) loops: usize,
     /// Size of a message.
     pub(crate) bytes: usize,
-    pub(crate) transport: Transport,
+    pub(crate) transport: HackbenchTransport,
     /// The type of senders and receivers.
     pub(crate) mode: TaskMode,
     /// The CPU of each task, in the order in which they are made; None if they are not pinned.
@@ -287,13 +287,13 @@ impl StartGate {
 }
 
 impl ReceiverChannel {
-    fn new(transport: Transport) -> Result<Self, Failure> {
+    fn new(transport: HackbenchTransport) -> Result<Self, Failure> {
         match transport {
-            Transport::Pipe => {
+            HackbenchTransport::Pipe => {
                 let (input, output) = pipe()?;
                 Ok(Self { input, output })
             }
-            Transport::Socket => {
+            HackbenchTransport::Socket => {
                 let (input, output) =
                     UnixStream::pair().map_err(|e| Failure::io("making a socket pair", &e))?;
                 Ok(Self {
@@ -328,22 +328,24 @@ fn receive(input: &File, shape: &HackbenchShape, inbox: &mut [u8], message: &[u8
 mod tests {
     use std::io::Write;
 
-    use super::{HackbenchGroups, HackbenchShape, ReceiverChannel, TaskMode, Transport, receive};
+    use super::{
+        HackbenchGroups, HackbenchShape, HackbenchTransport, ReceiverChannel, TaskMode, receive,
+    };
 
-    fn shape(transport: Transport, mode: TaskMode) -> HackbenchShape {
+    fn shape(transport: HackbenchTransport, mode: TaskMode) -> HackbenchShape {
         HackbenchShape { groups: 2, fds: 3, loops: 5, bytes: 100, transport, mode, cpus: None }
     }
 
     #[test]
     fn every_kind_of_group_passes_on_all_its_bytes() {
-        for transport in [Transport::Socket, Transport::Pipe] {
+        for transport in [HackbenchTransport::Socket, HackbenchTransport::Pipe] {
             for mode in [TaskMode::Process, TaskMode::Thread] {
                 let shape = shape(transport, mode);
                 let run = HackbenchGroups::assemble(&shape).unwrap().work().unwrap();
                 assert!(run.elapsed_ns > 0, "{shape:?}");
             }
         }
-        let shape = shape(Transport::Socket, TaskMode::Process);
+        let shape = shape(HackbenchTransport::Socket, TaskMode::Process);
         assert_eq!(shape.tasks(), 12);
         assert!((shape.messages() - 90.0).abs() < 1e-9);
     }
@@ -351,7 +353,7 @@ mod tests {
     #[test]
     fn a_crew_that_is_cancelled_leaves_nothing_behind() {
         for mode in [TaskMode::Process, TaskMode::Thread] {
-            drop(HackbenchGroups::assemble(&shape(Transport::Pipe, mode)).unwrap());
+            drop(HackbenchGroups::assemble(&shape(HackbenchTransport::Pipe, mode)).unwrap());
         }
     }
 
@@ -361,12 +363,12 @@ mod tests {
             groups: 1,
             fds: 1,
             loops: 2,
-            ..shape(Transport::Pipe, TaskMode::Thread)
+            ..shape(HackbenchTransport::Pipe, TaskMode::Thread)
         };
         let message = vec![7; 100];
         let receive_of = |bytes: &[u8]| {
             let ReceiverChannel { input, mut output } =
-                ReceiverChannel::new(Transport::Pipe).unwrap();
+                ReceiverChannel::new(HackbenchTransport::Pipe).unwrap();
             output.write_all(bytes).unwrap();
             drop(output);
             receive(&input, &shape, &mut [0; 100], &message)

@@ -4,9 +4,11 @@
 use std::fs;
 
 use plumb_model::{AuditClass, Better, CurveKind, Description, Ready};
-use plumb_protocol::{Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu};
+use plumb_protocol::{
+    Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload, current_cpu,
+};
 
-use crate::hackbench::{HackbenchGroups, HackbenchShape, Transport};
+use crate::hackbench::{HackbenchGroups, HackbenchShape, HackbenchTransport};
 use crate::task_mode::TaskMode;
 use plumb_workload_kit::declare::{
     bytes, choice, curve, integer, rate, reported, time, within, workload,
@@ -63,13 +65,13 @@ impl Workload for Messaging {
         include_str!("messaging.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let mut shape = HackbenchShape {
             groups: within(start, "groups", 1, 10_000)?,
             fds: within(start, "fds", 1, 10_000)?,
             loops: within(start, "loops", 1, 1 << 30)?,
             bytes: within(start, "bytes", 1, 16 << 20)?,
-            transport: Transport::of(start),
+            transport: HackbenchTransport::of(start),
             mode: TaskMode::of(start),
             cpus: None,
         };
@@ -81,7 +83,7 @@ impl Workload for Messaging {
         shape.cpus = Placement::of(start)?.cpus(tasks, &start.facts)?;
         let place = shape.cpus.as_deref().map_or_else(|| "not pinned".into(), in_words);
         ready.notes.push(format!("{tasks} tasks, {place}"));
-        Ok(Started { instance: Box::new(HackbenchRuns { shape }), ready })
+        Ok(StartedWorkload { instance: Box::new(HackbenchRuns { shape }), ready })
     }
 }
 
@@ -154,7 +156,7 @@ mod tests {
     use plumb_protocol::StartError;
 
     use super::{check_limits, soft_limit};
-    use crate::hackbench::{HackbenchShape, Transport};
+    use crate::hackbench::{HackbenchShape, HackbenchTransport};
     use crate::task_mode::TaskMode;
 
     const LIMITS: &str = "\
@@ -170,7 +172,7 @@ Max open files            1024                 1048576              files
             fds: 20,
             loops: 1,
             bytes: 1,
-            transport: Transport::Socket,
+            transport: HackbenchTransport::Socket,
             mode: TaskMode::Process,
             cpus: None,
         };

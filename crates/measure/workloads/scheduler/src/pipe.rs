@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 
 use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{
-    Batch, Distribution, Failure, Instance, Start, StartError, Started, Workload, current_cpu,
-    now_ns,
+    Batch, Distribution, Failure, Instance, Start, StartError, StartedWorkload, Workload,
+    current_cpu, now_ns,
 };
 
 use plumb_workload_kit::affinity::CpuSet;
@@ -49,7 +49,7 @@ impl Workload for Pipe {
         include_str!("pipe.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let before = CpuSet::current()?;
         let placed = Placement::of(start)?.cpus(2, &start.facts)?;
         let note = placed.as_deref().map_or_else(|| "not pinned".into(), in_words);
@@ -86,7 +86,7 @@ impl Workload for Pipe {
         let mut ready =
             Ready { notes: vec![format!("worker and partner {note}")], ..Ready::default() };
         round_trips.counters.describe(&mut ready);
-        Ok(Started { instance: Box::new(round_trips), ready })
+        Ok(StartedWorkload { instance: Box::new(round_trips), ready })
     }
 }
 

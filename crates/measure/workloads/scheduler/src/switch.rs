@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{
-    Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
+    Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::child::{Child, close_in_child};
@@ -67,7 +67,7 @@ impl Workload for Switch {
         include_str!("switch.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let tasks = within(start, "tasks", 1, 10_000)?;
         let words = check_size(start, tasks)?;
         let placed = Placement::of(start)?.cpus(tasks, &start.facts)?;
@@ -101,7 +101,7 @@ impl Workload for Switch {
             before,
         };
         rounds.run(1)?;
-        Ok(Started { instance: Box::new(rounds), ready })
+        Ok(StartedWorkload { instance: Box::new(rounds), ready })
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{
-    Batch, Distribution, Failure, Instance, Start, StartError, Started, Workload, current_cpu,
-    now_ns,
+    Batch, Distribution, Failure, Instance, Start, StartError, StartedWorkload, Workload,
+    current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{distribution, threads, time_bound, within, workload};
 use plumb_workload_kit::limits::room_for_tasks;
@@ -52,7 +52,7 @@ impl Workload for Timer {
         include_str!("timer.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let threads = within(start, "threads", 1, 10_000)?;
         let interval_ns = within(start, "interval", INTERVALS.0, INTERVALS.1)? as u64;
         room_for_tasks(threads as u64 - 1)?;
@@ -68,14 +68,14 @@ impl Workload for Timer {
             ready.notes.push(format!("timer slack {slack} ns (none for realtime classes)"));
         }
         counters.describe(&mut ready);
-        let sleeps = Sleeps {
+        let sleeps = TimerSleeps {
             team,
             lateness,
             latency: [Distribution::of("latency")],
             names: counters.names(&VALUE_NAMES),
             counters,
         };
-        Ok(Started { instance: Box::new(sleeps), ready })
+        Ok(StartedWorkload { instance: Box::new(sleeps), ready })
     }
 }
 
@@ -126,7 +126,7 @@ fn check(lateness: &[u64]) -> Result<(), Failure> {
     }
 }
 
-struct Sleeps {
+struct TimerSleeps {
     team: Team<Sleeper>,
     lateness: Vec<Lateness>,
     latency: [Distribution; 1],
@@ -134,7 +134,7 @@ struct Sleeps {
     names: &'static [&'static str],
 }
 
-impl Sleeps {
+impl TimerSleeps {
     /// Puts what all threads noted of `k` sleeps each into the distribution.
     fn collect(&mut self, k: u64) -> Result<(), Failure> {
         for lateness in &self.lateness {
@@ -150,7 +150,7 @@ impl Sleeps {
     }
 }
 
-impl Instance for Sleeps {
+impl Instance for TimerSleeps {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.team.run(iterations)
     }

@@ -13,8 +13,8 @@ use plumb_model::{
     AuditClass, Better, Description, Flag, FlagKind, Parameter, ParameterType, Ready,
 };
 use plumb_protocol::{
-    Arrivals, BOUND_SHARE, Batch, Distribution, Failure, Instance, Schedule, Start, StartError,
-    Started, Workload, current_cpu, now_ns,
+    ArrivalSchedule, Arrivals, BOUND_SHARE, Batch, Distribution, Failure, Instance, Start,
+    StartError, StartedWorkload, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::{choice, distribution, integer, reported, within, workload};
@@ -78,10 +78,10 @@ impl Workload for Wakeup {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "rates are far below 2^53")]
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let workers = within(start, "workers", 1, 10_000)?;
         let rate = within(start, "rate", 1, 1_000_000)?;
-        let schedule = Schedule::new(arrivals(start), rate as f64, start.seed)?;
+        let schedule = ArrivalSchedule::new(arrivals(start), rate as f64, start.seed)?;
         let placed = Placement::of(start)?.cpus(workers + 1, &start.facts)?;
         room_for_tasks(workers as u64)?;
         let note = placed.as_deref().map_or_else(|| "not pinned".into(), in_words);
@@ -103,7 +103,7 @@ impl Workload for Wakeup {
             counters,
             before,
         };
-        Ok(Started { instance: Box::new(wakeups), ready })
+        Ok(StartedWorkload { instance: Box::new(wakeups), ready })
     }
 }
 
@@ -250,7 +250,7 @@ impl Drop for NoTimerSlack {
 
 struct Wakeups {
     crew: WokenThreads,
-    schedule: Schedule,
+    schedule: ArrivalSchedule,
     /// Wake-ups so far, of all samples.
     sent: u64,
     latency: [Distribution; 2],

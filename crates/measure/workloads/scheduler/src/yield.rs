@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use plumb_model::{AuditClass, Better, Description, Ready};
 use plumb_protocol::{
-    Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
+    Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload, current_cpu, now_ns,
 };
 
 use plumb_workload_kit::declare::{integer, reported, reported_time, within, workload};
@@ -65,7 +65,7 @@ impl Workload for Yield {
         include_str!("yield.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let threads = within(start, "threads", 1, 10_000)?;
         room_for_tasks(threads as u64 - 1)?;
         let placed = Placement::of(start)?.cpus(threads, &start.facts)?;
@@ -78,7 +78,7 @@ impl Workload for Yield {
         let mut ready = Ready { notes: vec![note], ..Ready::default() };
         let yielding = Yielding::new(threads, cpus, start)?;
         yielding.counters.describe_migrations(&mut ready);
-        Ok(Started { instance: Box::new(yielding), ready })
+        Ok(StartedWorkload { instance: Box::new(yielding), ready })
     }
 }
 

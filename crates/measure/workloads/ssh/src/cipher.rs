@@ -7,18 +7,18 @@ use plumb_model::{
     AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready, Requirement, Role,
 };
 use plumb_protocol::{
-    Batch, Failure, Held, Instance, SplitMix64, Start, StartError, Started, Workload, current_cpu,
-    now_ns,
+    Batch, Failure, Held, Instance, SplitMix64, Start, StartError, StartedWorkload, Workload,
+    current_cpu, now_ns,
 };
 
-use crate::session::{OpenSession, Session, SessionSettings, quoted};
+use crate::session::{OpenSession, SessionSettings, SshSession, quoted};
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_ends::token::at_far_end;
 use plumb_workload_kit::declare::{bytes, choice, curve, rate, reported, workload};
 use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams};
 use plumb_workload_kit::processes::{cpu_ns, descendants, line_up_to};
 use plumb_workload_kit::ssh::{
-    Account, Client, KNOWN_HOSTS, Listening, Serves, Sshd, Tools, known_host,
+    KNOWN_HOSTS, Listening, Serves, SshClient, SshTools, Sshd, UserAccount, known_host,
 };
 use plumb_workload_path::{self as path, End, PathKind, PathSettings};
 
@@ -84,7 +84,7 @@ impl Workload for Cipher {
 
     fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
         let (sshd, told) = server(start, &Listening::default())?;
-        let tools = Tools::find()?;
+        let tools = SshTools::find()?;
         let own = [
             ("ssh", tools.ssh.display().to_string()),
             ("folder", sshd.folder().display().to_string()),
@@ -126,7 +126,7 @@ impl Workload for Cipher {
         Ok((Ready { endpoints, ..Ready::default() }, Box::new((sshd, teller))))
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let settings = settings(start)?;
         let block = start.size("block");
         if !(1..=1 << 30).contains(&block) {
@@ -136,7 +136,7 @@ impl Workload for Cipher {
             return Err(StartError::Failed("the facts name no plumb binary".to_owned()));
         }
         path::enter(start, End::Near)?;
-        let open = Session::open(&settings, &start.facts.plumb)?;
+        let open = SshSession::open(&settings, &start.facts.plumb)?;
         let agreed = agreed_on(&open, &settings.cipher)?;
         let near = vec![open.session.pid()];
         let mut far = Vec::new();
@@ -178,7 +178,7 @@ impl Workload for Cipher {
         let flow = FramedStream::new(to, from, Arc::from(data));
         let streams = FramedStreams::new(flow, Vec::new(), helpers, SHORTEST_SAMPLE_NS, session)?;
         let instance = CipherStream { streams, cpus, block: block as u64, start: start.clone() };
-        Ok(Started { instance: Box::new(instance), ready })
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
 
@@ -214,7 +214,7 @@ fn cpu_metric(name: &str, whose: &str) -> Metric {
 
 /// A session that carries frames, over loopback, a path or a network.
 struct CipherStream {
-    streams: FramedStreams<Session>,
+    streams: FramedStreams<SshSession>,
     cpus: CpuTimes,
     /// Bytes of a block.
     block: u64,
@@ -277,8 +277,8 @@ fn server(
     start: &Start,
     listening: &Listening,
 ) -> Result<(Sshd, Vec<(String, String)>), StartError> {
-    let tools = Tools::find()?;
-    let user = Account::current()?;
+    let tools = SshTools::find()?;
+    let user = UserAccount::current()?;
     let ciphers = tools.known("cipher")?;
     let macs = tools.known("mac")?;
     let (openssh, openssl) = tools.versions()?;
@@ -324,7 +324,7 @@ fn settings(start: &Start) -> Result<SessionSettings, StartError> {
         ("server", "user", PathBuf::from(endpoint(start, "known_hosts")?))
     };
     let server = endpoint(start, server)?.parse().map(|server| at_far_end(start, server));
-    let client = Client {
+    let client = SshClient {
         ssh: PathBuf::from(endpoint(start, "ssh")?),
         server: server.map_err(|_| StartError::Failed("sshd reported no address".to_owned()))?,
         folder,

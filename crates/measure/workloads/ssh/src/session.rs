@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use plumb_protocol::Failure;
-use plumb_workload_kit::ssh::{Client, agreed, last_line};
+use plumb_workload_kit::ssh::{SshClient, agreed, last_line};
 
 use crate::sink::GREETING;
 
@@ -22,7 +22,7 @@ const MOST_NOISE: usize = 64 << 10;
 #[derive(Debug)]
 pub struct SessionSettings {
     /// The client; its log goes to its folder, too.
-    pub client: Client,
+    pub client: SshClient,
     /// The name of the cipher, as OpenSSH spells it.
     pub cipher: String,
     /// The message authentication code, used by ciphers that have none of their own.
@@ -31,14 +31,14 @@ pub struct SessionSettings {
 
 /// A live session. Dropping it ends it.
 #[derive(Debug)]
-pub struct Session {
+pub struct SshSession {
     child: Child,
 }
 
 /// A session with its ends.
 pub struct OpenSession {
     /// The session that keeps it alive.
-    pub session: Session,
+    pub session: SshSession,
     /// Goes to the sink.
     pub to: ChildStdin,
     /// Comes from the sink.
@@ -49,7 +49,7 @@ pub struct OpenSession {
     log: PathBuf,
 }
 
-impl Session {
+impl SshSession {
     /// Logs in and waits for the greeting of the sink, which is `plumb ssh-sink` over there.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl OpenSession {
     }
 }
 
-impl Drop for Session {
+impl Drop for SshSession {
     fn drop(&mut self) {
         let deadline = Instant::now() + FAREWELL;
         while Instant::now() < deadline {

@@ -22,7 +22,7 @@ const RANDOM_NAMES: &[&str] =
 
 /// The counts of a batch's blocks.
 #[derive(Debug, Clone, Copy)]
-pub struct Moved {
+pub struct BlockCounts {
     /// Blocks that arrived, those that came late as well.
     pub blocks: u64,
     /// The share of them that was sent in time.
@@ -30,7 +30,7 @@ pub struct Moved {
 }
 
 /// Keeps what is told of batches.
-pub struct Account {
+pub struct BatchAccount {
     names: &'static [&'static str],
     /// Whether each block is timed.
     timed: bool,
@@ -47,7 +47,7 @@ pub struct Account {
     latency: [Distribution; 1],
 }
 
-impl Account {
+impl BatchAccount {
     /// Of batches with these settings, `depth` blocks in flight a worker, and samples that end with a sync or do not.
     #[must_use]
     pub fn new(settings: &BlockSettings, depth: u32, sync: bool) -> Self {
@@ -110,7 +110,13 @@ impl Account {
 
     /// Ends a batch of so many samples, before which devices had moved `before` bytes: values and flags.
     #[expect(clippy::cast_precision_loss, reason = "bytes of a batch stay far below 2^53")]
-    pub fn close(&mut self, before: Option<u64>, moved: Moved, samples: usize, batch: &mut Batch) {
+    pub fn close(
+        &mut self,
+        before: Option<u64>,
+        moved: BlockCounts,
+        samples: usize,
+        batch: &mut Batch,
+    ) {
         let device = before.zip(self.device_bytes()).map(|(before, now)| now - before);
         let bytes = moved.blocks * self.block as u64;
         let ratio = device.map(|device| device as f64 / bytes as f64);

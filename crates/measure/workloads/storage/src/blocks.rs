@@ -4,7 +4,7 @@ use std::path::Path;
 
 use plumb_model::{Flag, FlagKind, Ready};
 use plumb_protocol::{
-    Batch, Distribution, Failure, Held, Instance, Start, StartError, Started, TrialCounts,
+    Batch, Distribution, Failure, Held, Instance, Start, StartError, StartedWorkload, TrialCounts,
     current_cpu, now_ns,
 };
 
@@ -12,7 +12,7 @@ use plumb_workload_kit::device::{has_volatile_cache, is_counted};
 use plumb_workload_kit::filesystem::{is_device, is_in_memory};
 use plumb_workload_kit::limits;
 
-use crate::account::{Account, Moved};
+use crate::account::{BatchAccount, BlockCounts};
 use crate::extents;
 use crate::file::{TestFile, drop_cache};
 use crate::lane::{Lane, Trials};
@@ -21,7 +21,7 @@ use crate::offsets::{AccessPattern, Mix};
 use crate::settings::{BlockSettings, data, file_of_user, is_in_memory_on_purpose};
 use crate::share::Share;
 use crate::stamp::SECTOR;
-use crate::workers::Workers;
+use crate::workers::IoWorkers;
 
 /// Lays out the file, or finds the user's.
 pub fn prepare(start: &Start, name: &str) -> Result<(Ready, Box<dyn Held>), StartError> {
@@ -61,7 +61,7 @@ fn memory_flag(start: &Start) -> Vec<Flag> {
 }
 
 /// Opens the file that `prepare` laid out or found, in the best way that works.
-pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartError> {
+pub fn start(start: &Start, pattern: AccessPattern) -> Result<StartedWorkload, StartError> {
     let settings = BlockSettings::read(start, pattern)?;
     let path = start.endpoints.get("file").ok_or_else(|| {
         StartError::Failed("no test file: the fixture was not prepared".to_owned())
@@ -93,11 +93,11 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
     }
     let instance: Box<dyn Instance> = if settings.workers == 1 {
         lane.pace(&settings, sync)?;
-        Box::new(Blocks::new(lane, &settings, &method, sync))
+        Box::new(BlocksWorker::new(lane, &settings, &method, sync))
     } else {
         // It only showed what works here: each worker has a separate queue.
         drop(lane);
-        let workers = Workers::start(&start.facts, path, &settings, &method, sync)?;
+        let workers = IoWorkers::start(&start.facts, path, &settings, &method, sync)?;
         let more = workers.registrations().into_iter().filter(|note| !notes.contains(note));
         notes.extend(more.collect::<Vec<_>>());
         Box::new(workers)
@@ -107,7 +107,7 @@ pub fn start(start: &Start, pattern: AccessPattern) -> Result<Started, StartErro
         AccessPattern::Sequential => [("bandwidth".to_owned(), settings.block as f64)].into(),
         AccessPattern::Random => [("rate".to_owned(), 1.0)].into(),
     };
-    Ok(Started { instance, ready: Ready { work, notes, flags, ..Ready::default() } })
+    Ok(StartedWorkload { instance, ready: Ready { work, notes, flags, ..Ready::default() } })
 }
 
 /// What the reader should know of how blocks are moved.
@@ -156,18 +156,18 @@ fn flags_of_writes(
 }
 
 /// One worker, which is the caller's thread.
-struct Blocks {
+struct BlocksWorker {
     lane: Lane,
-    account: Account,
+    account: BatchAccount,
     sync: bool,
     /// Whether samples are consecutive windows of one steady flow: blocks are in flight, or due, at their borders.
     steady: bool,
     trials: Trials,
 }
 
-impl Blocks {
+impl BlocksWorker {
     fn new(lane: Lane, settings: &BlockSettings, method: &ChosenMethod, sync: bool) -> Self {
-        let account = Account::new(settings, method.depth, sync);
+        let account = BatchAccount::new(settings, method.depth, sync);
         let steady = (lane.is_deep() || lane.is_open()) && !sync;
         Self { lane, account, sync, steady, trials: Trials::new(settings) }
     }
@@ -191,7 +191,7 @@ impl Blocks {
     }
 }
 
-impl Instance for Blocks {
+impl Instance for BlocksWorker {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         let Self { lane, account, sync, .. } = self;
         if *sync {
@@ -225,7 +225,7 @@ impl Instance for Blocks {
         self.lane.begin_batch(self.lane.generation());
         let before = self.account.device_bytes();
         self.take(iterations, batch)?;
-        let moved = Moved { blocks: self.lane.arrived(), in_time: self.lane.share_in_time() };
+        let moved = BlockCounts { blocks: self.lane.arrived(), in_time: self.lane.share_in_time() };
         self.account.close(before, moved, iterations.len(), batch);
         Ok(())
     }

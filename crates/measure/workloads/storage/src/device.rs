@@ -2,22 +2,22 @@
 
 use plumb_workload_kit::device::{read_bytes, written_bytes};
 
-use crate::engine::Operation;
+use crate::engine::BlockOperation;
 use crate::offsets::Mix;
 
 /// Bytes read from (or, for writing, sent to) devices so far; None if the kernel keeps no account.
 #[must_use]
-pub fn bytes(operation: Operation) -> Option<u64> {
+pub fn bytes(operation: BlockOperation) -> Option<u64> {
     match operation {
-        Operation::Read => read_bytes(),
-        Operation::Write => written_bytes(),
+        BlockOperation::Read => read_bytes(),
+        BlockOperation::Write => written_bytes(),
     }
 }
 
 /// The same of blocks of which some are read and some written.
 #[must_use]
 pub fn bytes_of(mix: Mix) -> Option<u64> {
-    let read = if mix == Mix::WRITE { 0 } else { bytes(Operation::Read)? };
-    let written = if mix.writes() { bytes(Operation::Write)? } else { 0 };
+    let read = if mix == Mix::WRITE { 0 } else { bytes(BlockOperation::Read)? };
+    let written = if mix.writes() { bytes(BlockOperation::Write)? } else { 0 };
     Some(read + written)
 }

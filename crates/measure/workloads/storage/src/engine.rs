@@ -17,7 +17,7 @@ use plumb_workload_kit::mapping::{Mapping, Pages};
 
 /// The operation on a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum BlockOperation {
     /// It is read.
     Read,
     /// It is written.
@@ -29,7 +29,7 @@ const LONGEST_PAUSE_NS: u64 = 1_000_000_000;
 
 /// Buffers of one block each, aligned to a page, at addresses that never change.
 #[derive(Debug)]
-pub struct Pool {
+pub struct BufferPool {
     memory: ManuallyDrop<Mapping>,
     base: NonNull<u8>,
     block: usize,
@@ -37,9 +37,9 @@ pub struct Pool {
 }
 
 // SAFETY: it owns its memory, and nothing about it belongs to a thread.
-unsafe impl Send for Pool {}
+unsafe impl Send for BufferPool {}
 
-impl Pool {
+impl BufferPool {
     /// Room for `slots` blocks in such pages. Huge ones are touched here, so that it is known whether they are.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
+impl Drop for BufferPool {
     fn drop(&mut self) {
         if !self.leaked {
             // SAFETY: dropped once, here; the owner has waited for what is in flight.
@@ -100,7 +100,7 @@ impl Drop for Pool {
 #[derive(Debug, Clone, Copy)]
 pub struct Transfer {
     /// The operation of the workload.
-    pub operation: Operation,
+    pub operation: BlockOperation,
     /// Where in the file.
     pub offset: u64,
     /// Index of the buffer in the pool.
@@ -154,7 +154,7 @@ impl Engine {
 
     /// Has the kernel keep file and pool, as far as it will; what it keeps and why not, for the reader. The pool must
     /// outlive the engine.
-    pub fn register(&mut self, file: &File, pool: &Pool) -> Option<String> {
+    pub fn register(&mut self, file: &File, pool: &BufferPool) -> Option<String> {
         let Self::Ring(ring) = self else { return None };
         let submitter = ring.ring.submitter();
         let kept = submitter.register_files(&[file.as_raw_fd()]);
@@ -174,7 +174,7 @@ impl Engine {
     ///
     /// # Errors
     /// When more blocks are in flight than the engine has room for.
-    pub fn submit(&mut self, file: &File, pool: &Pool, transfer: Transfer) -> io::Result<()> {
+    pub fn submit(&mut self, file: &File, pool: &BufferPool, transfer: Transfer) -> io::Result<()> {
         match self {
             Self::Psync(waiting) => {
                 *waiting = Some(transfer);
@@ -234,7 +234,11 @@ impl Engine {
     ///
     /// # Errors
     /// When waiting failed; then nobody knows which buffers the kernel still uses.
-    pub fn wait(&mut self, file: &File, pool: &Pool) -> io::Result<(usize, io::Result<usize>)> {
+    pub fn wait(
+        &mut self,
+        file: &File,
+        pool: &BufferPool,
+    ) -> io::Result<(usize, io::Result<usize>)> {
         match self {
             Self::Psync(waiting) => {
                 let transfer = waiting.take().ok_or(io::ErrorKind::WouldBlock)?;
@@ -245,7 +249,7 @@ impl Engine {
     }
 }
 
-fn length(pool: &Pool) -> u32 {
+fn length(pool: &BufferPool) -> u32 {
     u32::try_from(pool.block).unwrap_or(u32::MAX)
 }
 
@@ -253,25 +257,25 @@ fn length(pool: &Pool) -> u32 {
 macro_rules! request {
     ($fd:expr, $has_pool:expr, $address:expr, $length:expr, $transfer:expr) => {
         match ($transfer.operation, $has_pool) {
-            (Operation::Read, true) => {
+            (BlockOperation::Read, true) => {
                 let request = opcode::ReadFixed::new($fd, $address, $length, 0);
                 request.offset($transfer.offset).build()
             }
-            (Operation::Read, false) => {
+            (BlockOperation::Read, false) => {
                 opcode::Read::new($fd, $address, $length).offset($transfer.offset).build()
             }
-            (Operation::Write, true) => {
+            (BlockOperation::Write, true) => {
                 let request = opcode::WriteFixed::new($fd, $address, $length, 0);
                 request.offset($transfer.offset).build()
             }
-            (Operation::Write, false) => {
+            (BlockOperation::Write, false) => {
                 opcode::Write::new($fd, $address, $length).offset($transfer.offset).build()
             }
         }
     };
 }
 
-fn push(ring: &mut Ring, file: &File, pool: &Pool, transfer: Transfer) -> io::Result<()> {
+fn push(ring: &mut Ring, file: &File, pool: &BufferPool, transfer: Transfer) -> io::Result<()> {
     let address = pool.address(transfer.slot);
     let length = length(pool);
     let has_pool = ring.has_pool;
@@ -305,15 +309,15 @@ fn reap(ring: &mut IoUring) -> io::Result<(usize, io::Result<usize>)> {
     }
 }
 
-fn plain(file: &File, pool: &Pool, transfer: Transfer) -> io::Result<usize> {
+fn plain(file: &File, pool: &BufferPool, transfer: Transfer) -> io::Result<usize> {
     let fd = file.as_raw_fd();
     let address = pool.address(transfer.slot);
     let offset = i64::try_from(transfer.offset).map_err(io::Error::other)?;
     // SAFETY: the slot is inside the pool, and the call ends before anything else touches it.
     let moved = unsafe {
         match transfer.operation {
-            Operation::Read => libc::pread64(fd, address.cast(), pool.block, offset),
-            Operation::Write => libc::pwrite64(fd, address.cast(), pool.block, offset),
+            BlockOperation::Read => libc::pread64(fd, address.cast(), pool.block, offset),
+            BlockOperation::Write => libc::pwrite64(fd, address.cast(), pool.block, offset),
         }
     };
     usize::try_from(moved).map_err(|_| io::Error::last_os_error())

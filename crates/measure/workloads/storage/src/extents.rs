@@ -31,7 +31,7 @@ const MOST: usize = 32_768;
 
 /// Bytes of the beginning of a file, by what the filesystem says of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Layout {
+struct FileLayout {
     /// Those that were looked at.
     seen: u64,
     /// Nothing was ever written there, and nothing is reserved.
@@ -45,7 +45,7 @@ struct Layout {
 /// `struct fiemap_extent` of linux/fiemap.h.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-struct Extent {
+struct FiemapExtent {
     logical: u64,
     physical: u64,
     length: u64,
@@ -63,14 +63,20 @@ struct List {
     listed: u32,
     room: u32,
     reserved: u32,
-    extents: [Extent; ROOM],
+    extents: [FiemapExtent; ROOM],
 }
 
 impl List {
     /// The extents of so many bytes from here on, as many as there is room for.
     fn of(file: &File, start: u64, length: u64) -> io::Result<Box<Self>> {
-        let none =
-            Extent { logical: 0, physical: 0, length: 0, reserved: [0; 2], flags: 0, more: [0; 3] };
+        let none = FiemapExtent {
+            logical: 0,
+            physical: 0,
+            length: 0,
+            reserved: [0; 2],
+            flags: 0,
+            more: [0; 3],
+        };
         let mut list = Box::new(Self {
             start,
             length,
@@ -85,13 +91,13 @@ impl List {
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(list) }
     }
 
-    fn extents(&self) -> &[Extent] {
+    fn extents(&self) -> &[FiemapExtent] {
         let listed = usize::try_from(self.listed).unwrap_or(ROOM);
         &self.extents[..listed.min(ROOM)]
     }
 }
 
-impl Layout {
+impl FileLayout {
     /// Of the first `size` bytes of a file.
     fn of(file: &File, size: u64) -> io::Result<Self> {
         Self::by_list(file, size).or_else(|_| Self::by_seeking(file, size))
@@ -189,13 +195,13 @@ impl Layout {
 /// Why the first `size` bytes of a file are no measure of a device; nothing if the filesystem does not report.
 #[must_use]
 pub fn flags(path: &Path, size: u64) -> Vec<Flag> {
-    let layout = File::open(path).and_then(|file| Layout::of(&file, size));
-    layout.map(Layout::flags).unwrap_or_default()
+    let layout = File::open(path).and_then(|file| FileLayout::of(&file, size));
+    layout.map(FileLayout::flags).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, flags};
+    use super::{FileLayout, flags};
     use plumb_model::FlagKind;
     use rustix::fs::{FallocateFlags, fallocate};
     use std::fs::File;
@@ -223,15 +229,15 @@ mod tests {
     fn holes_and_what_was_never_written_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let file = made(folder.path());
-        let found = Layout::of(&file, 4 * MIB).unwrap();
+        let found = FileLayout::of(&file, 4 * MIB).unwrap();
         assert_eq!((found.seen, found.holes + found.unwritten), (4 * MIB, 2 * MIB), "{found:?}");
-        if let Ok(listed) = Layout::by_list(&file, 4 * MIB) {
-            let expected = Layout { seen: 4 * MIB, holes: MIB, unwritten: MIB, compressed: 0 };
+        if let Ok(listed) = FileLayout::by_list(&file, 4 * MIB) {
+            let expected = FileLayout { seen: 4 * MIB, holes: MIB, unwritten: MIB, compressed: 0 };
             assert_eq!(listed, expected);
-            let begin = Layout::by_list(&file, MIB + MIB / 2).unwrap();
+            let begin = FileLayout::by_list(&file, MIB + MIB / 2).unwrap();
             assert_eq!((begin.seen, begin.holes, begin.unwritten), (MIB * 3 / 2, MIB / 2, 0));
         }
-        let sought = Layout::by_seeking(&file, 4 * MIB).unwrap();
+        let sought = FileLayout::by_seeking(&file, 4 * MIB).unwrap();
         // A filesystem may count what is reserved as data.
         assert!([MIB, 2 * MIB].contains(&sought.holes) && sought.seen == 4 * MIB, "{sought:?}");
         let flags = flags(&folder.path().join("own"), 4 * MIB);
@@ -246,7 +252,7 @@ mod tests {
         std::fs::write(&path, vec![7_u8; 3 << 20]).unwrap();
         assert!(flags(&path, 3 * MIB).is_empty());
         let file = File::open(&path).unwrap();
-        assert_eq!(Layout::by_seeking(&file, 3 * MIB).unwrap().holes, 0);
+        assert_eq!(FileLayout::by_seeking(&file, 3 * MIB).unwrap().holes, 0);
         assert!(flags(&folder.path().join("none"), MIB).is_empty());
     }
 
@@ -262,14 +268,14 @@ mod tests {
         }
         file.set_len(pieces * apart).unwrap();
         let file = File::open(folder.path().join("pieces")).unwrap();
-        let found = Layout::of(&file, pieces * apart).unwrap();
+        let found = FileLayout::of(&file, pieces * apart).unwrap();
         assert_eq!(found.seen, pieces * apart);
         assert_eq!(found.holes + found.unwritten, pieces * (apart - 4096), "{found:?}");
     }
 
     #[test]
     fn an_encrypted_extent_is_not_compressed() {
-        let mut layout = Layout { seen: 8192, ..Layout::default() };
+        let mut layout = FileLayout { seen: 8192, ..FileLayout::default() };
         layout.add(super::ENCODED | super::ENCRYPTED, 4096);
         assert!(layout.flags().is_empty());
         layout.add(super::ENCODED, 4096);

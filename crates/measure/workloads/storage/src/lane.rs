@@ -3,13 +3,13 @@
 use std::fs::File;
 use std::path::Path;
 
-use plumb_protocol::{Arrivals, Failure, Schedule, SplitMix64, StartError, now_ns};
+use plumb_protocol::{ArrivalSchedule, Arrivals, Failure, SplitMix64, StartError, now_ns};
 
-use crate::engine::Operation;
+use crate::engine::BlockOperation;
 use crate::file::Data;
 use crate::method::{ChosenMethod, find};
 use crate::offsets::{AccessPattern, Mix, Offsets};
-use crate::queue::{Completed, Queue};
+use crate::queue::{BlockQueue, Completed};
 use crate::settings::BlockSettings;
 use crate::share::Share;
 use crate::stamp;
@@ -32,7 +32,7 @@ pub struct Trials {
 
 /// A trial of an open loop, over all workers.
 #[derive(Debug, Clone, Copy)]
-pub struct Trial {
+pub struct OpenLoopTrial {
     arrivals: Arrivals,
     seed: u64,
     /// Blocks that are due each second.
@@ -62,7 +62,7 @@ impl Trials {
         clippy::cast_precision_loss,
         reason = "a positive number of blocks, far below 2^53"
     )]
-    pub fn next(&mut self, load: f64, duration_ns: u64) -> Result<Trial, Failure> {
+    pub fn next(&mut self, load: f64, duration_ns: u64) -> Result<OpenLoopTrial, Failure> {
         let Some(bound_ns) = self.bound_ns else {
             return Err(Failure("only `rate=search` is answered by trials".into()));
         };
@@ -71,17 +71,17 @@ impl Trials {
         let seed = self.seed;
         let begin_ns = now_ns();
         let blocks = (load * duration_ns as f64 * 1e-9).round().max(1.0) as u64;
-        Ok(Trial { arrivals, seed, load, blocks, begin_ns, duration_ns, bound_ns })
+        Ok(OpenLoopTrial { arrivals, seed, load, blocks, begin_ns, duration_ns, bound_ns })
     }
 }
 
 /// A queue and what is known of its blocks.
 pub struct Lane {
-    queue: Queue,
+    queue: BlockQueue,
     /// Which blocks are read and which written, and the coins that decide it.
     mix: (Mix, SplitMix64),
     /// What was last done with each buffer.
-    done: Vec<Operation>,
+    done: Vec<BlockOperation>,
     depth: usize,
     share: Share,
     /// Whether blocks that are read carry stamps.
@@ -94,13 +94,13 @@ pub struct Lane {
     /// Blocks that arrived in the batch.
     arrived: u64,
     /// The last blocks that arrived, in any order.
-    recent: [Option<(Completed, Operation)>; RECENT],
+    recent: [Option<(Completed, BlockOperation)>; RECENT],
     /// Whether each block is timed.
     timed: bool,
     /// When the block in each buffer was sent.
     sent_ns: Vec<u64>,
     /// When blocks are to be sent, in an open loop, and how long before the batch that begins, in nanoseconds.
-    schedule: Option<(Schedule, u64)>,
+    schedule: Option<(ArrivalSchedule, u64)>,
 }
 
 impl Lane {
@@ -121,7 +121,7 @@ impl Lane {
         fill_buffers(&mut queue, settings, share);
         let lane = Self {
             sent_ns: vec![0; queue.slots()],
-            done: vec![Operation::Read; queue.slots()],
+            done: vec![BlockOperation::Read; queue.slots()],
             queue,
             mix: (settings.mix, SplitMix64::new(!share.seed(seed))),
             depth: usize::try_from(method.depth).unwrap_or(1),
@@ -257,7 +257,7 @@ impl Lane {
     ///
     /// # Errors
     /// As for [`Lane::flow`].
-    pub fn trial(&mut self, trial: &Trial) -> Result<u64, Failure> {
+    pub fn trial(&mut self, trial: &OpenLoopTrial) -> Result<u64, Failure> {
         let mut schedule = self.share.schedule(trial.arrivals, trial.load, trial.seed)?;
         let ahead_ns = self.share.ahead_ns(trial.arrivals, trial.load);
         schedule.begin(trial.begin_ns.saturating_sub(ahead_ns));
@@ -293,8 +293,8 @@ impl Lane {
         self.drain()?;
         for (arrived, operation) in self.recent.into_iter().flatten() {
             match operation {
-                Operation::Read => self.check_read(arrived.slot)?,
-                Operation::Write => self.check_written(arrived.offset, newest)?,
+                BlockOperation::Read => self.check_read(arrived.slot)?,
+                BlockOperation::Write => self.check_written(arrived.offset, newest)?,
             }
         }
         Ok(())
@@ -322,8 +322,8 @@ impl Lane {
         let offset = self.offsets.draw();
         let operation = self.mix.0.draw(&mut self.mix.1);
         let slot = match operation {
-            Operation::Read => self.queue.submit(operation, offset, |_| {}),
-            Operation::Write => {
+            BlockOperation::Read => self.queue.submit(operation, offset, |_| {}),
+            BlockOperation::Write => {
                 // Steps of the number of workers, from different starts: no two workers write the same generation.
                 self.generation += self.share.workers();
                 let generation = self.generation;
@@ -337,7 +337,7 @@ impl Lane {
 
     /// Sends blocks when they are due, as far as there is room for them, until one has arrived; its time. It sleeps in
     /// between, because arrivals are delivered late to a program that never does, and wakes up a little early.
-    fn open_loop(&mut self, schedule: &mut Schedule) -> Result<u64, Failure> {
+    fn open_loop(&mut self, schedule: &mut ArrivalSchedule) -> Result<u64, Failure> {
         loop {
             let now = now_ns();
             if self.queue.in_flight() < self.depth && now >= schedule.due_ns() {
@@ -358,7 +358,11 @@ impl Lane {
 
     /// Sends its share of a trial's blocks when they are due and counts those that arrive within the bound from then. It is
     /// over early when the time is, and the next block is already too late.
-    fn offer(&mut self, schedule: &mut Schedule, trial: &Trial) -> Result<u64, Failure> {
+    fn offer(
+        &mut self,
+        schedule: &mut ArrivalSchedule,
+        trial: &OpenLoopTrial,
+    ) -> Result<u64, Failure> {
         let blocks = self.share.of(trial.blocks);
         let bound_ns = trial.bound_ns;
         let mut sent = 0;
@@ -444,7 +448,7 @@ pub fn sync(file: &File) -> Result<(), Failure> {
 }
 
 /// Writes get data to carry; reads bring their own. Buffers are zeros when they are made.
-fn fill_buffers(queue: &mut Queue, settings: &BlockSettings, share: Share) {
+fn fill_buffers(queue: &mut BlockQueue, settings: &BlockSettings, share: Share) {
     if let Data::Random(seed) = settings.data
         && settings.is_write()
     {

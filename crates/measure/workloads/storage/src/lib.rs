@@ -30,7 +30,7 @@ pub const ALL: &[&dyn Workload] = &[
     &sequential::Sequential,
     &random::Random,
     &oneblock::OneBlock,
-    &log::Log,
-    &files::Files,
-    &bonnie::Bonnie,
+    &log::StorageLog,
+    &files::StorageFiles,
+    &bonnie::StorageBonnie,
 ];

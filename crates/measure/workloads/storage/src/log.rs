@@ -8,8 +8,8 @@ use std::path::Path;
 
 use plumb_model::{AuditClass, Better, CurveKind, Description, Flag, FlagKind, Ready};
 use plumb_protocol::{
-    Batch, Distribution, Failure, Instance, SplitMix64, Start, StartError, Started, Workload,
-    current_cpu, now_ns,
+    Batch, Distribution, Failure, Instance, SplitMix64, Start, StartError, StartedWorkload,
+    Workload, current_cpu, now_ns,
 };
 use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
@@ -27,7 +27,7 @@ const LARGEST: usize = 1 << 20;
 const MOST: usize = 1024;
 
 /// The workload `storage.log`.
-pub struct Log;
+pub struct StorageLog;
 
 /// How a commit is made safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ enum CommitSync {
     Open,
 }
 
-impl Workload for Log {
+impl Workload for StorageLog {
     fn describe(&self) -> Description {
         let mut metrics = vec![
             rate("rate", "commits/s", "synced commits per second, in succession"),
@@ -85,7 +85,7 @@ impl Workload for Log {
         include_str!("log.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let record = within(start, "record", 1, LARGEST)?;
         let records = within(start, "records", 1, MOST)?;
         let dir = Path::new(&start.dir);
@@ -107,7 +107,7 @@ impl Workload for Log {
         let folder = Folder::create(dir, "log")?;
         let instance = Commits::new(start, folder, record, records, size)
             .map_err(|error| StartError::Failed(format!("a log in {}: {error}", dir.display())))?;
-        Ok(Started { instance: Box::new(instance), ready })
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
 

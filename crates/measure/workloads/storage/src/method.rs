@@ -12,7 +12,7 @@ use plumb_workload_kit::mapping::Pages;
 
 use crate::engine::Engine;
 use crate::file::{DirectRule, direct_rule};
-use crate::queue::Queue;
+use crate::queue::BlockQueue;
 use crate::stamp;
 
 /// The interface to the kernel that the user asked for.
@@ -144,7 +144,7 @@ pub fn find(
     path: &Path,
     request: &MethodRequest,
     offset: u64,
-) -> Result<(Queue, ChosenMethod), StartError> {
+) -> Result<(BlockQueue, ChosenMethod), StartError> {
     let mut reasons: Vec<String> = Vec::new();
     for method in METHODS.into_iter().filter(|method| method.is_requested(request)) {
         match try_method(path, request, method, offset) {
@@ -166,7 +166,7 @@ pub fn find(
 }
 
 fn chosen(
-    queue: &Queue,
+    queue: &BlockQueue,
     request: &MethodRequest,
     method: Method,
     reasons: Vec<String>,
@@ -204,7 +204,7 @@ fn try_method(
     request: &MethodRequest,
     method: Method,
     offset: u64,
-) -> Result<Queue, MethodError> {
+) -> Result<BlockQueue, MethodError> {
     let file = open(path, request, method.direct)?;
     let engine = if method.ring {
         Engine::ring(request.depth)
@@ -213,7 +213,7 @@ fn try_method(
         Engine::psync()
     };
     let buffers = (request.slots, request.block);
-    let mut queue = Queue::new(&request.dir, file, engine, buffers, request.pages)
+    let mut queue = BlockQueue::new(&request.dir, file, engine, buffers, request.pages)
         .map_err(MethodError::Start)?;
     // A block is read for certainty: some filters and filesystems refuse only the transfer itself.
     let block = queue.read(offset).map_err(|error| format!("{}: {error}", method.show(1)))?;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use plumb_protocol::Failure;
 
-use crate::engine::Operation;
+use crate::engine::BlockOperation;
 
 /// Of a filesystem: NFS (linux/magic.h).
 const NFS: u64 = 0x6969;
@@ -19,7 +19,7 @@ const INTERFACES: &str = "/proc/net/dev";
 pub struct NfsMount {
     /// Where it is mounted, as mountstats writes it.
     path: String,
-    operation: Operation,
+    operation: BlockOperation,
 }
 
 /// The counts up to a moment.
@@ -40,7 +40,7 @@ struct Traffic {
 impl NfsMount {
     /// The mount on which a folder lies; None if that is not NFS, or the kernel keeps no account of it.
     #[must_use]
-    pub fn of(dir: &Path, operation: Operation) -> Option<Self> {
+    pub fn of(dir: &Path, operation: BlockOperation) -> Option<Self> {
         let kind = rustix::fs::statfs(dir).ok()?.f_type;
         if u64::try_from(kind) != Ok(NFS) {
             return None;
@@ -101,11 +101,11 @@ fn mount_above<'t>(mountstats: &'t str, dir: &Path) -> Option<&'t str> {
 }
 
 /// Requests of an operation on the mount at `path` that were answered.
-fn requests(mountstats: &str, path: &str, operation: Operation) -> Option<u64> {
+fn requests(mountstats: &str, path: &str, operation: BlockOperation) -> Option<u64> {
     let names: &[&str] = match operation {
         // NFS 4.2 may read with its own request.
-        Operation::Read => &["READ", "READ_PLUS"],
-        Operation::Write => &["WRITE"],
+        BlockOperation::Read => &["READ", "READ_PLUS"],
+        BlockOperation::Write => &["WRITE"],
     };
     // The lines of a mount end where those of the next one begin.
     let lines = mountstats
@@ -144,7 +144,7 @@ mod tests {
     use std::path::Path;
 
     use super::{NfsCounts, NfsMount, Traffic, mount_above, requests, traffic};
-    use crate::engine::Operation;
+    use crate::engine::BlockOperation;
 
     /// Lines of what Linux 6.1 wrote of a mount and of its own server, captured in a guest.
     const MOUNTSTATS: &str = "device tmpfs mounted on /run/guest with fstype tmpfs\n\
@@ -169,19 +169,19 @@ mod tests {
 
     #[test]
     fn a_folder_elsewhere_has_no_mount() {
-        assert_eq!(NfsMount::of(Path::new("/proc"), Operation::Read), None);
-        assert_eq!(NfsMount::of(Path::new("/no/such/folder"), Operation::Read), None);
+        assert_eq!(NfsMount::of(Path::new("/proc"), BlockOperation::Read), None);
+        assert_eq!(NfsMount::of(Path::new("/no/such/folder"), BlockOperation::Read), None);
     }
 
     #[test]
     fn requests_and_traffic_are_counted_per_operation() {
         let of = |operation| requests(MOUNTSTATS, "/run/guest/nfs", operation);
-        assert_eq!((of(Operation::Read), of(Operation::Write)), (Some(830), Some(453)));
-        assert_eq!(requests(MOUNTSTATS, "/srv", Operation::Read), None);
+        assert_eq!((of(BlockOperation::Read), of(BlockOperation::Write)), (Some(830), Some(453)));
+        assert_eq!(requests(MOUNTSTATS, "/srv", BlockOperation::Read), None);
         let plus = "device a:/ mounted on /a with fstype nfs4\n\tREAD: 5 6 0\n\tREAD_PLUS: 2 2 0\n\
                     device b:/ mounted on /b with fstype nfs4\n\tREAD: 100 100 0\n";
-        assert_eq!(requests(plus, "/a", Operation::Read), Some(7));
-        assert_eq!(requests(plus, "/a", Operation::Write), None);
+        assert_eq!(requests(plus, "/a", BlockOperation::Read), Some(7));
+        assert_eq!(requests(plus, "/a", BlockOperation::Write), None);
         let interfaces = "Inter-| Receive | Transmit\n face |bytes packets\n\
                           \x20   lo: 700 7 0 0 0 0 0 0 700 7 0 0 0 0 0 0\n\
                           \x20 eth0: 1000 10 0 0 0 0 0 0 200 2 0 0 0 0 0 0\n";

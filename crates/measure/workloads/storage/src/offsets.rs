@@ -2,7 +2,7 @@
 
 use plumb_protocol::SplitMix64;
 
-use crate::engine::Operation;
+use crate::engine::BlockOperation;
 use crate::share::Share;
 
 /// In which order the blocks of the file are visited.
@@ -37,12 +37,12 @@ impl Mix {
     }
 
     /// The operation on the next block.
-    pub fn draw(self, random: &mut SplitMix64) -> Operation {
+    pub fn draw(self, random: &mut SplitMix64) -> BlockOperation {
         match self {
-            Self::READ => Operation::Read,
-            Self::WRITE => Operation::Write,
-            Self(share) if random.below(100) < share => Operation::Read,
-            Self(_) => Operation::Write,
+            Self::READ => BlockOperation::Read,
+            Self::WRITE => BlockOperation::Write,
+            Self(share) if random.below(100) < share => BlockOperation::Read,
+            Self(_) => BlockOperation::Write,
         }
     }
 

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use plumb_model::{AuditClass, CurveKind, Description, Flag, FlagKind, Ready};
 use plumb_protocol::{
-    Batch, Distribution, Failure, Instance, SplitMix64, Start, StartError, Started, Workload,
-    current_cpu, now_ns,
+    Batch, Distribution, Failure, Instance, SplitMix64, Start, StartError, StartedWorkload,
+    Workload, current_cpu, now_ns,
 };
 use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
@@ -26,7 +26,7 @@ use plumb_workload_kit::mapping::Pages;
 use plumb_workload_kit::threads::{Member, Team};
 
 use crate::device;
-use crate::engine::{Operation, Pool};
+use crate::engine::{BlockOperation, BufferPool};
 use crate::file::{Data, DirectRule, TestFile, direct_rule};
 use crate::method::DirectChoice;
 use crate::nfs::{NfsCounts, NfsMount};
@@ -126,7 +126,7 @@ impl Workload for OneBlock {
         include_str!("oneblock.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let block = within(start, "block", 1, LARGEST)?;
         let workers = within(start, "workers", 1, MOST)?;
         let is_random = start.text("offset") == "random";
@@ -154,16 +154,16 @@ impl Workload for OneBlock {
         }
         let places = if is_random { size / block as u64 } else { 1 };
         let operation = match start.text("operation") {
-            "read" => Operation::Read,
-            _ => Operation::Write,
+            "read" => BlockOperation::Read,
+            _ => BlockOperation::Write,
         };
         let task = BlockTask { operation, block, places, direct, seed: start.seed };
         let nfs = NfsMount::of(dir, operation);
         if nfs.is_none() {
             ready.without.extend(NAMES[..OF_NFS].iter().map(|&name| name.to_owned()));
         }
-        let instance = Workers::new(start, files, task, nfs)?;
-        Ok(Started { instance: Box::new(instance), ready })
+        let instance = OneBlockWorkers::new(start, files, task, nfs)?;
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
 
@@ -209,8 +209,8 @@ fn open(path: &Path, direct: bool) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)
 }
 
-fn buffer(block: usize) -> io::Result<Pool> {
-    Pool::new(1, block, Pages::System).map_err(|_| io::ErrorKind::OutOfMemory.into())
+fn buffer(block: usize) -> io::Result<BufferPool> {
+    BufferPool::new(1, block, Pages::System).map_err(|_| io::ErrorKind::OutOfMemory.into())
 }
 
 fn try_direct(path: &Path, block: usize) -> io::Result<()> {
@@ -236,7 +236,7 @@ const OF_NFS: usize = 3;
 /// How the workers work.
 #[derive(Debug, Clone)]
 struct BlockTask {
-    operation: Operation,
+    operation: BlockOperation,
     block: usize,
     /// Blocks of a file, of which each operation takes one.
     places: u64,
@@ -254,9 +254,9 @@ struct OneBlockState {
 }
 
 /// One worker with its file.
-struct Worker {
+struct OneBlockWorker {
     file: File,
-    pool: Pool,
+    pool: BufferPool,
     task: BlockTask,
     shared: Arc<OneBlockState>,
     random: SplitMix64,
@@ -268,7 +268,7 @@ struct Worker {
     times: Vec<u64>,
 }
 
-impl Worker {
+impl OneBlockWorker {
     fn new(
         path: &Path,
         number: u64,
@@ -288,8 +288,8 @@ impl Worker {
         self.count += 1;
         let block = self.pool.block(0);
         match self.task.operation {
-            Operation::Read => self.file.read_exact_at(block, self.offset),
-            Operation::Write => {
+            BlockOperation::Read => self.file.read_exact_at(block, self.offset),
+            BlockOperation::Write => {
                 // No write is like the one before: none can be left out.
                 for (byte, new) in block.iter_mut().zip(self.count.to_le_bytes()) {
                     *byte = new;
@@ -300,7 +300,7 @@ impl Worker {
     }
 }
 
-impl Member for Worker {
+impl Member for OneBlockWorker {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.times.clear();
         if self.shared.makes_room.load(Ordering::Relaxed) {
@@ -341,18 +341,18 @@ impl Member for Worker {
 }
 
 /// All workers, with what they share.
-struct Workers {
-    team: Team<Worker>,
+struct OneBlockWorkers {
+    team: Team<OneBlockWorker>,
     shared: Arc<OneBlockState>,
     workers: usize,
-    operation: Operation,
+    operation: BlockOperation,
     direct: bool,
     latency: [Distribution; 1],
     nfs: Option<NfsMount>,
     _files: Arc<Vec<TestFile>>,
 }
 
-impl Workers {
+impl OneBlockWorkers {
     fn new(
         start: &Start,
         files: Vec<TestFile>,
@@ -368,7 +368,7 @@ impl Workers {
         let all = Arc::clone(&files);
         let build = move |number: usize| {
             let path = all[number].path();
-            Worker::new(path, number as u64, task.clone(), Arc::clone(&of_all))
+            OneBlockWorker::new(path, number as u64, task.clone(), Arc::clone(&of_all))
                 .map_err(|error| StartError::Failed(format!("{}: {error}", path.display())))
         };
         let team = Team::start(workers, &start.facts, build)?;
@@ -410,7 +410,7 @@ impl Workers {
     }
 }
 
-impl Instance for Workers {
+impl Instance for OneBlockWorkers {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.shared.begun.store(0, Ordering::Relaxed);
         self.team.run(iterations)
@@ -459,7 +459,7 @@ impl Instance for Workers {
     }
 }
 
-impl Workers {
+impl OneBlockWorkers {
     /// The values of each sample, and the reasons to distrust the batch.
     #[expect(clippy::cast_precision_loss, reason = "counts and bytes stay far below 2^53")]
     fn note(
@@ -484,7 +484,7 @@ impl Workers {
             );
             batch.flag(Flag::new(FlagKind::ClientBound, why));
         }
-        if device.is_some_and(|bytes| bytes == 0.0) && self.operation == Operation::Read {
+        if device.is_some_and(|bytes| bytes == 0.0) && self.operation == BlockOperation::Read {
             let how = if self.direct { "a cache below" } else { "the page cache" };
             let why = format!("no byte was read from a device: the blocks came from {how}");
             batch.flag(Flag::new(FlagKind::Cached, why));

@@ -11,16 +11,16 @@ use plumb_units::whole_size;
 use plumb_workload_kit::filesystem::free_bytes;
 use plumb_workload_kit::mapping::Pages;
 
-use crate::engine::{Engine, Operation, Pool, Transfer};
+use crate::engine::{BlockOperation, BufferPool, Engine, Transfer};
 use crate::file::is_full;
 
 /// Blocks on their way between a file and buffers. Dropping it waits for those in flight.
-pub struct Queue {
+pub struct BlockQueue {
     dir: PathBuf,
     file: File,
     /// Before the pool: the kernel keeps the pool as long as there is an engine.
     engine: Engine,
-    pool: Pool,
+    pool: BufferPool,
     /// Buffers that are not in flight, the longest unused first.
     free: VecDeque<usize>,
     /// What each buffer last held.
@@ -39,7 +39,7 @@ pub struct Completed {
     pub offset: u64,
 }
 
-impl Queue {
+impl BlockQueue {
     /// A queue with `slots` buffers of `block` bytes in such pages, for the open `file` in `dir`.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Queue {
         (slots, block): (usize, usize),
         pages: Pages,
     ) -> Result<Self, StartError> {
-        let pool = Pool::new(slots, block, pages)?;
+        let pool = BufferPool::new(slots, block, pages)?;
         let registration = engine.register(&file, &pool);
         let free = (0..slots).collect();
         Ok(Self {
@@ -99,7 +99,7 @@ impl Queue {
     /// When no buffer is free.
     pub fn submit(
         &mut self,
-        operation: Operation,
+        operation: BlockOperation,
         offset: u64,
         ready: impl FnOnce(&mut [u8]),
     ) -> Result<usize, Failure> {
@@ -167,7 +167,7 @@ impl Queue {
     /// # Errors
     /// When it can't be read.
     pub fn read(&mut self, offset: u64) -> Result<&[u8], Failure> {
-        self.submit(Operation::Read, offset, |block| block.fill(0))?;
+        self.submit(BlockOperation::Read, offset, |block| block.fill(0))?;
         let slot = self.complete()?.slot;
         Ok(self.pool.block(slot))
     }
@@ -184,7 +184,7 @@ fn not_moved(dir: &Path, block: usize, offset: u64, error: &io::Error) -> Failur
     ))
 }
 
-impl Drop for Queue {
+impl Drop for BlockQueue {
     fn drop(&mut self) {
         while self.in_flight > 0 {
             if self.engine.wait(&self.file, &self.pool).is_err() {

@@ -1,7 +1,7 @@
 //! `storage.random`: blocks all over a file.
 
 use plumb_model::{AuditClass, Description, Parameter, Ready, Searched};
-use plumb_protocol::{Held, Start, StartError, Started, Workload};
+use plumb_protocol::{Held, Start, StartError, StartedWorkload, Workload};
 
 use crate::blocks;
 use crate::offsets::AccessPattern;
@@ -85,7 +85,7 @@ impl Workload for Random {
         blocks::prepare(start, "random")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         blocks::start(start, AccessPattern::Random)
     }
 }

@@ -1,7 +1,7 @@
 //! `storage.sequential`: a file from one end to the other.
 
 use plumb_model::{AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready};
-use plumb_protocol::{Held, Start, StartError, Started, Workload};
+use plumb_protocol::{Held, Start, StartError, StartedWorkload, Workload};
 
 use crate::blocks;
 use crate::offsets::AccessPattern;
@@ -48,7 +48,7 @@ impl Workload for Sequential {
         blocks::prepare(start, "sequential")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         blocks::start(start, AccessPattern::Sequential)
     }
 }

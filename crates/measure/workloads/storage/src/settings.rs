@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plumb_model::{SearchEffort, Value};
-use plumb_protocol::{Arrivals, Schedule, Start, StartError};
+use plumb_protocol::{ArrivalSchedule, Arrivals, Start, StartError};
 use plumb_workload_kit::declare::within;
 use plumb_workload_kit::mapping::Pages;
 
@@ -102,7 +102,11 @@ impl BlockSettings {
     /// # Errors
     /// When samples end with a sync, or the rate can't be kept.
     #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
-    pub fn schedule(&self, share: Share, sync: bool) -> Result<Option<Schedule>, StartError> {
+    pub fn schedule(
+        &self,
+        share: Share,
+        sync: bool,
+    ) -> Result<Option<ArrivalSchedule>, StartError> {
         if self.rate.is_none() && self.bound_ns.is_none() {
             return Ok(None);
         }

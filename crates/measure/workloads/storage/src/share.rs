@@ -1,6 +1,6 @@
 //! What one worker of several has of the load.
 
-use plumb_protocol::{Arrivals, Failure, Schedule};
+use plumb_protocol::{ArrivalSchedule, Arrivals, Failure};
 
 /// Which worker it is, and of how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +48,13 @@ impl Share {
     /// # Errors
     /// Where that is not a rate that can be kept.
     #[expect(clippy::cast_precision_loss, reason = "few workers")]
-    pub fn schedule(self, arrivals: Arrivals, rate: f64, seed: u64) -> Result<Schedule, Failure> {
-        Schedule::new(arrivals, rate / self.workers as f64, self.seed(seed))
+    pub fn schedule(
+        self,
+        arrivals: Arrivals,
+        rate: f64,
+        seed: u64,
+    ) -> Result<ArrivalSchedule, Failure> {
+        ArrivalSchedule::new(arrivals, rate / self.workers as f64, self.seed(seed))
     }
 
     /// How long before all others its schedule begins, in nanoseconds: starts that are equally far apart for each worker

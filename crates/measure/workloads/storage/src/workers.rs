@@ -15,15 +15,15 @@ use plumb_protocol::{
 };
 use plumb_workload_kit::threads::{Member, Team};
 
-use crate::account::{Account, Moved};
-use crate::lane::{Lane, Trial, Trials, sync};
+use crate::account::{BatchAccount, BlockCounts};
+use crate::lane::{Lane, OpenLoopTrial, Trials, sync};
 use crate::method::ChosenMethod;
 use crate::settings::BlockSettings;
 use crate::share::Share;
 use crate::stamp;
 
 /// What the workers write down together of a batch, in memory that was touched before.
-struct Tally {
+struct WorkersTally {
     /// Blocks of the batch after which each sample ends.
     ends: Vec<u64>,
     /// When each sample ended, and on which CPU.
@@ -34,7 +34,7 @@ struct Tally {
     times_ns: Vec<AtomicU64>,
 }
 
-impl Tally {
+impl WorkersTally {
     /// Of samples of so many blocks.
     fn new(iterations: &[u64], timed: bool) -> Self {
         let mut all = 0;
@@ -76,7 +76,7 @@ impl Tally {
 
 /// What all workers do next.
 #[derive(Clone)]
-enum Step {
+enum WorkerStep {
     /// They make ready for a batch, and fill their queues if blocks flow over its samples.
     Begin {
         /// Whether they do.
@@ -84,25 +84,25 @@ enum Step {
     },
     /// They move the blocks of all samples.
     Flow {
-        tally: Arc<Tally>,
+        tally: Arc<WorkersTally>,
         /// When the first sample began.
         begin_ns: u64,
     },
     /// They move their shares of one sample's blocks.
-    Burst(Arc<Tally>),
+    Burst(Arc<WorkersTally>),
     /// They move their shares of a trial's blocks.
-    Offer(Trial),
+    Offer(OpenLoopTrial),
 }
 
 /// What the workers share.
 struct WorkersState {
-    step: Mutex<Step>,
+    step: Mutex<WorkerStep>,
     /// The last generation that any of them wrote.
     newest: AtomicU64,
 }
 
 impl WorkersState {
-    fn step(&self) -> MutexGuard<'_, Step> {
+    fn step(&self) -> MutexGuard<'_, WorkerStep> {
         self.step.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -111,7 +111,7 @@ impl WorkersState {
     }
 }
 
-struct Worker {
+struct IoWorker {
     lane: Lane,
     share: Share,
     shared: Arc<WorkersState>,
@@ -119,8 +119,8 @@ struct Worker {
     good: u64,
 }
 
-impl Worker {
-    fn flow(&mut self, tally: &Tally, begin_ns: u64) -> Result<(), Failure> {
+impl IoWorker {
+    fn flow(&mut self, tally: &WorkersTally, begin_ns: u64) -> Result<(), Failure> {
         self.lane.begin_schedule(begin_ns);
         let moved = self.lane.flow(|time_ns| tally.count(time_ns));
         if moved.is_err() {
@@ -131,19 +131,19 @@ impl Worker {
     }
 }
 
-impl Member for Worker {
+impl Member for IoWorker {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         let step = self.shared.step().clone();
         match step {
-            Step::Begin { flows } => {
+            WorkerStep::Begin { flows } => {
                 self.lane.begin_batch(self.shared.newest());
                 if flows { self.lane.fill() } else { Ok(()) }
             }
-            Step::Flow { tally, begin_ns } => self.flow(&tally, begin_ns),
-            Step::Burst(tally) => self.lane.burst(self.share.of(iterations), |time_ns| {
+            WorkerStep::Flow { tally, begin_ns } => self.flow(&tally, begin_ns),
+            WorkerStep::Burst(tally) => self.lane.burst(self.share.of(iterations), |time_ns| {
                 tally.count(time_ns);
             }),
-            Step::Offer(trial) => {
+            WorkerStep::Offer(trial) => {
                 self.good = self.lane.trial(&trial)?;
                 Ok(())
             }
@@ -156,16 +156,16 @@ impl Member for Worker {
 }
 
 /// All workers, each a thread with a separate queue.
-pub struct Workers {
-    team: Team<Worker>,
+pub struct IoWorkers {
+    team: Team<IoWorker>,
     shared: Arc<WorkersState>,
-    account: Account,
+    account: BatchAccount,
     trials: Trials,
     /// What each sample ends with a sync of.
     synced: Option<File>,
 }
 
-impl Workers {
+impl IoWorkers {
     /// Workers that all move blocks of the file at `path` by this method.
     ///
     /// # Errors
@@ -177,7 +177,7 @@ impl Workers {
         method: &ChosenMethod,
         is_synced: bool,
     ) -> Result<Self, StartError> {
-        let step = Mutex::new(Step::Begin { flows: false });
+        let step = Mutex::new(WorkerStep::Begin { flows: false });
         let newest = AtomicU64::new(stamp::LAID_OUT);
         let shared = Arc::new(WorkersState { step, newest });
         let of_all = Arc::clone(&shared);
@@ -194,14 +194,14 @@ impl Workers {
                 return Err(StartError::unsupported(why, "fewer workers, or a smaller depth"));
             }
             lane.pace(&all, is_synced)?;
-            Ok(Worker { lane, share, shared: Arc::clone(&of_all), good: 0 })
+            Ok(IoWorker { lane, share, shared: Arc::clone(&of_all), good: 0 })
         };
         let opened = is_synced.then(|| File::open(path)).transpose();
         let synced = opened.map_err(|error| Failure::io("opening the test file", &error))?;
         Ok(Self {
             team: Team::start(settings.workers, facts, build)?,
             shared,
-            account: Account::new(settings, method.depth, is_synced),
+            account: BatchAccount::new(settings, method.depth, is_synced),
             trials: Trials::new(settings),
             synced,
         })
@@ -222,15 +222,15 @@ impl Workers {
     }
 
     /// Has all workers do this.
-    fn step(&mut self, step: Step, iterations: u64) -> Result<(), Failure> {
+    fn step(&mut self, step: WorkerStep, iterations: u64) -> Result<(), Failure> {
         *self.shared.step() = step;
         self.team.run(iterations)
     }
 
     /// Moves the blocks of all samples; when the first one began.
-    fn flow(&mut self, tally: &Arc<Tally>) -> Result<u64, Failure> {
+    fn flow(&mut self, tally: &Arc<WorkersTally>) -> Result<u64, Failure> {
         let begin_ns = now_ns();
-        self.step(Step::Flow { tally: Arc::clone(tally), begin_ns }, 0)?;
+        self.step(WorkerStep::Flow { tally: Arc::clone(tally), begin_ns }, 0)?;
         Ok(begin_ns)
     }
 
@@ -242,10 +242,10 @@ impl Workers {
 
     /// Takes the samples.
     fn take(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
-        let tally = Arc::new(Tally::new(iterations, self.account.is_timed()));
-        self.step(Step::Begin { flows: self.synced.is_none() }, 0)?;
+        let tally = Arc::new(WorkersTally::new(iterations, self.account.is_timed()));
+        self.step(WorkerStep::Begin { flows: self.synced.is_none() }, 0)?;
         if self.synced.is_some() {
-            *self.shared.step() = Step::Burst(Arc::clone(&tally));
+            *self.shared.step() = WorkerStep::Burst(Arc::clone(&tally));
             for &k in iterations {
                 let start = now_ns();
                 self.synced_sample(k)?;
@@ -264,7 +264,7 @@ impl Workers {
         Ok(())
     }
 
-    fn record_times(&mut self, tally: &Tally) {
+    fn record_times(&mut self, tally: &WorkersTally) {
         let mut recorded = 0;
         for &end in &tally.ends {
             let end = usize::try_from(end).unwrap_or(usize::MAX).min(tally.times_ns.len());
@@ -278,22 +278,22 @@ impl Workers {
 
     /// What became of the blocks of all workers since the batch began.
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn moved(&mut self) -> Moved {
+    fn moved(&mut self) -> BlockCounts {
         let mut blocks = 0;
         let mut in_time = 0.0;
         let mut newest = 0;
-        self.team.each(|Worker { lane, .. }| {
+        self.team.each(|IoWorker { lane, .. }| {
             blocks += lane.arrived();
             in_time += lane.share_in_time() * lane.arrived() as f64;
             newest = newest.max(lane.generation());
         });
         self.shared.newest.store(newest, Ordering::Relaxed);
         let in_time = if blocks == 0 { 1.0 } else { in_time / blocks as f64 };
-        Moved { blocks, in_time }
+        BlockCounts { blocks, in_time }
     }
 }
 
-impl Instance for Workers {
+impl Instance for IoWorkers {
     /// As a batch of one sample.
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         let mut batch = Batch::with_room(1, &[]);
@@ -305,9 +305,9 @@ impl Instance for Workers {
     }
 
     fn trial(&mut self, load: f64, duration_ns: u64) -> Result<TrialCounts, Failure> {
-        self.step(Step::Begin { flows: false }, 0)?;
+        self.step(WorkerStep::Begin { flows: false }, 0)?;
         let trial = self.trials.next(load, duration_ns)?;
-        self.step(Step::Offer(trial), 0)?;
+        self.step(WorkerStep::Offer(trial), 0)?;
         self.moved();
         let mut good = 0;
         self.team.each(|worker| good += worker.good);
@@ -341,7 +341,7 @@ impl Instance for Workers {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tally, Workers};
+    use super::{IoWorkers, WorkersTally};
     use crate::lane::Lane;
     use crate::offsets::AccessPattern;
     use crate::settings::BlockSettings;
@@ -365,7 +365,7 @@ mod tests {
         let path = Path::new(&point.start.endpoints["file"]);
         let (_, method) = Lane::open(path, &settings, Share::WHOLE).unwrap();
         let mut workers =
-            Workers::start(&Facts::default(), path, &settings, &method, false).unwrap();
+            IoWorkers::start(&Facts::default(), path, &settings, &method, false).unwrap();
         let mut generations = Vec::new();
         for _ in 0..2 {
             let mut batch = Batch::with_room(1, workers.value_names());
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_tally_ends_each_sample_with_its_last_block() {
-        let tally = Tally::new(&[2, 3], true);
+        let tally = WorkersTally::new(&[2, 3], true);
         let more: Vec<bool> = (1..=6).map(|time_ns| tally.count(time_ns)).collect();
         assert_eq!(more, [true, true, true, true, false, false]);
         let ends: Vec<u64> =
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_tally_that_was_stopped_wants_no_more() {
-        let tally = Tally::new(&[1000], false);
+        let tally = WorkersTally::new(&[1000], false);
         assert!(tally.count(0));
         tally.stop();
         assert!(!tally.count(0) && tally.times_ns.is_empty());

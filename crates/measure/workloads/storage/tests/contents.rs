@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use plumb_model::FlagKind;
-use plumb_protocol::{StartError, Started};
+use plumb_protocol::{StartError, StartedWorkload};
 use plumb_workload_storage::ALL;
 use plumb_workload_testing::{TestPoint, alone, has_flag, refusal, samples, unsupported};
 
@@ -63,7 +63,7 @@ fn zeros_lie_behind_the_stamps_of_what_was_laid_out_and_written() {
 }
 
 /// Reads a file of the user's: what is said of it.
-fn read_own(id: &str, path: &Path, workers: &str) -> Started {
+fn read_own(id: &str, path: &Path, workers: &str) -> StartedWorkload {
     let file = path.display().to_string();
     let settings = [
         ("file", file.as_str()),

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use plumb_model::FlagKind;
-use plumb_protocol::{Batch, StartError, Started};
+use plumb_protocol::{Batch, StartError, StartedWorkload};
 use plumb_workload_storage::ALL;
 use plumb_workload_testing::{
     TestPoint, alone, assert_doubles, has_flag, refusal, samples, take, unsupported,
 };
 
-fn try_files(dir: &Path, settings: &[(&str, &str)]) -> Result<Started, StartError> {
+fn try_files(dir: &Path, settings: &[(&str, &str)]) -> Result<StartedWorkload, StartError> {
     let settings = [&[("files", "40")], settings].concat();
     TestPoint::new(ALL, "storage.files", &settings).in_folder(dir).try_start()
 }

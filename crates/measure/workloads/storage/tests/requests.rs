@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use plumb_model::FlagKind;
-use plumb_protocol::{StartError, Started};
+use plumb_protocol::{StartError, StartedWorkload};
 use plumb_workload_kit::device::has_volatile_cache;
 use plumb_workload_storage::ALL;
 use plumb_workload_testing::{TestPoint, alone, has_flag, refusal, samples, unsupported};
 
-fn try_block(dir: &Path, settings: &[(&str, &str)]) -> Result<Started, StartError> {
+fn try_block(dir: &Path, settings: &[(&str, &str)]) -> Result<StartedWorkload, StartError> {
     TestPoint::new(ALL, "storage.oneblock", settings).in_folder(dir).try_start()
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use plumb_model::{Flag, FlagKind, Samples};
-use plumb_protocol::{Batch, StartError, Started};
+use plumb_protocol::{Batch, StartError, StartedWorkload};
 use plumb_workload_storage::ALL;
 use plumb_workload_testing::{
     TestPoint, alone, assert_doubles, has_flag, refusal, take, unsupported,
@@ -26,7 +26,7 @@ fn point(id: &str, folder: &Path, settings: &[(&str, &str)]) -> TestPoint<'stati
 /// A started point; fields drop in this order. The kernel's account of device bytes is one per process, so
 /// tests with a point take turns.
 struct StartedPoint {
-    started: Started,
+    started: StartedWorkload,
     point: TestPoint<'static>,
 }
 

@@ -6,14 +6,18 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use plumb_model::{FlagKind, Samples};
-use plumb_protocol::{Batch, Started, take};
+use plumb_protocol::{Batch, StartedWorkload, take};
 use plumb_workload_storage::ALL;
 use plumb_workload_testing::{TestPoint, alone, assert_ratio, refusal, samples};
 
 const BOTH: [&str; 2] = ["storage.sequential", "storage.random"];
 
 /// A started point with its file of 4 MiB in `folder`; the file is gone with the point.
-fn started(id: &str, folder: &Path, settings: &[(&str, &str)]) -> (TestPoint<'static>, Started) {
+fn started(
+    id: &str,
+    folder: &Path,
+    settings: &[(&str, &str)],
+) -> (TestPoint<'static>, StartedWorkload) {
     let settings = [&[("size", "4MiB")], settings].concat();
     let mut point = TestPoint::new(ALL, id, &settings).in_folder(folder);
     point.prepare().unwrap_or_else(|error| panic!("{error:?}"));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plumb_model::{Facts, Point, Ready, Role, Settings, Value};
-use plumb_protocol::{Held, Start, StartError, Started, Workload};
+use plumb_protocol::{Held, Start, StartError, StartedWorkload, Workload};
 
 /// A workload with settings, and what its invocations share. Dropping it ends that.
 pub struct TestPoint<'w> {
@@ -78,13 +78,13 @@ impl<'w> TestPoint<'w> {
     ///
     /// # Errors
     /// Those of the workload.
-    pub fn try_start(&self) -> Result<Started, StartError> {
+    pub fn try_start(&self) -> Result<StartedWorkload, StartError> {
         self.workload.start(&self.start)
     }
 
     /// Starts an invocation, which must work.
     #[must_use]
-    pub fn started(&self) -> Started {
+    pub fn started(&self) -> StartedWorkload {
         self.try_start().unwrap_or_else(|error| panic!("{:?}: {error:?}", self.start.params))
     }
 

@@ -1,7 +1,7 @@
 //! Batches of samples, checked.
 
 use plumb_model::{Flag, FlagKind, Metric, Samples};
-use plumb_protocol::{Failure, Instance, Started};
+use plumb_protocol::{Failure, Instance, StartedWorkload};
 
 /// Takes these samples and verifies them.
 ///
@@ -19,14 +19,14 @@ pub fn take(
 
 /// Takes these samples, which must work.
 #[must_use]
-pub fn samples(started: &mut Started, iterations: &[u64]) -> Samples {
+pub fn samples(started: &mut StartedWorkload, iterations: &[u64]) -> Samples {
     let taken = take(started.instance.as_mut(), iterations);
     taken.unwrap_or_else(|failure| panic!("{failure}")).0
 }
 
 /// Takes these samples and gives the values of a metric.
 #[must_use]
-pub fn values(started: &mut Started, metric: &Metric, iterations: &[u64]) -> Vec<f64> {
+pub fn values(started: &mut StartedWorkload, metric: &Metric, iterations: &[u64]) -> Vec<f64> {
     let work = started.ready.work.get(&metric.name).copied().unwrap_or(1.0);
     let values = samples(started, iterations).metric(metric, work);
     values.unwrap_or_else(|| panic!("no values of {}", metric.name))

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use plumb_protocol::Started;
+use plumb_protocol::StartedWorkload;
 
 use crate::taking::samples;
 
@@ -21,7 +21,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
 /// least.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
-pub fn fastest_ns(started: &mut Started, k: u64) -> f64 {
+pub fn fastest_ns(started: &mut StartedWorkload, k: u64) -> f64 {
     let samples = samples(started, &[k; 7]);
     samples.elapsed_ns.iter().copied().min().unwrap_or(0) as f64
 }
@@ -41,6 +41,6 @@ pub fn assert_ratio(what: &str, range: Range<f64>, mut ratio: impl FnMut() -> f6
 }
 
 /// Twice the iterations take about twice the time: the work is done each time, and nothing else.
-pub fn assert_doubles(what: &str, started: &mut Started, k: u64) {
+pub fn assert_doubles(what: &str, started: &mut StartedWorkload, k: u64) {
     assert_ratio(what, 1.5..2.7, || fastest_ns(started, 2 * k) / fastest_ns(started, k));
 }

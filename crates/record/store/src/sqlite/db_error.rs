@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 
 use super::schema::KNOWN;
-use crate::error::Error;
+use crate::error::StoreError;
 
 /// Trouble inside, before it is known which file it is about.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) enum DbError {
     /// Events that contradict each other.
     Invalid(String),
     /// It is already known which file it is about.
-    Known(Box<Error>),
+    Known(Box<StoreError>),
 }
 
 impl From<rusqlite::Error> for DbError {
@@ -46,66 +46,70 @@ impl From<std::io::Error> for DbError {
     }
 }
 
-impl From<Error> for DbError {
-    fn from(error: Error) -> Self {
+impl From<StoreError> for DbError {
+    fn from(error: StoreError) -> Self {
         Self::Known(Box::new(error))
     }
 }
 
 impl DbError {
     /// With the path and the advice that a person needs.
-    pub(super) fn about(self, path: &Path) -> Error {
+    pub(super) fn about(self, path: &Path) -> StoreError {
         let path = path.to_owned();
         match self {
             Self::Sqlite(error) => from_sqlite(path, &error),
             Self::Io(error) => from_io(path, &error),
-            Self::Stored(what) => Error::Corrupt { path, what },
-            Self::Foreign(why) => Error::NotAStore { path, why: why.to_owned() },
-            Self::Unwritable(why) => Error::Unwritable { path, why },
-            Self::Version(found) if found > KNOWN => Error::Newer { path, found, known: KNOWN },
-            Self::Version(found) => Error::Older { path, found, known: KNOWN },
-            Self::Invalid(what) => Error::Invalid(what),
+            Self::Stored(what) => StoreError::Corrupt { path, what },
+            Self::Foreign(why) => StoreError::NotAStore { path, why: why.to_owned() },
+            Self::Unwritable(why) => StoreError::Unwritable { path, why },
+            Self::Version(found) if found > KNOWN => {
+                StoreError::Newer { path, found, known: KNOWN }
+            }
+            Self::Version(found) => StoreError::Older { path, found, known: KNOWN },
+            Self::Invalid(what) => StoreError::Invalid(what),
             Self::Known(error) => *error,
         }
     }
 }
 
 /// Tells trouble inside the database which file it is about.
-pub(super) fn at<T>(path: &Path, result: Result<T, DbError>) -> Result<T, Error> {
+pub(super) fn at<T>(path: &Path, result: Result<T, DbError>) -> Result<T, StoreError> {
     result.map_err(|error| error.about(path))
 }
 
-fn from_sqlite(path: PathBuf, error: &rusqlite::Error) -> Error {
+fn from_sqlite(path: PathBuf, error: &rusqlite::Error) -> StoreError {
     let why = error.to_string();
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt) => Error::Corrupt { path, what: why },
-        Some(ErrorCode::NotADatabase) => Error::NotAStore {
+        Some(ErrorCode::DatabaseCorrupt) => StoreError::Corrupt { path, what: why },
+        Some(ErrorCode::NotADatabase) => StoreError::NotAStore {
             path,
             why: "it is not an SQLite file, or its header is damaged".into(),
         },
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Locked { path },
-        Some(ErrorCode::DiskFull) => Error::Full { path, why },
-        Some(ErrorCode::SystemIoFailure) if no_space(&path) => Error::Full { path, why },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked { path },
+        Some(ErrorCode::DiskFull) => StoreError::Full { path, why },
+        Some(ErrorCode::SystemIoFailure) if no_space(&path) => StoreError::Full { path, why },
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
-            Error::Unwritable { path, why }
+            StoreError::Unwritable { path, why }
         }
-        Some(_) => Error::Failed { path, why },
+        Some(_) => StoreError::Failed { path, why },
         // A conversion failed: a column holds what no plumb wrote there.
-        None => Error::Corrupt { path, what: why },
+        None => StoreError::Corrupt { path, what: why },
     }
 }
 
-fn from_io(path: PathBuf, error: &std::io::Error) -> Error {
+fn from_io(path: PathBuf, error: &std::io::Error) -> StoreError {
     use std::io::ErrorKind::{
         FileTooLarge, NotADirectory, NotFound, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
         StorageFull,
     };
     let why = error.to_string();
     match error.kind() {
-        NotFound => Error::Missing { path },
-        StorageFull | QuotaExceeded | FileTooLarge => Error::Full { path, why },
-        PermissionDenied | ReadOnlyFilesystem | NotADirectory => Error::Unwritable { path, why },
-        _ => Error::Failed { path, why },
+        NotFound => StoreError::Missing { path },
+        StorageFull | QuotaExceeded | FileTooLarge => StoreError::Full { path, why },
+        PermissionDenied | ReadOnlyFilesystem | NotADirectory => {
+            StoreError::Unwritable { path, why }
+        }
+        _ => StoreError::Failed { path, why },
     }
 }
 

@@ -20,7 +20,7 @@ use super::db_error::DbError;
 use super::snapshot::Snapshot;
 use super::{content, read};
 use crate::answers::MergeReport;
-use crate::error::Error;
+use crate::error::StoreError;
 
 /// Rows with a key that means the same in every store.
 const SHARED: [&str; 5] = ["machine", "environment", "description", "plan", "baseline"];
@@ -99,13 +99,13 @@ struct Merge<'a> {
 }
 
 /// A column that is taken over.
-struct Column {
+struct MergedColumn {
     name: String,
     /// Whether it tells the row from others in every store.
     key: bool,
 }
 
-impl Column {
+impl MergedColumn {
     /// What it is in this store, for a row of the other.
     fn translated(&self) -> String {
         match self.name.as_str() {
@@ -168,7 +168,7 @@ impl Merge<'_> {
             "INSERT INTO main.{table} ({}) SELECT {} FROM other.{table} AS there WHERE true \
              ON CONFLICT DO NOTHING",
             join(&columns, ", ", |column| column.name.clone()),
-            join(&columns, ", ", Column::translated),
+            join(&columns, ", ", MergedColumn::translated),
         ))
     }
 
@@ -179,7 +179,7 @@ impl Merge<'_> {
         self.execute(&format!(
             "INSERT INTO main.{table} ({names}) SELECT {} FROM other.{table} AS there \
              EXCEPT SELECT {names} FROM main.{table}",
-            join(&columns, ", ", Column::translated),
+            join(&columns, ", ", MergedColumn::translated),
         ))
     }
 
@@ -191,10 +191,10 @@ impl Merge<'_> {
     }
 
     fn contradiction(&self, what: String) -> DbError {
-        Error::Contradiction { path: self.other.to_owned(), what }.into()
+        StoreError::Contradiction { path: self.other.to_owned(), what }.into()
     }
 
-    fn agree(&self, table: &str, columns: &[Column]) -> Result<(), DbError> {
+    fn agree(&self, table: &str, columns: &[MergedColumn]) -> Result<(), DbError> {
         let (keys, rest): (Vec<_>, Vec<_>) = columns.iter().partition(|column| column.key);
         if rest.is_empty() {
             return Ok(());
@@ -231,14 +231,14 @@ impl Merge<'_> {
     }
 
     /// The columns of a table, but for the local integer that it is known by.
-    fn columns(&self, table: &str) -> Result<Vec<Column>, DbError> {
+    fn columns(&self, table: &str) -> Result<Vec<MergedColumn>, DbError> {
         let mut select =
             self.db.prepare("SELECT name, pk > 0 FROM pragma_table_info(?, 'main')")?;
         let rows = select.query_map([table], |row| {
             let (name, primary): (String, bool) = (row.get(0)?, row.get(1)?);
             // These are known by an integer without having a UUID: all else makes them.
             let key = primary || name == "uuid" || matches!(table, "series" | "counter");
-            Ok(Column { name, key })
+            Ok(MergedColumn { name, key })
         })?;
         let columns: Vec<_> = rows.collect::<Result<_, _>>()?;
         let local = LOCAL.contains(&table);

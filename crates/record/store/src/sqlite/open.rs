@@ -13,7 +13,7 @@ use super::db_error::DbError;
 use super::derived;
 use super::schema::{APPLICATION_ID, KNOWN, SCHEMA};
 use super::version::version;
-use crate::error::Error;
+use crate::error::StoreError;
 
 /// How long to wait for another process: an import of some million samples.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,10 +42,10 @@ const NETWORK: [u32; 14] = [
 ];
 
 /// The path from the root, so that SQLite cannot take it for a URI or its own name.
-pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     if path.to_str().is_some_and(|text| text.contains("://")) {
         let why = "it is an address, and only files are supported so far".to_owned();
-        return Err(Error::NotAStore { path: path.to_owned(), why });
+        return Err(StoreError::NotAStore { path: path.to_owned(), why });
     }
     Ok(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
 }

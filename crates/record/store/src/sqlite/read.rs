@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
 use super::content::{self, ContentId, counted, from_word, identity, unsigned};
 use crate::answers::{RunEnd, RunSummary};
-use crate::error::Error;
+use crate::error::StoreError;
 use crate::owner;
 use crate::sqlite::db_error::DbError;
 
@@ -113,7 +113,7 @@ pub(super) fn record(db: &Connection, uuid: Id) -> Result<RunRecord, DbError> {
 /// That no run has this id.
 pub(super) fn no_such_run(db: &Connection, uuid: Id) -> Result<DbError, DbError> {
     let nearest = runs(db)?.last().map(|run| short_id(*run));
-    Ok(Error::NoSuchRun { wanted: uuid.to_string(), nearest }.into())
+    Ok(StoreError::NoSuchRun { wanted: uuid.to_string(), nearest }.into())
 }
 
 /// The key of a run's row.

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::db_error::DbError;
 use super::open::{self, beside};
-use crate::error::Error;
+use crate::error::StoreError;
 
 /// What lies next to a database whose last commits are not in it yet.
 const LOGS: [&str; 2] = ["-wal", "-journal"];
@@ -65,7 +65,7 @@ impl Snapshot {
             }
             thread::sleep(TICK);
         }
-        Err(Error::Changing { path: other.to_owned() }.into())
+        Err(StoreError::Changing { path: other.to_owned() }.into())
     }
 
     /// Takes in its log and checks it.
@@ -110,7 +110,7 @@ fn enough_space(bytes: u64, folder: &Path, path: &Path) -> Result<(), DbError> {
     let needed = 2 * bytes;
     if free < needed {
         let why = format!("an import may need {needed} bytes, {free} are free");
-        return Err(Error::Full { path: path.to_owned(), why }.into());
+        return Err(StoreError::Full { path: path.to_owned(), why }.into());
     }
     Ok(())
 }

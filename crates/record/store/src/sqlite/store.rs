@@ -15,7 +15,7 @@ use crate::answers::{
     AuditFact, Baseline, DerivedRun, DerivedSelection, MergeReport, RunEnd, RunSummary, StoreInfo,
 };
 use crate::backend::{Backend, Writer};
-use crate::error::Error;
+use crate::error::StoreError;
 use crate::follow::Follow;
 use crate::names;
 
@@ -28,30 +28,33 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     /// Opens it for reading and writing; makes it, and its folder, when there is none.
-    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let path = open::absolute(path)?;
         let connection = at(&path, open::writable(&path))?;
         Ok(Self { connection, path })
     }
 
     /// Opens it for reading only.
-    pub(crate) fn open_read_only(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         let path = open::absolute(path)?;
         let connection = at(&path, open::readable(&path))?;
         Ok(Self { connection, path })
     }
 
     /// Another connection, which may write.
-    fn second(&self) -> Result<Connection, Error> {
+    fn second(&self) -> Result<Connection, StoreError> {
         if at(&self.path, self.connection.is_readonly("main").map_err(DbError::from))? {
             let why = "it was opened read-only".to_owned();
-            return Err(Error::Unwritable { path: self.path.clone(), why });
+            return Err(StoreError::Unwritable { path: self.path.clone(), why });
         }
         at(&self.path, open::writable(&self.path))
     }
 
     /// Reads in one transaction: a run may go on meanwhile.
-    fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, DbError>) -> Result<T, Error> {
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, DbError>,
+    ) -> Result<T, StoreError> {
         let reading = || read(&*self.connection.unchecked_transaction()?);
         at(&self.path, reading())
     }
@@ -60,20 +63,20 @@ impl Sqlite {
     fn change<T>(
         &self,
         change: impl FnOnce(&mut Connection) -> Result<T, DbError>,
-    ) -> Result<T, Error> {
+    ) -> Result<T, StoreError> {
         let mut connection = self.second()?;
         at(&self.path, change(&mut connection))
     }
 }
 
 impl RecordSource for Sqlite {
-    type Error = Error;
+    type Error = StoreError;
 
-    fn record(&self, run: Id) -> Result<RunRecord, Error> {
+    fn record(&self, run: Id) -> Result<RunRecord, StoreError> {
         self.read(|db| read::record(db, run))
     }
 
-    fn runs(&self) -> Result<Vec<Id>, Error> {
+    fn runs(&self) -> Result<Vec<Id>, StoreError> {
         self.read(read::runs)
     }
 }
@@ -83,33 +86,33 @@ impl Backend for Sqlite {
         &self.path
     }
 
-    fn writer(&self) -> Result<Box<dyn Writer>, Error> {
+    fn writer(&self) -> Result<Box<dyn Writer>, StoreError> {
         Ok(Box::new(SqliteWriter::new(self.second()?, self.path.clone())))
     }
 
-    fn summaries(&self) -> Result<Vec<RunSummary>, Error> {
+    fn summaries(&self) -> Result<Vec<RunSummary>, StoreError> {
         self.read(read::summaries)
     }
 
-    fn ends(&self) -> Result<Vec<RunEnd>, Error> {
+    fn ends(&self) -> Result<Vec<RunEnd>, StoreError> {
         self.read(read::ends)
     }
 
-    fn resolve(&self, name: &str) -> Result<Id, Error> {
+    fn resolve(&self, name: &str) -> Result<Id, StoreError> {
         let runs = self.summaries()?;
         let of_baseline = baseline::newest(&self.baselines()?, &runs, name);
         of_baseline.map_or_else(|| names::resolve(&runs, name), Ok)
     }
 
-    fn targets(&self, run: Id) -> Result<Vec<Target>, Error> {
+    fn targets(&self, run: Id) -> Result<Vec<Target>, StoreError> {
         self.read(|db| read::targets_of(db, run))
     }
 
-    fn series_names(&self) -> Result<Vec<SeriesName>, Error> {
+    fn series_names(&self) -> Result<Vec<SeriesName>, StoreError> {
         self.read(series::names)
     }
 
-    fn series_names_alone(&self) -> Result<Vec<String>, Error> {
+    fn series_names_alone(&self) -> Result<Vec<String>, StoreError> {
         self.read(series::names_alone)
     }
 
@@ -123,28 +126,28 @@ impl Backend for Sqlite {
         let _ = derived::keep(&self.path, rules, runs);
     }
 
-    fn counters(&self, run: Id) -> Result<Vec<(Id, Vec<CounterAmount>)>, Error> {
+    fn counters(&self, run: Id) -> Result<Vec<(Id, Vec<CounterAmount>)>, StoreError> {
         self.read(|db| counters::amounts(db, run))
     }
 
-    fn traces(&self, invocation: Id) -> Result<Vec<Trace>, Error> {
+    fn traces(&self, invocation: Id) -> Result<Vec<Trace>, StoreError> {
         self.read(|db| counters::traces(db, invocation))
     }
 
-    fn follow(&self, run: Id) -> Result<Follow, Error> {
+    fn follow(&self, run: Id) -> Result<Follow, StoreError> {
         self.read(|db| updates::follow(db, run))
     }
 
-    fn updates(&self, follow: &mut Follow) -> Result<RunUpdate, Error> {
+    fn updates(&self, follow: &mut Follow) -> Result<RunUpdate, StoreError> {
         self.read(|db| updates::updates(db, follow))
     }
 
-    fn version(&self) -> Result<i64, Error> {
+    fn version(&self) -> Result<i64, StoreError> {
         let read = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
         at(&self.path, read.map_err(DbError::from))
     }
 
-    fn baselines(&self) -> Result<Vec<Baseline>, Error> {
+    fn baselines(&self) -> Result<Vec<Baseline>, StoreError> {
         self.read(baseline::baselines)
     }
 
@@ -154,27 +157,27 @@ impl Backend for Sqlite {
         runs: &[Id],
         at_unix_ns: i64,
         fresh: &mut dyn FnMut() -> Id,
-    ) -> Result<(), Error> {
+    ) -> Result<(), StoreError> {
         let before = self.baseline(name)?.map(|baseline| baseline.runs).unwrap_or_default();
         self.change(|db| baseline::set(db, name, (&before, runs), at_unix_ns, fresh))
     }
 
-    fn audits(&self, fingerprint: &str, host: &Host) -> Result<Vec<AuditFact>, Error> {
+    fn audits(&self, fingerprint: &str, host: &Host) -> Result<Vec<AuditFact>, StoreError> {
         self.read(|db| baseline::audits(db, fingerprint, host))
     }
 
-    fn add_audit(&self, target: &Target, at_unix_ns: i64, json: &str) -> Result<(), Error> {
+    fn add_audit(&self, target: &Target, at_unix_ns: i64, json: &str) -> Result<(), StoreError> {
         self.change(|db| baseline::add_audit(db, target, at_unix_ns, json))
     }
 
-    fn merge(&self, other: &Path) -> Result<MergeReport, Error> {
+    fn merge(&self, other: &Path) -> Result<MergeReport, StoreError> {
         let other = open::absolute(other)?;
         let source = other.to_string_lossy();
         self.change(|db| merge::merge(db, &self.path, &other, &source))
     }
 
     /// The events make a store of their own first, which is merged.
-    fn import(&self, source: &str, events: &[Stamped]) -> Result<MergeReport, Error> {
+    fn import(&self, source: &str, events: &[Stamped]) -> Result<MergeReport, StoreError> {
         let mut connection = self.second()?;
         let folder = at(&self.path, snapshot::folder_beside(&self.path))?;
         let other = folder.path().join("import.db");
@@ -185,7 +188,7 @@ impl Backend for Sqlite {
         at(&self.path, merged)
     }
 
-    fn info(&self) -> Result<StoreInfo, Error> {
+    fn info(&self) -> Result<StoreInfo, StoreError> {
         self.read(|db| info::gather(db, &self.path))
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn follow(db: &Connection, run: Id) -> Result<Follow, DbError> {
 
 /// The data stored since the last time.
 pub(super) fn updates(db: &Connection, follow: &mut Follow) -> Result<RunUpdate, DbError> {
-    let since = Since::of(db, follow)?;
+    let since = SegmentOffset::of(db, follow)?;
     begun(db, follow)?;
     let ended = ended(db, follow, &since)?;
     let decisions = decisions(db, follow, &since)?;
@@ -63,9 +63,9 @@ pub(super) fn updates(db: &Connection, follow: &mut Follow) -> Result<RunUpdate,
 }
 
 /// How long after the run's start its segments began, in nanoseconds.
-struct Since(BTreeMap<u32, i64>);
+struct SegmentOffset(BTreeMap<u32, i64>);
 
-impl Since {
+impl SegmentOffset {
     fn of(db: &Connection, follow: &Follow) -> Result<Self, DbError> {
         let segments = read::segments(db, follow.key)?;
         let begins = segments.iter().map(|segment| {
@@ -104,7 +104,7 @@ fn point(db: &Connection, invocation: i64) -> Result<usize, DbError> {
 fn ended(
     db: &Connection,
     follow: &mut Follow,
-    since: &Since,
+    since: &SegmentOffset,
 ) -> Result<Vec<EndedInvocation>, DbError> {
     let sql = "SELECT invocation.segment, invocation.at_ns, invocation_end.at_ns, point \
                FROM invocation_end JOIN invocation ON invocation.id = invocation_end.invocation \
@@ -135,7 +135,7 @@ fn ended(
 fn decisions(
     db: &Connection,
     follow: &mut Follow,
-    since: &Since,
+    since: &SegmentOffset,
 ) -> Result<Vec<(u64, plumb_model::Decision)>, DbError> {
     let sql = format!(
         "SELECT {}, segment, at_ns, rowid FROM decision WHERE run = ? AND rowid > ? ORDER BY rowid",
@@ -175,7 +175,11 @@ fn unsupported(db: &Connection, follow: &mut Follow) -> Result<Vec<Missing>, DbE
     Ok(found)
 }
 
-fn log(db: &Connection, follow: &mut Follow, since: &Since) -> Result<Vec<(u64, String)>, DbError> {
+fn log(
+    db: &Connection,
+    follow: &mut Follow,
+    since: &SegmentOffset,
+) -> Result<Vec<(u64, String)>, DbError> {
     let sql =
         "SELECT rowid, segment, at_ns, text FROM log WHERE run = ? AND rowid > ? ORDER BY rowid";
     let mut last = follow.last.log;

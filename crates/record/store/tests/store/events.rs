@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use plumb_model::{
     Better, Companion, Counter, CounterKind, Decision, Description, Environment, Event,
     FixtureRecord, Flag, FlagKind, Goal, Histogram, Host, Id, Interference, InvocationEnd,
-    InvocationRecord, Kind, Look, Machine, Metric, MetricSource, Missing, Outcome, Owner, Plan,
-    PlannedPoint, Point, PreparationRecord, Prepared, Program, Reading, Readings, Ready, Role,
-    RunRecord, RunStatus, Samples, Segment, Settings, Slot, Stamped, StopReason, StoppingRules,
-    Target, Trace, Usage, Value,
+    InvocationRecord, Look, Machine, Metric, MetricSource, Missing, Outcome, Owner, Plan,
+    PlannedPoint, Point, PreparationRecord, PreparationScope, Prepared, Program, QuantityKind,
+    Reading, Readings, Ready, Role, RunRecord, RunStatus, Samples, Segment, Settings, Stamped,
+    StopReason, StoppingRules, Target, Trace, Usage, Value,
 };
 
 /// An identity that is the same in every test run.
@@ -48,7 +48,7 @@ pub fn plan(seed: u64, labels: &[(&str, &str)]) -> Plan {
         vec![
             metric("latency", "s", MetricSource::Time),
             metric("queue", "", MetricSource::Value),
-            Metric { kind: Kind::Histogram, ..metric("spread", "s", MetricSource::Value) },
+            Metric { kind: QuantityKind::Histogram, ..metric("spread", "s", MetricSource::Value) },
         ],
     );
     Plan {
@@ -57,7 +57,7 @@ pub fn plan(seed: u64, labels: &[(&str, &str)]) -> Plan {
         companions: vec![Companion {
             role: Role::Load,
             point: copy,
-            slot: Slot::Run,
+            slot: PreparationScope::Run,
             of_points: false,
         }],
         goal: Goal::Rules(StoppingRules::precision(0.03)),

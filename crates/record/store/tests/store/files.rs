@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::events::{Script, batch, eventful, id, work};
 use plumb_model::{Role, Stamped};
-use plumb_store::{DerivedSelection, Error, ErrorKind, Store, info};
+use plumb_store::{DerivedSelection, ErrorKind, Store, StoreError, info};
 use rusqlite::Connection;
 
 fn fill(store: &Store, events: &[Stamped]) {
@@ -27,13 +27,13 @@ fn closed(folder: &Path) -> PathBuf {
 }
 
 /// The error of opening or reading a store.
-fn trouble(path: &Path) -> Error {
+fn trouble(path: &Path) -> StoreError {
     let read = |path| Store::open(path)?.record(id(1));
     read(path).unwrap_err()
 }
 
 #[track_caller]
-fn says(error: &Error, path: &Path, words: &[&str]) {
+fn says(error: &StoreError, path: &Path, words: &[&str]) {
     let text = error.to_string();
     assert!(text.contains(path.to_str().unwrap()), "no path in: {text}");
     for word in words {

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::events::{Script, batch, eventful, fold, id};
 use crate::ops::{op, play};
 use plumb_model::{Id, Ready, Role, Stamped};
-use plumb_store::{Error, MergeReport, Store};
+use plumb_store::{MergeReport, Store, StoreError};
 use proptest::prelude::{ProptestConfig, any, prop, prop_assert_eq, proptest};
 use rusqlite::Connection;
 
 /// A folder for the stores of a test.
-struct Room(tempfile::TempDir);
+struct StoresFolder(tempfile::TempDir);
 
-impl Room {
+impl StoresFolder {
     fn new() -> Self {
         Self(crate::folder::in_memory())
     }
@@ -78,7 +78,7 @@ fn strings(db: &Connection, sql: &str) -> Vec<String> {
 }
 
 /// Merges the stores in this order into a new one.
-fn merged(room: &Room, stores: &[&Store]) -> Store {
+fn merged(room: &StoresFolder, stores: &[&Store]) -> Store {
     let name = format!("merged-{}", fs::read_dir(room.0.path()).unwrap().count());
     let store = Store::open(room.path(&name)).unwrap();
     for other in stores {
@@ -98,7 +98,7 @@ proptest! {
         ops in prop::collection::vec(prop::collection::vec(op(), 0..12), 3),
         cuts in any::<[[u8; 3]; 3]>(),
     ) {
-        let room = Room::new();
+        let room = StoresFolder::new();
         let runs: Vec<_> = (0..3).map(|n| play(id(n + 1), &ops[n as usize], true)).collect();
         let cut = |store: usize, run: usize| usize::from(cuts[store][run]) % (runs[run].len() + 1);
         let stores: Vec<_> = (0..3)
@@ -133,7 +133,7 @@ proptest! {
 
 #[test]
 fn a_run_that_was_resumed_twice_keeps_both_ways() {
-    let room = Room::new();
+    let room = StoresFolder::new();
     let begun = || Script::new(id(1), 5, &[]).copy(id(10), 20);
     let a = begun().segment(1, 9, "epyc").copy(id(11), 30).end(false);
     let b = begun().segment(1, 8, "xeon").copy(id(12), 40).end(true);
@@ -151,7 +151,7 @@ fn a_run_that_was_resumed_twice_keeps_both_ways() {
 
 #[test]
 fn a_run_told_as_events_is_imported_once_and_whole_or_not_at_all() {
-    let room = Room::new();
+    let room = StoresFolder::new();
     let here = room.store("here", &[&eventful(id(1), id(10))]);
     let told = eventful(id(2), id(20));
     let report = here.import("/old/result.json", &told).unwrap();
@@ -168,7 +168,7 @@ fn a_run_told_as_events_is_imported_once_and_whole_or_not_at_all() {
     broken.insert(last, broken[last].clone());
     let plumb_model::Event::Batch { samples, .. } = &mut broken[last].event else { panic!() };
     samples.cpu.pop();
-    assert!(matches!(here.import("/broken", &broken), Err(Error::Invalid(_))));
+    assert!(matches!(here.import("/broken", &broken), Err(StoreError::Invalid(_))));
     assert_eq!(dump(here.path()), before);
     let left: Vec<_> = contents(room.0.path()).into_iter().map(|(name, _)| name).collect();
     assert!(left.iter().all(|name| !name.contains("import")), "{left:?}");
@@ -176,7 +176,7 @@ fn a_run_told_as_events_is_imported_once_and_whole_or_not_at_all() {
 
 #[test]
 fn a_store_whose_log_is_beside_it_is_read_and_nothing_there_changes() {
-    let room = Room::new();
+    let room = StoresFolder::new();
     fs::create_dir(room.path("far")).unwrap();
     let there = room.store("far/plumb.db", &[&Script::new(id(1), 5, &[]).copy(id(10), 20).events]);
     // Never closed, as after kill -9: the rows are in the log only.
@@ -208,7 +208,7 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn a_store_that_is_being_written_is_read_as_it_was_at_one_moment() {
-    let room = Room::new();
+    let room = StoresFolder::new();
     let there = room.store("there", &[]);
     let here = room.store("here", &[]);
     let mut script = Script::new(id(1), 5, &[]);
@@ -227,7 +227,7 @@ fn a_store_that_is_being_written_is_read_as_it_was_at_one_moment() {
         let mut seen = 0;
         while !written.is_finished() {
             match here.merge(there.path()) {
-                Ok(_) | Err(Error::Changing { .. }) => {}
+                Ok(_) | Err(StoreError::Changing { .. }) => {}
                 Err(error) => panic!("{error}"),
             }
             let Ok(record) = here.record(id(1)) else { continue };
@@ -244,7 +244,7 @@ fn a_store_that_is_being_written_is_read_as_it_was_at_one_moment() {
 #[test]
 fn a_store_in_a_folder_that_cannot_be_written_is_read() {
     use std::os::unix::fs::PermissionsExt as _;
-    let room = Room::new();
+    let room = StoresFolder::new();
     fs::create_dir(room.path("far")).unwrap();
     let path = room.store("far/plumb.db", &[&eventful(id(1), id(2))]).path().to_owned();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
@@ -259,7 +259,7 @@ fn a_store_in_a_folder_that_cannot_be_written_is_read() {
 
 #[test]
 fn a_store_that_contradicts_is_refused_and_leaves_no_trace() {
-    let room = Room::new();
+    let room = StoresFolder::new();
     let here = room.store("here", &[&Script::new(id(1), 5, &[]).copy(id(10), 20).events]);
     let there = room.store(
         "there",
@@ -269,7 +269,7 @@ fn a_store_that_contradicts_is_refused_and_leaves_no_trace() {
     db.execute("UPDATE sample SET elapsed_ns = 1 WHERE n = 3", []).unwrap();
     let before = dump(here.path());
     let error = here.merge(there.path()).unwrap_err();
-    assert!(matches!(error, Error::Contradiction { .. }), "{error}");
+    assert!(matches!(error, StoreError::Contradiction { .. }), "{error}");
     assert!(
         error.to_string().contains("the same row of `sample` has different contents"),
         "{error}"
@@ -279,7 +279,7 @@ fn a_store_that_contradicts_is_refused_and_leaves_no_trace() {
 
 #[test]
 fn a_store_that_was_spoiled_by_hand_is_refused() {
-    let room = Room::new();
+    let room = StoresFolder::new();
     let here = room.store("here", &[]);
     for (n, spoil) in [
         "UPDATE plan SET json = 'no json'",
@@ -302,7 +302,7 @@ fn a_store_that_was_spoiled_by_hand_is_refused() {
 
 #[test]
 fn what_is_no_store_is_refused_by_name() {
-    let room = Room::new();
+    let room = StoresFolder::new();
     let here = room.store("here", &[]);
     fs::write(room.path("text"), "a,b\n1,2\n".repeat(1000)).unwrap();
     fs::write(room.path("empty"), "").unwrap();
@@ -323,7 +323,7 @@ fn what_is_no_store_is_refused_by_name() {
 #[test]
 fn every_table_is_merged_but_the_imports() {
     // A store in which every table has a row, so that a table that merging forgets shows.
-    let room = Room::new();
+    let room = StoresFolder::new();
     let there = room.store("there", &[&eventful(id(1), id(2))]);
     let db = Connection::open(there.path()).unwrap();
     db.execute_batch(

@@ -18,7 +18,7 @@ pub(super) const SMALL: f64 = 11.0;
 pub(super) const LEADING: f64 = 1.4;
 
 /// Where the marks are, and what is where on it.
-pub(super) struct Frame<'c> {
+pub(super) struct PlotFrame<'c> {
     pub(super) chart: &'c Chart,
     pub(super) left: f64,
     pub(super) top: f64,
@@ -26,7 +26,7 @@ pub(super) struct Frame<'c> {
     pub(super) bottom: f64,
 }
 
-impl Frame<'_> {
+impl PlotFrame<'_> {
     pub(super) fn axis(&self, along: Along) -> &Axis {
         match along {
             Along::X => &self.chart.x,

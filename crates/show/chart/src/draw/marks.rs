@@ -1,11 +1,11 @@
 //! The marks themselves.
 
-use super::frame::{Frame, SMALL, TEXT};
+use super::frame::{PlotFrame, SMALL, TEXT};
 use super::symbol::{drawn, filled, outline, shade, symbol};
 use crate::appearance::{Appearance, NONE};
 use crate::chart::{Along, Mark, Scale};
 use crate::font::Font;
-use crate::picture::{Anchor, INK, PAPER, Picture, Shape, Step, paint, stroke};
+use crate::picture::{Anchor, DrawnShape, INK, PAPER, PathStep, Picture, paint, stroke};
 use crate::ticks::brief;
 
 /// More vertical rules than this are numbered, with their texts below the chart: next to the rules they would overlap.
@@ -15,7 +15,7 @@ const MOST_UNNUMBERED: usize = 1;
 pub(super) fn marks(
     picture: &mut Picture,
     font: &Font,
-    frame: &Frame,
+    frame: &PlotFrame,
     appearances: &[Appearance],
 ) -> Vec<String> {
     let mut footnotes: Vec<String> = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn marks(
     footnotes
 }
 
-fn mark_of_data(picture: &mut Picture, frame: &Frame, appearance: &Appearance, mark: &Mark) {
+fn mark_of_data(picture: &mut Picture, frame: &PlotFrame, appearance: &Appearance, mark: &Mark) {
     match mark {
         Mark::Boxes { .. } => boxes(picture, frame, appearance, mark),
         Mark::Dots { x, y, tips } => dots(picture, frame, appearance, x, y, tips),
@@ -92,7 +92,7 @@ fn stretch(along: Along, from: (f64, f64), to: (f64, f64)) -> [f64; 4] {
     [x0, y0, x1, y1]
 }
 
-fn boxes(picture: &mut Picture, frame: &Frame, appearance: &Appearance, mark: &Mark) {
+fn boxes(picture: &mut Picture, frame: &PlotFrame, appearance: &Appearance, mark: &Mark) {
     let Mark::Boxes { along, at, low, q1, median, q3, high } = mark else { return };
     let half = (frame.slot(across(*along), at.len()) * 0.24).min(12.0);
     let thin = stroke(appearance.colour, 1.0, &[]);
@@ -117,7 +117,7 @@ fn boxes(picture: &mut Picture, frame: &Frame, appearance: &Appearance, mark: &M
 
 fn dots(
     picture: &mut Picture,
-    frame: &Frame,
+    frame: &PlotFrame,
     appearance: &Appearance,
     x: &[f64],
     y: &[f64],
@@ -133,14 +133,15 @@ fn dots(
         return;
     }
     // Dots without tips share one outline: an element each would make the file several times as long.
-    let steps: Vec<Step> = points.flat_map(|(x, y)| outline(x, y, radius, appearance)).collect();
+    let steps: Vec<PathStep> =
+        points.flat_map(|(x, y)| outline(x, y, radius, appearance)).collect();
     let (fill, stroke) = drawn(appearance, 0.45);
-    picture.shapes.push(Shape::Outline { steps, fill, stroke, tip: String::new() });
+    picture.shapes.push(DrawnShape::Outline { steps, fill, stroke, tip: String::new() });
 }
 
 fn interval(
     picture: &mut Picture,
-    frame: &Frame,
+    frame: &PlotFrame,
     appearance: &Appearance,
     along: Along,
     at: f64,
@@ -166,13 +167,13 @@ fn interval(
 
 fn line(
     picture: &mut Picture,
-    frame: &Frame,
+    frame: &PlotFrame,
     appearance: &Appearance,
     x: &[f64],
     y: &[Option<f64>],
     steps: bool,
 ) {
-    let mut drawn: Vec<Step> = Vec::new();
+    let mut drawn: Vec<PathStep> = Vec::new();
     let mut before: Option<f64> = None;
     for (x, y) in x.iter().zip(y) {
         let x = frame.at(Along::X, *x);
@@ -180,10 +181,10 @@ fn line(
         match (before, y) {
             // A step keeps the old value until the new place.
             (Some(held), Some(y)) => {
-                drawn.extend(steps.then_some(Step::Line(x, held)));
-                drawn.push(Step::Line(x, y));
+                drawn.extend(steps.then_some(PathStep::Line(x, held)));
+                drawn.push(PathStep::Line(x, y));
             }
-            (None, Some(y)) => drawn.push(Step::Move(x, y)),
+            (None, Some(y)) => drawn.push(PathStep::Move(x, y)),
             (_, None) => {}
         }
         before = y;
@@ -193,7 +194,7 @@ fn line(
 
 fn band(
     picture: &mut Picture,
-    frame: &Frame,
+    frame: &PlotFrame,
     appearance: &Appearance,
     x: &[f64],
     low: &[f64],
@@ -202,22 +203,22 @@ fn band(
     // One outline: along the upper line, and back along the lower one.
     let upper = x.iter().zip(high);
     let lower = x.iter().zip(low).rev();
-    let mut steps: Vec<Step> = upper
+    let mut steps: Vec<PathStep> = upper
         .chain(lower)
         .map(|(x, y)| frame.point(*x, *y))
-        .map(|(x, y)| Step::Line(x, y))
+        .map(|(x, y)| PathStep::Line(x, y))
         .collect();
-    if let Some(Step::Line(x, y)) = steps.first().copied() {
-        steps[0] = Step::Move(x, y);
-        steps.push(Step::Close);
+    if let Some(PathStep::Line(x, y)) = steps.first().copied() {
+        steps[0] = PathStep::Move(x, y);
+        steps.push(PathStep::Close);
         let fill = paint(appearance.colour, 0.16);
-        picture.shapes.push(Shape::Outline { steps, fill, stroke: None, tip: String::new() });
+        picture.shapes.push(DrawnShape::Outline { steps, fill, stroke: None, tip: String::new() });
     }
 }
 
 fn bar(
     picture: &mut Picture,
-    frame: &Frame,
+    frame: &PlotFrame,
     appearance: &Appearance,
     along: Along,
     [at, from, to]: [f64; 3],
@@ -231,7 +232,14 @@ fn bar(
     filled(picture, area, appearance, 0.85, "");
 }
 
-fn cells(picture: &mut Picture, font: &Font, frame: &Frame, x: &[f64], y: &[f64], value: &[f64]) {
+fn cells(
+    picture: &mut Picture,
+    font: &Font,
+    frame: &PlotFrame,
+    x: &[f64],
+    y: &[f64],
+    value: &[f64],
+) {
     let Some(axis) = &frame.chart.colour else { return };
     let half = [frame.slot(Along::X, 1) / 2.0 - 1.0, frame.slot(Along::Y, 1) / 2.0 - 1.0];
     for ((x, y), value) in x.iter().zip(y).zip(value) {
@@ -249,7 +257,7 @@ fn cells(picture: &mut Picture, font: &Font, frame: &Frame, x: &[f64], y: &[f64]
 
 fn rules_across(
     picture: &mut Picture,
-    frame: &Frame,
+    frame: &PlotFrame,
     appearance: &Appearance,
     along: Along,
     at: &[f64],
@@ -280,7 +288,7 @@ fn rules_across(
 
 fn span(
     picture: &mut Picture,
-    frame: &Frame,
+    frame: &PlotFrame,
     appearance: &Appearance,
     along: Along,
     (from, to, share): (f64, f64, f64),

@@ -1,13 +1,13 @@
 //! Symbols, fillings and shades: what a group's marks and its entry in the legend share.
 
 use crate::appearance::{Appearance, Symbol};
-use crate::picture::{Colour, PAPER, Paint, Picture, Shape, Step, Stroke, paint, stroke};
+use crate::picture::{DrawnShape, LineStroke, PAPER, Paint, PathStep, Picture, Rgb, paint, stroke};
 
 /// The lightest and the darkest shade of a heat map.
 const SHADES: [[f64; 3]; 2] = [[241.0, 246.0, 252.0], [13.0, 63.0, 122.0]];
 
 /// How a group's symbols are filled and outlined.
-pub(super) fn drawn(appearance: &Appearance, opacity: f64) -> (Option<Paint>, Option<Stroke>) {
+pub(super) fn drawn(appearance: &Appearance, opacity: f64) -> (Option<Paint>, Option<LineStroke>) {
     let is_open =
         matches!(appearance.symbol, Symbol::Plus | Symbol::Times | Symbol::Star | Symbol::Wye);
     // An open symbol has no area to fill: it is all stroke.
@@ -30,14 +30,14 @@ pub(super) fn symbol(
 ) {
     let (fill, stroke) = drawn(appearance, 1.0);
     let steps = outline(x, y, radius, appearance);
-    picture.shapes.push(Shape::Outline { steps, fill, stroke, tip: tip.to_owned() });
+    picture.shapes.push(DrawnShape::Outline { steps, fill, stroke, tip: tip.to_owned() });
 }
 
-pub(super) fn outline(x: f64, y: f64, r: f64, appearance: &Appearance) -> Vec<Step> {
+pub(super) fn outline(x: f64, y: f64, r: f64, appearance: &Appearance) -> Vec<PathStep> {
     // The corners reach between 0.9 and 1.3 radii, so that symbols of one radius look equally large.
     let centre = (x, y);
     match appearance.symbol {
-        Symbol::Circle => vec![Step::Circle(x, y, r)],
+        Symbol::Circle => vec![PathStep::Circle(x, y, r)],
         Symbol::Square => polygon(centre, r, &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
         Symbol::Triangle => polygon(centre, r, &[(0.0, -1.15), (1.1, 0.85), (-1.1, 0.85)]),
         Symbol::Diamond => polygon(centre, r, &[(0.0, -1.3), (1.0, 0.0), (0.0, 1.3), (-1.0, 0.0)]),
@@ -51,20 +51,20 @@ pub(super) fn outline(x: f64, y: f64, r: f64, appearance: &Appearance) -> Vec<St
 }
 
 /// A closed outline through points that are given in radii from a centre.
-fn polygon((x, y): (f64, f64), r: f64, corners: &[(f64, f64)]) -> Vec<Step> {
-    let mut steps: Vec<Step> =
-        corners.iter().map(|(dx, dy)| Step::Line(x + r * dx, y + r * dy)).collect();
-    if let Some(Step::Line(x, y)) = steps.first().copied() {
-        steps[0] = Step::Move(x, y);
+fn polygon((x, y): (f64, f64), r: f64, corners: &[(f64, f64)]) -> Vec<PathStep> {
+    let mut steps: Vec<PathStep> =
+        corners.iter().map(|(dx, dy)| PathStep::Line(x + r * dx, y + r * dy)).collect();
+    if let Some(PathStep::Line(x, y)) = steps.first().copied() {
+        steps[0] = PathStep::Move(x, y);
     }
-    steps.push(Step::Close);
+    steps.push(PathStep::Close);
     steps
 }
 
 /// Lines from a centre to points that are given in radii from it.
-fn rays((x, y): (f64, f64), r: f64, ends: &[(f64, f64)]) -> Vec<Step> {
+fn rays((x, y): (f64, f64), r: f64, ends: &[(f64, f64)]) -> Vec<PathStep> {
     ends.iter()
-        .flat_map(|(dx, dy)| [Step::Move(x, y), Step::Line(x + r * dx, y + r * dy)])
+        .flat_map(|(dx, dy)| [PathStep::Move(x, y), PathStep::Line(x + r * dx, y + r * dy)])
         .collect()
 }
 
@@ -91,7 +91,7 @@ pub(super) fn filled(
         1 => true,
         _ => false,
     };
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<PathStep> = Vec::new();
     let mut begin = -height;
     while begin < width {
         let from = begin.max(0.0);
@@ -102,8 +102,8 @@ pub(super) fn filled(
             (x0 + along, if rising { y1 - cut } else { y0 + cut })
         });
         if to > from {
-            steps.push(Step::Move(x_from, y_from));
-            steps.push(Step::Line(x_to, y_to));
+            steps.push(PathStep::Move(x_from, y_from));
+            steps.push(PathStep::Line(x_to, y_to));
         }
         begin += 7.0;
     }
@@ -111,7 +111,7 @@ pub(super) fn filled(
 }
 
 /// From light to dark.
-pub(super) fn shade(share: f64) -> Colour {
+pub(super) fn shade(share: f64) -> Rgb {
     let [light, dark] = SHADES;
     [0, 1, 2].map(|index: usize| {
         let value = light[index] + (dark[index] - light[index]) * share.clamp(0.0, 1.0);

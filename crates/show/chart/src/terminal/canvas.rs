@@ -1,6 +1,6 @@
 //! Characters on a grid.
 
-use plumb_text::{Line, Style, Terminal};
+use plumb_text::{Style, Terminal, TextLine};
 
 /// A grid of characters, each with what it is.
 pub(super) struct Canvas {
@@ -28,7 +28,7 @@ impl Canvas {
     }
 
     /// A row after what stands before it.
-    pub(super) fn row(&self, y: usize, before: Line, terminal: &Terminal) -> String {
+    pub(super) fn row(&self, y: usize, before: TextLine, terminal: &Terminal) -> String {
         let cells = self.cells.get(y).map_or(&[][..], Vec::as_slice);
         let used = cells.iter().rposition(|cell| cell.0 != ' ').map_or(0, |last| last + 1);
         // Neighbours of one style share one escape sequence: a row of single cells would be ten times as long.

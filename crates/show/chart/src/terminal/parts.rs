@@ -1,9 +1,9 @@
 //! Common parts of charts in characters: signs, styles, and an axis below.
 
-use plumb_text::{Line, Style, Terminal, clean, clip};
+use plumb_text::{Style, Terminal, TextLine, clean, clip};
 use unicode_width::UnicodeWidthStr;
 
-use crate::chart::{Axis, Chart, Layer, Tone};
+use crate::chart::{Axis, Chart, MarkLayer, Tone};
 use crate::ticks::{Tick, ticks};
 
 /// Columns from one tick to the next, at least.
@@ -12,7 +12,7 @@ const TICK: usize = 10;
 pub(super) const INDENT: usize = 2;
 
 /// The sign of a group: what its marks are drawn with.
-pub(super) fn sign(chart: &Chart, layer: &Layer) -> char {
+pub(super) fn sign(chart: &Chart, layer: &MarkLayer) -> char {
     layer.group.map_or('●', |group| sign_of(chart, group))
 }
 
@@ -32,7 +32,7 @@ pub(super) fn sign_of(chart: &Chart, group: usize) -> char {
     }
 }
 
-pub(super) fn style(chart: &Chart, layer: &Layer) -> Style {
+pub(super) fn style(chart: &Chart, layer: &MarkLayer) -> Style {
     match layer.group.map(|group| chart.groups[group].tone) {
         Some(Tone::Slower) => Style::Bad,
         Some(Tone::Faster) => Style::Good,
@@ -65,8 +65,8 @@ pub(super) fn axis_below(axis: &Axis, before: usize, room: usize, terminal: &Ter
         .iter()
         .find_map(|ticks| texts(axis, room, ticks));
     let (line, texts) = fitting.unwrap_or_else(|| ("─".repeat(room), String::new()));
-    let line = Line::new(Style::Muted, &format!("{:before$}{line}", ""));
-    let texts = Line::new(Style::Muted, format!("{:before$}{texts}", "").trim_end());
+    let line = TextLine::new(Style::Muted, &format!("{:before$}{line}", ""));
+    let texts = TextLine::new(Style::Muted, format!("{:before$}{texts}", "").trim_end());
     format!("{}\n{}\n", line.render(terminal.colour), texts.render(terminal.colour))
 }
 

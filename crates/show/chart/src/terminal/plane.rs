@@ -1,11 +1,11 @@
 //! Charts of numbers over numbers.
 
-use plumb_text::{Line, Style, Terminal, clean};
+use plumb_text::{Style, Terminal, TextLine, clean};
 use unicode_width::UnicodeWidthStr;
 
 use super::canvas::Canvas;
 use super::parts::{INDENT, axis_below, column, sign, style};
-use crate::chart::{Along, Chart, Layer, Mark};
+use crate::chart::{Along, Chart, Mark, MarkLayer};
 use crate::place::place;
 use crate::ticks::ticks;
 
@@ -19,7 +19,7 @@ pub(super) fn drawing(chart: &Chart, width: usize, terminal: &Terminal) -> Strin
     let before = INDENT + widest + 2;
     let room = width.saturating_sub(before).max(10);
     let mut canvas = Canvas::new(room, HEIGHT);
-    let area = Area { chart, room };
+    let area = PlaneArea { chart, room };
     for layer in &chart.layers {
         area.draw(&mut canvas, layer);
     }
@@ -30,17 +30,17 @@ pub(super) fn drawing(chart: &Chart, width: usize, terminal: &Terminal) -> Strin
         let edge = if tick.is_some() { '┤' } else { '│' };
         let blanks = widest - text.width();
         let lead = format!("{:INDENT$}{:blanks$}{text} {edge}", "", "");
-        out.push_str(&canvas.row(y, Line::new(Style::Muted, &lead), terminal));
+        out.push_str(&canvas.row(y, TextLine::new(Style::Muted, &lead), terminal));
     }
     out + &axis_below(&chart.x, before, room, terminal)
 }
 
-struct Area<'c> {
+struct PlaneArea<'c> {
     chart: &'c Chart,
     room: usize,
 }
 
-impl Area<'_> {
+impl PlaneArea<'_> {
     fn column(&self, value: f64) -> usize {
         column(&self.chart.x, self.room, value)
     }
@@ -50,7 +50,7 @@ impl Area<'_> {
         HEIGHT - 1 - column(&self.chart.y, HEIGHT, value)
     }
 
-    fn draw(&self, canvas: &mut Canvas, layer: &Layer) {
+    fn draw(&self, canvas: &mut Canvas, layer: &MarkLayer) {
         let sign = sign(self.chart, layer);
         let style = style(self.chart, layer);
         match &layer.mark {

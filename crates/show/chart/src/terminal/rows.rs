@@ -1,11 +1,11 @@
 //! Charts of names below each other: box plots, intervals, bars.
 
-use plumb_text::{Line, Style, Terminal, clean};
+use plumb_text::{Style, Terminal, TextLine, clean};
 use unicode_width::UnicodeWidthStr;
 
 use super::canvas::Canvas;
 use super::parts::{INDENT, axis_below, column, label, sign, style};
-use crate::chart::{Along, Chart, Layer, Mark};
+use crate::chart::{Along, Chart, Mark, MarkLayer};
 
 /// What stands further than this below a name's place has its own row.
 const BELOW: f64 = 0.25;
@@ -37,7 +37,7 @@ pub(super) fn drawing(chart: &Chart, width: usize, terminal: &Terminal) -> Strin
         .any(|layer| layer.mark.places(Along::Y).iter().any(|at| offset(*at) > BELOW));
     let each = if has_boxes && has_intervals_below { 2 } else { 1 };
     let mut canvas = Canvas::new(room, names.len() * each);
-    let area = Area { chart, room, each };
+    let area = RowsArea { chart, room, each };
     for layer in &chart.layers {
         area.draw(&mut canvas, layer);
     }
@@ -45,7 +45,7 @@ pub(super) fn drawing(chart: &Chart, width: usize, terminal: &Terminal) -> Strin
     for row in 0..names.len() * each {
         let name = if row.is_multiple_of(each) { names[row / each].as_str() } else { "" };
         let lead = format!("{:INDENT$}{}  ", "", label(name, names_width));
-        out.push_str(&canvas.row(row, Line::new(Style::Name, &lead), terminal));
+        out.push_str(&canvas.row(row, TextLine::new(Style::Name, &lead), terminal));
     }
     out + &axis_below(&chart.x, before, room, terminal)
 }
@@ -55,13 +55,13 @@ fn offset(at: f64) -> f64 {
     at - at.round()
 }
 
-struct Area<'c> {
+struct RowsArea<'c> {
     chart: &'c Chart,
     room: usize,
     each: usize,
 }
 
-impl Area<'_> {
+impl RowsArea<'_> {
     fn column(&self, value: f64) -> usize {
         column(&self.chart.x, self.room, value)
     }
@@ -76,7 +76,7 @@ impl Area<'_> {
         at.round().max(0.0) as usize * self.each + below
     }
 
-    fn draw(&self, canvas: &mut Canvas, layer: &Layer) {
+    fn draw(&self, canvas: &mut Canvas, layer: &MarkLayer) {
         let sign = sign(self.chart, layer);
         let style = style(self.chart, layer);
         match &layer.mark {

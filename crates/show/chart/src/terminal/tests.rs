@@ -3,11 +3,11 @@ use plumb_text::Terminal;
 use super::drawing;
 use crate::chart::{Along, Chart, Mark, Tone};
 use crate::draft::Draft;
-use crate::spec::{AxisSpec, Fit};
+use crate::spec::{AxisFit, AxisSpec};
 
 fn boxes() -> Chart {
     let names = ["copy libc", "copy nt"].map(str::to_owned).to_vec();
-    let x = AxisSpec::values("bandwidth", "B/s", Fit::Free);
+    let x = AxisSpec::values("bandwidth", "B/s", AxisFit::Free);
     let mut draft =
         Draft::new("a".into(), "memory.copy".into(), "says".into(), x, AxisSpec::Names(names));
     let giga = |values: [f64; 2]| values.map(|value| value * 1e9).to_vec();
@@ -66,8 +66,8 @@ fn boxes_stand_below_each_other_on_one_scale() {
 
 #[test]
 fn lines_are_drawn_on_a_grid() {
-    let x = AxisSpec::values("time", "s", Fit::Even);
-    let y = AxisSpec::values("switches", "/s", Fit::FromZero);
+    let x = AxisSpec::values("time", "s", AxisFit::Even);
+    let y = AxisSpec::values("switches", "/s", AxisFit::FromZero);
     let mut draft = Draft::new("a".into(), "switches".into(), "says".into(), x, y);
     let group = draft.group("6.12", Tone::Plain);
     let x: Vec<f64> = (0..20_u8).map(f64::from).collect();

@@ -1,7 +1,7 @@
 //! The audit of a machine on a terminal.
 
 use plumb_analysis::{ClassAudit, Injected};
-use plumb_text::{Column, Line, Style, Table, Terminal};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
 use plumb_units::percent;
 
 use crate::audit::json::AuditClock;
@@ -50,9 +50,9 @@ pub fn audit_card(
             .iter()
             .enumerate()
             .map(|(i, title)| match i {
-                0 => Column::left(title),
+                0 => TableColumn::left(title),
                 // Eight titles in one line would be wider than a terminal.
-                _ => Column::right(title).wrapping(),
+                _ => TableColumn::right(title).wrapping(),
             })
             .collect(),
     );
@@ -71,7 +71,7 @@ pub fn audit_card(
                 .drift
                 .map_or_else(|| "?".to_owned(), |drift| plumb_units::percent_change(drift, 1)),
         ];
-        table.row(cells.iter().map(|text| Line::new(Style::Plain, text)).collect());
+        table.row(cells.iter().map(|text| TextLine::new(Style::Plain, text)).collect());
     }
     let mut out = terminal.table(&table);
     for effect in injected {

@@ -2,7 +2,7 @@
 
 use plumb_model::{Diagnosis, Severity, Symptom};
 use plumb_text::time::date;
-use plumb_text::{Column, Line, Style, Table, Terminal};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
 use plumb_units::percent;
 
 use crate::doctor::view::{LastAudit, summary};
@@ -19,8 +19,8 @@ pub fn doctor_card(
         'C' | 'D' => Style::Flag,
         _ => Style::Bad,
     };
-    let grade = Line::new(style, &diagnosis.grade().to_string()).and(Style::Plain, "  ");
-    let summary = Line::new(Style::Title, &summary(diagnosis));
+    let grade = TextLine::new(style, &diagnosis.grade().to_string()).and(Style::Plain, "  ");
+    let summary = TextLine::new(Style::Title, &summary(diagnosis));
     let mut out = terminal.hanging(0, &grade, &summary);
     if !diagnosis.symptoms.is_empty() {
         out.push('\n');
@@ -46,31 +46,32 @@ fn lines(symptom: &Symptom, terminal: &Terminal) -> String {
         Severity::Minor => Style::Flag,
         Severity::Major | Severity::Grave => Style::Bad,
     };
-    let word = Line::new(style, &format!("{:INDENT$}", symptom.severity.word()));
-    let seen = Line::new(Style::Heading, symptom.name)
+    let word = TextLine::new(style, &format!("{:INDENT$}", symptom.severity.word()));
+    let seen = TextLine::new(Style::Heading, symptom.name)
         .and(Style::Plain, &format!(": {}", symptom.evidence));
-    let arrow = Line::new(Style::Command, "→ ");
-    let why = Line::new(Style::Muted, symptom.why);
-    let fix = Line::new(Style::Command, &symptom.fix);
+    let arrow = TextLine::new(Style::Command, "→ ");
+    let why = TextLine::new(Style::Muted, symptom.why);
+    let fix = TextLine::new(Style::Command, &symptom.fix);
     // What was seen, why it matters, what to type: the order in which a reader asks.
     terminal.hanging(0, &word, &seen)
-        + &terminal.hanging(INDENT, &Line::default(), &why)
+        + &terminal.hanging(INDENT, &TextLine::default(), &why)
         + &terminal.hanging(INDENT, &arrow, &fix)
 }
 
 /// How small a change each kind of work shows, and which symptoms may be why.
 pub(crate) fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Terminal) -> String {
-    let title = Line::new(Style::Heading, &format!("audit of {}", date(audit.at_unix_ns)));
+    let title = TextLine::new(Style::Heading, &format!("audit of {}", date(audit.at_unix_ns)));
     let mut out = terminal.lines(0, &title);
     // An audit that was cut short has no floor.
     if audit.floors.is_empty() {
-        let few = Line::new(
+        let few = TextLine::new(
             Style::Plain,
             "too few comparisons to know how small a change this machine detects",
         );
         out.push_str(&terminal.lines(2, &few));
     }
-    let columns = vec![Column::left(""), Column::left(""), Column::left("").wrapping()];
+    let columns =
+        vec![TableColumn::left(""), TableColumn::left(""), TableColumn::left("").wrapping()];
     let mut table = Table::new(columns).indented(2);
     for (class, floor) in &audit.floors {
         // A note does no harm here, so it can't be why.
@@ -87,9 +88,9 @@ pub(crate) fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Termin
             format!("disturbed by {}", symptoms.join(", "))
         };
         table.row(vec![
-            Line::new(Style::Name, class),
-            Line::new(Style::Plain, &format!("detects changes of {} or more", percent(*floor))),
-            Line::new(Style::Muted, &with),
+            TextLine::new(Style::Name, class),
+            TextLine::new(Style::Plain, &format!("detects changes of {} or more", percent(*floor))),
+            TextLine::new(Style::Muted, &with),
         ]);
     }
     out.push_str(&terminal.table(&table));

@@ -2,7 +2,7 @@
 
 use plumb_analysis::{Arm, ComparisonFinding, Estimate, NoVerdict, SeriesComparison};
 use plumb_chart::{
-    Along, AxisSpec, Chart, Draft, Fit, MOST_DOTS, Mark, Tone, place, ranks_and_extremes,
+    Along, AxisFit, AxisSpec, Chart, Draft, MOST_DOTS, Mark, Tone, place, ranks_and_extremes,
 };
 use plumb_model::Verdict;
 use plumb_units::percent;
@@ -100,7 +100,7 @@ pub(super) fn ratios(id: String, title: String, all: &[Ratio], margin: f64) -> D
              one that contains 1 and extends beyond the margin is inconclusive.",
             percent(margin)
         ),
-        AxisSpec::values("× the cost of the first", "", Fit::Log),
+        AxisSpec::values("× the cost of the first", "", AxisFit::Log),
         AxisSpec::Names(all.iter().map(|row| row.name.clone()).collect()),
     );
     // The margin is symmetric for ratios: 1/1.02 to 1.02, so that swapping the sides changes no verdict.
@@ -173,7 +173,7 @@ fn arms(result: &SeriesComparison, finding: &ComparisonFinding) -> Option<Chart>
              its 95 % interval. {}",
             better(result.better)
         ),
-        AxisSpec::values(&result.metric, &result.unit, Fit::Free),
+        AxisSpec::values(&result.metric, &result.unit, AxisFit::Free),
         AxisSpec::Names(arms.iter().map(|(name, _)| (*name).clone()).collect()),
     );
     let mut boxes = Vec::new();

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plumb_analysis::{Arm, ComparisonFinding, Estimate, SeriesComparison, ShownParameter};
-use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
+use plumb_chart::{Along, AxisFit, AxisSpec, Chart, Draft, Mark, Tone, place};
 use plumb_model::ParameterType;
 
-use super::parameters::{CurvePoint, line_with_band};
+use super::parameters::{ChartCurvePoint, line_with_band};
 use super::parts::{better, without_interval};
 use crate::figure::figure;
 
@@ -16,7 +16,7 @@ const MOST_BARS: usize = 60;
 const MOST_LINES: usize = 12;
 
 /// The first metric of a workload, at all of its points, in every arm.
-struct Workload<'f> {
+struct WorkloadArms<'f> {
     name: &'f str,
     /// Whether the arms are points themselves.
     of_points: bool,
@@ -31,7 +31,7 @@ struct Given<'f> {
     given: &'f Arm,
 }
 
-impl<'f> Workload<'f> {
+impl<'f> WorkloadArms<'f> {
     fn all(finding: &'f ComparisonFinding) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for result in &finding.results {
@@ -54,7 +54,7 @@ impl<'f> Workload<'f> {
         self.series[0].metric.replace('_', " ")
     }
 
-    fn values(&self, fit: Fit) -> AxisSpec {
+    fn values(&self, fit: AxisFit) -> AxisSpec {
         AxisSpec::values(&self.metric(), &self.series[0].unit, fit)
     }
 
@@ -110,7 +110,7 @@ impl<'f> Workload<'f> {
 
 /// A line an arm over every parameter that takes several numbers.
 pub(super) fn curves(finding: &ComparisonFinding) -> Vec<Chart> {
-    let workloads = Workload::all(finding);
+    let workloads = WorkloadArms::all(finding);
     workloads
         .iter()
         .flat_map(|workload| {
@@ -120,7 +120,7 @@ pub(super) fn curves(finding: &ComparisonFinding) -> Vec<Chart> {
 }
 
 /// The parameters whose points have different numbers.
-fn numbers(of: &Workload) -> Vec<(String, ParameterType)> {
+fn numbers(of: &WorkloadArms) -> Vec<(String, ParameterType)> {
     of.series[0]
         .point
         .parameters
@@ -134,13 +134,13 @@ fn is_numeric(kind: ParameterType) -> bool {
     matches!(kind, ParameterType::Integer | ParameterType::Bytes | ParameterType::Threads)
 }
 
-fn takes_several(of: &Workload, parameter: &str) -> bool {
+fn takes_several(of: &WorkloadArms, parameter: &str) -> bool {
     let numbers: BTreeSet<u64> =
         of.series.iter().filter_map(|series| series.point.number(parameter)).collect();
     numbers.len() > 1
 }
 
-fn curve(of: &Workload, (parameter, kind): &(String, ParameterType)) -> Option<Chart> {
+fn curve(of: &WorkloadArms, (parameter, kind): &(String, ParameterType)) -> Option<Chart> {
     let unit = if *kind == ParameterType::Bytes { "B" } else { "" };
     let mut draft = Draft::new(
         format!("comparison/by-{parameter}/{}", of.name),
@@ -150,11 +150,11 @@ fn curve(of: &Workload, (parameter, kind): &(String, ParameterType)) -> Option<C
             of.arms.join(", "),
             of.better()
         ),
-        AxisSpec::values(parameter, unit, Fit::Log),
-        of.values(Fit::Free),
+        AxisSpec::values(parameter, unit, AxisFit::Log),
+        of.values(AxisFit::Free),
     );
     // One line for what differs in nothing but this parameter.
-    let mut lines: BTreeMap<(String, usize), Vec<CurvePoint>> = BTreeMap::new();
+    let mut lines: BTreeMap<(String, usize), Vec<ChartCurvePoint>> = BTreeMap::new();
     for series in &of.series {
         let Some(at) = series.point.number(parameter) else { continue };
         let others: Vec<String> = series
@@ -167,7 +167,7 @@ fn curve(of: &Workload, (parameter, kind): &(String, ParameterType)) -> Option<C
         for (arm, given) in series.arms.iter().enumerate() {
             let Some(given) = given else { continue };
             let tip = format!("{}: {}", of.arms[arm], figure(&given.estimate, &series.unit));
-            let point = CurvePoint { at, estimate: given.estimate.clone(), tip };
+            let point = ChartCurvePoint { at, estimate: given.estimate.clone(), tip };
             lines.entry((others.concat(), arm)).or_default().push(point);
         }
     }
@@ -188,10 +188,10 @@ fn curve(of: &Workload, (parameter, kind): &(String, ParameterType)) -> Option<C
 
 /// Bars with intervals, every arm in its colour and hatching.
 pub(super) fn bars(finding: &ComparisonFinding) -> Vec<Chart> {
-    Workload::all(finding).iter().filter_map(bar).collect()
+    WorkloadArms::all(finding).iter().filter_map(bar).collect()
 }
 
-fn bar(of: &Workload) -> Option<Chart> {
+fn bar(of: &WorkloadArms) -> Option<Chart> {
     let all = of.given();
     // A bar from 0 has no meaning for a value below it.
     let fits = all.len() <= MOST_BARS && all.iter().all(|row| row.given.estimate.value >= 0.0);
@@ -202,7 +202,7 @@ fn bar(of: &Workload) -> Option<Chart> {
         format!("comparison/bars/{}", of.name),
         format!("{}: {}", of.name, of.metric()),
         format!("The median as a bar from 0, with its 95 % interval. {}", of.better()),
-        of.values(Fit::FromZero),
+        of.values(AxisFit::FromZero),
         of.names(&all),
     );
     for (arm, name) in of.arms.iter().enumerate() {
@@ -232,10 +232,10 @@ fn bar(of: &Workload) -> Option<Chart> {
 
 /// Stacked shares of wall time in user mode, in kernel mode and waiting.
 pub(super) fn shares(finding: &ComparisonFinding) -> Vec<Chart> {
-    Workload::all(finding).iter().filter_map(cpu).collect()
+    WorkloadArms::all(finding).iter().filter_map(cpu).collect()
 }
 
-fn cpu(of: &Workload) -> Option<Chart> {
+fn cpu(of: &WorkloadArms) -> Option<Chart> {
     let all = with(of, |arm| arm.samples.found().is_some_and(|samples| samples.cpu.is_some()));
     let draft = Draft::new(
         format!("comparison/cpu/{}", of.name),
@@ -243,7 +243,7 @@ fn cpu(of: &Workload) -> Option<Chart> {
         "CPU time in user mode and in kernel mode, and time that CPUs were idle waiting for I/O, as shares of the \
          time of all batches, including warm-up. Several threads add up to more than 100 %."
             .to_owned(),
-        AxisSpec::values("share of wall time", "%", Fit::FromZero),
+        AxisSpec::values("share of wall time", "%", AxisFit::FromZero),
         of.names(&all),
     );
     stacked(draft, &all, cpu_parts)
@@ -259,7 +259,7 @@ fn cpu_parts(arm: &Arm) -> Vec<(String, f64)> {
 
 /// A metric that is made of others, as a time of its phases: these, stacked.
 pub(super) fn parts(finding: &ComparisonFinding) -> Vec<Chart> {
-    Workload::all(finding)
+    WorkloadArms::all(finding)
         .iter()
         .filter_map(|of| {
             let all =
@@ -268,7 +268,7 @@ pub(super) fn parts(finding: &ComparisonFinding) -> Vec<Chart> {
                 format!("comparison/parts/{}", of.name),
                 format!("{}: the parts of {}", of.name, of.metric()),
                 format!("The median of each part, stacked. {}", of.better()),
-                of.values(Fit::FromZero),
+                of.values(AxisFit::FromZero),
                 of.names(&all),
             );
             stacked(draft, &all, metric_parts)
@@ -281,7 +281,7 @@ fn metric_parts(arm: &Arm) -> Vec<(String, f64)> {
 }
 
 /// What arms give that have something.
-fn with<'f>(of: &Workload<'f>, has: fn(&Arm) -> bool) -> Vec<Given<'f>> {
+fn with<'f>(of: &WorkloadArms<'f>, has: fn(&Arm) -> bool) -> Vec<Given<'f>> {
     let mut all = of.given();
     all.retain(|row| has(row.given));
     all.truncate(MOST_BARS);
@@ -314,10 +314,10 @@ fn stacked(
 
 /// Points from top to bottom, arms from left to right.
 pub(super) fn maps(finding: &ComparisonFinding) -> Vec<Chart> {
-    Workload::all(finding).iter().filter_map(map).collect()
+    WorkloadArms::all(finding).iter().filter_map(map).collect()
 }
 
-fn map(of: &Workload) -> Option<Chart> {
+fn map(of: &WorkloadArms) -> Option<Chart> {
     if of.series.len() < 2 {
         return None;
     }

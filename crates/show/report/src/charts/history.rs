@@ -1,7 +1,7 @@
 //! The chart of a series over its runs.
 
 use plumb_analysis::HistoryFinding;
-use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone};
+use plumb_chart::{Along, AxisFit, AxisSpec, Chart, Draft, Mark, Tone};
 use plumb_model::SeriesInRun;
 use plumb_text::Style;
 use plumb_text::time::date;
@@ -20,8 +20,8 @@ pub(super) fn runs(finding: &HistoryFinding, label: Option<&str>) -> Option<Char
              that plumb found and changes that were recorded; nothing is compared across a recorded change.",
             better(finding.better)
         ),
-        AxisSpec::values("started (UTC)", "", Fit::Date),
-        AxisSpec::values("median", &finding.unit, Fit::Free),
+        AxisSpec::values("started (UTC)", "", AxisFit::Date),
+        AxisSpec::values("median", &finding.unit, AxisFit::Free),
     );
     // Imported results may have no date: they have a place in the order, but none on an axis of time.
     let dated: Vec<&SeriesInRun> =

@@ -1,7 +1,7 @@
 //! Charts of what monitors read over time.
 
 use plumb_analysis::{Disturbed, PointTimeSeries, TimeOf, TimeSeries};
-use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone};
+use plumb_chart::{Along, AxisFit, AxisSpec, Chart, Draft, Mark, Tone};
 use plumb_model::{Counter, CounterKind};
 
 use super::parts::better;
@@ -58,7 +58,7 @@ fn time_axis(of: TimeOf) -> AxisSpec {
         TimeOf::Invocation => "time in the invocation",
         TimeOf::Run => "time in the run",
     };
-    AxisSpec::values(label, "s", Fit::Even)
+    AxisSpec::values(label, "s", AxisFit::Even)
 }
 
 /// The readings of monitors in a run.
@@ -118,7 +118,7 @@ pub(super) fn samples(workload: &str, runs: &[Monitored]) -> Option<Chart> {
         format!("{workload}: {} over time", metric.name.replace('_', " ")),
         format!("The samples, including warm-up. {} {}", says(of), better(metric.better)),
         time_axis(of),
-        AxisSpec::values(&metric.name.replace('_', " "), &metric.unit, Fit::Free),
+        AxisSpec::values(&metric.name.replace('_', " "), &metric.unit, AxisFit::Free),
     );
     let all = points(runs).filter_map(|(run, point)| {
         let (own, series) = point.samples.as_ref()?;
@@ -146,7 +146,7 @@ fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<C
         format!("{workload}: {} over time", counter.name),
         format!("{what} {}", says(of)),
         time_axis(of),
-        AxisSpec::values(&counter.name, &unit, Fit::FromZero),
+        AxisSpec::values(&counter.name, &unit, AxisFit::FromZero),
     );
     let all = points(runs)
         .filter_map(|(run, point)| Some((name(runs, run, point), series_of(point, counter)?)));

@@ -1,20 +1,20 @@
 //! The picture of a whole run: every point next to what it can be compared with.
 
 use plumb_analysis::Comparison;
-use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
+use plumb_chart::{Along, AxisFit, AxisSpec, Chart, Draft, Mark, Tone, place};
 use plumb_units::percent;
 
 use super::comparison::tone;
 use super::parts::full_name;
 use crate::figure::figure;
-use crate::run::view::{Row, View, baseline_text};
+use crate::run::view::{ResultRow, View, baseline_text};
 
 /// The name of the chart, which the first page shows.
 pub const OVERVIEW: &str = "run/overview";
 
 /// One point: how much it costs relative to something, and what that is.
-struct Seen<'v> {
-    row: &'v Row<'v>,
+struct RelativeCost<'v> {
+    row: &'v ResultRow<'v>,
     of: (&'static str, Tone),
     low: Option<f64>,
     cost: f64,
@@ -26,7 +26,7 @@ struct Seen<'v> {
 /// expected of it or its ceiling; else its own interval.
 pub(super) fn overview(view: &View) -> Option<Chart> {
     let against = view.finding.since_last.found().map_or(&[][..], |since| since.against.as_slice());
-    let all: Vec<Seen> = view
+    let all: Vec<RelativeCost> = view
         .rows
         .iter()
         .enumerate()
@@ -40,7 +40,7 @@ pub(super) fn overview(view: &View) -> Option<Chart> {
          expectation or its ceiling; without these, its own 95 % interval around 1. Right of 1 is \
          slower, left of 1 faster, whatever the metric's direction."
             .to_owned(),
-        AxisSpec::values("× the cost", "", Fit::Log),
+        AxisSpec::values("× the cost", "", AxisFit::Log),
         AxisSpec::Names(all.iter().map(|entry| full_name(entry.row)).collect()),
     );
     let tips = vec!["equal".to_owned()];
@@ -63,7 +63,7 @@ pub(super) fn overview(view: &View) -> Option<Chart> {
     draft.finish()
 }
 
-fn seen<'v>(row: &'v Row<'v>, against: Option<&Comparison>) -> Option<Seen<'v>> {
+fn seen<'v>(row: &'v ResultRow<'v>, against: Option<&Comparison>) -> Option<RelativeCost<'v>> {
     if let Some(against) = against
         && let Some(ratio) = &against.ratio
     {
@@ -75,7 +75,7 @@ fn seen<'v>(row: &'v Row<'v>, against: Option<&Comparison>) -> Option<Seen<'v>> 
             _ => "inconclusive, or no verdict",
         };
         let tip = format!("{}× the cost in the last comparable run", figure(ratio, ""));
-        return Some(Seen {
+        return Some(RelativeCost {
             row,
             of: (name, tone),
             low: ratio.low(),
@@ -86,7 +86,7 @@ fn seen<'v>(row: &'v Row<'v>, against: Option<&Comparison>) -> Option<Seen<'v>> 
     }
     if let Some(of) = row.finding.of_baseline.as_ref().filter(|of| of.share.value > 0.0) {
         // A share of what should be reached is the inverse of a cost: its upper end is the cost's lower one.
-        return Some(Seen {
+        return Some(RelativeCost {
             row,
             of: ("against an expectation or a ceiling", Tone::Baseline),
             low: of.share.high().and_then(inverse),
@@ -101,7 +101,7 @@ fn seen<'v>(row: &'v Row<'v>, against: Option<&Comparison>) -> Option<Seen<'v>> 
         .map_or_else(String::new, |half_width| format!(" ± {}", percent(half_width)));
     let tip = format!("{}{half}", figure(&shown, &row.finding.unit));
     // The axis is logarithmic: an interval that reaches to 0 has no lower end on it.
-    (shown.value > 0.0).then_some(Seen {
+    (shown.value > 0.0).then_some(RelativeCost {
         row,
         of: ("its own 95 % interval", Tone::Plain),
         low: shown.low().map(|low| low / shown.value).filter(|share| *share > 0.0),

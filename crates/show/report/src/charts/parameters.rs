@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 
 use plumb_analysis::Estimate;
-use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
+use plumb_chart::{Along, AxisFit, AxisSpec, Chart, Draft, Mark, Tone, place};
 use plumb_model::{CurveKind, ParameterType};
 
 use super::fits;
-use super::subject::{Point, Subject};
+use super::subject::{ChartPoint, Subject};
 
 /// More curves in one chart can't be distinguished.
 const MOST_CURVES: usize = 12;
 
 /// A number that points of a workload are set to.
-struct Parameter<'a> {
+struct NumericParameter<'a> {
     name: &'a str,
     kind: ParameterType,
     values: Vec<u64>,
@@ -35,7 +35,7 @@ pub(super) fn maps(of: &Subject) -> Vec<Chart> {
 }
 
 /// The numbers that take several values, with these in order.
-fn numbers<'a>(points: &'a [Point]) -> Vec<Parameter<'a>> {
+fn numbers<'a>(points: &'a [ChartPoint]) -> Vec<NumericParameter<'a>> {
     let Some(first) = points.first() else { return Vec::new() };
     first
         .samples
@@ -46,7 +46,7 @@ fn numbers<'a>(points: &'a [Point]) -> Vec<Parameter<'a>> {
         .filter_map(|setting| {
             let values: BTreeSet<u64> =
                 points.iter().filter_map(|point| value(point, &setting.name)).collect();
-            (values.len() > 1).then(|| Parameter {
+            (values.len() > 1).then(|| NumericParameter {
                 name: setting.name.as_str(),
                 kind: setting.kind,
                 values: values.into_iter().collect(),
@@ -55,12 +55,12 @@ fn numbers<'a>(points: &'a [Point]) -> Vec<Parameter<'a>> {
         .collect()
 }
 
-fn value(point: &Point, parameter: &str) -> Option<u64> {
+fn value(point: &ChartPoint, parameter: &str) -> Option<u64> {
     point.samples.point.number(parameter)
 }
 
 /// What tells a point from others besides some parameters: the settings of the rest that differ.
-fn rest(point: &Point, points: &[Point], without: &[&str]) -> String {
+fn rest(point: &ChartPoint, points: &[ChartPoint], without: &[&str]) -> String {
     let settings: Vec<String> = point
         .samples
         .point
@@ -73,7 +73,7 @@ fn rest(point: &Point, points: &[Point], without: &[&str]) -> String {
     settings.join(" ")
 }
 
-fn differs(points: &[Point], name: &str, value: &str) -> bool {
+fn differs(points: &[ChartPoint], name: &str, value: &str) -> bool {
     points
         .iter()
         .flat_map(|point| &point.samples.point.parameters)
@@ -87,7 +87,7 @@ fn laid(value: u64) -> f64 {
 }
 
 /// Curves with their intervals as bands, one for every setting of the other parameters.
-fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
+fn curve(of: &Subject, parameter: &NumericParameter) -> Option<Chart> {
     let unit = if parameter.kind == ParameterType::Bytes { "B" } else { "" };
     // Sizes and depths are set in powers, counts of threads one by one: the range says which it is.
     let decade = parameter
@@ -95,7 +95,7 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
         .first()
         .zip(parameter.values.last())
         .is_some_and(|(least, greatest)| *greatest >= least.saturating_mul(10));
-    let fit = if decade { Fit::Log } else { Fit::Even };
+    let fit = if decade { AxisFit::Log } else { AxisFit::Even };
     let mut draft = Draft::new(
         of.id(&format!("by-{}", parameter.name)),
         of.title(&format!("{} by {}", of.metric.replace('_', " "), parameter.name)),
@@ -106,14 +106,14 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
             explained(of, parameter)
         ),
         AxisSpec::values(parameter.name, unit, fit),
-        of.values(Fit::Free),
+        of.values(AxisFit::Free),
     );
-    let mut curves: Vec<(String, Vec<CurvePoint>)> = Vec::new();
+    let mut curves: Vec<(String, Vec<ChartCurvePoint>)> = Vec::new();
     for point in of.points {
         let Some((at, row)) = value(point, parameter.name).zip(point.row) else { continue };
         let name = rest(point, of.points, &[parameter.name]);
         let tip = format!("{}: {}", row.label, row.figure);
-        let point = CurvePoint { at, estimate: row.finding.shown(), tip };
+        let point = ChartCurvePoint { at, estimate: row.finding.shown(), tip };
         match curves.iter_mut().find(|known| known.0 == name) {
             Some((_, curve)) => curve.push(point),
             None => curves.push((name, vec![point])),
@@ -144,7 +144,7 @@ fn curve(of: &Subject, parameter: &Parameter) -> Option<Chart> {
 }
 
 /// What the marks of a fit are, if there is one.
-fn explained(of: &Subject, parameter: &Parameter) -> &'static str {
+fn explained(of: &Subject, parameter: &NumericParameter) -> &'static str {
     let fitted = of.finding.curves.iter().find(|curve| {
         curve.workload == of.workload
             && curve.metric == of.metric
@@ -160,14 +160,14 @@ fn explained(of: &Subject, parameter: &Parameter) -> &'static str {
 }
 
 /// A point of a curve.
-pub(super) struct CurvePoint {
+pub(super) struct ChartCurvePoint {
     pub(super) at: u64,
     pub(super) estimate: Estimate,
     pub(super) tip: String,
 }
 
 /// A curve with its intervals, also as a band.
-pub(super) fn line_with_band(draft: &mut Draft, group: usize, curve: &[CurvePoint]) {
+pub(super) fn line_with_band(draft: &mut Draft, group: usize, curve: &[ChartCurvePoint]) {
     // Nothing is known between an interval and a point that has none.
     for stretch in curve.split(|point| point.estimate.interval.is_err()) {
         let mark = Mark::Band {
@@ -192,7 +192,7 @@ pub(super) fn line_with_band(draft: &mut Draft, group: usize, curve: &[CurvePoin
 }
 
 /// A cell for every two values, if the points differ in nothing else; the first of several that do.
-fn map(of: &Subject, x: &Parameter, y: &Parameter) -> Option<Chart> {
+fn map(of: &Subject, x: &NumericParameter, y: &NumericParameter) -> Option<Chart> {
     let mut draft = Draft::new(
         of.id(&format!("by-{}-and-{}", x.name, y.name)),
         of.title(&format!("{} by {} and {}", of.metric.replace('_', " "), x.name, y.name)),
@@ -205,7 +205,7 @@ fn map(of: &Subject, x: &Parameter, y: &Parameter) -> Option<Chart> {
         x.names(),
         y.names(),
     );
-    let unit = of.points.first().map_or("", Point::unit);
+    let unit = of.points.first().map_or("", ChartPoint::unit);
     draft.colour = Some((of.metric.replace('_', " "), unit.to_owned()));
     let drawn = rest(of.points.first()?, of.points, &[x.name, y.name]);
     let mut cells: Vec<(f64, f64, f64)> = Vec::new();
@@ -237,7 +237,7 @@ fn map(of: &Subject, x: &Parameter, y: &Parameter) -> Option<Chart> {
     draft.finish()
 }
 
-impl Parameter<'_> {
+impl NumericParameter<'_> {
     fn names(&self) -> AxisSpec {
         AxisSpec::Names(
             self.values

@@ -6,7 +6,7 @@ use plumb_analysis::Estimate;
 use plumb_chart::{Along, Draft, Mark, place};
 use plumb_model::Better;
 
-use crate::run::view::Row;
+use crate::run::view::ResultRow;
 
 /// Names that stand in one note.
 const MOST_NAMES: usize = 6;
@@ -21,12 +21,12 @@ pub(super) fn better(better: Better) -> &'static str {
 }
 
 /// A row's name among those of its family.
-pub(super) fn name(row: &Row) -> String {
+pub(super) fn name(row: &ResultRow) -> String {
     format!("{}{}", row.label, row.on_target())
 }
 
 /// A row's name with its family.
-pub(super) fn full_name(row: &Row) -> String {
+pub(super) fn full_name(row: &ResultRow) -> String {
     let family = crate::run::labels::family(&row.finding.point.workload);
     let own = match crate::run::labels::metric(row.finding).as_str() {
         "" => name(row),
@@ -36,7 +36,7 @@ pub(super) fn full_name(row: &Row) -> String {
 }
 
 /// The estimates of rows, one below the other.
-pub(super) fn intervals(rows: &[&Row]) -> Mark {
+pub(super) fn intervals(rows: &[&ResultRow]) -> Mark {
     Mark::Intervals {
         along: Along::X,
         at: (0..rows.len()).map(place).collect(),
@@ -48,8 +48,8 @@ pub(super) fn intervals(rows: &[&Row]) -> Mark {
 }
 
 /// The estimates of rows at their places.
-pub(super) fn estimates(rows: &[(usize, &Row)], beside: f64) -> Mark {
-    let only: Vec<&Row> = rows.iter().map(|(_, row)| *row).collect();
+pub(super) fn estimates(rows: &[(usize, &ResultRow)], beside: f64) -> Mark {
+    let only: Vec<&ResultRow> = rows.iter().map(|(_, row)| *row).collect();
     let mut mark = intervals(&only);
     if let Mark::Intervals { at, .. } = &mut mark {
         *at = rows.iter().map(|(index, _)| place(*index) + beside).collect();

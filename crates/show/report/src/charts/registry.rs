@@ -7,7 +7,7 @@ use plumb_model::RunRecord;
 use super::comparison::{arms_of_series, ratios_of, ratios_of_families};
 use super::monitors::{Monitored, counters, on_one_axis};
 use super::restated::is_computed;
-use super::subject::{Point, Subject};
+use super::subject::{ChartPoint, Subject};
 use super::{
     groups, history, monitors, overview, parameters, scorecard, sides, spread, warmup, workload,
 };
@@ -79,7 +79,7 @@ fn one(chart: Option<Chart>) -> Vec<Chart> {
     chart.into_iter().collect()
 }
 
-fn of_points(of: &Subject, make: fn(&Point) -> Option<Chart>) -> Vec<Chart> {
+fn of_points(of: &Subject, make: fn(&ChartPoint) -> Option<Chart>) -> Vec<Chart> {
     of.points.iter().filter_map(make).collect()
 }
 
@@ -111,10 +111,10 @@ pub fn of_workload(view: &View, record: &RunRecord, workload: &str) -> Vec<Chart
     }
     let mut charts: Vec<Chart> = Vec::new();
     for (index, metric) in metrics.iter().enumerate() {
-        let points: Vec<Point> = samples
+        let points: Vec<ChartPoint> = samples
             .iter()
             .filter(|point| point.metric.name == *metric)
-            .map(|samples| Point::new(view, samples))
+            .map(|samples| ChartPoint::new(view, samples))
             .collect();
         let subject = Subject {
             workload,

@@ -1,13 +1,13 @@
 //! Charts of a run: its results side by side, and next to what they should be.
 
 use plumb_analysis::BaselineSource;
-use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
+use plumb_chart::{Along, AxisFit, AxisSpec, Chart, Draft, Mark, Tone, place};
 use plumb_units::percent;
 
 use super::comparison::{Ratio, ratios};
 use super::parts::{better, full_name, intervals, name};
 use crate::figure::figure;
-use crate::run::view::{Row, View};
+use crate::run::view::{ResultRow, View};
 
 /// The results of each family, a chart for every metric and unit.
 pub(super) fn medians(view: &View) -> Vec<Chart> {
@@ -23,7 +23,7 @@ pub(super) fn medians(view: &View) -> Vec<Chart> {
             }
         }
         for (metric, unit) in kinds {
-            let rows: Vec<&Row> = rows
+            let rows: Vec<&ResultRow> = rows
                 .iter()
                 .filter(|row| {
                     (row.finding.metric.as_str(), row.finding.unit.as_str()) == (metric, unit)
@@ -37,7 +37,7 @@ pub(super) fn medians(view: &View) -> Vec<Chart> {
 }
 
 /// Results with their intervals, side by side.
-fn family_medians(family: &str, metric: &str, rows: &[&Row]) -> Option<Chart> {
+fn family_medians(family: &str, metric: &str, rows: &[&ResultRow]) -> Option<Chart> {
     let first = rows.first().filter(|_| rows.len() > 1)?;
     let better = better(first.finding.better);
     let names = rows.iter().map(|row| name(row)).collect();
@@ -45,7 +45,7 @@ fn family_medians(family: &str, metric: &str, rows: &[&Row]) -> Option<Chart> {
         format!("{family}/{metric}"),
         format!("{family}: {}", first.finding.metric),
         format!("The median of each point with its 95 % interval. {better}"),
-        AxisSpec::values(metric, &first.finding.unit, Fit::Free),
+        AxisSpec::values(metric, &first.finding.unit, AxisFit::Free),
         AxisSpec::Names(names),
     );
     let group = draft.group("median, 95 % interval", Tone::Plain);
@@ -70,7 +70,7 @@ pub(super) fn of_baseline(view: &View) -> Option<Chart> {
         "Each result as a share of your expectation or of the machine's ceiling. 100 % matches the baseline; \
          less is worse, whatever the metric's direction."
             .to_owned(),
-        AxisSpec::values("share of the baseline", "%", Fit::Even),
+        AxisSpec::values("share of the baseline", "%", AxisFit::Even),
         AxisSpec::Names(names),
     );
     let should = draft.group("baseline", Tone::Baseline);
@@ -118,7 +118,7 @@ pub(super) fn against_first(view: &View) -> Option<Chart> {
 
 /// How far the interval of each result reaches to either side.
 pub(super) fn precision(view: &View) -> Option<Chart> {
-    let rows: Vec<(&Row, RelativeEnds)> =
+    let rows: Vec<(&ResultRow, RelativeEnds)> =
         view.rows.iter().filter_map(|row| Some((row, relative_ends(row)?))).collect();
     let mut draft = Draft::new(
         "run/precision".to_owned(),
@@ -126,7 +126,7 @@ pub(super) fn precision(view: &View) -> Option<Chart> {
         "The 95 % interval of every result around its median, as a share of the median. Shorter is more \
          precise."
             .to_owned(),
-        AxisSpec::values("distance from the median", "%", Fit::Even),
+        AxisSpec::values("distance from the median", "%", AxisFit::Even),
         AxisSpec::Names(rows.iter().map(|(row, _)| full_name(row)).collect()),
     );
     let kinds = [
@@ -155,19 +155,19 @@ pub(super) fn precision(view: &View) -> Option<Chart> {
 /// The ends of an interval as distances from the median, in shares of it.
 type RelativeEnds = (Option<f64>, Option<f64>);
 
-fn relative_ends(row: &Row) -> Option<RelativeEnds> {
+fn relative_ends(row: &ResultRow) -> Option<RelativeEnds> {
     let shown = row.finding.shown();
     let low = shown.low().map(|low| low / shown.value - 1.0);
     let high = shown.high().map(|high| high / shown.value - 1.0);
     (row.finding.primary && low.is_some() && shown.value != 0.0).then_some((low, high))
 }
 
-fn has_reached(row: &Row) -> bool {
+fn has_reached(row: &ResultRow) -> bool {
     // A run for a fixed time has no target, so it can't miss one.
     row.finding.wanted.zip(row.finding.reached).is_none_or(|(wanted, reached)| reached <= wanted)
 }
 
-fn figure_with_half_width(row: &Row) -> String {
+fn figure_with_half_width(row: &ResultRow) -> String {
     let shown = row.finding.shown();
     let figure = figure(&shown, &row.finding.unit);
     match shown.relative_half_width() {

@@ -2,15 +2,15 @@
 
 use plumb_analysis::{BoxPlot, Estimate, PointTail, quantile_ratios, tails};
 use plumb_chart::{
-    Along, AxisSpec, Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, grouped, place, ranks,
-    ranks_and_extremes,
+    Along, AxisFit, AxisSpec, Chart, Draft, MOST_DOTS, MOST_KNOTS, Mark, Tone, grouped, place,
+    ranks, ranks_and_extremes,
 };
 use plumb_model::{RunRecord, SampleIs};
 
 use super::parts::{estimates, name, without_interval};
-use super::subject::{Point, Subject};
+use super::subject::{ChartPoint, Subject};
 use crate::run::levels::share_text;
-use crate::run::view::Row;
+use crate::run::view::ResultRow;
 
 /// How far dots of a category may lie from its middle, in places.
 const SCATTER: f64 = 0.2;
@@ -62,7 +62,7 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
              estimate with its 95 % interval. {}",
             of.better()
         ),
-        of.values(Fit::Free),
+        of.values(AxisFit::Free),
         of.names(),
     );
     let most = MOST_DOTS / of.points.len().max(1);
@@ -99,7 +99,7 @@ pub(super) fn boxes(of: &Subject) -> Option<Chart> {
 }
 
 /// The levels of rows that have two, at their places.
-fn of_levels(rows: &[(usize, &Row)], beside: f64) -> Mark {
+fn of_levels(rows: &[(usize, &ResultRow)], beside: f64) -> Mark {
     let mut all: Vec<(f64, Estimate, String)> = Vec::new();
     for (index, row) in rows {
         let (Some(found), Some(text)) = (&row.finding.levels, &row.levels) else { continue };
@@ -121,7 +121,7 @@ fn of_levels(rows: &[(usize, &Row)], beside: f64) -> Mark {
 }
 
 /// Rules across a chart at both levels of a point.
-fn rules(point: &Point) -> Option<Mark> {
+fn rules(point: &ChartPoint) -> Option<Mark> {
     let row = point.row?;
     let found = row.finding.levels.as_ref()?;
     let text = row.levels.as_ref()?;
@@ -143,7 +143,7 @@ pub(super) fn not_all(shown: usize, all: usize, of: &str) -> Option<String> {
 }
 
 /// Every invocation of a point as a box plot, in the order in which they ran.
-pub(super) fn invocations(point: &Point) -> Option<Chart> {
+pub(super) fn invocations(point: &ChartPoint) -> Option<Chart> {
     let samples = point.samples;
     // A box of one sample is a line: if a sample is a process, `boxes` shows the same.
     if samples.sample_is == SampleIs::Process || samples.invocations.len() < 2 {
@@ -156,8 +156,8 @@ pub(super) fn invocations(point: &Point) -> Option<Chart> {
          Differences between boxes are differences between processes: measuring longer in one process would \
          not show them."
             .to_owned(),
-        AxisSpec::values("invocation", "", Fit::Even),
-        AxisSpec::values(&samples.metric.name.replace('_', " "), point.unit(), Fit::Free),
+        AxisSpec::values("invocation", "", AxisFit::Even),
+        AxisSpec::values(&samples.metric.name.replace('_', " "), point.unit(), AxisFit::Free),
     );
     let all = samples.invocations.len();
     let kept = ranks(all, MOST_BOXES);
@@ -193,8 +193,8 @@ pub(super) fn cumulative(of: &Subject) -> Option<Chart> {
             // A distribution of small values rises early, on the left.
             if of.better().starts_with("Less") { "left" } else { "right" }
         ),
-        of.values(Fit::Free),
-        AxisSpec::values("share of samples", "%", Fit::FromZero),
+        of.values(AxisFit::Free),
+        AxisSpec::values("share of samples", "%", AxisFit::FromZero),
     );
     for point in of.points {
         let mut values = point.samples.steady();
@@ -230,8 +230,8 @@ pub(super) fn quantiles(of: &Subject) -> Option<Chart> {
              the 95 % interval of each single quantile.",
             first.label
         ),
-        AxisSpec::values("quantile of the costs", "%", Fit::Even),
-        AxisSpec::values("× the cost of the first", "", Fit::Log),
+        AxisSpec::values("quantile of the costs", "%", AxisFit::Even),
+        AxisSpec::values("× the cost of the first", "", AxisFit::Log),
     );
     let equal = draft.group(&first.label, Tone::Baseline);
     let tips = vec![format!("equal to {}", first.label)];
@@ -291,8 +291,8 @@ fn tail<'t>(workload: &str, all: impl Iterator<Item = &'t PointTail> + Clone) ->
         "The value that one in N exceeds: N = 100 is the 99th percentile, N = 1000 the 99.9th. All processes \
          combined."
             .to_owned(),
-        AxisSpec::values("N (one in N is larger)", "", Fit::Log),
-        AxisSpec::values(&words, &metric.unit, Fit::Free),
+        AxisSpec::values("N (one in N is larger)", "", AxisFit::Log),
+        AxisSpec::values(&words, &metric.unit, AxisFit::Free),
     );
     for point_tail in all {
         let group = draft.group(&point_tail.point.name, Tone::Plain);

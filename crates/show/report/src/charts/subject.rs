@@ -1,19 +1,19 @@
 //! What the charts of a workload are made of.
 
 use plumb_analysis::{Curve, PointOfCurve, PointSamples, RunFinding};
-use plumb_chart::{AxisSpec, Fit};
+use plumb_chart::{AxisFit, AxisSpec};
 
 use super::parts::{better, name};
-use crate::run::view::{Row, View};
+use crate::run::view::{ResultRow, View};
 
 /// A point with its samples, and its row if it has a result.
-pub(super) struct Point<'a> {
+pub(super) struct ChartPoint<'a> {
     pub(super) samples: &'a PointSamples,
-    pub(super) row: Option<&'a Row<'a>>,
+    pub(super) row: Option<&'a ResultRow<'a>>,
     pub(super) label: String,
 }
 
-impl<'a> Point<'a> {
+impl<'a> ChartPoint<'a> {
     pub(super) fn new(view: &'a View<'a>, samples: &'a PointSamples) -> Self {
         let row = view.rows.iter().find(|row| {
             let finding = row.finding;
@@ -35,7 +35,7 @@ pub(super) struct Subject<'a> {
     pub(super) workload: &'a str,
     pub(super) metric: &'a str,
     pub(super) primary: bool,
-    pub(super) points: &'a [Point<'a>],
+    pub(super) points: &'a [ChartPoint<'a>],
     pub(super) finding: &'a RunFinding,
 }
 
@@ -50,8 +50,8 @@ impl Subject<'_> {
         format!("{}: {what}", self.workload)
     }
 
-    pub(super) fn values(&self, fit: Fit) -> AxisSpec {
-        let unit = self.points.first().map_or("", Point::unit);
+    pub(super) fn values(&self, fit: AxisFit) -> AxisSpec {
+        let unit = self.points.first().map_or("", ChartPoint::unit);
         AxisSpec::values(&self.metric.replace('_', " "), unit, fit)
     }
 
@@ -64,7 +64,7 @@ impl Subject<'_> {
     }
 
     /// The curve over a parameter of which a row is a point.
-    pub(super) fn fitted(&self, row: &Row, parameter: &str) -> Option<&Curve> {
+    pub(super) fn fitted(&self, row: &ResultRow, parameter: &str) -> Option<&Curve> {
         self.finding
             .curves
             .iter()
@@ -72,7 +72,7 @@ impl Subject<'_> {
             .find(|curve| curve.points.iter().any(|point| self.is_of(point, row)))
     }
 
-    fn is_of(&self, point: &PointOfCurve, row: &Row) -> bool {
+    fn is_of(&self, point: &PointOfCurve, row: &ResultRow) -> bool {
         self.finding.results.get(point.result).is_some_and(|result| {
             result.point.index == row.finding.point.index
                 && result.target == row.finding.target
@@ -81,7 +81,7 @@ impl Subject<'_> {
     }
 
     /// The rows of the points, each with its place.
-    pub(super) fn rows(&self) -> Vec<(usize, &Row<'_>)> {
+    pub(super) fn rows(&self) -> Vec<(usize, &ResultRow<'_>)> {
         self.points
             .iter()
             .enumerate()

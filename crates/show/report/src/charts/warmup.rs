@@ -2,17 +2,18 @@
 
 use plumb_analysis::{InvocationSamples, PointSamples};
 use plumb_chart::{
-    AxisSpec, Chart, Draft, Fit, MOST_DOTS, MOST_KNOTS, Mark, Tone, grouped, place, ranks, spikes,
+    AxisFit, AxisSpec, Chart, Draft, MOST_DOTS, MOST_KNOTS, Mark, Tone, grouped, place, ranks,
+    spikes,
 };
 
-use super::subject::Point;
+use super::subject::ChartPoint;
 
 /// The phases of samples, with their names.
 const PHASES: [(Tone, &str); 3] =
     [(Tone::Excluded, "excluded"), (Tone::Warmup, "warm-up"), (Tone::Steady, "steady")];
 
 /// Values by sample number, grouped by phase, with the median over invocations.
-pub(super) fn series(point: &Point) -> Option<Chart> {
+pub(super) fn series(point: &ChartPoint) -> Option<Chart> {
     let samples = point.samples;
     let mut draft = Draft::new(
         format!("{}/warmup", samples.point.name),
@@ -20,8 +21,8 @@ pub(super) fn series(point: &Point) -> Option<Chart> {
         "Every sample by its position in its invocation, with all invocations overlaid. Results exclude \
          warm-up; the line is the median of the invocations that count."
             .to_owned(),
-        AxisSpec::values("sample number in the invocation", "", Fit::Even),
-        AxisSpec::values(&samples.metric.name.replace('_', " "), point.unit(), Fit::Free),
+        AxisSpec::values("sample number in the invocation", "", AxisFit::Even),
+        AxisSpec::values(&samples.metric.name.replace('_', " "), point.unit(), AxisFit::Free),
     );
     let all: usize = samples.invocations.iter().map(|invocation| invocation.values.len()).sum();
     let mut shown = 0;

@@ -1,7 +1,7 @@
 //! Charts of a workload in a run: medians, and where the time went.
 
 use plumb_analysis::CpuShares;
-use plumb_chart::{Along, AxisSpec, Chart, Draft, Fit, Mark, Tone, place};
+use plumb_chart::{Along, AxisFit, AxisSpec, Chart, Draft, Mark, Tone, place};
 use plumb_units::whole_percent;
 
 use super::parts::estimates;
@@ -20,7 +20,7 @@ pub(super) fn bars(of: &Subject) -> Option<Chart> {
             "The median of each point as a bar from 0, with its 95 % interval. {}",
             of.better()
         ),
-        of.values(Fit::FromZero),
+        of.values(AxisFit::FromZero),
         of.names(),
     );
     let bar = draft.group("median", Tone::Plain);
@@ -48,7 +48,7 @@ pub(super) fn shares(of: &Subject) -> Option<Chart> {
         "CPU time in user mode and in kernel mode, and time that CPUs were idle waiting for I/O, as shares \
          of the time of all batches, including warm-up. Several threads add up to more than 100 %."
             .to_owned(),
-        AxisSpec::values("share of wall time", "%", Fit::FromZero),
+        AxisSpec::values("share of wall time", "%", AxisFit::FromZero),
         of.names(),
     );
     let shares = |share: fn(&CpuShares) -> f64| -> Vec<f64> {

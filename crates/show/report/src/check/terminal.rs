@@ -1,7 +1,7 @@
 //! A check on a terminal.
 
 use plumb_analysis::{CheckFinding, CheckedSeries};
-use plumb_text::{Column, Line, Style, Table, Terminal};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
 use plumb_units::quantity;
 
 use crate::check::view::{closing, name, note, remarks, standing, title};
@@ -12,23 +12,23 @@ use crate::figure::figure;
 #[must_use]
 pub fn check_card(finding: &CheckFinding, terminal: &Terminal) -> String {
     let plain = |line: &str| {
-        let line = Line::new(Style::Plain, line);
+        let line = TextLine::new(Style::Plain, line);
         terminal.lines(0, &line)
     };
-    let mut out = terminal.lines(0, &Line::new(Style::Heading, &title(finding)));
+    let mut out = terminal.lines(0, &TextLine::new(Style::Heading, &title(finding)));
     remarks(finding).iter().for_each(|line| out.push_str(&plain(line)));
     let mut table = Table::new(vec![
-        Column::left("").wrapping(),
-        Column::right("baseline"),
-        Column::right("now"),
-        Column::right("× cost"),
-        Column::left(""),
+        TableColumn::left("").wrapping(),
+        TableColumn::right("baseline"),
+        TableColumn::right("now"),
+        TableColumn::right("× cost"),
+        TableColumn::left(""),
     ])
     .indented(2);
     for series in &finding.series {
         table.row(cells(series, finding));
         for note in note(series).into_iter().chain(covariates_text(&series.covariates)) {
-            table.across(4, Line::default(), Line::new(Style::Muted, &note));
+            table.across(4, TextLine::default(), TextLine::new(Style::Muted, &note));
         }
     }
     out.push_str(&terminal.table(&table));
@@ -36,15 +36,15 @@ pub fn check_card(finding: &CheckFinding, terminal: &Terminal) -> String {
     terminal.signs(out)
 }
 
-fn cells(series: &CheckedSeries, finding: &CheckFinding) -> Vec<Line> {
+fn cells(series: &CheckedSeries, finding: &CheckFinding) -> Vec<TextLine> {
     let shown = figure(&series.ratio, "");
     let (word, style) = standing(series, finding);
     let ratio = format!("{} {}", shown.estimate, shown.brackets());
     vec![
-        Line::new(Style::Name, &name(series)),
-        Line::new(Style::Plain, &quantity(series.baseline, &series.unit)),
-        Line::new(Style::Plain, &quantity(series.now, &series.unit)),
-        Line::new(Style::Estimate, &ratio),
-        Line::new(style, &word),
+        TextLine::new(Style::Name, &name(series)),
+        TextLine::new(Style::Plain, &quantity(series.baseline, &series.unit)),
+        TextLine::new(Style::Plain, &quantity(series.now, &series.unit)),
+        TextLine::new(Style::Estimate, &ratio),
+        TextLine::new(style, &word),
     ]
 }

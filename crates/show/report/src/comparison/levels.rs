@@ -1,6 +1,6 @@
 //! Changes of two levels, in one line and as a document.
 
-use plumb_analysis::{Comparison, Estimate, LevelsCompared, Moved};
+use plumb_analysis::{Comparison, Estimate, LevelShift, LevelsCompared};
 use serde::Serialize;
 
 use crate::figure::figure;
@@ -39,7 +39,7 @@ fn in_which(levels: &LevelsCompared) -> &'static str {
 }
 
 /// The parts that moved, as words.
-fn moved(of: Moved) -> Vec<&'static str> {
+fn moved(of: LevelShift) -> Vec<&'static str> {
     let all = [
         (of.faster, "the faster level"),
         (of.slower, "the slower level"),
@@ -80,7 +80,7 @@ pub struct LevelsComparedPart {
 
 /// The part of a document.
 pub(crate) fn levels_part(levels: &LevelsCompared) -> LevelsComparedPart {
-    let Moved { faster, slower, shares } = levels.moved;
+    let LevelShift { faster, slower, shares } = levels.moved;
     let moved = [(faster, "faster"), (slower, "slower"), (shares, "shares")];
     LevelsComparedPart {
         first: levels.found[0],

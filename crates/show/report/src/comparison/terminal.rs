@@ -3,7 +3,7 @@
 use plumb_analysis::{Arm, Comparison, ComparisonFinding, SeriesComparison};
 use plumb_chart::{Chart, drawing};
 use plumb_model::{Impact, Verdict};
-use plumb_text::{Column, Line, Style, Table, Terminal};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
 
 use crate::charts::ratios_of;
 use crate::comparison::covariates::covariates_text;
@@ -22,12 +22,12 @@ pub fn comparison_card(finding: &ComparisonFinding, terminal: &Terminal) -> Stri
     terminal.signs(chapters.join("\n"))
 }
 
-fn text(indent: usize, lead: &Line, line: &str, terminal: &Terminal) -> String {
-    terminal.hanging(indent, lead, &Line::new(Style::Plain, line))
+fn text(indent: usize, lead: &TextLine, line: &str, terminal: &Terminal) -> String {
+    terminal.hanging(indent, lead, &TextLine::new(Style::Plain, line))
 }
 
 fn title(line: &str, terminal: &Terminal) -> String {
-    let line = Line::new(Style::Heading, line);
+    let line = TextLine::new(Style::Heading, line);
     terminal.lines(0, &line)
 }
 
@@ -36,10 +36,15 @@ fn differences(finding: &ComparisonFinding, terminal: &Terminal) -> String {
     let mut out = String::new();
     for DifferenceLine { impact, lead, values } in lines {
         let style = if impact == Impact::Fatal { Style::Bad } else { Style::Flag };
-        out.push_str(&text(2, &Line::new(style, &lead).and(Style::Plain, "  "), &values, terminal));
+        out.push_str(&text(
+            2,
+            &TextLine::new(style, &lead).and(Style::Plain, "  "),
+            &values,
+            terminal,
+        ));
     }
     if !harmless.is_empty() {
-        out.push_str(&text(2, &Line::new(Style::Muted, "harmless  "), &harmless, terminal));
+        out.push_str(&text(2, &TextLine::new(Style::Muted, "harmless  "), &harmless, terminal));
     }
     if out.is_empty() { out } else { title("Other differences", terminal) + &out }
 }
@@ -48,15 +53,15 @@ fn results(finding: &ComparisonFinding, terminal: &Terminal) -> String {
     let mut lines = heading(finding);
     let mut out = title(&lines.remove(0), terminal);
     for line in lines {
-        out.push_str(&text(0, &Line::default(), &line, terminal));
+        out.push_str(&text(0, &TextLine::default(), &line, terminal));
     }
     let mut table = Table::new(vec![
-        Column::left("").wrapping(),
-        Column::right("median"),
-        Column::left("95 % interval").gap(1),
-        Column::left("unit"),
-        Column::right("× cost"),
-        Column::left("verdict"),
+        TableColumn::left("").wrapping(),
+        TableColumn::right("median"),
+        TableColumn::left("95 % interval").gap(1),
+        TableColumn::left("unit"),
+        TableColumn::right("× cost"),
+        TableColumn::left("verdict"),
     ])
     .indented(2);
     for result in &finding.results {
@@ -65,12 +70,12 @@ fn results(finding: &ComparisonFinding, terminal: &Terminal) -> String {
     out.push_str(&terminal.table(&table));
     closing(finding)
         .iter()
-        .for_each(|line| out.push_str(&text(2, &Line::default(), line, terminal)));
+        .for_each(|line| out.push_str(&text(2, &TextLine::default(), line, terminal)));
     out
 }
 
 fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Table) {
-    table.across(0, Line::default(), Line::new(Style::Name, &series(result)));
+    table.across(0, TextLine::default(), TextLine::new(Style::Name, &series(result)));
     for (index, (name, arm)) in finding.arms.iter().zip(&result.arms).enumerate() {
         let Some(arm) = arm else { continue };
         let later = |all: &[Option<Comparison>]| {
@@ -85,18 +90,18 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
             format!("against the previous arm: {}, {}", ratio(&comparison), verdict(&comparison))
         }));
         notes.extend(arm.for_price.map(|value| for_price(result, value)));
-        table.across(4, Line::default(), Line::new(Style::Muted, &notes.join(" · ")));
+        table.across(4, TextLine::default(), TextLine::new(Style::Muted, &notes.join(" · ")));
         let also_changed =
             against.as_ref().and_then(|comparison| covariates_text(&comparison.covariates));
         table.across(
             4,
-            Line::default(),
-            Line::new(Style::Muted, &also_changed.unwrap_or_default()),
+            TextLine::default(),
+            TextLine::new(Style::Muted, &also_changed.unwrap_or_default()),
         );
     }
 }
 
-fn cells(name: &str, arm: &Arm, unit: &str, against: Option<&Comparison>) -> Vec<Line> {
+fn cells(name: &str, arm: &Arm, unit: &str, against: Option<&Comparison>) -> Vec<TextLine> {
     let shown = figure(&arm.estimate, unit);
     let word = against.map_or("", verdict);
     let style = match against.map(|comparison| comparison.verdict) {
@@ -106,12 +111,12 @@ fn cells(name: &str, arm: &Arm, unit: &str, against: Option<&Comparison>) -> Vec
         Some(Ok(Verdict::Inconclusive) | Err(_)) | None => Style::Flag,
     };
     vec![
-        Line::new(Style::Plain, &format!("  {name}")),
-        Line::new(Style::Estimate, &shown.estimate),
-        Line::new(Style::Plain, &shown.brackets()),
-        Line::new(Style::Plain, &shown.unit),
-        Line::new(Style::Plain, &against.map_or_else(String::new, ratio)),
-        Line::new(style, word),
+        TextLine::new(Style::Plain, &format!("  {name}")),
+        TextLine::new(Style::Estimate, &shown.estimate),
+        TextLine::new(Style::Plain, &shown.brackets()),
+        TextLine::new(Style::Plain, &shown.unit),
+        TextLine::new(Style::Plain, &against.map_or_else(String::new, ratio)),
+        TextLine::new(style, word),
     ]
 }
 
@@ -123,7 +128,7 @@ fn plot(finding: &ComparisonFinding, terminal: &Terminal) -> String {
 
 fn lacking(finding: &ComparisonFinding, terminal: &Terminal) -> String {
     let line = |(series, arms): &(String, Vec<String>)| {
-        let lead = Line::new(Style::Name, series).and(Style::Plain, "  only in ");
+        let lead = TextLine::new(Style::Name, series).and(Style::Plain, "  only in ");
         text(2, &lead, &arms.join(", "), terminal)
     };
     let lines: String = finding.not_in_all.iter().map(line).collect();

@@ -7,7 +7,7 @@ use plumb_units::percent;
 
 use crate::comparison::levels::levels_text;
 use crate::figure::figure;
-use crate::standing_out::{Named, standing_out_text};
+use crate::standing_out::{StandingOutResult, standing_out_text};
 
 /// The verdict's word.
 pub fn verdict(against: &Comparison) -> &'static str {
@@ -102,7 +102,12 @@ fn standing_out(finding: &ComparisonFinding, arm: usize) -> Vec<String> {
     let named = |place: usize| {
         let result = finding.results.get(place)?;
         let ratio = result.against_first.get(arm - 1)?.as_ref()?.ratio.as_ref()?.value;
-        Some(Named { name: series(result), unit: &result.unit, better: result.better, ratio })
+        Some(StandingOutResult {
+            name: series(result),
+            unit: &result.unit,
+            better: result.better,
+            ratio,
+        })
     };
     let then = format!("as in {}", finding.arms[0]);
     let lines = standing_out_text(found, ("series", "series"), &then, named);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{CONFIDENCE, CycleFinding, HistoryFinding, HistoryStep, Split};
+use plumb_analysis::{CONFIDENCE, CycleFinding, HistoryFinding, HistoryStep, RecordedChange};
 use plumb_model::SeriesInRun;
 use plumb_text::time::rfc3339;
 use serde::Serialize;
@@ -43,7 +43,7 @@ pub struct HistoryDocument {
     /// Level of the intervals.
     pub confidence: f64,
     /// The runs, oldest first.
-    pub runs: Vec<RunPart>,
+    pub runs: Vec<HistoryRunPart>,
     /// Where something is recorded to have changed; nothing is compared across.
     pub splits: Vec<SplitPart>,
     /// Where costs changed; null if that is unknown.
@@ -69,7 +69,7 @@ pub struct OtherHostsPart {
 /// One run of a history.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RunPart {
+pub struct HistoryRunPart {
     /// Identity of the run, a UUIDv7.
     pub run: String,
     /// Its start, RFC 3339 in UTC.
@@ -181,8 +181,8 @@ pub fn history_json(finding: &HistoryFinding) -> serde_json::Result<String> {
     pretty(&history_document(finding))
 }
 
-fn run(run: &SeriesInRun, common_shift: f64) -> RunPart {
-    RunPart {
+fn run(run: &SeriesInRun, common_shift: f64) -> HistoryRunPart {
+    HistoryRunPart {
         run: run.run.run.to_string(),
         started: rfc3339(run.run.started_unix_ns),
         labels: run.labels(),
@@ -194,7 +194,7 @@ fn run(run: &SeriesInRun, common_shift: f64) -> RunPart {
     }
 }
 
-fn split(split: &Split) -> SplitPart {
+fn split(split: &RecordedChange) -> SplitPart {
     let change = |(field, from, to): &(String, String, String)| ChangePart {
         field: field.clone(),
         from: from.clone(),

@@ -4,7 +4,7 @@ use plumb_analysis::{Estimate, HistoryFinding};
 use plumb_model::SeriesInRun;
 use plumb_text::sparkline::line;
 use plumb_text::time::date;
-use plumb_text::{Column, IntervalScale, Line, Style, Table, Terminal, clip, width};
+use plumb_text::{IntervalScale, Style, Table, TableColumn, Terminal, TextLine, clip, width};
 use plumb_units::quantity;
 
 use crate::figure::figure;
@@ -31,16 +31,16 @@ pub fn history_card(finding: &HistoryFinding, label: Option<&str>, terminal: &Te
     let mut table = Table::new(columns(finding, &rows, &scale)).indented(BLANKS);
     for (index, row) in rows.iter().enumerate() {
         for event in events_before(finding, index) {
-            let lead = Line::new(Style::Muted, "── ");
-            table.across(0, lead, Line::new(event.style, &event.text));
+            let lead = TextLine::new(Style::Muted, "── ");
+            table.across(0, lead, TextLine::new(event.style, &event.text));
         }
-        let mut cells: Vec<Line> =
-            row.iter().zip(STYLES).map(|(cell, as_)| Line::new(as_, cell)).collect();
+        let mut cells: Vec<TextLine> =
+            row.iter().zip(STYLES).map(|(cell, as_)| TextLine::new(as_, cell)).collect();
         let of = &finding.runs[index].estimate;
-        cells.push(Line::new(Style::Sketch, &scale.draw(of.value, of.low(), of.high())));
+        cells.push(TextLine::new(Style::Sketch, &scale.draw(of.value, of.low(), of.high())));
         table.row(cells);
     }
-    let line = |style, text: &str| terminal.lines(0, &Line::new(style, text));
+    let line = |style, text: &str| terminal.lines(0, &TextLine::new(style, text));
     let mut out = line(Style::Heading, &title(finding));
     out.push_str(&line(Style::Sketch, &sparkline(finding, terminal)));
     out.push_str(&terminal.table(&table));
@@ -97,19 +97,23 @@ fn rows(finding: &HistoryFinding, label: Option<&str>) -> Vec<[String; 5]> {
     finding.runs.iter().map(row).collect()
 }
 
-fn columns(finding: &HistoryFinding, rows: &[[String; 5]], scale: &IntervalScale) -> Vec<Column> {
+fn columns(
+    finding: &HistoryFinding,
+    rows: &[[String; 5]],
+    scale: &IntervalScale,
+) -> Vec<TableColumn> {
     let low = quantity(scale.low, &finding.unit);
     let high = quantity(scale.high, &finding.unit);
     let blanks = scale.room.saturating_sub(width(&low) + width(&high)).max(1);
     let labelled = rows.iter().any(|row| !row[1].is_empty());
-    let gap = |column: Column, is: bool| if is { column } else { column.gap(0) };
+    let gap = |column: TableColumn, is: bool| if is { column } else { column.gap(0) };
     let [started, label, estimate, interval, unit] = TITLES;
     vec![
-        Column::left(started),
-        gap(Column::left(label), labelled),
-        Column::right(estimate),
-        Column::left(interval),
-        Column::left(unit),
-        Column::left(&format!("{low}{:blanks$}{high}", "")),
+        TableColumn::left(started),
+        gap(TableColumn::left(label), labelled),
+        TableColumn::right(estimate),
+        TableColumn::left(interval),
+        TableColumn::left(unit),
+        TableColumn::left(&format!("{low}{:blanks$}{high}", "")),
     ]
 }

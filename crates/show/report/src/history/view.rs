@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plumb_analysis::{CycleFinding, HistoryFinding, HistoryStep, Split};
+use plumb_analysis::{CycleFinding, HistoryFinding, HistoryStep, RecordedChange};
 use plumb_model::{Better, SeriesInRun};
 use plumb_text::{Style, counted};
 use plumb_units::percent;
@@ -76,7 +76,7 @@ fn moved_together(shift: &f64) -> HistoryEvent {
     HistoryEvent { text, style: Style::Muted }
 }
 
-fn split(split: &Split) -> HistoryEvent {
+fn split(split: &RecordedChange) -> HistoryEvent {
     let change = |(field, before, after): &(String, String, String)| {
         let (before, after) = differing(before, after);
         format!("{field} {before} → {after}")

@@ -1,7 +1,7 @@
 //! A machine and its environment by themes, or what differs between two, on a terminal.
 
 use plumb_model::{FACTS, FOR_ROOT, FactKind, Impact};
-use plumb_text::{Column, Line, Style, Table, Terminal};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
 
 use crate::machine::view::{MachineSnapshot, differences, shown};
 
@@ -16,7 +16,7 @@ pub fn machine_card(snapshots: &[MachineSnapshot], terminal: &Terminal) -> Strin
 }
 
 fn line(style: Style, text: &str, terminal: &Terminal) -> String {
-    terminal.lines(0, &Line::new(style, text))
+    terminal.lines(0, &TextLine::new(style, text))
 }
 
 /// `run 01a… · host web1 · fp1:… · env1:…`.
@@ -34,7 +34,8 @@ fn facts(snapshot: &MachineSnapshot, terminal: &Terminal) -> String {
     let mut out = line(Style::Title, &title(snapshot), terminal);
     let stable = &snapshot.target.machine.facts;
     let changing = &snapshot.target.environment.facts;
-    let mut table = Table::new(vec![Column::left(""), Column::left("").wrapping()]).indented(2);
+    let mut table =
+        Table::new(vec![TableColumn::left(""), TableColumn::left("").wrapping()]).indented(2);
     let mut theme = None;
     for fact in FACTS {
         // To leave it out would look as if the machine had no such thing.
@@ -42,12 +43,12 @@ fn facts(snapshot: &MachineSnapshot, terminal: &Terminal) -> String {
         let value = stable.get(fact.name).or_else(|| changing.get(fact.name));
         let Some(value) = value.map(String::as_str).or(unread) else { continue };
         if theme.replace(fact.theme) != Some(fact.theme) {
-            table.heading(Line::new(Style::Heading, fact.theme.word()));
+            table.heading(TextLine::new(Style::Heading, fact.theme.word()));
         }
         // Facts such as CPU flaws are long lists: a line for each part, with the name at the first.
         for (index, part) in value.split("; ").enumerate() {
             let name = if index == 0 { shown(fact.name) } else { String::new() };
-            table.row(vec![Line::new(Style::Muted, &name), Line::new(Style::Plain, part)]);
+            table.row(vec![TextLine::new(Style::Muted, &name), TextLine::new(Style::Plain, part)]);
         }
     }
     out.push_str(&terminal.table(&table));
@@ -67,7 +68,8 @@ fn difference_card(snapshots: &[MachineSnapshot], terminal: &Terminal) -> String
         ));
         return out;
     }
-    let columns = vec![Column::left(""), Column::left(""), Column::left("").wrapping()];
+    let columns =
+        vec![TableColumn::left(""), TableColumn::left(""), TableColumn::left("").wrapping()];
     let mut table = Table::new(columns).indented(2);
     for difference in &differences {
         let style = match difference.impact {
@@ -78,13 +80,13 @@ fn difference_card(snapshots: &[MachineSnapshot], terminal: &Terminal) -> String
         // A run of a newer plumb may have facts that this one does not know.
         let why = FactKind::named(&difference.field).map_or("", |fact| fact.why);
         table.row(vec![
-            Line::new(style, difference.impact.word()),
-            Line::new(Style::Name, &shown(&difference.field)),
-            Line::new(Style::Muted, why),
+            TextLine::new(style, difference.impact.word()),
+            TextLine::new(Style::Name, &shown(&difference.field)),
+            TextLine::new(Style::Muted, why),
         ]);
         for value in own_parts(&difference.values) {
-            let value = Line::new(Style::Plain, &value);
-            table.row(vec![Line::default(), Line::default(), value]);
+            let value = TextLine::new(Style::Plain, &value);
+            table.row(vec![TextLine::default(), TextLine::default(), value]);
         }
     }
     out.push_str(&terminal.table(&table));

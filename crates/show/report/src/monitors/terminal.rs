@@ -1,7 +1,7 @@
 //! The counters and the cost of monitors next to a run, on a terminal.
 
 use plumb_analysis::{CounterRate, PointRates};
-use plumb_text::{Column, Line, Style, Table, Terminal, clean, counted};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, counted};
 use plumb_units::quantity;
 
 use crate::monitors::json::{EffectPart, MonitorsDocument};
@@ -12,15 +12,15 @@ use crate::monitors::view::{matters, place};
 #[must_use]
 pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
     let mut table = Table::new(vec![
-        Column::left("counter"),
-        Column::right("median").gap(2),
-        Column::right("lowest").gap(2),
-        Column::right("highest").gap(2),
+        TableColumn::left("counter"),
+        TableColumn::right("median").gap(2),
+        TableColumn::right("lowest").gap(2),
+        TableColumn::right("highest").gap(2),
     ])
     .indented(2);
     for point in points {
         let of = counted(point.invocations, "invocation", "invocations");
-        table.heading(Line::new(Style::Name, &format!("{} · {of}", clean(&point.point.name))));
+        table.heading(TextLine::new(Style::Name, &format!("{} · {of}", clean(&point.point.name))));
         let mut shown: Vec<&CounterRate> =
             // vmstat and diskstats alone have hundreds of counters.
             point.rates.iter().filter(|rate| terminal.every_metric || matters(rate)).collect();
@@ -30,7 +30,7 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
             let name = clean(&rate.counter.name);
             let figures = [rate.median, rate.low, rate.high].map(|value| quantity(value, &unit));
             let cells = std::iter::once(&name).chain(&figures);
-            table.row(cells.map(|text| Line::new(Style::Plain, text)).collect());
+            table.row(cells.map(|text| TextLine::new(Style::Plain, text)).collect());
         }
     }
     terminal.table(&table)
@@ -40,11 +40,11 @@ pub fn counters_card(points: &[PointRates], terminal: &Terminal) -> String {
 #[must_use]
 pub fn monitors_card(document: &MonitorsDocument, terminal: &Terminal) -> String {
     let mut table = Table::new(vec![
-        Column::left("monitor"),
-        Column::right("/s").gap(2),
-        Column::right("per reading").gap(2),
-        Column::right("of one core").gap(2),
-        Column::left("").gap(2).wrapping(),
+        TableColumn::left("monitor"),
+        TableColumn::right("/s").gap(2),
+        TableColumn::right("per reading").gap(2),
+        TableColumn::right("of one core").gap(2),
+        TableColumn::left("").gap(2).wrapping(),
     ]);
     for monitor in &document.monitors {
         let why = monitor.unsupported.as_ref().map(|why| format!("unsupported: {why}"));
@@ -57,7 +57,7 @@ pub fn monitors_card(document: &MonitorsDocument, terminal: &Terminal) -> String
             monitor.cpu_share.map_or_else(|| "–".to_owned(), fine),
             clean(&text),
         ];
-        table.row(cells.iter().map(|text| Line::new(Style::Plain, text)).collect());
+        table.row(cells.iter().map(|text| TextLine::new(Style::Plain, text)).collect());
     }
     let all = format!(
         "\nall default monitors together: {} of one core, measured over {:.0} s\n",

@@ -6,7 +6,7 @@ use plumb_text::time::date;
 
 use crate::run::importance::{FlagWeight, by_importance};
 use crate::run::since_last::since_last_text;
-use crate::run::view::{Row, View, baseline_text};
+use crate::run::view::{ResultRow, View, baseline_text};
 
 /// Flags that are named in a sentence.
 const MOST_NAMED: usize = 5;
@@ -25,7 +25,7 @@ pub(crate) fn answer(view: &View) -> Vec<String> {
 
 /// The results that were given an expectation, with the one that is farthest below its own.
 fn expected(view: &View) -> Option<String> {
-    let mut rows: Vec<(&Row, f64)> = view
+    let mut rows: Vec<(&ResultRow, f64)> = view
         .rows
         .iter()
         .filter_map(|row| Some((row, row.finding.of_baseline.as_ref()?)))
@@ -82,7 +82,7 @@ fn precision(view: &View) -> Option<String> {
 }
 
 fn trust(view: &View) -> String {
-    let primary: Vec<&Row> = view.rows.iter().filter(|row| row.finding.primary).collect();
+    let primary: Vec<&ResultRow> = view.rows.iter().filter(|row| row.finding.primary).collect();
     let flagged: Vec<&FlagKind> =
         primary.iter().flat_map(|row| &row.finding.flags).map(|flag| &flag.flag).collect();
     if flagged.is_empty() {

@@ -2,16 +2,18 @@
 
 use plumb_analysis::{BaselineSource, CONFIDENCE};
 use plumb_model::{FlagKind, Goal, StopReason};
-use plumb_text::{Column, Line, Style, Table, Terminal, clean, clip, counted, width};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, clip, counted, width};
 use plumb_units::percent;
 
 use crate::run::answer::answer;
 use crate::run::importance::{FlagWeight, by_importance};
-use crate::run::results_table::{best_quarter_text, interval, pauses_text, reached};
+use crate::run::results_table::{
+    best_quarter_gap, best_quarter_text, interval, pauses_text, reached,
+};
 use crate::run::terminal::{
     NARROWEST, NextSteps, comparisons, flags as flags_chapter, heading, steps, title,
 };
-use crate::run::view::{Family, FlagNote, Row, View, baseline_text};
+use crate::run::view::{Family, FlagNote, ResultRow, View, baseline_text};
 
 /// Flags of a row. More are shown only if they change how its figure is read.
 const MOST_FLAGS: usize = 2;
@@ -21,6 +23,8 @@ const MOST_REASONS: usize = 5;
 const MOST_CURVE_LINES: usize = 6;
 /// Lines about points that gave no result.
 const MOST_MISSING: usize = 3;
+/// Among many results, lines of what the machine does at its best.
+const MOST_BEST: usize = 4;
 /// Columns that flags take before names are cut for them.
 const FLAGS_ROOM: usize = 25;
 /// From so many results on, everything else keeps to one line.
@@ -41,8 +45,10 @@ pub fn brief_scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) ->
         answers.reverse();
     }
     let [first, second] = answers;
-    let answer: String =
-        answer(view).iter().map(|line| terminal.lines(0, &Line::new(Style::Plain, line))).collect();
+    let answer: String = answer(view)
+        .iter()
+        .map(|line| terminal.lines(0, &TextLine::new(Style::Plain, line)))
+        .collect();
     let chapters = [
         header(view, &terminal) + &answer,
         first,
@@ -63,10 +69,12 @@ fn header(view: &View, terminal: &Terminal) -> String {
         out.push_str(&one_line(Style::Plain, &place.machine, terminal));
     }
     if let Some(load) = &header.load {
-        out.push_str(&terminal.lines(0, &Line::new(Style::Flag, "load: ").and(Style::Flag, load)));
+        out.push_str(
+            &terminal.lines(0, &TextLine::new(Style::Flag, "load: ").and(Style::Flag, load)),
+        );
     }
     if let Some(prepared) = &header.prepared {
-        let line = Line::new(Style::Muted, "prepared: ").and(Style::Plain, prepared);
+        let line = TextLine::new(Style::Muted, "prepared: ").and(Style::Plain, prepared);
         out.push_str(&terminal.lines(0, &line));
     }
     out + &one_line(Style::Plain, &header.when, terminal)
@@ -77,7 +85,7 @@ fn is_crowded(view: &View) -> bool {
 }
 
 fn one_line(style: Style, text: &str, terminal: &Terminal) -> String {
-    terminal.lines(0, &Line::new(style, &clip(&clean(text), terminal.width)))
+    terminal.lines(0, &TextLine::new(style, &clip(&clean(text), terminal.width)))
 }
 
 /// The cells of a result.
@@ -85,9 +93,9 @@ struct Cells {
     family: String,
     name: String,
     median: String,
-    interval: Line,
+    interval: TextLine,
     unit: String,
-    half_width: Line,
+    half_width: TextLine,
     /// What its last column may say, from the longest form to the shortest.
     flags: Vec<String>,
     /// What holds up to a limit, how far the result is from what was expected, what pauses did.
@@ -100,26 +108,26 @@ fn results(view: &View, terminal: &Terminal) -> String {
     fit(&mut rows, terminal.width);
     let level = format!("{} interval", percent(CONFIDENCE));
     let mut table = Table::new(vec![
-        Column::left(""),
-        Column::left(""),
-        Column::right("median"),
-        Column::left(&level).gap(1),
-        Column::left("unit").gap(1),
-        Column::right("±"),
-        Column::left("flags"),
+        TableColumn::left(""),
+        TableColumn::left(""),
+        TableColumn::right("median"),
+        TableColumn::left(&level).gap(1),
+        TableColumn::left("unit").gap(1),
+        TableColumn::right("±"),
+        TableColumn::left("flags"),
     ]);
     for row in rows {
         table.row(vec![
-            Line::new(Style::Heading, &row.family),
-            Line::new(Style::Name, &row.name),
-            Line::new(Style::Estimate, &row.median),
+            TextLine::new(Style::Heading, &row.family),
+            TextLine::new(Style::Name, &row.name),
+            TextLine::new(Style::Estimate, &row.median),
             row.interval,
-            Line::new(Style::Muted, &row.unit),
+            TextLine::new(Style::Muted, &row.unit),
             row.half_width,
-            Line::new(Style::Flag, row.flags.first().map_or("", String::as_str)),
+            TextLine::new(Style::Flag, row.flags.first().map_or("", String::as_str)),
         ]);
         for text in &row.below {
-            table.across(4, Line::default(), Line::new(Style::Plain, text));
+            table.across(4, TextLine::default(), TextLine::new(Style::Plain, text));
         }
     }
     if view.rows.is_empty() { String::new() } else { terminal.table(&table) }
@@ -128,12 +136,13 @@ fn results(view: &View, terminal: &Terminal) -> String {
 /// The rows of a family; its name stands in the first one alone.
 fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
     let compared = view.finding.against_first.first().map(|comparison| comparison.metric.as_str());
-    let (rows, others): (Vec<&Row>, Vec<&Row>) = view
+    let (rows, others): (Vec<&ResultRow>, Vec<&ResultRow>) = view
         .shown(family, false)
         .into_iter()
         .partition(|row| row.finding.primary || compared == Some(row.finding.metric.as_str()));
     let crowded = is_crowded(view);
     let common = common_remarks(&rows, crowded);
+    let least_gap = least_gap(view);
     rows.iter()
         .enumerate()
         .map(|(index, row)| {
@@ -156,7 +165,7 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
                     |levels| levels.both(|figure| figure.estimate.clone()),
                 ),
                 interval: match row.levels {
-                    Some(_) => Line::new(Style::Flag, "two levels"),
+                    Some(_) => TextLine::new(Style::Flag, "two levels"),
                     None => interval(&row.figure),
                 },
                 unit: row.levels.as_ref().map_or_else(
@@ -164,17 +173,17 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
                     |levels| levels.both(|figure| figure.unit.clone()),
                 ),
                 half_width: match row.levels {
-                    Some(_) => Line::default(),
+                    Some(_) => TextLine::default(),
                     None => reached(row.finding),
                 },
                 flags: flags(row, &common, index == 0, crowded),
-                below: below(row).into_iter().collect(),
+                below: below(row, least_gap).into_iter().collect(),
             }
         })
         .collect()
 }
 
-fn name(row: &Row) -> String {
+fn name(row: &ResultRow) -> String {
     if row.finding.primary {
         row.label.clone()
     } else {
@@ -184,19 +193,19 @@ fn name(row: &Row) -> String {
 
 /// What stands in the last column of a row: a flag's word, or why there is no interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Remark {
+struct RowRemark {
     word: String,
     changes_reading: bool,
 }
 
 /// The remarks of a row, the most consequential first. Why an interval is missing comes before what only widens one.
-fn remarks(row: &Row, crowded: bool) -> Vec<Remark> {
+fn remarks(row: &ResultRow, crowded: bool) -> Vec<RowRemark> {
     // Two levels stand in place of the median: the word says nothing more.
     let is_shown = |flag: &&FlagKind| row.levels.is_some() && **flag == FlagKind::Bimodal;
-    let mut remarks: Vec<Remark> =
+    let mut remarks: Vec<RowRemark> =
         by_importance(row.own_flags.iter().filter(|flag| !is_shown(flag)))
             .into_iter()
-            .map(|flag| Remark {
+            .map(|flag| RowRemark {
                 word: flag.word().to_owned(),
                 changes_reading: FlagWeight::of(flag).changes_reading(),
             })
@@ -205,18 +214,18 @@ fn remarks(row: &Row, crowded: bool) -> Vec<Remark> {
         // What follows a colon are the numbers of this row. Among many rows only the whole scorecard has room for them.
         let kind = why.split_once(": ").map_or(why.as_str(), |(kind, _)| kind);
         let word = if crowded { kind } else { why }.to_owned();
-        remarks.insert(must_show(&remarks), Remark { word, changes_reading: false });
+        remarks.insert(must_show(&remarks), RowRemark { word, changes_reading: false });
     }
     remarks
 }
 
 /// The remarks that all rows of a family have, if there are several rows.
-fn common_remarks(rows: &[&Row], crowded: bool) -> Vec<Remark> {
+fn common_remarks(rows: &[&ResultRow], crowded: bool) -> Vec<RowRemark> {
     let Some((first, others)) = rows.split_first() else { return Vec::new() };
     if others.is_empty() {
         return Vec::new();
     }
-    let others: Vec<Vec<Remark>> = others.iter().map(|row| remarks(row, crowded)).collect();
+    let others: Vec<Vec<RowRemark>> = others.iter().map(|row| remarks(row, crowded)).collect();
     let mut common = remarks(first, crowded);
     common.retain(|remark| others.iter().all(|other| other.contains(remark)));
     common
@@ -225,7 +234,7 @@ fn common_remarks(rows: &[&Row], crowded: bool) -> Vec<Remark> {
 /// The last column of a row, from the longest form to the shortest: remarks that change how its figure is read, others
 /// up to two, and how many more there are: `cached, noisy +1`. `common` are in the family's first row alone:
 /// `unsteady; all: noisy`.
-fn flags(row: &Row, common: &[Remark], is_first: bool, crowded: bool) -> Vec<String> {
+fn flags(row: &ResultRow, common: &[RowRemark], is_first: bool, crowded: bool) -> Vec<String> {
     let mut own = remarks(row, crowded);
     own.retain(|remark| !common.contains(remark));
     let shared = if is_first { common } else { &[] };
@@ -241,17 +250,17 @@ fn flags(row: &Row, common: &[Remark], is_first: bool, crowded: bool) -> Vec<Str
 }
 
 /// So many remarks, or more if more change how a figure is read.
-fn at_least(count: usize, remarks: &[Remark]) -> usize {
+fn at_least(count: usize, remarks: &[RowRemark]) -> usize {
     must_show(remarks).max(count).min(remarks.len())
 }
 
 /// How many of these remarks change how a figure is read. They come first.
-fn must_show(remarks: &[Remark]) -> usize {
+fn must_show(remarks: &[RowRemark]) -> usize {
     remarks.iter().filter(|remark| remark.changes_reading).count()
 }
 
 /// The first remarks of a row and of its family, and the count of all others.
-fn form(own: &[Remark], of_own: usize, shared: &[Remark], of_shared: usize) -> String {
+fn form(own: &[RowRemark], of_own: usize, shared: &[RowRemark], of_shared: usize) -> String {
     let own_words = words(&own[..of_own]);
     let shared_words = words(&shared[..of_shared]);
     let mut parts: Vec<String> = Vec::new();
@@ -268,11 +277,23 @@ fn form(own: &[Remark], of_own: usize, shared: &[Remark], of_shared: usize) -> S
     }
 }
 
-fn words(remarks: &[Remark]) -> String {
+fn words(remarks: &[RowRemark]) -> String {
     remarks.iter().map(|remark| remark.word.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn below(row: &Row) -> Option<String> {
+/// How far a median must be from its best quarter to be worth a line here: among many results, only the farthest few are.
+fn least_gap(view: &View) -> f64 {
+    if !is_crowded(view) {
+        return 0.0;
+    }
+    let mut gaps: Vec<f64> =
+        view.rows.iter().filter_map(|row| best_quarter_gap(row.finding)).collect();
+    gaps.sort_by(|one, other| other.total_cmp(one));
+    gaps.get(MOST_BEST - 1).copied().unwrap_or(0.0)
+}
+
+fn below(row: &ResultRow, least_gap: f64) -> Option<String> {
+    let is_far = best_quarter_gap(row.finding).is_some_and(|gap| gap >= least_gap);
     let expectation = row
         .finding
         .of_baseline
@@ -289,7 +310,7 @@ fn below(row: &Row) -> Option<String> {
         .iter()
         .cloned()
         .chain(expectation)
-        .chain(best_quarter_text(row.finding))
+        .chain(best_quarter_text(row.finding).filter(|_| is_far))
         .chain(pauses_text(row.finding))
         .chain(stopped)
         .collect();
@@ -344,13 +365,13 @@ fn curves(view: &View, terminal: &Terminal) -> String {
         // The lines of one curve have its name once.
         let shown = if *name == last { " ".repeat(width(name)) } else { (*name).to_owned() };
         last = name;
-        let text = Line::new(Style::Name, &shown).and(Style::Plain, &format!("  {line}"));
+        let text = TextLine::new(Style::Name, &shown).and(Style::Plain, &format!("  {line}"));
         out.push_str(&terminal.lines(2, &text));
     }
     let more = lines.len().saturating_sub(MOST_CURVE_LINES);
     if more > 0 {
         let text = format!("and {} of curves", counted(more, "more line", "more lines"));
-        out.push_str(&terminal.lines(0, &Line::new(Style::Muted, &text)));
+        out.push_str(&terminal.lines(0, &TextLine::new(Style::Muted, &text)));
     }
     out
 }
@@ -381,7 +402,7 @@ fn missing(view: &View, terminal: &Terminal) -> String {
         if is_crowded(view) {
             out.push_str(&one_line(*style, &format!("{lead}{why}"), terminal));
         } else {
-            out.push_str(&terminal.lines(0, &Line::new(*style, lead).and(Style::Plain, why)));
+            out.push_str(&terminal.lines(0, &TextLine::new(*style, lead).and(Style::Plain, why)));
         }
     }
     let more = all.len().saturating_sub(MOST_MISSING);
@@ -413,7 +434,7 @@ fn reasons(view: &View, terminal: &Terminal) -> String {
         let word = note.flag.word();
         let gap = " ".repeat(longest.saturating_sub(width(word)) + 2);
         let room = terminal.width.saturating_sub(2 + longest + 2);
-        let line = Line::new(Style::Flag, &format!("  {word}"))
+        let line = TextLine::new(Style::Flag, &format!("  {word}"))
             .and(Style::Plain, &gap)
             .and(Style::Plain, &clip(&clean(&reason(note)), room));
         out.push_str(&format!("{}\n", line.render(terminal.colour)));

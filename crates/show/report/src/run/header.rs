@@ -17,7 +17,7 @@ const SHORT_ID: usize = 12;
 
 /// The lines above the results, without labels.
 #[derive(Debug, Clone)]
-pub struct Header {
+pub struct ReportHeader {
     /// The suite's name, or the command line.
     pub title: String,
     /// The run's identity, shortened.
@@ -57,7 +57,7 @@ impl TargetLines {
     }
 }
 
-impl Header {
+impl ReportHeader {
     pub(crate) fn new(finding: &RunFinding) -> Self {
         let run = &finding.run;
         Self {
@@ -248,7 +248,7 @@ fn seconds(ns: u64) -> f64 {
 }
 
 /// How far a point came.
-enum Reached {
+enum GoalReached {
     Done,
     /// The largest relative half-width.
     Short(f64),
@@ -256,18 +256,18 @@ enum Reached {
 }
 
 /// How far a point came in all its headline metrics.
-fn point_reached(finding: &RunFinding, first: &Finding) -> Reached {
+fn point_reached(finding: &RunFinding, first: &Finding) -> GoalReached {
     let mut widest: f64 = 0.0;
     let mut is_done = true;
     for result in &finding.results {
         if !result.headline || result.point != first.point {
             continue;
         }
-        let Some(reached) = result.reached else { return Reached::NoInterval };
+        let Some(reached) = result.reached else { return GoalReached::NoInterval };
         widest = widest.max(reached);
         is_done &= result.wanted.is_none_or(|wanted| reached <= wanted);
     }
-    if is_done { Reached::Done } else { Reached::Short(widest) }
+    if is_done { GoalReached::Done } else { GoalReached::Short(widest) }
 }
 
 /// The narrowest and the widest of half-widths.
@@ -288,15 +288,19 @@ fn reached(finding: &RunFinding) -> String {
     let mut short = Vec::new();
     for first in &primary {
         match point_reached(finding, first) {
-            Reached::Done => done += 1,
-            Reached::Short(most) => short.push(most),
-            Reached::NoInterval => without += 1,
+            GoalReached::Done => done += 1,
+            GoalReached::Short(most) => short.push(most),
+            GoalReached::NoInterval => without += 1,
         }
     }
     let all = counted(primary.len(), "measured point", "measured points");
     let mut text = format!("reached by {done} of {all}");
     if !short.is_empty() {
         text.push_str(&format!(", {} at {}", short.len(), from_to(&short)));
+        // The goal is about the session; the rows may show the wider intervals of the machine.
+        if primary.iter().any(|first| first.machine.is_some()) {
+            text.push_str(" in this session");
+        }
     }
     if without > 0 {
         text.push_str(&format!(", {without} without an interval"));

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{BaselineSource, Failure, Finding, Pauses, ShareOfBaseline, Unsupported};
+use plumb_analysis::{
+    BaselineSource, FailedInvocations, Finding, Pauses, ShareOfBaseline, Unsupported,
+};
 use plumb_model::{Flag, PreparationRecord, Prepared, SampleIs};
 use plumb_text::time::rfc3339;
 use serde::Serialize;
@@ -19,7 +21,7 @@ use crate::run::json_curves::{CurvePart, curve};
 use crate::run::json_links::{LinkPart, link};
 use crate::run::levels::{LevelsPart, levels_part};
 use crate::run::since_last::{SinceLastPart, since_last_part};
-use crate::run::view::{Row, View};
+use crate::run::view::{ResultRow, View};
 
 /// Name of the document's form.
 pub const RUN_SCHEMA: &str = "plumb.run/1";
@@ -373,7 +375,7 @@ fn run(view: &View) -> RunPart {
     }
 }
 
-fn result(row: &Row) -> ResultPart {
+fn result(row: &ResultRow) -> ResultPart {
     let Finding { point, estimate, .. } = row.finding;
     // Cloned once and taken apart: nearly every field goes into the document.
     let finding = row.finding.clone();
@@ -470,7 +472,7 @@ fn unsupported(missing: &Unsupported) -> UnsupportedPart {
     UnsupportedPart { place, why: missing.why.clone(), fix: missing.fix.clone() }
 }
 
-fn failed(failure: &Failure) -> FailedPart {
+fn failed(failure: &FailedInvocations) -> FailedPart {
     FailedPart {
         place: place(&failure.point),
         why: failure.why.clone(),

@@ -10,7 +10,7 @@ use crate::run::burst::burst_text;
 use crate::run::results_table::best_quarter_text;
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{
-    FlagNote, Row, View, baseline_text, comparison_text, encryption_text, spread_text,
+    FlagNote, ResultRow, View, baseline_text, comparison_text, encryption_text, spread_text,
 };
 use plumb_text::markdown::{code, escape};
 
@@ -79,7 +79,7 @@ fn results(view: &View) -> String {
     format!("\n{head}\n{rule}\n{}\n{note}\n", rows.concat())
 }
 
-fn result(row: &Row) -> String {
+fn result(row: &ResultRow) -> String {
     let finding = row.finding;
     // A Markdown cell has no lines of its own, but may hold a break.
     let levels = row.levels.as_ref().map(|levels| {
@@ -112,12 +112,12 @@ fn result(row: &Row) -> String {
 }
 
 /// A part of a row's figure; of two levels both, if they differ.
-fn shown(row: &Row, of: fn(&Figure) -> String) -> String {
+fn shown(row: &ResultRow, of: fn(&Figure) -> String) -> String {
     row.levels.as_ref().map_or_else(|| of(&row.figure), |levels| levels.both(of))
 }
 
 /// The relative half-width of the interval that is shown; of two levels both.
-fn half_width(row: &Row) -> Option<String> {
+fn half_width(row: &ResultRow) -> Option<String> {
     match &row.finding.levels {
         None => row.finding.shown().relative_half_width().map(percent),
         Some(levels) => {

@@ -26,7 +26,7 @@ pub use again::again;
 pub use brief::brief_scorecard;
 pub use burst::burst_text;
 pub use curves::CurveText;
-pub use header::{Header, TargetLines, rules_text};
+pub use header::{ReportHeader, TargetLines, rules_text};
 pub use importance::FlagWeight;
 pub use json::{RunDocument, document, json};
 pub use labels::metric;
@@ -37,6 +37,6 @@ pub use sentences::in_words;
 pub use since_last::since_last_text;
 pub use terminal::{NextSteps, scorecard};
 pub use view::{
-    Family, FlagNote, Row, View, baseline_text, comparison_text, difference_text, encryption_text,
-    looks_text, spread_text,
+    Family, FlagNote, ResultRow, View, baseline_text, comparison_text, difference_text,
+    encryption_text, looks_text, spread_text,
 };

@@ -3,13 +3,13 @@
 use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Estimate, Finding, Level};
 use plumb_model::{Better, FlagKind, StopReason};
 use plumb_text::sparkline::histogram;
-use plumb_text::{Column, IntervalScale, Line, Style, Table, Terminal};
+use plumb_text::{IntervalScale, Style, Table, TableColumn, Terminal, TextLine};
 use plumb_units::length;
 use plumb_units::{Figure, percent, quantity, whole_percent};
 
 use crate::figure::figure;
 use crate::run::burst::burst_text;
-use crate::run::view::{Row, View, baseline_text};
+use crate::run::view::{ResultRow, View, baseline_text};
 
 /// From this width on flags and half-widths have columns.
 const ROOMY: usize = 100;
@@ -33,25 +33,29 @@ const SHORT_S: f64 = 12.0;
 const BELOW: usize = 4;
 
 /// A column and what it says of a row.
-struct Field {
-    column: Column,
-    cell: fn(&Row, &Terminal) -> Line,
+struct ResultColumn {
+    column: TableColumn,
+    cell: fn(&ResultRow, &Terminal) -> TextLine,
     /// What it says of the upper one of two levels, which has its own line.
-    upper: fn(&Row) -> Line,
+    upper: fn(&ResultRow) -> TextLine,
 }
 
-fn field(column: Column, cell: fn(&Row, &Terminal) -> Line) -> Field {
-    Field { column, cell, upper: |_| Line::default() }
+fn field(column: TableColumn, cell: fn(&ResultRow, &Terminal) -> TextLine) -> ResultColumn {
+    ResultColumn { column, cell, upper: |_| TextLine::default() }
 }
 
-fn with_upper(column: Column, cell: fn(&Row, &Terminal) -> Line, upper: fn(&Row) -> Line) -> Field {
-    Field { column, cell, upper }
+fn with_upper(
+    column: TableColumn,
+    cell: fn(&ResultRow, &Terminal) -> TextLine,
+    upper: fn(&ResultRow) -> TextLine,
+) -> ResultColumn {
+    ResultColumn { column, cell, upper }
 }
 
 /// The results by family, and what the columns mean.
 pub(super) fn results(view: &View, terminal: &Terminal) -> String {
     if view.rows.is_empty() {
-        return terminal.lines(0, &Line::new(Style::Flag, "Nothing was measured."));
+        return terminal.lines(0, &TextLine::new(Style::Flag, "Nothing was measured."));
     }
     let mut fields = fields(terminal);
     if terminal.width >= ROOMY
@@ -60,31 +64,32 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
             of.is_some_and(|of| of.source == BaselineSource::Expectation)
         })
     {
-        let column = Column::right("of expected");
+        let column = TableColumn::right("of expected");
         fields.insert(fields.len().min(OF_BASELINE), field(column, |row, _| of_baseline(row)));
     }
-    let mut columns: Vec<Column> = fields.iter().map(|field| field.column.clone()).collect();
+    let mut columns: Vec<TableColumn> = fields.iter().map(|field| field.column.clone()).collect();
     // At the width where every figure gets a column there is no room left for drawings, until it is wider still.
     let [from, until, again] = DRAWN;
     let has_room = (from..until).contains(&terminal.width) || terminal.width >= again;
     let strip = has_room.then_some(AFTER_UNIT + usize::from(terminal.width >= WIDE));
     if let Some(place) = strip {
-        columns.insert(place, Column::left("side by side"));
+        columns.insert(place, TableColumn::left("side by side"));
     }
     let mut table = Table::new(columns);
     for family in &view.families {
-        table.across(0, Line::default(), Line::new(Style::Heading, &family.name));
+        table.across(0, TextLine::default(), TextLine::new(Style::Heading, &family.name));
         let rows = view.shown(family, terminal.every_metric);
         for row in &rows {
-            let mut cells: Vec<Line> =
+            let mut cells: Vec<TextLine> =
                 fields.iter().map(|field| (field.cell)(row, terminal)).collect();
             if let Some(place) = strip {
-                cells.insert(place, Line::new(Style::Sketch, &side_by_side(row, &rows)));
+                cells.insert(place, TextLine::new(Style::Sketch, &side_by_side(row, &rows)));
             }
             table.row(cells);
             if row.levels.is_some() {
-                let mut cells: Vec<Line> = fields.iter().map(|field| (field.upper)(row)).collect();
-                strip.into_iter().for_each(|place| cells.insert(place, Line::default()));
+                let mut cells: Vec<TextLine> =
+                    fields.iter().map(|field| (field.upper)(row)).collect();
+                strip.into_iter().for_each(|place| cells.insert(place, TextLine::default()));
                 table.row(cells);
             }
             below(row, terminal, &mut table);
@@ -93,45 +98,50 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
     terminal.table(&table) + &legend(view, terminal)
 }
 
-fn fields(terminal: &Terminal) -> Vec<Field> {
+fn fields(terminal: &Terminal) -> Vec<ResultColumn> {
     let name = [with_upper(
-        Column::left("").wrapping(),
+        TableColumn::left("").wrapping(),
         |row, _| name(row),
-        |_| Line::new(Style::Muted, "    or"),
+        |_| TextLine::new(Style::Muted, "    or"),
     )];
     let level = format!("{} interval", percent(CONFIDENCE));
     let figure = [
-        with_upper(Column::right("median"), |row, _| median(shown(row)), |row| median(upper(row))),
         with_upper(
-            Column::left(&level).gap(1),
+            TableColumn::right("median"),
+            |row, _| median(shown(row)),
+            |row| median(upper(row)),
+        ),
+        with_upper(
+            TableColumn::left(&level).gap(1),
             |row, _| interval(shown(row)),
             |row| interval(upper(row)),
         ),
         with_upper(
-            Column::left("unit").gap(1),
+            TableColumn::left("unit").gap(1),
             |row, _| muted(Some(shown(row).unit.clone())),
             |row| muted(Some(upper(row).unit.clone())),
         ),
     ];
     let reached = [with_upper(
-        Column::right("±"),
+        TableColumn::right("±"),
         |row, _| reached(row.finding),
         |row| {
             row.finding
                 .levels
                 .as_ref()
-                .map_or_else(Line::default, |levels| half_width(&levels.upper))
+                .map_or_else(TextLine::default, |levels| half_width(&levels.upper))
         },
     )];
-    let counts = [field(Column::right("n"), |row, _| muted(Some(row.counts.clone())))];
-    let shape = [field(Column::left("shape"), shape)];
-    let flags = [field(Column::left("flags").wrapping(), |row, _| {
-        Line::new(Style::Flag, &words(&row.own_flags))
+    let counts = [field(TableColumn::right("n"), |row, _| muted(Some(row.counts.clone())))];
+    let shape = [field(TableColumn::left("shape"), shape)];
+    let flags = [field(TableColumn::left("flags").wrapping(), |row, _| {
+        TextLine::new(Style::Flag, &words(&row.own_flags))
     })];
-    let mut fields: Vec<Field> = name.into();
+    let mut fields: Vec<ResultColumn> = name.into();
     if terminal.width >= WIDE {
-        fields
-            .push(field(Column::left("metric"), |row, _| muted(Some(row.finding.metric.clone()))));
+        fields.push(field(TableColumn::left("metric"), |row, _| {
+            muted(Some(row.finding.metric.clone()))
+        }));
     }
     fields.extend(figure);
     if terminal.width >= ROOMY {
@@ -141,7 +151,7 @@ fn fields(terminal: &Terminal) -> Vec<Field> {
     fields.extend(resources(terminal));
     fields.extend(shape);
     if terminal.width >= WIDE {
-        fields.push(field(Column::left("stopped by"), |row, _| {
+        fields.push(field(TableColumn::left("stopped by"), |row, _| {
             muted(row.finding.stop.map(|stop| stop.word().to_owned()))
         }));
     }
@@ -151,53 +161,55 @@ fn fields(terminal: &Terminal) -> Vec<Field> {
     fields
 }
 
-fn resources(terminal: &Terminal) -> Vec<Field> {
+fn resources(terminal: &Terminal) -> Vec<ResultColumn> {
     if terminal.width < WIDE {
-        return vec![field(Column::right("CPU"), |row, _| share(row, |cpu| cpu.total()))];
+        return vec![field(TableColumn::right("CPU"), |row, _| share(row, |cpu| cpu.total()))];
     }
     vec![
-        field(Column::right("user"), |row, _| share(row, |cpu| cpu.user)),
-        field(Column::right("system"), |row, _| share(row, |cpu| cpu.system)),
-        field(Column::right("iowait"), |row, _| share(row, |cpu| cpu.iowait)),
-        field(Column::right("memory"), |row, _| muted(row.finding.peak_memory_bytes.map(bytes))),
+        field(TableColumn::right("user"), |row, _| share(row, |cpu| cpu.user)),
+        field(TableColumn::right("system"), |row, _| share(row, |cpu| cpu.system)),
+        field(TableColumn::right("iowait"), |row, _| share(row, |cpu| cpu.iowait)),
+        field(TableColumn::right("memory"), |row, _| {
+            muted(row.finding.peak_memory_bytes.map(bytes))
+        }),
     ]
 }
 
-fn name(row: &Row) -> Line {
+fn name(row: &ResultRow) -> TextLine {
     let finding = row.finding;
     let name = if finding.primary { row.label.clone() } else { format!("  {}", finding.metric) };
-    Line::new(Style::Name, &format!("  {name}{}", row.on_target()))
+    TextLine::new(Style::Name, &format!("  {name}{}", row.on_target()))
 }
 
 /// The figure of a row; of two levels the lower one.
-fn shown<'r>(row: &'r Row) -> &'r Figure {
+fn shown<'r>(row: &'r ResultRow) -> &'r Figure {
     row.levels.as_ref().map_or(&row.figure, |levels| &levels.lower)
 }
 
 /// The upper one of two levels.
-fn upper<'r>(row: &'r Row) -> &'r Figure {
+fn upper<'r>(row: &'r ResultRow) -> &'r Figure {
     row.levels.as_ref().map_or(&row.figure, |levels| &levels.upper)
 }
 
-fn median(figure: &Figure) -> Line {
-    Line::new(Style::Estimate, &figure.estimate)
+fn median(figure: &Figure) -> TextLine {
+    TextLine::new(Style::Estimate, &figure.estimate)
 }
 
-pub(super) fn interval(figure: &Figure) -> Line {
+pub(super) fn interval(figure: &Figure) -> TextLine {
     match &figure.interval {
-        Ok(_) => Line::new(Style::Interval, &figure.brackets()),
-        Err(_) => Line::new(Style::Flag, "none"),
+        Ok(_) => TextLine::new(Style::Interval, &figure.brackets()),
+        Err(_) => TextLine::new(Style::Flag, "none"),
     }
 }
 
-fn shape(row: &Row, terminal: &Terminal) -> Line {
+fn shape(row: &ResultRow, terminal: &Terminal) -> TextLine {
     let bins = if terminal.width >= WIDE { 12 } else { 8 };
-    Line::new(Style::Sketch, &histogram(&row.finding.distribution, bins, terminal.unicode))
+    TextLine::new(Style::Sketch, &histogram(&row.finding.distribution, bins, terminal.unicode))
 }
 
 /// The interval on one scale with those that are shown in the same unit, of the same metric; empty if there is
 /// no other.
-fn side_by_side(row: &Row, rows: &[&Row]) -> String {
+fn side_by_side(row: &ResultRow, rows: &[&ResultRow]) -> String {
     let alike: Vec<Estimate> = rows
         .iter()
         .filter(|other| other.figure.unit == row.figure.unit)
@@ -219,7 +231,7 @@ fn side_by_side(row: &Row, rows: &[&Row]) -> String {
     if is_drawn { scale.draw(of.value, of.low(), of.high()) } else { String::new() }
 }
 
-fn share(row: &Row, of: fn(CpuShares) -> f64) -> Line {
+fn share(row: &ResultRow, of: fn(CpuShares) -> f64) -> TextLine {
     muted(row.finding.cpu.map(|cpu| whole_percent(of(cpu))))
 }
 
@@ -228,30 +240,32 @@ fn bytes(bytes: u64) -> String {
     quantity(bytes as f64, "B")
 }
 
-fn of_baseline(row: &Row) -> Line {
+fn of_baseline(row: &ResultRow) -> TextLine {
     let share = row.finding.of_baseline.as_ref().map(|baseline| baseline.share.value);
-    share.map_or_else(Line::default, |share| Line::new(Style::Estimate, &whole_percent(share)))
+    share.map_or_else(TextLine::default, |share| {
+        TextLine::new(Style::Estimate, &whole_percent(share))
+    })
 }
 
-fn muted(value: Option<String>) -> Line {
-    value.map_or_else(Line::default, |value| Line::new(Style::Muted, &value))
+fn muted(value: Option<String>) -> TextLine {
+    value.map_or_else(TextLine::default, |value| TextLine::new(Style::Muted, &value))
 }
 
 /// The half-width that is shown; good if the session's is as narrow as was wanted.
-pub(super) fn reached(finding: &Finding) -> Line {
+pub(super) fn reached(finding: &Finding) -> TextLine {
     if let Some(levels) = &finding.levels {
         return half_width(&levels.lower);
     }
     let (Some(reached), Some(shown)) = (finding.reached, finding.shown().relative_half_width())
     else {
-        return Line::default();
+        return TextLine::default();
     };
     // The goal is about the session, by which the point stopped; shown is the wider interval of the machine.
     let missed = finding.wanted.is_some_and(|wanted| reached > wanted);
-    Line::new(if missed { Style::Flag } else { Style::Good }, &percent(shown))
+    TextLine::new(if missed { Style::Flag } else { Style::Good }, &percent(shown))
 }
 
-fn half_width(level: &Level) -> Line {
+fn half_width(level: &Level) -> TextLine {
     muted(level.estimate.relative_half_width().map(percent))
 }
 
@@ -278,21 +292,29 @@ const WORTH_A_LINE: f64 = 0.05;
 /// ops/s, so the median is 37 % below`.
 #[must_use]
 pub fn best_quarter_text(finding: &Finding) -> Option<String> {
+    let change = whole_percent(best_quarter_gap(finding)?);
+    let shown = figure(finding.best_quarter.as_ref()?, &finding.unit);
+    let word = if finding.better == Better::Higher { "below" } else { "above" };
+    Some(format!("its best quarter reaches {shown}, so the median is {change} {word}"))
+}
+
+/// How far the median is from the best quarter, relative; None if that is not worth a line.
+pub(crate) fn best_quarter_gap(finding: &Finding) -> Option<f64> {
+    // Two levels stand in place of a median.
+    if finding.levels.is_some() {
+        return None;
+    }
     let best = finding.best_quarter.as_ref()?;
     let ends = best.interval.as_ref().ok()?;
     let median = finding.estimate.value;
-    let (near, word) = match finding.better {
-        Better::Higher => (ends.low / median, "below"),
-        Better::Lower => (median / ends.high, "above"),
+    let near = match finding.better {
+        Better::Higher => ends.low / median,
+        Better::Lower => median / ends.high,
         Better::Neither => return None,
     };
     // A median of 0 has no ratio: it is infinite or no number.
-    if !near.is_finite() || near < 1.0 + WORTH_A_LINE {
-        return None;
-    }
-    let change = whole_percent((median / best.value - 1.0).abs());
-    let shown = figure(best, &finding.unit);
-    Some(format!("its best quarter reaches {shown}, so the median is {change} {word}"))
+    let is_far = near.is_finite() && near >= 1.0 + WORTH_A_LINE;
+    is_far.then(|| (median / best.value - 1.0).abs())
 }
 
 /// What pauses did, where the run had some: `right after 40 pauses of 1.0 s, wall is 1.003 [0.998, 1.009] times that of
@@ -325,55 +347,59 @@ fn words(flags: &[FlagKind]) -> String {
 
 /// What has no column: why there is no interval, waiting for devices, flags, and
 /// the workload's remarks if every metric is asked for.
-fn below(row: &Row, terminal: &Terminal, table: &mut Table) {
-    let nothing = Line::default;
+fn below(row: &ResultRow, terminal: &Terminal, table: &mut Table) {
+    let nothing = TextLine::default;
     if let Some(levels) = &row.levels {
-        table.across(BELOW, nothing(), Line::new(Style::Plain, &levels.shares()));
+        table.across(BELOW, nothing(), TextLine::new(Style::Plain, &levels.shares()));
         let beside = levels.beside.as_deref().unwrap_or_default();
-        table.across(BELOW, nothing(), Line::new(Style::Muted, beside));
+        table.across(BELOW, nothing(), TextLine::new(Style::Muted, beside));
     }
     if let Some(text) = burst_text(row.finding) {
-        table.across(BELOW, nothing(), Line::new(Style::Plain, &text));
+        table.across(BELOW, nothing(), TextLine::new(Style::Plain, &text));
     }
     if let Err(why) = &row.figure.interval {
-        table.across(BELOW, Line::new(Style::Flag, "no interval: "), Line::new(Style::Plain, why));
+        table.across(
+            BELOW,
+            TextLine::new(Style::Flag, "no interval: "),
+            TextLine::new(Style::Plain, why),
+        );
     }
     let in_detail = (terminal.every_metric || row.finding.point.titled)
         && row.finding.headline
         && row.levels.is_none();
     if let Some(text) = both_intervals(row.finding).filter(|_| in_detail) {
-        table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
+        table.across(BELOW, nothing(), TextLine::new(Style::Muted, &text));
     }
     if let Some(text) = best_quarter_text(row.finding) {
-        table.across(BELOW, nothing(), Line::new(Style::Plain, &text));
+        table.across(BELOW, nothing(), TextLine::new(Style::Plain, &text));
     }
     if let Some(text) = pauses_text(row.finding) {
-        table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
+        table.across(BELOW, nothing(), TextLine::new(Style::Muted, &text));
     }
     if let Some(goal) = &row.goal {
-        table.across(BELOW, nothing(), Line::new(Style::Plain, goal));
+        table.across(BELOW, nothing(), TextLine::new(Style::Plain, goal));
     }
     if let Some(text) = baseline_text(row.finding) {
-        table.across(BELOW, nothing(), Line::new(Style::Plain, &text));
+        table.across(BELOW, nothing(), TextLine::new(Style::Plain, &text));
     }
     let has_no_column = terminal.width < WIDE && row.finding.primary;
     if let Some(cpu) = row.finding.cpu.filter(|cpu| has_no_column && waits_for_devices(cpu)) {
         let text = format!("waits for I/O {} of the time", whole_percent(cpu.iowait));
-        table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
+        table.across(BELOW, nothing(), TextLine::new(Style::Muted, &text));
     }
     if let Some(stop @ (StopReason::MaxInvocations | StopReason::MaxTime)) = row.finding.stop
         && has_no_column
     {
         let text = format!("stopped by {}", stop.word());
-        table.across(BELOW, nothing(), Line::new(Style::Muted, &text));
+        table.across(BELOW, nothing(), TextLine::new(Style::Muted, &text));
     }
     if terminal.width < ROOMY && !row.own_flags.is_empty() {
-        let flags = Line::new(Style::Flag, &words(&row.own_flags));
-        table.across(BELOW, Line::new(Style::Flag, "! "), flags);
+        let flags = TextLine::new(Style::Flag, &words(&row.own_flags));
+        table.across(BELOW, TextLine::new(Style::Flag, "! "), flags);
     }
     if terminal.every_metric && row.finding.primary {
         let remarks = remarks(row.finding);
-        table.across(BELOW, nothing(), Line::new(Style::Muted, &remarks));
+        table.across(BELOW, nothing(), TextLine::new(Style::Muted, &remarks));
     }
 }
 
@@ -402,5 +428,5 @@ fn legend(view: &View, terminal: &Terminal) -> String {
     let legend = format!(
         "{of}{reached}n: invocations × samples · {cpu}: share of wall time · shape: low to high"
     );
-    terminal.lines(0, &Line::new(Style::Muted, &legend))
+    terminal.lines(0, &TextLine::new(Style::Muted, &legend))
 }

@@ -9,7 +9,7 @@ use crate::run::labels;
 use crate::run::phrases::subject;
 use crate::run::results_table::best_quarter_text;
 use crate::run::since_last::{self, since_last_text};
-use crate::run::view::{Row, View, baseline_text, comparison_text};
+use crate::run::view::{ResultRow, View, baseline_text, comparison_text};
 
 /// One sentence per point, with its figure and interval: `Sequential reads of 1 MiB (O_DIRECT, depth 8): 1.9 GB/s
 /// [1.4, 2.4].` Then what curves and comparisons say.
@@ -40,7 +40,7 @@ pub fn in_words(view: &View) -> Vec<String> {
     lines
 }
 
-fn sentence(row: &Row) -> String {
+fn sentence(row: &ResultRow) -> String {
     let finding = row.finding;
     let figure = &row.figure;
     let interval = match &figure.interval {

@@ -5,7 +5,9 @@ use plumb_text::time::{date, rfc3339};
 use serde::Serialize;
 
 use crate::run::phrases;
-use crate::standing_out::{Named, StandingOutPart, standing_out_part, standing_out_text};
+use crate::standing_out::{
+    StandingOutPart, StandingOutResult, standing_out_part, standing_out_text,
+};
 
 /// What heads the sentences: `Since the last comparable run, 2026-11-23 05:54 UTC`.
 pub(crate) fn heading(finding: &RunFinding) -> Option<String> {
@@ -21,7 +23,7 @@ pub fn since_last_text(finding: &RunFinding) -> Vec<String> {
         let result = finding.results.get(place)?;
         let ratio = since.against.get(place)?.as_ref()?.ratio.as_ref()?.value;
         let name = phrases::spoken(&result.point);
-        Some(Named { name, unit: &result.unit, better: result.better, ratio })
+        Some(StandingOutResult { name, unit: &result.unit, better: result.better, ratio })
     };
     standing_out_text(&since.standing_out, ("point", "points"), "unchanged", named)
 }

@@ -1,8 +1,8 @@
 //! The scorecard: a run on one screen of a terminal, worth pasting into a ticket.
 
-use plumb_analysis::Failure;
+use plumb_analysis::FailedInvocations;
 use plumb_model::{Goal, RunStatus};
-use plumb_text::{Column, Line, Style, Table, Terminal};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
 use plumb_units::percent;
 
 use crate::comparison::covariates::covariates_text;
@@ -56,11 +56,12 @@ pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> Strin
 /// The title of a run, and its status at the right edge.
 pub(super) fn title(view: &View, terminal: &Terminal) -> String {
     let header = &view.header;
-    let title = Line::new(Style::Title, "plumb ").and(Style::Title, &header.title);
+    let title = TextLine::new(Style::Title, "plumb ").and(Style::Title, &header.title);
     let is_complete = view.finding.run.status == RunStatus::Complete;
     let style = if is_complete { Style::Muted } else { Style::Flag };
-    let run =
-        Line::new(style, header.status).and(Style::Muted, " · run ").and(Style::Plain, &header.run);
+    let run = TextLine::new(style, header.status)
+        .and(Style::Muted, " · run ")
+        .and(Style::Plain, &header.run);
     // Title and status share a line if they fit.
     let room = terminal.width.saturating_sub(run.width() + 2);
     if title.width() <= room {
@@ -75,51 +76,55 @@ fn header(view: &View, terminal: &Terminal) -> String {
     let header = &view.header;
     let mut out = title(view, terminal);
     for line in header.places.iter().flat_map(|place| place.lines()) {
-        out.push_str(&terminal.lines(0, &Line::new(Style::Plain, line)));
+        out.push_str(&terminal.lines(0, &TextLine::new(Style::Plain, line)));
     }
     if let Some(load) = &header.load {
-        let line = Line::new(Style::Flag, "load: ").and(Style::Flag, load);
+        let line = TextLine::new(Style::Flag, "load: ").and(Style::Flag, load);
         out.push_str(&terminal.lines(0, &line));
     }
     if let Some(prepared) = &header.prepared {
-        let line = Line::new(Style::Muted, "prepared: ").and(Style::Plain, prepared);
+        let line = TextLine::new(Style::Muted, "prepared: ").and(Style::Plain, prepared);
         out.push_str(&terminal.lines(0, &line));
     }
-    out.push_str(&terminal.lines(0, &Line::new(Style::Plain, &header.when)));
-    out + &terminal.lines(0, &Line::new(Style::Plain, &header.goal))
+    out.push_str(&terminal.lines(0, &TextLine::new(Style::Plain, &header.when)));
+    out + &terminal.lines(0, &TextLine::new(Style::Plain, &header.goal))
 }
 
 pub(super) fn heading(title: &str, terminal: &Terminal) -> String {
-    terminal.lines(0, &Line::new(Style::Heading, title))
+    terminal.lines(0, &TextLine::new(Style::Heading, title))
 }
 
 pub(super) fn comparisons(view: &View, terminal: &Terminal) -> String {
     let Some(first) = view.comparisons().first() else { return String::new() };
     let title = format!("Compared with {}, margin {}", first.first.name, percent(first.margin));
-    let columns = vec![Column::left("").wrapping(), Column::left(""), Column::left("").wrapping()];
+    let columns = vec![
+        TableColumn::left("").wrapping(),
+        TableColumn::left(""),
+        TableColumn::left("").wrapping(),
+    ];
     let mut table = Table::new(columns).indented(2);
     for comparison in view.comparisons() {
         let style = if comparison.found.verdict.is_ok() { Style::Estimate } else { Style::Flag };
         table.row(vec![
-            Line::new(Style::Name, &comparison.point.name),
-            Line::new(style, verdict(&comparison.found)),
-            Line::new(Style::Plain, &comparison_text(comparison)),
+            TextLine::new(Style::Name, &comparison.point.name),
+            TextLine::new(style, verdict(&comparison.found)),
+            TextLine::new(Style::Plain, &comparison_text(comparison)),
         ]);
         if let Some(looks) = looks_text(&comparison.found) {
-            let lead = Line::new(Style::Muted, "looks  ");
-            table.across(2, lead, Line::new(Style::Muted, &looks));
+            let lead = TextLine::new(Style::Muted, "looks  ");
+            table.across(2, lead, TextLine::new(Style::Muted, &looks));
         }
         if let Some(levels) = levels_text(&comparison.found) {
-            table.across(2, Line::default(), Line::new(Style::Plain, &levels));
+            table.across(2, TextLine::default(), TextLine::new(Style::Plain, &levels));
         }
         for more in [spread_text(comparison), encryption_text(comparison)].into_iter().flatten() {
-            table.across(2, Line::default(), Line::new(Style::Plain, &more));
+            table.across(2, TextLine::default(), TextLine::new(Style::Plain, &more));
         }
         if let Some(above) = view.above_text(comparison) {
-            table.across(2, Line::default(), Line::new(Style::Plain, &above));
+            table.across(2, TextLine::default(), TextLine::new(Style::Plain, &above));
         }
         let also_changed = covariates_text(&comparison.found.covariates).unwrap_or_default();
-        table.across(2, Line::default(), Line::new(Style::Muted, &also_changed));
+        table.across(2, TextLine::default(), TextLine::new(Style::Muted, &also_changed));
     }
     heading(&title, terminal) + &terminal.table(&table)
 }
@@ -127,19 +132,20 @@ pub(super) fn comparisons(view: &View, terminal: &Terminal) -> String {
 /// The text of curves, below the results that they belong to.
 fn curves(view: &View, terminal: &Terminal) -> String {
     let mut table =
-        Table::new(vec![Column::left("").wrapping(), Column::left("").wrapping()]).indented(2);
+        Table::new(vec![TableColumn::left("").wrapping(), TableColumn::left("").wrapping()])
+            .indented(2);
     for curve in &view.curves {
         // A long name in its own column would squeeze the text next to it.
         if plumb_text::width(&curve.name) > terminal.width / WIDEST_NAME {
-            table.across(0, Line::default(), Line::new(Style::Name, &curve.name));
+            table.across(0, TextLine::default(), TextLine::new(Style::Name, &curve.name));
             for line in &curve.lines {
-                table.across(2, Line::default(), Line::new(Style::Plain, line));
+                table.across(2, TextLine::default(), TextLine::new(Style::Plain, line));
             }
             continue;
         }
         let names = std::iter::once(curve.name.as_str()).chain(std::iter::repeat(""));
         for (name, line) in names.zip(&curve.lines) {
-            table.row(vec![Line::new(Style::Name, name), Line::new(Style::Plain, line)]);
+            table.row(vec![TextLine::new(Style::Name, name), TextLine::new(Style::Plain, line)]);
         }
     }
     if view.curves.is_empty() {
@@ -158,23 +164,23 @@ pub(super) fn flags(view: &View, terminal: &Terminal) -> String {
 }
 
 fn flag(note: &FlagNote, longest: usize, terminal: &Terminal) -> String {
-    let word = Line::new(Style::Flag, note.flag.word());
+    let word = TextLine::new(Style::Flag, note.flag.word());
     let gap = longest.saturating_sub(word.width()) + 2;
     let lead = word.and(Style::Plain, &" ".repeat(gap));
     let everywhere = if note.everywhere { "everywhere: " } else { "" };
     let line = format!("{everywhere}{}", note.explained());
-    terminal.hanging(2, &lead, &Line::new(Style::Plain, &line))
+    terminal.hanging(2, &lead, &TextLine::new(Style::Plain, &line))
 }
 
 fn unsupported(view: &View, terminal: &Terminal) -> String {
     let mut out = String::new();
     for missing in &view.finding.unsupported {
-        let lead = Line::new(Style::Name, &missing.point.name).and(Style::Plain, "  ");
-        let why = Line::new(Style::Plain, &missing.why);
+        let lead = TextLine::new(Style::Name, &missing.point.name).and(Style::Plain, "  ");
+        let why = TextLine::new(Style::Plain, &missing.why);
         out.push_str(&named(&lead, &why, terminal));
         if !missing.fix.is_empty() {
-            let fix = Line::new(Style::Good, &missing.fix);
-            let lead = Line::new(Style::Muted, "fix: ");
+            let fix = TextLine::new(Style::Good, &missing.fix);
+            let lead = TextLine::new(Style::Muted, "fix: ");
             out.push_str(&terminal.hanging(4, &lead, &fix));
         }
     }
@@ -186,20 +192,20 @@ fn failed(view: &View, terminal: &Terminal) -> String {
     if lines.is_empty() { lines } else { heading("Failed", terminal) + &lines }
 }
 
-fn failure(failure: &Failure, terminal: &Terminal) -> String {
-    let lead = Line::new(Style::Name, &failure.point.name).and(Style::Plain, "  ");
+fn failure(failure: &FailedInvocations, terminal: &Terminal) -> String {
+    let lead = TextLine::new(Style::Name, &failure.point.name).and(Style::Plain, "  ");
     let why = format!("{} ({} of {} invocations)", failure.why, failure.times, failure.of);
-    let mut out = named(&lead, &Line::new(Style::Bad, &why), terminal);
+    let mut out = named(&lead, &TextLine::new(Style::Bad, &why), terminal);
     // The last line of a log says most often why a program ended.
     if let Some(last) = failure.log.lines().rev().find(|line| !line.trim().is_empty()) {
-        let lead = Line::new(Style::Muted, "last output: ");
-        out.push_str(&terminal.hanging(4, &lead, &Line::new(Style::Plain, last)));
+        let lead = TextLine::new(Style::Muted, "last output: ");
+        out.push_str(&terminal.hanging(4, &lead, &TextLine::new(Style::Plain, last)));
     }
     out
 }
 
 /// A name and a text next to it; below it when the name is long.
-fn named(lead: &Line, line: &Line, terminal: &Terminal) -> String {
+fn named(lead: &TextLine, line: &TextLine, terminal: &Terminal) -> String {
     if 2 + lead.width() + line.width() <= terminal.width || lead.width() < 24 {
         return terminal.hanging(2, lead, line);
     }
@@ -213,13 +219,13 @@ fn not_reached(view: &View, terminal: &Terminal) -> String {
         return String::new();
     }
     heading("Not reached", terminal)
-        + &terminal.lines(2, &Line::new(Style::Plain, &names.join(", ")))
+        + &terminal.lines(2, &TextLine::new(Style::Plain, &names.join(", ")))
 }
 
 fn since_last(view: &View, terminal: &Terminal) -> String {
     let lines: String = since_last_text(view.finding)
         .iter()
-        .map(|line| terminal.lines(2, &Line::new(Style::Plain, line)))
+        .map(|line| terminal.lines(2, &TextLine::new(Style::Plain, line)))
         .collect();
     match since_last::heading(view.finding) {
         Some(title) if !lines.is_empty() => heading(&title, terminal) + &lines,
@@ -234,7 +240,7 @@ fn end(closing: &NextSteps, terminal: &Terminal) -> String {
     let mut out = String::new();
     if let Some(stored) = &closing.stored {
         out.push_str(
-            &terminal.lines(0, &Line::new(Style::Muted, "stored: ").and(Style::Plain, stored)),
+            &terminal.lines(0, &TextLine::new(Style::Muted, "stored: ").and(Style::Plain, stored)),
         );
     }
     out + &steps(&closing.next, terminal)
@@ -250,11 +256,11 @@ pub(super) fn steps(next: &[(String, String)], terminal: &Terminal) -> String {
         .max()
         .unwrap_or(0);
     for (command, what) in next {
-        let lead = Line::new(Style::Command, command);
-        let what = Line::new(Style::Muted, what);
+        let lead = TextLine::new(Style::Command, command);
+        let what = TextLine::new(Style::Muted, what);
         out.push_str(&match column.checked_sub(plumb_text::width(command)) {
             Some(gap) => terminal.hanging(0, &lead.and(Style::Plain, &" ".repeat(gap + 2)), &what),
-            None => terminal.hanging(0, &lead, &Line::default()) + &terminal.lines(4, &what),
+            None => terminal.hanging(0, &lead, &TextLine::default()) + &terminal.lines(4, &what),
         });
     }
     out

@@ -8,7 +8,7 @@ use plumb_units::{Figure, quantity};
 use crate::comparison::{pairs_text, settling, verdict};
 use crate::figure::figure;
 use crate::run::curves::CurveText;
-use crate::run::header::Header;
+use crate::run::header::ReportHeader;
 use crate::run::labels;
 use crate::run::levels::{LevelsText, share_text};
 
@@ -18,9 +18,9 @@ pub struct View<'a> {
     /// The finding that it shows.
     pub finding: &'a RunFinding,
     /// The heading above the results.
-    pub header: Header,
+    pub header: ReportHeader,
     /// A row for every point and metric, in the plan's order.
-    pub rows: Vec<Row<'a>>,
+    pub rows: Vec<ResultRow<'a>>,
     /// The rows by family, families in the order in which they first occur.
     pub families: Vec<Family>,
     /// The curves over parameters, then points behind links.
@@ -31,7 +31,7 @@ pub struct View<'a> {
 
 /// One point's metric.
 #[derive(Debug, Clone)]
-pub struct Row<'a> {
+pub struct ResultRow<'a> {
     /// The findings of the analysis: the figures and how they came about.
     pub finding: &'a Finding,
     /// The point if its family is known: `copy libc`.
@@ -101,7 +101,7 @@ impl FlagNote {
     }
 }
 
-impl Row<'_> {
+impl ResultRow<'_> {
     /// ` on HOST`, if there are several targets.
     #[must_use]
     pub fn on_target(&self) -> String {
@@ -121,7 +121,7 @@ impl<'a> View<'a> {
     pub fn new(finding: &'a RunFinding) -> Self {
         let labels = labels::labels(&finding.results);
         let flags = flag_notes(finding);
-        let rows: Vec<Row> = finding
+        let rows: Vec<ResultRow> = finding
             .results
             .iter()
             .zip(labels)
@@ -138,7 +138,7 @@ impl<'a> View<'a> {
             .collect();
         Self {
             finding,
-            header: Header::new(finding),
+            header: ReportHeader::new(finding),
             families: families(&rows),
             rows,
             curves,
@@ -148,7 +148,7 @@ impl<'a> View<'a> {
 
     /// The rows that scorecards show: one a point, with that of the metric that is compared, or every
     /// metric.
-    pub fn shown(&self, family: &Family, every_metric: bool) -> Vec<&Row<'a>> {
+    pub fn shown(&self, family: &Family, every_metric: bool) -> Vec<&ResultRow<'a>> {
         let compared =
             self.finding.against_first.first().map(|comparison| comparison.metric.as_str());
         family
@@ -202,7 +202,7 @@ fn row<'a>(
     label: String,
     notes: &[FlagNote],
     finding: &'a RunFinding,
-) -> Row<'a> {
+) -> ResultRow<'a> {
     let several = finding.targets.len() > 1;
     let target = finding.targets.get(result.target).filter(|_| several);
     // A flag that every result has is said once, below: in each row it would hide those that tell rows apart.
@@ -210,7 +210,7 @@ fn row<'a>(
         .flags
         .iter()
         .filter(|flag| !notes.iter().any(|note| note.everywhere && note.flag == flag.flag));
-    Row {
+    ResultRow {
         finding: result,
         target: target.map(|target| target.name.clone()),
         label,
@@ -241,7 +241,7 @@ fn counts(finding: &Finding) -> String {
     format!("{invocations}×{about}{}", (samples + invocations / 2) / invocations)
 }
 
-fn families(rows: &[Row]) -> Vec<Family> {
+fn families(rows: &[ResultRow]) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
     for (index, row) in rows.iter().enumerate() {
         let name = labels::family(&row.finding.point.workload);

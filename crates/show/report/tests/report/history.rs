@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use insta::assert_snapshot;
 use plumb_analysis::testing::series::in_run;
 use plumb_analysis::{
-    Cycle, CycleFinding, Ends, Estimate, HistoryFinding, HistoryStep, OtherHosts, Split,
+    Cycle, CycleFinding, Ends, Estimate, HistoryFinding, HistoryStep, OtherHosts, RecordedChange,
 };
 use plumb_model::{Better, Host, RunOfSeries, SeriesInRun};
 use plumb_report::{history_card, history_json, history_markdown};
@@ -57,7 +57,7 @@ fn finding() -> HistoryFinding {
             run(5, 9.44e9, 3e8),
         ],
         common: vec![0.0, 0.0, 0.031, 0.0, 0.0],
-        splits: vec![Split {
+        splits: vec![RecordedChange {
             at: 3,
             changes: vec![
                 (

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use plumb_analysis::testing::{Builder, COPY, Spec};
 use plumb_analysis::{RunFinding, summarise, testing};
-use plumb_model::{Flag, FlagKind, RunStatus};
+use plumb_model::{Flag, FlagKind, RunRecord, RunStatus};
 use plumb_report::run::best_quarter_text;
 use plumb_report::{FlagWeight, NextSteps, View, brief_scorecard, in_words, markdown, scorecard};
 use plumb_text::{Colour, Terminal};
@@ -557,23 +557,20 @@ fn the_answer_comes_first_and_next_steps_are_two() {
     ");
 }
 
-/// 40 processes, of which every second one is twice as slow because something else uses the CPU.
-fn disturbed() -> RunFinding {
-    let copy = Spec { processes: 40, ..COPY };
-    let record = Builder::new(None)
-        .measured(&copy)
-        .with(|record| {
-            for invocation in record.invocations.iter_mut().step_by(2) {
-                invocation.samples.elapsed_ns.iter_mut().for_each(|ns| *ns *= 2);
-            }
-        })
-        .build();
-    summarise(&record)
+/// 40 processes, of which 24 take up to three times as long because something else uses the CPU.
+fn disturbed(record: &mut RunRecord) {
+    for (index, invocation) in record.invocations.iter_mut().enumerate() {
+        // 17 and 40 have no factor in common, so every value occurs, and neighbours are not alike.
+        let place = index as u64 * 17 % 40;
+        let slower = place.saturating_sub(16);
+        invocation.samples.elapsed_ns.iter_mut().for_each(|ns| *ns += *ns * slower / 12);
+    }
 }
 
 #[test]
 fn next_to_a_disturbed_median_stands_what_the_machine_does_at_its_best() {
-    let finding = disturbed();
+    let copy = Spec { processes: 40, ..COPY };
+    let finding = summarise(&Builder::new(None).measured(&copy).with(disturbed).build());
     let view = View::new(&finding);
     let best = best_quarter_text(&finding.results[0]).unwrap();
     assert_snapshot!(best, @"its best quarter reaches 9.97 [9.94, 10.03] GB/s, so the median is 25 % below");
@@ -586,4 +583,16 @@ fn next_to_a_disturbed_median_stands_what_the_machine_does_at_its_best() {
         // Markdown escapes the brackets of the interval.
         assert!(output.replace('\\', "").contains(&best), "{output}");
     }
+}
+
+#[test]
+fn among_many_results_only_the_farthest_best_quarters_have_a_line() {
+    let mut record = testing::first_look();
+    disturbed(&mut record);
+    let finding = summarise(&record);
+    let far = finding.results.iter().filter(|result| best_quarter_text(result).is_some()).count();
+    assert!(far > 4, "{far}");
+    let card = brief_scorecard(&View::new(&finding), &Terminal::plain(100), &closing());
+    assert_eq!(card.matches("its best quarter reaches").count(), 4, "{card}");
+    assert!(card.lines().count() <= 45, "{} lines:\n{card}", card.lines().count());
 }

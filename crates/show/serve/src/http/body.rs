@@ -10,14 +10,14 @@ use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use super::events::Events;
 
 /// Gives the next message, and what gives those after it. When the reader goes, it is dropped.
-type Next = Pin<Box<dyn Future<Output = Option<(Bytes, Events)>> + Send>>;
+type NextMessage = Pin<Box<dyn Future<Output = Option<(Bytes, Events)>> + Send>>;
 
 /// What hyper sends behind the head of an answer.
 pub(super) enum Body {
     /// All of it at once.
     Whole(Bytes),
     /// Messages until none is left.
-    Messages(Next),
+    Messages(NextMessage),
 }
 
 impl Body {

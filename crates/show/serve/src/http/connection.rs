@@ -17,13 +17,13 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::body::Body;
-use super::limits::Limits;
-use super::request::Request;
-use super::response::{Content, Response};
+use super::limits::HttpLimits;
+use super::request::HttpRequest;
+use super::response::{Response, ResponseContent};
 use super::route::{Answer, answer, failed};
 use super::shared::Shared;
-use super::timed::Timed;
-use crate::refusal::Refusal;
+use super::timed::TimedConnection;
+use crate::refusal::ServeRefusal;
 
 /// Fields of a head.
 const MOST_FIELDS: usize = 64;
@@ -34,7 +34,7 @@ const LINGER: Duration = Duration::from_millis(300);
 /// Answers what is asked on a connection, until it ends.
 pub(super) async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     let follows = Arc::new(AtomicBool::new(false));
-    let timed = Timed::new(stream, &shared.limits, Arc::clone(&follows));
+    let timed = TimedConnection::new(stream, &shared.limits, Arc::clone(&follows));
     let http = http(&shared.limits);
     let service = service_fn(move |request| {
         Box::pin(answered(request, Arc::clone(&shared), Arc::clone(&follows)))
@@ -46,7 +46,7 @@ pub(super) async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     let _ = timeout(LINGER, linger(stream)).await;
 }
 
-fn http(limits: &Limits) -> http1::Builder {
+fn http(limits: &HttpLimits) -> http1::Builder {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new());
     http.header_read_timeout(limits.head_time);
@@ -61,17 +61,17 @@ async fn answered(
     shared: Arc<Shared>,
     follows: Arc<AtomicBool>,
 ) -> Result<hyper::Response<Body>, Infallible> {
-    let request = match Request::of(&request, &shared.limits) {
+    let request = match HttpRequest::of(&request, &shared.limits) {
         Ok(request) => Arc::new(request),
         Err((status, why)) => {
-            let said = Response::made(status, Content::Text, format!("{why}\n"));
+            let said = Response::made(status, ResponseContent::Text, format!("{why}\n"));
             return Ok(said.with("Connection", "close").into());
         }
     };
     let asked = Arc::clone(&request);
     // An answer may read a long run from the store: the thread that serves everybody must not wait for that.
     let found = spawn_blocking(move || answer(&asked, &shared)).await;
-    let bug = |_| Answer::Whole(failed(&request, &Refusal::Bug("it panicked".into())));
+    let bug = |_| Answer::Whole(failed(&request, &ServeRefusal::Bug("it panicked".into())));
     Ok(match found.unwrap_or_else(bug) {
         Answer::Whole(response) => response.into(),
         Answer::Follow(events) => {
@@ -98,7 +98,8 @@ async fn linger(mut stream: TcpStream) {
 /// Turns a connection away that is one too many; never waits for it.
 pub(super) fn turn_away(stream: TcpStream) {
     let why = "too many connections at once; try again in a moment\n";
-    let response = Response::made(hyper::StatusCode::SERVICE_UNAVAILABLE, Content::Text, why);
+    let response =
+        Response::made(hyper::StatusCode::SERVICE_UNAVAILABLE, ResponseContent::Text, why);
     let response = response.with("Retry-After", "2");
     let Ok(mut stream) = stream.into_std() else { return };
     loop {

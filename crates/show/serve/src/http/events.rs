@@ -7,7 +7,7 @@ use plumb_live::LiveDocument;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-use crate::follow::Follower;
+use crate::follow::RunFollower;
 
 /// After so long without news, something is sent, so that nothing between takes the connection for dead.
 const HEARTBEAT: Duration = Duration::from_secs(16);
@@ -15,7 +15,7 @@ const HEARTBEAT: Duration = Duration::from_secs(16);
 /// Messages about a run until it is over. A reader who comes too late for some gets what they missed in one.
 #[derive(Debug)]
 pub(super) struct Events {
-    follower: Follower,
+    follower: RunFollower,
     /// Whether pages of the run are served when it is over.
     stays: bool,
     over: bool,
@@ -25,7 +25,7 @@ pub(super) struct Events {
 
 impl Events {
     /// What this follower gets.
-    pub(super) fn of(follower: Follower, permit: OwnedSemaphorePermit, stays: bool) -> Self {
+    pub(super) fn of(follower: RunFollower, permit: OwnedSemaphorePermit, stays: bool) -> Self {
         Self { follower, stays, over: false, _permit: permit }
     }
 

@@ -11,22 +11,22 @@ use std::net::{IpAddr, SocketAddr};
 use hyper::StatusCode;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use super::request::{Refused, Request};
+use super::request::{HttpRequest, Refused};
 
 /// Random bytes of a token.
 const BYTES: usize = 16;
 
 /// What a reader must know.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct ReaderToken(String);
 
-impl std::fmt::Debug for Token {
+impl std::fmt::Debug for ReaderToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Token(…)")
     }
 }
 
-impl Token {
+impl ReaderToken {
     /// One that nobody can guess.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Token {
 
 /// How a reader showed that they may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum Credential {
     /// No token is needed, or the browser keeps it.
     Before,
     /// It stands in the address.
@@ -66,10 +66,10 @@ pub(super) enum Shown {
 
 /// Whether a request may be answered.
 pub(super) fn admit(
-    request: &Request,
+    request: &HttpRequest,
     address: SocketAddr,
-    token: Option<&Token>,
-) -> Result<Shown, Refused> {
+    token: Option<&ReaderToken>,
+) -> Result<Credential, Refused> {
     if address.ip().is_loopback() && !request.field("host").is_some_and(|host| names(host, address))
     {
         let why = "open the address that plumb printed: this server answers to no other name";
@@ -78,13 +78,13 @@ pub(super) fn admit(
     if is_of_another_site(request) {
         return Err((StatusCode::FORBIDDEN, "requests from pages of other sites are refused"));
     }
-    let Some(token) = token else { return Ok(Shown::Before) };
+    let Some(token) = token else { return Ok(Credential::Before) };
     if request.asked("token").is_some_and(|given| token.is(given)) {
-        return Ok(Shown::InAddress);
+        return Ok(Credential::InAddress);
     }
     let kept = request.field("cookie").and_then(|field| cookie(field, &cookie_name(address)));
     if kept.is_some_and(|given| token.is(given)) {
-        return Ok(Shown::Before);
+        return Ok(Credential::Before);
     }
     Err((
         StatusCode::UNAUTHORIZED,
@@ -115,7 +115,7 @@ fn names(host: &str, address: SocketAddr) -> bool {
 }
 
 /// Whether another site's page wants this as a part of itself. Following a link to here is fine.
-fn is_of_another_site(request: &Request) -> bool {
+fn is_of_another_site(request: &HttpRequest) -> bool {
     let elsewhere = matches!(request.field("sec-fetch-site"), Some("cross-site" | "same-site"));
     let follows = request.field("sec-fetch-mode") == Some("navigate")
         && request.field("sec-fetch-dest") == Some("document");
@@ -124,12 +124,12 @@ fn is_of_another_site(request: &Request) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Token, cookie, names};
+    use super::{ReaderToken, cookie, names};
 
     #[test]
     fn tokens_differ_and_are_compared_whole() {
-        let one = Token::random().unwrap();
-        let two = Token::random().unwrap();
+        let one = ReaderToken::random().unwrap();
+        let two = ReaderToken::random().unwrap();
         assert_eq!(one.text().len(), 32);
         assert!(one.is(one.text()) && !one.is(two.text()));
         let short = &one.text()[1..];

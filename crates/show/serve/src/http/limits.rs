@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// How much is taken on.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct HttpLimits {
     /// Connections at once.
     pub connections: usize,
     /// Connections at once on which a run is followed.
@@ -22,7 +22,7 @@ pub struct Limits {
     pub message_time: Duration,
 }
 
-impl Default for Limits {
+impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             connections: 64,

@@ -15,6 +15,6 @@ mod shared;
 mod tests;
 mod timed;
 
-pub use guard::Token;
-pub use limits::Limits;
-pub use server::{Server, Settings};
+pub use guard::ReaderToken;
+pub use limits::HttpLimits;
+pub use server::{HttpServer, ServeSettings};

@@ -3,11 +3,11 @@
 use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, TRANSFER_ENCODING};
 use hyper::{HeaderMap, Method, StatusCode};
 
-use super::limits::Limits;
+use super::limits::HttpLimits;
 
 /// A request without a body.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Request {
+pub(super) struct HttpRequest {
     /// Whether only the head of the answer is wanted.
     pub(super) head_only: bool,
     /// The path, as it came.
@@ -20,9 +20,9 @@ pub(super) struct Request {
 /// Why a request is refused.
 pub(super) type Refused = (StatusCode, &'static str);
 
-impl Request {
+impl HttpRequest {
     /// The target of a request, if this server answers it.
-    pub(super) fn of<B>(request: &hyper::Request<B>, limits: &Limits) -> Result<Self, Refused> {
+    pub(super) fn of<B>(request: &hyper::Request<B>, limits: &HttpLimits) -> Result<Self, Refused> {
         let head_only = match *request.method() {
             Method::GET => false,
             Method::HEAD => true,
@@ -100,14 +100,18 @@ mod tests {
     use hyper::StatusCode;
     use proptest::prelude::{any, prop, proptest};
 
-    use super::{Limits, Request, decoded, percent_decoded};
+    use super::{HttpLimits, HttpRequest, decoded, percent_decoded};
 
-    fn parsed(method: &str, target: &str, fields: &[(&str, &str)]) -> Result<Request, StatusCode> {
+    fn parsed(
+        method: &str,
+        target: &str,
+        fields: &[(&str, &str)],
+    ) -> Result<HttpRequest, StatusCode> {
         let begun = hyper::Request::builder().method(method).uri(target);
         let request =
             fields.iter().fold(begun, |request, (name, value)| request.header(*name, *value));
         let request = request.body(()).unwrap();
-        Request::of(&request, &Limits::default()).map_err(|(status, _)| status)
+        HttpRequest::of(&request, &HttpLimits::default()).map_err(|(status, _)| status)
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::events::Events;
 
 /// The content of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum ResponseContent {
     /// An HTML page.
     Html,
     /// A script in JavaScript.
@@ -26,7 +26,7 @@ pub(super) enum Content {
     Events,
 }
 
-impl Content {
+impl ResponseContent {
     fn kind(self) -> &'static str {
         match self {
             Self::Html => "text/html; charset=utf-8",
@@ -43,7 +43,7 @@ impl Content {
 #[derive(Debug, Clone)]
 pub(super) struct Response {
     status: StatusCode,
-    content: Content,
+    content: ResponseContent,
     bytes: Bytes,
     /// Its own fields.
     fields: Vec<(&'static str, Cow<'static, str>)>,
@@ -51,18 +51,22 @@ pub(super) struct Response {
 
 impl Response {
     /// An answer that holds a text made for it.
-    pub(super) fn made(status: StatusCode, content: Content, text: impl Into<Bytes>) -> Self {
+    pub(super) fn made(
+        status: StatusCode,
+        content: ResponseContent,
+        text: impl Into<Bytes>,
+    ) -> Self {
         Self { status, content, bytes: text.into(), fields: Vec::new() }
     }
 
     /// The requested settings.
-    pub(super) fn fine(content: Content, text: impl Into<Bytes>) -> Self {
+    pub(super) fn fine(content: ResponseContent, text: impl Into<Bytes>) -> Self {
         Self::made(StatusCode::OK, content, text)
     }
 
     /// An answer that holds nothing.
     pub(super) fn empty(status: StatusCode) -> Self {
-        Self::made(status, Content::Text, Bytes::new())
+        Self::made(status, ResponseContent::Text, Bytes::new())
     }
 
     /// With a field.
@@ -73,7 +77,7 @@ impl Response {
 
     /// An answer that goes on with messages, until the connection ends.
     pub(super) fn of_events(events: Events) -> hyper::Response<Body> {
-        let head = Self { content: Content::Events, ..Self::empty(StatusCode::OK) };
+        let head = Self { content: ResponseContent::Events, ..Self::empty(StatusCode::OK) };
         head.with("Connection", "close").and(Body::of_events(events))
     }
 

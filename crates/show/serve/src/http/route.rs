@@ -9,11 +9,11 @@ use plumb_site::{assets, entrance_page, message_page};
 
 use super::api;
 use super::events::Events;
-use super::guard::{Shown, admit, cookie_name};
-use super::request::Request;
-use super::response::{Content, Response};
+use super::guard::{Credential, admit, cookie_name};
+use super::request::HttpRequest;
+use super::response::{Response, ResponseContent};
 use super::shared::Shared;
-use crate::refusal::Refusal;
+use crate::refusal::ServeRefusal;
 
 /// An answer, or the begin of one that goes on.
 pub(super) enum Answer {
@@ -66,7 +66,7 @@ fn page_name(name: &str) -> Option<&str> {
 }
 
 /// Answers a request.
-pub(super) fn answer(request: &Request, shared: &Arc<Shared>) -> Answer {
+pub(super) fn answer(request: &HttpRequest, shared: &Arc<Shared>) -> Answer {
     let shown = match admit(request, shared.address, shared.token.as_ref()) {
         Ok(shown) => shown,
         Err((status, why)) => {
@@ -74,7 +74,7 @@ pub(super) fn answer(request: &Request, shared: &Arc<Shared>) -> Answer {
         }
     };
     match found(request, shared, shown) {
-        Ok(Answer::Whole(response)) if shown == Shown::InAddress => {
+        Ok(Answer::Whole(response)) if shown == Credential::InAddress => {
             Answer::Whole(with_cookie(response, shared))
         }
         Ok(answer) => answer,
@@ -82,26 +82,33 @@ pub(super) fn answer(request: &Request, shared: &Arc<Shared>) -> Answer {
     }
 }
 
-fn found(request: &Request, shared: &Arc<Shared>, shown: Shown) -> Result<Answer, Refusal> {
-    let nothing = || Refusal::unknown(format!("no such page: {}", request.path));
+fn found(
+    request: &HttpRequest,
+    shared: &Arc<Shared>,
+    shown: Credential,
+) -> Result<Answer, ServeRefusal> {
+    let nothing = || ServeRefusal::unknown(format!("no such page: {}", request.path));
     let resource = Resource::of(&request.path).ok_or_else(nothing)?;
     let page = |name| api::page(shared, name);
     Ok(Answer::Whole(match resource {
         // The token does not stay where people could copy it from.
-        Resource::Page(name) if shown == Shown::InAddress => {
-            Response::fine(Content::Html, entrance_page(&format!("{name}.html")).render().html)
+        Resource::Page(name) if shown == Credential::InAddress => Response::fine(
+            ResponseContent::Html,
+            entrance_page(&format!("{name}.html")).render().html,
+        ),
+        Resource::Page(name) => Response::fine(ResponseContent::Html, page(name)?.html.clone()),
+        Resource::Charts(name) => {
+            Response::fine(ResponseContent::Script, page(name)?.charts.clone())
         }
-        Resource::Page(name) => Response::fine(Content::Html, page(name)?.html.clone()),
-        Resource::Charts(name) => Response::fine(Content::Script, page(name)?.charts.clone()),
         Resource::Search => {
-            Response::fine(Content::Script, shared.page_cache.search()?.charts.clone())
+            Response::fine(ResponseContent::Script, shared.page_cache.search()?.charts.clone())
         }
-        Resource::Script => asset(request, Content::Script, assets::SCRIPT),
-        Resource::Style => asset(request, Content::Style, assets::STYLE),
+        Resource::Script => asset(request, ResponseContent::Script, assets::SCRIPT),
+        Resource::Style => asset(request, ResponseContent::Style, assets::STYLE),
         // Browsers ask for it unasked.
         Resource::Icon => Response::empty(StatusCode::NO_CONTENT),
         Resource::Document(path) => {
-            Response::fine(Content::Json, api::document(shared, path, request)?)
+            Response::fine(ResponseContent::Json, api::document(shared, path, request)?)
         }
         Resource::Events => return events(request, shared),
     }))
@@ -109,16 +116,17 @@ fn found(request: &Request, shared: &Arc<Shared>, shown: Shown) -> Result<Answer
 
 /// Messages about a run. A browser asks again when the connection has ended, and tells the last message it
 /// had. After the end of the run it would ask repeatedly: it is told to stay away.
-fn events(request: &Request, shared: &Shared) -> Result<Answer, Refusal> {
+fn events(request: &HttpRequest, shared: &Shared) -> Result<Answer, ServeRefusal> {
     let run = request
         .asked("run")
         .and_then(|run| Id::parse_str(run).ok())
-        .ok_or_else(|| Refusal::unknown("no run is named").hint("/events?run=ID"))?;
+        .ok_or_else(|| ServeRefusal::unknown("no run is named").hint("/events?run=ID"))?;
     // Before the permit: a HEAD request follows nothing and must not take a follower's place.
     if request.head_only {
-        return Ok(Answer::Whole(Response::fine(Content::Events, Bytes::new())));
+        return Ok(Answer::Whole(Response::fine(ResponseContent::Events, Bytes::new())));
     }
-    let permit = Arc::clone(&shared.followers).try_acquire_owned().map_err(|_| Refusal::Busy)?;
+    let permit =
+        Arc::clone(&shared.followers).try_acquire_owned().map_err(|_| ServeRefusal::Busy)?;
     let events = Events::of(shared.followed.join(run)?, permit, shared.stays);
     // 204 is the one answer after which an EventSource does not connect again.
     Ok(if request.field("last-event-id").is_some() && events.is_over() {
@@ -129,7 +137,7 @@ fn events(request: &Request, shared: &Shared) -> Result<Answer, Refusal> {
 }
 
 /// A part of the program; a browser that has it already is told so.
-fn asset(request: &Request, content: Content, bytes: &'static [u8]) -> Response {
+fn asset(request: &HttpRequest, content: ResponseContent, bytes: &'static [u8]) -> Response {
     let tag = format!("\"{:016x}\"", fingerprint(bytes));
     let has_it = request.field("if-none-match").is_some_and(|tags| tags.contains(&tag));
     let response = if has_it {
@@ -157,30 +165,30 @@ fn with_cookie(response: Response, shared: &Shared) -> Response {
 }
 
 /// A refusal in the form of what was asked for.
-pub(super) fn failed(request: &Request, refusal: &Refusal) -> Response {
+pub(super) fn failed(request: &HttpRequest, refusal: &ServeRefusal) -> Response {
     let (status, title) = kind(refusal);
     let hint = match refusal {
-        Refusal::Unknown { hint, .. } => hint.as_deref(),
+        ServeRefusal::Unknown { hint, .. } => hint.as_deref(),
         _ => None,
     };
     said(request, status, title, &refusal.to_string(), hint)
 }
 
-fn kind(refusal: &Refusal) -> (StatusCode, &'static str) {
+fn kind(refusal: &ServeRefusal) -> (StatusCode, &'static str) {
     use plumb_store::ErrorKind;
     match refusal {
-        Refusal::Unknown { .. } => (StatusCode::NOT_FOUND, "Page not found"),
-        Refusal::Busy => (StatusCode::SERVICE_UNAVAILABLE, "Too many requests"),
-        Refusal::Store(error) if error.kind() == ErrorKind::Name => {
+        ServeRefusal::Unknown { .. } => (StatusCode::NOT_FOUND, "Page not found"),
+        ServeRefusal::Busy => (StatusCode::SERVICE_UNAVAILABLE, "Too many requests"),
+        ServeRefusal::Store(error) if error.kind() == ErrorKind::Name => {
             (StatusCode::NOT_FOUND, "Run not found")
         }
-        Refusal::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "The store can't be read"),
-        Refusal::Bug(_) => (StatusCode::INTERNAL_SERVER_ERROR, "Internal error"),
+        ServeRefusal::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "The store can't be read"),
+        ServeRefusal::Bug(_) => (StatusCode::INTERNAL_SERVER_ERROR, "Internal error"),
     }
 }
 
 fn said(
-    request: &Request,
+    request: &HttpRequest,
     status: StatusCode,
     title: &str,
     says: &str,
@@ -188,12 +196,12 @@ fn said(
 ) -> Response {
     if request.path.starts_with("/api/") {
         let document = serde_json::json!({ "error": says, "try": hint });
-        return Response::made(status, Content::Json, document.to_string());
+        return Response::made(status, ResponseContent::Json, document.to_string());
     }
     if request.path.starts_with("/data/") || request.path == "/events" {
-        return Response::made(status, Content::Text, format!("{says}\n"));
+        return Response::made(status, ResponseContent::Text, format!("{says}\n"));
     }
-    Response::made(status, Content::Html, message_page(title, says, hint).render().html)
+    Response::made(status, ResponseContent::Html, message_page(title, says, hint).render().html)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The server: a thread that serves all connections, and threads that read the store for them.
 //!
 //! What is served is one person's reports. hyper speaks HTTP on one thread, and no more connections than
-//! [`Limits`] says are open at once; what blocks, which is the store, is left to other threads. Every wait
+//! [`HttpLimits`] says are open at once; what blocks, which is the store, is left to other threads. Every wait
 //! has an end: for the head of a request, for the reader to take an answer. Nothing is read from a folder,
 //! so that no path leads anywhere: names are looked up, and what is not known is not there.
 
@@ -19,8 +19,8 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::connection;
-use super::guard::Token;
-use super::limits::Limits;
+use super::guard::ReaderToken;
+use super::limits::HttpLimits;
 use super::shared::Shared;
 use crate::follow::{FollowedRuns, MOST_RUNS};
 use crate::page_cache::PageCache;
@@ -34,13 +34,13 @@ const BEFORE_WARMING: Duration = Duration::from_secs(1);
 
 /// What is served, to whom.
 #[derive(Debug)]
-pub struct Settings {
+pub struct ServeSettings {
     /// Path of the store.
     pub store: PathBuf,
     /// What readers must know; None if only this machine can connect.
-    pub token: Option<Token>,
+    pub token: Option<ReaderToken>,
     /// How much is taken on.
-    pub limits: Limits,
+    pub limits: HttpLimits,
     /// Whether it stays when a run is over. Then the series of all runs are derived soon after the start, at the lowest
     /// priority, so that no page has to read samples for them.
     pub stays: bool,
@@ -48,7 +48,7 @@ pub struct Settings {
 
 /// A server that answers until it is dropped.
 #[derive(Debug)]
-pub struct Server {
+pub struct HttpServer {
     pub(super) address: SocketAddr,
     pub(super) shared: Arc<Shared>,
     runtime: Handle,
@@ -56,12 +56,12 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Server {
+impl HttpServer {
     /// Answers on this listener.
     ///
     /// # Errors
     /// When the system gives no thread or no socket.
-    pub fn start(listener: TcpListener, settings: Settings) -> io::Result<Self> {
+    pub fn start(listener: TcpListener, settings: ServeSettings) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let limits = settings.limits;
         let shared = Arc::new(Shared {
@@ -124,7 +124,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         // The warming thread is not waited for: it ends after the run that it reads.
         self.shared.stops.store(true, Ordering::Relaxed);
@@ -137,7 +137,7 @@ impl Drop for Server {
 
 /// One thread that serves, and as many that read the store as there may be requests at once: fewer of them
 /// would have scripts wait behind pages. They are started when they are needed; no more than two read.
-fn runtime(limits: &Limits) -> io::Result<Runtime> {
+fn runtime(limits: &HttpLimits) -> io::Result<Runtime> {
     let mut builder = Builder::new_current_thread();
     builder.enable_io().enable_time();
     builder.thread_name("reader").max_blocking_threads(limits.connections + MOST_RUNS).build()

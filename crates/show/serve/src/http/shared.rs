@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use tokio::sync::Semaphore;
 
-use super::guard::Token;
-use super::limits::Limits;
+use super::guard::ReaderToken;
+use super::limits::HttpLimits;
 use crate::follow::FollowedRuns;
 use crate::page_cache::PageCache;
 
@@ -16,8 +16,8 @@ use crate::page_cache::PageCache;
 pub(super) struct Shared {
     pub(super) address: SocketAddr,
     /// What readers must know; None if only this machine can connect.
-    pub(super) token: Option<Token>,
-    pub(super) limits: Limits,
+    pub(super) token: Option<ReaderToken>,
+    pub(super) limits: HttpLimits,
     pub(super) page_cache: PageCache,
     pub(super) followed: Arc<FollowedRuns>,
     /// Whether the server stays when a run is over.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use plumb_model::{Event, Stamped};
 use plumb_store::Store;
 
-use super::{Limits, Server, Settings, Token};
+use super::{HttpLimits, HttpServer, ReaderToken, ServeSettings};
 use crate::events::{Script, eventful, id};
 
 /// Longer than anything takes that is waited for, on a busy machine.
@@ -24,17 +24,17 @@ const HOSTILE: &str =
     "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&\u{202e}\u{1b}[31m\n";
 
 /// A store with an eventful run, one with hostile texts, and a server of it.
-struct Served {
+struct TestServer {
     folder: tempfile::TempDir,
-    server: Server,
+    server: HttpServer,
 }
 
-impl Served {
+impl TestServer {
     fn new() -> Self {
-        Self::with(Limits::default(), None)
+        Self::with(HttpLimits::default(), None)
     }
 
-    fn with(limits: Limits, token: Option<Token>) -> Self {
+    fn with(limits: HttpLimits, token: Option<ReaderToken>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("plumb.db");
         write(&store, &eventful(id(1), id(2)));
@@ -59,29 +59,32 @@ impl Served {
         shared.limits.followers - shared.followers.available_permits()
     }
 
-    fn get(&self, path: &str) -> Reply {
+    fn get(&self, path: &str) -> HttpReply {
         self.ask("GET", path, "")
     }
 
     /// A request on its own connection.
-    fn ask(&self, method: &str, path: &str, fields: &str) -> Reply {
+    fn ask(&self, method: &str, path: &str, fields: &str) -> HttpReply {
         let host = self.server.address;
         let connection = if fields.contains("Connection:") { "" } else { "Connection: close\r\n" };
         self.raw(&format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\n{connection}{fields}\r\n"))
     }
 
-    fn raw(&self, request: &str) -> Reply {
+    fn raw(&self, request: &str) -> HttpReply {
         let mut stream = connect(self.server.address);
         // Who is refused early may not take all of it.
         let _ = stream.write_all(request.as_bytes());
-        Reply::read(stream)
+        HttpReply::read(stream)
     }
 }
 
-fn server(store: &Path, limits: Limits, token: Option<Token>) -> Server {
+fn server(store: &Path, limits: HttpLimits, token: Option<ReaderToken>) -> HttpServer {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    Server::start(listener, Settings { store: store.to_owned(), token, limits, stays: false })
-        .unwrap()
+    HttpServer::start(
+        listener,
+        ServeSettings { store: store.to_owned(), token, limits, stays: false },
+    )
+    .unwrap()
 }
 
 fn connect(address: SocketAddr) -> TcpStream {
@@ -118,12 +121,12 @@ fn hostile() -> Vec<Stamped> {
 
 /// What came back.
 #[derive(Debug)]
-struct Reply {
+struct HttpReply {
     head: String,
     body: String,
 }
 
-impl Reply {
+impl HttpReply {
     fn read(mut stream: TcpStream) -> Self {
         let mut bytes = Vec::new();
         // A connection that is cut counts as its end.
@@ -146,7 +149,7 @@ impl Reply {
 
 #[test]
 fn every_address_has_its_kind_and_all_the_fields() {
-    let served = Served::new();
+    let served = TestServer::new();
     let run = id(1);
     let json = "application/json";
     for (path, status, kind) in [
@@ -211,7 +214,7 @@ fn is_own_picture(rest: &str) -> bool {
 
 #[test]
 fn texts_from_elsewhere_stay_texts() {
-    let served = Served::new();
+    let served = TestServer::new();
     let run = id(3);
     for path in [
         "/".to_owned(),
@@ -235,7 +238,7 @@ fn texts_from_elsewhere_stay_texts() {
 
 #[test]
 fn an_asset_that_the_browser_has_is_not_sent_again() {
-    let served = Served::new();
+    let served = TestServer::new();
     let first = served.get("/plumb.js");
     let tag = first.field("etag").unwrap().to_owned();
     assert_eq!(first.field("cache-control"), Some("no-cache"));
@@ -248,7 +251,7 @@ fn an_asset_that_the_browser_has_is_not_sent_again() {
 
 #[test]
 fn a_connection_takes_many_requests() {
-    let served = Served::new();
+    let served = TestServer::new();
     let host = served.server.address;
     let mut stream = connect(host);
     let one = format!("HEAD /plumb.js HTTP/1.1\r\nHost: {host}\r\n\r\n");
@@ -268,8 +271,8 @@ fn a_connection_takes_many_requests() {
 
 #[test]
 fn a_page_is_kept_until_something_is_stored() {
-    let served = Served::new();
-    let page = |served: &Served| served.get("/api/runs").body.matches("\"id\"").count();
+    let served = TestServer::new();
+    let page = |served: &TestServer| served.get("/api/runs").body.matches("\"id\"").count();
     let before = served.get("/").body;
     assert_eq!(before, served.get("/").body);
     assert_eq!(page(&served), 2);

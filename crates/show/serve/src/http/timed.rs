@@ -14,12 +14,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-use super::limits::Limits;
+use super::limits::HttpLimits;
 
 /// A connection whose reader must take what is written in time: from when they keep it waiting until all of
 /// it has gone out.
 #[derive(Debug)]
-pub(super) struct Timed {
+pub(super) struct TimedConnection {
     stream: TcpStream,
     answer_time: Duration,
     message_time: Duration,
@@ -29,10 +29,10 @@ pub(super) struct Timed {
     patience: Option<Pin<Box<Sleep>>>,
 }
 
-impl Timed {
+impl TimedConnection {
     /// This connection, within these limits.
-    pub(super) fn new(stream: TcpStream, limits: &Limits, follows: Arc<AtomicBool>) -> Self {
-        let Limits { answer_time, message_time, .. } = *limits;
+    pub(super) fn new(stream: TcpStream, limits: &HttpLimits, follows: Arc<AtomicBool>) -> Self {
+        let HttpLimits { answer_time, message_time, .. } = *limits;
         Self { stream, answer_time, message_time, follows, patience: None }
     }
 
@@ -57,7 +57,7 @@ impl Timed {
     }
 }
 
-impl AsyncRead for Timed {
+impl AsyncRead for TimedConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -67,7 +67,7 @@ impl AsyncRead for Timed {
     }
 }
 
-impl AsyncWrite for Timed {
+impl AsyncWrite for TimedConnection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -2,13 +2,13 @@
 
 use plumb_analysis::{Ends, Estimate, summarise, testing};
 use plumb_model::RunRecord;
-use plumb_report::run::Row;
+use plumb_report::run::ResultRow;
 use plumb_report::{View, brief_scorecard, document, figure, in_words, markdown, scorecard};
-use plumb_site::{Links, run_page};
+use plumb_site::{LinkedPages, run_page};
 use plumb_text::Terminal;
 use plumb_units::percent;
 
-use crate::html::Document;
+use crate::html::HtmlPage;
 
 /// A result as the JSON document has it, in the words that the other outputs must have.
 struct Expected {
@@ -54,7 +54,7 @@ struct Outputs {
     brief: String,
     table: String,
     sentences: String,
-    page: Document,
+    page: HtmlPage,
 }
 
 impl Outputs {
@@ -65,7 +65,7 @@ impl Outputs {
             brief: brief_scorecard(view, &terminal, &Default::default()),
             table: markdown(view),
             sentences: in_words(view).join("\n"),
-            page: Document::parse(&run_page(view, Vec::new(), &Links::All).render().html),
+            page: HtmlPage::parse(&run_page(view, Vec::new(), &LinkedPages::All).render().html),
         }
     }
 
@@ -78,7 +78,7 @@ impl Outputs {
     }
 }
 
-fn anchor(row: &Row) -> String {
+fn anchor(row: &ResultRow) -> String {
     let metric = row.finding.metric.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     format!("point-{}-{metric}", row.finding.point.index)
 }

@@ -16,11 +16,11 @@ pub struct Element {
 
 /// A page, read.
 #[derive(Debug)]
-pub struct Document {
+pub struct HtmlPage {
     pub elements: Vec<Element>,
 }
 
-impl Document {
+impl HtmlPage {
     /// Reads a page; panics if it is not well formed.
     pub fn parse(page: &str) -> Self {
         let mut rest = page.strip_prefix("<!doctype html>\n").expect("a document type");

@@ -11,22 +11,23 @@ use plumb_analysis::{
 use plumb_model::{Flag, FlagKind, RunRecord};
 use plumb_report::View;
 use plumb_site::{
-    Links, MachineAtRun, Page, Rendered, Search, compare_page, histories_page, history_page,
-    index_page, machine_page, method_page, monitors_page, run_page, workload_page, workloads,
+    LinkedPages, MachineAtRun, Page, Rendered, SearchIndex, compare_page, histories_page,
+    history_page, index_page, machine_page, method_page, monitors_page, run_page, workload_page,
+    workloads,
 };
 
-use crate::html::Document;
+use crate::html::HtmlPage;
 
-fn rendered(page: Page) -> (Rendered, Document) {
+fn rendered(page: Page) -> (Rendered, HtmlPage) {
     let made = page.render();
-    let document = Document::parse(&made.html);
+    let document = HtmlPage::parse(&made.html);
     (made, document)
 }
 
 /// All pages of a run.
 fn pages(record: &RunRecord, finding: &RunFinding) -> Vec<Page> {
     let view = View::new(finding);
-    let mut pages = vec![run_page(&view, Vec::new(), &Links::All)];
+    let mut pages = vec![run_page(&view, Vec::new(), &LinkedPages::All)];
     let of = |workload: &str| workload_page(&view, record, workload).unwrap();
     pages.extend(workloads(&view).into_iter().map(of));
     pages
@@ -36,7 +37,7 @@ fn pages(record: &RunRecord, finding: &RunFinding) -> Vec<Page> {
 fn a_run_is_told_from_the_answer_on() {
     let record = testing::exec();
     let finding = summarise(&record);
-    let (made, document) = rendered(run_page(&View::new(&finding), Vec::new(), &Links::All));
+    let (made, document) = rendered(run_page(&View::new(&finding), Vec::new(), &LinkedPages::All));
     assert_eq!(document.attribute("html", "data-kind"), ["run"]);
     assert_snapshot!(document.text("section"), @"
     ▲ faster zstd -1 corpus against gzip -1 corpus: 0.2470× the cost [0.2457, 0.2486], 4.05× as fast, -312.3 [-314.2, -310.5] ms, 20 pairs, beyond margin? inconclusive pigz -1 corpus against gzip -1 corpus: 0.995× the cost [0.988, 1.002], -1.9 [-4.9, 0.8] ms, 20 pairs, could have found 0.8 %, about 34 pairs would settle itplumb found no reason to distrust these numbers.
@@ -106,11 +107,11 @@ fn nothing_from_elsewhere_is_markup_or_script() {
     let twice = [all[0].clone(), all[0].clone()];
     let found =
         history(&series, &twice, all[0].run.host(), 0.01, &CommonMovements::default()).unwrap();
-    all_pages.push(history_page(&found, &Links::All));
+    all_pages.push(history_page(&found, &LinkedPages::All));
     all_pages.push(histories_page(&[found], Some(HOSTILE)));
     let found =
         MachineAtRun { run: record.run, started_unix_ns: 0, target: record.targets[0].clone() };
-    all_pages.push(machine_page(&[found], &Links::All).unwrap());
+    all_pages.push(machine_page(&[found], &LinkedPages::All).unwrap());
     all_pages.push(monitors_page(&View::new(&finding), &[], Vec::new()));
     assert!(all_pages.len() >= 6, "{}", all_pages.len());
     for page in all_pages {
@@ -127,7 +128,7 @@ fn nothing_from_elsewhere_is_markup_or_script() {
         assert!(!json.contains(['<', '>', '&', '\n', '\u{2028}']), "{name}");
         assert!(serde_json::from_str::<serde_json::Value>(json).unwrap().is_string());
     }
-    let mut search = Search::default();
+    let mut search = SearchIndex::default();
     search.add(HOSTILE, "index", "run");
     assert!(!search.render().contains(['<', '\u{2028}']));
 }
@@ -142,16 +143,16 @@ fn every_word_that_is_linked_is_explained() {
     let other = summarise(&exec);
     let mut all = pages(&first, &one);
     all.extend(pages(&exec, &other));
-    all.push(index_page(None, &[], &Links::All));
+    all.push(index_page(None, &[], &LinkedPages::All));
     all.push(histories_page(&[], None));
     all.push(monitors_page(&View::new(&one), &[], Vec::new()));
     let found =
         MachineAtRun { run: first.run, started_unix_ns: 0, target: first.targets[0].clone() };
-    all.push(machine_page(&[found], &Links::All).unwrap());
+    all.push(machine_page(&[found], &LinkedPages::All).unwrap());
     let settings = CompareSettings::default();
     let other = plumb_model::RunRecord { run: plumb_model::Id::from_u128(7), ..first.clone() };
     let compared = testing::compared(&[first, other], &[], None, &settings);
-    all.push(compare_page("compare-a-b".into(), &compared, Vec::new(), &Links::All));
+    all.push(compare_page("compare-a-b".into(), &compared, Vec::new(), &LinkedPages::All));
     let mut words = 0;
     for page in all {
         let name = page.name.clone();

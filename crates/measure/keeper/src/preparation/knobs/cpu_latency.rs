@@ -4,7 +4,7 @@ use plumb_machine::Root;
 
 use crate::preparation::files::{all, of_cpus};
 use crate::preparation::knob::{Assignment, Knob, Lasts, Resolved, Suffix, Unusable};
-use crate::setting::Setting;
+use crate::setting::SystemSetting;
 
 /// The longest wake-up of an idle CPU, in microseconds.
 pub const KNOB: Knob = Knob {
@@ -25,7 +25,7 @@ const MOST_STATES: u32 = 16;
 /// By the kernel's own limit; if there is none, by disabling each deeper idle state.
 fn cpu_latency(root: &Root, value: &str) -> Result<Resolved, Unusable> {
     let limit: u32 = value.parse().map_err(|_| Unusable::not_taken(value, "microseconds"))?;
-    let setting = Setting::Latency;
+    let setting = SystemSetting::Latency;
     if root.path(&setting.to_string()).exists() {
         let to = limit.to_string();
         return Ok(Resolved::Settings(vec![Assignment { setting, to, may_refuse: false }]));

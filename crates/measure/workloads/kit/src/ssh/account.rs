@@ -8,14 +8,14 @@ use plumb_protocol::{Failure, StartError};
 
 /// An entry of the user database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
+pub struct UserAccount {
     /// Its login name.
     pub name: String,
     /// Its login shell; empty stands for /bin/sh.
     pub shell: String,
 }
 
-impl Account {
+impl UserAccount {
     /// The account of the effective user.
     ///
     /// # Errors
@@ -64,11 +64,11 @@ impl Account {
 
 #[cfg(test)]
 mod tests {
-    use super::Account;
+    use super::UserAccount;
 
     #[test]
     fn accounts_without_a_shell_are_told() {
-        let user = |shell: &str| Account { name: "x".into(), shell: shell.into() };
+        let user = |shell: &str| UserAccount { name: "x".into(), shell: shell.into() };
         assert!(user("/bin/bash").may_log_in() && user("").may_log_in());
         assert!(!user("/usr/sbin/nologin").may_log_in() && !user("/bin/false").may_log_in());
     }

@@ -10,7 +10,7 @@ use crate::processes::die_with_parent;
 
 /// Where to, and as whom.
 #[derive(Debug)]
-pub struct Client {
+pub struct SshClient {
     /// The path of the program `ssh`.
     pub ssh: PathBuf,
     /// Where the server listens.
@@ -25,7 +25,7 @@ pub struct Client {
     pub is_compressed: bool,
 }
 
-impl Client {
+impl SshClient {
     /// Whether the server is the one whose folder has the key.
     #[must_use]
     pub fn is_here(&self) -> bool {

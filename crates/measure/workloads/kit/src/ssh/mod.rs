@@ -5,7 +5,7 @@ mod client;
 mod sshd;
 mod tools;
 
-pub use account::Account;
-pub use client::{Client, agreed, last_line};
+pub use account::UserAccount;
+pub use client::{SshClient, agreed, last_line};
 pub use sshd::{KNOWN_HOSTS, Listening, Serves, Sshd, known_host};
-pub use tools::Tools;
+pub use tools::SshTools;

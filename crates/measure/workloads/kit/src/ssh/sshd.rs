@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use plumb_protocol::{Failure, Held, StartError};
 
-use super::account::Account;
-use super::tools::Tools;
+use super::account::UserAccount;
+use super::tools::SshTools;
 use crate::processes::{die_with_parent, kill_descendants};
 
 /// The name under which the host key is known.
@@ -139,8 +139,8 @@ impl Sshd {
     /// Unsupported when it says that something of the machine is missing.
     pub fn start(
         scratch: &Path,
-        tools: &Tools,
-        user: &Account,
+        tools: &SshTools,
+        user: &UserAccount,
         (serves, listening): (Serves<'_>, &Listening),
     ) -> Result<Self, StartError> {
         let mut tried = 0;
@@ -159,8 +159,8 @@ impl Sshd {
 
     fn attempt(
         scratch: &Path,
-        tools: &Tools,
-        user: &Account,
+        tools: &SshTools,
+        user: &UserAccount,
         (serves, listening): (Serves<'_>, &Listening),
     ) -> Result<Self, SshdError> {
         let folder = KeyFolder::create(scratch)?;
@@ -275,7 +275,12 @@ fn free_port(address: IpAddr) -> Result<SocketAddr, Failure> {
         .map_err(|error| Failure::io("looking for a free port", &error))
 }
 
-fn configuration(folder: &Path, address: SocketAddr, user: &Account, serves: Serves<'_>) -> String {
+fn configuration(
+    folder: &Path,
+    address: SocketAddr,
+    user: &UserAccount,
+    serves: Serves<'_>,
+) -> String {
     let folder = folder.display();
     let ip = address.ip();
     let port = address.port();

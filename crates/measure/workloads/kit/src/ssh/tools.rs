@@ -14,7 +14,7 @@ const MORE_PLACES: [&str; 4] = ["/usr/sbin", "/usr/local/sbin", "/sbin", "/usr/b
 
 /// The programs, as absolute paths (sshd insists on one).
 #[derive(Debug)]
-pub struct Tools {
+pub struct SshTools {
     /// The path of the client, `ssh`.
     pub ssh: PathBuf,
     /// The path of the server, `sshd`.
@@ -23,7 +23,7 @@ pub struct Tools {
     pub keygen: PathBuf,
 }
 
-impl Tools {
+impl SshTools {
     /// The programs of this machine.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use plumb_classics::bonnie::parameter::Links;
+use plumb_classics::bonnie::parameter::CreatedLinks;
 use plumb_protocol::{Failure, SplitMix64};
 use rustix::fs::{
     AtFlags, Mode, OFlags, RawDir, fsync, linkat, open, openat, statat, symlinkat, sync, unlinkat,
@@ -30,7 +30,7 @@ pub struct ManySettings {
     /// Bytes of the largest.
     pub largest: usize,
     /// The links that are created instead of files.
-    pub links: Links,
+    pub links: CreatedLinks,
     /// Whether each file and its folder are synced.
     pub sync: bool,
     /// Seed of names, sizes and orders.
@@ -143,7 +143,7 @@ impl Many {
 
     /// The file that links are made to; made untimed.
     fn target(&self) -> Result<Option<CString>, Failure> {
-        if self.settings.links == Links::None {
+        if self.settings.links == CreatedLinks::None {
             return Ok(None);
         }
         // No name of a small file is as short, so it cannot be one of them.
@@ -165,11 +165,11 @@ impl Many {
         for SmallFile { folder, name, size } in entries {
             let dir = self.folders[*folder].as_fd();
             let made = match (target, self.settings.links) {
-                (Some(target), Links::Hard) => {
+                (Some(target), CreatedLinks::Hard) => {
                     linkat(&self.folders[0], target, dir, name, AtFlags::empty())
                         .and_then(|()| self.synced(dir))
                 }
-                (Some(_), Links::Symbolic) => {
+                (Some(_), CreatedLinks::Symbolic) => {
                     symlinkat(TARGET, dir, name).and_then(|()| self.synced(dir))
                 }
                 _ => self.write(dir, name, &self.contents[..*size]),

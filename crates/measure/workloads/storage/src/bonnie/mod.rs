@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use plumb_classics::bonnie::parameter::{self, Links, Sync};
+use plumb_classics::bonnie::parameter::{self, CreatedLinks, Sync};
 use plumb_classics::bonnie::{
     DEVICE_SHARE, FILE_SIZE, PHASES, Phase, Requires, WORKLOAD, WRITE_BLOCK,
 };
 use plumb_model::{AuditClass, Better, Description, Flag, FlagKind, Metric, Ready, Role, SampleIs};
 use plumb_protocol::{
-    Batch, Failure, Instance, Start, StartError, Started, Workload, current_cpu, now_ns,
+    Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload, current_cpu, now_ns,
 };
 use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
@@ -46,9 +46,9 @@ const MOST_LINKS: usize = 60_000;
 const MEMORIES: u64 = 2;
 
 /// The workload `storage.bonnie`.
-pub struct Bonnie;
+pub struct StorageBonnie;
 
-impl Workload for Bonnie {
+impl Workload for StorageBonnie {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
@@ -91,7 +91,7 @@ impl Workload for Bonnie {
                 ),
                 choice(
                     parameter::LINKS,
-                    &Links::ALL.map(Links::word),
+                    &CreatedLinks::ALL.map(CreatedLinks::word),
                     "create links instead of files",
                 ),
                 choice(
@@ -114,7 +114,7 @@ impl Workload for Bonnie {
         include_str!("bonnie.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let dir = Path::new(&start.dir);
         let filesystem = Filesystem::of(dir)
             .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
@@ -146,8 +146,8 @@ impl Workload for Bonnie {
         });
         let (names, without) = names(&phases);
         ready.without = without;
-        let pass = Pass { one, many, folder, phases, names, values: Vec::new() };
-        Ok(Started { instance: Box::new(pass), ready })
+        let pass = BonniePass { one, many, folder, phases, names, values: Vec::new() };
+        Ok(StartedWorkload { instance: Box::new(pass), ready })
     }
 }
 
@@ -229,8 +229,8 @@ fn many(start: &Start) -> Result<ManySettings, StartError> {
         let why = format!("`smallest` ({smallest} bytes) is more than `largest` ({largest} bytes)");
         return Err(StartError::Failed(why));
     }
-    let links = Links::of_word(start.text(parameter::LINKS));
-    if links == Links::Hard && files > MOST_LINKS {
+    let links = CreatedLinks::of_word(start.text(parameter::LINKS));
+    if links == CreatedLinks::Hard && files > MOST_LINKS {
         let why = format!("{files} hard links to one file are more than filesystems take");
         return Err(StartError::unsupported(why, format!("`files` of {MOST_LINKS} at most")));
     }
@@ -268,7 +268,7 @@ fn names(phases: &[&'static Phase]) -> (&'static [&'static str], Vec<String>) {
 }
 
 /// One pass, once.
-struct Pass {
+struct BonniePass {
     one: OneSettings,
     many: ManySettings,
     folder: Folder,
@@ -277,7 +277,7 @@ struct Pass {
     values: Vec<f64>,
 }
 
-impl Pass {
+impl BonniePass {
     fn note(&mut self, results: &[PhaseResult]) {
         self.values.extend(results.iter().flat_map(PhaseResult::values));
     }
@@ -302,7 +302,7 @@ impl Pass {
     }
 }
 
-impl Instance for Pass {
+impl Instance for BonniePass {
     fn run(&mut self, _: u64) -> Result<(), Failure> {
         self.pass(&mut Batch::with_room(0, &[]))
     }

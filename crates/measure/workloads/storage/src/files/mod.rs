@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use plumb_model::{AuditClass, Better, CurveKind, Description, Flag, FlagKind, Ready};
 use plumb_protocol::{
-    Batch, Distribution, Failure, Instance, Start, StartError, Started, Workload, current_cpu,
-    now_ns,
+    Batch, Distribution, Failure, Instance, Start, StartError, StartedWorkload, Workload,
+    current_cpu, now_ns,
 };
 use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
@@ -21,7 +21,7 @@ use plumb_workload_kit::folder::{Folder, sync_filesystem};
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Team};
 
-use self::worker::{FileSync, FileTask, Operation, Worker};
+use self::worker::{FileOperation, FileSync, FileTask, FilesWorker};
 
 mod worker;
 
@@ -35,12 +35,12 @@ const LARGEST: usize = 1 << 30;
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// Reads of metadata that come from the device.
-const COLD: [Operation; 3] = [Operation::Open, Operation::Stat, Operation::List];
+const COLD: [FileOperation; 3] = [FileOperation::Open, FileOperation::Stat, FileOperation::List];
 
 /// The workload `storage.files`.
-pub struct Files;
+pub struct StorageFiles;
 
-impl Workload for Files {
+impl Workload for StorageFiles {
     fn describe(&self) -> Description {
         let mut metrics = vec![rate("rate", "files/s", "files per second, all threads together")];
         if device::is_counted() {
@@ -54,7 +54,11 @@ impl Workload for Files {
         metrics.push(distribution("latency", "time of each operation; not for readdir"));
         Description {
             parameters: vec![
-                choice("operation", &Operation::ALL.map(Operation::word), "operation on each file"),
+                choice(
+                    "operation",
+                    &FileOperation::ALL.map(FileOperation::word),
+                    "operation on each file",
+                ),
                 choice(
                     "state",
                     &["hot", "cold"],
@@ -91,7 +95,7 @@ impl Workload for Files {
         include_str!("files.md")
     }
 
-    fn start(&self, start: &Start) -> Result<Started, StartError> {
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let mut task = task(start)?;
         let threads = start.size("threads").max(1);
         check_count(&task, threads)?;
@@ -109,7 +113,7 @@ impl Workload for Files {
         task.contents = contents(start).into();
         let mut ready = Ready { work: work(&[("rate", threads as u64)]), ..Ready::default() };
         threads::describe(threads, start, &mut ready)?;
-        if task.operation == Operation::List {
+        if task.operation == FileOperation::List {
             ready.without.push("latency".into());
         }
         if filesystem.in_memory {
@@ -117,16 +121,16 @@ impl Workload for Files {
             ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
         }
         // Without a journal, creation skips the work that most machines do.
-        if task.operation == Operation::Create {
+        if task.operation == FileOperation::Create {
             ready.flags.extend(without_journal(dir));
         }
-        Ok(Started { instance: Box::new(Passes::new(start, task, threads, cold)?), ready })
+        Ok(StartedWorkload { instance: Box::new(Passes::new(start, task, threads, cold)?), ready })
     }
 }
 
 /// What is to be done to each file.
 fn task(start: &Start) -> Result<FileTask, StartError> {
-    let operation = Operation::of_word(start.text("operation"));
+    let operation = FileOperation::of_word(start.text("operation"));
     let sync = match start.text("sync") {
         "fsync" => FileSync::File,
         "fsync+folder" => FileSync::Folder,
@@ -140,7 +144,7 @@ fn task(start: &Start) -> Result<FileTask, StartError> {
             let why = format!("{word} makes no change to sync");
             return Err(StartError::unsupported(why, "sync=none"));
         }
-        FileSync::File if operation != Operation::Create => {
+        FileSync::File if operation != FileOperation::Create => {
             let why = format!("{word} changes a folder and no file");
             return Err(StartError::unsupported(why, "sync=fsync+folder syncs the folder"));
         }
@@ -168,7 +172,11 @@ fn check_count(task: &FileTask, threads: usize) -> Result<(), StartError> {
 }
 
 /// Whether what is read here can be made cold.
-fn check_cold(operation: Operation, dir: &Path, filesystem: Filesystem) -> Result<(), StartError> {
+fn check_cold(
+    operation: FileOperation,
+    dir: &Path,
+    filesystem: Filesystem,
+) -> Result<(), StartError> {
     if !COLD.contains(&operation) {
         let why = "only open, stat and readdir have a cold state";
         return Err(StartError::unsupported(why, "state=hot"));
@@ -185,10 +193,10 @@ fn check_cold(operation: Operation, dir: &Path, filesystem: Filesystem) -> Resul
 
 /// Passes over all files, by all threads.
 struct Passes {
-    team: Team<Worker>,
+    team: Team<FilesWorker>,
     /// Whether the workers undo what they did.
     undo: Arc<AtomicBool>,
-    operation: Operation,
+    operation: FileOperation,
     threads: u64,
     files: u64,
     cold: bool,
@@ -209,7 +217,7 @@ impl Passes {
         let private = start.text("folder") == "private";
         let random = start.text("order") == "random";
         let build = move |thread: usize| {
-            Worker::new(&root, thread, private, random, task.clone(), Arc::clone(&flag))
+            FilesWorker::new(&root, thread, private, random, task.clone(), Arc::clone(&flag))
         };
         let team = Team::placed(threads, start, build)?;
         // What laying the files out left dirty would be written during the first pass.
@@ -300,7 +308,7 @@ impl Instance for Passes {
     }
 
     fn distributions(&mut self) -> &mut [Distribution] {
-        if self.operation == Operation::List { &mut [] } else { &mut self.latency }
+        if self.operation == FileOperation::List { &mut [] } else { &mut self.latency }
     }
 
     fn values_per_iteration(&self) -> u64 {

@@ -18,7 +18,7 @@ use crate::names::{LISTING_BYTES, names};
 
 /// The operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum FileOperation {
     /// It is created, written and closed.
     Create,
     /// It is opened and closed.
@@ -35,7 +35,7 @@ pub enum Operation {
     Unlink,
 }
 
-impl Operation {
+impl FileOperation {
     /// All operations, the default first.
     pub const ALL: [Self; 7] =
         [Self::Create, Self::Open, Self::Stat, Self::List, Self::Rename, Self::Link, Self::Unlink];
@@ -77,7 +77,7 @@ pub enum FileSync {
 #[derive(Debug, Clone)]
 pub struct FileTask {
     /// The operation on each file.
-    pub operation: Operation,
+    pub operation: FileOperation,
     /// The objects that are synced with each file.
     pub sync: FileSync,
     /// Number of files of each worker.
@@ -89,7 +89,7 @@ pub struct FileTask {
 }
 
 /// One thread with its files.
-pub struct Worker {
+pub struct FilesWorker {
     folder: OwnedFd,
     /// In the order in which they are visited.
     names: Vec<CString>,
@@ -109,7 +109,7 @@ pub struct Worker {
 /// Files of a pass that are checked after a batch.
 const CHECKED: usize = 64;
 
-impl Worker {
+impl FilesWorker {
     /// The worker of this number; its files are there already, unless it creates them.
     ///
     /// # Errors
@@ -135,7 +135,7 @@ impl Worker {
         let times = Vec::with_capacity(task.files);
         let listing = Vec::with_capacity(LISTING_BYTES);
         let worker = Self { folder, names, others, task, undo, done: 0, times, listing };
-        if worker.task.operation != Operation::Create {
+        if worker.task.operation != FileOperation::Create {
             worker.create_all(worker.names.len())?;
         }
         Ok(worker)
@@ -175,16 +175,16 @@ impl Worker {
         let done = std::mem::take(&mut self.done);
         let remove = |name: &CString| unlinkat(dir, name, AtFlags::empty());
         match self.task.operation {
-            Operation::Create => self.each(done, &self.names, "removing", remove),
-            Operation::Link => self.each(done, &self.others, "removing", remove),
-            Operation::Unlink => self.create_all(done),
-            Operation::Rename => {
+            FileOperation::Create => self.each(done, &self.names, "removing", remove),
+            FileOperation::Link => self.each(done, &self.others, "removing", remove),
+            FileOperation::Unlink => self.create_all(done),
+            FileOperation::Rename => {
                 let mut pairs = self.others[..done].iter().zip(&self.names);
                 pairs
                     .try_for_each(|(from, to)| renameat(dir, from, dir, to))
                     .map_err(|e| failed(&e))
             }
-            Operation::Open | Operation::Stat | Operation::List => Ok(()),
+            FileOperation::Open | FileOperation::Stat | FileOperation::List => Ok(()),
         }
     }
 
@@ -241,7 +241,7 @@ impl Worker {
     }
 }
 
-impl Member for Worker {
+impl Member for FilesWorker {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         if self.undo.load(Ordering::Relaxed) {
             return self.undo();
@@ -252,25 +252,25 @@ impl Member for Worker {
         let sync = self.task.sync;
         (self.done, _) = (0, self.times.clear());
         match operation {
-            Operation::Create => {
+            FileOperation::Create => {
                 let contents = Arc::clone(&self.task.contents);
                 self.pass(files, |dir, name, _| create(dir, name, &contents, sync))
             }
-            Operation::Open => self.pass(files, |dir, name, _| {
+            FileOperation::Open => self.pass(files, |dir, name, _| {
                 openat(dir, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(drop)
             }),
-            Operation::Stat => self.pass(files, |dir, name, _| {
+            FileOperation::Stat => self.pass(files, |dir, name, _| {
                 let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
                 if u64::try_from(stat.st_size) == Ok(size) { Ok(()) } else { Err(Errno::IO) }
             }),
-            Operation::List => self.list(files),
-            Operation::Rename => self.pass(files, |dir, name, other| {
+            FileOperation::List => self.list(files),
+            FileOperation::Rename => self.pass(files, |dir, name, other| {
                 renameat(dir, name, dir, other).and_then(|()| synced(dir, sync))
             }),
-            Operation::Link => self.pass(files, |dir, name, other| {
+            FileOperation::Link => self.pass(files, |dir, name, other| {
                 linkat(dir, name, dir, other, AtFlags::empty()).and_then(|()| synced(dir, sync))
             }),
-            Operation::Unlink => self.pass(files, |dir, name, _| {
+            FileOperation::Unlink => self.pass(files, |dir, name, _| {
                 unlinkat(dir, name, AtFlags::empty()).and_then(|()| synced(dir, sync))
             }),
         }
@@ -279,12 +279,13 @@ impl Member for Worker {
     /// Looks at some files of the last pass.
     fn verify(&mut self) -> Result<(), Failure> {
         let (first, second) = match self.task.operation {
-            Operation::Create | Operation::Open | Operation::Stat | Operation::List => {
-                (Some(1), None)
-            }
-            Operation::Rename => (None, Some(1)),
-            Operation::Link => (Some(2), Some(2)),
-            Operation::Unlink => (None, None),
+            FileOperation::Create
+            | FileOperation::Open
+            | FileOperation::Stat
+            | FileOperation::List => (Some(1), None),
+            FileOperation::Rename => (None, Some(1)),
+            FileOperation::Link => (Some(2), Some(2)),
+            FileOperation::Unlink => (None, None),
         };
         let step = self.done.div_ceil(CHECKED).max(1);
         for at in (0..self.done).step_by(step) {

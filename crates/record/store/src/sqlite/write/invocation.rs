@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, Description, Flag, InvocationEnd, Kind, Metric, MetricSource, Outcome, PlannedPoint,
-    Ready, Samples, Usage,
+    Better, Description, Flag, InvocationEnd, Metric, MetricSource, Outcome, PlannedPoint,
+    QuantityKind, Ready, Samples, Usage,
 };
 use rusqlite::{Connection, params};
 
@@ -22,7 +22,7 @@ const MOST_SAMPLES: i64 = 1 << SAMPLE_BITS;
 
 /// Where the samples of a metric go.
 #[derive(Debug, Clone, Copy)]
-struct Series {
+struct SeriesRow {
     id: i64,
     /// The column of `sample` for its reported values, counted from 0; None: rows of `value`.
     place: Option<usize>,
@@ -38,7 +38,7 @@ pub(super) struct OpenInvocation {
     point: String,
     clock: String,
     /// Metric → where its samples go.
-    series: BTreeMap<String, Series>,
+    series: BTreeMap<String, SeriesRow>,
     /// Columns of `sample` that a series has taken for its reported values.
     places: usize,
     batches: i64,
@@ -86,7 +86,12 @@ impl OpenInvocation {
         Ok(())
     }
 
-    fn measures(&mut self, db: &Connection, metric: &Metric, work: f64) -> Result<Series, DbError> {
+    fn measures(
+        &mut self,
+        db: &Connection,
+        metric: &Metric,
+        work: f64,
+    ) -> Result<SeriesRow, DbError> {
         let of = params![
             self.machine,
             self.workload,
@@ -112,7 +117,7 @@ impl OpenInvocation {
                  AND kind = ? AND source = ?",
             )?
             .query_row(of, |row| row.get(0))?;
-        let series = Series { id, place: self.place(metric) };
+        let series = SeriesRow { id, place: self.place(metric) };
         let place = series.place.map(|place| count(place + 1));
         db.prepare_cached("INSERT OR IGNORE INTO measures VALUES (?, ?, ?, ?)")?
             .execute(params![self.key, id, work, place])?;
@@ -122,14 +127,15 @@ impl OpenInvocation {
 
     /// The next free column of `sample`, when the metric's values are reported.
     fn place(&mut self, metric: &Metric) -> Option<usize> {
-        let reported = metric.source == MetricSource::Value && metric.kind != Kind::Histogram;
+        let reported =
+            metric.source == MetricSource::Value && metric.kind != QuantityKind::Histogram;
         let place = (reported && self.places < PLACES).then_some(self.places);
         self.places += usize::from(place.is_some());
         place
     }
 
     /// The series of a reported column; a metric that the workload did not declare is kept too.
-    fn series(&mut self, db: &Connection, metric: &str) -> Result<Series, DbError> {
+    fn series(&mut self, db: &Connection, metric: &str) -> Result<SeriesRow, DbError> {
         if let Some(series) = self.series.get(metric) {
             return Ok(*series);
         }

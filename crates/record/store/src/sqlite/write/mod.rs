@@ -13,7 +13,7 @@ use plumb_model::{Event, EventSink, SinkError, Stamped};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::backend::Writer;
-use crate::error::Error;
+use crate::error::StoreError;
 use crate::sqlite::db_error::{DbError, at};
 use run::OpenRun;
 
@@ -32,7 +32,7 @@ impl EventSink for SqliteWriter {
 }
 
 impl Writer for SqliteWriter {
-    fn write(&mut self, event: &Stamped) -> Result<(), Error> {
+    fn write(&mut self, event: &Stamped) -> Result<(), StoreError> {
         let stored = self.commit(event);
         at(&self.path, stored)
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::{SqliteWriter, Writer as _};
     use crate::events::{Script, batch, fold, id, work};
     use crate::sqlite::open;
-    use crate::{Error, Store};
+    use crate::{Store, StoreError};
     use plumb_model::{Event, Role};
 
     /// The database's own limit stands in for the disk: it needs neither root nor a mount, and
@@ -122,7 +122,7 @@ mod tests {
         let taken = script.events.iter().take_while(|event| writer.write(event).is_ok()).count();
         assert!(taken > 10 && taken < script.events.len(), "{taken}");
         let error = writer.write(&script.events[taken]).unwrap_err();
-        assert!(matches!(error, Error::Full { .. }));
+        assert!(matches!(error, StoreError::Full { .. }));
         let text = error.to_string();
         for words in [path.to_str().unwrap(), "no space", "stored data are safe"] {
             assert!(text.contains(words), "no `{words}` in: {text}");
@@ -166,7 +166,7 @@ mod tests {
         holder.execute_batch("BEGIN IMMEDIATE").unwrap();
         let events = Script::new(id(1), 5, &[]).events;
         let error = writer.write(&events[0]).unwrap_err();
-        assert!(matches!(error, Error::Locked { .. }), "{error:?}");
+        assert!(matches!(error, StoreError::Locked { .. }), "{error:?}");
         let text = error.to_string();
         for words in [path.to_str().unwrap(), "locked by another process", "fuser"] {
             assert!(text.contains(words), "no `{words}` in: {text}");

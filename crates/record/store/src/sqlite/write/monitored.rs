@@ -10,7 +10,7 @@ use crate::sqlite::content::{count, signed, word};
 use crate::sqlite::db_error::DbError;
 
 /// Keys of the counters that a run has written.
-pub(super) type Counters = HashMap<Counter, i64>;
+pub(super) type CounterKeys = HashMap<Counter, i64>;
 
 /// A counter that was read so often says no more than its amount does.
 const NO_CHUNK: usize = 2;
@@ -19,7 +19,7 @@ const NO_CHUNK: usize = 2;
 pub(super) fn readings(
     db: &Connection,
     invocation: i64,
-    known: &mut Counters,
+    known: &mut CounterKeys,
     readings: &Readings,
 ) -> Result<(), DbError> {
     let mut amount =
@@ -42,7 +42,7 @@ pub(super) fn readings(
 }
 
 /// Keeps a counter, once; its key.
-fn keep(db: &Connection, known: &mut Counters, counter: &Counter) -> Result<i64, DbError> {
+fn keep(db: &Connection, known: &mut CounterKeys, counter: &Counter) -> Result<i64, DbError> {
     if let Some(key) = known.get(counter) {
         return Ok(*key);
     }

@@ -10,7 +10,7 @@ use plumb_model::{
 use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use super::invocation::OpenInvocation;
-use super::monitored::{self, Counters};
+use super::monitored::{self, CounterKeys};
 use crate::sqlite::content::{self, ContentId, count, signed, word};
 use crate::sqlite::db_error::DbError;
 
@@ -26,7 +26,7 @@ pub(super) struct OpenRun {
     targets: BTreeMap<u32, TargetKeys>,
     invocations: HashMap<Id, OpenInvocation>,
     /// Counters that were written before, with their keys.
-    counters: Counters,
+    counters: CounterKeys,
 }
 
 /// Where a target is, by keys.
@@ -85,7 +85,7 @@ impl OpenRun {
             ordinal: 0,
             targets: BTreeMap::new(),
             invocations: HashMap::new(),
-            counters: Counters::default(),
+            counters: CounterKeys::default(),
         }
     }
 

@@ -1,13 +1,13 @@
 //! Several stores become one.
 
 use plumb_model::{Event, Stamped};
-use plumb_store::{Error, MergeReport};
+use plumb_store::{MergeReport, StoreError};
 
-use super::Room;
+use super::StoreRoom;
 use super::told::write;
 use crate::events::{Script, eventful, fold, id};
 
-pub fn a_merge_brings_what_is_missing_once(room: &dyn Room) {
+pub fn a_merge_brings_what_is_missing_once(room: &dyn StoreRoom) {
     let here = room.store("here");
     let there = room.store("there");
     let longer = Script::new(id(1), 5, &[]).copy(id(10), 20).copy(id(11), 7).end(false).events;
@@ -22,7 +22,7 @@ pub fn a_merge_brings_what_is_missing_once(room: &dyn Room) {
     assert_eq!(here.merge(there.path()).unwrap(), MergeReport::default());
 }
 
-pub fn a_run_that_was_resumed_twice_keeps_both_ways(room: &dyn Room) {
+pub fn a_run_that_was_resumed_twice_keeps_both_ways(room: &dyn StoreRoom) {
     let begun = || Script::new(id(1), 5, &[]).copy(id(10), 20);
     let a = room.store("a");
     let b = room.store("b");
@@ -41,7 +41,7 @@ pub fn a_run_that_was_resumed_twice_keeps_both_ways(room: &dyn Room) {
     assert_eq!((found, record.segments.len()), (vec![20, 30, 40], 3));
 }
 
-pub fn a_run_told_as_events_is_imported_once_and_whole_or_not_at_all(room: &dyn Room) {
+pub fn a_run_told_as_events_is_imported_once_and_whole_or_not_at_all(room: &dyn StoreRoom) {
     let here = room.store("here");
     write(&*here, &eventful(id(1), id(10)));
     let told = eventful(id(2), id(20));
@@ -55,6 +55,6 @@ pub fn a_run_told_as_events_is_imported_once_and_whole_or_not_at_all(room: &dyn 
     broken.insert(last, broken[last].clone());
     let Event::Batch { samples, .. } = &mut broken[last].event else { panic!() };
     samples.cpu.pop();
-    assert!(matches!(here.import("/broken", &broken), Err(Error::Invalid(_))));
+    assert!(matches!(here.import("/broken", &broken), Err(StoreError::Invalid(_))));
     assert_eq!(here.runs().unwrap(), [id(1), id(2)]);
 }

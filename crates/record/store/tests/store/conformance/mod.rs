@@ -1,5 +1,5 @@
 //! What every database must do to be a store: checks that go through the trait alone. A new one gets a
-//! [`Room`] and a line at the end of this file.
+//! [`StoreRoom`] and a line at the end of this file.
 
 mod counters;
 mod facts;
@@ -15,7 +15,7 @@ use crate::events::{fold, id};
 use told::write;
 
 /// Where a database keeps the stores of a check.
-pub trait Room {
+pub trait StoreRoom {
     /// A fresh room.
     fn new() -> Self
     where
@@ -26,9 +26,9 @@ pub trait Room {
 }
 
 /// A folder with a file a store.
-struct Files(tempfile::TempDir);
+struct StoreFiles(tempfile::TempDir);
 
-impl Room for Files {
+impl StoreRoom for StoreFiles {
     fn new() -> Self {
         Self(crate::folder::in_memory())
     }
@@ -44,14 +44,14 @@ macro_rules! checks {
         $($(
             #[test]
             fn $check() {
-                let room = <$room as super::Room>::new();
-                super::$file::$check(&*super::Room::store(&room, "plumb.db"));
+                let room = <$room as super::StoreRoom>::new();
+                super::$file::$check(&*super::StoreRoom::store(&room, "plumb.db"));
             }
         )+)+
         $($(
             #[test]
             fn $of_several() {
-                super::$of::$of_several(&<$room as super::Room>::new());
+                super::$of::$of_several(&<$room as super::StoreRoom>::new());
             }
         )+)+
     };
@@ -109,8 +109,8 @@ macro_rules! every_check {
                 ops in proptest::collection::vec(crate::ops::op(), 0..30),
                 ended: bool,
             ) {
-                let room = <$room as super::Room>::new();
-                super::a_record_is_what_its_events_say(&*super::Room::store(&room, "plumb.db"), &ops, ended);
+                let room = <$room as super::StoreRoom>::new();
+                super::a_record_is_what_its_events_say(&*super::StoreRoom::store(&room, "plumb.db"), &ops, ended);
             }
         }
     };
@@ -123,5 +123,5 @@ fn a_record_is_what_its_events_say(store: &dyn Backend, ops: &[crate::ops::Op], 
 }
 
 mod sqlite {
-    every_check!(super::Files);
+    every_check!(super::StoreFiles);
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use plumb_model::{EventSink as _, Ready, Role, RunStatus, Samples};
-use plumb_store::{Backend, Error, ErrorKind};
+use plumb_store::{Backend, ErrorKind, StoreError};
 
 use super::told::write;
 use crate::events::{Script, batch, eventful, fold, id};
@@ -25,7 +25,7 @@ pub fn every_event_is_readable_at_once(backend: &dyn Backend) {
 }
 
 pub fn unknown_runs_are_named(backend: &dyn Backend) {
-    assert!(matches!(backend.record(id(1)), Err(Error::NoSuchRun { .. })));
+    assert!(matches!(backend.record(id(1)), Err(StoreError::NoSuchRun { .. })));
     write(backend, &Script::new(id(1), 5, &[]).end(false).events);
     let error = backend.record(id(2)).unwrap_err();
     assert!(error.to_string().contains(&plumb_store::short(id(1))), "{error}");

@@ -7,20 +7,20 @@ use proptest::prelude::{any, prop};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-use super::{Limits, Reply, Served, connect};
+use super::{HttpLimits, HttpReply, TestServer, connect};
 
-fn short() -> Limits {
-    Limits {
+fn short() -> HttpLimits {
+    HttpLimits {
         connections: 3,
         head_time: Duration::from_millis(400),
         answer_time: Duration::from_millis(400),
-        ..Limits::default()
+        ..HttpLimits::default()
     }
 }
 
 #[test]
 fn what_is_too_long_or_none_of_ours_is_refused() {
-    let served = Served::new();
+    let served = TestServer::new();
     let host = served.server.address;
     let long = "a".repeat(10_000);
     for (request, status) in [
@@ -46,7 +46,7 @@ fn what_is_too_long_or_none_of_ours_is_refused() {
 
 #[test]
 fn no_path_leaves_the_bundle() {
-    let served = Served::new();
+    let served = TestServer::new();
     for path in [
         "/../plumb.db",
         "/..%2fplumb.db",
@@ -75,7 +75,7 @@ fn no_path_leaves_the_bundle() {
 
 #[test]
 fn who_sends_slowly_is_left_and_disturbs_nobody() {
-    let served = Served::with(short(), None);
+    let served = TestServer::with(short(), None);
     let begun = Instant::now();
     let mut slow = connect(served.server.address);
     slow.write_all(b"GET / HTTP/1.1\r\n").unwrap();
@@ -83,14 +83,14 @@ fn who_sends_slowly_is_left_and_disturbs_nobody() {
     while begun.elapsed() < Duration::from_secs(2) && slow.write_all(b"X: y\r\n").is_ok() {
         std::thread::sleep(Duration::from_millis(50));
     }
-    let reply = Reply::read(slow);
+    let reply = HttpReply::read(slow);
     assert!(reply.head.is_empty() || reply.status() == 408, "{reply:?}");
     assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
 }
 
 #[test]
 fn who_says_nothing_or_takes_nothing_is_left() {
-    let served = Served::with(short(), None);
+    let served = TestServer::with(short(), None);
     let mut silent = connect(served.server.address);
     let mut deaf = connect(served.server.address);
     let host = served.server.address;
@@ -106,7 +106,7 @@ fn who_says_nothing_or_takes_nothing_is_left() {
 
 #[test]
 fn who_takes_an_answer_drop_by_drop_is_left() {
-    let served = Served::with(short(), None);
+    let served = TestServer::with(short(), None);
     let host = served.server.address;
     let mut slow = connect(host);
     let request = format!("GET /plumb.js HTTP/1.1\r\nHost: {host}\r\n\r\n").repeat(100);
@@ -120,14 +120,14 @@ fn who_takes_an_answer_drop_by_drop_is_left() {
 
 #[test]
 fn there_are_so_many_places() {
-    let served = Served::with(short(), None);
+    let served = TestServer::with(short(), None);
     let host = served.server.address;
     let taken: Vec<_> = (0..3).map(|_| connect(host)).collect();
     let until = Instant::now() + Duration::from_millis(300);
     while served.connections() < 3 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let turned_away = Reply::read(connect(host));
+    let turned_away = HttpReply::read(connect(host));
     assert_eq!((turned_away.status(), turned_away.field("retry-after")), (503, Some("2")));
     drop(taken);
     std::thread::sleep(Duration::from_millis(100));
@@ -136,7 +136,7 @@ fn there_are_so_many_places() {
 
 #[test]
 fn any_bytes_are_survived() {
-    let served = Served::with(Limits { connections: 64, ..short() }, None);
+    let served = TestServer::with(HttpLimits { connections: 64, ..short() }, None);
     let mut runner = TestRunner::deterministic();
     let bytes = prop::collection::vec(any::<u8>(), 0..2000);
     let pieces = ["GET /", "HTTP/1.1\r\n", "Host: a\r\n", "\r\n\r\n", "%", "?token=", "\0"];

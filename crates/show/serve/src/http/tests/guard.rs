@@ -1,10 +1,10 @@
 //! Who may read.
 
-use super::{Limits, Served, Token};
+use super::{HttpLimits, ReaderToken, TestServer};
 
 #[test]
 fn only_its_own_names_are_answered_on_loopback() {
-    let served = Served::new();
+    let served = TestServer::new();
     let port = served.server.address.port();
     for (host, status) in [
         (format!("127.0.0.1:{port}"), 200),
@@ -23,7 +23,7 @@ fn only_its_own_names_are_answered_on_loopback() {
 
 #[test]
 fn another_sites_page_gets_nothing_but_may_link_here() {
-    let served = Served::new();
+    let served = TestServer::new();
     for (site, mode, dest, status) in [
         ("cross-site", "no-cors", "script", 403),
         ("same-site", "no-cors", "script", 403),
@@ -43,9 +43,9 @@ fn another_sites_page_gets_nothing_but_may_link_here() {
 
 #[test]
 fn with_a_token_nothing_is_answered_without_it() {
-    let token = Token::random().unwrap();
+    let token = ReaderToken::random().unwrap();
     let secret = token.text().to_owned();
-    let served = Served::with(Limits::default(), Some(token));
+    let served = TestServer::with(HttpLimits::default(), Some(token));
     let address = served.server.address;
     assert_eq!(served.server.url("a.html"), format!("http://{address}/a.html?token={secret}"));
     for path in
@@ -74,9 +74,9 @@ fn with_a_token_nothing_is_answered_without_it() {
 
 #[test]
 fn a_token_in_the_address_leads_to_no_other_site() {
-    let token = Token::random().unwrap();
+    let token = ReaderToken::random().unwrap();
     let secret = token.text().to_owned();
-    let served = Served::with(Limits::default(), Some(token));
+    let served = TestServer::with(HttpLimits::default(), Some(token));
     for path in
         ["//evil.example/a.html", "/\\evil.example/a.html", "/a.html%0aX:y", "/https://e/a.html"]
     {

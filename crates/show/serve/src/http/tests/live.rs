@@ -8,7 +8,7 @@ use plumb_model::{Decision, Event, Owner, Stamped};
 use plumb_store::{Store, Writer};
 use serde_json::Value;
 
-use super::{Limits, Reply, Served, connect, eventful, id};
+use super::{HttpLimits, HttpReply, TestServer, connect, eventful, id};
 use crate::events::{Script, done, work};
 
 /// This process: what it stores goes on.
@@ -20,14 +20,14 @@ fn me() -> Owner {
 }
 
 /// A run of this process under way.
-struct Run {
+struct TestRun {
     writer: Box<dyn Writer>,
     script: Script,
     stored: usize,
 }
 
-impl Run {
-    fn begin(served: &Served) -> Self {
+impl TestRun {
+    fn begin(served: &TestServer) -> Self {
         let mut script = Script::new(id(20), 1_700_000_000_000_000_000, &[]);
         for event in &mut script.events {
             if let Event::SegmentStarted { owner, .. } = &mut event.event {
@@ -75,10 +75,10 @@ fn decision() -> Decision {
 }
 
 /// Somebody who follows the run.
-struct Follower(BufReader<TcpStream>);
+struct PageFollower(BufReader<TcpStream>);
 
-impl Follower {
-    fn of(served: &Served) -> Self {
+impl PageFollower {
+    fn of(served: &TestServer) -> Self {
         let mut stream = connect(served.server.address);
         let host = served.server.address;
         let run = id(20);
@@ -108,9 +108,9 @@ impl Follower {
 
 #[test]
 fn a_run_is_told_message_by_message_to_its_end() {
-    let served = Served::new();
-    let mut run = Run::begin(&served);
-    let mut follower = Follower::of(&served);
+    let served = TestServer::new();
+    let mut run = TestRun::begin(&served);
+    let mut follower = PageFollower::of(&served);
     let first = follower.next().unwrap();
     assert_eq!((&first["whole"], &first["status"]), (&true.into(), &"running".into()));
     assert_eq!(first["points"].as_array().unwrap().len(), 2);
@@ -138,9 +138,9 @@ fn a_run_is_told_message_by_message_to_its_end() {
 
 #[test]
 fn what_a_program_says_that_it_is_doing_is_told_though_it_is_not_stored() {
-    let served = Served::new();
-    let mut run = Run::begin(&served);
-    let mut follower = Follower::of(&served);
+    let served = TestServer::new();
+    let mut run = TestRun::begin(&served);
+    let mut follower = PageFollower::of(&served);
     assert!(!follower.next().unwrap()["says"].as_str().unwrap().contains("phase"));
     let phase = "phase 4 of 12: rewrite\u{1b}[2J".to_owned();
     served.server.doing(id(20), Some((1, phase)));
@@ -158,9 +158,9 @@ fn what_a_program_says_that_it_is_doing_is_told_though_it_is_not_stored() {
 
 #[test]
 fn messages_come_once_a_second_at_most() {
-    let served = Served::new();
-    let mut run = Run::begin(&served);
-    let mut follower = Follower::of(&served);
+    let served = TestServer::new();
+    let mut run = TestRun::begin(&served);
+    let mut follower = PageFollower::of(&served);
     follower.next().unwrap();
     let begun = Instant::now();
     let mut messages = 0;
@@ -181,14 +181,17 @@ fn messages_come_once_a_second_at_most() {
 
 #[test]
 fn a_reader_who_is_stuck_keeps_nobody_waiting_and_is_left() {
-    let limits =
-        Limits { message_time: Duration::from_millis(300), followers: 2, ..Limits::default() };
-    let served = Served::with(limits, None);
-    let mut run = Run::begin(&served);
+    let limits = HttpLimits {
+        message_time: Duration::from_millis(300),
+        followers: 2,
+        ..HttpLimits::default()
+    };
+    let served = TestServer::with(limits, None);
+    let mut run = TestRun::begin(&served);
     // Lines that fill the sockets of who does not read them.
     let text = "x".repeat(60_000);
-    let stuck = Follower::of(&served);
-    let mut follower = Follower::of(&served);
+    let stuck = PageFollower::of(&served);
+    let mut follower = PageFollower::of(&served);
     follower.next().unwrap();
     let third = served.ask("GET", &format!("/events?run={}", id(20)), "");
     assert_eq!(third.status(), 503);
@@ -218,9 +221,9 @@ fn a_reader_who_is_stuck_keeps_nobody_waiting_and_is_left() {
 
 #[test]
 fn so_many_runs_are_followed() {
-    let served = Served::new();
-    let _run = Run::begin(&served);
-    let followers: Vec<Follower> = (0..5).map(|_| Follower::of(&served)).collect();
+    let served = TestServer::new();
+    let _run = TestRun::begin(&served);
+    let followers: Vec<PageFollower> = (0..5).map(|_| PageFollower::of(&served)).collect();
     assert_eq!(served.server.shared.followed.count(), 1, "one task for all");
     drop(followers);
     let until = Instant::now() + Duration::from_secs(10);
@@ -233,8 +236,8 @@ fn so_many_runs_are_followed() {
 
 #[test]
 fn a_run_whose_owner_is_gone_is_over() {
-    let served = Served::new();
-    let reply = Reply::read({
+    let served = TestServer::new();
+    let reply = HttpReply::read({
         let mut stream = connect(served.server.address);
         let host = served.server.address;
         let run = id(1);

@@ -5,12 +5,12 @@ use std::fs;
 use plumb_store::Store;
 use rusqlite::Connection;
 
-use super::{Limits, Served, eventful, hostile, id, server, write};
+use super::{HttpLimits, TestServer, eventful, hostile, id, server, write};
 
 const PATHS: [&str; 5] = ["/", "/history.html", "/api/runs", "/api/runs/last", "/data/search.js"];
 
 /// All answers are errors that say what is wrong; another store in its place is served at once.
-fn fails_and_mends(served: &Served, words: &str) {
+fn fails_and_mends(served: &TestServer, words: &str) {
     for path in PATHS {
         let reply = served.get(path);
         assert_eq!(reply.status(), 500, "{path}: {}", reply.body);
@@ -29,7 +29,7 @@ fn fails_and_mends(served: &Served, words: &str) {
 }
 
 /// Puts something else where the store was, without its log.
-fn replace(served: &Served, with: impl FnOnce(&std::path::Path)) {
+fn replace(served: &TestServer, with: impl FnOnce(&std::path::Path)) {
     let store = served.store();
     for end in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{end}", store.display()));
@@ -39,7 +39,7 @@ fn replace(served: &Served, with: impl FnOnce(&std::path::Path)) {
 
 #[test]
 fn a_folder_a_text_nothing_or_a_newer_store_in_its_place() {
-    let served = Served::new();
+    let served = TestServer::new();
     assert_eq!(served.get("/").status(), 200);
     replace(&served, |store| fs::create_dir(store).unwrap());
     fails_and_mends(&served, "it is a folder");
@@ -56,7 +56,7 @@ fn a_folder_a_text_nothing_or_a_newer_store_in_its_place() {
 
 #[test]
 fn a_damaged_store_is_an_error_page_and_never_the_end() {
-    let served = Served::new();
+    let served = TestServer::new();
     let store = served.store();
     Connection::open(&store).unwrap().pragma_update(None, "wal_checkpoint", "TRUNCATE").ok();
     let bytes = fs::read(&store).unwrap();
@@ -77,7 +77,7 @@ fn a_damaged_store_is_an_error_page_and_never_the_end() {
 
 #[test]
 fn impossible_numbers_are_shown_or_refused() {
-    let served = Served::new();
+    let served = TestServer::new();
     let db = Connection::open(served.store()).unwrap();
     db.execute_batch(
         "UPDATE decision SET estimate = 9e999, low = -9e999, high = 9e999, wanted = -1;
@@ -112,7 +112,7 @@ fn impossible_numbers_are_shown_or_refused() {
 
 #[test]
 fn a_store_that_somebody_writes_is_read_meanwhile() {
-    let served = Served::new();
+    let served = TestServer::new();
     let db = Connection::open(served.store()).unwrap();
     db.execute_batch("BEGIN IMMEDIATE; INSERT INTO log VALUES (1, 0, 999, 0, 'not yet');").unwrap();
     for path in PATHS {
@@ -124,7 +124,7 @@ fn a_store_that_somebody_writes_is_read_meanwhile() {
 
 #[test]
 fn nothing_is_ever_written() {
-    let served = Served::new();
+    let served = TestServer::new();
     let before = fs::read(served.store()).unwrap();
     for path in PATHS {
         served.get(path);
@@ -138,7 +138,7 @@ fn an_empty_store_has_pages_too() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("plumb.db");
     drop(Store::open(&store).unwrap());
-    let served = Served { server: server(&store, Limits::default(), None), folder };
+    let served = TestServer { server: server(&store, HttpLimits::default(), None), folder };
     for (path, status) in [
         ("/", 200),
         ("/api/runs", 200),

@@ -8,7 +8,7 @@ use plumb_stats::describe::median;
 use plumb_stats::precision::CONFIDENCE;
 use plumb_stats::sequence::anytime_interval;
 
-use super::decide::{Round, Strategy, close, common_stop, decision};
+use super::strategy::{Round, Strategy, close, common_stop, decision};
 use crate::history::History;
 
 /// Invokes every point once a round until the time is over.

@@ -16,7 +16,7 @@ use plumb_stats::components::components;
 use plumb_stats::describe::{median, quantile, variance};
 use plumb_stats::distribution::two_sided_z;
 
-use super::decide::{Round, Strategy, close, common_stop, decision};
+use super::strategy::{Round, Strategy, close, common_stop, decision};
 use crate::history::{History, PointHistory};
 use crate::sampling;
 
@@ -44,7 +44,7 @@ const SHARES: u64 = 2;
 
 /// Stops a point when its rules hold.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct UntilRules {
     budget_ns: Option<u64>,
     spread_ns: u64,
     /// Whether every round is of all open points: what is compared is taken side by side.
@@ -69,7 +69,7 @@ impl PointState {
     }
 }
 
-impl Rules {
+impl UntilRules {
     /// For all points of `plan`, by these rules or their own.
     #[must_use]
     pub fn new(plan: &Plan, rules: StoppingRules) -> Self {
@@ -197,7 +197,7 @@ impl Rules {
     }
 }
 
-impl Strategy for Rules {
+impl Strategy for UntilRules {
     fn next(&mut self, history: &mut History) -> Round {
         let mut round = Round::default();
         let open: Vec<usize> = history.open().collect();

@@ -6,13 +6,15 @@
 //! rounds. All of them share the time, and the last look of each comes when it is over.
 
 use plumb_model::{Compared, Decision, Look, Outlook, Plan, StopReason, VerdictGoal};
-use plumb_stats::order::{latin_square, pair, quad};
 use plumb_stats::outlook::{pair_scale, pairs_to_tell};
 use plumb_stats::pairs::{hodges_lehmann, log_ratios};
 use plumb_stats::rng::Rng;
-use plumb_stats::verdict::{Judgement, Schedule, Verdict as Word, interval_of_pairs, judge_pairs};
+use plumb_stats::turn_order::{latin_square, pair, quad};
+use plumb_stats::verdict::{
+    Judgement, LookSchedule, Verdict as Word, interval_of_pairs, judge_pairs,
+};
 
-use super::decide::{Round, Strategy, close, common_stop, decision};
+use super::strategy::{Round, Strategy, close, common_stop, decision};
 use crate::history::{History, PointHistory};
 
 /// Keeps the coins apart from the other random choices of the run's seed.
@@ -25,10 +27,10 @@ const SLOW_UNITS: usize = 18;
 
 /// Stops a comparison when its interval gives a verdict.
 #[derive(Debug, Clone)]
-pub struct Verdict {
+pub struct UntilVerdict {
     goal: VerdictGoal,
     a_unit: usize,
-    schedule: Schedule,
+    schedule: LookSchedule,
     budget_ns: Option<u64>,
     /// Whether it was told how long the units of slow points take.
     told_slow: bool,
@@ -40,14 +42,14 @@ pub struct Verdict {
     looked: Vec<Option<usize>>,
 }
 
-impl Verdict {
+impl UntilVerdict {
     /// For all points of `plan` against its first.
     #[must_use]
     pub fn new(plan: &Plan, goal: &VerdictGoal) -> Self {
         Self {
             goal: goal.clone(),
             a_unit: if goal.quad { 2 } else { 1 },
-            schedule: Schedule::up_to(goal.max_pairs),
+            schedule: LookSchedule::up_to(goal.max_pairs),
             budget_ns: plan.budget_ns,
             told_slow: false,
             coins: Rng::new(plan.seed ^ COINS),
@@ -136,7 +138,7 @@ impl Verdict {
         let most = self.schedule.most_pairs().min(self.goal.max_pairs);
         // What was planned by units alone is hopeless by units alone.
         let limits =
-            [self.goal.time_ns, self.budget_ns.filter(|_| self.schedule == Schedule::Long)];
+            [self.goal.time_ns, self.budget_ns.filter(|_| self.schedule == LookSchedule::Long)];
         let Some(limit_ns) = limits.into_iter().flatten().min() else { return most };
         let left_ns = limit_ns.saturating_sub(history.elapsed_ns);
         let more = usize::try_from(left_ns / pace.round_ns.max(1)).unwrap_or(usize::MAX);
@@ -212,7 +214,7 @@ impl Verdict {
     }
 }
 
-impl Strategy for Verdict {
+impl Strategy for UntilVerdict {
     fn next(&mut self, history: &mut History) -> Round {
         if self.looked.iter().all(Option::is_none) {
             self.pass_tossed_coins(history);
