@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use plumb_analysis::{METHOD_VERSION, series_in_run};
 use plumb_model::{Id, RunRecord, SeriesInRun};
-use plumb_store::{DerivedSelection, RunEnd, Store, StoreError};
+use plumb_store::{DerivedRun, RunEnd, Store, StoreError};
 
 /// Rises when [`series_in_run`] makes something else of the same record although the method is the same.
 const FORM: u32 = 2;
@@ -26,10 +26,19 @@ pub enum Selection<'s> {
 }
 
 impl Selection<'_> {
-    fn has_run(self, run: Id) -> bool {
+    /// The runs, in the order of the answer.
+    fn ends(self, store: &Store) -> Result<Vec<RunEnd>, StoreError> {
         match self {
-            Self::Runs(wanted) => wanted.contains(&run),
-            Self::Series(_) | Self::All => true,
+            Self::Runs(wanted) => store.ends_of(wanted),
+            Self::Series(_) | Self::All => store.ends(),
+        }
+    }
+
+    /// Those of the runs whose series are kept.
+    fn derived(self, store: &Store, rules: &str, ends: &[RunEnd]) -> Vec<DerivedRun> {
+        match self {
+            Self::Series(name) => store.derived(rules, ends, Some(name)),
+            Self::Runs(_) | Self::All => store.derived(rules, ends, None),
         }
     }
 
@@ -66,15 +75,14 @@ fn read_by_run(
     stop: &dyn Fn() -> bool,
 ) -> Result<Vec<(Id, Vec<SeriesInRun>)>, StoreError> {
     let rules = rules();
-    let derived = store.derived(&rules, derived_selection(selection));
+    let ends = selection.ends(store)?;
     let mut known: HashMap<Id, Vec<SeriesInRun>> = HashMap::new();
-    for mut kept in derived {
+    for mut kept in selection.derived(store, &rules, &ends) {
         kept.series.retain(|series| selection.has_series(series));
         known.insert(kept.run, kept.series);
     }
-    let ends = store.ends()?;
     let mut fresh: Vec<(RunEnd, Vec<SeriesInRun>)> = Vec::new();
-    for end in ends.iter().filter(|end| selection.has_run(end.run)) {
+    for end in &ends {
         if known.contains_key(&end.run) {
             continue;
         }
@@ -96,19 +104,8 @@ fn read_by_run(
     if !fresh.is_empty() {
         store.keep_derived(&rules, &fresh);
     }
-    let order: Vec<Id> = match selection {
-        Selection::Runs(wanted) => wanted.to_vec(),
-        Selection::Series(_) | Selection::All => ends.iter().map(|end| end.run).collect(),
-    };
-    Ok(order.into_iter().filter_map(|run| Some((run, known.remove(&run)?))).collect())
-}
-
-fn derived_selection(selection: Selection<'_>) -> DerivedSelection<'_> {
-    match selection {
-        Selection::Series(name) => DerivedSelection::Series(name),
-        Selection::Runs(runs) => DerivedSelection::Runs(runs),
-        Selection::All => DerivedSelection::All,
-    }
+    let order = ends.iter().map(|end| end.run);
+    Ok(order.filter_map(|run| Some((run, known.remove(&run)?))).collect())
 }
 
 /// Keeps the series of a run that has just ended, so that nobody has to read its samples for a history.
@@ -116,7 +113,7 @@ fn derived_selection(selection: Selection<'_>) -> DerivedSelection<'_> {
 /// # Errors
 /// When the store cannot be read.
 pub fn keep(store: &Store, record: &RunRecord) -> Result<(), StoreError> {
-    let ended = store.ends()?.into_iter().find(|end| end.run == record.run);
+    let ended = store.ends_of(&[record.run])?.pop();
     if let Some(end) = ended.filter(|end| end.state.is_some()) {
         store.keep_derived(&rules(), &[(end, series_in_run(record))]);
     }
@@ -166,12 +163,25 @@ impl SeriesByRun {
             let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             known.contains_key(&record.run)
         };
-        if !is_known && store.derived(&rules(), DerivedSelection::Runs(&[record.run])).is_empty() {
-            keep(store, record)?;
-            let series = series_in_run(record).into();
-            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(record.run, series);
+        if is_known {
+            return Ok(());
         }
+        let rules = rules();
+        let ends = store.ends_of(&[record.run])?;
+        let series = match store.derived(&rules, &ends, None).pop() {
+            Some(kept) => kept.series,
+            None => {
+                let series = series_in_run(record);
+                let ended = ends.into_iter().filter(|end| end.state.is_some());
+                let fresh: Vec<_> = ended.map(|end| (end, series.clone())).collect();
+                if !fresh.is_empty() {
+                    store.keep_derived(&rules, &fresh);
+                }
+                series
+            }
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(record.run, series.into());
         Ok(())
     }
 }

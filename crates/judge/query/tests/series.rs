@@ -8,7 +8,7 @@ use plumb_analysis::testing::{Builder, COPY, companion, events, run_of_years};
 use plumb_analysis::{CompareSettings, ComparisonFinding, series_in_run};
 use plumb_model::{Event, Id, Preparation, PreparationScope, Role, RunRecord, SeriesInRun};
 use plumb_query::{Selection, SeriesByRun, keep, labelled, of_records, of_runs, read};
-use plumb_store::{DerivedSelection, Store};
+use plumb_store::Store;
 use tempfile::TempDir;
 
 const RUNS: u32 = 12;
@@ -227,7 +227,7 @@ fn a_store_that_cannot_be_written_gives_the_same() {
     let found = read(&store, Selection::Series(name)).unwrap();
     assert_eq!(found, of_series(&from_records(&store), name));
     writer.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(store.derived("any", DerivedSelection::All), []);
+    assert_eq!(store.derived("any", &store.ends().unwrap(), None), []);
 }
 
 /// Every figure of a comparison, by series.

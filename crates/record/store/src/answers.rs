@@ -42,17 +42,6 @@ pub struct RunEnd {
     pub state: Option<String>,
 }
 
-/// Which derived series are wanted.
-#[derive(Debug, Clone, Copy)]
-pub enum DerivedSelection<'s> {
-    /// The series of this name in every run.
-    Series(&'s str),
-    /// All series of these runs.
-    Runs(&'s [Id]),
-    /// All series of every run.
-    All,
-}
-
 /// A run whose series were derived before and are still true.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DerivedRun {

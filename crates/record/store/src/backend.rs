@@ -9,9 +9,7 @@ use plumb_model::{
     SinkError, Stamped, Target, Trace,
 };
 
-use crate::answers::{
-    AuditFact, Baseline, DerivedRun, DerivedSelection, MergeReport, RunEnd, RunSummary, StoreInfo,
-};
+use crate::answers::{AuditFact, Baseline, DerivedRun, MergeReport, RunEnd, RunSummary, StoreInfo};
 use crate::error::StoreError;
 use crate::follow::Follow;
 
@@ -53,6 +51,12 @@ pub trait Backend: RecordSource<Error = StoreError> + fmt::Debug + Send {
     /// When they cannot be read.
     fn ends(&self) -> Result<Vec<RunEnd>, StoreError>;
 
+    /// The same of these runs, in their order; unknown runs are missing.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn ends_of(&self, runs: &[Id]) -> Result<Vec<RunEnd>, StoreError>;
+
     /// The run that a person means: an id's beginning, `last`, `last~2`, a label `k=v` or a
     /// baseline's name (the newest run that has it).
     ///
@@ -78,9 +82,9 @@ pub trait Backend: RecordSource<Error = StoreError> + fmt::Debug + Send {
     /// When they cannot be read.
     fn series_names_alone(&self) -> Result<Vec<String>, StoreError>;
 
-    /// The runs whose series are kept as these rules derive them, oldest first, with those series that are
-    /// selected. A run that is missing has to be derived from its record.
-    fn derived(&self, rules: &str, selection: DerivedSelection<'_>) -> Vec<DerivedRun>;
+    /// Those of these runs whose series are kept as these rules derive them from runs in these states, in the same
+    /// order: with the series of this name, or with all. A run that is missing has to be derived from its record.
+    fn derived(&self, rules: &str, runs: &[RunEnd], name: Option<&str>) -> Vec<DerivedRun>;
 
     /// Keeps all series of runs, as these rules derived them from runs in these states, in one transaction.
     /// Runs that go on are left out. If the store cannot be written now, nothing is kept.

@@ -19,9 +19,7 @@ mod names;
 mod owner;
 mod sqlite;
 
-pub use answers::{
-    AuditFact, Baseline, DerivedRun, DerivedSelection, MergeReport, RunEnd, RunSummary, StoreInfo,
-};
+pub use answers::{AuditFact, Baseline, DerivedRun, MergeReport, RunEnd, RunSummary, StoreInfo};
 pub use backend::{Backend, Writer};
 pub use error::{ErrorKind, StoreError};
 pub use follow::Follow;

@@ -17,10 +17,9 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavio
 
 use super::content::{self, ContentId, count, identity};
 use super::db_error::DbError;
-use super::read;
 use super::schema::DERIVED;
 use super::version::known;
-use crate::answers::{DerivedRun, DerivedSelection, RunEnd};
+use crate::answers::{DerivedRun, RunEnd};
 
 /// Rises when a row is written in another form.
 const FORM: u32 = 2;
@@ -73,34 +72,30 @@ fn is_current(db: &Connection, rules: &str) -> Result<bool, DbError> {
     Ok(found.is_some_and(|found| found == version(rules)))
 }
 
-/// The runs that are kept by these rules, each with its state when it was read.
-fn states(db: &Connection) -> Result<HashMap<Id, String>, DbError> {
-    let mut select = db.prepare_cached("SELECT run, state FROM derived_run")?;
-    let rows = select.query_map([], |row| Ok((identity(row.get(0)?), row.get(1)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+/// Whether a run is kept as it is now: one that was resumed or merged since then has another state, so its rows are
+/// outdated.
+fn is_kept(db: &Connection, end: &RunEnd) -> Result<bool, DbError> {
+    let Some(state) = &end.state else { return Ok(false) };
+    let mut select = db.prepare_cached("SELECT 1 FROM derived_run WHERE run = ? AND state = ?")?;
+    Ok(select.exists(params![end.run.as_bytes(), state])?)
 }
 
-/// The runs that are kept as they are now, with those of their series that are selected.
+/// Those of the runs that are kept as they are now, with their series of this name, or all.
 pub(super) fn read(
     db: &Connection,
     rules: &str,
-    selection: DerivedSelection<'_>,
+    ends: &[RunEnd],
+    name: Option<&str>,
 ) -> Result<Vec<DerivedRun>, DbError> {
     if !is_current(db, rules)? {
         return Ok(Vec::new());
     }
-    let kept = states(db)?;
-    // A run that was resumed or merged since then has another state, so its rows are outdated.
-    let is_kept = |end: &RunEnd| end.state.is_some() && kept.get(&end.run) == end.state.as_ref();
-    let mut runs: Vec<DerivedRun> = read::ends(db)?
-        .into_iter()
-        .filter(is_kept)
-        .filter(|end| match selection {
-            DerivedSelection::Runs(wanted) => wanted.contains(&end.run),
-            DerivedSelection::Series(_) | DerivedSelection::All => true,
-        })
-        .map(|end| DerivedRun { run: end.run, series: Vec::new() })
-        .collect();
+    let mut runs = Vec::new();
+    for end in ends {
+        if is_kept(db, end)? {
+            runs.push(DerivedRun { run: end.run, series: Vec::new() });
+        }
+    }
     let places: HashMap<Id, usize> =
         runs.iter().enumerate().map(|(place, kept)| (kept.run, place)).collect();
     let mut rows = Rows::new(db);
@@ -110,17 +105,16 @@ pub(super) fn read(
         }
         Ok(())
     };
-    match selection {
-        DerivedSelection::Series(name) => {
+    match name {
+        Some(name) => {
             each(db, "WHERE series.name = ? ORDER BY series.run, series.n", &[&name], &mut found)?;
         }
-        DerivedSelection::Runs(wanted) => {
-            for run in wanted {
+        None => {
+            for run in places.keys() {
                 let which = "WHERE series.run = ? ORDER BY series.n";
                 each(db, which, &[run.as_bytes()], &mut found)?;
             }
         }
-        DerivedSelection::All => each(db, "ORDER BY series.run, series.n", &[], &mut found)?,
     }
     Ok(runs)
 }
@@ -135,7 +129,7 @@ const MACHINE: usize = 5;
 const HOST: usize = 6;
 const FIRST_ENVIRONMENT: usize = 7;
 
-/// Every selected series with its run, in one statement however many runs there are.
+/// Every selected series with its run.
 fn each(
     db: &Connection,
     which: &str,

@@ -39,17 +39,31 @@ pub(super) fn summaries(db: &Connection) -> Result<Vec<RunSummary>, DbError> {
     )
 }
 
+/// A run with its state. Of each run that is not going on, the state differs as soon as anything more is stored of it.
+const END: &str = "SELECT uuid, started_unix_ns, \
+       (SELECT count(*) || '.' || max(ordinal) || '.' || max(ended_unix_ns) || '.' || \
+          (SELECT count(*) FROM segment WHERE segment.run = run.id) \
+        FROM run_end WHERE run_end.run = run.id AND NOT interrupted AND run_end.segment = \
+          (SELECT max(segment) FROM segment WHERE segment.run = run.id)) \
+     FROM run";
+
 /// All runs, oldest first, and which are complete: as [`end`] tells it.
 pub(super) fn ends(db: &Connection) -> Result<Vec<RunEnd>, DbError> {
-    let sql = "SELECT uuid, started_unix_ns, \
-           (SELECT count(*) || '.' || max(ordinal) || '.' || max(ended_unix_ns) || '.' || \
-              (SELECT count(*) FROM segment WHERE segment.run = run.id) \
-            FROM run_end WHERE run_end.run = run.id AND NOT interrupted AND run_end.segment = \
-              (SELECT max(segment) FROM segment WHERE segment.run = run.id)) \
-         FROM run ORDER BY started_unix_ns, uuid";
-    all(db, sql, &[], |row| {
-        Ok(RunEnd { run: identity(row.get(0)?), started_unix_ns: row.get(1)?, state: row.get(2)? })
-    })
+    all(db, &format!("{END} ORDER BY started_unix_ns, uuid"), &[], run_end)
+}
+
+/// The same of these runs, in their order.
+pub(super) fn ends_of(db: &Connection, runs: &[Id]) -> Result<Vec<RunEnd>, DbError> {
+    let sql = format!("{END} WHERE uuid = ?");
+    let mut found = Vec::new();
+    for run in runs {
+        found.extend(all(db, &sql, &[&run.as_bytes()], run_end)?);
+    }
+    Ok(found)
+}
+
+fn run_end(row: &Row<'_>) -> Result<RunEnd, DbError> {
+    Ok(RunEnd { run: identity(row.get(0)?), started_unix_ns: row.get(1)?, state: row.get(2)? })
 }
 
 fn summary(db: &Connection, row: &Row<'_>) -> Result<RunSummary, DbError> {

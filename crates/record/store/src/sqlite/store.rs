@@ -11,9 +11,7 @@ use rusqlite::Connection;
 use super::db_error::{DbError, at};
 use super::write::SqliteWriter;
 use super::{baseline, counters, derived, info, merge, open, read, series, snapshot, updates};
-use crate::answers::{
-    AuditFact, Baseline, DerivedRun, DerivedSelection, MergeReport, RunEnd, RunSummary, StoreInfo,
-};
+use crate::answers::{AuditFact, Baseline, DerivedRun, MergeReport, RunEnd, RunSummary, StoreInfo};
 use crate::backend::{Backend, Writer};
 use crate::error::StoreError;
 use crate::follow::Follow;
@@ -98,6 +96,10 @@ impl Backend for Sqlite {
         self.read(read::ends)
     }
 
+    fn ends_of(&self, runs: &[Id]) -> Result<Vec<RunEnd>, StoreError> {
+        self.read(|db| read::ends_of(db, runs))
+    }
+
     fn resolve(&self, name: &str) -> Result<Id, StoreError> {
         let runs = self.summaries()?;
         let of_baseline = baseline::newest(&self.baselines()?, &runs, name);
@@ -116,9 +118,9 @@ impl Backend for Sqlite {
         self.read(series::names_alone)
     }
 
-    fn derived(&self, rules: &str, selection: DerivedSelection<'_>) -> Vec<DerivedRun> {
+    fn derived(&self, rules: &str, runs: &[RunEnd], name: Option<&str>) -> Vec<DerivedRun> {
         // Whatever is wrong with derived rows, the facts are still there.
-        self.read(|db| derived::read(db, rules, selection)).unwrap_or_default()
+        self.read(|db| derived::read(db, rules, runs, name)).unwrap_or_default()
     }
 
     fn keep_derived(&self, rules: &str, runs: &[(RunEnd, Vec<SeriesInRun>)]) {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::conformance::series::derived_series;
 use crate::events::{Script, environment, id};
 use plumb_model::SeriesInRun;
-use plumb_store::{DerivedSelection, RunEnd, Store};
+use plumb_store::{RunEnd, Store};
 use rusqlite::Connection;
 
 /// Runs of the store.
@@ -41,7 +41,7 @@ fn derived(store: &Store, offset: f64) -> Vec<(RunEnd, Vec<SeriesInRun>)> {
 
 /// What the store has by these rules.
 fn kept(store: &Store, rules: &str) -> Vec<Vec<SeriesInRun>> {
-    let runs = store.derived(rules, DerivedSelection::All);
+    let runs = store.derived(rules, &store.ends().unwrap(), None);
     runs.into_iter().map(|run| run.series).collect()
 }
 

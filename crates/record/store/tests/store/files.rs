@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::events::{Script, batch, eventful, id, work};
 use plumb_model::{Role, Stamped};
-use plumb_store::{DerivedSelection, ErrorKind, Store, StoreError, info};
+use plumb_store::{ErrorKind, Store, StoreError, info};
 use rusqlite::Connection;
 
 fn fill(store: &Store, events: &[Stamped]) {
@@ -139,21 +139,22 @@ fn what_is_derived_from_a_store_that_cannot_be_written_is_lost_without_trouble()
     let folder = tempfile::tempdir().unwrap();
     let path = closed(folder.path());
     let store = Store::open_read_only(&path).unwrap();
-    let ends: Vec<_> = store.ends().unwrap().into_iter().map(|end| (end, Vec::new())).collect();
+    let ends = store.ends().unwrap();
+    let derived: Vec<_> = ends.iter().cloned().map(|end| (end, Vec::new())).collect();
     // Another process writes.
     let writer = Connection::open(&path).unwrap();
     writer.execute_batch("BEGIN IMMEDIATE").unwrap();
-    store.keep_derived("1", &ends);
-    assert_eq!(store.derived("1", DerivedSelection::All), []);
+    store.keep_derived("1", &derived);
+    assert_eq!(store.derived("1", &ends, None), []);
     writer.execute_batch("ROLLBACK").unwrap();
-    store.keep_derived("1", &ends);
-    assert_eq!(store.derived("1", DerivedSelection::All).len(), 1);
+    store.keep_derived("1", &derived);
+    assert_eq!(store.derived("1", &ends, None).len(), 1);
     // Damage in what is derived is not a damage of the store.
     writer.execute_batch("DROP TABLE derived_run").unwrap();
-    assert_eq!(store.derived("1", DerivedSelection::All), []);
+    assert_eq!(store.derived("1", &ends, None), []);
     assert_eq!(store.record(id(1)).unwrap().invocations.len(), 1);
-    store.keep_derived("1", &ends);
-    assert_eq!(store.derived("1", DerivedSelection::All).len(), 1);
+    store.keep_derived("1", &derived);
+    assert_eq!(store.derived("1", &ends, None).len(), 1);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use plumb_model::{
     Better, Estimate, Event, Id, Machine, MeasuredOn, PointFacts, PointOnTarget, Ready, Role,
     RunCompanion, RunOfSeries, RunStatus, SeriesInRun, Target,
 };
-use plumb_store::{Backend, DerivedSelection};
+use plumb_store::Backend;
 
 use super::told::{take, write};
 use crate::events::{Script, batch, environment, id, target};
@@ -82,28 +82,30 @@ pub fn what_is_derived_comes_back_while_it_is_true(backend: &dyn Backend) {
         write(backend, &Script::new(id(run), 100, &[]).copy(id(10 + run), 20).end(false).events);
     }
     write(backend, &Script::new(id(3), 300, &[]).copy(id(30), 20).events);
-    assert_eq!(backend.derived("1", DerivedSelection::All), []);
     let ends = backend.ends().unwrap();
+    assert_eq!(backend.derived("1", &ends, None), []);
+    let second_end = backend.ends_of(&[id(2), id(99)]).unwrap();
+    assert_eq!(second_end, ends[1..2], "an unknown run is missing");
     let of_run = |run: u64| vec![derived_series(id(run), "a/x"), derived_series(id(run), "a/y")];
-    let all: Vec<_> = ends.into_iter().zip([of_run(1), of_run(2), of_run(3)]).collect();
+    let all: Vec<_> = ends.clone().into_iter().zip([of_run(1), of_run(2), of_run(3)]).collect();
     backend.keep_derived("1", &all[..1]);
     backend.keep_derived("1", &all);
-    let found = backend.derived("1", DerivedSelection::All);
+    let found = backend.derived("1", &ends, None);
     // The third run has no end: more may come of it.
     assert_eq!(found.iter().map(|kept| kept.run).collect::<Vec<_>>(), [id(1), id(2)]);
     assert_eq!(found[1].series, of_run(2));
-    let named = backend.derived("1", DerivedSelection::Series("a/y"));
+    let named = backend.derived("1", &ends, Some("a/y"));
     assert_eq!(named[0].series, [derived_series(id(1), "a/y")]);
-    let second = backend.derived("1", DerivedSelection::Runs(&[id(2)]));
+    let second = backend.derived("1", &second_end, None);
     assert_eq!(second.len(), 1);
     assert_eq!(second[0].series, of_run(2));
-    let lacking = backend.derived("1", DerivedSelection::Series("a/z"));
+    let lacking = backend.derived("1", &ends, Some("a/z"));
     assert!(lacking.len() == 2 && lacking.iter().all(|kept| kept.series.is_empty()));
     // Other rules: nothing counts, and keeping by them drops what was kept.
-    assert_eq!(backend.derived("2", DerivedSelection::All), []);
+    assert_eq!(backend.derived("2", &ends, None), []);
     backend.keep_derived("2", &all[..1]);
-    assert_eq!(backend.derived("2", DerivedSelection::All).len(), 1);
-    assert_eq!(backend.derived("1", DerivedSelection::All), []);
+    assert_eq!(backend.derived("2", &ends, None).len(), 1);
+    assert_eq!(backend.derived("1", &ends, None), []);
 }
 
 /// Runs of a whole suite must not be read for one line of it.
@@ -124,7 +126,7 @@ pub fn a_long_history_is_read_at_once(backend: &dyn Backend) {
     }
     backend.keep_derived("1", &rows);
     let began = std::time::Instant::now();
-    let found = backend.derived("1", DerivedSelection::Series("a/7"));
+    let found = backend.derived("1", &backend.ends().unwrap(), Some("a/7"));
     let took = began.elapsed();
     assert_eq!(found.len(), 100);
     assert!(found.iter().all(|run| run.series.len() == 1));
