@@ -16,7 +16,7 @@ fn a_first_look_as_markdown() {
     - Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
     - /srv/bench/plumb-target: ext4 on /dev/vda
     - 2026-11-21 20:05 UTC · took 2 min 19 s · board=rev-c · plumb 0.1.0
-    - goal: ±3 % within 2 min; reached by 17 of 24 measured points, 5 at ±3.8 % to ±33 %, 2 without an interval
+    - goal: ±3 % within 2 min; reached by 17 of 24 measured points in this session, 2 without an interval
     - run 019aa821-51c0-7c3e-9d1f-4b6a22e08f57
 
     | point | metric | median | 95 % interval | unit | ± | n | CPU | flags |

@@ -24,7 +24,7 @@ const MOST_CURVE_LINES: usize = 6;
 /// Lines about points that gave no result.
 const MOST_MISSING: usize = 3;
 /// Among many results, lines of what the machine does at its best.
-const MOST_BEST: usize = 4;
+const MOST_BEST: usize = 2;
 /// Columns that flags take before names are cut for them.
 const FLAGS_ROOM: usize = 25;
 /// From so many results on, everything else keeps to one line.
@@ -292,6 +292,13 @@ fn least_gap(view: &View) -> f64 {
     gaps.get(MOST_BEST - 1).copied().unwrap_or(0.0)
 }
 
+/// Among many results, how many have a line about their best quarter.
+fn best_quarter_lines(view: &View) -> usize {
+    let least = least_gap(view);
+    let gaps = view.rows.iter().filter_map(|row| best_quarter_gap(row.finding));
+    gaps.filter(|gap| *gap >= least).count().min(MOST_BEST)
+}
+
 fn below(row: &ResultRow, least_gap: f64) -> Option<String> {
     let is_far = best_quarter_gap(row.finding).is_some_and(|gap| gap >= least_gap);
     let expectation = row
@@ -418,14 +425,19 @@ fn missing(view: &View, terminal: &Terminal) -> String {
 
 /// The most consequential reasons to distrust; every other kind is at least named.
 fn reasons(view: &View, terminal: &Terminal) -> String {
+    // Among many results, lines about the best quarter take the room of reasons: they say the same with figures.
+    let most_reasons = match is_crowded(view) {
+        true => MOST_REASONS - best_quarter_lines(view),
+        false => MOST_REASONS,
+    };
     // Few reasons have room for their evidence.
     let whole = flags_chapter(view, terminal);
-    if whole.lines().count() <= MOST_REASONS + 1 {
+    if whole.lines().count() <= most_reasons + 1 {
         return whole;
     }
     let mut notes: Vec<&FlagNote> = view.flags.iter().collect();
     notes.sort_by_key(|note| (FlagWeight::of(&note.flag), std::cmp::Reverse(note.evidence.len())));
-    let most = if notes.len() > MOST_REASONS { MOST_REASONS - 1 } else { MOST_REASONS };
+    let most = if notes.len() > most_reasons { most_reasons - 1 } else { most_reasons };
     let rest: Vec<&str> = notes.iter().skip(most).map(|note| note.flag.word()).collect();
     notes.truncate(most);
     let longest = notes.iter().map(|note| width(note.flag.word())).max().unwrap_or(0);

@@ -295,12 +295,12 @@ fn reached(finding: &RunFinding) -> String {
     }
     let all = counted(primary.len(), "measured point", "measured points");
     let mut text = format!("reached by {done} of {all}");
-    if !short.is_empty() {
+    if primary.iter().any(|first| first.machine.is_some()) {
+        // The goal is about the session, and the rows show the wider intervals of the machine: two half-widths of one
+        // point would look like a contradiction.
+        text.push_str(" in this session");
+    } else if !short.is_empty() {
         text.push_str(&format!(", {} at {}", short.len(), from_to(&short)));
-        // The goal is about the session; the rows may show the wider intervals of the machine.
-        if primary.iter().any(|first| first.machine.is_some()) {
-            text.push_str(" in this session");
-        }
     }
     if without > 0 {
         text.push_str(&format!(", {without} without an interval"));
