@@ -68,7 +68,7 @@ const MUTATIONS: [Mutation; 13] = [
     },
     Mutation {
         dropped: "coin: A always before B",
-        file: "order.rs",
+        file: "turn_order.rs",
         from: "if rng.coin() { [0, 1] } else { [1, 0] }",
         to: "if rng.coin() { [0, 1] } else { [0, 1] }",
         group: "verdicts",

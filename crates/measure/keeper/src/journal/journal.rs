@@ -1,17 +1,18 @@
-//! The journal of one keeper.
+//! The journal of one keeper, and the restoring of those that no keeper has.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use plumb_machine::{Root, owner};
+use plumb_machine::{Root, boot_id, owner};
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 
 use crate::journal::file::{
-    Became, Intent, JournalEntry, JournalHeader, Released, SUFFIX, journals, line, lock, read,
+    Became, Intent, JournalContent, JournalEntry, JournalHeader, Released, SUFFIX, journals, line,
+    lock, read,
 };
-use crate::journal::recover::recover_locked;
 use crate::journal::settled::{ChangeMade, Settled, settle};
 use crate::plugin::PluginPreparation;
 use crate::setting::{OFF, ON, SystemSetting, refused};
@@ -43,7 +44,7 @@ impl Journal {
     }
 
     /// A journal whose keeper is gone, to be restored.
-    pub(super) fn left_behind(
+    fn left_behind(
         root: Root,
         plumb: u32,
         file: File,
@@ -242,6 +243,47 @@ impl Journal {
     }
 }
 
+/// Restores what journals without a keeper hold, and removes those of another boot.
+#[must_use]
+pub fn recover(root: &Root, folder: &Path) -> Vec<Settled> {
+    if journals(folder).is_empty() {
+        return Vec::new();
+    }
+    match lock(folder) {
+        Ok(_lock) => recover_locked(root, folder),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The same for a caller who holds the lock of the folder.
+fn recover_locked(root: &Root, folder: &Path) -> Vec<Settled> {
+    journals(folder).into_iter().flat_map(|path| recover_one(root, path)).collect()
+}
+
+fn recover_one(root: &Root, path: PathBuf) -> Vec<Settled> {
+    let file = OpenOptions::new().read(true).write(true).open(&path);
+    let Ok(mut file) = file else { return Vec::new() };
+    // Its keeper may have removed it after it was listed: the open file then lives on without a name.
+    let free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    if !free || file.metadata().is_ok_and(|metadata| metadata.nlink() == 0) {
+        return Vec::new();
+    }
+    let Some(JournalContent { header, mut entries }) = read(&mut file) else {
+        let _ = fs::remove_file(&path);
+        return Vec::new();
+    };
+    let mut settled = Vec::new();
+    if header.keeper.boot_id != boot_id(root) {
+        let all = entries.len();
+        // Only a plug-in knows whether what it changed outlives a boot.
+        entries.retain(|entry| matches!(entry.intent.setting, SystemSetting::Plugin(_)));
+        settled.extend((entries.len() < all).then(|| Settled::Stale(all - entries.len())));
+    }
+    let mut journal = Journal::left_behind(root.clone(), header.plumb, file, path, entries);
+    settled.extend(journal.restore(0));
+    settled
+}
+
 fn unwritable(folder: &Path, error: &io::Error) -> Unchanged {
     let folder = folder.display();
     Unchanged::new(format!("the old value can't be written down in {folder}: {error}"))
@@ -249,9 +291,8 @@ fn unwritable(folder: &Path, error: &io::Error) -> Unchanged {
 
 #[cfg(test)]
 mod tests {
-    use super::{Journal, PluginPreparation, Settled, journals};
+    use super::{Journal, PluginPreparation, Settled, journals, recover};
     use crate::journal::held::held;
-    use crate::journal::recover::recover;
     use crate::setting::{OFF, ON, SystemSetting};
     use plumb_machine::Root;
     use std::fs;

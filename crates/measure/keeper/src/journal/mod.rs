@@ -19,10 +19,8 @@ mod file;
 mod held;
 #[expect(clippy::module_inception, reason = "the journal itself")]
 pub mod journal;
-mod recover;
 pub mod settled;
 
 pub use held::{HeldChange, held};
-pub use journal::Journal;
-pub use recover::recover;
+pub use journal::{Journal, recover};
 pub use settled::{ChangeMade, Settled};
