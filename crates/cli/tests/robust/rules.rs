@@ -111,7 +111,8 @@ fn every_headline_metric_has_a_row_and_is_precise() {
     let reached: Vec<Option<f64>> =
         headlines.map(|headline| headline["reached"].as_f64()).collect();
     assert_eq!(reached.len(), 6, "{document}");
-    let are_precise = reached.iter().flatten().filter(|half_width| **half_width <= 0.6).count() == 6;
+    let are_precise =
+        reached.iter().flatten().filter(|half_width| **half_width <= 0.6).count() == 6;
     // A busy machine may not let all of them become precise.
     let expected = if are_precise { "precision" } else { "max-time" };
     assert_eq!(results[0]["stop"], expected, "{reached:?}");
