@@ -117,7 +117,7 @@ fn too_much_memory_is_refused_with_the_largest_size_that_fits() {
     let place = place();
     for workload in ["memory.latency", "memory.stream", "memory.loaded", "memory.fault"] {
         let ran = place.run(&format!("run {workload} -p size=1TiB --no-lock -q")).unwrap().exits(3);
-        ran.shows(&["of memory are needed", "the largest that fits is size="]);
+        ran.shows(&["plumb uses at most half of the memory", "or less"]);
     }
 }
 
