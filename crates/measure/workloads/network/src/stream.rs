@@ -383,7 +383,7 @@ impl Carry for StreamClient {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = report;
         match counted.min(report.bytes) {
             least if least == length => Ok(()),
-            least => Err(Failure(format!("of {length} bytes that were sent {least} arrived"))),
+            least => Err(Failure(format!("of {length} bytes sent, {least} arrived"))),
         }
     }
 }
