@@ -132,7 +132,7 @@ fn pair(text: &str, facts: &Facts) -> Result<[usize; 2], StartError> {
         Some(cpu) => {
             let listed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
             Err(StartError::unsupported(
-                format!("plumb may not run on CPU {cpu}"),
+                format!("plumb is not allowed to run on CPU {cpu}"),
                 format!("set pair to two of these CPUs: {}", listed.join(", ")),
             ))
         }

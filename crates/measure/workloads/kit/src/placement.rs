@@ -106,7 +106,7 @@ impl Placement {
             }
             Self::Cpu(cpu) => {
                 return Err(StartError::unsupported(
-                    format!("plumb may not run on CPU {cpu}"),
+                    format!("plumb is not allowed to run on CPU {cpu}"),
                     format!("set placement to one of these CPUs: {}", listed(&allowed)),
                 ));
             }

@@ -107,7 +107,7 @@ fn allowed(name: &str, word: &str, facts: &Facts) -> Result<usize, StartError> {
     }
     let all: Vec<String> = facts.cpus.iter().map(ToString::to_string).collect();
     Err(StartError::unsupported(
-        format!("plumb may not run on CPU {cpu}"),
+        format!("plumb is not allowed to run on CPU {cpu}"),
         format!("set `{name}` to one of these CPUs: {}", all.join(", ")),
     ))
 }

@@ -223,7 +223,7 @@ fn a_line_is_handed_over_between_the_two_that_were_named() {
     let _samples = samples(&mut started, &[5, 5]);
     for (settings, wanted) in [
         (vec![("from", "1"), ("to", "1")], "would use CPU 1"),
-        (vec![("from", "0"), ("to", "99")], "may not run on CPU 99"),
+        (vec![("from", "0"), ("to", "99")], "not allowed to run on CPU 99"),
         (vec![("placement", "same-cpu")], "would use CPU 1"),
     ] {
         let point = TestPoint::new(ALL, "memory.exchange", &settings);

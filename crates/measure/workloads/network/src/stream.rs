@@ -134,7 +134,7 @@ fn run_on(cpu: usize) -> Result<(), Failure> {
     if CpuSet::current()?.cpus().contains(&cpu) {
         CpuSet::only(cpu).apply()
     } else {
-        Err(Failure(format!("it may not run on CPU {cpu}")))
+        Err(Failure(format!("it is not allowed to run on CPU {cpu}")))
     }
 }
 

@@ -26,7 +26,7 @@ const OF_MAKE: [&str; 4] = ["MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"]
 impl Workload for Compile {
     fn describe(&self) -> Description {
         let mut all = metrics(VALUE_NAMES.len());
-        all.push(rate("rate", "builds/s", "builds per second, in succession"));
+        all.push(rate("rate", "builds/s", "builds per second, one after another"));
         Description {
             parameters: vec![
                 integer("jobs", "jobs", 1, "parallel jobs of make (-j)"),

@@ -40,7 +40,7 @@ enum CommitSync {
 impl Workload for StorageLog {
     fn describe(&self) -> Description {
         let mut metrics = vec![
-            rate("rate", "commits/s", "synced commits per second, in succession"),
+            rate("rate", "commits/s", "synced commits per second, one after another"),
             distribution(
                 "latency",
                 "time of each commit, from its first write to the end of its sync",

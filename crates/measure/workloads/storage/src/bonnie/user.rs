@@ -40,6 +40,6 @@ pub fn become_user(name: &str, folder: &Path) -> Result<(), StartError> {
         .map_err(|error| failed("changing the user", error.into()))?;
     match getppid() {
         Some(parent) if !parent.is_init() => Ok(()),
-        _ => Err(StartError::Failed("plumb is gone".to_owned())),
+        _ => Err(StartError::Failed("plumb has ended".to_owned())),
     }
 }
