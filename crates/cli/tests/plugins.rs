@@ -210,7 +210,7 @@ fn a_secret_reaches_the_plugin_and_nothing_else() {
     let missing = run(&["-p", "password=env:NO_SUCH_NAME"]);
     assert_eq!(missing.code, Some(3), "{missing}");
     assert!(
-        missing.to_string().contains("the environment has no text in NO_SUCH_NAME"),
+        missing.to_string().contains("the environment variable NO_SUCH_NAME is not set"),
         "{missing}"
     );
 }

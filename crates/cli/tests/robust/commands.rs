@@ -302,6 +302,6 @@ fn what_a_result_should_be_stands_beside_it() {
     place.run("show --in-words").unwrap().exits(0).shows(&["of the expected"]);
     place.run("show --format markdown").unwrap().exits(0).shows(&["of the expected"]);
     run("cpu.sieve --expect cpu.sive=1ops/s").exits(2).says(&["does not measure", "cpu.sieve"]);
-    run("cpu.sieve --expect cpu.sieve=1s").exits(2).says(&["not a figure in ops/s"]);
+    run("cpu.sieve --expect cpu.sieve=1s").exits(2).says(&["not a value in ops/s"]);
     run("cpu.sieve --expect cpu.sieve").exits(2).says(&["SERIES=FIGURE"]);
 }

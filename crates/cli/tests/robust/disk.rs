@@ -59,7 +59,7 @@ fn a_full_target_directory_fails_its_point_alone() {
     let place = place();
     let run = "run storage.random:size=16MiB cpu.sieve:limit=20000 --min-invocations 1 --no-lock -q \
                --dir ../work";
-    limited(&place, 4 << 20, run).exits(4).shows(&["laying out", "of 16 MiB", "File too large"]);
+    limited(&place, 4 << 20, run).exits(4).shows(&["can't lay out", "of 16 MiB", "File too large"]);
     assert_eq!(place.leftovers(), [""; 0], "what was written of the file is removed");
     assert_eq!(results(&last(&place), "rate").len(), 1);
     let script = format!(

@@ -183,7 +183,7 @@ fn a_far_end_that_is_not_reached_says_why() {
     ] {
         let run = RUN.replace("ssh:far", to);
         sshd.run(&format!("{run} network.tcp --max-invocations 2")).exits(3).says(&[
-            "is not reached",
+            "can't reach the other machine",
             why,
             "hint:",
         ]);

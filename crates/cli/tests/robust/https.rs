@@ -78,6 +78,6 @@ fn a_file_comes_over_https_from_a_server_that_proves_its_name_and_from_no_other(
     let notes = document["results"][0]["notes"].to_string();
     assert!(notes.contains("a file of 100000 bytes") && notes.contains("TLS 1.3 with"), "{notes}");
     run("127.0.0.1", "own.pem").exits(3).shows(&["not valid for name"]);
-    run("localhost", "file").exits(3).shows(&["it holds no certificate"]);
-    run("localhost", "none").exits(3).shows(&["no authority is trusted here"]);
+    run("localhost", "file").exits(3).shows(&["it contains no certificate"]);
+    run("localhost", "none").exits(3).shows(&["no certificate authority is trusted here"]);
 }

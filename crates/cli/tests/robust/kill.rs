@@ -53,7 +53,7 @@ fn kill_9_of_the_keeper_ends_the_run_and_leaves_nothing() {
     assert_eq!(keeper.len(), 1, "{keeper:?}");
     signal("KILL", keeper[0]).unwrap();
     let ran = ProgramOutput::from(plumb.wait_with_output().unwrap()).exits(70);
-    ran.says(&["keeper process is gone", "plumb show last", "plumb run --resume"]);
+    ran.says(&["keeper process has ended", "plumb show last", "plumb run --resume"]);
     let clean = wait_for(PATIENCE, || place.leftovers().is_empty().then_some(()));
     assert!(clean.is_some(), "{:?}", place.leftovers());
     place.run("show").unwrap().exits(0).shows(&["interrupted"]);

@@ -117,7 +117,7 @@ fn too_much_memory_is_refused_with_the_largest_size_that_fits() {
     let place = place();
     for workload in ["memory.latency", "memory.stream", "memory.loaded", "memory.fault"] {
         let ran = place.run(&format!("run {workload} -p size=1TiB --no-lock -q")).unwrap().exits(3);
-        ran.shows(&["of memory are needed", "the largest that fits is size="]);
+        ran.shows(&["plumb uses at most half of the memory", "or less"]);
     }
 }
 
@@ -144,7 +144,7 @@ fn threads_run_where_their_placement_says() {
     assert!(notes(rates[0]).contains("not pinned"), "{}", rates[0]);
     assert!(notes(rates[1]).contains("threads pinned, on CPU 0"), "{}", rates[1]);
     let nowhere = place.run(&format!("{run} -p placement=cpu:9999")).unwrap().exits(3);
-    nowhere.shows(&["plumb may not run on CPU 9999"]);
+    nowhere.shows(&["plumb is not allowed to run on CPU 9999"]);
     let wrong = place.run(&format!("{run} -p placement=near")).unwrap().exits(4);
     wrong.shows(&["`near` is not a placement"]);
 }

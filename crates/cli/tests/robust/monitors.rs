@@ -43,7 +43,11 @@ fn a_neighbour_that_burns_the_cpus_is_on_every_invocation() {
     let place = place();
     let burn = "while :; do :; done";
     let neighbours: Vec<_> = (0..3).map(|_| BusyShell::new(burn, &place.cwd())).collect();
-    place.run(&format!("{SIEVE} --full")).unwrap().exits(0).shows(&["interference", "others used"]);
+    place
+        .run(&format!("{SIEVE} --full"))
+        .unwrap()
+        .exits(0)
+        .shows(&["interference", "other processes used"]);
     drop(neighbours);
     let (rules, invocations) = found(&place);
     assert_eq!(rules["foreign-cpu"].as_u64(), Some(invocations), "{rules}");

@@ -145,14 +145,20 @@ fn a_peer_that_can_not_be_used_says_why() {
     fs::rename(peer.near.cwd().join("peer.key"), peer.near.cwd().join("own.key")).unwrap();
     peer.run(point).exits(3).says(&["the key peer.key can't be read", "hint:", "PLUMB_PEER_KEY"]);
     peer.near.run("peer --new-key --key peer.key").unwrap().exits(0);
-    peer.run(point).exits(3).says(&["is not reached: the peer at 127.0.0.1:", "has another key"]);
+    peer.run(point)
+        .exits(3)
+        .says(&["can't reach the other machine: the peer at 127.0.0.1:", "has another key"]);
     fs::rename(peer.near.cwd().join("own.key"), peer.near.cwd().join("peer.key")).unwrap();
     for (to, why) in [
-        ("peer:no.such.host.invalid", "no connection to no.such.host.invalid:7587:"),
+        ("peer:no.such.host.invalid", "can't connect to no.such.host.invalid:7587:"),
         ("peer:127.0.0.1:1", "Connection refused"),
     ] {
         let run = ran(&mut peer.plumb(&format!("{RUN} {to} {point}"))).unwrap();
-        run.exits(3).says(&["is not reached", why, "`plumb peer --listen 0.0.0.0` must run"]);
+        run.exits(3).says(&[
+            "can't reach the other machine",
+            why,
+            "start `plumb peer --listen 0.0.0.0`",
+        ]);
     }
     peer.is_clean();
     // Another build is one whose binary differs in a byte.
@@ -161,7 +167,7 @@ fn a_peer_that_can_not_be_used_says_why() {
     fs::copy(far.binary(), &other).unwrap();
     fs::OpenOptions::new().append(true).open(&other).unwrap().write_all(b"\n").unwrap();
     let other = RunningPeer::of(&other, far);
-    other.run(point).exits(3).says(&["the peer is another build: plumb 0.1.0 (", "and this is"]);
+    other.run(point).exits(3).says(&["the peer is another build: plumb 0.1.0 (", "; this is"]);
     other.is_clean();
 }
 
@@ -171,9 +177,13 @@ fn a_peer_without_a_key_that_is_secret_does_not_start() {
     place.run("peer").unwrap().exits(2).says(&["peer.key can't be read", "--new-key writes one"]);
     place.run("peer --new-key --key own").unwrap().exits(0);
     Command::new("chmod").arg("644").arg(place.cwd().join("own")).status().unwrap();
-    place.run("peer --key own").unwrap().exits(2).says(&["others can read the key", "chmod 600"]);
+    place
+        .run("peer --key own")
+        .unwrap()
+        .exits(2)
+        .says(&["other users can read the key", "chmod 600"]);
     place.write("short", "abc").unwrap();
     Command::new("chmod").arg("600").arg(place.cwd().join("short")).status().unwrap();
-    place.run("peer --key short").unwrap().exits(2).says(&["short holds no key"]);
+    place.run("peer --key short").unwrap().exits(2).says(&["short does not contain a key"]);
     place.run("peer --key own --idle x").unwrap().exits(2);
 }

@@ -117,7 +117,7 @@ fn what_is_named_and_cannot_be_had_ends_before_anything_is_measured() {
         tree.run(&run).exits(code).says(words);
     };
     refused("governor=performance", 3, &["--set governor=performance is unsupported", "cpufreq"]);
-    refused("stop-service=x@round", 3, &["systemd does not run here"]);
+    refused("stop-service=x@round", 3, &["systemd is not running"]);
     refused("thq=never", 2, &["no knob is called `thq`", "did you mean `thp`?", "plumb tune"]);
     refused("thp=seldom", 2, &["always, madvise, never"]);
     refused("thp", 2, &["needs a value"]);
@@ -273,7 +273,7 @@ fn kill_9_of_both_has_whoever_comes_next_ask_a_plugin_to_undo() {
         kill_both(plumb, keeper).unwrap();
     });
     assert_eq!(cleaned, "fresh 7\n");
-    next.shows(&["plug-in test.tunes:size=7 has undone its change"]);
+    next.shows(&["plug-in test.tunes:size=7 undid its change"]);
 }
 
 #[test]
@@ -507,7 +507,7 @@ fn swap_is_reset_and_has_its_priority_again() {
     let reset = place.run(run);
     let after = swaps();
     place.program("swapoff").arg(&area).status().unwrap();
-    reset.unwrap().exits(0).shows(&["prepared: ", "areas off and on again"]);
+    reset.unwrap().exits(0).shows(&["prepared: ", "areas turned off and on again"]);
     let line = |of: &str| of.lines().find(|line| line.contains("/swap ")).unwrap().to_owned();
     let before = line(&before);
     let after = line(&after);

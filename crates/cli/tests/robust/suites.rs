@@ -16,7 +16,7 @@ fn a_malformed_suite_is_told_by_line_and_column() {
     let ran = run(&place, "name = 'x'\n\n[[point]]\nworkload = 5\n").exits(2);
     ran.says(&["line 4, column 12", "expected a string"]);
     run(&place, "name = 'x'\n[[point]]\nset = { a = 1 }\n").exits(2).says(&["workload"]);
-    run(&place, "name = 'x'\n").exits(2).says(&["names no points"]);
+    run(&place, "name = 'x'\n").exits(2).says(&["has no points"]);
     run(&place, "\u{0}").exits(2).says(&["line 1, column "]);
     place.run("run missing.toml").unwrap().exits(2).says(&["missing.toml", "No such file"]);
 }

@@ -63,7 +63,7 @@ impl fmt::Display for KeeperError {
         match self {
             Self::Missing(program) => write!(f, "program not found: {program}"),
             Self::NotSpawned { program, why } => write!(f, "{program} could not be started: {why}"),
-            Self::Gone(error) => write!(f, "plumb's keeper process is gone: {error}"),
+            Self::Gone(error) => write!(f, "plumb's keeper process has ended: {error}"),
         }
     }
 }

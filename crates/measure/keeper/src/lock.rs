@@ -32,7 +32,7 @@ impl fmt::Display for LockError {
         match self {
             Self::Held(Some(pid)) => write!(f, "another plumb is measuring (pid {pid})"),
             Self::Held(None) => write!(f, "another plumb is measuring"),
-            Self::System(why) => write!(f, "the measuring lock could not be taken: {why}"),
+            Self::System(why) => write!(f, "can't take the measuring lock: {why}"),
         }
     }
 }

@@ -93,7 +93,7 @@ impl PluginDialog {
                 reply => return Ok(reply),
             }
         }
-        Err(io::Error::other("it sends nothing but heartbeats"))
+        Err(io::Error::other("it sends only heartbeats"))
     }
 
     /// The next line; a signal does not keep it from coming.

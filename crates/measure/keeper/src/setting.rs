@@ -139,7 +139,7 @@ pub fn refused(setting: &SystemSetting, to: Option<&str>, error: &io::Error) -> 
             let fix = "start plumb outside the container".into();
             Unchanged { why: format!("{setting} is read-only here"), fix }
         }
-        (_, Some(to)) => Unchanged::new(format!("{setting} does not take {to}: {error}")),
+        (_, Some(to)) => Unchanged::new(format!("{setting} rejected {to}: {error}")),
         (_, None) => Unchanged::new(format!("{setting} can't be read: {error}")),
     }
 }
@@ -162,7 +162,7 @@ fn add_zram(root: &Root, number: u32) -> io::Result<()> {
     }
     // The kernel picks the number: somebody else was faster, and this device would be left over.
     fs::write(control.join("hot_remove"), added.trim())?;
-    Err(io::Error::other("another device has been added"))
+    Err(io::Error::other("another program added a device at the same time"))
 }
 
 fn remove_zram(root: &Root, number: u32) -> io::Result<()> {

@@ -52,7 +52,7 @@ pub fn start(
             set_parent_process_death_signal(Some(Signal::KILL))?;
             // If the keeper ended before that call, no signal comes any more.
             if rustix::process::getppid() != Some(parent) {
-                return Err(io::Error::other("the keeper is gone"));
+                return Err(io::Error::other("the keeper has ended"));
             }
             reset();
             if let Some(mounts) = &mounts {
@@ -79,7 +79,7 @@ struct Mounts {
 impl Mounts {
     fn of(pid: u32, cwd: Option<&str>) -> io::Result<Self> {
         let namespace = fs::File::open(format!("/proc/{pid}/ns/mnt"))
-            .map_err(|error| io::Error::other(format!("the medium is gone: {error}")))?;
+            .map_err(|error| io::Error::other(format!("the medium no longer exists: {error}")))?;
         let cwd = match cwd {
             Some(cwd) => cwd.as_bytes().to_vec(),
             None => std::env::current_dir()?.into_os_string().into_vec(),

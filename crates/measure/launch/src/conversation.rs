@@ -231,7 +231,7 @@ impl Conversation {
             let needed = text.len();
             let most = self.max_line;
             return Err(LaunchRefusal::Failed(format!(
-                "it accepts lines of at most {most} bytes, and this request has {needed}"
+                "it accepts lines of at most {most} bytes, but this request has {needed}"
             )));
         }
         text.push(b'\n');

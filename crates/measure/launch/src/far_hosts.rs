@@ -131,10 +131,10 @@ impl FarHost {
         let reached = self.line(Transport::not_reached)?;
         self.address = address(&reached).ok_or_else(|| LaunchRefusal::Unsupported {
             why: format!(
-                "the other machine does not report the address at which it was reached: \
+                "the other machine does not report the address that it was reached at: \
                           `{reached}`"
             ),
-            fix: "sshd of OpenSSH sets SSH_CONNECTION".into(),
+            fix: "OpenSSH's sshd sets SSH_CONNECTION".into(),
         })?;
         let written = match &mut self.stdin {
             Some(stdin) if self.transport.brings_plumb() => stdin.write_line(plumb, COPY),
@@ -147,7 +147,7 @@ impl FarHost {
         let target = serde_json::from_str(&told);
         self.target = Some(target.map_err(|error| {
             LaunchRefusal::Failed(format!(
-                "plumb on the other machine does not describe it: {error}"
+                "plumb on the other machine can't describe that machine: {error}"
             ))
         })?);
         Ok(())
@@ -225,7 +225,7 @@ fn talks(line: &str) -> LaunchRefusal {
     let line: String = line.chars().take(80).collect();
     LaunchRefusal::Unsupported {
         why: format!("the login shell of the other machine writes to stdout: `{line}`"),
-        fix: "a shell that runs a command must be silent: no echo in ~/.bashrc".into(),
+        fix: "remove the output (such as echo) from ~/.bashrc".into(),
     }
 }
 

@@ -38,10 +38,7 @@ impl Secrets {
             }
             let secret = read(place).map_err(|why| LaunchRefusal::Unsupported {
                 why: format!("the secret `{}` can't be read: {why}", parameter.name),
-                fix: format!(
-                    "-p {}=env:NAME or -p {0}=file:PATH gives its location",
-                    parameter.name
-                ),
+                fix: format!("-p {}=env:NAME or -p {0}=file:PATH", parameter.name),
             })?;
             secrets.0.extend((!secret.is_empty()).then(|| secret.clone()));
             *place = secret;
@@ -81,9 +78,8 @@ impl Secrets {
 /// The secret at `env:NAME` or `file:PATH`, without the end of its last line.
 fn read(place: &str) -> Result<String, String> {
     let secret = match place.split_once(':') {
-        Some(("env", name)) => {
-            env::var(name).map_err(|_| format!("the environment has no text in {name}"))?
-        }
+        Some(("env", name)) => env::var(name)
+            .map_err(|_| format!("the environment variable {name} is not set, or not UTF-8"))?,
         Some(("file", path)) => {
             let length = fs::metadata(path).map_err(|error| format!("{path}: {error}"))?.len();
             if length > LARGEST {

@@ -114,22 +114,21 @@ impl Transport {
     pub fn not_reached(&self, why: &str) -> LaunchRefusal {
         let fix = match self {
             Self::Ssh { .. } => {
-                "`ssh -o BatchMode=yes` to it has to work without a question; PLUMB_SSH=\"ssh -F FILE\" names other settings"
+                "`ssh -o BatchMode=yes HOST` must connect without a prompt; PLUMB_SSH=\"ssh -F FILE\" selects another configuration"
             }
             Self::Peer(_) => {
-                "`plumb peer --listen 0.0.0.0` must run there, with the same binary and the same key; \
-                 PLUMB_PEER_KEY=FILE names the key's file"
+                "start `plumb peer --listen 0.0.0.0` there, with the same binary and the same key; PLUMB_PEER_KEY=FILE selects the key file"
             }
         };
-        let why = format!("the other machine is not reached: {why}");
+        let why = format!("can't reach the other machine: {why}");
         LaunchRefusal::Unsupported { why, fix: fix.into() }
     }
 
     /// plumb was brought there and does not work.
     pub fn does_not_run(&self, why: &str) -> LaunchRefusal {
         LaunchRefusal::Unsupported {
-            why: format!("plumb does not run on the other machine: {why}"),
-            fix: "it needs the same architecture; the static build (`make dist`) runs with any libc; programs must be allowed in its TMPDIR, or /tmp"
+            why: format!("can't run plumb on the other machine: {why}"),
+            fix: "both machines need the same architecture; the static build (`make dist`) runs with any libc; TMPDIR (or /tmp) there must allow programs to run"
                 .into(),
         }
     }

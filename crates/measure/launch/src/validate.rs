@@ -98,7 +98,7 @@ impl SampleShape {
         }
         match &self.columns {
             Some(before) if *before != columns => Err(failed(format!(
-                "a later batch reports {columns:?}, but the first one {before:?}"
+                "a later batch reports {columns:?}, but the first one reported {before:?}"
             ))),
             _ => {
                 self.columns = Some(columns);

@@ -120,7 +120,7 @@ impl<'s> Building<'s> {
     /// # Errors
     /// When it ends, or mounts nothing.
     pub fn serve(&mut self, command: &mut Command, folder: PathBuf) -> Result<(), StartError> {
-        self.daemon(command, || is_mounted(&folder), "mounts nothing")?;
+        self.daemon(command, || is_mounted(&folder), "mounted nothing")?;
         self.undo.push(Undo::Unmount(folder.clone()));
         self.surface = folder;
         Ok(())

@@ -79,7 +79,7 @@ impl Medium {
             if !fits {
                 return Some(match layer.on {
                     LayerBase::Nothing => {
-                        format!("`{name}` needs no layer below it, so it comes first")
+                        format!("`{name}` needs no layer below it and must come first")
                     }
                     LayerBase::Folder => format!("`{name}` needs a folder below it, not a device"),
                     LayerBase::Device => format!("`{name}` needs a device below it"),
@@ -89,7 +89,7 @@ impl Medium {
             below = Some(layer);
         }
         let last = below.filter(|last| last.gives == LayerSurface::Device)?;
-        Some(format!("`{}` is a device without files", last.name))
+        Some(format!("`{}` is a device without a filesystem", last.name))
     }
 
     /// The nearest stack that can be: the layers in their usual order, with what they lack.
@@ -162,7 +162,7 @@ fn rank(layer: &MediumLayer) -> usize {
 
 fn unknown(name: &str) -> String {
     let names: Vec<&str> = LAYERS.iter().map(|layer| layer.name).collect();
-    format!("no layer is called `{name}`; there are {}", names.join(", "))
+    format!("no layer is called `{name}`; use {}", names.join(", "))
 }
 
 #[cfg(test)]
@@ -190,9 +190,9 @@ mod tests {
     fn what_cannot_lie_on_each_other_is_refused_with_one_that_can() {
         for (text, why, instead) in [
             ("ext4", "`ext4` needs a device below it", "ram+ext4"),
-            ("ram", "`ram` is a device without files", "ram+ext4"),
+            ("ram", "`ram` is a device without a filesystem", "ram+ext4"),
             ("ext4+ram", "`ext4` needs a device below it", "ram+ext4"),
-            ("loop:1GiB", "`loop` is a device without files", "loop:1GiB+ext4"),
+            ("loop:1GiB", "`loop` is a device without a filesystem", "loop:1GiB+ext4"),
             ("ram+fscrypt", "`fscrypt` needs ext4 below it", "ram+ext4+fscrypt"),
             ("ram+xfs+fscrypt", "`fscrypt` needs ext4 below it", "ram+ext4+fscrypt"),
             ("fscrypt", "`fscrypt` needs ext4 below it", "ram+ext4+fscrypt"),

@@ -39,7 +39,7 @@ impl FreeRoom {
         let kibibytes = field.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
         // 0 stands for not known.
         let limit = Some(start.facts.memory_bytes).filter(|bytes| *bytes > 0).unwrap_or(u64::MAX);
-        Self { place: "of memory".into(), free: (kibibytes.unwrap_or(0) << 10).min(limit) }
+        Self { place: "in memory".into(), free: (kibibytes.unwrap_or(0) << 10).min(limit) }
     }
 
     /// The size that was asked for, or the usual one.
@@ -57,7 +57,7 @@ impl FreeRoom {
         if size < SMALLEST {
             let size = whole_size(size);
             let least = whole_size(SMALLEST);
-            let why = format!("`{layer}` of {size} is too small: a filesystem wants {least}");
+            let why = format!("`{layer}` of {size} is too small: a filesystem needs {least}");
             return Err(StartError::unsupported(
                 why,
                 format!("medium={layer}:{least}+…").replace(' ', ""),
@@ -65,7 +65,7 @@ impl FreeRoom {
         }
         if size > self.free / MOST_OF_FREE.1 * MOST_OF_FREE.0 {
             let why = format!(
-                "`{layer}` of {} would take more than 80 % of the {} that are free {}",
+                "`{layer}` of {} would take more than 80 % of the {} free {}",
                 whole_size(size),
                 whole_size(self.free),
                 self.place

@@ -107,8 +107,8 @@ pub fn find(readings: &Readings) -> Vec<Disturbance> {
     let moments = [
         seen.interrupt_burst(),
         seen.kernel_lines(),
-        seen.jump("clock-step", "clock.realtime_ahead", "the wall clock was set"),
-        seen.jump("suspended", "clock.boottime_ahead", "the machine was suspended"),
+        seen.jump("clock-step", "clock.realtime_ahead", "the wall clock was stepped by"),
+        seen.jump("suspended", "clock.boottime_ahead", "the machine was suspended for"),
     ];
     whole.chain(moments.into_iter().flatten()).collect()
 }
@@ -200,12 +200,12 @@ impl<'r> Window<'r> {
         let held_us = throttled.map(Trace::amount).max()?;
         let share = ratio(held_us, 1_000_000) / self.seconds();
         (share > THROTTLED)
-            .then(|| format!("a cgroup's CPU quota held it up for {} ms in all", held_us / 1000))
+            .then(|| format!("a cgroup CPU quota throttled it for {} ms in total", held_us / 1000))
     }
 
     fn heat(&self) -> Option<String> {
         let times = self.amount("thermal.throttles");
-        (times > 0).then(|| format!("CPUs were slowed down for heat {times} times"))
+        (times > 0).then(|| format!("CPUs were throttled {times} times because of heat"))
     }
 
     /// The first reading is from before the work began.
@@ -216,7 +216,11 @@ impl<'r> Window<'r> {
         let most = working.iter().map(|reading| reading.value).max()?;
         let change = 1.0 - ratio(least, most);
         (working.len() > 1 && change > FREQUENCY).then(|| {
-            format!("the fastest CPU went between {} and {} MHz", least / 1000, most / 1000)
+            format!(
+                "the frequency of the fastest CPU ranged from {} to {} MHz",
+                least / 1000,
+                most / 1000
+            )
         })
     }
 
@@ -236,7 +240,7 @@ impl<'r> Window<'r> {
         let ticks = all.saturating_sub(self.sum(&["tree.user", "tree.system"]));
         let share = ratio(ticks, 1) / (self.seconds() * TICKS_PER_S);
         (self.knows_own() && share > FOREIGN_CPU && ticks >= FOREIGN_TICKS)
-            .then(|| format!("others used {} of one CPU", whole_percent(share)))
+            .then(|| format!("other processes used {} of one CPU", whole_percent(share)))
     }
 
     /// Only of a worker of one thread that runs alone: others make themselves wait.
@@ -255,7 +259,7 @@ impl<'r> Window<'r> {
         let rate = ratio(faults, 1) / self.seconds();
         // Both the rate and the number: in a window much shorter than a second a few faults make a high rate.
         (self.knows_own() && rate.min(ratio(faults, 1)) > FOREIGN_FAULTS)
-            .then(|| format!("{faults} page faults of others needed a disk"))
+            .then(|| format!("{faults} major page faults in other processes"))
     }
 
     fn foreign_io(&self) -> Option<String> {
@@ -265,7 +269,7 @@ impl<'r> Window<'r> {
         let rate = ratio(foreign, 1) / self.seconds();
         let is_foreign = self.knows_own() && ratio(own, all.max(1)) < OWN_SHARE;
         (is_foreign && rate > FOREIGN_IO && foreign >= FOREIGN_BYTES)
-            .then(|| format!("others moved {:.0} MB/s from and to disks", rate / 1e6))
+            .then(|| format!("other processes read and wrote {:.0} MB/s on disks", rate / 1e6))
     }
 
     fn pressure(&self, name: &str, most: f64) -> Option<String> {
@@ -329,7 +333,7 @@ impl<'r> Window<'r> {
         };
         Some(Disturbance {
             rule: "kernel-log",
-            evidence: format!("the kernel said: {text}{more}"),
+            evidence: format!("kernel log: {text}{more}"),
             from_ns: first.at_ns,
             to_ns: last.at_ns,
         })
@@ -342,7 +346,7 @@ impl<'r> Window<'r> {
         let by_us = pair[0].value.abs_diff(pair[1].value);
         (by_us >= CLOCK_STEP_US).then(|| Disturbance {
             rule,
-            evidence: format!("{what}: by {}", seconds_to(ratio(by_us, 1_000_000), 3)),
+            evidence: format!("{what} {}", seconds_to(ratio(by_us, 1_000_000), 3)),
             from_ns: pair[0].at_ns,
             to_ns: pair[1].at_ns,
         })

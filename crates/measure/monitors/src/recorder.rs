@@ -79,7 +79,7 @@ impl MonitorThreads {
         let reader = ReaderThread::start(name, watched);
         if let Err(why) = &reader {
             for monitor in names {
-                let why = format!("no thread could be started: {why}");
+                let why = format!("can't start a thread: {why}");
                 self.unsupported.push(Gap { monitor, why });
             }
         }

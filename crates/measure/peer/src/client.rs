@@ -88,7 +88,7 @@ pub fn reach(
 fn gone(place: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("the peer at {place} closed the connection"),
-        _ => format!("the peer at {place} is gone: {error}"),
+        _ => format!("lost the connection to the peer at {place}: {error}"),
     }
 }
 
@@ -99,7 +99,7 @@ fn no_tls(error: Error) -> String {
 
 /// A channel to it, and between which addresses.
 fn open(place: &str, key: &PeerKey) -> Result<(Channel, String), String> {
-    let unreached = |error: io::Error| format!("no connection to {place}: {error}");
+    let unreached = |error: io::Error| format!("can't connect to {place}: {error}");
     let addresses = place.to_socket_addrs().map_err(unreached)?;
     let mut socket = Err(io::Error::other("the name has no address"));
     // A name may have an IPv6 address that nothing listens on: the first that answers is taken.

@@ -113,7 +113,7 @@ impl Pinned {
 
 /// Only TLS 1.3 is spoken.
 fn too_old() -> Error {
-    Error::General("TLS 1.2 is not spoken".to_owned())
+    Error::General("TLS 1.2 is not supported".to_owned())
 }
 
 impl ServerCertVerifier for Pinned {

@@ -29,10 +29,11 @@ impl PeerKey {
             .map_err(|error| format!("the key {shown} can't be read: {error}"))?;
         let mode = fs::metadata(path).map(|metadata| metadata.permissions().mode());
         if mode.is_ok_and(|mode| mode & 0o077 != 0) {
-            return Err(format!("others can read the key {shown}: chmod 600 {shown}"));
+            return Err(format!("other users can read the key {shown}; run: chmod 600 {shown}"));
         }
-        of_text(text.trim())
-            .ok_or_else(|| format!("{shown} holds no key of {} hexadecimal digits", 2 * LENGTH))
+        of_text(text.trim()).ok_or_else(|| {
+            format!("{shown} does not contain a key of {} hexadecimal digits", 2 * LENGTH)
+        })
     }
 
     /// Writes a fresh key into a new file.
@@ -41,9 +42,11 @@ impl PeerKey {
     /// When there is a file of this name, or it can't be written.
     pub fn create(path: &Path) -> Result<(), String> {
         let failed =
-            |error: std::io::Error| format!("no key can be written to {}: {error}", path.display());
+            |error: std::io::Error| format!("can't write a key to {}: {error}", path.display());
         let mut bytes = [0; LENGTH];
-        SystemRandom::new().fill(&mut bytes).map_err(|_| "this machine has no random numbers")?;
+        SystemRandom::new()
+            .fill(&mut bytes)
+            .map_err(|_| "this machine provides no random numbers")?;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
@@ -70,7 +73,7 @@ impl PeerKey {
         }
         let home = || Some(absolute_path("HOME")?.join(".config"));
         let Some(settings) = absolute_path("XDG_CONFIG_HOME").or_else(home) else {
-            return Err(format!("HOME is not set; {KEY_FILE}=FILE names the key"));
+            return Err(format!("HOME is not set; use {KEY_FILE}=FILE to select the key"));
         };
         Ok(settings.join("plumb/peer.key"))
     }

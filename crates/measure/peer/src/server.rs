@@ -80,7 +80,7 @@ pub fn serve(
             Err(_) => {}
         }
     }
-    (peer.notify)("ended after a long time without a run");
+    (peer.notify)("stopped after a long time without a run");
     Ok(())
 }
 
@@ -122,12 +122,12 @@ impl PeerState {
         match words[..] {
             [] if build != self.build => {
                 let own = &self.build;
-                refuse(channel, &format!("the peer is another build: {own}, and this is {build}"))
+                refuse(channel, &format!("the peer is another build: {own}; this is {build}"))
             }
             [] => {
-                (self.notify)(&format!("{from} has the key and starts a run"));
+                (self.notify)(&format!("{from} has the key and started a run"));
                 let stood = self.stand(id, channel);
-                (self.notify)(&format!("{from} has ended its run"));
+                (self.notify)(&format!("{from} ended its run"));
                 stood
             }
             ["worker", _] if self.door.joins(id, &session) => {
@@ -140,7 +140,7 @@ impl PeerState {
                 let mut lines = LinesToServer::new(at, folder, plumb);
                 program::run(&argv, channel, &mut lines)
             }
-            ["worker", _] => refuse(channel, "the run to which this belongs has ended"),
+            ["worker", _] => refuse(channel, "the run that this belongs to has ended"),
             _ => refuse(channel, NOTHING_ELSE),
         }
     }
@@ -150,7 +150,7 @@ impl PeerState {
         let session = random()?;
         let target = match self.target() {
             Ok(target) => target,
-            Err(error) => return refuse(channel, &format!("plumb does not run here: {error}")),
+            Err(error) => return refuse(channel, &format!("can't run plumb here: {error}")),
         };
         self.door.stands(id, &session);
         channel.send(FrameKind::Output, format!("{session}\n{target}\n").as_bytes())?;

@@ -210,8 +210,8 @@ fn servers_live_as_long_as_their_run() {
     soon(|| !peer.runs("c.d"));
     assert!(server.ended().0.is_err());
     for (session, words, why) in [
-        (session.as_str(), ["worker", "a.b"], "the run to which this belongs has ended"),
-        ("", ["worker", "a.b"], "the run to which this belongs has ended"),
+        (session.as_str(), ["worker", "a.b"], "the run that this belongs to has ended"),
+        ("", ["worker", "a.b"], "the run that this belongs to has ended"),
         ("", ["exec", "true"], "a peer only starts servers"),
     ] {
         let (status, said) = peer.reach(session, &words).ended();
@@ -228,7 +228,7 @@ fn without_the_key_nothing_is_done() {
     // What somebody said who has the key is worth nothing when it is said again.
     let (at, kept, _) = proxy(peer.at);
     let stands = PeerConnection::start(at, &peer.key, "", &[]);
-    assert!(peer.told.recv_timeout(PATIENCE).unwrap().contains("starts a run"));
+    assert!(peer.told.recv_timeout(PATIENCE).unwrap().contains("started a run"));
     assert_eq!(stands.end().0, Ok(0));
     assert!(peer.told.recv_timeout(PATIENCE).unwrap().contains("ended its run"));
     let kept = kept.join().unwrap();

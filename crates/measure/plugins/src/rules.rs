@@ -111,7 +111,10 @@ fn shadowing(description: &Description, is_builtin: bool) -> Result<String, Stri
 
 fn version(description: &Description) -> Result<String, String> {
     match description.version {
-        0 => Err("versions begin at 1, and rise when old and new numbers can't be compared".into()),
+        0 => {
+            Err("versions begin at 1 and increase when old and new numbers can't be compared"
+                .into())
+        }
         version => Ok(version.to_string()),
     }
 }
@@ -120,7 +123,7 @@ fn roles(description: &Description) -> Result<String, String> {
     let words: Vec<String> =
         description.roles.iter().map(|role| format!("{role:?}").to_lowercase()).collect();
     match words.is_empty() {
-        true => Err("it names no role: workload, server, preparation, monitor or load".into()),
+        true => Err("it has no role: workload, server, preparation, monitor or load".into()),
         false => Ok(words.join(", ")),
     }
 }
@@ -208,7 +211,7 @@ fn units(description: &Description) -> Result<String, String> {
 fn unit(metric: &Metric) -> Result<(), String> {
     let Metric { name, unit, .. } = metric;
     if unit.chars().count() > LONGEST_UNIT || unit.chars().any(char::is_control) {
-        return Err(format!("`{name}`: a unit has at most {LONGEST_UNIT} characters that show"));
+        return Err(format!("`{name}`: a unit has at most {LONGEST_UNIT} printable characters"));
     }
     let counted = unit.strip_suffix("/s");
     match metric.source {
@@ -227,11 +230,11 @@ fn unit(metric: &Metric) -> Result<(), String> {
     }
     match metric.bounds {
         Some(_) if metric.kind != QuantityKind::Histogram => {
-            return Err(format!("`{name}` has bounds, which are for histograms, and is none"));
+            return Err(format!("`{name}` has bounds but is not a histogram"));
         }
         Some((low, high)) if low >= high => {
             return Err(format!(
-                "`{name}`: the bounds {low} to {high} go backwards; the least comes first"
+                "`{name}`: the bounds {low} to {high} are reversed; the lower one comes first"
             ));
         }
         Some(_) | None => {}
@@ -239,7 +242,7 @@ fn unit(metric: &Metric) -> Result<(), String> {
     let bare = counted.unwrap_or(unit);
     match PREFIXED.iter().find(|(prefixed, _)| *prefixed == bare) {
         Some((_, base)) => Err(format!(
-            "`{name}` is in `{unit}`; plumb converts when it shows, so report {base} and not {bare}"
+            "`{name}` is in `{unit}`; plumb converts units for display, so report {base}, not {bare}"
         )),
         None => Ok(()),
     }
@@ -254,21 +257,24 @@ fn search(description: &Description) -> Result<String, String> {
         (None, None) => return Ok("none".into()),
         (Some(parameter), None) => {
             return Err(format!(
-                "`{}` is searched, and no metric has the source `search`",
+                "`{}` is searched, but no metric has the source `search`",
                 parameter.name
             ));
         }
         (None, Some(limit)) => {
-            return Err(format!("`{}` is a limit, and no parameter has a `search`", limit.name));
+            return Err(format!("`{}` is a limit, but no parameter has a `search`", limit.name));
         }
         (Some(parameter), Some(limit)) => (parameter, limit),
     };
     if let Some(second) = searched.next() {
-        return Err(format!("`{}` and `{}` are searched; one can be", parameter.name, second.name));
+        return Err(format!(
+            "`{}` and `{}` are searched; only one can be",
+            parameter.name, second.name
+        ));
     }
     if let Some(second) = limits.next() {
         return Err(format!(
-            "`{}` and `{}` are limits; a search finds one",
+            "`{}` and `{}` are limits; a search finds only one",
             limit.name, second.name
         ));
     }
@@ -344,8 +350,10 @@ fn linked_metric(description: &Description, name: &str) -> Result<(), String> {
 
 fn timeout(description: &Description) -> Result<String, String> {
     match description.timeout_s {
-        None => Ok(format!("{} s a message, not stated", plumb_launch::DEFAULT_TIMEOUT.as_secs())),
-        Some(seconds @ 1..=LONGEST_TIMEOUT_S) => Ok(format!("{seconds} s a message")),
+        None => {
+            Ok(format!("{} s per message, not stated", plumb_launch::DEFAULT_TIMEOUT.as_secs()))
+        }
+        Some(seconds @ 1..=LONGEST_TIMEOUT_S) => Ok(format!("{seconds} s per message")),
         Some(seconds) => {
             Err(format!("timeout_s is {seconds}; it must be from 1 to {LONGEST_TIMEOUT_S}"))
         }
@@ -446,6 +454,6 @@ mod tests {
     fn what_is_right_says_what_it_saw() {
         let description: Description = serde_json::from_str(&with(r#""timeout_s":5"#)).unwrap();
         let last = judge(&description, false).pop().unwrap();
-        assert_eq!(last, CheckRule { name: "timeout", verdict: Ok("5 s a message".into()) });
+        assert_eq!(last, CheckRule { name: "timeout", verdict: Ok("5 s per message".into()) });
     }
 }

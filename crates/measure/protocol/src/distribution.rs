@@ -80,7 +80,7 @@ impl Distribution {
     /// When more values came than room was made for.
     pub(crate) fn histograms(&mut self) -> Result<Vec<Histogram>, Failure> {
         if self.lost > 0 {
-            return Err(Failure(format!("{} values of `{}` found no room", self.lost, self.name)));
+            return Err(Failure(format!("{} values of `{}` did not fit", self.lost, self.name)));
         }
         Ok((0..self.ends.len()).map(|at| Histogram::of(self.sample(at).iter().copied())).collect())
     }
@@ -119,6 +119,6 @@ mod tests {
         latency.make_room(1, 8);
         (0..9).for_each(|value| latency.record(value));
         latency.end_sample();
-        assert_eq!(latency.histograms().unwrap_err().0, "1 values of `latency` found no room");
+        assert_eq!(latency.histograms().unwrap_err().0, "1 values of `latency` did not fit");
     }
 }

@@ -40,7 +40,9 @@ impl fmt::Display for LineError {
             Self::Timeout => write!(f, "no line within the time limit"),
             Self::Interrupted => write!(f, "interrupted by a signal"),
             Self::Closed(rest) if rest.is_empty() => write!(f, "the pipe was closed"),
-            Self::Closed(rest) => write!(f, "the pipe was closed in mid-line after `{rest}`"),
+            Self::Closed(rest) => {
+                write!(f, "the pipe was closed in the middle of a line, after `{rest}`")
+            }
             Self::TooLong(limit) => write!(f, "a line is longer than {limit} bytes"),
             Self::NotText(start) => write!(f, "a line is not UTF-8: `{start}`"),
             Self::Io(error) => write!(f, "the pipe could not be read: {error}"),

@@ -289,7 +289,7 @@ fn sample(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Reply, Failure> {
     if iterations.is_empty() || iterations.contains(&0) {
-        return Err(Failure("`sample` wants at least one positive number of iterations".into()));
+        return Err(Failure("`sample` needs at least one positive number of iterations".into()));
     }
     let batch = room(instance, iterations).with_progress(progress);
     let (samples, usage, flags) = measured(instance, iterations, batch)?;
@@ -327,7 +327,7 @@ fn measured(
 
 fn trial(instance: &mut dyn Instance, load: f64, duration_ns: u64) -> Result<Reply, Failure> {
     if !(load > 0.0 && load.is_finite()) || duration_ns == 0 {
-        return Err(Failure("`trial` wants a load above 0 and a duration".into()));
+        return Err(Failure("`trial` needs a load above 0 and a duration".into()));
     }
     let meter = UsageMeter::start(instance.helpers());
     let start_ns = now_ns();

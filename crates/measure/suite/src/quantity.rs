@@ -42,7 +42,7 @@ pub fn pair(text: &str) -> Result<(String, String), UsageError> {
 pub fn figure(text: &str, unit: &str) -> Result<f64, UsageError> {
     plumb_units::parse_figure(text, unit).ok_or_else(|| {
         let example = if unit == "s" { "40us".to_owned() } else { format!("105M{unit}") };
-        UsageError::new(format!("`{text}` is not a figure in {unit}; try {example}"))
+        UsageError::new(format!("`{text}` is not a value in {unit}; try {example}"))
     })
 }
 

@@ -58,7 +58,7 @@ impl TypedRules {
 /// When a maximum is below its minimum.
 pub fn checked(rules: StoppingRules) -> Result<StoppingRules, UsageError> {
     match rules.contradiction() {
-        Some(what) => Err(UsageError::new(format!("no point can be done: {what}"))
+        Some(what) => Err(UsageError::new(format!("no point can finish: {what}"))
             .hint("raise the maximum (--max-invocations, --max-time) or lower the minimum")),
         None => Ok(rules),
     }

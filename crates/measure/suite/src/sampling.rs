@@ -22,7 +22,7 @@ pub fn state_sampling(
             if length_ns < SHORTEST_STREAM_NS {
                 let error =
                     format!("a stream of {length} is too short: it has one sample per second");
-                return Err(UsageError::new(error).hint("--stream 1m is a short one"));
+                return Err(UsageError::new(error).hint("try --stream 1m"));
             }
             ("--stream", Sampling::Stream { length_ns })
         }
@@ -35,9 +35,9 @@ pub fn state_sampling(
         if point.description.sample_is == SampleIs::Process {
             let id = &point.point.workload;
             return Err(UsageError::new(format!(
-                "{flag} needs a workload that works without pause; each sample of {id} is a whole process"
+                "{flag} needs a workload that runs without pauses; each sample of {id} is a whole process"
             ))
-            .hint("--min-time sets how long to measure it"));
+            .hint("use --min-time to set how long to measure it"));
         }
         point.sampling = Some(sampling);
         if stream.is_some() {

@@ -127,15 +127,13 @@ impl Suite {
             match count {
                 Some(count) if points + count <= MAX_POINTS => points += count,
                 _ => {
-                    return Err(SuiteError(format!(
-                        "the suite names more than {MAX_POINTS} points"
-                    )));
+                    return Err(SuiteError(format!("the suite has more than {MAX_POINTS} points")));
                 }
             }
         }
         if points == 0 {
             return Err(SuiteError(
-                "the suite names no points: add a [[point]] with a workload".into(),
+                "the suite has no points: add a [[point]] with a workload".into(),
             ));
         }
         Ok(())
@@ -395,7 +393,7 @@ mod tests {
     #[test]
     fn malformed_empty_and_huge_suites_say_what_is_wrong() {
         assert!(parse("name = ").unwrap_err().to_string().contains("line 1"));
-        assert!(parse("name = 'x'").unwrap_err().to_string().contains("names no points"));
+        assert!(parse("name = 'x'").unwrap_err().to_string().contains("has no points"));
         let wrong = [
             ("point=[1]", "invalid type: integer `1`, expected struct Entry"),
             ("compare='last'", "unknown variant `last`, expected `first`"),

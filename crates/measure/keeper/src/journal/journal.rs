@@ -184,7 +184,7 @@ impl Journal {
             None => Ok(()),
             Some(plumb) => Err(Unchanged {
                 why: format!("{setting} is changed by another plumb (pid {plumb})"),
-                fix: "wait for it to end, without --no-lock".into(),
+                fix: "run without --no-lock to wait for it".into(),
             }),
         }
     }
@@ -286,7 +286,7 @@ fn recover_one(root: &Root, path: PathBuf) -> Vec<Settled> {
 
 fn unwritable(folder: &Path, error: &io::Error) -> Unchanged {
     let folder = folder.display();
-    Unchanged::new(format!("the old value can't be written down in {folder}: {error}"))
+    Unchanged::new(format!("can't save the old value in {folder}: {error}"))
 }
 
 #[cfg(test)]
@@ -469,7 +469,7 @@ mod tests {
         machine.put("proc/sys/kernel/random/boot_id", "second\n");
         let settled = recover(&machine.root(), &machine.folder());
         let [Settled::Stale(1), gone] = &settled[..] else { panic!("{settled:?}") };
-        assert_eq!(gone.to_string(), "plug-in one is gone, so its change was not undone");
+        assert_eq!(gone.to_string(), "plug-in one no longer exists, so its change was not undone");
         assert!(journals(&machine.folder()).is_empty());
     }
 

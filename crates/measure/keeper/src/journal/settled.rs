@@ -58,27 +58,27 @@ impl fmt::Display for Settled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Restored { setting: plugin @ SystemSetting::Plugin(_), .. } => {
-                write!(f, "{plugin} has undone its change")
+                write!(f, "{plugin} undid its change")
             }
             Self::Failed { setting: plugin @ SystemSetting::Plugin(_), why, .. } => {
                 write!(f, "{plugin} could not undo its change: {why}")
             }
             Self::Gone(plugin @ SystemSetting::Plugin(_)) => {
-                write!(f, "{plugin} is gone, so its change was not undone")
+                write!(f, "{plugin} no longer exists, so its change was not undone")
             }
             Self::Restored { setting, was } => write!(f, "{setting} restored to {}", was.trim()),
             Self::Left { setting, now, became } => write!(
                 f,
-                "{setting} is {}, not the {} that plumb set: something else changed it, so plumb left it",
+                "{setting} is {}, not the {} that plumb set: something else changed it, so plumb left it alone",
                 now.trim(),
                 became.trim()
             ),
-            Self::Gone(setting) => write!(f, "{setting} is gone; nothing to restore"),
+            Self::Gone(setting) => write!(f, "{setting} no longer exists; nothing to restore"),
             Self::Failed { setting, was, why } => {
                 write!(f, "{setting} could not be restored to {}: {why}", was.trim())
             }
             Self::Stale(changes) => {
-                write!(f, "a journal of another boot with {changes} changes removed")
+                write!(f, "removed a journal from another boot ({changes} changes)")
             }
         }
     }

@@ -58,7 +58,7 @@ impl Action {
             Self::SwapReset => SystemSetting::Swap(String::new()).may_be_written(root),
             Self::Wait(_) => Ok(()),
             Self::CoolDown(_) if hottest(root).is_none() => {
-                let fix = "cool down for a time: cooldown=20s".into();
+                let fix = "use a time: cooldown=20s".into();
                 Err(Unchanged { why: "this machine reports no temperature".into(), fix })
             }
             Self::CoolDown(_) => Ok(()),
@@ -76,7 +76,7 @@ fn drop_caches(root: &Root) -> Result<String, Unchanged> {
     let written = SystemSetting::File(DROP_CACHES.into()).write(root, "3");
     written.map_err(|error| Unchanged::new(format!("{DROP_CACHES}: {error}")))?;
     let after = root.field("/proc/meminfo", "Cached").unwrap_or_default();
-    Ok(format!("{before} cached, then {after}"))
+    Ok(format!("page cache: {before} before, {after} after"))
 }
 
 fn swap_reset(root: &Root, keeper: &mut Keeper) -> Result<String, Unchanged> {
@@ -89,7 +89,7 @@ fn swap_reset(root: &Root, keeper: &mut Keeper) -> Result<String, Unchanged> {
     }
     let settled = keeper.restore(before).map_err(gone)?;
     outcome?;
-    Ok(format!("{} areas off and {ON} again", settled.len()))
+    Ok(format!("{} areas turned off and {ON} again", settled.len()))
 }
 
 fn gone(error: KeeperError) -> Unchanged {

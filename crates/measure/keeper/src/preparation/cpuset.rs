@@ -34,7 +34,7 @@ pub fn cpuset(
         }
     }
     let fix = "as root: echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control".into();
-    Err(Unchanged { why: "no control groups for CPUs are mounted".into(), fix })
+    Err(Unchanged { why: "no cpuset cgroup is mounted".into(), fix })
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ pub enum Unusable {
 impl Unusable {
     /// A value that a knob does not take.
     pub fn not_taken(value: &str, takes: &str) -> Self {
-        Self::Usage(format!("`{value}` is not one of its values: {takes}"))
+        Self::Usage(format!("`{value}` is not a valid value; use {takes}"))
     }
 
     /// Unsupported, with the missing need of this machine; `fix` may be empty.

@@ -30,7 +30,9 @@ pub fn cpus(value: &str) -> Result<Vec<u32>, Unusable> {
     let mut cpus = Vec::new();
     for part in value.split(',') {
         let range = cpu_range(part);
-        cpus.extend(range.ok_or_else(|| Unusable::not_taken(value, "CPUs, as in 0-1,3"))?);
+        cpus.extend(
+            range.ok_or_else(|| Unusable::not_taken(value, "a list of CPUs, as in 0-1,3"))?,
+        );
     }
     Ok(cpus)
 }

@@ -12,7 +12,7 @@ use crate::setting::{OFF, SystemSetting};
 pub fn require_systemd(root: &Root) -> Result<(), Unusable> {
     match root.path("/run/systemd/system").is_dir() {
         true => Ok(()),
-        false => Err(Unusable::unsupported("systemd does not run here", "")),
+        false => Err(Unusable::unsupported("systemd is not running", "")),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 /// The layer `btrfs`: what it lies on, what it gives, and how it is built.
 pub const LAYER: MediumLayer = MediumLayer {
     name: "btrfs",
-    summary: "Btrfs, which copies on write",
+    summary: "Btrfs, a copy-on-write filesystem",
     takes: LayerOption::MountOptions,
     manual: include_str!("btrfs.md"),
     on: LayerBase::Device,

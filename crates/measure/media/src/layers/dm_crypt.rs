@@ -19,7 +19,7 @@ const KEY: usize = 64;
 /// The layer `dm-crypt`: what it lies on, what it gives, and how it is built.
 pub const LAYER: MediumLayer = MediumLayer {
     name: "dm-crypt",
-    summary: "encrypts the device below, AES-256-XTS",
+    summary: "encrypts the device below with AES-256-XTS",
     takes: LayerOption::Nothing,
     manual: include_str!("dm_crypt.md"),
     on: LayerBase::Device,
@@ -31,7 +31,7 @@ pub const LAYER: MediumLayer = MediumLayer {
 fn missing(root: &Root) -> Option<MissingNeed> {
     let mapper = root.path("/sys/class/misc/device-mapper").exists() || has_module(root, "dm-mod");
     if !mapper {
-        let fix = "boot a kernel with CONFIG_DM_CRYPT, or encrypt above: ram+ext4+fscrypt, ram+ext4+gocryptfs";
+        let fix = "boot a kernel with CONFIG_DM_CRYPT, or encrypt files instead: ram+ext4+fscrypt, ram+ext4+gocryptfs";
         return Some(MissingNeed::new("this kernel has no device mapper, so no dm-crypt", fix));
     }
     no_program("cryptsetup", "cryptsetup-bin")
@@ -40,7 +40,7 @@ fn missing(root: &Root) -> Option<MissingNeed> {
 fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
     let mut key = [0; KEY];
     rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())
-        .map_err(|error| StartError::Failed(format!("no random key: {error}")))?;
+        .map_err(|error| StartError::Failed(format!("can't make a random key: {error}")))?;
     let name = format!("plumb-{}-{}", std::process::id(), building.index);
     let mut open = tool("cryptsetup");
     open.args(["open", "--type", "plain", "--cipher", "aes-xts-plain64", "--key-size", "512"]);

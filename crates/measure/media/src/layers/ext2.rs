@@ -8,7 +8,7 @@ use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 /// The layer `ext2`: what it lies on, what it gives, and how it is built.
 pub const LAYER: MediumLayer = MediumLayer {
     name: "ext2",
-    summary: "ext2, which has no journal",
+    summary: "ext2, without a journal",
     takes: LayerOption::MountOptions,
     manual: include_str!("ext2.md"),
     on: LayerBase::Device,

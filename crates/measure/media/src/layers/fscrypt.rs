@@ -26,7 +26,7 @@ const IDENTIFIER: usize = 16;
 /// The layer `fscrypt`: what it lies on, what it gives, and how it is built.
 pub const LAYER: MediumLayer = MediumLayer {
     name: "fscrypt",
-    summary: "a folder that ext4 encrypts, AES-256-XTS",
+    summary: "a folder that ext4 encrypts with AES-256-XTS",
     takes: LayerOption::Nothing,
     manual: include_str!("fscrypt.md"),
     on: LayerBase::Filesystem("ext4"),

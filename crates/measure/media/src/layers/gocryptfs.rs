@@ -10,7 +10,7 @@ use crate::needs::{no_file, no_program};
 /// The layer `gocryptfs`: what it lies on, what it gives, and how it is built.
 pub const LAYER: MediumLayer = MediumLayer {
     name: "gocryptfs",
-    summary: "encrypts files in user space, AES-256-GCM through FUSE",
+    summary: "encrypts files in user space with AES-256-GCM, through FUSE",
     takes: LayerOption::Nothing,
     manual: include_str!("gocryptfs.md"),
     on: LayerBase::Folder,

@@ -32,7 +32,7 @@ pub const LAYER: MediumLayer = MediumLayer {
 pub fn lay(building: &mut Building<'_>, size: u64) -> Result<(), StartError> {
     let file = building.file(size)?;
     let (device, node) = loop_device::over(&file).map_err(|error| {
-        let why = format!("no loop device: {error}");
+        let why = format!("can't set up a loop device: {error}");
         match error.kind() {
             ErrorKind::NotFound | ErrorKind::PermissionDenied => {
                 StartError::unsupported(why, "start plumb outside the container")

@@ -14,7 +14,7 @@ use crate::needs::{MissingNeed, no_file, no_program};
 /// The layer `luks`: what it lies on, what it gives, and how it is built.
 pub const LAYER: MediumLayer = MediumLayer {
     name: "luks",
-    summary: "encrypts the device below in user space, LUKS with AES-256-XTS",
+    summary: "encrypts the device below in user space with LUKS (AES-256-XTS)",
     takes: LayerOption::Nothing,
     manual: include_str!("luks.md"),
     on: LayerBase::Device,
@@ -47,7 +47,7 @@ fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
     nbdkit.args(["--foreground", "--exit-with-parent", "--unix"]).arg(&socket);
     nbdkit.args(["--filter=luks", "file"]).arg(&building.surface);
     nbdkit.arg(format!("passphrase=+{}", file.display()));
-    building.daemon(&mut nbdkit, || socket.exists(), "does not listen")?;
+    building.daemon(&mut nbdkit, || socket.exists(), "is not listening")?;
     let folder = building.folder("luks")?;
     let mut nbdfuse = tool("nbdfuse");
     nbdfuse.arg(&folder).arg("--unix").arg(&socket);

@@ -12,7 +12,7 @@ use crate::room::FreeRoom;
 /// The layer `zram`: what it lies on, what it gives, and how it is built.
 pub const LAYER: MediumLayer = MediumLayer {
     name: "zram",
-    summary: "a device in memory that compresses",
+    summary: "a compressed device in memory",
     takes: LayerOption::Size,
     manual: include_str!("zram.md"),
     on: LayerBase::Nothing,
@@ -20,7 +20,7 @@ pub const LAYER: MediumLayer = MediumLayer {
     missing: |root| {
         (!root.path("/sys/class/zram-control/hot_add").exists()).then(|| {
             MissingNeed::new(
-                "the kernel has no zram, or it is not loaded",
+                "this kernel has no zram, or zram is not loaded",
                 "modprobe zram, or another layer: ram+ext4",
             )
         })

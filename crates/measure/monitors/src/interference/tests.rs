@@ -169,9 +169,9 @@ fn what_has_a_moment_touches_the_samples_of_that_moment() {
         (it.first, it.last, it.evidence)
     };
     assert_eq!(touches("interrupts"), (3, 4, "90000 interrupts per second, 1000 otherwise".into()));
-    let said = "the kernel said: task hung (and 1 more lines)".to_owned();
+    let said = "kernel log: task hung (and 1 more lines)".to_owned();
     assert_eq!(touches("kernel-log"), (5, 6, said));
-    assert_eq!(touches("clock-step"), (2, 5, "the wall clock was set: by 2.000 s".into()));
+    assert_eq!(touches("clock-step"), (2, 5, "the wall clock was stepped by 2.000 s".into()));
     let nobody = Samples { start_ns: vec![9 * SECOND], elapsed_ns: vec![1], ..Samples::default() };
     assert_eq!(touched(&found[0], &nobody).last, 0);
 }

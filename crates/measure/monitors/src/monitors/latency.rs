@@ -24,7 +24,7 @@ pub const MONITOR: Monitor = Monitor {
         std::thread::Builder::new()
             .name("plumb-latency".into())
             .spawn(move || sleep(&sleeper))
-            .map_err(|error| format!("no thread could be started: {error}"))?;
+            .map_err(|error| format!("can't start a thread: {error}"))?;
         Ok(Box::new(WakeupLatency { seen }))
     },
 };

@@ -46,7 +46,7 @@ impl Zone {
 
     fn now_uj(&self, buffer: &mut Vec<u8>) -> Result<u64, String> {
         let text = self.file.text(buffer)?;
-        text.trim().parse().map_err(|_| format!("{}: no number", self.name))
+        text.trim().parse().map_err(|_| format!("{}: not a number", self.name))
     }
 }
 
@@ -74,14 +74,16 @@ fn open(root: &Root, pause: Duration) -> Result<Box<dyn CounterSource>, String> 
         }
     }
     if zones.is_empty() {
-        return Err(refused.unwrap_or_else(|| "this machine counts no energy (no RAPL)".to_owned()));
+        return Err(
+            refused.unwrap_or_else(|| "this machine has no energy counters (no RAPL)".to_owned())
+        );
     }
     let mut buffer = Vec::new();
     if all_zero(&zones, &mut buffer) {
         // One reading of zero may be chance: the counter begins at zero and wraps.
         std::thread::sleep(pause);
         if all_zero(&zones, &mut buffer) {
-            return Err("the energy counters are always zero: no sensor behind them".to_owned());
+            return Err("the energy counters are always zero: there is no sensor".to_owned());
         }
     }
     Ok(Box::new(Powercap { zones, buffer }))

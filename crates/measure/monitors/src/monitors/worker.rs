@@ -9,7 +9,7 @@ use crate::monitor::{CounterSource, FAST_HZ, Monitor};
 /// The monitor `worker`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "worker",
-    summary: "CPU time, waiting for a CPU, faults, switches, migrations and I/O of the worker",
+    summary: "CPU time, time waiting for a CPU, faults, switches, migrations and I/O of the worker",
     manual: include_str!("worker.md"),
     default_hz: Some(FAST_HZ),
     slow: false,

@@ -44,7 +44,7 @@ pub fn describe(
             }
             Err(refusal) => return note(list, "hello", &refusal).map(|()| None),
         };
-    list.add("hello", CheckOutcome::Ok, format!("speaks protocol {PROTOCOL}"));
+    list.add("hello", CheckOutcome::Ok, format!("uses protocol {PROTOCOL}"));
     let described = conversation.ask(Request::Describe, DESCRIBE_TIMEOUT);
     let description = match described.map_err(|refusal| conversation.explain(refusal)) {
         Ok(Reply::Description { description }) => description,
@@ -73,7 +73,7 @@ fn unknown_field(
     const NAME: &str = "unknown-fields";
     match again {
         Ok(Reply::Description { description }) if description == *before => {
-            list.add(NAME, CheckOutcome::Ok, "ignored, so later versions can add some");
+            list.add(NAME, CheckOutcome::Ok, "ignored, so later versions can add fields");
             Ok(true)
         }
         Ok(Reply::Description { .. }) => {

@@ -86,15 +86,14 @@ fn check_trials(
 fn clock(ready: &Ready, list: &mut Checklist<'_>) {
     let verdict = match &ready.clock {
         None => {
-            Err("`ready` names no clock: plumb takes its times for CLOCK_MONOTONIC, and can't \
-                     know how coarse they are"
+            Err("`ready` names no clock: plumb assumes CLOCK_MONOTONIC with unknown resolution"
                 .into())
         }
         Some(clock) if clock.resolution_ns == 0 => {
             Err("its resolution_ns is 0; report its smallest step".into())
         }
         Some(clock) => Ok(format!(
-            "{}, resolution {} {unit}, {} {unit} a reading",
+            "{}, resolution {} {unit}, {} {unit} per reading",
             clock.id,
             clock.resolution_ns,
             clock.overhead_ns,
@@ -171,7 +170,8 @@ impl WorkloadCheck<'_, '_> {
         match kept {
             true => self.twice(k, sample_ns),
             false => {
-                let why = "its samples have other iterations than asked: a fixed shape";
+                let why =
+                    "its samples have other numbers of iterations than requested: a fixed shape";
                 self.list.add("twice", CheckOutcome::Skipped, why);
                 Ok(())
             }
@@ -222,8 +222,7 @@ impl WorkloadCheck<'_, '_> {
             Ok(format!("{} iterations take {ratio:.2} times as long as {k}", 2 * k))
         } else {
             Err(format!(
-                "{} iterations take {ratio:.2} times as long as {k}: is all the work in the \
-                 iterations, and all set-up outside?",
+                "{} iterations take {ratio:.2} times as long as {k}: keep all the work inside the iterations, and all set-up outside",
                 2 * k
             ))
         };
@@ -286,8 +285,7 @@ fn times(batches: &[TimedBatch], monotonic: bool, numbers: Numbers) -> Result<St
         let request = after_ns - before_ns;
         if together > request {
             return Err(format!(
-                "its samples last {} together, the whole request took {}: elapsed_ns counts \
-                 nanoseconds",
+                "its samples last {} in total, but the whole request took {}: elapsed_ns counts nanoseconds",
                 numbers.seconds(together),
                 numbers.seconds(request)
             ));
@@ -297,7 +295,7 @@ fn times(batches: &[TimedBatch], monotonic: bool, numbers: Numbers) -> Result<St
         let outside = samples.start_ns.iter().find(|start| !request_ns.contains(start));
         if let Some(start) = outside.filter(|_| monotonic) {
             return Err(format!(
-                "a start_ns is {start}, the request lasted from {before_ns} to {after_ns}: use \
+                "a start_ns is {start}, but the request lasted from {before_ns} to {after_ns}: use \
                  CLOCK_MONOTONIC, or name another clock in `ready`"
             ));
         }
@@ -314,7 +312,7 @@ fn back_to_back(batches: &[TimedBatch], numbers: Numbers) -> Result<String, Stri
     let requests: u64 = batches.iter().map(|batch| batch.after_ns - batch.before_ns).sum();
     if requests > samples * 3 + REQUEST_NS {
         return Err(format!(
-            "the requests took {}, their samples only {}: work that is not measured belongs in `start`",
+            "the requests took {}, their samples only {}: move work that is not measured to `start`",
             numbers.seconds(requests),
             numbers.seconds(samples)
         ));

@@ -98,7 +98,7 @@ impl NbdClient {
     /// # Errors
     /// When the server is gone.
     pub fn send(&mut self, kind: RequestKind, offset: u64, length: usize) -> Result<(), Failure> {
-        let slot = self.free.pop().ok_or_else(|| Failure("too many requests under way".into()))?;
+        let slot = self.free.pop().ok_or_else(|| Failure("too many requests in flight".into()))?;
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let request = NbdRequest { kind, cookie: slot as u64, offset, length };
         self.out[..REQUEST_BYTES].copy_from_slice(&request.bytes());

@@ -39,7 +39,7 @@ impl Workload for Copy {
             choice(
                 "method",
                 &["file", "stream"],
-                "file: a file in ext4, written and synced; stream: as many bytes without a filesystem",
+                "file: a file in ext4, written and synced; stream: the same bytes without a filesystem",
             ),
             bytes("size", 11 << 20, "bytes to copy"),
             integer(
@@ -52,7 +52,7 @@ impl Workload for Copy {
         let mut metrics = vec![rate(
             "throughput",
             "B/s",
-            "bytes of the file over the time from open until the disk has all data",
+            "file size over the time from open until all data is on the disk",
         )];
         metrics.extend(device_metrics());
         Description {

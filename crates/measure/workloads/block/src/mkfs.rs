@@ -27,14 +27,13 @@ impl Workload for Mkfs {
             choice(
                 "mode",
                 &["lazy", "full"],
-                "lazy: the kernel writes inode tables and journal later, the default of mkfs; full: mkfs \
+                "lazy: the kernel writes inode tables and journal later (mkfs's default); full: mkfs \
                  writes them",
             ),
             choice(
                 "zeroes",
                 &["written", "small", "told"],
-                "how zeroes reach the disk: written: as data; small: as data, 4 KiB at a time, in \
-                 succession; told: as commands to zero and trim",
+                "how zeroes reach the disk: written: as data; small: as data, 4 KiB at a time; told: as zero and trim commands",
             ),
             bytes("size", 1 << 30, "size of the disk; only written parts take memory"),
             integer(
@@ -45,7 +44,7 @@ impl Workload for Mkfs {
             ),
         ];
         let mut metrics =
-            vec![time("time", "time from the start of mkfs.ext4 until the disk has all data")];
+            vec![time("time", "time from the start of mkfs.ext4 until all data is on the disk")];
         metrics.extend(device_metrics());
         Description {
             parameters: [own, settings::parameters()].concat(),
@@ -129,7 +128,7 @@ impl MkfsCase {
         // mkfs may end well without a write that arrived: the superblock of ext4 has a magic number.
         let magic = disk.into_server(|disk| disk[MAGIC.0..MAGIC.0 + 2] == MAGIC.1);
         if !magic {
-            return Err(Failure("the remote disk contains no ext4 afterwards".into()));
+            return Err(Failure("the remote disk contains no ext4 after mkfs".into()));
         }
         Ok((begun, took, of_device(&counts, took)))
     }

@@ -34,7 +34,7 @@ impl Workload for Remote {
             curve(CurveKind::Line, bytes("block", 4096, "bytes of one request")),
             curve(CurveKind::Knee, integer("depth", "requests", 1, "outstanding requests")),
             bytes("size", 64 << 20, "size of plumb's disk, in memory"),
-            text("address", "own", "another server, only for reading: nbd://HOST:PORT/NAME"),
+            text("address", "own", "another server, read-only: nbd://HOST:PORT/NAME"),
         ];
         let mut metrics = vec![
             rate("rate", "ops/s", "requests answered per second"),
@@ -78,7 +78,10 @@ impl Workload for Remote {
         let (server, address) = server_of(start, link, tunnel, kind)?;
         let client = NbdClient::connect(&address, depth, block)?;
         if kind == RequestKind::Flush && !client.takes_flushes() {
-            return Err(StartError::unsupported("this server takes no flushes", "operation=read"));
+            return Err(StartError::unsupported(
+                "this server does not support flush",
+                "operation=read",
+            ));
         }
         let blocks = client.size() / block as u64;
         if blocks == 0 {
@@ -134,7 +137,7 @@ fn server_of(
             return Err(StartError::unsupported(why, "operation=read, or leave `address` out"));
         }
         if link != Link::NONE || tunnel != TunnelKind::None || start.integer("scale") > 1 {
-            let why = "`up`, `down`, `rtt`, `jitter`, `burst`, `scale` and `tunnel` are of a server of our own; leave them out with `address`";
+            let why = "`up`, `down`, `rtt`, `jitter`, `burst`, `scale` and `tunnel` apply only to plumb's own server; leave them out with `address`";
             return Err(StartError::Failed(why.into()));
         }
         return Ok((None, Address::parse(named)?));

@@ -59,13 +59,17 @@ pub fn link_metrics() -> Vec<Metric> {
             "packets",
             "packets of 1,448 bytes from client to server per iteration",
         ),
-        neutral("down_packets", "packets", "the same from the server"),
+        neutral(
+            "down_packets",
+            "packets",
+            "packets of 1,448 bytes from server to client per iteration",
+        ),
         neutral(
             "up_busy",
             "",
-            "share of the time in which the link was sending to the server; near 1, its bandwidth binds",
+            "share of the time in which the link was sending to the server; near 1, its bandwidth is the limit",
         ),
-        neutral("down_busy", "", "the same from the server"),
+        neutral("down_busy", "", "share of the time in which the link was sending to the client"),
         neutral("server_cpu", "s", "CPU time of the server per iteration"),
         neutral(UNDER_WAY, "requests", "mean outstanding requests on the link; not with a tunnel"),
         neutral(SSH_CPU, "s", "CPU time of both ends of ssh per iteration, with a tunnel"),
@@ -124,10 +128,10 @@ pub fn of_device(counts: &RequestCounts, elapsed_ns: u64) -> [f64; 12] {
 fn request_metrics() -> Vec<Metric> {
     let value = |name, summary| reported(name, "requests", Better::Neither, summary);
     vec![
-        value("reads", "reads of the disk"),
-        value("writes", "writes of the disk"),
-        value("flushes", "flushes of the disk"),
-        value("discards", "ranges that were trimmed or zeroed without data"),
+        value("reads", "read requests to the disk"),
+        value("writes", "write requests to the disk"),
+        value("flushes", "flush requests to the disk"),
+        value("discards", "trim and zero requests to the disk, without data"),
     ]
 }
 

@@ -86,7 +86,7 @@ pub fn parameters() -> Vec<Parameter> {
         rate_or("up", "bytes", unlimited, "bandwidth from client to server, such as 1Mbit/s"),
         rate_or("down", "bytes", unlimited, "bandwidth from server to client"),
         time_bound("rtt", 0, "round trip, half of it in each direction"),
-        time_bound("jitter", 0, "each message is earlier or later by up to this"),
+        time_bound("jitter", 0, "each message arrives earlier or later by up to this"),
         bytes(
             "burst",
             0,
@@ -119,7 +119,7 @@ pub fn access(
     let link = Link::read(start, ready)?;
     let tunnel = TunnelKind::read(start);
     if tunnel != TunnelKind::None && depth != DEVICE_DEPTH {
-        let why = "through ssh the kernel alone decides how many requests are under way";
+        let why = "through ssh the kernel alone decides how many requests are in flight";
         return Err(StartError::unsupported(why, "leave `depth` out"));
     }
     Ok(Access { link, tunnel, depth, takes_discards, seed: start.seed })
@@ -136,7 +136,8 @@ pub fn check_memory(start: &Start, bytes: u64) -> Result<(), StartError> {
     }
     let bytes = whole_size(bytes);
     let memory = whole_size(memory);
-    let why = format!("{bytes} in memory would take more than half of the {memory} that there are");
+    let why =
+        format!("{bytes} in memory would take more than half of the {memory} that plumb may use");
     Err(StartError::unsupported(why, "a smaller size"))
 }
 
@@ -167,7 +168,7 @@ impl Link {
         }
         if wanted_jitter_ns > delay_ns {
             let why =
-                "the jitter is cut to the delay, so that no message arrives before it is sent";
+                "the jitter is limited to the delay, so that no message arrives before it is sent";
             ready.flags.push(Flag::new(FlagKind::Capped, why));
         }
         Ok(Self { up, down })

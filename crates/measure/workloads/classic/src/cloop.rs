@@ -82,7 +82,7 @@ impl Tool for CLoop {
     fn parameters(&self) -> Vec<Parameter> {
         match self {
             Self::Fork => vec![
-                integer("forks", "forks", 10_000, "processes per thread, in succession"),
+                integer("forks", "forks", 10_000, "processes per thread, one after another"),
                 bytes("resident", 0, "memory that the parent has touched, in base pages"),
                 threads("threads of the parent that fork at the same time"),
             ],

@@ -40,8 +40,8 @@ impl Tool for Cyclictest {
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             time_bound("interval", 1_000_000, "time from one wake-up to the next (-i)"),
-            threads("threads, each pinned to a CPU, from the first on (-t, -a)"),
-            integer("seconds", "seconds", 1, "how long one process works (-D)"),
+            threads("threads, each pinned to a CPU, starting with the first (-t, -a)"),
+            integer("seconds", "seconds", 1, "how long one process runs (-D)"),
         ]
     }
 

@@ -46,8 +46,7 @@ impl Tool for Dd {
             choice(
                 "sync",
                 &["none", "sample"],
-                "sample: writing ends with fdatasync, inside dd's time \
-                (conv)",
+                "sample: writing ends with fdatasync, included in dd's time (conv)",
             ),
         ]
     }

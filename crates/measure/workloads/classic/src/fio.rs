@@ -87,7 +87,7 @@ impl Tool for Fio {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        let time = time_bound("time", 1_000_000_000, "how long one process works (--runtime)");
+        let time = time_bound("time", 1_000_000_000, "how long one process runs (--runtime)");
         let size = bytes("size", 64 << 20, "size of the file (--size)");
         match self {
             Self::Random | Self::Sequential => vec![
@@ -223,7 +223,7 @@ fn huge_pages() -> Result<[OsString; 2], StartError> {
     if setting.unwrap_or_default().contains("[always]") {
         Ok(["--mem=mmap", "--iomem_align=2M"].map(OsString::from))
     } else {
-        let why = "fio has huge pages only if the kernel provides them by default";
+        let why = "fio gets huge pages only if the kernel provides them by default";
         Err(StartError::unsupported(why, "as root: --set thp=always"))
     }
 }

@@ -63,7 +63,7 @@ impl Tool for Iperf3 {
     fn describe(&self, description: Description) -> Description {
         let restricted = Restricted {
             harmless: vec!["tcp".to_owned()],
-            ..*host::restricted("host", "transport", 0, "datagrams as quickly as they go")
+            ..*host::restricted("host", "transport", 0, "datagrams at full speed")
         };
         let roles = vec![Role::Workload, Role::Server];
         Description { roles, restricted: Some(Box::new(restricted)), ..description }
@@ -81,7 +81,7 @@ impl Tool for Iperf3 {
         let cpus = Placement::of(start)?.cpus(ends, &start.facts)?;
         let (host, port) = match (start.text("host"), own) {
             ("", Some(port)) => (HOST.to_owned(), port),
-            ("", None) => return Err(StartError::Failed("the server named no port".into())),
+            ("", None) => return Err(StartError::Failed("the server reported no port".into())),
             (host, _) => {
                 let port = within(start, "port", 1, 65_535)?.to_string();
                 // An address of a link has its device behind it, which an `IpAddr` has not.

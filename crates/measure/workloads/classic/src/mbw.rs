@@ -54,7 +54,8 @@ impl Tool for Mbw {
     fn version(&self, path: &Path) -> Result<String, StartError> {
         let help = version::asked(path, &["-h"])?;
         if !help.contains("-t0") {
-            let why = format!("{} does not have mbw's help: it is another program", path.display());
+            let why =
+                format!("{} does not print mbw's help: it is another program", path.display());
             return Err(StartError::Failed(why));
         }
         let named = help.lines().find_map(|line| line.strip_prefix("mbw memory benchmark v"));
@@ -70,7 +71,7 @@ impl Tool for Mbw {
         let memory = start.facts.memory_bytes;
         if memory > 0 && 2 * size as u64 > memory / 2 {
             let why = format!(
-                "two arrays of {} are more than half of the memory",
+                "two arrays of {} take more than half of the memory",
                 whole_size(size as u64)
             );
             return Err(StartError::unsupported(why, "set a smaller `size`"));
@@ -78,7 +79,7 @@ impl Tool for Mbw {
         let old = version == OLD;
         let test = match (start.text("method"), old) {
             ("block", true) => {
-                let why = "mbw before 1.4 may read the same block again and again";
+                let why = "mbw before 1.4 may read the same block repeatedly";
                 return Err(StartError::unsupported(why, "install mbw 1.4 or newer"));
             }
             ("block", false) => "-t2",

@@ -52,7 +52,7 @@ impl Tool for Nbdkit {
                 5_000_000,
                 "delay of each answer, in whole milliseconds (rdelay, wdelay)",
             ),
-            integer("seconds", "seconds", 1, "how long one process of fio works (--runtime)"),
+            integer("seconds", "seconds", 1, "how long one process of fio runs (--runtime)"),
         ]
     }
 
@@ -89,9 +89,10 @@ impl Tool for Nbdkit {
     fn prepare(&self, _path: &Path, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
         let rtt = start.integer("rtt");
         if !rtt.is_multiple_of(NS_PER_MS as u64) {
-            return Err(
-                Failure("nbdkit delays by whole milliseconds: `rtt` must be some".into()).into()
-            );
+            return Err(Failure(
+                "`rtt` must be in whole milliseconds, as nbdkit's delays are".into(),
+            )
+            .into());
         }
         let program = find_program("nbdkit").map_err(|_| {
             StartError::unsupported("nbdkit is not installed", "apt install nbdkit")
@@ -134,7 +135,7 @@ impl NbdkitProcess {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        Err(Failure("nbdkit does not listen".into()))
+        Err(Failure("nbdkit is not listening".into()))
     }
 }
 

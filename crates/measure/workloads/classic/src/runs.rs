@@ -71,9 +71,7 @@ impl ToolRun {
             .and_then(|invocation| {
                 Some((median(invocation.values.get(metric)?)?, invocation.flags.clone()))
             })
-            .ok_or_else(|| {
-                Failure(format!("{name} printed no {metric} of the test that was asked for"))
-            })
+            .ok_or_else(|| Failure(format!("{name} printed no {metric} for the requested test")))
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn start(
     listens: Listens,
     words: &[&str],
 ) -> Result<(Ready, Box<dyn Held>), StartError> {
-    let mut last = Failure(format!("{} does not listen", path.display()));
+    let mut last = Failure(format!("{} is not listening", path.display()));
     for _ in 0..TRIES {
         let port = free_port(listens)?;
         let text = port.to_string();
@@ -83,7 +83,7 @@ impl ServerProcess {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        Err(Failure("the server does not listen".into()))
+        Err(Failure("the server is not listening".into()))
     }
 
     /// Whether this socket is its own: somebody else may have taken the port before it.

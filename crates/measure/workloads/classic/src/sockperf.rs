@@ -52,7 +52,7 @@ impl Tool for Sockperf {
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         let Some(port) = start.endpoints.get("port") else {
-            return Err(StartError::Failed("the server named no port".into()));
+            return Err(StartError::Failed("the server reported no port".into()));
         };
         let bytes = within(start, "request", 14, 65_000)?.to_string();
         let seconds = within(start, "seconds", 1, 20)?.to_string();

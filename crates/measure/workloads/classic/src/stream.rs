@@ -49,7 +49,7 @@ impl Tool for ClassicStream {
         vec![
             path("source", "absolute path of STREAM's stream.c"),
             text("flags", "-O3 -march=native", "compiler options, separated by spaces"),
-            choice("kernel", &KERNELS, "loop whose figure is used"),
+            choice("kernel", &KERNELS, "loop whose result is used"),
             bytes("size", 64 << 20, "bytes of each array, for each thread"),
             threads("threads that share the arrays"),
         ]
@@ -62,8 +62,8 @@ impl Tool for ClassicStream {
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         let source = start.text("source");
         if source.is_empty() {
-            let fix = "download stream.c from https://www.cs.virginia.edu/stream/FTP/Code and name it: source=/…/stream.c";
-            return Err(StartError::unsupported("no source of STREAM is named", fix));
+            let fix = "download stream.c from https://www.cs.virginia.edu/stream/FTP/Code and pass it as source=/…/stream.c";
+            return Err(StartError::unsupported("STREAM's source is not set", fix));
         }
         let size = within(start, "size", 1 << 16, 1 << 30)?;
         let threads = within(start, "threads", 1, 1024)?;

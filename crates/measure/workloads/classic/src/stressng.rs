@@ -39,7 +39,7 @@ impl Tool for StressNg {
         vec![
             choice("method", methods, "CPU method (--cpu-method)"),
             threads("processes at a time (--cpu)"),
-            integer("seconds", "seconds", 1, "how long one process works (--timeout)"),
+            integer("seconds", "seconds", 1, "how long one process runs (--timeout)"),
         ]
     }
 

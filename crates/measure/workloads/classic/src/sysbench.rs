@@ -38,7 +38,7 @@ impl Tool for Sysbench {
         vec![
             integer("limit", "", 10_000, "largest number that one event tests (--cpu-max-prime)"),
             threads("threads (--threads)"),
-            integer("seconds", "seconds", 1, "how long one process works (--time)"),
+            integer("seconds", "seconds", 1, "how long one process runs (--time)"),
         ]
     }
 

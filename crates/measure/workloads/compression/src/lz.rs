@@ -131,7 +131,7 @@ impl Member for Packer {
         if self.unpacked != self.block {
             let mut pairs = self.unpacked.iter().zip(&self.block);
             let at = pairs.position(|(unpacked, byte)| unpacked != byte).unwrap_or(0);
-            return Err(Failure(format!("compression.lz: byte {at} did not come back as it was")));
+            return Err(Failure(format!("compression.lz: byte {at} differs after unpacking")));
         }
         self.packed.fill(0);
         self.unpacked.fill(0);

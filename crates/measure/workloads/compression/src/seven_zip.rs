@@ -55,7 +55,12 @@ impl Workload for SevenZip {
             parameters: vec![
                 threads("threads of 7-Zip (-mmt)"),
                 placement(),
-                integer("dictionary", "", 18, "the dictionary has 2^this bytes (-md)"),
+                integer(
+                    "dictionary",
+                    "",
+                    18,
+                    "dictionary size as a power of 2: 18 is 2^18 bytes (-md)",
+                ),
                 integer(
                     "test_time",
                     "seconds",
@@ -100,7 +105,7 @@ impl Workload for SevenZip {
         let mut facts = start.facts.clone();
         if let Some(cpus) = &kept {
             CpuSet::of(cpus).apply()?;
-            ready.notes.push(format!("7-Zip kept to CPUs, {}", in_words(cpus)));
+            ready.notes.push(format!("7-Zip restricted to CPUs, {}", in_words(cpus)));
             facts.cpus.retain(|&cpu| cpus.iter().any(|&kept| u32::try_from(kept) == Ok(cpu)));
         }
         ready.flags.extend(oversubscribed(threads, &facts));
@@ -211,8 +216,7 @@ impl SevenZipRuns {
         let text = self.output.take()?;
         if !ended.status.success() {
             return Err(Failure(format!(
-                "7-Zip's benchmark failed: {} (versions that do not know -mtime want \
-                 test_time={OWN_TEST_TIME}); its last line: {}",
+                "7-Zip's benchmark failed: {} (versions without -mtime need test_time={OWN_TEST_TIME}); its last line: {}",
                 describe_end(ended.status),
                 last_line(&text),
             )));

@@ -144,7 +144,7 @@ impl Member for Jumper {
         let count = self.count;
         if count != expected {
             return Err(Failure(format!(
-                "cpu.branch: the jumps found {count} bits set, there are {expected}"
+                "cpu.branch: the jumps found {count} set bits instead of {expected}"
             )));
         }
         (self.checked, self.pieces, self.count) = (self.piece, 0, 0);
@@ -226,6 +226,6 @@ mod tests {
         assert!((500_000..550_000).contains(&ones), "{ones}");
         jumper.run(1).unwrap();
         jumper.bits[0] ^= 1;
-        assert!(jumper.verify().unwrap_err().0.contains("bits set"));
+        assert!(jumper.verify().unwrap_err().0.contains("set bits"));
     }
 }

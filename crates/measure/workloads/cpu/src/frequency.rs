@@ -97,7 +97,7 @@ impl Workload for Frequency {
                     "throttled",
                     "",
                     Better::Neither,
-                    "share of the time that a CPU quota stopped its cgroup (cpu.stat)",
+                    "share of the time that a CPU quota throttled its cgroup (cpu.stat)",
                 ),
             ],
             audit_class: Some(AuditClass::Cpu),
@@ -124,7 +124,7 @@ impl Workload for Frequency {
                 Some(tasks)
             }
             None => {
-                ready.notes.push("not pinned: steal and interrupts are of all CPUs".into());
+                ready.notes.push("not pinned: steal and interrupts cover all CPUs".into());
                 None
             }
         };
@@ -153,8 +153,7 @@ fn bogomips(cpuinfo: &str) -> Option<String> {
     let line = cpuinfo.lines().find(|line| line.starts_with("bogomips"))?;
     let (_, figure) = line.split_once(':')?;
     Some(format!(
-        "BogoMIPS {}: on x86 twice the rate of the time-stamp counter in MHz, how often the kernel counts in its delays; \
-         no measure of speed",
+        "BogoMIPS {}: on x86 twice the rate of the time-stamp counter in MHz, which the kernel uses for delays; not a measure of speed",
         figure.trim()
     ))
 }
@@ -302,8 +301,7 @@ impl FrequencySample {
         let [frequency, multiply] = self.frequencies();
         if (multiply / frequency - 1.0).abs() > AGREEMENT {
             let why = format!(
-                "{:.0} MHz by additions, {:.0} MHz by multiplications: one of them does not take the cycles that it should \
-                 here",
+                "{:.0} MHz by additions, {:.0} MHz by multiplications: one of them takes an unexpected number of cycles on this CPU",
                 frequency / 1e6,
                 multiply / 1e6
             );
@@ -323,9 +321,9 @@ impl FrequencySample {
         let waited = explained.waited_ns.map(|ns| percent(self.share(ns)));
         parts.extend(waited.map(|share| format!("the thread waited for {share}")));
         let throttled = explained.throttled_ns.map(|ns| percent(self.share(ns)));
-        parts.extend(throttled.map(|share| format!("a quota stopped it for {share}")));
+        parts.extend(throttled.map(|share| format!("a quota throttled it for {share}")));
         format!(
-            "{} of the time was lost in {} gaps, the longest {:.1} ms; by the kernel's counts {}, with {} interrupts",
+            "{} of the time was lost in {} gaps, the longest {:.1} ms; the kernel counted: {}, with {} interrupts",
             percent(self.lost()),
             self.gaps.count,
             self.gaps.longest_ns / 1e6,

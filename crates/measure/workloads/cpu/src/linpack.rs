@@ -229,7 +229,7 @@ impl Member for Solver {
             return Ok(());
         }
         Err(Failure(format!(
-            "cpu.linpack: normalised residual {residual:.2} of {} equations, right is below {LARGEST_RESIDUAL}",
+            "cpu.linpack: normalised residual {residual:.2} of {} equations; it must be below {LARGEST_RESIDUAL}",
             self.order
         )))
     }

@@ -51,7 +51,7 @@ impl Workload for CpuShare {
                     "kept",
                     "",
                     Better::Higher,
-                    "work of both CPUs together over work of each alone: 1 is two whole CPUs",
+                    "work of both CPUs when both are busy over the sum of what each does alone: 1 means two full CPUs",
                 ),
                 declare::reported(
                     "kept_first",
@@ -132,7 +132,7 @@ fn pair(text: &str, facts: &Facts) -> Result<[usize; 2], StartError> {
         Some(cpu) => {
             let listed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
             Err(StartError::unsupported(
-                format!("plumb may not run on CPU {cpu}"),
+                format!("plumb is not allowed to run on CPU {cpu}"),
                 format!("set pair to two of these CPUs: {}", listed.join(", ")),
             ))
         }
@@ -142,7 +142,7 @@ fn pair(text: &str, facts: &Facts) -> Result<[usize; 2], StartError> {
 /// The pair, and what the kernel says of it.
 fn in_words([first, second]: [usize; 2], facts: &Facts) -> String {
     if first == second {
-        return format!("CPU {first} for both: each has it half the time");
+        return format!("CPU {first} for both: each gets half of it");
     }
     let says = match (core(first, facts), core(second, facts)) {
         (Some(one), Some(other)) if one == other => "reports one core",
@@ -411,6 +411,6 @@ mod tests {
         assert_eq!(in_words([0, 1], &facts), "CPUs 0 and 1; the kernel reports one core");
         assert_eq!(in_words([0, 2], &facts), "CPUs 0 and 2; the kernel reports two cores");
         assert!(in_words([0, 9], &facts).contains("does not report"));
-        assert!(in_words([2, 2], &facts).contains("half the time"));
+        assert!(in_words([2, 2], &facts).contains("each gets half"));
     }
 }

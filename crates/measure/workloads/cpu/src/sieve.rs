@@ -176,7 +176,7 @@ impl Member for Siever {
             if found != self.expected {
                 let Self { limit, expected, .. } = self;
                 return Err(Failure(format!(
-                    "cpu.sieve found {found} primes up to {limit}, there are {expected}"
+                    "cpu.sieve found {found} primes up to {limit} instead of {expected}"
                 )));
             }
         }

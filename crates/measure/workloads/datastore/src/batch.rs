@@ -122,7 +122,7 @@ fn ready(entities: u64, durability: Durability, filesystem: Option<Filesystem>) 
         .into(),
     );
     if filesystem.is_some_and(|filesystem| filesystem.in_memory) {
-        let why = "the target directory is in memory: syncing is free there";
+        let why = "the target directory is in memory: syncs are free there";
         ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
     }
     ready

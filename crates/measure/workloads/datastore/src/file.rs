@@ -24,7 +24,7 @@ impl FreshFile {
             Ok(_) => Ok(Self(path)),
             Err(error) => Err(StartError::unsupported(
                 format!("{} could not be created: {error}", path.display()),
-                "choose a target directory that you may write to with --dir",
+                "use --dir to choose a directory that you can write to",
             )),
         }
     }

@@ -211,8 +211,7 @@ impl EntityTable {
         let expected = self.changes;
         if u64::try_from(changes) != Ok(expected) || left != 0 || sound != "ok" {
             return Err(Failure(format!(
-                "datastore.batch: {changes} rows changed where {expected} should have, \
-                 {left} are left, the file is {sound}"
+                "datastore.batch: {changes} rows changed instead of {expected}, {left} rows left, file check: {sound}"
             )));
         }
         Ok(())
@@ -241,16 +240,16 @@ fn ask_for_state(connection: &Connection) -> rusqlite::Result<(i64, i64, String)
 fn compare(select: &mut CachedStatement<'_>, key: i64, wanted: &[u8]) -> Result<(), PhaseError> {
     let mut rows = select.query([key])?;
     let Some(row) = rows.next()? else {
-        return Err(PhaseError::Entity(key, "is not there"));
+        return Err(PhaseError::Entity(key, "is missing"));
     };
     match row.get_ref(0)?.as_blob() {
         Ok(found) if found == wanted => Ok(()),
-        _ => Err(PhaseError::Entity(key, "has other contents than were written")),
+        _ => Err(PhaseError::Entity(key, "differs from what was written")),
     }
 }
 
 fn changed(key: i64, rows: usize) -> Result<(), PhaseError> {
-    if rows == 1 { Ok(()) } else { Err(PhaseError::Entity(key, "is not there")) }
+    if rows == 1 { Ok(()) } else { Err(PhaseError::Entity(key, "is missing")) }
 }
 
 /// Errors of a phase.
@@ -307,10 +306,10 @@ mod tests {
             let damage = "UPDATE entity SET body = zeroblob(100) WHERE key = 7";
             table.connection.execute(damage, []).unwrap();
             let failure = get(table).unwrap_err();
-            let wanted = "datastore.batch: get: entity 7 has other contents than were written";
+            let wanted = "datastore.batch: get: entity 7 differs from what was written";
             assert_eq!(failure, Failure(wanted.into()));
             table.connection.execute_batch("COMMIT; DELETE FROM entity WHERE key = 7").unwrap();
-            assert!(get(table).unwrap_err().0.contains("entity 7 is not there"));
+            assert!(get(table).unwrap_err().0.contains("entity 7 is missing"));
             assert!(table.check().unwrap_err().0.contains("19 are left"));
         });
     }

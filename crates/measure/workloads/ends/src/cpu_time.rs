@@ -145,7 +145,7 @@ impl CpuTimes {
             (None, Some((told, token))) => connect(token::at_far_end(start, told), token)
                 .map_or_else(
                     |error| {
-                        note = Some(format!("no CPU time of the server: {error}"));
+                        note = Some(format!("can't read the server's CPU time: {error}"));
                         Far::Unknown
                     },
                     Far::There,
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(CpuTimes::of(&load).lacking(), 1);
         drop(server);
         let mut gone = CpuTimes::of(&start(words));
-        assert!(gone.note().unwrap().starts_with("no CPU time of the server: "));
+        assert!(gone.note().unwrap().starts_with("can't read the server's CPU time: "));
         let mut alone = CpuTimes::of(&start([]));
         assert_eq!((alone.lacking(), alone.note()), (1, None));
         alone.begin().unwrap();

@@ -48,9 +48,10 @@ pub fn address_of(host: &str, start: &Start) -> Result<IpAddr, StartError> {
     let found = (name, 0).to_socket_addrs().map(|mut all| all.next().map(|address| address.ip()));
     let why = match found {
         Ok(Some(address)) => return Ok(address),
-        Ok(None) => "it has none".to_owned(),
+        Ok(None) => "no address found".to_owned(),
         Err(error) => error.to_string(),
     };
-    let fix = "is it spelled right? `getent hosts` asks as plumb does; an address will do, too";
-    Err(StartError::unsupported(format!("no address of `{name}`: {why}"), fix))
+    let fix =
+        "check the spelling (`getent hosts NAME` resolves it as plumb does), or give an address";
+    Err(StartError::unsupported(format!("can't resolve `{name}`: {why}"), fix))
 }

@@ -43,7 +43,7 @@ pub fn told(start: &Start) -> Result<(SocketAddr, ClientToken), StartError> {
     address
         .zip(token.map(u128::to_le_bytes))
         .map(|(address, token)| (at_far_end(start, address), token))
-        .ok_or_else(|| StartError::Failed("the server named no address".to_owned()))
+        .ok_or_else(|| StartError::Failed("the server reported no address".to_owned()))
 }
 
 /// Where a server listens, seen from here: on another machine the port that it says, at the address that was reached, whatever

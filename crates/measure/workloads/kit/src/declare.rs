@@ -175,5 +175,5 @@ pub fn within(start: &Start, name: &str, low: usize, high: usize) -> Result<usiz
     if (low..=high).contains(&size) {
         return Ok(size);
     }
-    Err(StartError::Failed(format!("parameter `{name}` is {size}; it must lie in {low} to {high}")))
+    Err(StartError::Failed(format!("parameter `{name}` is {size}; it must be {low} to {high}")))
 }

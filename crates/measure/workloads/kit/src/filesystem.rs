@@ -56,8 +56,7 @@ impl Filesystem {
         };
         let refused = |free: String, less: &str| {
             let dir = dir.display();
-            let why =
-                format!("{what} would take more than 80 % of the {free} that are free in {dir}");
+            let why = format!("{what} would take more than 80 % of the {free} free in {dir}");
             Err(StartError::unsupported(why, format!("{less}, or --dir on a larger filesystem")))
         };
         match self.free_files {
@@ -103,7 +102,7 @@ pub fn without_journal(dir: &Path) -> Option<Flag> {
     let options = Path::new("/proc/fs/ext4").join(device.file_name()?).join("options");
     lacks_journal(&std::fs::read_to_string(options).ok()?).then(|| {
         let dir = dir.display();
-        let why = format!("{dir} is on ext4 without a journal, which searches past deleted files");
+        let why = format!("{dir} is on ext4 without a journal, which creates files slowly after others were deleted");
         Flag::new(FlagKind::NoJournal, why)
     })
 }
@@ -144,7 +143,7 @@ mod tests {
         let room = |bytes, files| small.check_room(Path::new("/srv"), "it", bytes, files);
         assert!(room(79 << 20, 800).is_ok() && room(0, 0).is_ok());
         for (bytes, files, words) in
-            [(81 << 20, 1, "of the 100 MiB that are free in /srv"), (1, 801, "of the 1000 inodes")]
+            [(81 << 20, 1, "of the 100 MiB free in /srv"), (1, 801, "of the 1000 inodes")]
         {
             let Err(StartError::Unsupported { why, .. }) = room(bytes, files) else {
                 panic!("{bytes} bytes in {files} files fit");

@@ -21,8 +21,8 @@ impl Folder {
         match fs::create_dir(&path) {
             Ok(()) => Ok(Self(path)),
             Err(error) => Err(StartError::unsupported(
-                format!("no folder can be created in {}: {error}", dir.display()),
-                "--dir with a folder that you may write to",
+                format!("can't create a folder in {}: {error}", dir.display()),
+                "use --dir with a folder that you can write to",
             )),
         }
     }

@@ -125,7 +125,7 @@ impl Carry for FramedStream {
         if counted == length {
             return Ok(());
         }
-        Err(Failure(format!("{length} bytes were sent, the receiver counted {counted}")))
+        Err(Failure(format!("{length} bytes were sent, but the receiver counted {counted}")))
     }
 }
 
@@ -315,13 +315,13 @@ mod tests {
         let mut counted =
             FramedStreams::new(stream(miscount), Vec::new(), Vec::new(), 0, ()).unwrap();
         let failure = counted.run(3).unwrap_err();
-        assert_eq!(failure.0, "3000 bytes were sent, the receiver counted 2999");
+        assert_eq!(failure.0, "3000 bytes were sent, but the receiver counted 2999");
         let failure = counted.run(3).unwrap_err();
         assert!(failure.0.contains("does not answer"), "{failure}");
         let mut counted =
             FramedStreams::new(honest(), vec![stream(miscount)], Vec::new(), 0, ()).unwrap();
         let failure = counted.run(3).unwrap_err();
-        assert_eq!(failure.0, "3000 bytes were sent, the receiver counted 2999");
+        assert_eq!(failure.0, "3000 bytes were sent, but the receiver counted 2999");
     }
 
     #[test]

@@ -111,7 +111,9 @@ fn check_tasks(
         of_user.filter(|limit| limit.taken + tasks > limit.most)
     {
         return Err(StartError::unsupported(
-            format!("needs {tasks} tasks, and `ulimit -u` allows {most}, of which {taken} exist"),
+            format!(
+                "needs {tasks} tasks, but `ulimit -u` allows {most}, and {taken} already exist"
+            ),
             format!("ulimit -u {}, or fewer tasks", (taken + tasks) * 2),
         ));
     }
@@ -121,7 +123,7 @@ fn check_tasks(
             let file = folder.join("pids.max");
             Err(StartError::unsupported(
                 format!(
-                    "needs {tasks} tasks, and {} allows {most}, of which {taken} exist",
+                    "needs {tasks} tasks, but {} allows {most}, and {taken} already exist",
                     file.display()
                 ),
                 format!("raise {}, or set fewer tasks", file.display()),
@@ -149,7 +151,7 @@ mod tests {
         let user = |most| Some(UserLimit { most, taken: 5 });
         check_tasks(80, user(85), groups()).unwrap();
         for (tasks, limit, named) in [
-            (80, user(84), "`ulimit -u` allows 84, of which 5 exist"),
+            (80, user(84), "`ulimit -u` allows 84, and 5 already exist"),
             (81, None, "/g/pids.max allows 100"),
         ] {
             let Err(StartError::Unsupported { why, .. }) = check_tasks(tasks, limit, groups())

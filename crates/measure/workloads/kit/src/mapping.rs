@@ -117,14 +117,14 @@ impl Mapping {
         let base = rustix::param::page_size();
         if base != 4096 {
             return Err(StartError::unsupported(
-                format!("base pages of this kernel have {base} bytes, not 4096"),
+                format!("this kernel's base pages have {base} bytes, not 4096"),
                 "set `pages=huge`",
             ));
         }
         match self.huge_bytes() {
             Some(0) | None => Ok(()),
             Some(huge) => Err(StartError::unsupported(
-                format!("the kernel used huge pages for {huge} bytes although asked not to"),
+                format!("the kernel used huge pages for {huge} bytes although told not to"),
                 "try again; if it persists, report it with your kernel version",
             )),
         }
@@ -143,7 +143,7 @@ impl Mapping {
             Some(entry) if entry.is_all_huge() => Ok(()),
             Some(entry) => Err(no_huge_pages(&entry)),
             None => Err(StartError::unsupported(
-                "whether memory lies in huge pages can't be known without /proc/self/smaps",
+                "can't check for huge pages without /proc/self/smaps",
                 "mount /proc",
             )),
         }
@@ -159,15 +159,15 @@ fn no_huge_pages(entry: &SmapsEntry) -> StartError {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     if switched_off(&status) {
         return StartError::unsupported(
-            "huge pages are switched off for this process (prctl PR_SET_THP_DISABLE)",
-            "start plumb from a program that does not switch them off",
+            "huge pages are disabled for this process (prctl PR_SET_THP_DISABLE)",
+            "start plumb from a program that does not disable them",
         );
     }
     let setting = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
         .unwrap_or_else(|_| "not in this kernel".into());
     StartError::unsupported(
         format!(
-            "{} of {} bytes lie in huge pages (transparent huge pages: {})",
+            "{} of {} bytes are in huge pages (transparent huge pages: {})",
             entry.huge,
             entry.size,
             setting.trim()
@@ -268,7 +268,7 @@ AnonHugePages:         0 kB
         else {
             panic!("not unsupported")
         };
-        assert!(why.starts_with("2097152 of 4194304 bytes lie in huge pages"), "{why}");
+        assert!(why.starts_with("2097152 of 4194304 bytes are in huge pages"), "{why}");
         assert!(fix.contains("transparent_hugepage/enabled"));
         assert!(switched_off("Name:\tx\nTHP_enabled:\t0\n"));
         assert!(!switched_off("Name:\tx\nTHP_enabled:\t1\n") && !switched_off(""));

@@ -34,7 +34,10 @@ pub fn bytes() -> u64 {
 /// The remark that tells readers the floor.
 #[expect(clippy::cast_precision_loss, reason = "a size far below 2^53")]
 pub fn note(floor: u64) -> String {
-    format!("memory floor {:.1} MiB: no peak_memory below it can be seen", floor as f64 / 1048576.0)
+    format!(
+        "memory floor {:.1} MiB: a lower peak_memory cannot be measured",
+        floor as f64 / 1048576.0
+    )
 }
 
 /// A number of /proc/self/status.

@@ -77,7 +77,7 @@ impl Placement {
         let allowed: BTreeSet<u32> = facts.cpus.iter().copied().collect();
         let mut slots = slots(&allowed, &facts.places);
         if slots.is_empty() && self != Self::Free {
-            return Err(StartError::Failed("no CPU may be used".into()));
+            return Err(StartError::Failed("plumb may not use any CPU".into()));
         }
         match self {
             Self::Free => return Ok(None),
@@ -87,7 +87,7 @@ impl Placement {
             }
             Self::Cross if slots.len() < 2 => {
                 return Err(StartError::unsupported(
-                    "placement=cross-cpu needs two CPUs, and plumb may use one",
+                    "plumb is limited to one CPU; placement=cross-cpu needs two",
                     "give plumb two CPUs (taskset, cpuset, a larger machine)",
                 ));
             }
@@ -106,7 +106,7 @@ impl Placement {
             }
             Self::Cpu(cpu) => {
                 return Err(StartError::unsupported(
-                    format!("plumb may not run on CPU {cpu}"),
+                    format!("plumb is not allowed to run on CPU {cpu}"),
                     format!("set placement to one of these CPUs: {}", listed(&allowed)),
                 ));
             }
@@ -293,6 +293,6 @@ mod tests {
         let Err(StartError::Unsupported { why, fix }) = Placement::Cross.cpus(2, &one) else {
             panic!("one CPU is not two");
         };
-        assert!(why.contains("two CPUs") && fix.contains("give plumb two CPUs"), "{why}; {fix}");
+        assert!(why.contains("needs two") && fix.contains("give plumb two CPUs"), "{why}; {fix}");
     }
 }

@@ -68,13 +68,12 @@ pub fn metrics(values: usize) -> Vec<Metric> {
         less("peak_memory", "B", "largest resident memory of the process (wait4, ru_maxrss)"),
         less("minor_faults", "faults", "page faults served from memory"),
         less("major_faults", "faults", "page faults that needed I/O"),
-        less("voluntary_switches", "switches", "context switches by waiting"),
-        less("involuntary_switches", "switches", "context switches by preemption"),
+        less("voluntary_switches", "switches", "voluntary context switches (waiting)"),
+        less("involuntary_switches", "switches", "involuntary context switches (preemption)"),
         less(
             "written",
             "B",
-            "bytes of files on devices that it and its reaped children changed (wait4, \
-                              ru_oublock)",
+            "bytes that it and its reaped children wrote to files on devices (wait4, ru_oublock)",
         ),
     ];
     all.into_iter().take(values + 1).collect()
@@ -305,7 +304,7 @@ impl Strings {
 fn c_string(bytes: &[u8]) -> Result<CString, Failure> {
     CString::new(bytes).map_err(|e| {
         let text = String::from_utf8_lossy(e.into_vec().as_slice()).replace('\0', "\\0");
-        Failure(format!("`{text}` holds a NUL byte, which no argument can"))
+        Failure(format!("`{text}` contains a NUL byte, which arguments can't"))
     })
 }
 

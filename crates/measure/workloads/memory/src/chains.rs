@@ -48,7 +48,7 @@ impl Chains {
         let each = if share.is_multiple_of(2) { share.saturating_sub(1) } else { share };
         if each < 7 {
             return Err(StartError::Failed(format!(
-                "{lines} lines are too few for {count} cycles: set `size` to {} or more",
+                "{lines} lines are not enough for {count} cycles: set `size` to {} or more",
                 count * 8 * LINE_BYTES
             )));
         }

@@ -74,15 +74,15 @@ fn method(start: &Start) -> Result<CopyMethod, StartError> {
     let name = start.text("method");
     let prefetch = start.size("prefetch");
     let method = CopyMethod::named(name)
-        .ok_or_else(|| StartError::Failed(format!("there is no method `{name}` to copy")))?;
+        .ok_or_else(|| StartError::Failed(format!("unknown method `{name}`")))?;
     match method {
         CopyMethod::NonTemporal { .. } if !HAS_NON_TEMPORAL => Err(StartError::unsupported(
-            format!("non-temporal stores are not written for {}", std::env::consts::ARCH),
+            format!("plumb has no non-temporal stores for {}", std::env::consts::ARCH),
             "set another `method`",
         )),
         CopyMethod::NonTemporal { .. } => Ok(CopyMethod::NonTemporal { prefetch }),
         _ if prefetch > 0 => {
-            let why = format!("`prefetch` is for method=nt; `{name}` decides for itself");
+            let why = format!("`prefetch` applies only to method=nt, not to `{name}`");
             Err(StartError::Failed(why))
         }
         _ => Ok(method),
@@ -103,7 +103,7 @@ fn ready(start: &Start, team: &Team<Copier>) -> Result<Ready, StartError> {
     });
     if known {
         let all = 2 * size * threads;
-        ready.notes.push(format!("huge pages, unasked: {huge} of {all} bytes"));
+        ready.notes.push(format!("not requested, but in huge pages: {huge} of {all} bytes"));
     }
     ready.notes.extend(MemoryNode::of(start)?.map(MemoryNode::note));
     threads::describe(start.size("threads").max(1), start, &mut ready)?;
@@ -121,7 +121,7 @@ fn c_library() -> String {
 
 #[cfg(not(target_env = "gnu"))]
 fn c_library() -> String {
-    "other than glibc".into()
+    "not glibc".into()
 }
 
 /// One thread's two arrays.

@@ -70,12 +70,12 @@ fn pair(start: &Start) -> Result<[usize; 2], StartError> {
             [allowed("from", from, &start.facts)?, allowed("to", to, &start.facts)?]
         }
         _ => {
-            return Err(StartError::Failed("`from` and `to` are set both, or none of them".into()));
+            return Err(StartError::Failed("set both `from` and `to`, or neither".into()));
         }
     };
     if pair[0] == pair[1] {
         return Err(StartError::unsupported(
-            format!("a line is handed over between two CPUs, and both are CPU {}", pair[0]),
+            format!("both threads would use CPU {}; a hand-over needs two CPUs", pair[0]),
             "set another `placement`, or another `to`",
         ));
     }
@@ -85,7 +85,7 @@ fn pair(start: &Start) -> Result<[usize; 2], StartError> {
 fn placed(start: &Start) -> Result<[usize; 2], StartError> {
     if start.facts.cpus.len() < 2 {
         return Err(StartError::unsupported(
-            "memory.exchange needs two CPUs, and plumb may use one",
+            "plumb is limited to one CPU; memory.exchange needs two",
             "give plumb two CPUs (taskset, cpuset, a larger machine)",
         ));
     }
@@ -107,7 +107,7 @@ fn allowed(name: &str, word: &str, facts: &Facts) -> Result<usize, StartError> {
     }
     let all: Vec<String> = facts.cpus.iter().map(ToString::to_string).collect();
     Err(StartError::unsupported(
-        format!("plumb may not run on CPU {cpu}"),
+        format!("plumb is not allowed to run on CPU {cpu}"),
         format!("set `{name}` to one of these CPUs: {}", all.join(", ")),
     ))
 }

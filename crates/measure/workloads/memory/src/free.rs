@@ -37,7 +37,7 @@ impl Workload for FreeMemory {
                     VALUES[2],
                     "B",
                     Better::Neither,
-                    "memory of plumb's worker, which both other figures lack (VmRSS)",
+                    "memory used by plumb's worker, which the other two figures do not include (VmRSS)",
                 ),
             ],
             audit_class: Some(AuditClass::Memory),

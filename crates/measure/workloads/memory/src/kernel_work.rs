@@ -37,7 +37,7 @@ fn note(root: &Path) -> Option<String> {
     let at_work: Vec<&str> =
         checks.iter().filter(|(at_work, _)| *at_work).map(|(_, words)| *words).collect();
     (!at_work.is_empty())
-        .then(|| format!("the kernel works on memory at the same time: {}", at_work.join("; ")))
+        .then(|| format!("the kernel also works on memory: {}", at_work.join("; ")))
 }
 
 fn read(root: &Path, file: &str) -> String {
@@ -101,7 +101,7 @@ mod tests {
         write("sys/kernel/mm/damon/admin/kdamonds/0/state", "on\n");
         assert_eq!(
             note(tree.path()).unwrap(),
-            "the kernel works on memory at the same time: DAMON samples which pages are used"
+            "the kernel also works on memory: DAMON samples which pages are used"
         );
         write("sys/kernel/mm/ksm/run", "1\n");
         write("sys/devices/system/node/has_memory", "0-1\n");

@@ -72,7 +72,7 @@ impl Workload for Loaded {
         let facts = &start.facts;
         if facts.cpus.len() < 2 {
             return Err(StartError::unsupported(
-                "memory.loaded needs two CPUs, one that waits and one that loads, and plumb may use one",
+                "plumb is limited to one CPU; memory.loaded needs two, one for latency and one for load",
                 "give plumb two CPUs (taskset, cpuset, a larger machine)",
             ));
         }

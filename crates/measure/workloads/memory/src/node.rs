@@ -127,7 +127,7 @@ impl MemoryNode {
             return Ok(());
         }
         Err(StartError::Failed(format!(
-            "{elsewhere} of {} pages do not lie on node {} although they were bound to it",
+            "{elsewhere} of {} pages are not on node {}, although they were bound to it",
             pages.len(),
             self.0
         )))
@@ -138,7 +138,7 @@ impl MemoryNode {
 fn among(wanted: u32, nodes: &[u32]) -> Result<MemoryNode, StartError> {
     if nodes.len() < 2 {
         return Err(StartError::unsupported(
-            "one node: all memory of this machine is equally near",
+            "this machine has only one memory node",
             format!("leave `{PARAMETER}` out"),
         ));
     }
@@ -197,8 +197,8 @@ mod tests {
             Err(StartError::Unsupported { why, fix }) => format!("{why}; {fix}"),
             other => panic!("{other:?}"),
         };
-        assert!(refused(0, &[0]).starts_with("one node"));
-        assert!(refused(0, &[]).starts_with("one node"));
+        assert!(refused(0, &[0]).contains("only one memory node"));
+        assert!(refused(0, &[]).contains("only one memory node"));
         assert_eq!(refused(2, &[0, 8]), "node 2 has no memory; set `node` to one of 0, 8");
         assert_eq!(among(8, &[0, 8]), Ok(MemoryNode(8)));
     }
@@ -210,7 +210,7 @@ mod tests {
         MemoryNode(first).bind(memory.words()).unwrap();
         let untouched = MemoryNode(first).check(memory.words()).unwrap_err();
         let StartError::Failed(why) = untouched else { panic!("{untouched:?}") };
-        assert!(why.starts_with("256 of 256 pages do not lie on node"), "{why}");
+        assert!(why.starts_with("256 of 256 pages are not on node"), "{why}");
         memory.words_mut().fill(1);
         MemoryNode(first).check(memory.words()).unwrap();
         assert!(MemoryNode(first + 1).check(memory.words()).is_err());

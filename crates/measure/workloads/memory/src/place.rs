@@ -25,7 +25,7 @@ pub(super) fn describe(size: u64, footprint: u64, facts: &Facts, ready: &mut Rea
     let show = plumb_units::show_bytes;
     let wanted = facts.llc_bytes * TIMES_CACHE;
     if facts.llc_bytes == 0 {
-        ready.notes.push(format!("sizes of caches are unknown: {} may fit in one", show(size)));
+        ready.notes.push(format!("cache sizes are unknown: {} may fit in a cache", show(size)));
     } else if footprint <= facts.l1d_bytes {
         ready.notes.push(format!("in the first-level cache of {}", show(facts.l1d_bytes)));
     } else if footprint <= facts.l2_bytes {
@@ -45,7 +45,7 @@ pub(super) fn describe(size: u64, footprint: u64, facts: &Facts, ready: &mut Rea
 pub(super) fn check(size: u64, needed: u64, facts: &Facts) -> Result<(), StartError> {
     if size < 512 || !size.is_multiple_of(64) {
         return Err(StartError::unsupported(
-            format!("{size} bytes is not a whole number of cache lines, at least 8"),
+            format!("{size} bytes is not a multiple of 64 (a cache line), or is less than 512"),
             "set `size` to a multiple of 64 from 512 up",
         ));
     }
@@ -54,14 +54,11 @@ pub(super) fn check(size: u64, needed: u64, facts: &Facts) -> Result<(), StartEr
         let most = u128::from(size) * u128::from(allowed) / u128::from(needed);
         return Err(StartError::unsupported(
             format!(
-                "{} of memory are needed, plumb takes at most {} here (half of all)",
+                "needs {}; plumb uses at most half of the memory ({})",
                 plumb_units::show_bytes(needed),
                 round_down(allowed)
             ),
-            format!(
-                "the largest that fits is size={}",
-                round_down(u64::try_from(most).unwrap_or(allowed))
-            ),
+            format!("use size={} or less", round_down(u64::try_from(most).unwrap_or(allowed))),
         ));
     }
     Ok(())
@@ -110,16 +107,13 @@ mod tests {
         check(64 << 20, 128 << 20, &facts()).unwrap();
         let error = check(512 << 20, 1 << 30, &facts()).unwrap_err();
         let StartError::Unsupported { fix, .. } = error else { panic!("{error:?}") };
-        assert_eq!(fix, "the largest that fits is size=256MiB");
+        assert_eq!(fix, "use size=256MiB or less");
         let error = check(1 << 40, 2 << 40, &Facts { memory_bytes: 3_000_000_000, ..facts() });
         let StartError::Unsupported { why, fix } = error.unwrap_err() else {
             panic!("another error")
         };
-        assert_eq!(
-            why,
-            "2TiB of memory are needed, plumb takes at most 1430MiB here (half of all)"
-        );
-        assert_eq!(fix, "the largest that fits is size=715MiB");
+        assert_eq!(why, "needs 2TiB; plumb uses at most half of the memory (1430MiB)");
+        assert_eq!(fix, "use size=715MiB or less");
         assert!(check(100, 100, &facts()).is_err());
         check(1 << 40, 1 << 41, &Facts::default()).unwrap();
     }

@@ -64,7 +64,7 @@ impl Workload for StreamLoops {
 fn traffic(sources: u64, stores: Stores) -> String {
     let counted = ELEMENT_BYTES * (sources + 1);
     let moved = ELEMENT_BYTES * (sources + stores.traffic());
-    format!("{counted} bytes per element are counted; memory moves {moved}, without caches")
+    format!("{counted} bytes per element count; memory moves {moved} if nothing is cached")
 }
 
 /// One thread's arrays.
@@ -169,12 +169,10 @@ mod tests {
     fn traffic_is_what_lines_that_are_read_first_make_it() {
         let said = |sources, stores| traffic(sources, stores);
         assert!(
-            said(1, Stores::Regular)
-                .starts_with("16 bytes per element are counted; memory moves 24,")
+            said(1, Stores::Regular).starts_with("16 bytes per element count; memory moves 24 if")
         );
         assert!(
-            said(2, Stores::Regular)
-                .starts_with("24 bytes per element are counted; memory moves 32,")
+            said(2, Stores::Regular).starts_with("24 bytes per element count; memory moves 32 if")
         );
         assert!(said(2, Stores::NonTemporal).contains("memory moves 24,"));
     }

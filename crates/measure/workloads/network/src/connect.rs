@@ -42,12 +42,7 @@ impl Workload for Connect {
             .collect(),
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
-            restricted: Some(restricted(
-                HOST,
-                "at_once",
-                0,
-                "a new connection as soon as the last is closed",
-            )),
+            restricted: Some(restricted(HOST, "at_once", 0, "new connections without a pause")),
             audit_class: Some(AuditClass::Scheduler),
             ..workload("network.connect", "opens and closes TCP connections")
         }
@@ -82,8 +77,9 @@ impl Workload for Connect {
         let mut notes = path::notes(start)?;
         let (address, is_own) = match start.endpoints.get("address") {
             Some(own) => {
-                let address =
-                    own.parse().map_err(|_| Failure("the server named no address".to_owned()))?;
+                let address = own
+                    .parse()
+                    .map_err(|_| Failure("the server reported no address".to_owned()))?;
                 (at_far_end(start, address), true)
             }
             None => (named(start)?, false),
@@ -116,14 +112,14 @@ fn parameters() -> Vec<Parameter> {
 fn named(start: &Start) -> Result<SocketAddr, StartError> {
     let host = address_of(start.text(HOST), start)?;
     let Some(port) = u16::try_from(start.integer("port")).ok().filter(|port| *port > 0) else {
-        let why = "`port` is a port of the host: 1 to 65535";
+        let why = "`port` must be 1 to 65535";
         return Err(StartError::Failed(why.to_owned()));
     };
     let address = SocketAddr::new(host, port);
     TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).map_err(|error| {
         StartError::unsupported(
-            format!("no connection to {address}: {error}"),
-            "does a server listen there, and does every firewall on the way let it through?",
+            format!("can't connect to {address}: {error}"),
+            "check that a server listens there and that no firewall blocks the port",
         )
     })?;
     Ok(address)

@@ -67,18 +67,15 @@ impl Workload for Http {
                 distribution("latency", "time of a file, from resolving the name to its last byte"),
                 reported_time(
                     VALUES[3],
-                    "time to resolve the name, mean over the files of a sample",
+                    "mean time to resolve the name, over the files of a sample",
                 ),
-                reported_time(VALUES[4], "time from there until the connection is open, mean"),
+                reported_time(VALUES[4], "mean time from then until the connection is open"),
                 reported_time(
                     VALUES[5],
-                    "time from sending the request to the first byte of the answer, mean",
+                    "mean time from sending the request to the first byte of the answer",
                 ),
-                reported_time(VALUES[7], "time of the TLS handshake after that (https only), mean"),
-                reported_time(
-                    VALUES[6],
-                    "time from the first byte of the answer to its last, mean",
-                ),
+                reported_time(VALUES[7], "mean time of the TLS handshake after that (https only)"),
+                reported_time(VALUES[6], "mean time from the first byte of the answer to its last"),
             ]
             .into_iter()
             .chain(cpu_time::metrics("file"))
@@ -139,10 +136,10 @@ impl Workload for Http {
         };
         let mut first = Fetcher::new(Arc::new(source));
         let fetched = first.fetch().map_err(|error| {
-            let what = if url.is_empty() { "the server of plumb" } else { url };
+            let what = if url.is_empty() { "the file of plumb's server" } else { url };
             StartError::unsupported(
-                format!("{what} cannot be fetched: {error}"),
-                "`curl -v` asks for it in the same way",
+                format!("can't fetch {what}: {error}"),
+                "try the same URL with `curl -v`",
             )
         })?;
         if !url.is_empty() {
@@ -210,9 +207,9 @@ impl HttpSource {
         let secure = url.strip_prefix("https://");
         let rest = secure
             .or_else(|| url.strip_prefix("http://"))
-            .ok_or_else(|| failed("it is not of HTTP"))?;
+            .ok_or_else(|| failed("not an HTTP URL"))?;
         if rest.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            return Err(failed("it has a space in it"));
+            return Err(failed("it contains a space"));
         }
         let (authority, path) = match rest.find(['/', '?']) {
             Some(at) => rest.split_at(at),
@@ -222,7 +219,7 @@ impl HttpSource {
         let sent = path.split('#').next().unwrap_or_default();
         let path = if sent.starts_with('/') { sent.to_owned() } else { format!("/{sent}") };
         if authority.contains('@') {
-            return Err(failed("it has a password in it, which would be stored"));
+            return Err(failed("it contains a password, which would be stored"));
         }
         let (host, port) = match authority.strip_prefix('[') {
             Some(rest) => rest.split_once(']').ok_or_else(|| failed("a bracket is not closed"))?,
@@ -289,10 +286,10 @@ impl Fetcher {
                 break length;
             }
             if filled >= LONGEST_HEAD {
-                return Err(odd("its head does not end"));
+                return Err(odd("its header does not end"));
             }
             match stream.read(&mut self.block[filled..])? {
-                0 => return Err(odd("the answer ended within its head")),
+                0 => return Err(odd("the answer ended inside its header")),
                 more => filled += more,
             }
         };
@@ -309,7 +306,10 @@ impl Fetcher {
         }
         let ended = now_ns();
         if promised.or(self.source.size).is_some_and(|promised| promised != bytes) {
-            return Err(odd(&format!("{bytes} bytes came, and it has {}", promised.unwrap_or(0))));
+            return Err(odd(&format!(
+                "{bytes} bytes arrived instead of {}",
+                promised.unwrap_or(0)
+            )));
         }
         if self.spoken.is_none() {
             self.spoken = stream.spoken();
@@ -365,11 +365,11 @@ fn promised(head: &[u8]) -> io::Result<Option<u64>> {
     let status = lines.next().unwrap_or_default();
     let code = status.split_whitespace().nth(1).unwrap_or_default();
     if !status.starts_with("HTTP/1.") {
-        return Err(odd("the answer is not of HTTP/1"));
+        return Err(odd("the answer is not HTTP/1"));
     }
     if code != "200" {
         let to =
-            field(lines, "location").map_or(String::new(), |to| format!(", which leads to {to}"));
+            field(lines, "location").map_or(String::new(), |to| format!(", a redirection to {to}"));
         return Err(odd(&format!("the answer is `{status}`{to}")));
     }
     // A length next to chunks has no meaning (RFC 9112, 6.3).
@@ -390,7 +390,7 @@ fn serve(mut stream: &TcpStream, token: &ClientToken, size: u64, block: &[u8]) -
     while head_length(&asked).is_none() {
         match stream.read(&mut some)? {
             0 => return Ok(()),
-            _ if asked.len() > LONGEST_HEAD => return Err(odd("its head does not end")),
+            _ if asked.len() > LONGEST_HEAD => return Err(odd("its header does not end")),
             more => asked.extend_from_slice(&some[..more]),
         }
     }

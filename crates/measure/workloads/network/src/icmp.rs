@@ -74,7 +74,7 @@ impl Workload for Icmp {
             fixture_kind: Some(path::KIND.to_owned()),
             restricted: Some(restricted(HOST, "rate", MOST_TO_OTHERS, "packets per second")),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("network.icmp", "ICMP echo requests, one per reply or at a rate")
+            ..workload("network.icmp", "sends ICMP echo requests, one per reply or at a rate")
         }
     }
 
@@ -99,7 +99,7 @@ impl Workload for Icmp {
         let rate = start.params.get("rate").and_then(Value::integer);
         let flows = within(start, "flows", 1, MOST_FLOWS)?;
         if rate.is_some() && flows > 1 {
-            let why = "several `flows` are floods: leave out `rate`, or have one";
+            let why = "several `flows` can only flood: leave out `rate`, or set flows=1";
             return Err(StartError::Failed(why.to_owned()));
         }
         ready.work = work(&[("rate", flows as u64), ("packets", 2 * flows as u64)]);
@@ -136,7 +136,7 @@ impl Workload for Icmp {
             };
             if flows > 1 {
                 if outstanding > 1 {
-                    let why = "several `flows` over a path or to a host have one request `outstanding` each";
+                    let why = "several `flows` over a path or to a host need outstanding=1";
                     return Err(StartError::Failed(why.to_owned()));
                 }
                 let one = move |index| {
@@ -188,7 +188,7 @@ fn answerer(start: &Start) -> Result<IpAddr, StartError> {
         return Ok(far);
     }
     if far != IpAddr::from(Ipv4Addr::LOCALHOST) {
-        let why = "a path made here has one far end: leave out `host`, or `path`".to_owned();
+        let why = "a path made here already has a far end: leave out `host` or `path`".to_owned();
         return Err(StartError::Failed(why));
     }
     address_of(name, start)
@@ -207,15 +207,15 @@ fn answers_at_all(socket: &mut EchoSocket, host: IpAddr) -> Result<(), StartErro
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => {
                 return Err(StartError::unsupported(
-                    format!("no echo request comes to {host}: {error}"),
-                    "`ip route get` shows their route; a firewall that refuses them shows as unreachable",
+                    format!("can't send echo requests to {host}: {error}"),
+                    "check the route with `ip route get`; a firewall that rejects requests also shows as unreachable",
                 ));
             }
         }
     }
     Err(StartError::unsupported(
-        format!("{host} answers no echo request: {ATTEMPTS} in {ATTEMPTS} s"),
-        "it is down, or a firewall drops them; a TCP workload may pass",
+        format!("{host} did not answer {ATTEMPTS} echo requests in {ATTEMPTS} s"),
+        "it is down, or a firewall drops them; a TCP workload may get through",
     ))
 }
 

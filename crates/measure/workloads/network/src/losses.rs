@@ -63,14 +63,16 @@ impl Losses {
     pub(crate) fn flag(self, host: &str, lost: u64, requests: u64, answers: f64) -> Flag {
         let meaning = match self {
             Self::Even => format!(
-                "{answers:.0} per second get one, evenly: {host} or a firewall on the way limits replies, or something is saturated"
+                "{answers:.0} per second are answered, evenly: {host} or a firewall on the path limits replies, or something is saturated"
             ),
-            Self::ByChance => "which ones is chance: the way loses packets".to_owned(),
+            Self::ByChance => "the losses are random: the path loses packets".to_owned(),
             Self::InBursts => format!(
-                "they come in bursts: a queue on the way overflows, or {host} or a firewall limits replies in steps"
+                "the losses come in bursts: a queue on the path overflows, or {host} or a firewall limits replies in steps"
             ),
             Self::Unclear => {
-                format!("{host} or a firewall on the way limits replies, or the way loses packets")
+                format!(
+                    "{host} or a firewall on the path limits replies, or the path loses packets"
+                )
             }
         };
         let why = format!("{lost} of {requests} requests got no answer: {meaning}");

@@ -110,8 +110,8 @@ pub(crate) fn in_time() -> Metric {
 /// Notes for the reader of an open loop.
 pub(crate) fn open_loop(rate: u64, arrivals: Arrivals) -> String {
     let how = match arrivals {
-        Arrivals::Fixed => "equally far apart",
-        Arrivals::Poisson => "at random moments (Poisson)",
+        Arrivals::Fixed => "equally spaced",
+        Arrivals::Poisson => "at random times (Poisson)",
     };
     format!(
         "open loop: {rate} requests are due per second, {how}; latency counts from the due time"
@@ -354,7 +354,7 @@ impl<E: Exchange> NumberedRequests<E> {
     fn flag_late(&self, in_time: f64, batch: &mut Batch) {
         if in_time < BOUND_SHARE {
             let why = format!(
-                "{:.0} % of the requests were sent over 100 µs after they were due: latencies are those of the client, too",
+                "{:.0} % of the requests were sent over 100 µs after they were due: latencies include the client's delay",
                 (1.0 - in_time) * 100.0
             );
             batch.flag(Flag::new(FlagKind::ClientBound, why));

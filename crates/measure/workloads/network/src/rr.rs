@@ -50,7 +50,7 @@ impl Workload for Rr {
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("network.rr", "requests to another process and its answers")
+            ..workload("network.rr", "sends requests to another process and times its answers")
         }
     }
 
@@ -103,7 +103,7 @@ impl Workload for Rr {
         });
         if schedule.is_none() {
             notes.push(
-                "closed loop: the next request waits for the answer of the last; rate=5k/s opens it"
+                "closed loop: each request waits for the answer to the one before; use rate=5k/s for an open loop"
                     .to_owned(),
             );
         }
@@ -134,8 +134,8 @@ fn answers(messages: &mut Messages, address: SocketAddr) -> Result<(), StartErro
         }
     }
     Err(StartError::unsupported(
-        format!("the server is not reached at {address}: {TRIES} requests got no answer"),
-        "let its port through the firewalls in between, or measure with transport=tcp",
+        format!("can't reach the server at {address}: {TRIES} requests got no answer"),
+        "open its port in the firewalls in between, or use transport=tcp",
     ))
 }
 

@@ -134,7 +134,7 @@ fn run_on(cpu: usize) -> Result<(), Failure> {
     if CpuSet::current()?.cpus().contains(&cpu) {
         CpuSet::only(cpu).apply()
     } else {
-        Err(Failure(format!("it may not run on CPU {cpu}")))
+        Err(Failure(format!("it is not allowed to run on CPU {cpu}")))
     }
 }
 
@@ -383,7 +383,7 @@ impl Carry for StreamClient {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = report;
         match counted.min(report.bytes) {
             least if least == length => Ok(()),
-            least => Err(Failure(format!("of {length} bytes that were sent {least} arrived"))),
+            least => Err(Failure(format!("of {length} bytes sent, {least} arrived"))),
         }
     }
 }

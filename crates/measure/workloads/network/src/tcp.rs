@@ -171,8 +171,7 @@ fn parameters() -> Vec<Parameter> {
         choice(
             "direction",
             &["up", "down", "both", "each"],
-            "up: the measured process sends; down: the server; both: at the same time, on separate \
-             connections; each: in turn",
+            "up: the measured process sends; down: the server sends; both: at the same time, on separate connections; each: in turn",
         ),
     ];
     all.push(text(
@@ -187,7 +186,7 @@ fn parameters() -> Vec<Parameter> {
     ));
     all.push(switch(
         "cork",
-        "the rest of a block that fills no segment goes with the next block (MSG_MORE)",
+        "send the rest of a block that fills no segment with the next block (MSG_MORE)",
     ));
     all.push(placement());
     all.extend(path::parameters());
@@ -215,8 +214,8 @@ fn metrics() -> Vec<Metric> {
                                   mean over streams",
         ),
         neutral(VALUES[4], "B", "congestion window, all streams"),
-        neutral(VALUES[5], "", "share of the sender's busy time with the receiver's window full"),
-        neutral(VALUES[6], "", "share of the sender's busy time with too small a send buffer"),
+        neutral(VALUES[5], "", "share of the sender's busy time limited by the receiver's window"),
+        neutral(VALUES[6], "", "share of the sender's busy time limited by the send buffer"),
         reported(VALUES[7], "B/s", Better::Higher, "throughput up, if both directions send"),
         reported(VALUES[8], "B/s", Better::Higher, "throughput down, at the same time or in turn"),
         neutral(VALUES[9], "", "throughput down over throughput up"),

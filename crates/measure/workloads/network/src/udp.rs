@@ -74,7 +74,7 @@ impl Workload for Udp {
             audit_class: Some(AuditClass::Scheduler),
             ..workload(
                 "network.udp",
-                "datagrams to another process, and where lost ones were dropped",
+                "sends datagrams to another process and shows where lost ones were dropped",
             )
         }
     }
@@ -107,7 +107,7 @@ impl Workload for Udp {
             .endpoints
             .get("datagrams")
             .and_then(|text| text.parse().ok())
-            .ok_or_else(|| StartError::Failed("the receiver named no address".to_owned()))?;
+            .ok_or_else(|| StartError::Failed("the receiver reported no address".to_owned()))?;
         let datagrams = token::at_far_end(start, datagrams);
         path::enter(start, End::Near)?;
         let control = Control::open(control, &token)?;
@@ -190,8 +190,7 @@ fn buffered(start: &Start) -> Option<Flag> {
     let trial_ns = loads().by(effort, String::new()).final_trial_ns;
     let share = path::queued_share(start, trial_ns).filter(|share| *share > HIDDEN)?;
     let why = format!(
-        "the queue absorbs {:.1} % more than it passes on in a trial of {}; a shorter `queue`, or longer \
-         trials (rate=search-csit), hide less",
+        "the queue absorbs {:.1} % more than it passes on in a trial of {}; use a shorter `queue`, or longer trials (rate=search-csit)",
         share * 100.0,
         plumb_units::show_time(trial_ns)
     );

@@ -57,10 +57,10 @@ fn authorities() -> Result<RootCertStore, StartError> {
     found.map_err(|(file, why)| {
         StartError::unsupported(
             format!(
-                "no authority is trusted here, so no server can prove its name: {}: {why}",
+                "no certificate authority is trusted here, so plumb can't verify servers: {}: {why}",
                 file.display()
             ),
-            format!("apt install ca-certificates; {AUTHORITIES}=FILE names others"),
+            format!("apt install ca-certificates, or set {AUTHORITIES}=FILE"),
         )
     })
 }
@@ -69,7 +69,7 @@ fn of_file(file: &Path) -> Result<RootCertStore, String> {
     let mut store = RootCertStore::empty();
     let all = CertificateDer::pem_file_iter(file).map_err(|error| error.to_string())?;
     store.add_parsable_certificates(all.flatten());
-    if store.is_empty() { Err("it holds no certificate".to_owned()) } else { Ok(store) }
+    if store.is_empty() { Err("it contains no certificate".to_owned()) } else { Ok(store) }
 }
 
 /// A connection that has been opened.
@@ -137,7 +137,7 @@ mod tests {
     fn a_file_without_certificates_is_none_of_authorities() {
         let folder = std::env::temp_dir().join(format!("plumb-authorities-{}", std::process::id()));
         std::fs::write(&folder, "hello").unwrap();
-        assert_eq!(of_file(&folder).unwrap_err(), "it holds no certificate");
+        assert_eq!(of_file(&folder).unwrap_err(), "it contains no certificate");
         std::fs::remove_file(&folder).unwrap();
         assert!(of_file(&folder).is_err());
     }

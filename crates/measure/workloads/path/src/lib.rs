@@ -128,10 +128,10 @@ pub fn parameters() -> Vec<Parameter> {
         time_bound(
             "queue",
             QUEUE_NS,
-            "longest time that a packet waits for the bandwidth; later packets are dropped",
+            "maximum queueing delay; packets that would wait longer are dropped",
         ),
         time_bound("rtt", 0, "round trip, half of it in each direction"),
-        time_bound("jitter", 0, "each packet is earlier or later by up to this, in order"),
+        time_bound("jitter", 0, "each packet arrives earlier or later by up to this, in order"),
         share("loss", "share of the packets lost in each direction"),
         share(
             "reorder",
@@ -219,7 +219,7 @@ pub fn enter(start: &Start, end: End) -> Result<IpAddr, StartError> {
     }
     if far_address.is_some() {
         return Err(StartError::unsupported(
-            "a path is made on this machine, and --to names another one",
+            "a path is made on this machine, but --to names another one",
             "leave out `path` or --to",
         ));
     }
@@ -372,7 +372,7 @@ impl PathSettings {
             (PathKind::Routed, true) => {
                 "a relay and a router in between, frames of 1,514 bytes at most"
             }
-            (PathKind::Routed, false) => "a router of the kernel",
+            (PathKind::Routed, false) => "a router (the kernel's) in between",
             (_, true) => "a relay in between, frames of 1,514 bytes at most",
             (_, false) => "no device in between",
         };

@@ -84,7 +84,7 @@ fn refused(error: io::Error) -> StartError {
     });
     let fix = match shut {
         Some((name, open)) => format!("sudo sysctl {name}={open}"),
-        None => "run plumb as root, or let users make namespaces".to_owned(),
+        None => "run plumb as root, or allow users to make namespaces".to_owned(),
     };
     StartError::unsupported(format!("cannot create a network namespace: {error}"), fix)
 }

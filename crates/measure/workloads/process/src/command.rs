@@ -121,7 +121,7 @@ fn missing(failure: Failure, first: &str) -> StartError {
     let fix = if first.contains(char::is_whitespace) {
         r#"write program and arguments as a JSON array, like ["ls","-l"]"#
     } else {
-        "install the program, or write its path"
+        "install the program, or give its full path"
     };
     StartError::unsupported(failure.0, fix)
 }
@@ -188,7 +188,7 @@ impl Untimed {
             .map(|(when, command)| format!("untimed, {when}: {command}"))
             .collect();
         if !(self.before_each.is_empty() && self.after_each.is_empty()) {
-            notes.push("the share of CPU time includes the commands in between".to_owned());
+            notes.push("the share of CPU time includes before_each and after_each".to_owned());
         }
         notes
     }
@@ -203,8 +203,7 @@ impl CommandRuns {
             return Ok(ended);
         }
         Err(Failure(format!(
-            "command failed: {}: {} (timed runs have /dev/null for stdin, stdout and stderr; run it \
-             by hand to see what it says, or set ignore_failure=yes)",
+            "command failed: {}: {} (timed runs have /dev/null for stdin, stdout and stderr; run it by hand to see its output, or accept failures with -i (`exec` and `ab` have -i))",
             self.shown,
             describe_end(ended.status)
         )))

@@ -119,7 +119,7 @@ fn rehearse(call: &ExecCall, make: MakeProcess) -> Result<(), StartError> {
         let failure = match pid {
             -1 if error.raw_os_error() == Some(libc::ENOSYS) => {
                 return Err(StartError::unsupported(
-                    "this kernel, or a filter of system calls, has no clone3",
+                    "this kernel has no clone3, or a system call filter blocks it",
                     "set another method",
                 ));
             }
@@ -132,8 +132,8 @@ fn rehearse(call: &ExecCall, make: MakeProcess) -> Result<(), StartError> {
         // A program that was written a moment ago is busy while a child of another thread holds it open.
         if begun.elapsed() > BUSY_TIMEOUT {
             return Err(StartError::unsupported(
-                format!("the static program does not run: {}", failure.0),
-                "a scratch folder on a filesystem without noexec (TMPDIR)",
+                format!("can't run the static program: {}", failure.0),
+                "set TMPDIR to a folder on a filesystem without noexec",
             ));
         }
         std::thread::sleep(Duration::from_millis(10));

@@ -209,7 +209,9 @@ pub(crate) fn reap(pid: libc::pid_t, wanted: c_int) -> Result<(), Failure> {
     if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == wanted {
         return Ok(());
     }
-    Err(Failure(format!("a child should have ended with status {wanted}, wait says {status:#x}")))
+    Err(Failure(format!(
+        "a child should have ended with status {wanted}, but wait reports {status:#x}"
+    )))
 }
 
 #[cfg(test)]

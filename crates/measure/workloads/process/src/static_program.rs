@@ -88,8 +88,8 @@ impl StaticProgram {
     pub(crate) fn create(folder: &Path) -> Result<Self, StartError> {
         if CODE.0.is_empty() {
             return Err(StartError::unsupported(
-                format!("the static program is not written for {}", std::env::consts::ARCH),
-                "run process.command with a program of yours",
+                format!("plumb has no static program for {}", std::env::consts::ARCH),
+                "run process.command with your own program",
             ));
         }
         let folder = Folder::create(folder, "exec")?;

@@ -144,7 +144,7 @@ fn check(got: usize, given: usize) -> Result<(), Failure> {
     if got == given.wrapping_add(1) {
         return Ok(());
     }
-    Err(Failure(format!("a thread that was given {given} gave back {got}")))
+    Err(Failure(format!("a thread that got {given} returned {got}")))
 }
 
 struct Making {
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_thread_that_did_not_run_is_caught() {
         check(8, 7).unwrap();
-        assert_eq!(check(0, 7).unwrap_err().0, "a thread that was given 7 gave back 0");
+        assert_eq!(check(0, 7).unwrap_err().0, "a thread that got 7 returned 0");
         assert!(ThreadAttributes::new(1).is_err(), "no stack of a byte");
     }
 }

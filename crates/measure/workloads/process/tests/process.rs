@@ -45,7 +45,7 @@ fn twice_the_programs_and_threads_take_twice_the_time() {
         assert_doubles(threads, &mut thread, 60);
     }
     let why = refusal("a small stack", point("process.thread", &[("stack", "1")]).try_start());
-    assert!(why.contains("parameter `stack` is 1; it must lie in 16384 to"), "{why}");
+    assert!(why.contains("parameter `stack` is 1; it must be 16384 to"), "{why}");
     let time = |method, resident| {
         let settings = [("method", method), ("resident", resident)];
         fastest_ns(&mut point("process.exec", &settings).started(), 20)

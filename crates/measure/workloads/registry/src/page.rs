@@ -71,7 +71,7 @@ fn parameter_item(parameter: &Parameter) -> String {
     let values = match (parameter.kind, words.as_slice()) {
         (_, []) => default,
         (ParameterType::Choice, words) => format!("{}; {default}", words.join(", ")),
-        (_, words) => format!("also {}; {default}", words.join(", ")),
+        (_, words) => format!("a value or {}; {default}", words.join(", ")),
     };
     format!("- `{}` ({values}): {}.", parameter.name, parameter.summary)
 }

@@ -26,14 +26,14 @@ const OF_MAKE: [&str; 4] = ["MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"]
 impl Workload for Compile {
     fn describe(&self) -> Description {
         let mut all = metrics(VALUE_NAMES.len());
-        all.push(rate("rate", "builds/s", "builds per second, in succession"));
+        all.push(rate("rate", "builds/s", "builds per second, one after another"));
         Description {
             parameters: vec![
                 integer("jobs", "jobs", 1, "parallel jobs of make (-j)"),
                 path("tree", "source tree with a Makefile; a generated one by default"),
                 integer("files", "files", 100, "C files of the generated tree"),
                 text("configure", "", "make target to build first, untimed (defconfig)"),
-                text("target", "", "make targets; the first one of the Makefile by default"),
+                text("target", "", "make targets; by default the first one in the Makefile"),
             ],
             metrics: all,
             sample_is: SampleIs::Process,
@@ -196,10 +196,7 @@ fn check_program(path: &Path, wanted: u32) -> Result<(), Failure> {
     if printed.trim() == wanted.to_string() {
         return Ok(());
     }
-    Err(Failure(format!(
-        "the program that was built prints `{}` instead of {wanted}",
-        printed.trim()
-    )))
+    Err(Failure(format!("the program built prints `{}` instead of {wanted}", printed.trim())))
 }
 
 impl Instance for Builds {
@@ -241,7 +238,7 @@ mod tests {
     fn a_program_that_prints_something_else_fails_the_build() {
         // It prints an empty line.
         let failure = check_program(Path::new("/bin/echo"), 7).unwrap_err();
-        assert_eq!(failure.0, "the program that was built prints `` instead of 7");
+        assert_eq!(failure.0, "the program built prints `` instead of 7");
         assert!(
             check_program(Path::new("/nowhere/program"), 7).unwrap_err().0.contains("/nowhere")
         );

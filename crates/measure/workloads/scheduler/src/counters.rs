@@ -81,7 +81,7 @@ impl TaskCounters {
         ready.without.extend(NAMES[self.available..].iter().map(|&name| name.to_owned()));
         if self.available < NAMES.len() {
             let why = if self.available == 0 {
-                "too many tasks to ask the kernel about between samples"
+                "too many tasks to read their counters between samples"
             } else {
                 "the kernel has no /proc/PID/sched"
             };

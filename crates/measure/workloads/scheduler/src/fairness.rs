@@ -48,10 +48,10 @@ impl Workload for Fairness {
                 "fairness",
                 "",
                 Better::Higher,
-                "Jain's index of the quotients of CPU time and share",
+                "Jain's index of each thread's CPU time over its share",
             ),
-            reported("least", "", Better::Higher, "the smallest of these quotients"),
-            reported("most", "", Better::Lower, "the largest of these quotients"),
+            reported("least", "", Better::Higher, "the smallest of these ratios"),
+            reported("most", "", Better::Lower, "the largest of these ratios"),
         ];
         metrics.extend(counters::metrics("millisecond"));
         Description {
@@ -127,7 +127,7 @@ fn team(
         // Of the calling thread alone, on Linux.
         setpriority_process(None, level).map_err(|error| {
             StartError::unsupported(
-                format!("nice level {level} can't be had: {}", std::io::Error::from(error)),
+                format!("can't set nice level {level}: {}", std::io::Error::from(error)),
                 "run as root, raise `ulimit -e`, or set levels of 0 and above",
             )
         })?;

@@ -49,7 +49,7 @@ impl Workload for Switch {
                 integer("tasks", "tasks", 2, "tasks in the ring"),
                 curve(
                     CurveKind::Plateaus,
-                    bytes("size", 0, "private memory that each task reads at its turn"),
+                    bytes("size", 0, "private memory that each task reads in its turn"),
                 ),
                 placement_or("same-cpu"),
                 TaskMode::parameter("type of the tasks"),

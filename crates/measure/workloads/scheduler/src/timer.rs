@@ -119,9 +119,7 @@ impl Member for Sleeper {
 /// Refuses a wake-up before its time.
 fn check(lateness: &[u64]) -> Result<(), Failure> {
     match lateness.iter().find(|late| **late > i64::MAX.unsigned_abs()) {
-        Some(early) => {
-            Err(Failure(format!("a sleep ended {} ns before its time", early.wrapping_neg())))
-        }
+        Some(early) => Err(Failure(format!("a sleep ended {} ns too early", early.wrapping_neg()))),
         None => Ok(()),
     }
 }
@@ -140,7 +138,7 @@ impl TimerSleeps {
         for lateness in &self.lateness {
             let late = locked(lateness);
             if late.len() as u64 != k {
-                return Err(Failure(format!("a thread noted {} of {k} sleeps", late.len())));
+                return Err(Failure(format!("a thread recorded {} of {k} sleeps", late.len())));
             }
             check(&late)?;
             late.iter().for_each(|late| self.latency[0].record(*late));
@@ -202,6 +200,6 @@ mod tests {
     fn a_sleep_that_ends_early_is_found() {
         check(&[0, 5, 70_000]).unwrap();
         let failure = check(&[5, 100_u64.wrapping_sub(107)]).unwrap_err().0;
-        assert_eq!(failure, "a sleep ended 7 ns before its time");
+        assert_eq!(failure, "a sleep ended 7 ns too early");
     }
 }

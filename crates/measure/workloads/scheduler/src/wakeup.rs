@@ -338,7 +338,7 @@ impl Instance for Wakeups {
         let in_time = self.schedule.share_in_time();
         if in_time < BOUND_SHARE {
             let why = format!(
-                "{:.0} % of the wake-ups were sent over 100 µs after they were due: latencies are those of timers, too",
+                "{:.0} % of the wake-ups were sent over 100 µs after they were due: latencies include timer delays",
                 (1.0 - in_time) * 100.0
             );
             batch.flag(Flag::new(FlagKind::ClientBound, why));

@@ -51,7 +51,7 @@ pub(crate) fn levels(typed: &str, threads: usize, base: i32) -> Result<Vec<i32>,
         }
         all if all.len() == threads => Ok(named),
         all => Err(StartError::Failed(format!(
-            "`nice` names {} levels for {threads} threads; name one for each, or one for the second half",
+            "`nice` has {} levels for {threads} threads; give one for each, or one for the second half",
             all.len()
         ))),
     }

@@ -108,8 +108,8 @@ fn what_cannot_be_had_here_is_unsupported_and_names_the_limit() {
         let many = if id == "scheduler.wakeup" { "workers" } else { "threads" };
         let many = if id == "scheduler.switch" { "tasks" } else { many };
         let why = refusal(id, point(id, &[(many, "20000")]).try_start());
-        assert!(why.contains("20000; it must lie in 1 to 10000"), "{why}");
+        assert!(why.contains("20000; it must be 1 to 10000"), "{why}");
     }
     let why = refusal("interval", point("scheduler.timer", &[("interval", "1us")]).try_start());
-    assert!(why.contains("1000; it must lie in 10000 to"), "{why}");
+    assert!(why.contains("1000; it must be 10000 to"), "{why}");
 }

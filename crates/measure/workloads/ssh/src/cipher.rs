@@ -347,5 +347,5 @@ fn agreed_on(open: &OpenSession, cipher: &str) -> Result<String, Failure> {
     if is_right {
         return Ok(agreed);
     }
-    Err(Failure(format!("asked for {cipher} without compression, the session has `{agreed}`")))
+    Err(Failure(format!("requested {cipher} without compression, but the session uses `{agreed}`")))
 }

@@ -166,7 +166,7 @@ impl BatchAccount {
     fn flag_client(&self, in_time: f64, batch: &mut Batch) {
         if in_time < BOUND_SHARE {
             let why = format!(
-                "{:.1} % of the blocks were sent in time: depth {} is too small for this rate, or the CPU was busy",
+                "only {:.1} % of the blocks were sent in time: depth {} is too small for this rate, or the CPU was busy",
                 100.0 * in_time,
                 self.depth
             );
@@ -179,7 +179,7 @@ fn cached(device: u64, moved: u64, mix: Mix) -> Flag {
     let device = whole_size(device);
     let moved = whole_size(moved);
     let done = mix.done();
-    let why = format!("the device moved {device} of {moved} that were {done}");
+    let why = format!("the device moved {device} of the {moved} {done}");
     Flag::new(FlagKind::Cached, why)
 }
 

@@ -123,7 +123,7 @@ fn notes(settings: &BlockSettings, method: &ChosenMethod, sync: bool) -> Vec<Str
         notes.push("data read from your `file` are not checked".to_owned());
     }
     if sync {
-        notes.push("every sample ends with fdatasync, inside its time".to_owned());
+        notes.push("every sample ends with fdatasync, included in its time".to_owned());
     }
     notes.extend(settings.load());
     if !is_counted() && !settings.in_memory {

@@ -171,8 +171,7 @@ impl FileLayout {
         let mut flags = Vec::new();
         if holes + unwritten > 0 {
             let why = format!(
-                "{} of the first {} are not on the device: {} are holes, {} are reserved and were never \
-                 written",
+                "{} of the first {} are not on the device: {} are holes, {} are reserved but never written",
                 whole_size(holes + unwritten),
                 whole_size(seen),
                 whole_size(holes),
@@ -182,7 +181,7 @@ impl FileLayout {
         }
         if compressed > 0 {
             let why = format!(
-                "{} of the first {} lie compressed: the device moves fewer bytes than blocks have",
+                "{} of the first {} are compressed: the device moves fewer bytes than blocks have",
                 whole_size(compressed),
                 whole_size(seen)
             );

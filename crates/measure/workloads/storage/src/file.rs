@@ -54,7 +54,7 @@ impl TestFile {
     /// finished there; nothing is left then.
     pub fn lay_out(dir: &Path, name: &str, size: u64, data: Data) -> Result<Self, StartError> {
         if is_device(dir) {
-            let why = format!("{} is a device, and this wants a folder", dir.display());
+            let why = format!("{} is a device, but this workload needs a folder", dir.display());
             return Err(StartError::unsupported(
                 why,
                 "--dir FOLDER, or a medium with a filesystem",
@@ -93,7 +93,7 @@ impl TestFile {
         let kind = file.metadata().map_err(|error| failed(path, &error))?.file_type();
         // A folder can be opened, too, and fails only when it is read.
         if !kind.is_file() && !kind.is_block_device() {
-            return Err(failed(path, &"`file` wants a file or a block device"));
+            return Err(failed(path, &"`file` must be a file or a block device"));
         }
         check_length(&mut file, path, size)?;
         let dir = path.parent().unwrap_or(path).to_owned();
@@ -107,11 +107,12 @@ impl TestFile {
     /// are `limit` bytes at most, and without /proc.
     pub fn in_memory(size: u64, data: Data, limit: u64) -> Result<Self, StartError> {
         check_memory(size, limit)?;
-        let failed = |error| StartError::Failed(format!("a test file in memory: {error}"));
+        let failed =
+            |error| StartError::Failed(format!("can't create a test file in memory: {error}"));
         let file = memory_file().map_err(failed)?;
         let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
         if let Err(error) = File::open(&path) {
-            let why = format!("a test file in memory is opened by {}: {error}", path.display());
+            let why = format!("can't open the test file in memory as {}: {error}", path.display());
             return Err(StartError::unsupported(why, "mount -t proc proc /proc, or place=dir"));
         }
         let mut laid_out = Self { dir: PathBuf::from("/dev/shm"), file, path, named: false };
@@ -129,8 +130,8 @@ impl TestFile {
     ) -> Result<Self, StartError> {
         let mut laid_out = Self::create(dir, name).map_err(|error| {
             StartError::unsupported(
-                format!("no test file can be created in {}: {error}", dir.display()),
-                "--dir with a folder that you may write to",
+                format!("can't create a test file in {}: {error}", dir.display()),
+                "use --dir with a folder that you can write to",
             )
         })?;
         fill(&mut laid_out.file, size, data, write)
@@ -172,7 +173,7 @@ impl TestFile {
 
     fn not_finished(&self, size: u64, error: &io::Error) -> StartError {
         let why = format!(
-            "laying out a test file of {} in {}: {error}; {} are free",
+            "can't lay out a test file of {} in {}: {error}; {} free",
             whole_size(size),
             self.dir.display(),
             whole_size(free_bytes(&self.dir).unwrap_or(0))
@@ -204,10 +205,7 @@ fn available_memory() -> Option<u64> {
 
 fn check_memory(size: u64, limit: u64) -> Result<(), StartError> {
     let available = available_memory().ok_or_else(|| {
-        StartError::unsupported(
-            "how much memory is available can't be read from /proc/meminfo",
-            "place=dir",
-        )
+        StartError::unsupported("can't read the available memory from /proc/meminfo", "place=dir")
     })?;
     let available = available.min(if limit == 0 { u64::MAX } else { limit });
     if size <= available / 2 {
@@ -215,7 +213,7 @@ fn check_memory(size: u64, limit: u64) -> Result<(), StartError> {
     }
     Err(StartError::unsupported(
         format!(
-            "a test file of {} would take more than half of the {} of memory that are available",
+            "a test file of {} would take more than half of the {} of available memory",
             whole_size(size),
             whole_size(available)
         ),
@@ -391,7 +389,7 @@ mod tests {
         else {
             panic!("it was laid out");
         };
-        assert!(why.contains("80 %") && why.contains("MiB that are free"), "{why}");
+        assert!(why.contains("80 %") && why.contains("MiB free in"), "{why}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 
@@ -426,7 +424,7 @@ mod tests {
         let Err(StartError::Unsupported { why, .. }) = result else {
             panic!("it was laid out");
         };
-        assert!(why.contains("of 8 MiB") && why.contains("are free"), "{why}");
+        assert!(why.contains("of 8 MiB") && why.contains(" free"), "{why}");
         assert!(why.contains(&dir.path().display().to_string()), "{why}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }

@@ -408,7 +408,9 @@ impl Lane {
         if !self.stamped || stamp::ends_match(block, offset) {
             Ok(())
         } else {
-            Err(Failure(format!("the block read at offset {offset} is not the one written there")))
+            Err(Failure(format!(
+                "the block read at offset {offset} is not the one that was written"
+            )))
         }
     }
 

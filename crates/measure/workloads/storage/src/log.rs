@@ -40,7 +40,7 @@ enum CommitSync {
 impl Workload for StorageLog {
     fn describe(&self) -> Description {
         let mut metrics = vec![
-            rate("rate", "commits/s", "synced commits per second, in succession"),
+            rate("rate", "commits/s", "synced commits per second, one after another"),
             distribution(
                 "latency",
                 "time of each commit, from its first write to the end of its sync",
@@ -61,7 +61,7 @@ impl Workload for StorageLog {
                 choice(
                     "sync",
                     &["fdatasync", "fsync", "o_dsync"],
-                    "how a commit is made safe: a call after the writes, or O_DSYNC on each write",
+                    "how a commit is made durable: a call after the writes, or O_DSYNC on each write",
                 ),
                 choice(
                     "file",
@@ -101,7 +101,7 @@ impl Workload for StorageLog {
         filesystem.check_room(dir, &format!("a log of {}", whole_size(size)), size, 1)?;
         let mut ready = Ready { work: [("rate".to_owned(), 1.0)].into(), ..Ready::default() };
         if filesystem.in_memory {
-            let why = format!("{} is in memory: syncing is free there", dir.display());
+            let why = format!("{} is in memory: syncs are free there", dir.display());
             ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
         }
         let folder = Folder::create(dir, "log")?;
@@ -255,7 +255,9 @@ impl Instance for Commits {
         if there == self.record {
             return Ok(());
         }
-        Err(Failure(format!("the record at offset {at} of the log is another")))
+        Err(Failure(format!(
+            "the record at offset {at} of the log is not the one that was written"
+        )))
     }
 
     fn value_names(&self) -> &'static [&'static str] {

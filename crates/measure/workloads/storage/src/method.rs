@@ -159,9 +159,7 @@ pub fn find(
     }
     Err(StartError::unsupported(
         reasons.join("; "),
-        "engine=auto and direct=auto take what works; io_uring wants `sysctl \
-         kernel.io_uring_disabled=0` and a container that allows it, O_DIRECT a filesystem that has \
-         it and a larger block",
+        "use engine=auto and direct=auto; io_uring needs `sysctl kernel.io_uring_disabled=0` and a container that allows it, O_DIRECT a filesystem that supports it and a larger block",
     ))
 }
 
@@ -230,10 +228,12 @@ fn try_method(
 fn open(path: &Path, request: &MethodRequest, direct: bool) -> Result<File, String> {
     let rule = if direct { direct_rule(path) } else { DirectRule::MultiplesOf(1) };
     match rule {
-        DirectRule::Never => return Err("the filesystem has no O_DIRECT for this file".to_owned()),
+        DirectRule::Never => {
+            return Err("the filesystem does not support O_DIRECT for this file".to_owned());
+        }
         DirectRule::MultiplesOf(multiple) if !(request.block as u64).is_multiple_of(multiple) => {
             return Err(format!(
-                "O_DIRECT wants multiples of {multiple} bytes here, the block has {}",
+                "O_DIRECT needs multiples of {multiple} bytes here; the block has {}",
                 request.block
             ));
         }
@@ -246,7 +246,9 @@ fn open(path: &Path, request: &MethodRequest, direct: bool) -> Result<File, Stri
         .open(path)
         .map_err(|error| match (direct, error.kind()) {
             // With EINVAL a filesystem refuses O_DIRECT at open (open(2)).
-            (true, io::ErrorKind::InvalidInput) => "the filesystem has no O_DIRECT".to_owned(),
+            (true, io::ErrorKind::InvalidInput) => {
+                "the filesystem does not support O_DIRECT".to_owned()
+            }
             _ => format!("opening {}: {error}", path.display()),
         })
 }

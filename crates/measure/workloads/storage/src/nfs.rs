@@ -59,7 +59,7 @@ impl NfsMount {
         let mountstats = read(MOUNTSTATS)?;
         let traffic = traffic(&read(INTERFACES)?);
         let Some(requests) = requests(&mountstats, &self.path, self.operation) else {
-            return Err(Failure(format!("{MOUNTSTATS} has no account of {}", self.path)));
+            return Err(Failure(format!("{MOUNTSTATS} has no entry for {}", self.path)));
         };
         Ok(NfsCounts { requests, traffic })
     }

@@ -60,7 +60,7 @@ impl Workload for OneBlock {
                 "",
                 "operations of the slowest worker relative to an equal share: 1 is fair",
             ),
-            neutral("share_max", "", "the same for the fastest worker"),
+            neutral("share_max", "", "operations of the fastest worker relative to an equal share"),
             neutral(
                 "in_flight",
                 "operations",
@@ -175,9 +175,11 @@ fn is_direct(
     ready: &mut Ready,
 ) -> Result<bool, StartError> {
     let refusal = match direct_rule(path) {
-        DirectRule::Never => Some("the filesystem has no O_DIRECT for this file".to_owned()),
+        DirectRule::Never => {
+            Some("the filesystem does not support O_DIRECT for this file".to_owned())
+        }
         DirectRule::MultiplesOf(multiple) if !(block as u64).is_multiple_of(multiple) => Some(
-            format!("O_DIRECT wants multiples of {multiple} bytes here, the block has {block}"),
+            format!("O_DIRECT needs multiples of {multiple} bytes here; the block has {block}"),
         ),
         _ => {
             try_direct(path, block).err().map(|error| format!("O_DIRECT of {block} bytes: {error}"))
@@ -194,7 +196,7 @@ fn is_direct(
         }
         (DirectChoice::Yes, Some(why)) => Err(StartError::unsupported(
             why,
-            "direct=auto uses O_SYNC alone if it has to; or choose a block that is a multiple",
+            "use direct=auto, which falls back to O_SYNC alone, or a block that is a multiple",
         )),
         (DirectChoice::Auto, Some(why)) => {
             ready.notes.push("method: O_SYNC through the page cache".into());
@@ -479,7 +481,7 @@ impl OneBlockWorkers {
         let busy = rows.iter().map(|row| row[2]).sum::<f64>() / rows.len().max(1) as f64;
         if busy < BUSY * self.workers as f64 {
             let why = format!(
-                "by Little's law {busy:.2} operations were under way, not {}: workers waited for a CPU",
+                "by Little's law {busy:.2} operations were in flight, not {}: workers waited for a CPU",
                 self.workers
             );
             batch.flag(Flag::new(FlagKind::ClientBound, why));

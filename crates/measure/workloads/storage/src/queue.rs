@@ -154,7 +154,7 @@ impl BlockQueue {
         match moved {
             Ok(moved) if moved == self.block => Ok(Completed { slot, offset }),
             Ok(moved) => Err(Failure(format!(
-                "{moved} of {} bytes were moved at offset {offset}",
+                "{moved} of {} bytes were transferred at offset {offset}",
                 self.block
             ))),
             Err(error) => Err(not_moved(&self.dir, self.block, offset, &error)),
@@ -177,10 +177,10 @@ impl BlockQueue {
 fn not_moved(dir: &Path, block: usize, offset: u64, error: &io::Error) -> Failure {
     let free_bytes = Some(dir).filter(|_| is_full(error)).and_then(|dir| free_bytes(dir).ok());
     let free =
-        free_bytes.map(|free| format!("; {} are free there", whole_size(free))).unwrap_or_default();
+        free_bytes.map(|free| format!("; {} free there", whole_size(free))).unwrap_or_default();
     let dir = dir.display();
     Failure(format!(
-        "{block} bytes at offset {offset} of the test file in {dir} were not moved: {error}{free}"
+        "{block} bytes at offset {offset} of the test file in {dir} were not transferred: {error}{free}"
     ))
 }
 
@@ -211,7 +211,7 @@ mod tests {
             failure.0.starts_with("4096 bytes at offset 8192 of the test file in /tmp"),
             "{failure}"
         );
-        assert!(failure.0.ends_with("are free there"), "{failure}");
+        assert!(failure.0.ends_with(" free there"), "{failure}");
         let broken = io::Error::from_raw_os_error(libc::EIO);
         assert!(!not_moved(Path::new("/tmp"), 4096, 0, &broken).0.contains("free"));
     }

@@ -22,8 +22,7 @@ fn open_loop() -> Vec<Parameter> {
                 "rate",
                 "blocks",
                 &["closed"],
-                "blocks due per second, regardless of earlier ones; closed: each waits for one before \
-                 it; search: the highest rate that meets p99",
+                "blocks due per second, regardless of earlier ones; closed: each waits for an earlier one; search: the highest rate that meets p99",
             ),
             Searched {
                 from: 100.0,
@@ -35,7 +34,7 @@ fn open_loop() -> Vec<Parameter> {
         time_bound(
             "p99",
             1_000_000,
-            "for a searched rate, the time within which 99 % of the blocks must arrive",
+            "for a searched rate, the time within which 99 % of the blocks must complete",
         ),
         arrivals(),
     ]
@@ -61,7 +60,7 @@ impl Workload for Random {
                 limit(
                     "limit",
                     "ops/s",
-                    "highest rate of an open loop at which 99 % of the blocks arrive within p99",
+                    "highest rate of an open loop at which 99 % of the blocks complete within p99",
                 ),
                 distribution(
                     "latency",

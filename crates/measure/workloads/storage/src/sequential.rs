@@ -18,8 +18,8 @@ pub struct Sequential;
 
 /// When blocks are sent.
 fn open_loop() -> Vec<Parameter> {
-    let summary = "blocks due per second, regardless of earlier ones; closed: each waits for one before \
-                   it";
+    let summary =
+        "blocks due per second, regardless of earlier ones; closed: each waits for an earlier one";
     vec![rate_or("rate", "blocks", &["closed"], summary), arrivals()]
 }
 
@@ -29,7 +29,7 @@ impl Workload for Sequential {
             version: 2,
             parameters: [parameters(1 << 20, 8), open_loop()].concat(),
             metrics: with_device_ratio(vec![
-                rate("bandwidth", "B/s", "bytes of completed blocks, each counted once"),
+                rate("bandwidth", "B/s", "bytes of completed blocks per second, each counted once"),
                 in_time(),
             ]),
             fixture: Some(FIXTURE.map(str::to_owned).into()),
@@ -87,25 +87,25 @@ pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
         choice(
             "pages",
             &["system", "huge"],
-            "pages of the buffers; a request in huge pages has few pieces",
+            "page size of the buffers; with huge pages, a request has fewer segments",
         ),
         choice(
             "sync",
             &["auto", "none", "sample"],
-            "sample: each writing sample ends with fdatasync, inside its time; auto: only if the page \
+            "sample: each writing sample ends with fdatasync, included in its time; auto: only if the page \
              cache is used",
         ),
         choice(
             "place",
             &["dir", "memory"],
-            "location of the file: the target directory, or memory, an upper bound for any device",
+            "location of the file: the target directory, or memory (an upper bound for any device)",
         ),
         choice(
             "data",
             &["random", "zeros"],
             "contents of file and written blocks; zeros show compression",
         ),
-        text("file", "", "your own file or device instead of a laid-out one; only read"),
+        text("file", "", "your own file or device instead of a laid-out one (read-only)"),
     ]
 }
 

@@ -73,7 +73,7 @@ impl BlockSettings {
         let mix = mix(start)?;
         let is_of_user = file_of_user(start)?.is_some();
         if is_of_user && mix.writes() {
-            let why = "a `file` of yours is never written: operation=read, or no `file`";
+            let why = "plumb never writes to your `file`: use operation=read, or no `file`";
             return Err(StartError::Failed(why.to_owned()));
         }
         let is_searched = SearchEffort::of_word(start.text("rate")).is_some();
@@ -112,8 +112,7 @@ impl BlockSettings {
         }
         if sync {
             return Err(StartError::Failed(
-                "a sample that ends with fdatasync has no open loop; sync=none leaves it out"
-                    .into(),
+                "an open loop can't have samples that end with fdatasync; use sync=none".into(),
             ));
         }
         // Timers of this thread would else be up to 50 µs late.
@@ -129,8 +128,8 @@ impl BlockSettings {
     #[must_use]
     pub fn load(&self) -> Option<String> {
         let arrivals = match self.arrivals {
-            Arrivals::Fixed => "equally far apart",
-            Arrivals::Poisson => "at random moments (Poisson)",
+            Arrivals::Fixed => "equally spaced",
+            Arrivals::Poisson => "at random times (Poisson)",
         };
         match (self.rate, self.pattern) {
             (Some(rate), AccessPattern::Sequential) => {
@@ -144,8 +143,7 @@ impl BlockSettings {
                 "open loop at rates that are searched: blocks are due {arrivals}; latency counts from then"
             )),
             (None, AccessPattern::Random) => Some(
-                "closed loop: the next block waits for one before, so that a stall of the device shows in as \
-                 many latencies as blocks are in flight; rate=5k/s opens it"
+                "closed loop: each block waits for an earlier one, so a stall of the device shows only in the latencies of the blocks in flight; use rate=5k/s for an open loop"
                     .into(),
             ),
         }
@@ -214,10 +212,10 @@ pub fn file_of_user(start: &Start) -> Result<Option<&Path>, StartError> {
         return Ok(None);
     }
     if !Path::new(file).is_absolute() {
-        return Err(StartError::Failed(format!("`file` wants a path from / on, not `{file}`")));
+        return Err(StartError::Failed(format!("`file` must be an absolute path, not `{file}`")));
     }
     if is_in_memory_on_purpose(start) || data(start) == Data::Zeros {
-        let why = "your `file` keeps its place and its data";
+        let why = "`place` and `data` do not apply to your `file`";
         return Err(StartError::unsupported(why, "no `file`, or place=dir and data=random"));
     }
     Ok(Some(Path::new(file)))

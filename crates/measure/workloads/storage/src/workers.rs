@@ -190,7 +190,11 @@ impl IoWorkers {
             // A limit can refuse a later worker what the first one got, and a mix of methods is no result.
             if method.notes.first() != wanted.as_ref() {
                 let notes = method.notes.join("; ");
-                let why = format!("worker {} of {} is another: {notes}", number + 1, all.workers);
+                let why = format!(
+                    "worker {} of {} can't use the same method: {notes}",
+                    number + 1,
+                    all.workers
+                );
                 return Err(StartError::unsupported(why, "fewer workers, or a smaller depth"));
             }
             lane.pace(&all, is_synced)?;

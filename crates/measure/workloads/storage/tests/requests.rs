@@ -46,7 +46,7 @@ fn blocks_that_direct_io_refuses_are_flagged() {
     for (name, value) in [("block", "0"), ("block", "2MiB"), ("workers", "0"), ("workers", "2000")]
     {
         let why = refusal(name, try_block(dir.path(), &[(name, value)]));
-        assert!(why.contains("must lie in"), "{why}");
+        assert!(why.contains("it must be"), "{why}");
     }
     let too_much = [("offset", "random"), ("size", "8GiB"), ("workers", "1000")];
     assert!(unsupported("room", try_block(dir.path(), &too_much)).0.contains("80 %"));
@@ -95,8 +95,8 @@ fn a_log_holds_what_was_committed_and_begins_anew() {
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     for (settings, words) in [
-        ([("record", "0"), ("size", "1MiB")], "must lie in"),
-        ([("records", "0"), ("size", "1MiB")], "must lie in"),
+        ([("record", "0"), ("size", "1MiB")], "it must be"),
+        ([("records", "0"), ("size", "1MiB")], "it must be"),
         ([("record", "4KiB"), ("size", "1KiB")], "less than one commit"),
     ] {
         assert!(refusal(words, log(&settings)).contains(words));

@@ -241,7 +241,7 @@ fn settings_that_make_no_sense_are_refused_with_a_reason() {
         ("block", "1000", "multiple of 512"),
         ("depth", "0", "`depth`"),
         ("block", "8MiB", "less than one block"),
-        ("mix", "100", "must lie in 1 to 99"),
+        ("mix", "100", "it must be 1 to 99"),
     ] {
         let settings = [("size", "4MiB"), ("operation", "mixed"), (name, value)];
         let mut point = TestPoint::new(ALL, "storage.random", &settings);

@@ -212,5 +212,5 @@ fn numbers_of_workers_that_make_no_sense_are_refused() {
     let settings = [&[("size", "1MiB")], settings.as_slice()].concat();
     let mut point = TestPoint::new(ALL, "storage.sequential", &settings).in_folder(folder.path());
     point.prepare().unwrap();
-    assert!(refusal("synced", point.try_start()).contains("no open loop"));
+    assert!(refusal("synced", point.try_start()).contains("an open loop"));
 }

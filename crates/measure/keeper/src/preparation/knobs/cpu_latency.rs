@@ -1,4 +1,4 @@
-//! `--set cpu-latency`: the longest wake-up that idle states may cost.
+//! `--set cpu-latency`: longest wake-up delay that idle states may add.
 
 use plumb_machine::Root;
 
@@ -11,7 +11,7 @@ pub const KNOB: Knob = Knob {
     name: "cpu-latency",
     values: "microseconds",
     example: "cpu-latency=10",
-    summary: "the longest wake-up that idle states may cost",
+    summary: "longest wake-up delay that idle states may add",
     manual: include_str!("cpu_latency.md"),
     lasts: Lasts::Undone,
     suffix: Suffix::None,

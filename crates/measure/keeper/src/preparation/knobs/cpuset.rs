@@ -1,4 +1,4 @@
-//! `--set cpuset`: the same by a control group, which threads can't leave.
+//! `--set cpuset`: like pin, but with a cgroup that threads can't leave.
 
 use crate::preparation::knob::{Knob, Lasts, Suffix};
 use crate::preparation::process::{cpus, option};
@@ -9,7 +9,7 @@ pub const KNOB: Knob = Knob {
     name: "cpuset",
     values: "CPUs (0-1,3)",
     example: "cpuset=0",
-    summary: "the same by a control group, which threads can't leave",
+    summary: "like pin, but with a cgroup that threads can't leave",
     manual: include_str!("cpuset.md"),
     lasts: Lasts::Process,
     suffix: Suffix::Role,

@@ -1,4 +1,4 @@
-//! `--set env-size`: the length of the environment, which moves the stack.
+//! `--set env-size`: size of the environment, which shifts the stack.
 
 use plumb_protocol::MOST_PADDING;
 
@@ -9,9 +9,9 @@ use crate::spawn_options::SpawnOption;
 /// The length of the environment, in bytes: it moves the start of the stack.
 pub const KNOB: Knob = Knob {
     name: "env-size",
-    values: "random, or bytes",
+    values: "random, or a number of bytes",
     example: "env-size=random",
-    summary: "the length of the environment, which moves the stack",
+    summary: "size of the environment, which shifts the stack",
     manual: include_str!("env_size.md"),
     lasts: Lasts::Process,
     suffix: Suffix::Role,

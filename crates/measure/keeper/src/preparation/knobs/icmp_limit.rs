@@ -1,4 +1,4 @@
-//! `--set icmp-limit`: the kernel's limits on ICMP answers.
+//! `--set icmp-limit`: the kernel's limits on ICMP replies.
 
 use plumb_machine::Root;
 
@@ -11,7 +11,7 @@ pub const KNOB: Knob = Knob {
     name: "icmp-limit",
     values: "off",
     example: "icmp-limit=off",
-    summary: "the kernel's limits on ICMP answers",
+    summary: "the kernel's limits on ICMP replies",
     manual: include_str!("icmp_limit.md"),
     lasts: Lasts::Undone,
     suffix: Suffix::None,

@@ -1,4 +1,4 @@
-//! `--set irq`: the CPUs that serve interrupts; many refuse.
+//! `--set irq`: CPUs that handle interrupts; many interrupts cannot be moved.
 
 use plumb_machine::Root;
 
@@ -11,7 +11,7 @@ pub const KNOB: Knob = Knob {
     name: "irq",
     values: "CPUs (0-1,3)",
     example: "irq=0",
-    summary: "the CPUs that serve interrupts; many refuse",
+    summary: "CPUs that handle interrupts; many interrupts cannot be moved",
     manual: include_str!("irq.md"),
     lasts: Lasts::Undone,
     suffix: Suffix::None,
@@ -33,7 +33,7 @@ fn irq(root: &Root, value: &str) -> Result<Resolved, Unusable> {
         // Interrupts that belong to one CPU, such as a queue's of NVMe, refuse another (EIO).
         files.push(Assignment { may_refuse: true, ..Assignment::file(path, value) });
     }
-    all(files, "this kernel shows no interrupts")
+    all(files, "this kernel lists no interrupts")
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use crate::preparation::knob::{Knob, Lasts, Resolved, Suffix, Unusable};
 /// The layers of storage that the target directory lies on.
 pub const KNOB: Knob = Knob {
     name: "medium",
-    values: "layers, from below (ram+ext4, loop:2GiB+xfs, gocryptfs)",
+    values: "layers from the bottom up (ram+ext4, loop:2GiB+xfs, gocryptfs)",
     example: "medium=ram+ext4",
-    summary: "the storage below the target directory: device, encryption, filesystem",
+    summary: "storage under the target directory: device, encryption, filesystem",
     manual: include_str!("medium.md"),
     lasts: Lasts::Run,
     suffix: Suffix::None,

@@ -1,4 +1,4 @@
-//! `--set nice`: the nice level; also of nice.controller and nice.monitor.
+//! `--set nice`: nice level of the workers; nice.controller and nice.monitor set it for plumb's other processes.
 
 use crate::preparation::knob::{Knob, Lasts, Suffix, Unusable};
 use crate::preparation::process::option;
@@ -9,7 +9,7 @@ pub const KNOB: Knob = Knob {
     name: "nice",
     values: "-20 to 19",
     example: "nice=5",
-    summary: "the nice level; also of nice.controller and nice.monitor",
+    summary: "nice level of the workers; nice.controller and nice.monitor set it for plumb's other processes",
     manual: include_str!("nice.md"),
     lasts: Lasts::Process,
     suffix: Suffix::Role,

@@ -1,4 +1,4 @@
-//! `--set pin`: the CPUs that may be used; also of pin.controller and pin.monitor.
+//! `--set pin`: CPUs that workers may use; pin.controller and pin.monitor set them for plumb's other processes.
 
 use crate::preparation::knob::{Knob, Lasts, Suffix};
 use crate::preparation::process::{cpus, option};
@@ -9,7 +9,7 @@ pub const KNOB: Knob = Knob {
     name: "pin",
     values: "CPUs (0-1,3)",
     example: "pin=0",
-    summary: "the CPUs that may be used; also of pin.controller and pin.monitor",
+    summary: "CPUs that workers may use; pin.controller and pin.monitor set them for plumb's other processes",
     manual: include_str!("pin.md"),
     lasts: Lasts::Process,
     suffix: Suffix::Role,

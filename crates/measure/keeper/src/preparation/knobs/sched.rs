@@ -1,4 +1,4 @@
-//! `--set sched`: the scheduling class; also of sched.controller and sched.monitor.
+//! `--set sched`: scheduling class of the workers, of plumb (`sched.controller`) and of monitors (`sched.monitor`).
 
 use crate::preparation::knob::{Knob, Lasts, Suffix, Unusable};
 use crate::preparation::process::option;
@@ -9,7 +9,7 @@ pub const KNOB: Knob = Knob {
     name: "sched",
     values: "other, batch, idle, fifo:N, rr:N",
     example: "sched=batch",
-    summary: "the scheduling class; also of sched.controller and sched.monitor",
+    summary: "scheduling class of the workers; sched.controller and sched.monitor set it for plumb's other processes",
     manual: include_str!("sched.md"),
     lasts: Lasts::Process,
     suffix: Suffix::Role,

@@ -8,7 +8,7 @@ use crate::preparation::units::{require_systemd, stopped};
 /// A unit of systemd, stopped until the run ends.
 pub const KNOB: Knob = Knob {
     name: "stop-service",
-    values: "a unit of systemd",
+    values: "a systemd unit",
     example: "stop-service=cron.service",
     summary: "a noisy service or timer, stopped for the run",
     manual: include_str!("stop_service.md"),
@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn a_service_needs_a_service_manager() {
         let (_tree, bare) = tree(&[]);
-        assert!(why(&bare, "stop-service=cron.service").contains("systemd does not run here"));
+        assert!(why(&bare, "stop-service=cron.service").contains("systemd is not running"));
         let (_tree, root) = tree(&[("run/systemd/system/x", "")]);
         assert_eq!(settings(&root, "stop-service=cron.service"), ["unit cron.service=off"]);
     }

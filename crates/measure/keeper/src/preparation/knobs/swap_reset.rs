@@ -1,4 +1,4 @@
-//! `--set swap-reset`: takes swap out of use and into it again.
+//! `--set swap-reset`: turns swap off and on again.
 
 use crate::preparation::action::Action;
 use crate::preparation::knob::{Knob, Lasts, Suffix};
@@ -9,7 +9,7 @@ pub const KNOB: Knob = Knob {
     name: "swap-reset",
     values: "",
     example: "swap-reset",
-    summary: "takes swap out of use and into it again",
+    summary: "turns swap off and on again",
     manual: include_str!("swap_reset.md"),
     lasts: Lasts::Done,
     suffix: Suffix::None,

@@ -1,4 +1,4 @@
-//! `--set sysctl`: any file below /proc/sys.
+//! `--set sysctl`: any file under /proc/sys.
 
 use plumb_machine::Root;
 
@@ -9,7 +9,7 @@ pub const KNOB: Knob = Knob {
     name: "sysctl",
     values: "sysctl.NAME=VALUE",
     example: "sysctl.vm.swappiness=10",
-    summary: "any file below /proc/sys",
+    summary: "any file under /proc/sys",
     manual: include_str!("sysctl.md"),
     lasts: Lasts::Undone,
     suffix: Suffix::Name,
@@ -22,7 +22,7 @@ fn sysctl(root: &Root, name: &str, value: &str) -> Result<Resolved, Unusable> {
     let name = if name.contains('/') { name.to_owned() } else { name.replace('.', "/") };
     // A name must not lead out of /proc/sys.
     if name.split('/').any(|part| matches!(part, "" | "." | "..")) {
-        return Err(Unusable::Usage("name one, as in sysctl.vm.swappiness=10".into()));
+        return Err(Unusable::Usage("give a setting, as in sysctl.vm.swappiness=10".into()));
     }
     let path = format!("/proc/sys/{name}");
     match root.path(&path).is_file() {

@@ -11,7 +11,7 @@ pub const KNOB: Knob = Knob {
     name: "timers",
     values: "off",
     example: "timers=off",
-    summary: "timers of the distribution that start work on their own schedule",
+    summary: "distribution timers that start background work",
     manual: include_str!("timers.md"),
     lasts: Lasts::Undone,
     suffix: Suffix::None,
@@ -50,6 +50,6 @@ mod tests {
     #[test]
     fn without_systemd_there_are_no_timers() {
         let (_tree, root) = tree(&[]);
-        assert!(why(&root, "timers=off").contains("systemd does not run here"));
+        assert!(why(&root, "timers=off").contains("systemd is not running"));
     }
 }

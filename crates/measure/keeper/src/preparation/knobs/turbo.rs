@@ -1,4 +1,4 @@
-//! `--set turbo`: frequencies above the nominal one (Intel and AMD).
+//! `--set turbo`: frequencies above the base frequency (Intel and AMD).
 
 use plumb_machine::Root;
 
@@ -10,7 +10,7 @@ pub const KNOB: Knob = Knob {
     name: "turbo",
     values: "on, off",
     example: "turbo=off",
-    summary: "frequencies above the nominal one (Intel and AMD)",
+    summary: "frequencies above the base frequency (Intel and AMD)",
     manual: include_str!("turbo.md"),
     lasts: Lasts::Undone,
     suffix: Suffix::None,
@@ -44,7 +44,7 @@ fn now(root: &Root) -> Option<String> {
 fn turbo(root: &Root, value: &str) -> Result<Resolved, Unusable> {
     let (paths, [on, off]) = files(root);
     if paths.is_empty() {
-        let fix = "switch it in the firmware, or on the host if this is a guest";
+        let fix = "change it in the firmware, or on the host if this is a guest";
         return Err(Unusable::unsupported("this kernel can't switch turbo", fix));
     }
     let to = match value {

@@ -214,7 +214,7 @@ impl Sshd {
             }
             sleep(Duration::from_millis(2));
         }
-        Err(Failure(format!("sshd did not listen at {} in time", self.address)).into())
+        Err(Failure(format!("sshd did not start listening at {} in time", self.address)).into())
     }
 
     fn why_it_ended(&self) -> SshdError {
@@ -328,7 +328,7 @@ fn refusal(log: &str) -> StartError {
     if let Some((_, rest)) = log.split_once(missing) {
         let folder = rest.lines().next().unwrap_or_default().trim();
         return StartError::unsupported(
-            format!("sshd wants the folder {folder}, which does not exist"),
+            format!("sshd needs the folder {folder}, which does not exist"),
             format!("mkdir -p {folder}"),
         );
     }

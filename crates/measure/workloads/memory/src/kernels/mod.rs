@@ -96,7 +96,7 @@ impl Stores {
         match start.text("stores") {
             "nt" if HAS_NON_TEMPORAL => Ok(Self::NonTemporal),
             "nt" => Err(StartError::unsupported(
-                format!("non-temporal stores are not written for {}", std::env::consts::ARCH),
+                format!("plumb has no non-temporal stores for {}", std::env::consts::ARCH),
                 "set stores=regular",
             )),
             _ => Ok(Self::Regular),

@@ -82,7 +82,7 @@ impl Workload for StorageBonnie {
                     "files to create, stat and delete; 0 skips these phases",
                 ),
                 bytes(parameter::LARGEST, 0, "bytes of the largest file"),
-                bytes(parameter::SMALLEST, 0, "bytes of the smallest"),
+                bytes(parameter::SMALLEST, 0, "bytes of the smallest file"),
                 integer(
                     parameter::FOLDERS,
                     "folders",
@@ -99,7 +99,7 @@ impl Workload for StorageBonnie {
                     &Sync::ALL.map(Sync::word),
                     "each: fsync after each change of a file, and of each block that a seek changes (-b)",
                 ),
-                text(parameter::USER, "", "user who runs it, if plumb is root (-u)"),
+                text(parameter::USER, "", "user to run as, if plumb is root (-u)"),
             ],
             metrics: metrics(),
             roles: vec![Role::Workload],
@@ -186,15 +186,15 @@ fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64,
     }
     let memory = start.facts.memory_bytes;
     if memory == 0 {
-        let why = "the amount of memory is unknown, and the default size is twice that";
-        return Err(StartError::unsupported(why, "-p size=8GiB"));
+        let why = "the amount of memory is unknown, so there is no default size";
+        return Err(StartError::unsupported(why, "set a size: -p size=8GiB"));
     }
     // A file of the size of the memory would be read from the page cache in large part.
     let wanted = memory.saturating_mul(MEMORIES);
     let room = filesystem.free_bytes / 5 * 4;
     if wanted > room {
         let why = format!(
-            "a file of {} instead of {}, twice the memory: 80 % of the free space",
+            "a file of {} (80 % of the free space) instead of {} (twice the memory)",
             whole_size(room),
             whole_size(wanted)
         );
@@ -206,7 +206,7 @@ fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64,
 fn one(start: &Start, size: u64) -> Result<OneSettings, StartError> {
     let chunk = within(start, parameter::CHUNK, 256, 1 << 20)?;
     if size < 2 * chunk as u64 {
-        let why = format!("`size` is {size} bytes; it must be two chunks of {chunk} at least");
+        let why = format!("`size` is {size} bytes; it must be at least two chunks of {chunk}");
         return Err(StartError::Failed(why));
     }
     Ok(OneSettings {
@@ -231,8 +231,8 @@ fn many(start: &Start) -> Result<ManySettings, StartError> {
     }
     let links = CreatedLinks::of_word(start.text(parameter::LINKS));
     if links == CreatedLinks::Hard && files > MOST_LINKS {
-        let why = format!("{files} hard links to one file are more than filesystems take");
-        return Err(StartError::unsupported(why, format!("`files` of {MOST_LINKS} at most")));
+        let why = format!("{files} hard links to one file are more than filesystems allow");
+        return Err(StartError::unsupported(why, format!("set `files` to {MOST_LINKS} or less")));
     }
     Ok(ManySettings {
         files,

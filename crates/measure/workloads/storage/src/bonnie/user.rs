@@ -22,7 +22,7 @@ pub fn become_user(name: &str, folder: &Path) -> Result<(), StartError> {
         return Ok(());
     }
     if !geteuid().is_root() {
-        let why = format!("only root may work as another user, here as `{name}`");
+        let why = format!("only root can run as another user, here `{name}`");
         return Err(StartError::unsupported(why, "run plumb as root, or leave `user` out"));
     }
     let failed = |what: &str, error: std::io::Error| {
@@ -40,6 +40,6 @@ pub fn become_user(name: &str, folder: &Path) -> Result<(), StartError> {
         .map_err(|error| failed("changing the user", error.into()))?;
     match getppid() {
         Some(parent) if !parent.is_init() => Ok(()),
-        _ => Err(StartError::Failed("plumb is gone".to_owned())),
+        _ => Err(StartError::Failed("plumb has ended".to_owned())),
     }
 }

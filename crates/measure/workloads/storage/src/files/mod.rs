@@ -141,12 +141,12 @@ fn task(start: &Start) -> Result<FileTask, StartError> {
     match sync {
         FileSync::None => {}
         _ if !is_change => {
-            let why = format!("{word} makes no change to sync");
+            let why = format!("{word} changes nothing, so there is nothing to sync");
             return Err(StartError::unsupported(why, "sync=none"));
         }
         FileSync::File if operation != FileOperation::Create => {
-            let why = format!("{word} changes a folder and no file");
-            return Err(StartError::unsupported(why, "sync=fsync+folder syncs the folder"));
+            let why = format!("{word} changes a folder, not a file");
+            return Err(StartError::unsupported(why, "use sync=fsync+folder to sync the folder"));
         }
         _ => {}
     }
@@ -186,7 +186,7 @@ fn check_cold(
         return Err(StartError::unsupported(why, "--dir on a disk, or state=hot"));
     }
     OpenOptions::new().write(true).open(DROP_CACHES).map(drop).map_err(|error| {
-        let why = format!("the kernel's caches can't be dropped: {DROP_CACHES}: {error}");
+        let why = format!("can't drop the kernel's caches: {DROP_CACHES}: {error}");
         StartError::unsupported(why, "run plumb as root, or state=hot")
     })
 }
