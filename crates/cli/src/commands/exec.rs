@@ -35,7 +35,7 @@ use crate::ui::Ui;
 
 plumb splits a command into words as a shell would, but starts no shell. It times each run from just \
 before posix_spawn to just after wait4. Each new worker first runs a short command (under 20 ms) once \
-without counting it, because the worker's own start has cooled the caches.")]
+without counting it, because starting the worker cools the caches.")]
 pub struct ExecArgs {
     /// Commands, each quoted as one argument
     #[arg(required_unless_present = "argv", value_name = "COMMAND")]

@@ -58,7 +58,7 @@ fn a_baseline_counts_on_its_own_host() {
     place.run("baseline set good last").unwrap().exits(0);
     let refused = on(&place, "web2", "check").exits(2);
     refused.says(&[
-        "the baseline good was measured on host web1, and this is web2",
+        "the baseline good was measured on host web1, but this is web2",
         "plumb check --baseline good --by kind",
         "plumb check --baseline good --host web1",
         "plumb baseline set NAME",
