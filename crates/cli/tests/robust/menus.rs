@@ -159,8 +159,8 @@ fn menus_write_what_options_write() {
     terminal.replaces("Precision:", "", "high");
     terminal.shows("`high`");
     terminal.replaces("Precision:", "high", "2%");
-    terminal.opens("Stopping rules", "Most time");
-    terminal.replaces("Most time:", "", "3s");
+    terminal.opens("Stopping rules", "Maximum time");
+    terminal.replaces("Maximum time:", "", "3s");
     terminal.shows("4 points, each ±2 %, at most 3 s per point; at most 12 s");
     terminal.shows("Stopping rules");
     terminal.types(ESCAPE);

@@ -236,7 +236,7 @@ impl PrecisionOverTime {
         }
         if left_out > 0 {
             let left_out = counted(left_out, "point is", "points are");
-            chart.notes.push(format!("{left_out} more precise than these and not drawn"));
+            chart.notes.push(format!("{left_out} more precise than these and left out"));
         }
         Some(chart)
     }
@@ -369,7 +369,7 @@ impl MonitorReadings {
         }
         if self.left_out > 0 {
             let before = counted(self.left_out, "invocation", "invocations");
-            chart.notes.push(format!("{before} before these not drawn"));
+            chart.notes.push(format!("{before} earlier ones are not drawn"));
         }
         Some(chart)
     }

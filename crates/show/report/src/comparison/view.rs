@@ -43,7 +43,7 @@ pub(crate) fn pairs_text(by_pairs: &ByPairs) -> String {
     let pairs = counted(by_pairs.pairs, "pair", "pairs");
     match by_pairs.left_out {
         0 => pairs,
-        left_out => format!("{pairs} and {left_out} left out for a failure"),
+        left_out => format!("{pairs}, and {left_out} excluded because of failures"),
     }
 }
 
