@@ -108,7 +108,7 @@ export function say(place: HTMLElement, chart: Chart): void {
   place.prepend(caption);
   caption.replaceChildren(element("b", {}, chart.title), ` ${chart.says}`);
   const most = Math.max(0, ...chart.layers.map(size));
-  const shared = `${most.toLocaleString("en")} marks: those that fall on the same pixel are drawn as one; zoom in to part them.`;
+  const shared = `${most.toLocaleString("en")} marks: those that fall on the same pixel are drawn as one; zoom in to separate them.`;
   const notes = [...chart.notes.map((note) => element("li", {}, note)), ...(most > DENSE ? [element("li", { class: "dense" }, shared)] : [])];
   const list = place.querySelector("ul.notes") ?? place.appendChild(element("ul", { class: "notes" }));
   list.replaceChildren(...notes);

@@ -51,7 +51,7 @@ export function startLive(): void {
     over(main, message.status);
   });
   events.addEventListener("error", () => {
-    const state = events.readyState === EventSource.CLOSED ? "Load this page again to go on." : "Trying again …";
+    const state = events.readyState === EventSource.CLOSED ? "Reload the page to continue." : "Trying again …";
     lost.textContent = `Connection lost: this is how it stood at ${heard.toLocaleTimeString("en-GB")}. ${state}`;
     lost.hidden = false;
   });

@@ -98,9 +98,7 @@ fn a_machine_id_is_stored_as_a_hash_alone() {
     }
     let shown = place.run("history true --host id1:94ad9ae31a054e90").unwrap().exits(0);
     shown.shows(&["2 runs on host id1:94ad9ae31a054e90", "1 run on an unknown host"]);
-    exec(&place, "-n 2 --host bad/name", &["true"])
-        .exits(2)
-        .says(&["cannot be the name of a host"]);
+    exec(&place, "-n 2 --host bad/name", &["true"]).exits(2).says(&["is not a valid host name"]);
     on(&place, "bad name", "exec -n 2 true").exits(2).says(&["PLUMB_HOST"]);
 }
 

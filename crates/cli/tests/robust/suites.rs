@@ -114,7 +114,8 @@ fn suites_say_what_is_wrong_with_their_lists() {
     with("compare = 'last'").says(&["line 2", "first"]);
     with("labels = ['a']").says(&["line 2"]);
     with("precision = 'high'").says(&["`high`"]);
-    with("min-invocations = 5\nmax-invocations = 2").says(&["fewer than the fewest"]);
+    with("min-invocations = 5\nmax-invocations = 2")
+        .says(&["--max-invocations is less than --min-invocations"]);
 }
 
 #[test]

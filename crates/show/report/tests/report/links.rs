@@ -65,9 +65,12 @@ fn one_round_trip_is_said_to_tell_nothing() {
     let finding = summarise(&record);
     let view = View::new(&finding);
     let lines: Vec<&String> = view.curves.iter().flat_map(|curve| &curve.lines).collect();
-    assert_eq!(lines, ["round trips cannot be distinguished: all points have one round trip"; 2]);
+    assert_eq!(
+        lines,
+        ["round trips cannot be distinguished: all points have the same round-trip time"; 2]
+    );
     let document = serde_json::to_value(document(&view)).unwrap();
-    assert_eq!(document["links"][0]["no_figures"], "all points have one round trip");
+    assert_eq!(document["links"][0]["no_figures"], "all points have the same round-trip time");
 }
 
 #[test]
