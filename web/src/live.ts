@@ -52,7 +52,7 @@ export function startLive(): void {
   });
   events.addEventListener("error", () => {
     const state = events.readyState === EventSource.CLOSED ? "Reload the page to continue." : "Trying again …";
-    lost.textContent = `Connection lost: this is how it stood at ${heard.toLocaleTimeString("en-GB")}. ${state}`;
+    lost.textContent = `Connection lost; last update at ${heard.toLocaleTimeString("en-GB")}. ${state}`;
     lost.hidden = false;
   });
 }
