@@ -50,7 +50,7 @@ pub(crate) fn parse(text: &str, told: Option<&str>) -> Result<Vec<Import>, Impor
     import.series =
         passes.values().filter_map(|passes| series(passes, import.version.as_deref())).collect();
     if !has_passes {
-        let note = "an average; the file has no single passes, so there is no spread";
+        let note = "an average; the file has no individual passes, so there is no spread";
         import.series.iter_mut().for_each(|series| series.notes.push(note.to_owned()));
     }
     Ok(vec![import])

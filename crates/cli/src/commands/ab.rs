@@ -32,7 +32,7 @@ use crate::ui::Ui;
 #[command(after_long_help = "Examples:
   plumb ab ./old ./new                             is ./new slower than ./old by 1 % or more?
   plumb ab --margin 3% 'gzip -1 f' 'gzip -2 f'     commands with arguments
-  plumb ab --metric peak_memory ./old ./new        compare another metric than wall time
+  plumb ab --metric peak_memory ./old ./new        compare a metric other than wall time
   plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
   plumb ab --budget 5m ./old ./new                 take more time to find smaller differences
   plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
@@ -72,7 +72,7 @@ pub struct AbArgs {
     /// Exit with 5 if a comparison stays inconclusive
     #[arg(long)]
     strict: bool,
-    /// Run programs where they are; by default plumb first copies your own executables into one folder
+    /// Run programs in place; by default plumb first copies your own executables into one folder
     #[arg(long, hide_short_help = true)]
     no_copy: bool,
     /// Run each command with /bin/sh -c

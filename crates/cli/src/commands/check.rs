@@ -42,7 +42,7 @@ const CANARY_RUNS: usize = 3;
 /// Did this machine become slower than its baseline?
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  plumb check                                  against the baseline that changed last
+  plumb check                                  against the most recently changed baseline
   plumb check --baseline good --margin 3%
   plumb check --junit check.xml --markdown check.md
   plumb check --by kind                        against runs of any host of this kind of machine
@@ -53,7 +53,7 @@ also compares the machine with itself. If that shows a difference, plumb ignores
 smaller than the drift of an unchanged control workload. Exit codes: 0 no regression, 1 a confirmed regression, 3 a \
 series could not be measured, 4 a workload failed, 5 no verdict (--strict).")]
 pub struct CheckArgs {
-    /// The baseline [default: the one that changed last]
+    /// The baseline [default: the most recently changed one]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     /// The smallest relative change that matters
@@ -65,7 +65,7 @@ pub struct CheckArgs {
     /// Check against the baseline's runs on this host, or on all hosts of its kind of machine
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
-    /// Check even if the runs did not measure the same thing, or one is incomplete
+    /// Check even if the runs measured different things, or one is incomplete
     #[arg(long)]
     force: bool,
     /// Exit with 5 if there is no verdict
@@ -324,7 +324,7 @@ fn refuse_fatal(finding: &CheckFinding, force: bool) -> Result<()> {
             let field = &difference.field;
             let values = difference.values.join(" and ");
             Err(CommandError::usage(format!(
-                "the baseline and this check did not measure the same thing: {field} {values}"
+                "the baseline and this check measured different things: {field} {values}"
             ))
             .hint("--force checks anyway"))
         }

@@ -38,8 +38,8 @@ the same series on the same host. With fewer than six of them it gives no verdic
 have to vary for the difference to be due to chance. `plumb ab` needs no history. If every run has a label such as \
 `price=19.95`, plumb also shows each result per price.")]
 pub struct CompareArgs {
-    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`, which mean all runs that have them [default with --by: all
-    /// runs]
+    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`, which select all runs that have them [default with
+    /// --by: all runs]
     #[arg(required_unless_present = "by", num_args = 2.., value_name = "RUN")]
     runs: Vec<String>,
     /// Group runs by labels or facts about the machine (`kernel`, `governor`, …)
@@ -56,10 +56,10 @@ pub struct CompareArgs {
     /// Show every metric, not only the first of each workload
     #[arg(long)]
     all: bool,
-    /// Compare points of the same name, even if different workloads or tools measured them
+    /// Compare points of the same name, even from different workloads or tools
     #[arg(long, conflicts_with = "by")]
     across: bool,
-    /// Compare even if the runs did not measure the same thing
+    /// Compare even if the runs measured different things
     #[arg(long)]
     force: bool,
     /// Exit with 5 if a comparison has no verdict
@@ -198,7 +198,7 @@ fn refuse_fatal(finding: &ComparisonFinding, force: bool) -> Result<()> {
             let values = difference.values.join(" and ");
             let field = &difference.field;
             Err(CommandError::usage(format!(
-                "the runs did not measure the same thing: {field} {values}"
+                "the runs measured different things: {field} {values}"
             ))
             .hint("--force compares them anyway"))
         }

@@ -24,7 +24,7 @@ const LONG: Duration = Duration::from_secs(3600);
 #[command(after_long_help = "Examples:
   plumb serve                            all runs in a browser, at http://127.0.0.1:7586/
   plumb serve --open                     and open the browser
-  plumb serve --listen 0.0.0.0:8000      for other machines; the printed address holds a token
+  plumb serve --listen 0.0.0.0:8000      for other machines; the printed address contains a token
   ssh -L 7586:127.0.0.1:7586 HOST plumb serve    another machine's runs, without opening a port there
 
 Browsers have read-only access. Ctrl-C stops the server. docs/serve.md \
@@ -35,7 +35,7 @@ pub struct ServeArgs {
     /// Without --listen, plumb picks a free port if 7586 is taken.
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
-    /// Require a token even if only this machine can connect, because any of its users can
+    /// Require a token even if only this machine can connect: any of its users can
     #[arg(long)]
     token: bool,
     /// Open the browser

@@ -84,7 +84,7 @@ fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let [_, _, ..] = args.run.as_slice() {
         return Err(CommandError::usage("plumb shows one run at a time")
             .hint("plumb compare RUN RUN          their results side by side")
-            .hint("plumb show --machine RUN RUN   what differs between their machines"));
+            .hint("plumb show --machine RUN RUN   the differences between their machines"));
     }
     let store = runs::open(store)?;
     if args.runs {

@@ -211,7 +211,7 @@ fn ended_early(error: EngineError) -> CommandError {
             .hint("plumb run --resume         completes the run once there is room"),
         EngineError::Fatal(why) => CommandError::bug(why)
             .hint("plumb show last            shows what is stored so far")
-            .hint("plumb run --resume goes on from there"),
+            .hint("plumb run --resume         continues the run"),
         EngineError::Companion(why) => CommandError::failed(why),
         EngineError::Unsupported { why, fix } => {
             let error = CommandError::nothing(why);

@@ -223,5 +223,5 @@ fn a_suite_that_is_quit_or_interrupted_is_not_written() {
 fn without_a_terminal_there_are_no_menus() {
     let place = place();
     let ran = place.run("suite new").unwrap().exits(2);
-    ran.says(&["have no workload", "on a terminal, `plumb suite new` alone opens menus"]);
+    ran.says(&["has no workload", "on a terminal, `plumb suite new` alone opens menus"]);
 }

@@ -189,7 +189,7 @@ fn a_new_suite_that_would_not_run_is_not_written() {
         assert!(!place.cwd().join("my.toml").exists());
         ran
     };
-    refused("").says(&["have no workload", "--workload ID", "-p NAME=VALUE"]);
+    refused("").says(&["has no workload", "--workload ID", "-p NAME=VALUE"]);
     refused("--workload cpu.seive").says(&["did you mean `cpu.sieve`"]);
     refused("--workload cpu.sieve -p limt=3").says(&["`limt`", "did you mean `limit`"]);
     refused("--workload cpu.sieve --with cpu.seive").says(&["did you mean `cpu.sieve`"]);

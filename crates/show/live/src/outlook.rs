@@ -24,7 +24,7 @@ pub fn outlook_line(plan: &Plan, decision: &Decision) -> Option<String> {
 fn slow(remaining_ns: u64) -> String {
     let takes = about(remaining_ns, 1);
     format!(
-        "invocations take over 2 s: at least 18 pairs, about {takes}; --budget ends them sooner"
+        "invocations take over 2 s: at least 18 pairs, about {takes}; use --budget to stop earlier"
     )
 }
 
@@ -72,6 +72,6 @@ mod tests {
         let of = |to_tell| takes(&Outlook { scale: 0.058, pair_ns: 61_000_000, to_tell }, 0.01);
         assert_snapshot!(of([Some(675), Some(2_250)]), @"pairs vary by 6.0 % here: finding 2 % takes about 41 s, 1 % about 2 min 20 s");
         assert_snapshot!(of([Some(12), None]), @"pairs vary by 6.0 % here: finding 2 % takes about 700 ms, 1 % more pairs than the limit");
-        assert_snapshot!(slow(163_000_000_000), @"invocations take over 2 s: at least 18 pairs, about 2 min 40 s; --budget ends them sooner");
+        assert_snapshot!(slow(163_000_000_000), @"invocations take over 2 s: at least 18 pairs, about 2 min 40 s; use --budget to stop earlier");
     }
 }

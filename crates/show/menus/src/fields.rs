@@ -190,8 +190,7 @@ pub fn rules<P: Planner>(
     loop {
         let now = owner.rules(&form.draft);
         let items: Vec<String> = RULES.iter().map(|field| field.line(&now)).collect();
-        let about =
-            "A point ends when its precision and both minimums are reached, or at a maximum.";
+        let about = "A point ends when its precision and both minima are reached, or at a maximum.";
         let Some(chosen) = form.choose(title, about, &items, at)? else { return Ok(()) };
         at = chosen;
         let field = &RULES[chosen];

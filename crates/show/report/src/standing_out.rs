@@ -73,7 +73,7 @@ fn stood_text<'n>(
         runs => format!("{} runs", runs + 1),
     };
     let usual = format!(
-        "{} of {of} {many} are {then}, within this machine's own variation (about {spread} from run to run, estimated from {runs})",
+        "{} of {of} {many} are {then}, within this machine's variation (about {spread} from run to run, estimated from {runs})",
         of - out
     );
     let standing = stood.series.iter().filter_map(|&place| named(place));

@@ -102,7 +102,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "deep-idle",
         effects: "minor",
-        why: "waking a CPU takes long, and varies with how deeply it was idle",
+        why: "waking a CPU takes long, and depends on how deeply it was idle",
         disturbs: WAKING,
         fix: "plumb run --set cpu-latency=10",
     },

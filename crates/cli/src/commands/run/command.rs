@@ -92,7 +92,7 @@ pub struct RunArgs {
     soak: Option<String>,
     /// Measure one process per point without pause for this long, one sample per second
     ///
-    /// It shows burst credits that run out and caches that fill. One process does not show how processes differ.
+    /// It shows burst credits that run out and caches that fill. A single process does not show how processes differ.
     #[arg(long, value_name = "TIME", help_heading = "When to stop", hide_short_help = true, conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume", "soak",
          "invocation_time"])]
