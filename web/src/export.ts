@@ -107,7 +107,7 @@ export async function png(chart: Chart, stage: HTMLElement): Promise<Blob> {
   canvas.height = image.height * 2;
   canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((done, failed) => {
-    canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error(`${chart.id} gives no picture`))), "image/png");
+    canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error(`${chart.id} could not be rendered`))), "image/png");
   });
 }
 

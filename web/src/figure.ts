@@ -32,7 +32,7 @@ export function figure(box: HTMLElement, first: Chart, name: string): Figure {
   count += 1;
   const key = `f${count}`;
   const view: View = { zoom: null, hidden: new Set() };
-  const stage = element("div", { class: "stage", tabindex: "0", role: "group", "aria-label": `${chart.title}: arrow keys walk through its values` });
+  const stage = element("div", { class: "stage", tabindex: "0", role: "group", "aria-label": `${chart.title}: arrow keys step through its values` });
   const canvas = element("canvas", { hidden: true, "aria-hidden": "true" });
   const legendBox = element("div", { class: "legend-box" });
   stage.append(canvas);
@@ -108,7 +108,7 @@ export function say(place: HTMLElement, chart: Chart): void {
   place.prepend(caption);
   caption.replaceChildren(element("b", {}, chart.title), ` ${chart.says}`);
   const most = Math.max(0, ...chart.layers.map(size));
-  const shared = `${most.toLocaleString("en")} marks: those that fall on the same pixel are drawn as one; zoom in to part them.`;
+  const shared = `${most.toLocaleString("en")} marks: those that fall on the same pixel are drawn as one; zoom in to separate them.`;
   const notes = [...chart.notes.map((note) => element("li", {}, note)), ...(most > DENSE ? [element("li", { class: "dense" }, shared)] : [])];
   const list = place.querySelector("ul.notes") ?? place.appendChild(element("ul", { class: "notes" }));
   list.replaceChildren(...notes);
@@ -134,5 +134,5 @@ function tools(chart: () => Chart, stage: HTMLElement, name: string, zoom: (fact
 }
 
 function failed(error: unknown): void {
-  announce(`The picture could not be made: ${String(error)}. Try SVG.`);
+  announce(`Can't create the picture: ${String(error)}. Try SVG.`);
 }

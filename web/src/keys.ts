@@ -5,12 +5,12 @@ import { nextTheme } from "./theme";
 
 const KEYS: [string, string][] = [
   ["/", "search"],
-  ["t", "another theme"],
+  ["t", "next theme"],
   ["j, k", "next and previous chart"],
   ["f", "filter the first table"],
-  ["← →", "in a chart: from value to value"],
+  ["← →", "in a chart: previous and next value"],
   ["+ − 0", "in a chart: zoom in, out, all"],
-  ["Shift ← →", "in a zoomed chart: along it"],
+  ["Shift ← →", "in a zoomed chart: pan"],
   ["Ctrl wheel", "over a chart: zoom"],
   ["?", "these keys"],
 ];

@@ -51,8 +51,8 @@ export function startLive(): void {
     over(main, message.status);
   });
   events.addEventListener("error", () => {
-    const state = events.readyState === EventSource.CLOSED ? "Load this page again to go on." : "Trying again …";
-    lost.textContent = `Connection lost: this is how it stood at ${heard.toLocaleTimeString("en-GB")}. ${state}`;
+    const state = events.readyState === EventSource.CLOSED ? "Reload the page to continue." : "Trying again …";
+    lost.textContent = `Connection lost; last update at ${heard.toLocaleTimeString("en-GB")}. ${state}`;
     lost.hidden = false;
   });
 }

@@ -21,7 +21,7 @@ export function numbers(chart: () => Chart): HTMLElement {
 function tables(chart: Chart): HTMLElement[] {
   const found = new Map<string, { titles: string[]; rows: HTMLElement[] }>();
   for (const layer of chart.layers) {
-    const titles = ["of", ...columns(layer).map(([name]) => title(name, layer, chart)), ...(told(layer) ? ["what"] : [])];
+    const titles = ["group", ...columns(layer).map(([name]) => title(name, layer, chart)), ...(told(layer) ? ["label"] : [])];
     const table = found.get(titles.join("\t")) ?? { titles, rows: [] };
     found.set(titles.join("\t"), table);
     for (let index = 0; index < size(layer); index += 1) table.rows.push(row(chart, layer, index));

@@ -36,7 +36,7 @@ async function unpacked(packed: string): Promise<Chart[]> {
 
 function missing(): void {
   for (const place of all<HTMLElement>("figure.chart .plot")) {
-    place.replaceChildren(element("p", { class: "missing" }, `data/${page()}.js could not be read: the page's tables have the results.`));
+    place.replaceChildren(element("p", { class: "missing" }, `data/${page()}.js could not be loaded; the tables on this page have the results.`));
   }
 }
 

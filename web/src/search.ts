@@ -34,7 +34,7 @@ export function found(entries: Entry[], text: string): Entry[] {
 function ask(): void {
   if (asked) return;
   asked = true;
-  load("data/search.js", () => announce("data/search.js could not be read: search does not work."));
+  load("data/search.js", () => announce("data/search.js could not be loaded; search is unavailable."));
 }
 
 function show(): void {
@@ -93,7 +93,7 @@ export function searchBox(): HTMLElement {
     spellcheck: "false", "aria-expanded": "false", "aria-controls": "found", "aria-autocomplete": "list", onfocus: ask, oninput: show,
   });
   field.addEventListener("keydown", onKey);
-  list = element("div", { id: "found", role: "listbox", "aria-label": "Found", hidden: true });
+  list = element("div", { id: "found", role: "listbox", "aria-label": "Search results", hidden: true });
   const box = element("div", { class: "search" }, field, list);
   box.addEventListener("focusout", (event) => {
     if (!box.contains(event.relatedTarget as Node | null)) open(false);

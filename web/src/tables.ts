@@ -40,7 +40,7 @@ function sortable(table: HTMLTableElement, name: string): void {
     const sort = () => {
       choose("sort", name, next(heading.getAttribute("aria-sort"), slugs[index] ?? "", numeric(table, index)));
       restore();
-      announce(`sorted by ${title}: ${heading.getAttribute("aria-sort") ?? "as it was"}`);
+      announce(`sorted by ${title}: ${heading.getAttribute("aria-sort") ?? "original order"}`);
     };
     // A title may be a link to what it means: beside that stands the button, and the rest of the cell acts too.
     heading.append(" ", element("button", { type: "button", class: "sort", "aria-label": `Sort by ${title}`, title: "Sort" }));

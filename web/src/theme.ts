@@ -56,7 +56,7 @@ export function themeButton(): HTMLButtonElement {
   const say = () => {
     const sign = { auto: "◐", light: "☀", dark: "☾" }[current];
     button.textContent = `${sign} ${current}`;
-    button.setAttribute("aria-label", `Theme: ${current}. Change it.`);
+    button.setAttribute("aria-label", `Theme: ${current}; click to change`);
     button.title = "Theme (t)";
   };
   onTheme(say);

@@ -66,7 +66,7 @@ test("a run under way: points, charts, a lost connection, the end", () =>
 
     const before = asked;
     stream.destroy();
-    await page.getByText(/Connection lost: this is how it stood at/).waitFor();
+    await page.getByText(/Connection lost; last update at/).waitFor();
     await until(() => asked > before);
     tell({ whole: true });
     await page.getByText(/Connection lost/).waitFor({ state: "hidden" });

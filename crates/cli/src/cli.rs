@@ -11,7 +11,7 @@ use crate::help;
 /// Options that every command takes, unless `help` lists that they mean nothing to it.
 #[derive(Debug, Clone, Args)]
 pub struct Global {
-    /// Read and write this store [default: $XDG_DATA_HOME/plumb/plumb.db]
+    /// Use this store [default: $XDG_DATA_HOME/plumb/plumb.db]
     #[arg(
         long,
         global = true,

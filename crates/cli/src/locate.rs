@@ -18,7 +18,7 @@ pub fn store(given: Option<&Path>) -> Result<PathBuf> {
         None => Err(CommandError::usage(
             "no place for the store: neither XDG_DATA_HOME nor HOME is set",
         )
-        .hint("--store FILE names one")),
+        .hint("give one: --store FILE")),
     }
 }
 
@@ -124,6 +124,6 @@ pub fn directory(given: Option<&Path>) -> Result<PathBuf> {
     let dir = given.unwrap_or(Path::new("."));
     std::fs::canonicalize(dir).map_err(|error| {
         CommandError::usage(format!("the target directory {}: {error}", dir.display()))
-            .hint("--dir DIR names one that exists")
+            .hint("give an existing folder: --dir DIR")
     })
 }

@@ -268,8 +268,10 @@ fn versions_of_a_plugin_stand_side_by_side_and_it_brings_suites() {
     };
     assert_eq!((versions("test.versioned"), versions("test.versioned@2")), (3, 2));
     assert_eq!(versions("theirs"), 3, "a suite of a plug-in is found by its name");
-    place.plumb(&["run", "test.versioned@7"]).ends(2, &["has no version 7", "1, 2, 3"]);
-    place.plumb(&["run", "cpu.sieve@77"]).ends(2, &["`cpu.sieve` has no version 77"]);
+    place
+        .plumb(&["run", "test.versioned@7"])
+        .ends(2, &["version 7 of", "available: version 1, 2, 3"]);
+    place.plumb(&["run", "cpu.sieve@77"]).ends(2, &["version 77 of `cpu.sieve` is not available"]);
     let listed = place.plumb(&["list"]);
     assert!(listed.out.contains("suite: two of them"), "{listed}");
 }
@@ -312,11 +314,11 @@ fn what_can_not_even_be_described_is_refused_before_anything_is_measured() {
     let shadow = place.plugin("shadow", "ID = 'memory.copy'");
     place
         .run(&[&shadow])
-        .ends(2, &["`memory.copy`, but a built-in workload has that id", "its own id"]);
+        .ends(2, &["has the id `memory.copy` of a built-in workload", "its own id"]);
     place.run(&["memory.copy", "--dry-run"]).ends(0, &["memory.copy"]);
     let twin = place.plugin("twin", "ID = 'test.old'");
     let good = place.plugin("good", "ID = 'test.old'");
-    place.run(&[&twin, &good]).ends(2, &["two plug-ins call themselves `test.old`"]);
+    place.run(&[&twin, &good]).ends(2, &["two plug-ins have the id `test.old`"]);
 }
 
 #[test]

@@ -14,21 +14,21 @@ use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
 
 pub(crate) fn parse(input: &str) -> Result<Vec<Import>, ImportError> {
     let document = document(input, Format::CloudWatch)?;
-    let label = text(&document, "Label").ok_or_else(|| damaged("it has no `Label`"))?;
+    let label = text(&document, "Label").ok_or_else(|| damaged("no `Label`"))?;
     let mut points: Vec<Datapoint> =
         list(&document, "Datapoints").iter().map(Datapoint::read).collect::<Result<_, _>>()?;
     // CloudWatch gives the datapoints in no order.
     points.sort_by_key(|point| point.at);
     let gaps = points.windows(2).map(|pair| pair[1].at - pair[0].at).filter(|gap| *gap > 0);
     let Some(period_ns) = gaps.min() else {
-        let why = "its period shows only between two datapoints; ask for a longer time";
+        let why = "the period can't be determined from fewer than two datapoints; request a longer time range";
         return Err(ImportError::nothing(Format::CloudWatch, why));
     };
     let mut import = Import::new(Format::CloudWatch);
     import.started_unix_ns = points.first().and_then(|first| i64::try_from(first.at).ok());
     let series = series(label, period_ns, &points);
     if series.metrics.is_empty() {
-        let why = "no statistic is in all of its datapoints; ask for Sum, SampleCount or Average";
+        let why = "no statistic is in all datapoints; request Sum, SampleCount or Average";
         return Err(ImportError::nothing(Format::CloudWatch, why));
     }
     import.series.push(series);
@@ -52,7 +52,7 @@ impl Datapoint {
         let at =
             text(point, "Timestamp").ok_or_else(|| damaged("a datapoint has no `Timestamp`"))?;
         let at: Timestamp =
-            at.parse().map_err(|_| damaged(&format!("`{at}` is not the time of a datapoint")))?;
+            at.parse().map_err(|_| damaged(&format!("`{at}` is not a valid time")))?;
         Ok(Self {
             at: at.as_nanosecond(),
             unit: text(point, "Unit").unwrap_or_default().to_owned(),
@@ -104,8 +104,7 @@ fn series(label: &str, period_ns: i128, points: &[Datapoint]) -> ImportedSeries 
     add("minimum", unit, Neither, "the smallest sample", &|point| Some(point.minimum? * factor));
     add("maximum", unit, Neither, "the largest sample", &|point| Some(point.maximum? * factor));
     series.notes.push(format!(
-        "a sample is a period of CloudWatch; the file does not give its length, so plumb takes the \
-         shortest gap, {seconds} s"
+        "a sample is one CloudWatch period; the file does not give its length, so plumb uses the shortest gap, {seconds} s"
     ));
     series
 }

@@ -47,7 +47,7 @@ pub const COUNTING: &[Counting] = &[
     counting(
         "bonnie.read_block",
         "storage.sequential",
-        Other("bonnie++ reads through the page cache, and memory may answer"),
+        Other("bonnie++ reads through the page cache, so reads may come from memory"),
     ),
     counting(
         "bonnie.seek",
@@ -100,16 +100,14 @@ pub const COUNTING: &[Counting] = &[
         "hyperfine.command",
         "process.command",
         Other(
-            "hyperfine subtracts the time of an empty shell unless -N was given, and its file does not \
-             record that",
+            "hyperfine subtracts the time of an empty shell unless -N was given, which its file does not record",
         ),
     ),
     counting(
         "openssl.speed",
         "crypto.aead",
         Other(
-            "openssl divides by CPU time unless -elapsed was given, and sets no nonce and computes no \
-             tag per record",
+            "openssl divides by CPU time unless -elapsed was given, and neither sets a nonce nor computes a tag per record",
         ),
     ),
     counting(
@@ -129,11 +127,13 @@ pub const COUNTING: &[Counting] = &[
         "storage.random",
         Other("sysbench goes through the page cache, with fsync between requests"),
     ),
-    counting("sysbench.cpu", "cpu.sieve", Other("sysbench divides, plumb sieves")),
+    counting("sysbench.cpu", "cpu.sieve", Other("sysbench divides; plumb sieves")),
     counting(
         "stressng.stressor",
         "cpu.sieve",
-        Other("bogus operations are not defined work, and the output does not name the method"),
+        Other(
+            "bogus operations are not a defined amount of work, and the output does not name the method",
+        ),
     ),
     counting(
         "hackbench.messaging",

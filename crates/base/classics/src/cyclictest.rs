@@ -29,14 +29,15 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let histogram = histogram(text)?;
     let longer = histogram
         .longer_than_rows
-        .ok_or_else(|| damaged("it does not show how many were longer"))?;
+        .ok_or_else(|| damaged("the number of longer latencies is missing"))?;
     let within = total(histogram.rows.iter().map(|(_, count)| *count));
     let extremes = histogram.shortest_us.zip(histogram.longest_us);
-    let (shortest, longest) = extremes.ok_or_else(|| damaged("it lacks the extremes"))?;
+    let (shortest, longest) =
+        extremes.ok_or_else(|| damaged("the minimum or maximum latencies are missing"))?;
     let all = within.saturating_add(longer);
     let median = histogram
         .median(all)
-        .ok_or_else(|| damaged("half of all were longer: give -h a larger one"))?;
+        .ok_or_else(|| damaged("half of all latencies were longer: increase -h"))?;
     let mut series = ImportedSeries::new("cyclictest.timer", "threads sleep to absolute times");
     series.sample_is = SampleIs::Process;
     series.set("threads", histogram.threads.to_string().as_str());
@@ -48,9 +49,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let sleeps = all / (histogram.threads.max(1) as u64);
     series.invocations.push(ImportedInvocation::by_rate(1000.0, sleeps.max(1) as f64));
     for (name, summary, micros) in [
-        ("latency_p50", "median, of the histogram", median),
-        ("latency_min", "the shortest", shortest),
-        ("latency_max", "the longest", longest),
+        ("latency_p50", "median of the histogram", median),
+        ("latency_min", "shortest latency", shortest),
+        ("latency_max", "longest latency", longest),
     ] {
         series.measured((name, "s", Lower), summary, [seconds(micros)]);
     }
@@ -64,7 +65,7 @@ fn damaged(why: impl Into<String>) -> ImportError {
 }
 
 fn lacks_figures(line: &str) -> ImportError {
-    damaged(format!("`{line}` lacks figures"))
+    damaged(format!("numbers are missing in `{line}`"))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^53 µs")]

@@ -22,14 +22,17 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     series.sample_is = SampleIs::Process;
     for line in text.lines().map(str::trim).filter(|line| fits(line)) {
         let Some((bytes, seconds)) = figures(line) else {
-            return Err(ImportError::damaged(Format::Dd, format!("`{line}` lacks figures")));
+            return Err(ImportError::damaged(
+                Format::Dd,
+                format!("numbers are missing in `{line}`"),
+            ));
         };
         series.invocations.push(ImportedInvocation::lasting(seconds, 1));
         series.metrics.clear();
         series.measured(("bandwidth", "B/s", Higher), "bytes copied per second", [bytes / seconds]);
     }
     if series.invocations.is_empty() {
-        return Err(ImportError::damaged(Format::Dd, "it has no line of bytes that were copied"));
+        return Err(ImportError::damaged(Format::Dd, "no line with the number of bytes copied"));
     }
     import.series.push(series);
     Ok(vec![import])

@@ -8,10 +8,10 @@ use crate::Format;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ImportError {
     /// No reader knows it.
-    #[error("it is not a plumb store, nor a result of a tool that plumb reads; name another file")]
+    #[error("neither a plumb store nor output of a supported tool")]
     Unknown,
     /// It began like this format and does not go on so.
-    #[error("damaged or cut off: as {} it breaks off because {why}", format.described())]
+    #[error("damaged or truncated {}: {why}", format.described())]
     Damaged {
         /// The format that it began like.
         format: Format,
@@ -19,7 +19,7 @@ pub enum ImportError {
         why: String,
     },
     /// The tool measured nothing.
-    #[error("{} without a result: {why}", format.described())]
+    #[error("{} without results: {why}", format.described())]
     Nothing {
         /// The format of the result.
         format: Format,

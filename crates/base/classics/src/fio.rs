@@ -51,7 +51,7 @@ pub(crate) fn parse(input: &str) -> Result<Vec<Import>, ImportError> {
     let global = options(document.get("global options"));
     let jobs = list(&document, "jobs");
     if jobs.is_empty() {
-        return Err(ImportError::damaged(Format::Fio, "it has no list `jobs`"));
+        return Err(ImportError::damaged(Format::Fio, "no `jobs` array"));
     }
     for job in jobs {
         let mut options_of_job = global.clone();
@@ -135,7 +135,7 @@ fn invocation(job: &Value, part: &Value, seconds: f64, operations: f64) -> Impor
         invocation.usage.system_ns = nanoseconds(system.max(0.0) / 100.0 * wall_s);
     }
     if let Some(short) = positive(part, "short_ios") {
-        let why = format!("{short} transfers were shorter than asked");
+        let why = format!("{short} transfers were shorter than requested");
         invocation.flags.push(Flag::new(FlagKind::Other("short-transfers".to_owned()), why));
     }
     let error = number(job, "error").unwrap_or(0.0);

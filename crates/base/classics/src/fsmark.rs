@@ -24,7 +24,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
             remark(&mut import, &mut series, rest.trim());
         } else if let Some(row) = row(line).filter(|_| in_table) {
             let row = row.ok_or_else(|| {
-                ImportError::damaged(Format::FsMark, format!("the row `{line}` lacks figures"))
+                ImportError::damaged(
+                    Format::FsMark,
+                    format!("numbers are missing in the row `{line}`"),
+                )
             })?;
             series.invocations.push(ImportedInvocation::by_rate(row, 1000.0));
             series.metrics.clear();
@@ -32,7 +35,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
         }
     }
     if series.invocations.is_empty() {
-        return Err(ImportError::damaged(Format::FsMark, "it has no row of figures"));
+        return Err(ImportError::damaged(Format::FsMark, "no row with numbers"));
     }
     series.notes.push(crate::import::BY_RATE.to_owned());
     import.series.push(series);

@@ -26,13 +26,13 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
         }
     }
     if import.series.is_empty() {
-        return Err(ImportError::damaged(Format::Hackbench, "it has no line `Time:`"));
+        return Err(ImportError::damaged(Format::Hackbench, "no `Time:` line"));
     }
     Ok(vec![import])
 }
 
 fn wrong(line: &str) -> ImportError {
-    ImportError::damaged(Format::Hackbench, format!("`{line}` lacks figures"))
+    ImportError::damaged(Format::Hackbench, format!("numbers are missing in `{line}`"))
 }
 
 /// A time with all its digits: one with fewer was cut off.

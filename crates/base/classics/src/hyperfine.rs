@@ -15,7 +15,7 @@ pub(crate) fn parse(input: &str) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::Hyperfine);
     let results = list(&document, "results");
     if results.is_empty() {
-        return Err(ImportError::damaged(Format::Hyperfine, "it has no list `results`"));
+        return Err(ImportError::damaged(Format::Hyperfine, "no `results` array"));
     }
     import.series = results.iter().map(series).collect::<Result<_, _>>()?;
     Ok(vec![import])
@@ -48,7 +48,7 @@ fn series(result: &Value) -> Result<ImportedSeries, ImportError> {
     if codes.clone().any(|code| code != 0.0) {
         let summary = "exit status of the command";
         series.measured(("status", "", Neither), summary, codes);
-        series.notes.push("some runs ended with another status than 0".to_owned());
+        series.notes.push("some runs exited with a status other than 0".to_owned());
     }
     Ok(series)
 }

@@ -49,7 +49,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
         }
     }
     if series.invocations.is_empty() {
-        return Err(ImportError::damaged(Format::Ioping, "it has no raw line (ioping -B)"));
+        return Err(ImportError::damaged(Format::Ioping, "no raw line (run ioping with -B)"));
     }
     import.series.push(series);
     Ok(vec![import])

@@ -42,7 +42,7 @@ pub(crate) fn parse(input: &str) -> Result<Vec<Import>, ImportError> {
 }
 
 fn missing(name: &str) -> ImportError {
-    ImportError::damaged(Format::Iperf3, format!("it has no `{name}`"))
+    ImportError::damaged(Format::Iperf3, format!("no `{name}`"))
 }
 
 /// One direction of a test: its name, and the sums of the receiver and of the sender.
@@ -110,7 +110,7 @@ fn series(
     }
     if udp {
         let loss = number(way.received, "lost_percent").map(|percent| percent / 100.0);
-        series.measured(("loss", "", Lower), "datagrams lost over those sent", loss);
+        series.measured(("loss", "", Lower), "lost datagrams as a share of those sent", loss);
         let jitter = number(way.received, "jitter_ms").map(|ms| ms * 1e-3);
         series.measured(("jitter", "s", Lower), "smoothed jitter (RFC 1889)", jitter);
     }

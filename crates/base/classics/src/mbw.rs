@@ -45,12 +45,12 @@ pub(crate) fn parse(text: &str, told: Option<&str>) -> Result<Vec<Import>, Impor
         passes.entry((pass.label.clone(), pass.mib.to_bits())).or_default().push(pass);
     }
     if passes.is_empty() {
-        return Err(ImportError::nothing(Format::Mbw, "it has neither passes nor averages"));
+        return Err(ImportError::nothing(Format::Mbw, "no passes and no averages"));
     }
     import.series =
         passes.values().filter_map(|passes| series(passes, import.version.as_deref())).collect();
     if !has_passes {
-        let note = "an average of passes that are not in the file, so it has no spread";
+        let note = "an average; the file has no individual passes, so there is no spread";
         import.series.iter_mut().for_each(|series| series.notes.push(note.to_owned()));
     }
     Ok(vec![import])
@@ -127,7 +127,7 @@ fn series(passes: &[MbwPass], told: Option<&str>) -> Option<ImportedSeries> {
 fn note(label: &str, method: Option<&str>, told: Option<&str>) -> String {
     match (method, told) {
         (Some("same_block"), Some(told)) => {
-            format!("mbw {told} reads the same block repeatedly: it does not copy an array")
+            format!("mbw {told} reads the same block repeatedly instead of copying an array")
         }
         (Some(method), Some(told)) => format!("mbw {told} labels it {label}: it is {method}"),
         _ => format!(

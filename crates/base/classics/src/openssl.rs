@@ -21,7 +21,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::Openssl);
     let mut sizes: Vec<&str> = Vec::new();
     for line in text.lines().map(str::trim) {
-        let wrong = || ImportError::damaged(Format::Openssl, format!("`{line}` lacks figures"));
+        let wrong =
+            || ImportError::damaged(Format::Openssl, format!("numbers are missing in `{line}`"));
         let Some((kind, rest)) = line.split_once(':') else { continue };
         match kind {
             "+H" => sizes = rest.split(':').collect(),

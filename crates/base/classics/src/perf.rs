@@ -25,7 +25,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::Perf);
     let mut benches: Vec<PerfBench> = Vec::new();
     for line in text.lines().map(str::trim) {
-        let wrong = || ImportError::damaged(Format::Perf, format!("`{line}` lacks figures"));
+        let wrong =
+            || ImportError::damaged(Format::Perf, format!("numbers are missing in `{line}`"));
         if let Some(rest) = line.strip_prefix(HEAD) {
             let name = rest.strip_suffix("' benchmark:").ok_or_else(wrong)?.to_owned();
             benches.push(PerfBench { name, total_s: None, operation_s: None });

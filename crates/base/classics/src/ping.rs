@@ -20,7 +20,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let mut import = Import::new(Format::Ping);
     let counts = text.lines().find_map(PingCounts::of).ok_or_else(|| lacks("count of packets"))?;
     if counts.received == 0.0 {
-        return Err(ImportError::nothing(Format::Ping, "no packet came back"));
+        return Err(ImportError::nothing(Format::Ping, "no reply was received"));
     }
     let line = text.lines().find_map(|line| line.trim().strip_prefix("rtt min/avg/max/mdev = "));
     let rtt = line.and_then(rtt).ok_or_else(|| lacks("round-trip times"))?;
@@ -38,7 +38,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let loss = 1.0 - counts.received / counts.sent;
     series.measured(
         ("loss", "", Lower),
-        "requests without a reply over those sent",
+        "requests without a reply, as a share of those sent",
         [loss.max(0.0)],
     );
     import.series.push(series);
@@ -46,7 +46,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
 }
 
 fn lacks(what: &str) -> ImportError {
-    ImportError::damaged(Format::Ping, format!("it has no {what}"))
+    ImportError::damaged(Format::Ping, format!("no {what}"))
 }
 
 /// `100000 packets transmitted, 100000 received, 0% packet loss, time 2524ms`.

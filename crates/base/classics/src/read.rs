@@ -28,7 +28,7 @@ pub fn read(
         }
     }
     if imports.iter().all(|import| import.series.is_empty()) {
-        return Err(ImportError::nothing(format, "it has no figures"));
+        return Err(ImportError::nothing(format, "no results"));
     }
     Ok(imports)
 }

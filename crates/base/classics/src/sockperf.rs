@@ -32,8 +32,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
         number_after(counts, "ReceivedMessages=").ok_or_else(|| lacks("count of answers"))?;
     // Of `under-load` and `throughput` few are answered.
     if 2.0 * received < sent {
-        let why =
-            format!("it is not a ping-pong test: {received} of {sent} messages were answered");
+        let why = format!("not a ping-pong test: {received} of {sent} messages were answered");
         return Err(ImportError::nothing(Format::Sockperf, why));
     }
     // Of a round trip a latency is the half.
@@ -70,7 +69,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
 }
 
 fn lacks(what: &str) -> ImportError {
-    ImportError::damaged(Format::Sockperf, format!("it has no {what}"))
+    ImportError::damaged(Format::Sockperf, format!("no {what}"))
 }
 
 fn number_after(text: &str, name: &str) -> Option<f64> {

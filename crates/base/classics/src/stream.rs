@@ -16,7 +16,7 @@ const KERNELS: [&str; 4] = ["Copy", "Scale", "Add", "Triad"];
 
 pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     if !text.lines().any(|line| line.starts_with("Solution Validates")) {
-        return Err(damaged("it does not confirm that the arrays are right"));
+        return Err(damaged("the line `Solution Validates` is missing"));
     }
     let mut import = Import::new(Format::Stream);
     import.version = after(text, "STREAM version $Revision: ").map(str::to_owned);
@@ -28,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
         let Some(kernel) = KERNELS.into_iter().find(|kernel| *kernel == name) else { continue };
         let figures: Vec<f64> = figures.split_whitespace().filter_map(positive).collect();
         let &[rate, _, shortest, _] = figures.as_slice() else {
-            return Err(damaged(&format!("the row of {kernel} lacks figures")));
+            return Err(damaged(&format!("numbers are missing in the row of {kernel}")));
         };
         let mut series =
             ImportedSeries::new("stream.loop", "one loop of STREAM; 8 bytes count for each array");

@@ -30,13 +30,13 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
             let seconds = rest.first().and_then(|word| positive(word));
             let rate = rest.get(3).and_then(|word| positive(word));
             let (Some(seconds), Some(rate)) = (seconds, rate) else {
-                return Err(damaged(format!("the row of `{name}` lacks figures")));
+                return Err(damaged(format!("numbers are missing in the row of `{name}`")));
             };
             import.series.push(series(name, operations, seconds, rate));
         }
     }
     match end {
-        None => Err(damaged("it does not show how the run ended".to_owned())),
+        None => Err(damaged("the end of the run is missing".to_owned())),
         Some(said) if said.contains("unsuccessful") => Err(damaged(format!("it reports `{said}`"))),
         Some(_) => Ok(vec![import]),
     }

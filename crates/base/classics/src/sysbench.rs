@@ -38,7 +38,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
 }
 
 fn missing(what: &str) -> ImportError {
-    ImportError::damaged(Format::Sysbench, format!("it has no `{what}`"))
+    ImportError::damaged(Format::Sysbench, format!("no `{what}`"))
 }
 
 struct SysbenchReport<'a> {

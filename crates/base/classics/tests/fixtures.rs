@@ -464,7 +464,7 @@ fn dd_ioping_fs_mark_cyclictest_and_stress_ng() {
     ");
     let longer = fixture("cyclictest-2.40.txt")
         .replace("# Histogram Overflows: ", "# Histogram Overflows: 9");
-    assert!(read(&longer, None, None).unwrap_err().to_string().contains("give -h a larger one"));
+    assert!(read(&longer, None, None).unwrap_err().to_string().contains("increase -h"));
     assert_snapshot!(told("stress-ng-0.15.txt", None), @r"
     stress-ng ? at None on {}
     stressng.stressor:stressor=cpu Process
@@ -490,7 +490,7 @@ fn stream() {
       9014000 ns, 1 ops; bandwidth 2.233510e10 B/s
     ");
     let wrong = fixture("stream-5.10.txt").replace("Solution Validates", "Failed Validation");
-    assert!(read(&wrong, None, None).unwrap_err().to_string().contains("arrays are right"));
+    assert!(read(&wrong, None, None).unwrap_err().to_string().contains("Solution Validates"));
 }
 
 #[test]
@@ -513,7 +513,7 @@ fn every_file_is_recognised_by_its_content_alone() {
 #[test]
 fn a_test_that_failed_gives_nothing_and_its_reason() {
     let error = read(&fixture("iperf3-refused.json"), None, None).unwrap_err().to_string();
-    assert_snapshot!(error, @"the JSON of iperf3 without a result: it reports `unable to connect to server: Connection refused`");
+    assert_snapshot!(error, @"iperf3 JSON without results: it reports `unable to connect to server: Connection refused`");
 }
 
 /// The events of a file, as any caller gets them.
@@ -630,7 +630,7 @@ fn a_figure_cut_off_is_found() {
         let text = text.trim_end();
         let error = read(&text[..text.len() - lost], None, None).unwrap_err();
         assert!(matches!(error, ImportError::Damaged { .. }), "{name}: {error}");
-        assert!(error.to_string().contains("damaged or cut off"), "{error}");
+        assert!(error.to_string().contains("damaged or truncated"), "{error}");
     }
 }
 

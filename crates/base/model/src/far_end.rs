@@ -44,7 +44,7 @@ impl FromStr for FarEnd {
         }
         let rest = text
             .strip_prefix(SSH)
-            .ok_or_else(|| wrong(text, "it begins with neither ssh: nor peer:"))?;
+            .ok_or_else(|| wrong(text, "it must start with ssh: or peer:"))?;
         let (user, place) = match rest.rsplit_once('@') {
             Some((user, place)) => (Some(user), place),
             None => (None, rest),
@@ -59,10 +59,10 @@ impl FromStr for FarEnd {
 }
 
 fn wrong(text: &str, why: &str) -> String {
-    format!("`{text}`: {why}; a far end is ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]")
+    format!("`{text}`: {why}; use ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]")
 }
 
-const NO_NAME: &str = "the name of a user or host can't be like that";
+const NO_NAME: &str = "invalid user or host name";
 
 /// What begins with a dash would be an option of ssh.
 fn is_word(word: &str) -> bool {
@@ -78,10 +78,10 @@ fn is_forbidden(c: char) -> bool {
 fn host_and_port(place: &str) -> Result<(&str, Option<u16>), &'static str> {
     let (host, port) = match place.strip_prefix('[') {
         Some(place) => {
-            let (host, after) = place.split_once(']').ok_or("a bracket is not closed")?;
+            let (host, after) = place.split_once(']').ok_or("`]` is missing")?;
             let port = after.strip_prefix(':');
             if !after.is_empty() && port.is_none() {
-                return Err("something follows the bracket");
+                return Err("unexpected text after the bracket");
             }
             (host, port)
         }
@@ -94,7 +94,7 @@ fn host_and_port(place: &str) -> Result<(&str, Option<u16>), &'static str> {
         return Err(NO_NAME);
     }
     match port.map(|port| port.parse().ok().filter(|&port| port > 0)) {
-        Some(None) => Err("a port is 1 to 65535"),
+        Some(None) => Err("the port must be 1 to 65535"),
         Some(port) => Ok((host, port)),
         None => Ok((host, None)),
     }
@@ -153,22 +153,21 @@ mod tests {
     #[test]
     fn what_is_no_far_end_says_why() {
         for (text, why) in [
-            ("web1", "it begins with neither ssh: nor peer:"),
-            ("ssh:", "the name of a user or host can't be like that"),
-            ("ssh:-oProxyCommand=x", "the name of a user or host can't be like that"),
-            ("ssh:@web1", "the name of a user or host can't be like that"),
-            ("ssh:a b", "the name of a user or host can't be like that"),
-            ("ssh:web1:0", "a port is 1 to 65535"),
-            ("ssh:web1:x", "a port is 1 to 65535"),
+            ("web1", "it must start with ssh: or peer:"),
+            ("ssh:", "invalid user or host name"),
+            ("ssh:-oProxyCommand=x", "invalid user or host name"),
+            ("ssh:@web1", "invalid user or host name"),
+            ("ssh:a b", "invalid user or host name"),
+            ("ssh:web1:0", "the port must be 1 to 65535"),
+            ("ssh:web1:x", "the port must be 1 to 65535"),
             ("ssh:fe80::1", "an IPv6 address needs brackets"),
-            ("ssh:[::1", "a bracket is not closed"),
-            ("ssh:[::1]x", "something follows the bracket"),
-            ("peer:joe@web1", "the name of a user or host can't be like that"),
-            ("peer:web1:0", "a port is 1 to 65535"),
+            ("ssh:[::1", "`]` is missing"),
+            ("ssh:[::1]x", "unexpected text after the bracket"),
+            ("peer:joe@web1", "invalid user or host name"),
+            ("peer:web1:0", "the port must be 1 to 65535"),
         ] {
             let refused = text.parse::<FarEnd>().unwrap_err();
-            let wanted =
-                format!("`{text}`: {why}; a far end is ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]");
+            let wanted = format!("`{text}`: {why}; use ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]");
             assert_eq!(refused, wanted);
         }
     }

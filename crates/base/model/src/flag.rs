@@ -89,7 +89,7 @@ impl FlagKind {
                 "fewer bytes reached the device than the workload moved: this measures memory as well"
             }
             Self::Unflushed => "written data may still be in the device's volatile cache",
-            Self::NotDirect => "the page cache stood between the workload and the device",
+            Self::NotDirect => "I/O went through the page cache, not straight to the device",
             Self::Compressed => "the filesystem compresses the data: the device moves less",
             Self::Sparse => "parts of the file were never written, so no device is read there",
             Self::Tmpfs => "the target directory is in memory: no device was measured",
@@ -120,7 +120,7 @@ impl FlagKind {
             Self::Uncalibrated => {
                 "too little history on this machine to judge a change between runs"
             }
-            Self::Unreadable => "distributions that can't be read are left out",
+            Self::Unreadable => "unreadable distributions are left out",
             Self::Short => "the interval describes these seconds, not the machine",
             Self::Bimodal => "there are two levels: a median between them describes neither",
             Self::Burst => "a burst ended: the speed before it does not last",
@@ -134,8 +134,8 @@ impl FlagKind {
             Self::Oversubscribed => {
                 "threads had to share CPUs: this does not show how the work scales"
             }
-            Self::SearchIncomplete => "the limit is known less well than its goal wants",
-            Self::WorkDiffers => "the first run did other work than those after it",
+            Self::SearchIncomplete => "the limit is less precise than its goal requires",
+            Self::WorkDiffers => "the first run did different work from the later ones",
             Self::Other(_) => "",
         }
     }

@@ -72,8 +72,7 @@ impl FromStr for Host {
             Ok(Self(Some(name.to_owned())))
         } else {
             Err(format!(
-                "`{name}` cannot be the name of a host: up to {LONGEST_NAME} letters, digits and . _ - :, beginning \
-                 with a letter or digit"
+                "`{name}` is not a valid host name: use up to {LONGEST_NAME} letters, digits and . _ - :, starting with a letter or digit"
             ))
         }
     }

@@ -111,7 +111,7 @@ fn unknown(description: &Description, name: &str) -> PointError {
     let why = if known.is_empty() {
         "the workload has no parameters".to_owned()
     } else {
-        format!("unknown; it has {}", known.join(", "))
+        format!("unknown; valid names: {}", known.join(", "))
     };
     let workload = description.id.clone();
     let parameter = name.to_owned();
@@ -179,15 +179,16 @@ fn convert(parameter: &Parameter, value: &Value, all_threads: u64) -> Result<Val
             _ if text.is_empty() => Ok(Value::Text(text)),
             Some(("env" | "file", place)) if !place.is_empty() => Ok(Value::Text(text)),
             // Nobody should read again what may be the secret itself.
-            _ => Err("a secret is not typed on the command line; give its location: env:NAME or \
-                      file:PATH"
-                .into()),
+            _ => Err(
+                "don't put a secret on the command line; give its location: env:NAME or file:PATH"
+                    .into(),
+            ),
         },
         ParameterType::Choice | ParameterType::Text | ParameterType::Path => Ok(Value::Text(text)),
         ParameterType::Switch => match text.as_str() {
             "yes" | "true" | "on" => Ok(Value::Switch(true)),
             "no" | "false" | "off" => Ok(Value::Switch(false)),
-            _ => Err(format!("`{text}` is neither yes nor no")),
+            _ => Err(format!("`{text}` is not yes or no")),
         },
     }
 }
@@ -208,7 +209,7 @@ fn rate(parameter: &Parameter, value: &Value, text: &str) -> Result<Value, Strin
     match per_second {
         Ok(0) => {
             let tries = if parameter.in_bytes() { "100MB/s" } else { "100/s" };
-            Err(words(format!("a rate of 0 never does anything; try {tries}")))
+            Err(words(format!("a rate of 0 does nothing; try {tries}")))
         }
         Ok(number) => Ok(Value::Integer(number)),
         Err(error) => Err(words(error.to_string())),

@@ -52,9 +52,9 @@ impl StoppingRules {
     #[must_use]
     pub fn contradiction(&self) -> Option<&'static str> {
         if self.max_invocations.is_some_and(|most| most < self.min_invocations.max(1)) {
-            Some("the most invocations are fewer than the fewest")
+            Some("--max-invocations is less than --min-invocations")
         } else if self.max_time_ns.is_some_and(|most| most < self.min_time_ns) {
-            Some("the longest time is shorter than the shortest")
+            Some("--max-time is shorter than --min-time")
         } else {
             None
         }

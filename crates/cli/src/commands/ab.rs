@@ -32,19 +32,19 @@ use crate::ui::Ui;
 #[command(after_long_help = "Examples:
   plumb ab ./old ./new                             is ./new slower than ./old by 1 % or more?
   plumb ab --margin 3% 'gzip -1 f' 'gzip -2 f'     commands with arguments
-  plumb ab --metric peak_memory ./old ./new        compare another metric than wall time
+  plumb ab --metric peak_memory ./old ./new        compare a metric other than wall time
   plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
   plumb ab --budget 5m ./old ./new                 take more time to find smaller differences
   plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
   plumb ab --set thp=always --set thp=never memory.latency    two values of a knob
 
-plumb runs A and B back to back in random order, so that other activity disturbs both alike. It looks at \
-the interval of the cost ratio after 8, 12, 18, 27, 40 pairs and so on, each time half as many again, until \
-there is a verdict or a minute is over. Over all looks together, it calls equal sides different in at most 1 of \
-20 comparisons. The verdict is faster, slower, equivalent (the whole interval lies within the margin) or \
-inconclusive. If it is inconclusive, plumb reports the smallest difference that it could have found and the command \
-that would find it. With more than two sides, plumb orders them by a Latin square and compares each with the first; \
-the time limit is a minute per side after the first.")]
+plumb runs A and B back to back in random order, so that other activity affects both equally. It looks at the \
+interval of the cost ratio after 8, 12, 18, 27, 40, … pairs (half as many again each time) until there is a verdict \
+or a minute has passed. Over all looks together, it calls equal sides different in at most 1 of 20 comparisons. The \
+verdict is faster, slower, equivalent (the whole interval lies within the margin) or inconclusive. If it is \
+inconclusive, plumb reports the smallest difference that it could have found and the command that would find it. \
+With more than two sides, plumb orders them by a Latin square and compares each with the first; the time limit is a \
+minute per additional side.")]
 pub struct AbArgs {
     /// Two or more commands (each quoted as one argument) or points (`memory.copy:method=nt`)
     ///
@@ -72,7 +72,7 @@ pub struct AbArgs {
     /// Exit with 5 if a comparison stays inconclusive
     #[arg(long)]
     strict: bool,
-    /// Start programs in place; by default plumb first copies your own executables into one folder
+    /// Run programs in place; by default plumb first copies your own executables into one folder
     #[arg(long, hide_short_help = true)]
     no_copy: bool,
     /// Run each command with /bin/sh -c
@@ -135,7 +135,7 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         class.map(|class| audits::noise_floor(store, &here, class)).transpose()?.flatten();
     if let Some(floor) = noise_floor.filter(|floor| *floor > wanted) {
         ui.say(&format!(
-            "margin {} instead of {}: the last audit found that this machine can't resolve less",
+            "margin {} instead of {}: the last audit found that this machine can't resolve smaller differences",
             percent(floor),
             percent(wanted)
         ));

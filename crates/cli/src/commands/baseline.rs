@@ -37,11 +37,11 @@ pub struct BaselineArgs {
 
 #[derive(Debug, Commands)]
 enum BaselineCommand {
-    /// Make a baseline of fresh runs, or of stored ones
+    /// Make a baseline from fresh or stored runs
     Set(Box<SetArgs>),
     /// List the baselines
     List,
-    /// Remove a baseline; plumb keeps its runs
+    /// Remove a baseline but keep its runs
     Remove {
         /// The baseline's name
         name: String,
@@ -54,8 +54,8 @@ enum BaselineCommand {
   plumb baseline set good --runs 8 --every 10m --of cpu.sieve,memory.copy
   plumb baseline set good last~7 last~6 last~5 last~4 last~3 last~2 last~1 last
 
-A check needs at least six runs; eight or more find smaller changes. The further apart the runs are, the \
-more of the variation between runs the baseline covers.")]
+A check needs at least six runs; eight or more find smaller changes. Runs that are further apart capture more of the \
+variation between runs.")]
 struct SetArgs {
     /// The baseline's name
     name: String,
@@ -65,7 +65,7 @@ struct SetArgs {
     /// Measure this many fresh runs
     #[arg(long = "runs", value_name = "N", default_value_t = 8)]
     fresh: usize,
-    /// Start a fresh run at this interval [default: one right after another]
+    /// Start a fresh run at this interval [default: back to back]
     #[arg(long, value_name = "TIME")]
     every: Option<String>,
     /// Measure these suites or workloads
@@ -133,8 +133,7 @@ fn warn_of_haste(store: &Store, members: &[Id], ui: &Ui) -> Result<()> {
         #[expect(clippy::cast_precision_loss, reason = "a length of time for people")]
         let span = plumb_units::length(span.max(0) as f64 * 1e-9);
         ui.warn(&format!(
-            "the runs began within {span}, so they miss what varies between hours and boots, and a check \
-             may take that for a change (--every 1h spreads fresh runs)"
+            "the runs began within {span}, so they do not cover variation between hours and boots, which a check may report as a change (--every 1h spreads fresh runs)"
         ));
     }
     Ok(())

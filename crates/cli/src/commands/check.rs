@@ -42,18 +42,18 @@ const CANARY_RUNS: usize = 3;
 /// Did this machine become slower than its baseline?
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  plumb check                                  against the baseline that changed last
+  plumb check                                  against the most recently changed baseline
   plumb check --baseline good --margin 3%
   plumb check --junit check.xml --markdown check.md
   plumb check --by kind                        against runs of any host of this kind of machine
 
-plumb first measures once what the baseline measured. It then measures the series that look different in \
-three more runs, and only these decide: over all series together, at most 1 of 16 checks of an unchanged \
-machine fails. plumb also compares the machine with itself. If that shows a difference, alerts do not \
-count; nor do alerts that are smaller than the shift of unchanged control work. Exit codes: 0 no regression, 1 a \
-confirmed regression, 3 a series could not be measured, 4 a workload failed, 5 no verdict (--strict).")]
+plumb first repeats the baseline's measurements once. It then measures the series that look different in three more \
+runs, and only these decide: over all series together, at most 1 of 16 checks of an unchanged machine fails. plumb \
+also compares the machine with itself. If that shows a difference, plumb ignores the alerts. It also ignores alerts \
+smaller than the drift of an unchanged control workload. Exit codes: 0 no regression, 1 a confirmed regression, 3 a \
+series could not be measured, 4 a workload failed, 5 no verdict (--strict).")]
 pub struct CheckArgs {
-    /// The baseline [default: the one that changed last]
+    /// The baseline [default: the most recently changed one]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     /// The smallest relative change that matters
@@ -65,7 +65,7 @@ pub struct CheckArgs {
     /// Check against the baseline's runs on this host, or on all hosts of its kind of machine
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
-    /// Check even if the runs did not measure the same thing, or one is incomplete
+    /// Check even if the runs measured different things, or one is incomplete
     #[arg(long)]
     force: bool,
     /// Exit with 5 if there is no verdict
@@ -241,8 +241,7 @@ impl Again<'_> {
         let rules = StoppingRules::fixed(CANARY_RUNS);
         let goal = Goal::Rules(StoppingRules { max_time_ns: Some(NULL_NS), ..rules });
         let canaries = Plan { points, goal, budget_ns: Some(NULL_NS), suite: None, ..plan.clone() };
-        let measured =
-            self.measure(&canaries, "measuring control work that nothing has changed")?;
+        let measured = self.measure(&canaries, "measuring an unchanged control workload")?;
         Ok(FreshRun::of(&measured.record))
     }
 
@@ -267,7 +266,7 @@ impl Again<'_> {
             finding.against_first.first().and_then(|comparison| comparison.found.verdict.ok());
         Ok(match verdict {
             Some(verdict @ (Verdict::Faster | Verdict::Slower)) => {
-                Some(format!("{name} came out {} than itself", verdict.word()))
+                Some(format!("{name} appeared {} than itself", verdict.word()))
             }
             _ => None,
         })
@@ -307,14 +306,14 @@ fn on_this_machine(
     if stored.runs.is_empty() {
         let check = format!("plumb check --baseline {baseline}");
         return Err(CommandError::usage(format!(
-            "the baseline {baseline} was measured on host {host}, and this is {here}"
+            "the baseline {baseline} was measured on host {host}, but this is {here}"
         ))
-        .hint(format!("{check} --by kind    counts all hosts of this kind of machine"))
-        .hint(format!("{check} --host {host}    if this host takes the place of that one"))
+        .hint(format!("{check} --by kind    uses the runs of all hosts of this kind of machine"))
+        .hint(format!("{check} --host {host}    if this host replaces that one"))
         .hint("plumb baseline set NAME    measures a baseline of this host"));
     }
     ui.say(&format!(
-        "left out: {left_out} of {all} runs of the baseline, from other hosts; --by kind counts them"
+        "left out: {left_out} of {all} runs of the baseline, from other hosts; --by kind includes them"
     ));
     Ok(stored)
 }
@@ -325,7 +324,7 @@ fn refuse_fatal(finding: &CheckFinding, force: bool) -> Result<()> {
             let field = &difference.field;
             let values = difference.values.join(" and ");
             Err(CommandError::usage(format!(
-                "the baseline and this check did not measure the same thing: {field} {values}"
+                "the baseline and this check measured different things: {field} {values}"
             ))
             .hint("--force checks anyway"))
         }

@@ -33,13 +33,13 @@ const MOST_NAMED: usize = 3;
   plumb compare --across tool=hyperfine last   an imported result and a run of the same command
   plumb report --by kernel -o report        the same as a page with charts
 
-Runs measured at different times differ even when nothing has changed. plumb learns how much from earlier \
-runs of the same series on the same host. With fewer than six of them it gives no verdict, but reports how \
-much runs would have to vary for the difference to be chance. `plumb ab` needs no history. If every run has \
-a label such as `price=19.95`, plumb also shows what each run delivers for its price.")]
+Runs measured at different times differ even when nothing has changed. plumb learns how much from earlier runs of \
+the same series on the same host. With fewer than six of them it gives no verdict, but reports how much runs would \
+have to vary for the difference to be due to chance. `plumb ab` needs no history. If every run has a label such as \
+`price=19.95`, plumb also shows each result per price.")]
 pub struct CompareArgs {
-    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`, which mean all runs that have them [default with --by: all
-    /// runs]
+    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`, which select all runs that have them [default with
+    /// --by: all runs]
     #[arg(required_unless_present = "by", num_args = 2.., value_name = "RUN")]
     runs: Vec<String>,
     /// Group runs by labels or facts about the machine (`kernel`, `governor`, …)
@@ -56,10 +56,10 @@ pub struct CompareArgs {
     /// Show every metric, not only the first of each workload
     #[arg(long)]
     all: bool,
-    /// Compare points of the same name, whatever workload or tool measured them
+    /// Compare points of the same name, even from different workloads or tools
     #[arg(long, conflicts_with = "by")]
     across: bool,
-    /// Compare even if the runs did not measure the same thing
+    /// Compare even if the runs measured different things
     #[arg(long)]
     force: bool,
     /// Exit with 5 if a comparison has no verdict
@@ -102,7 +102,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         let by = args.by.as_deref().unwrap_or_default();
         let error = output::one_group(&finding, by);
         return Err(if by == By::KIND {
-            error.hint("--by run,kind compares run by run, with the noise of all hosts of the kind")
+            error.hint("--by run,kind compares run by run, with noise estimated from all hosts of the kind")
         } else {
             error.hint("without --by, plumb compares each run with the first")
         });
@@ -141,7 +141,7 @@ fn nothing_in_common(
     };
     let error = found.arms.iter().fold(error, |error, arm| error.hint(of_arm(arm)));
     if across.results.is_empty() {
-        return error.hint("plumb show RUN shows what each measured");
+        return error.hint("plumb show RUN lists the results of a run");
     }
     let typed = typed.join(" ");
     error.hint(format!("plumb compare --across {typed}    compares points of the same name"))
@@ -198,7 +198,7 @@ fn refuse_fatal(finding: &ComparisonFinding, force: bool) -> Result<()> {
             let values = difference.values.join(" and ");
             let field = &difference.field;
             Err(CommandError::usage(format!(
-                "the runs did not measure the same thing: {field} {values}"
+                "the runs measured different things: {field} {values}"
             ))
             .hint("--force compares them anyway"))
         }

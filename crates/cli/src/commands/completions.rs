@@ -6,14 +6,14 @@ use clap_complete::Shell;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
 
-/// Print the completions for a shell
+/// Print shell completions
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb completions bash > ~/.local/share/bash-completion/completions/plumb
   plumb completions zsh > ~/.zfunc/_plumb         with `fpath+=~/.zfunc` before compinit in ~/.zshrc
   plumb completions fish > ~/.config/fish/completions/plumb.fish")]
 pub struct CompletionsArgs {
-    /// The shell that will read the completions
+    /// The shell to complete for
     #[arg(value_parser = clap::builder::EnumValueParser::<Shell>::new())]
     shell: Shell,
 }

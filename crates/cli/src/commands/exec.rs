@@ -27,7 +27,7 @@ use crate::ui::Ui;
   plumb exec 'sleep 0.1'                       until the median is known to 1 %
   plumb exec -n 20 'gzip -k f' 'zstd -k f'     20 runs of each, compared with the first
   plumb exec --spread 5m 'curl -s localhost'   over five minutes, with pauses
-  plumb exec -- make -j2 all                   one command, word by word
+  plumb exec -- make -j2 all                   one command, as separate words
   plumb exec --shell 'sort f | uniq -c'        run with /bin/sh; its start-up is included
   plumb exec --before-each 'rm -f out' './build out'   each run starts without the file
   plumb exec --setup 'make a' --setup 'make b' ./a ./b   build each before it runs
@@ -35,12 +35,12 @@ use crate::ui::Ui;
 
 plumb splits a command into words as a shell would, but starts no shell. It times each run from just \
 before posix_spawn to just after wait4. Each new worker first runs a short command (under 20 ms) once \
-without counting it, because the worker's own start has cooled the caches.")]
+without counting it, because starting the worker cools the caches.")]
 pub struct ExecArgs {
     /// Commands, each quoted as one argument
     #[arg(required_unless_present = "argv", value_name = "COMMAND")]
     commands: Vec<String>,
-    /// One command, word by word
+    /// One command, as separate words
     #[arg(last = true, value_name = "CMD ARG…")]
     argv: Vec<String>,
     /// Count exactly this many runs of each command
@@ -49,11 +49,11 @@ pub struct ExecArgs {
     runs: Option<usize>,
     /// Spread the runs over at least this time, with pauses between bursts
     ///
-    /// The result then describes more than one moment of this machine. plumb leaves out the runs right after a pause if
+    /// The result then describes more than one moment of this machine. plumb excludes the runs right after a pause if
     /// they are not as fast as the others.
     #[arg(long, value_name = "TIME", conflicts_with = "runs")]
     spread: Option<String>,
-    /// Replace `{NAME}` in the commands: `1,2,8` or the range `1..64`
+    /// Replace `{NAME}` in the commands with `1,2,8` or the range `1..64`
     ///
     /// Each value gives one point. `1..64` doubles, `1..9+2` adds 2, as in `plumb run`.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]

@@ -28,7 +28,7 @@ pub struct ExportArgs {
     /// The runs [default: the last one]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// The format; the default has one JSON document per run
+    /// The output format; the default is one JSON document per run
     #[arg(long, value_parser = formats(), default_value = "json")]
     format: &'static Export,
     /// Write to this file [default: stdout]

@@ -17,7 +17,7 @@ use crate::reading::runs;
 use crate::reading::series::{Whose, meant, on_machine};
 use crate::ui::Ui;
 
-/// Show one series over all its runs: when did it change, and what else did?
+/// Show one series over all its runs: when did it change, and what else changed?
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb history memory.copy:method=libc           its first metric, on this host
@@ -26,9 +26,9 @@ use crate::ui::Ui;
   plumb history cpu.sieve --by kind               on all hosts of this kind of machine
 
 plumb prints a line for each run, with its interval, on a common scale. Recorded changes (kernel, versions, \
-settings) split the history, and plumb compares nothing across them. Within a section it looks for steps. \
-In a history without a step, it reports a certain one 1 time in 1000 and a suspected one 1 time in 100; \
-`plumb ab` settles a suspicion. With runs on enough days, plumb also reports whether the time of day or the weekday \
+settings) split the history, and plumb compares nothing across them. Within a section it looks for steps. In a \
+history without steps, it reports a certain step 1 time in 1000 and a suspected step 1 time in 100; confirm a \
+suspected step with `plumb ab`. With runs on enough days, plumb also reports whether the time of day or the weekday \
 matters. Before it looks for steps, plumb removes changes that all series of a run share.")]
 pub struct HistoryArgs {
     /// A series (`cpu.sieve/rate`), a point, a workload, or a command that was measured
@@ -39,7 +39,7 @@ pub struct HistoryArgs {
     /// Show only runs since then: `30d`, `12h`, or a date
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Show only this many runs, the newest
+    /// Show only the newest N runs
     #[arg(long, value_name = "N")]
     last: Option<usize>,
     /// The host [default: this one; else that of the newest run]
@@ -48,8 +48,7 @@ pub struct HistoryArgs {
     /// Show the runs of one host, or of all hosts of its kind of machine together
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
-    /// The kind of machine: the beginning of its fingerprint, or `all`, of all hosts [default: that of the
-    /// host]
+    /// Show this kind of machine: the beginning of its fingerprint, or `all` [default: that of the host]
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
     /// The smallest relative change that matters

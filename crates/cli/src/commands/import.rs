@@ -29,16 +29,17 @@ enum ImportedFile {
     Results(Vec<(Import, Vec<Stamped>)>),
 }
 
-/// Import runs of other stores, and results of other tools
+/// Import runs from other stores, and results of other tools
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb import other.db                         the runs of another store
   plumb import fio.json bonnie.csv              results of other tools, as runs
   plumb import --label kernel=6.12 fio.json     labelled, for `plumb compare --by kernel`
-  plumb import --tool-version 1.2.2 mbw.txt     a version with swapped labels (all up to 1.3)
+  plumb import --tool-version 1.2.2 mbw.txt     mbw up to 1.3 swaps two labels
 
-plumb recognises results by their content: CSV of bonnie++ (27, 48 or 50 fields); JSON of fio, iperf3, \
-hyperfine and CloudWatch; text of mbw, dd, ioping, fs_mark, sysbench, stress-ng, STREAM, hackbench, cyclictest, ping, sockperf, `perf bench` and `openssl speed -mr`. If you import a file twice, plumb stores it once.")]
+plumb recognises results by their content: CSV of bonnie++ (27, 48 or 50 fields); JSON of fio, iperf3, hyperfine and \
+CloudWatch; text of mbw, dd, ioping, fs_mark, sysbench, stress-ng, STREAM, hackbench, cyclictest, ping, sockperf, \
+`perf bench` and `openssl speed -mr`. If you import a file twice, plumb stores it once.")]
 pub struct ImportArgs {
     /// Stores of plumb, or results of other tools
     #[arg(required = true, value_name = "FILE")]
@@ -49,7 +50,7 @@ pub struct ImportArgs {
     /// The version of the tool, for results that do not contain it
     #[arg(long, value_name = "VERSION")]
     tool_version: Option<String>,
-    /// Label the runs that plumb makes of other tools' results
+    /// Label the runs imported from other tools
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
     /// Name the host on which other tools' results were measured [default: unknown]
@@ -100,7 +101,7 @@ fn content_of(file: &Path, args: &ImportArgs, details: &ImportDetails) -> Result
     let Some(bytes) = bytes else { return Ok(ImportedFile::Store) };
     if bytes.len() as u64 == LARGEST_BYTES {
         return Err(CommandError::file(format!(
-            "can't read {}: it is not a store, and has {LARGEST_BYTES} bytes or more",
+            "can't read {}: it is not a store, and results must be smaller than {LARGEST_BYTES} bytes",
             file.display()
         )));
     }

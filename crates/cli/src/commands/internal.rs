@@ -12,7 +12,7 @@ use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 
-/// The process between plumb and everything it starts
+/// Run the process that starts and stops everything for plumb
 #[derive(Debug, Args)]
 pub struct KeeperArgs {}
 
@@ -59,7 +59,7 @@ fn serve(workload: &dyn Workload) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Build what a target directory lies on, and hold it
+/// Build the medium of a target directory, and hold it
 #[derive(Debug, Args)]
 pub struct MediumArgs {}
 
@@ -69,7 +69,7 @@ impl Subcommand for MediumArgs {
     }
 }
 
-/// End what a worker started whose keeper is gone
+/// Stop the processes of a worker whose keeper is gone
 #[derive(Debug, Args)]
 pub struct OrphanedArgs {}
 
@@ -85,7 +85,7 @@ fn orphaned() -> Exit {
     Exit::Fine
 }
 
-/// Say in a line of JSON what machine this is
+/// Describe this machine in one line of JSON
 #[derive(Debug, Args)]
 pub struct DescribeTargetArgs {
     /// The target directory
@@ -125,7 +125,7 @@ impl Subcommand for ReachArgs {
     }
 }
 
-/// Swallow and count what ssh brings
+/// Discard and count the data from ssh
 #[derive(Debug, Args)]
 pub struct SshSinkArgs {}
 

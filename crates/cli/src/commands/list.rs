@@ -99,7 +99,7 @@ fn charts(run: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     if charts.is_empty() {
-        return Err(CommandError::nothing("this run measured nothing that can be drawn"));
+        return Err(CommandError::nothing("this run has no results that can be charted"));
     }
     let mut table = Table::new(vec![TableColumn::left(""), TableColumn::left("").wrapping()]);
     for chart in &charts {

@@ -22,9 +22,9 @@ use crate::reading::output::pretty;
   plumb peer --listen 0.0.0.0            on the machine at the far end
   plumb run network.tcp --to peer:HOST   on the other machine
 
-Both machines need the same build of plumb. A holder of the key can start plumb's servers here and nothing \
-else. Network workloads send their data unencrypted, to ports that the kernel picks. If you can log in with ssh, \
-use --to ssh: instead, which needs neither key nor peer.")]
+Both machines need the same build of plumb. Anyone with the key can start plumb servers on this machine, but nothing \
+else. Network workloads send their data unencrypted, to ports that the kernel picks. If you can log in with ssh, use \
+--to ssh: instead, which needs neither key nor peer.")]
 pub struct PeerArgs {
     /// Listen on this address, port, or both; port 0 picks a free one [default: 127.0.0.1:7587]
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -71,7 +71,7 @@ impl Subcommand for PeerArgs {
         let document = PeerDocument { schema, listen: Some(address.to_string()), key: &key };
         ui.out(&if ui.wants_json() { pretty(&document)? } else { address.to_string() });
         ui.say(&format!(
-            "starting servers for anyone who has the key {}; Ctrl-C stops it",
+            "starting servers for anyone with the key {}; Ctrl-C stops it",
             key.display()
         ));
         let settings = PeerSettings {

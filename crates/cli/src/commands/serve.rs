@@ -19,12 +19,12 @@ use crate::ui::Ui;
 /// How long to sleep when nobody ends it.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Show all runs in a browser, also while they are measured
+/// Show all runs in a browser, including runs in progress
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb serve                            all runs in a browser, at http://127.0.0.1:7586/
   plumb serve --open                     and open the browser
-  plumb serve --listen 0.0.0.0:8000      for other machines; the printed address holds a token
+  plumb serve --listen 0.0.0.0:8000      for other machines; the printed address contains a token
   ssh -L 7586:127.0.0.1:7586 HOST plumb serve    another machine's runs, without opening a port there
 
 Browsers have read-only access. Ctrl-C stops the server. docs/serve.md \
@@ -35,7 +35,7 @@ pub struct ServeArgs {
     /// Without --listen, plumb picks a free port if 7586 is taken.
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
-    /// Require a token even if only this machine can connect: all its users can
+    /// Require a token even if only this machine can connect: any of its users can
     #[arg(long)]
     token: bool,
     /// Open the browser
@@ -82,8 +82,7 @@ fn serve(args: &ServeArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     ui.out(&if ui.wants_json() { pretty(&document)? } else { url.clone() });
     if open {
         ui.warn(
-            "other machines can connect: anyone who has this address with its token can read all runs, \
-             and so can anyone who listens on the network, because plumb encrypts nothing",
+            "other machines can connect: anyone with this address and its token can read all runs, and so can anyone listening on the network, because the traffic is not encrypted",
         );
     }
     ui.say(&format!("serving the runs in {}; Ctrl-C stops it", path.display()));

@@ -30,8 +30,8 @@ use self::list::list;
   plumb show                          the scorecard of the last run, on one screen
   plumb show --full                   all of it
   plumb show last~1 --in-words        describe the run before it in sentences
-  plumb show --machine                this machine now: its parts and its settings
-  plumb show --machine last           the machine as the last run found it
+  plumb show --machine                this machine now: its hardware and settings
+  plumb show --machine last           the machine at the time of the last run
   plumb show --machine last~1 last    what changed on the machine between two runs
 
 A RUN is the beginning of an id, `last`, `last~2`, or a label `k=v`.")]
@@ -76,7 +76,7 @@ fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if ui.wants_json() && (args.in_words || args.runs) {
         let option = if args.runs { "--runs" } else { "--in-words" };
         return Err(CommandError::usage(format!(
-            "{option} prints text, and --json asks for a document"
+            "{option} prints text; it can't be combined with --json"
         ))
         .hint("plumb show --json prints the results of a run")
         .hint("plumb export A B prints the documents of several runs"));
@@ -84,7 +84,7 @@ fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let [_, _, ..] = args.run.as_slice() {
         return Err(CommandError::usage("plumb shows one run at a time")
             .hint("plumb compare RUN RUN          their results side by side")
-            .hint("plumb show --machine RUN RUN   what differs between their machines"));
+            .hint("plumb show --machine RUN RUN   the differences between their machines"));
     }
     let store = runs::open(store)?;
     if args.runs {

@@ -17,10 +17,10 @@ use crate::ui::Ui;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb tune                       every knob, its current value, and its value in each preset
-  plumb tune --restore             undo the changes that a killed run left
+  plumb tune --restore             undo changes that a killed run left behind
   plumb run --set thp=never        set one knob for a run
 
-plumb sets nothing for longer than a run. It writes old values down before it changes anything. If \
+plumb changes settings only for the duration of a run. It records the old values first. If \
 plumb is killed, its next start restores them; a reboot resets them as well. \
 docs/preparations.md explains what each knob is for and what it risks.")]
 pub struct TuneArgs {

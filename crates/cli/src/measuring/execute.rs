@@ -175,8 +175,7 @@ fn say_unknown(ui: &Ui) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
         ui.say(
-            "this host has no machine id, so its runs count for every host of its kind; --host NAME or \
-             PLUMB_HOST names it",
+            "this host has no machine id, so its runs count for every host of its kind; set a name with --host NAME or PLUMB_HOST",
         );
     });
 }
@@ -212,7 +211,7 @@ fn ended_early(error: EngineError) -> CommandError {
             .hint("plumb run --resume         completes the run once there is room"),
         EngineError::Fatal(why) => CommandError::bug(why)
             .hint("plumb show last            shows what is stored so far")
-            .hint("plumb run --resume goes on from there"),
+            .hint("plumb run --resume         continues the run"),
         EngineError::Companion(why) => CommandError::failed(why),
         EngineError::Unsupported { why, fix } => {
             let error = CommandError::nothing(why);

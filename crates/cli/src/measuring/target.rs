@@ -20,7 +20,7 @@ const O_EXCL: i32 = rustix::fs::OFlags::EXCL.bits().cast_signed();
 pub struct TargetArgs {
     /// Put test files into a new folder in this directory [default: .]
     ///
-    /// With --destroy-data, workloads that can use a device use the device that is named here.
+    /// With --destroy-data, workloads that can use a device use the one given here.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Repeat the device given to --dir to confirm that its data will be destroyed
@@ -104,7 +104,7 @@ fn target(
     let parent = parent.unwrap_or(Path::new("."));
     let full = fs::canonicalize(parent).map_err(|error| {
         CommandError::usage(format!("--dir {}: {error}", parent.display()))
-            .hint("name a folder that exists and that you can write to: --dir FOLDER")
+            .hint("give an existing, writable folder: --dir FOLDER")
     })?;
     if let Some(device) = free_device(&full, destroy)? {
         return Ok((full, Some(device)));
@@ -126,7 +126,7 @@ fn make(keeper: &mut Keeper, folder: &Path, hint: &str) -> Result<()> {
 
 fn not_made(folder: &Path, why: &str, hint: &str) -> CommandError {
     CommandError::usage(format!("can't make the folder {}: {why}", folder.display()))
-        .hint(format!("name one that you can write to: {hint}"))
+        .hint(format!("give a writable one: {hint}"))
 }
 
 /// The device that this is, which then may be written: the user named it twice, and the kernel uses it for nothing. As

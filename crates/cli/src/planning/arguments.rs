@@ -22,7 +22,7 @@ pub struct GoalArgs {
 pub struct ExecutionArgs {
     /// Limit the time of the whole run [default: 1m per point or comparison]
     ///
-    /// A suite may set another default. `ab` takes the time of 18 pairs if one invocation takes more than 2 s.
+    /// A suite may set another default. `ab` allows time for 18 pairs if one invocation takes more than 2 s.
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
     /// Label the run

@@ -80,8 +80,8 @@ fn of_version(entry: CatalogueEntry, version: Option<u32>) -> Result<CatalogueEn
 
 fn no_version(id: &str, wanted: u32, versions: &[u32]) -> CommandError {
     let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
-    CommandError::usage(format!("`{id}` has no version {wanted} here"))
-        .hint(format!("here is version {}", versions.join(", ")))
+    CommandError::usage(format!("version {wanted} of `{id}` is not available"))
+        .hint(format!("available: version {}", versions.join(", ")))
 }
 
 /// The plug-in at a path.
@@ -103,7 +103,7 @@ pub fn at_path(keeper: &mut Keeper, path: &Path) -> Result<CatalogueEntry> {
     if plumb_workloads::find(&description.id).is_some() {
         let id = &description.id;
         return Err(CommandError::usage(format!(
-            "plug-in {} calls itself `{id}`, but a built-in workload has that id",
+            "plug-in {} has the id `{id}` of a built-in workload",
             path.display()
         ))
         .hint("give it its own id: family.name"));
@@ -146,7 +146,7 @@ pub fn all_plugins(keeper: &mut Keeper) -> (Vec<CatalogueEntry>, Vec<String>) {
             Ok(entry) if good.iter().any(|earlier| is_namesake(earlier, &entry)) => {
                 let Description { id, version, .. } = entry.description;
                 broken.push(format!(
-                    "ignored {}: another plug-in is already version {version} of `{id}`",
+                    "ignored {}: another plug-in already provides `{id}` version {version}",
                     manifest.display()
                 ));
             }

@@ -100,7 +100,7 @@ pub fn point(
     if let Some(taken) = own.iter().find(|own| entry.description.parameter(&own.name).is_some()) {
         let name = &taken.name;
         return Err(CommandError::usage(format!("`{name}` is a parameter of {COMMAND} itself"))
-            .hint("give the values of the command another name"));
+            .hint("choose another name for the values"));
     }
     entry.description.parameters.extend_from_slice(own);
     let mut title = command.text.clone();

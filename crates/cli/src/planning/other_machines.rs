@@ -14,8 +14,9 @@ use crate::error::{CommandError, Result};
 /// When none has a server.
 pub fn with_far_end(points: Vec<PlannedPoint>, far_end: &FarEnd) -> Result<Vec<PlannedPoint>> {
     if !points.iter().any(has_server) {
-        let error = CommandError::usage(format!("--to {far_end}: no workload here has a server"));
-        return Err(error.hint("network.tcp has one, and most others of its family"));
+        let error =
+            CommandError::usage(format!("--to {far_end}: none of the workloads has a server"));
+        return Err(error.hint("network.tcp and most other network workloads have one"));
     }
     Ok(points.into_iter().map(|point| server_at(point, far_end)).collect())
 }
@@ -55,13 +56,14 @@ fn is_within_limits(planned: &PlannedPoint, at_once: &[&PlannedPoint]) -> Result
     let bound = &rule.bound;
     let what = &rule.what;
     let most = rule.most;
-    let yours =
-        "--i-own-this-network allows it, if you own that machine and the network in between";
+    let yours = "if you own that machine and the network in between, add --i-own-this-network";
     if own.is_none_or(|much| much > most) {
         return Err(match most {
-            0 => CommandError::usage(format!("{name}: this sends {host} {what}")).hint(yours),
-            most => CommandError::usage(format!("{name}: this may send {host} over {most} {what}"))
-                .hint(format!("-p {bound}={most} stays within the limit; {yours}")),
+            0 => CommandError::usage(format!("{name}: this sends {what} to {host}")).hint(yours),
+            most => CommandError::usage(format!(
+                "{name}: this could send more than {most} {what} to {host}"
+            ))
+            .hint(format!("-p {bound}={most} stays within the limit; {yours}")),
         });
     }
     // Each alone keeps to the limit, but the machine gets them all. What has no bound is refused when its own turn comes.
@@ -75,7 +77,7 @@ fn is_within_limits(planned: &PlannedPoint, at_once: &[&PlannedPoint]) -> Result
         return Ok(());
     }
     let error = CommandError::usage(format!(
-        "{name} and what runs at the same time may send {host} {together} {what}, over {most}"
+        "{name} and the workloads that run with it could send {together} {what} to {host}, more than {most}"
     ));
     Err(error.hint(format!("lower `{bound}` for each; {yours}")))
 }
@@ -169,7 +171,7 @@ mod tests {
         let mut without = planned("");
         without.description.roles.clear();
         let error = with_far_end(vec![without], &far_end).unwrap_err();
-        assert_eq!(error.to_string(), "--to ssh:web1: no workload here has a server");
+        assert_eq!(error.to_string(), "--to ssh:web1: none of the workloads has a server");
     }
 
     #[test]
@@ -191,10 +193,10 @@ mod tests {
         assert!(sends("192.0.2.1", &[8]).is_ok());
         assert!(sends("192.0.2.1", &[4, 4]).is_ok());
         let floods: [(&[u64], &str); 2] = [
-            (&[9], "a.b:host=192.0.2.1: this may send 192.0.2.1 over 8 files"),
+            (&[9], "a.b:host=192.0.2.1: this could send more than 8 files to 192.0.2.1"),
             (
                 &[4, 5],
-                "a.b:host=192.0.2.1 and what runs at the same time may send 192.0.2.1 9 files, over 8",
+                "a.b:host=192.0.2.1 and the workloads that run with it could send 9 files to 192.0.2.1, more than 8",
             ),
         ];
         for (flood, why) in floods {

@@ -237,7 +237,7 @@ impl SharedByPoints {
             if slot == PreparationScope::Round {
                 let name = &suite.name;
                 let error = format!(
-                    "the suite {name} sets {text}, but the rounds also have points from outside this suite"
+                    "the suite {name} sets {text}, but this run also has points from outside the suite"
                 );
                 return Err(CommandError::usage(error).hint(format!(
                     "run it before or after the others, not with them: plumb run {name}"
@@ -380,7 +380,7 @@ pub fn planned(
     let point = Point::new(&entry.description, settings, all_threads)?;
     let description = entry.description.at(&point.settings);
     if description.metrics.is_empty() && !entry.description.metrics.is_empty() {
-        let error = format!("`{}` measures only limits", point.name());
+        let error = format!("`{}` only searches for limits", point.name());
         return Err(CommandError::usage(error).hint(searching(&entry.description)));
     }
     Ok(PlannedPoint::new(point, description, entry.program.clone()))
@@ -390,7 +390,7 @@ pub fn planned(
 fn searching(description: &Description) -> String {
     let searched = description.parameters.iter().find(|parameter| parameter.search.is_some());
     let name = searched.map_or("", |parameter| parameter.name.as_str());
-    format!("-p {name}={} searches for them", SearchEffort::Quick.word())
+    format!("-p {name}={} starts a search", SearchEffort::Quick.word())
 }
 
 /// The points, each followed by those that show its ceiling.
@@ -509,9 +509,8 @@ fn refuse_namesakes(points: &[PlannedPoint]) -> Result<()> {
         if **first != planned.program {
             let one = first.argv.join(" ");
             let other = planned.program.argv.join(" ");
-            let error = CommandError::usage(format!(
-                "two plug-ins call themselves `{id}`: {one} and {other}"
-            ));
+            let error =
+                CommandError::usage(format!("two plug-ins have the id `{id}`: {one} and {other}"));
             return Err(error.hint("measure them in separate runs, or give one of them another id"));
         }
     }
@@ -533,7 +532,7 @@ fn refuse_disagreement(named: &NamedPoints, suite_of_points: &[Option<usize>]) -
             && planned.labels == before.labels;
         if first != suite && !is_alike {
             let pair = [named.suites[first].clone(), named.suites[suite].clone()];
-            let setting = format!("other settings for {}", planned.name());
+            let setting = format!("different settings for {}", planned.name());
             return Err(several_suites::conflict(&pair, &pair[1], &setting));
         }
     }

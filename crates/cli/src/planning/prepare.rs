@@ -85,7 +85,7 @@ fn refuse_suite_knobs(named: &NamedPoints, typed: &[String]) -> Result<()> {
                 suite.knobs.iter().find(|other| knobs::name(other) == knobs::name(text))
             {
                 return Err(CommandError::usage(format!(
-                    "--set {text} and set = [\"{of_suite}\"] of the suite {} contradict each other",
+                    "--set {text} and set = [\"{of_suite}\"] of the suite {} conflict",
                     suite.name
                 ))
                 .hint(format!(
@@ -120,7 +120,7 @@ fn refuse_twice(named: &[Preparation]) -> Result<()> {
         if let Some(other) = earlier.find(|other| other.knob == one.knob && other.slot == one.slot)
         {
             return Err(CommandError::usage(format!(
-                "--set {} and --set {} contradict each other",
+                "--set {} and --set {} conflict",
                 other.name(),
                 one.name()
             ))

@@ -18,7 +18,7 @@ pub fn budget_ns(suites: &[Suite]) -> Result<Option<u64>> {
         return Ok(None);
     }
     if let Some(open) = suites.iter().find(|suite| suite.budget.is_none()) {
-        let error = conflict(suites, open, "no budget, as the others do");
+        let error = conflict(suites, open, "no budget, but the others do");
         return Err(error.hint("or limit the time of all of them together: --budget TIME"));
     }
     let mut sum_ns: u64 = 0;
@@ -38,7 +38,7 @@ pub fn preset(suites: &[Suite]) -> Result<Option<&str>> {
         // One of the two names a preset; the other may leave it to plumb.
         let stating = if other.prepare.is_empty() { first } else { other };
         let preset = &stating.prepare;
-        let error = conflict(suites, stating, &format!("prepare = \"{preset}\" for its whole run"));
+        let error = conflict(suites, stating, &format!("prepare = \"{preset}\" for the whole run"));
         return Err(error.hint("or choose a preset for all of them: --prepare PRESET"));
     }
     Ok(Some(first.prepare.as_str()).filter(|preset| !preset.is_empty()))
@@ -52,7 +52,7 @@ pub fn against_first(suites: &[Suite]) -> Result<bool> {
     match suites.iter().find(|suite| suite.against_first) {
         None => Ok(false),
         Some(_) if suites.len() == 1 => Ok(true),
-        Some(stating) => Err(conflict(suites, stating, "compare = \"first\" for its whole run")),
+        Some(stating) => Err(conflict(suites, stating, "compare = \"first\" for the whole run")),
     }
 }
 
@@ -83,7 +83,7 @@ pub fn conflict(suites: &[Suite], stating: &Suite, setting: &str) -> CommandErro
     let all = format!("{} and {last}", first.join(", "));
     let commands: Vec<String> = names.iter().map(|name| format!("plumb run {name}")).collect();
     CommandError::usage(format!(
-        "the suites {all} can't be measured in one run: {} states {setting}",
+        "the suites {all} can't be measured in one run: {} sets {setting}",
         stating.name
     ))
     .hint(format!("run them one after the other: {}", commands.join("; ")))

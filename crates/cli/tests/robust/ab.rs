@@ -79,7 +79,7 @@ fn what_stays_open_ends_with_what_to_type() {
         ab(&place, wrong, &sides).exits(2);
     }
     let ran = ab(&place, "--max-pairs 20 --margin 0.001%", &sides).exits(0);
-    ran.says(&["pairs differ by", "to find"]).shows(&["in up to 20 pairs"]);
+    ran.says(&["pairs vary by", "finding"]).shows(&["in up to 20 pairs"]);
 }
 
 #[test]

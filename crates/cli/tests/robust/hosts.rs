@@ -58,7 +58,7 @@ fn a_baseline_counts_on_its_own_host() {
     place.run("baseline set good last").unwrap().exits(0);
     let refused = on(&place, "web2", "check").exits(2);
     refused.says(&[
-        "the baseline good was measured on host web1, and this is web2",
+        "the baseline good was measured on host web1, but this is web2",
         "plumb check --baseline good --by kind",
         "plumb check --baseline good --host web1",
         "plumb baseline set NAME",
@@ -98,9 +98,7 @@ fn a_machine_id_is_stored_as_a_hash_alone() {
     }
     let shown = place.run("history true --host id1:94ad9ae31a054e90").unwrap().exits(0);
     shown.shows(&["2 runs on host id1:94ad9ae31a054e90", "1 run on an unknown host"]);
-    exec(&place, "-n 2 --host bad/name", &["true"])
-        .exits(2)
-        .says(&["cannot be the name of a host"]);
+    exec(&place, "-n 2 --host bad/name", &["true"]).exits(2).says(&["is not a valid host name"]);
     on(&place, "bad name", "exec -n 2 true").exits(2).says(&["PLUMB_HOST"]);
 }
 

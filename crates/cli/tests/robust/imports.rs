@@ -115,9 +115,9 @@ fn nothing_is_stored_of_files_of_which_one_is_broken() {
     place.write("cut.json", &whole[..whole.len() / 2]).unwrap();
     place.write("list.txt", "milk, eggs\n").unwrap();
     for (file, words) in [
-        ("cut.json", &["can't import cut.json", "damaged or cut off", "iperf3"][..]),
-        ("list.txt", &["not a plumb store, nor a result", "hint:", "fio"]),
-        ("--format fio list.txt", &["damaged or cut off: as the JSON of fio"]),
+        ("cut.json", &["can't import cut.json", "damaged or truncated", "iperf3"][..]),
+        ("list.txt", &["neither a plumb store nor output of a supported tool", "hint:", "fio"]),
+        ("--format fio list.txt", &["damaged or truncated fio JSON"]),
     ] {
         let ran = place.run(&format!("import fio-randread.json {file}")).unwrap().exits(6);
         ran.says(words);
@@ -125,7 +125,7 @@ fn nothing_is_stored_of_files_of_which_one_is_broken() {
     }
     copy(&place, "iperf3-refused.json");
     let ran = place.run("import iperf3-refused.json").unwrap().exits(6);
-    ran.says(&["without a result", "Connection refused"]);
+    ran.says(&["without results", "Connection refused"]);
     place.run("import --format nonsense list.txt").unwrap().exits(2).says(&["bonnie"]);
 }
 

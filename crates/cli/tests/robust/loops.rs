@@ -41,7 +41,7 @@ fn a_schedule_that_can_not_be_is_refused() {
     let refused = |rate: &str, words: &[&str]| {
         place.run(&format!("run storage.random -p rate={rate}")).unwrap().exits(2).says(words);
     };
-    refused("0", &["a rate of 0 never does anything", "closed"]);
+    refused("0", &["a rate of 0 does nothing", "closed"]);
     refused("20Mbit/s", &["`20Mbit/s` is not a rate", "5k/s"]);
     let run = "run storage.random -p size=4MiB -p rate=5G/s --dir ../work --no-lock -q";
     place.run(run).unwrap().exits(4).shows(&["is impossible"]);

@@ -159,8 +159,8 @@ fn menus_write_what_options_write() {
     terminal.replaces("Precision:", "", "high");
     terminal.shows("`high`");
     terminal.replaces("Precision:", "high", "2%");
-    terminal.opens("Stopping rules", "Most time");
-    terminal.replaces("Most time:", "", "3s");
+    terminal.opens("Stopping rules", "Maximum time");
+    terminal.replaces("Maximum time:", "", "3s");
     terminal.shows("4 points, each ±2 %, at most 3 s per point; at most 12 s");
     terminal.shows("Stopping rules");
     terminal.types(ESCAPE);
@@ -223,5 +223,5 @@ fn a_suite_that_is_quit_or_interrupted_is_not_written() {
 fn without_a_terminal_there_are_no_menus() {
     let place = place();
     let ran = place.run("suite new").unwrap().exits(2);
-    ran.says(&["have no workload", "on a terminal, `plumb suite new` alone opens menus"]);
+    ran.says(&["has no workload", "on a terminal, `plumb suite new` alone opens menus"]);
 }

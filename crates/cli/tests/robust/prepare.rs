@@ -121,7 +121,7 @@ fn what_is_named_and_cannot_be_had_ends_before_anything_is_measured() {
     refused("thq=never", 2, &["no knob is called `thq`", "did you mean `thp`?", "plumb tune"]);
     refused("thp=seldom", 2, &["always, madvise, never"]);
     refused("thp", 2, &["needs a value"]);
-    refused("thp=never --set thp=always", 2, &["contradict", "plumb ab --set"]);
+    refused("thp=never --set thp=always", 2, &["conflict", "plumb ab --set"]);
     refused("cpu.sieve", 2, &["is not a preparation"]);
     place.run("show").unwrap().exits(2);
 }

@@ -90,9 +90,10 @@ fn points_of_a_suite_have_rules_of_their_own() {
 fn what_cannot_hold_is_refused() {
     let place = place();
     let refused = |rules: &str| place.run(&format!("{SIEVE} {rules}")).unwrap().exits(2);
-    refused("--min-invocations 5 --max-invocations 4").says(&["fewer than the fewest"]);
-    refused("--min-time 5s --max-time 4s").says(&["shorter than the shortest"]);
-    refused("--max-invocations 0").says(&["fewer than the fewest"]);
+    refused("--min-invocations 5 --max-invocations 4")
+        .says(&["--max-invocations is less than --min-invocations"]);
+    refused("--min-time 5s --max-time 4s").says(&["--max-time is shorter than --min-time"]);
+    refused("--max-invocations 0").says(&["--max-invocations is less than --min-invocations"]);
     refused("--precision 200%").says(&["not between 0 and 100 %"]);
     let exec = place.run("exec -n 3 --precision 1% true").unwrap().exits(2);
     exec.says(&["cannot be used with"]);

@@ -163,7 +163,7 @@ fn a_folder_of_something_else_is_left_alone() {
         .exits(2)
         .says(&["letter.txt is a file, not a folder"]);
     let refused = place.run("report -o .").unwrap().exits(2);
-    refused.says(&[". is not empty and is not a report of plumb", "--force"]);
+    refused.says(&[". is not empty and is not a plumb report", "--force"]);
     assert_eq!(files(&place.cwd()), ["letter.txt"]);
     place.run("report -o . --force").unwrap().exits(0);
     assert!(place.cwd().join("letter.txt").exists() && place.cwd().join("index.html").exists());

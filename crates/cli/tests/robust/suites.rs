@@ -114,7 +114,8 @@ fn suites_say_what_is_wrong_with_their_lists() {
     with("compare = 'last'").says(&["line 2", "first"]);
     with("labels = ['a']").says(&["line 2"]);
     with("precision = 'high'").says(&["`high`"]);
-    with("min-invocations = 5\nmax-invocations = 2").says(&["fewer than the fewest"]);
+    with("min-invocations = 5\nmax-invocations = 2")
+        .says(&["--max-invocations is less than --min-invocations"]);
 }
 
 #[test]
@@ -188,7 +189,7 @@ fn a_new_suite_that_would_not_run_is_not_written() {
         assert!(!place.cwd().join("my.toml").exists());
         ran
     };
-    refused("").says(&["have no workload", "--workload ID", "-p NAME=VALUE"]);
+    refused("").says(&["has no workload", "--workload ID", "-p NAME=VALUE"]);
     refused("--workload cpu.seive").says(&["did you mean `cpu.sieve`"]);
     refused("--workload cpu.sieve -p limt=3").says(&["`limt`", "did you mean `limit`"]);
     refused("--workload cpu.sieve --with cpu.seive").says(&["did you mean `cpu.sieve`"]);
@@ -291,23 +292,23 @@ fn several_suites_that_state_what_holds_for_a_whole_run_are_refused() {
     let both = "the suites one and two can't be measured in one run";
     let remedy = "run them one after the other: plumb run one; plumb run two";
     let told = |setting: &str| format!("{both}: {setting}");
-    let budget = told("one states no budget, as the others do");
+    let budget = told("one sets no budget, but the others do");
     refused("", "budget = '5m'", "").exits(2).says(&[&budget, remedy, "--budget TIME"]);
     refused("", "budget = '5m'", "--budget 1m").exits(0);
     // Budgets add up: each suite planned its own.
     refused("budget = '5m'", "budget = '2m'", "").exits(0).shows(&["7 min"]);
-    let preset = told("one states prepare = \"none\" for its whole run");
+    let preset = told("one sets prepare = \"none\" for the whole run");
     refused("prepare = 'none'", "", "").exits(2).says(&[&preset, remedy, "--prepare PRESET"]);
     refused("prepare = 'none'", "", "--prepare none").exits(0);
     refused("prepare = 'none'", "prepare = 'none'", "").exits(0);
-    let compare = told("one states compare = \"first\" for its whole run");
+    let compare = told("one sets compare = \"first\" for the whole run");
     refused("compare = 'first'", "", "").exits(2).says(&[&compare, remedy]);
-    let label = told("two states the label a = \"2\"");
+    let label = told("two sets the label a = \"2\"");
     let labels = ["labels = { a = '1' }", "labels = { a = '2' }"];
     refused(labels[0], labels[1], "").exits(2).says(&[&label, remedy, "--label a=VALUE"]);
     refused(labels[0], labels[1], "--label a=3").exits(0);
     refused(labels[0], labels[0], "").exits(0);
-    let knob = "--set nice=2 and set = [\"nice=1\"] of the suite two contradict each other";
+    let knob = "--set nice=2 and set = [\"nice=1\"] of the suite two conflict";
     refused("", "set = ['nice=1']", "--set nice=2").exits(2).says(&[knob, "plumb run two"]);
     let round = "the suite one sets drop-caches@round";
     refused("set = ['drop-caches@round']", "", "").exits(2).says(&[round, "plumb run one"]);
@@ -320,7 +321,7 @@ fn a_point_of_two_suites_is_measured_once_or_refused() {
     place.write("two.toml", &quick_suite("two", 100_000, "precision = '1%'")).unwrap();
     place.write("alike.toml", &quick_suite("alike", 100_000, "precision = '5%'")).unwrap();
     let refused = place.run("run one.toml two.toml --dry-run").unwrap().exits(2);
-    refused.says(&["one and two", "two states other settings for cpu.sieve:limit=100000"]);
+    refused.says(&["one and two", "two sets different settings for cpu.sieve:limit=100000"]);
     place.run("run one.toml alike.toml --dry-run").unwrap().exits(0).shows(&["1 point, each"]);
     // The same suite twice is that suite.
     place.run("run one.toml one.toml --dry-run").unwrap().exits(0).shows(&["1 point, each ±5 %"]);

@@ -61,8 +61,7 @@ pub enum StoreError {
     },
     /// Another process did not let go of the file.
     #[error(
-        "the store `{path}` is locked by another process; end that process (`fuser {path}` names \
-         it) and try again", path = path.display()
+        "the store `{path}` is locked by another process; end that process (`fuser {path}` shows it) and try again", path = path.display()
     )]
     Locked {
         /// Path of the file.

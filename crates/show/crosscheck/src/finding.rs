@@ -120,7 +120,7 @@ fn outcome(
         return Agreement::Failed(format!("{}: {}", failure.point.name, failure.why));
     }
     let Some(compared) = compared else {
-        return Agreement::Inconclusive("the time was over before both were measured".to_owned());
+        return Agreement::Inconclusive("time ran out before both were measured".to_owned());
     };
     if row.band.is_none() {
         return Agreement::Shown;

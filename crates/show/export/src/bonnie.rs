@@ -45,7 +45,7 @@ pub fn bonnie(records: &[RunRecord]) -> Result<String, ExportError> {
         }
     }
     if text.is_empty() {
-        let why = format!("no run has a pass of {WORKLOAD}; `plumb run {WORKLOAD}` makes one");
+        let why = format!("none of these runs measured {WORKLOAD}; `plumb run {WORKLOAD}` does");
         return Err(ExportError::Nothing(why));
     }
     Ok(text)

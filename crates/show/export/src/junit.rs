@@ -74,7 +74,7 @@ pub fn check_junit(finding: &CheckFinding) -> String {
     }
     for (series, runs) in &finding.uncalibrated {
         cases.skipped += 1;
-        let why = format!("the baseline has it in {runs} runs, six are needed");
+        let why = format!("only {runs} runs of the baseline measured it; six are needed");
         cases.add(series, "uncalibrated", &format!("<skipped message=\"{}\"/>", xml(&why)));
     }
     for lost in &finding.not_measured {
@@ -87,7 +87,7 @@ pub fn check_junit(finding: &CheckFinding) -> String {
     let said: String = finding
         .vetoes
         .iter()
-        .map(|why| format!("alerts do not count: {why}\n"))
+        .map(|why| format!("alerts are ignored: {why}\n"))
         .chain(finding.series.iter().map(|series| checked(series) + "\n"))
         .collect();
     let failures = regressions.len();
@@ -172,7 +172,7 @@ fn cases(view: &View) -> Cases {
         cases.skip(&missing.point, &format!("{}; {}", missing.why, missing.fix));
     }
     for point in &finding.not_reached {
-        cases.skip(point, "planned and never reached");
+        cases.skip(point, "planned but not reached");
     }
     for failure in &finding.failed {
         let why = format!("{} ({} of {} invocations)", failure.why, failure.times, failure.of);

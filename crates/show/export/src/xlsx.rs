@@ -35,8 +35,9 @@ pub fn xlsx(views: &[View], records: &[RunRecord]) -> Result<Vec<u8>, ExportErro
     }
     // Dated like the first run, so that the same runs give the same file.
     let created = records.first().map_or(0, |record| record.started_unix_ns.max(0));
-    workbook(vec![results, samples], created)
-        .map_err(|_| ExportError::TooLarge("a workbook holds 4 GiB, there are more samples".into()))
+    workbook(vec![results, samples], created).map_err(|_| {
+        ExportError::TooLarge("the samples do not fit into the 4 GiB of a workbook".into())
+    })
 }
 
 fn new_sheet(name: &'static str, number: usize, columns: &[&str]) -> Result<Sheet, ExportError> {
@@ -48,7 +49,7 @@ fn new_sheet(name: &'static str, number: usize, columns: &[&str]) -> Result<Shee
 
 fn row(sheet: &mut Sheet, cells: &[TableCell]) -> Result<(), ExportError> {
     if sheet.rows() == MOST_ROWS {
-        let why = format!("a sheet holds {MOST_ROWS} rows, there are more samples");
+        let why = format!("there are more samples than the {MOST_ROWS} rows of a sheet");
         return Err(ExportError::TooLarge(why));
     }
     sheet.begin_row();
@@ -59,7 +60,7 @@ fn row(sheet: &mut Sheet, cells: &[TableCell]) -> Result<(), ExportError> {
                 let text = shown(text);
                 if text.encode_utf16().count() > MOST_CHARACTERS {
                     let why =
-                        format!("a cell holds {MOST_CHARACTERS} characters, a text is longer");
+                        format!("a text has more than the {MOST_CHARACTERS} characters of a cell");
                     return Err(ExportError::TooLarge(why));
                 }
                 sheet.text(column, &text);

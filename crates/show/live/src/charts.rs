@@ -220,7 +220,7 @@ impl PrecisionOverTime {
         let half_widths = axis("half-width of the interval", "%", 0.01, (low * 0.8, high * 1.25));
         let x = axis("since the start", "s", 1.0, time);
         let says = "The relative half-width of each point's interval at every look. It shrinks with the \
-                    square root of the number of invocations; the rule marks the target.";
+                    square root of the number of invocations; the horizontal line marks the target.";
         // On a logarithmic axis, a fall with the root of the number of invocations looks the same at every precision.
         let y = Axis { scale: Scale::Log, ..half_widths };
         let mut chart = chart("narrowing", "How the intervals narrow", says, x, y);
@@ -236,7 +236,7 @@ impl PrecisionOverTime {
         }
         if left_out > 0 {
             let left_out = counted(left_out, "point is", "points are");
-            chart.notes.push(format!("{left_out} more precise than these and not drawn"));
+            chart.notes.push(format!("{left_out} more precise than these and left out"));
         }
         Some(chart)
     }
@@ -369,7 +369,7 @@ impl MonitorReadings {
         }
         if self.left_out > 0 {
             let before = counted(self.left_out, "invocation", "invocations");
-            chart.notes.push(format!("{before} before these not drawn"));
+            chart.notes.push(format!("{before} earlier ones are not drawn"));
         }
         Some(chart)
     }

@@ -176,7 +176,7 @@ fn what_is_kept_is_bounded_and_points_that_are_not_there_change_nothing() {
     assert_eq!(whole.log.len(), MOST_LINES);
     let length = serde_json::to_string(&whole).unwrap().len();
     assert!(length < 150_000, "{length}");
-    let note = "before these not drawn";
+    let note = "earlier ones are not drawn";
     assert!(whole.charts.iter().any(|chart| chart.notes.iter().any(|text| text.contains(note))));
 }
 

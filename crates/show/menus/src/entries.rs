@@ -82,7 +82,7 @@ pub fn edit<P: Planner>(form: &mut Form<'_, P>, index: usize) -> Result<(), P::E
         let entry = &form.draft.entries[index];
         let mut items: Vec<String> =
             parameters.iter().map(|parameter| parameter_line(entry, parameter)).collect();
-        items.push(line("Own rules", &or_dash(rules_line(&entry.rules()))));
+        items.push(line("Stopping rules", &or_dash(rules_line(&entry.rules()))));
         items.push("Remove from the suite".into());
         let title = entry.workload.clone();
         let Some(chosen) = form.choose(&title, &description.summary, &items, at)? else {

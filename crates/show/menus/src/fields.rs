@@ -110,7 +110,7 @@ pub const SUITE: &[MenuField<Suite>] = &[
 const RULES: &[MenuField<TypedRules>] = &[
     MenuField {
         label: "Precision",
-        help: || "The wanted half-width of the interval, as a share of the estimate: 1%.".into(),
+        help: || "The target half-width of the interval, as a share of the estimate: 1%.".into(),
         get: |rules| rules.precision.clone().unwrap_or_default(),
         set: |rules, text| {
             rules.precision = stated(text);
@@ -118,7 +118,7 @@ const RULES: &[MenuField<TypedRules>] = &[
         },
     },
     MenuField {
-        label: "Least invocations",
+        label: "Minimum invocations",
         help: || "The minimum number of invocations per point.".into(),
         get: |rules| rules.min_invocations.map(|n| n.to_string()).unwrap_or_default(),
         set: |rules, text| {
@@ -127,7 +127,7 @@ const RULES: &[MenuField<TypedRules>] = &[
         },
     },
     MenuField {
-        label: "Most invocations",
+        label: "Maximum invocations",
         help: || "The maximum number of invocations per point.".into(),
         get: |rules| rules.max_invocations.map(|n| n.to_string()).unwrap_or_default(),
         set: |rules, text| {
@@ -136,7 +136,7 @@ const RULES: &[MenuField<TypedRules>] = &[
         },
     },
     MenuField {
-        label: "Least time",
+        label: "Minimum time",
         help: || "The minimum time per point: 2s, 1m.".into(),
         get: |rules| rules.min_time.clone().unwrap_or_default(),
         set: |rules, text| {
@@ -145,7 +145,7 @@ const RULES: &[MenuField<TypedRules>] = &[
         },
     },
     MenuField {
-        label: "Most time",
+        label: "Maximum time",
         help: || "The maximum time per point: 30s, 5m.".into(),
         get: |rules| rules.max_time.clone().unwrap_or_default(),
         set: |rules, text| {
@@ -190,8 +190,7 @@ pub fn rules<P: Planner>(
     loop {
         let now = owner.rules(&form.draft);
         let items: Vec<String> = RULES.iter().map(|field| field.line(&now)).collect();
-        let about = "A precision and both minima must all be reached; a maximum ends a point in any \
-                     case.";
+        let about = "A point ends when its precision and both minima are reached, or at a maximum.";
         let Some(chosen) = form.choose(title, about, &items, at)? else { return Ok(()) };
         at = chosen;
         let field = &RULES[chosen];
@@ -224,7 +223,7 @@ fn monitors() -> String {
         lines.push(format!("  {:<12} {usual:<16} {}", monitor.name, monitor.summary));
     }
     format!(
-        "{}\nA named monitor also runs; stat=20 sets its rate; none turns off the default ones. Separate \
+        "{}\nThe monitors that you name also run; stat=20 sets a rate; none turns off the default ones. Separate \
          them by spaces.",
         lines.join("\n")
     )

@@ -49,11 +49,11 @@ pub(crate) fn standing_out_text<'n>(
         Ok(stood) => stood_text(stood, found, (what.1, then), named),
         Err(_) if found.of < 2 => Vec::new(),
         Err(CannotTell::TooManyMoved) => vec![format!(
-            "too many of {} moved to decide which stand out",
+            "too many of {} changed to decide which stand out",
             counted(found.of, what.0, what.1)
         )],
         Err(CannotTell::TooFewSeries) => vec![format!(
-            "{} are too few to decide which stand out: that takes {FEWEST_SERIES}",
+            "{} are too few to decide which stand out: at least {FEWEST_SERIES} are needed",
             counted(found.of, what.0, what.1)
         )],
     }
@@ -73,8 +73,7 @@ fn stood_text<'n>(
         runs => format!("{} runs", runs + 1),
     };
     let usual = format!(
-        "{} of {of} {many} are {then}, within this machine's own variation (about {spread} from run to run, by \
-         {runs})",
+        "{} of {of} {many} are {then}, within this machine's variation (about {spread} from run to run, estimated from {runs})",
         of - out
     );
     let standing = stood.series.iter().filter_map(|&place| named(place));
@@ -88,7 +87,7 @@ fn stood_text<'n>(
     });
     let together = stood.moved_together.then(|| {
         let common = percent_change(stood.common.exp_m1(), 1);
-        format!("all {many} moved together by {common} in cost: taken out, suspect the machine or the build")
+        format!("all {many} changed together, by {common} in cost, which is removed here: suspect the machine or the build")
     });
     std::iter::once(usual).chain(each).chain(blind).chain(together).collect()
 }

@@ -48,7 +48,7 @@ pub enum FolderError {
         why: io::Error,
     },
     /// The folder holds something else.
-    #[error("{} is not empty and is not a report of plumb", path.display())]
+    #[error("{} is not empty and is not a plumb report", path.display())]
     NotOurs {
         /// Path of the folder.
         path: PathBuf,

@@ -121,7 +121,7 @@ fn results(view: &View, rows: &[&ResultRow]) -> Html {
         table.row_at(&anchors::of_result(row), cells);
     }
     let note = "A metric's name leads to its history over all runs. n: invocations × samples per invocation. CPU: user and \
-                system time over wall time, and the time of waiting for devices.";
+                system time over wall time, and time spent waiting for devices.";
     heading("results", "Results").and(table.build()).and(paragraph(note))
 }
 
@@ -232,7 +232,7 @@ fn odd(record: &RunRecord, rows: &[&ResultRow]) -> Html {
     let head = heading("invocations", "Unusual invocations");
     if what.is_empty() {
         return head.and(paragraph(format!(
-            "None of {of_all}: all succeeded, and plumb saw nothing disturb them."
+            "None of {of_all}: all succeeded, and plumb saw no disturbance."
         )));
     }
     let mut table = DataTable::new(["Invocation", "Point", "Round", "Samples", "What happened"]);

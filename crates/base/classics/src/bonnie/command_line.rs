@@ -50,7 +50,7 @@ fn options(given: &[String]) -> Result<Vec<CommandOption>, String> {
     let mut words = given.iter();
     while let Some(word) = words.next() {
         let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-            return Err(format!("bonnie++ has no argument `{word}` that is not an option"));
+            return Err(format!("unexpected argument `{word}`: bonnie++ takes only options"));
         };
         let mut rest = letters;
         while let Some(letter) = rest.chars().next() {
@@ -59,7 +59,7 @@ fn options(given: &[String]) -> Result<Vec<CommandOption>, String> {
                 let value =
                     if rest.is_empty() { words.next().cloned() } else { Some(rest.to_owned()) };
                 if value.is_none() {
-                    return Err(format!("-{letter} lacks its value"));
+                    return Err(format!("-{letter} needs a value"));
                 }
                 found.push(CommandOption { letter, value });
                 break;
@@ -102,7 +102,9 @@ pub(crate) fn read(given: &[String]) -> Result<Arguments, String> {
             'r' => ram_mib = Some(option.number()?),
             's' => size = Some(file(text, &mut arguments).ok_or_else(|| option.wrong())?),
             'u' if text.contains(':') => {
-                return Err(format!("-u {text}: plumb takes a user with their own group"));
+                return Err(format!(
+                    "-u {text}: plumb uses the user's own group; give the user alone"
+                ));
             }
             'u' => arguments.set(USER, text),
             'x' => arguments.processes = Some(option.number()?.max(1)),
@@ -121,11 +123,11 @@ pub(crate) fn read(given: &[String]) -> Result<Arguments, String> {
 /// Why plumb does not take an option that bonnie++ has.
 fn refusal(letter: char, text: &str) -> String {
     match letter {
-        'D' => "-D: 2.00a bypasses the cache only while it writes; plumb run storage.sequential does in all phases"
+        'D' => "-D: bonnie++ 2.00a bypasses the cache only for writes; plumb run storage.sequential bypasses it in all phases"
             .to_owned(),
-        'g' => format!("-g {text}: plumb takes a user with their own group"),
-        'p' | 'y' => format!("-{letter}: plumb has no passes that wait for one another"),
-        _ => format!("-{letter}: plumb makes its own random numbers; -z takes a seed"),
+        'g' => format!("-g {text}: plumb uses the user's own group; give the user with -u"),
+        'p' | 'y' => format!("-{letter}: plumb does not support synchronised passes"),
+        _ => format!("-{letter}: plumb generates its own random numbers; set the seed with -z"),
     }
 }
 
@@ -135,7 +137,7 @@ fn file_size(size: Option<u64>, ram_mib: Option<u64>) -> Result<Option<u64>, Str
     let twice = ram_mib.saturating_mul(2 * MIB);
     match size {
         Some(size) if size < twice => Err(format!(
-            "-s: a file of {} MiB is less than twice the memory of -r {ram_mib}",
+            "-s: {} MiB is less than twice the memory given by -r {ram_mib}",
             size / MIB
         )),
         None if ram_mib > 0 => Ok(Some(twice.max(SMALLEST_FILE))),
@@ -236,15 +238,15 @@ mod tests {
     fn what_plumb_does_not_take_is_said() {
         for (line, words) in [
             ("-k", "no option -k"),
-            ("-s", "lacks its value"),
+            ("-s", "-s needs a value"),
             ("-s 0", "not a valid value"),
             ("-s 1x", "not a valid value"),
             ("-n many", "not a valid value"),
             ("-r 1000 -s 1000", "less than twice the memory"),
-            ("-u www:www", "their own group"),
-            ("-p 2", "wait for one another"),
-            ("-D", "only while it writes"),
-            ("file", "not an option"),
+            ("-u www:www", "own group"),
+            ("-p 2", "synchronised passes"),
+            ("-D", "only for writes"),
+            ("file", "unexpected argument"),
         ] {
             let why = asked(line).unwrap_err();
             assert!(why.contains(words), "{line}: {why}");

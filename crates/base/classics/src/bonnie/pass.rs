@@ -122,14 +122,14 @@ pub const PHASES: [Phase; 12] = [
         "stat_sequential",
         Files,
         false,
-        "stats files in the folder's order",
-        "looks at files in order"
+        "stats files in directory order",
+        "stats files in order"
     ),
     phase!(
         "delete_sequential",
         Files,
         false,
-        "deletes files in that order, including sync(2)",
+        "deletes files in the same order, including sync(2)",
         "deletes files in order, sync(2) included"
     ),
     phase!(

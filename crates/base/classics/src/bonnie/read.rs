@@ -1,4 +1,4 @@
-//! Reads the CSV of bonnie++.
+//! Reads bonnie++ CSV.
 //!
 //! `+++++` stands for a phase of less than half a second, which bonnie++ does not rate: it is not a figure, and never 0.
 //! The header that `-x` prints has the names of the older form and is skipped.
@@ -66,7 +66,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
         let Some(layout) = layout(line) else {
             if looks_cut(line) {
                 let head: String = line.chars().take(24).collect();
-                let why = format!("`{head}…` does not have all fields");
+                let why = format!("fields are missing in `{head}…`");
                 return Err(ImportError::damaged(Format::Bonnie, why));
             }
             continue;
@@ -82,7 +82,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
         read_line(import, &BonnieLine { layout, fields })?;
     }
     if machines.is_empty() {
-        let why = "no line has 27, 48 or 50 fields (the table for people is not read)";
+        let why = "no line has 27, 48 or 50 fields (plumb reads the CSV, not the table)";
         return Err(ImportError::damaged(Format::Bonnie, why));
     }
     Ok(machines.into_values().collect())
@@ -319,7 +319,7 @@ fn rate(text: &str) -> Result<Option<Rate>, ImportError> {
 }
 
 fn no_figure(text: &str) -> ImportError {
-    ImportError::damaged(Format::Bonnie, format!("`{text}` is not a figure"))
+    ImportError::damaged(Format::Bonnie, format!("`{text}` is not a number"))
 }
 
 /// `2630us`, `14ms`, `2s` in seconds.
@@ -345,7 +345,7 @@ fn add_phase(import: &mut Import, mut series: ImportedSeries, printed: &Printed)
         series.invocations.push(ImportedInvocation::by_rate(rate, 1000.0));
         series.measured(("rate", "ops/s", Higher), "operations per second", [rate]);
     }
-    series.measured(("cpu", "", Lower), "CPU time over wall time, user and system", printed.cpu);
+    series.measured(("cpu", "", Lower), "user and system CPU time over wall time", printed.cpu);
     let slowest = "the slowest operation";
     series.measured(("latency_max", "s", Lower), slowest, printed.latency_s);
     series.notes.push(BY_RATE.to_owned());

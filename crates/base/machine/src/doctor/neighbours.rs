@@ -179,7 +179,7 @@ fn busy(activity: &MachineActivity, cpus: f64) -> Option<FoundSymptom> {
         activity.most.iter().map(|(name, used)| format!("{name} {}", percent(*used))).collect();
     let names =
         if most.is_empty() { "processes that have exited".to_owned() } else { most.join(", ") };
-    let evidence = format!("{} of a CPU, just now: {names}", percent(activity.busy));
+    let evidence = format!("other processes now use {} of a CPU: {names}", percent(activity.busy));
     Some(FoundSymptom::new("busy", *effect, evidence))
 }
 
@@ -280,7 +280,7 @@ mod tests {
         );
         let seen = busy(&activity, 2.0).unwrap();
         assert_eq!(seen.severity, Severity::Major);
-        assert_eq!(seen.evidence, "90 % of a CPU, just now: cc (1) x 80 %");
+        assert_eq!(seen.evidence, "other processes now use 90 % of a CPU: cc (1) x 80 %");
         assert!(
             busy(
                 &MachineActivity::between(

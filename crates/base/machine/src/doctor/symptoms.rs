@@ -102,7 +102,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "deep-idle",
         effects: "minor",
-        why: "waking a CPU takes long, and varies with how deeply it was idle",
+        why: "waking a CPU takes long, and depends on how deeply it was idle",
         disturbs: WAKING,
         fix: "plumb run --set cpu-latency=10",
     },
@@ -144,8 +144,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "huge-pages",
         effects: "minor",
-        why: "whether a process gets huge pages is a matter of luck and varies from run to run, and \
-              khugepaged merges pages in the background",
+        why: "whether a process gets huge pages is down to chance and varies from run to run, and khugepaged merges pages in the background",
         disturbs: &["memory", "process"],
         fix: "plumb run --set thp=madvise",
     },
@@ -167,14 +166,14 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "ksm",
         effects: "minor",
-        why: "a thread of the kernel reads all mergeable pages, which takes memory bandwidth, and writes to merged ones fault",
+        why: "a kernel thread scans all mergeable pages, which takes memory bandwidth, and writes to merged pages fault",
         disturbs: &["memory"],
         fix: "echo 2 > /sys/kernel/mm/ksm/run stops it and splits merged pages",
     },
     SymptomKind {
         name: "compaction",
         effects: "note",
-        why: "a kernel thread compacts memory more eagerly than usual, and users of a moving page wait",
+        why: "a kernel thread compacts memory more eagerly than usual, and programs wait for pages that it moves",
         disturbs: &["memory"],
         fix: "plumb run --set sysctl.vm.compaction_proactiveness=20",
     },

@@ -84,10 +84,10 @@ impl fmt::Display for NoFit {
                 write!(out, "too few points: {have}, needs {need}")
             }
             Self::TooManyPoints => write!(out, "more than {MOST_POINTS} points"),
-            Self::Repeated => out.write_str("two points have one value of the parameter"),
+            Self::Repeated => out.write_str("two points have the same value of the parameter"),
             Self::NotFinite => out.write_str("a value is not finite"),
             Self::NotPositive => out.write_str("a value is zero or negative"),
-            Self::OneRoundTrip => out.write_str("all points have one round trip"),
+            Self::OneRoundTrip => out.write_str("all points have the same round-trip time"),
         }
     }
 }

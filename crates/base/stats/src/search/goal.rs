@@ -70,17 +70,17 @@ impl LoadGoal {
     pub fn check(&self) -> Result<(), GoalError> {
         let share = 0.0..1.0;
         if !share.contains(&self.loss_ratio) {
-            Err(GoalError("the loss ratio of a goal is from 0 to below 1"))
+            Err(GoalError("the loss ratio of a goal must be at least 0 and below 1"))
         } else if !share.contains(&self.exceed_ratio) {
-            Err(GoalError("the exceed ratio of a goal is from 0 to below 1"))
+            Err(GoalError("the exceed ratio of a goal must be at least 0 and below 1"))
         } else if !share.contains(&self.width) || self.width < 1e-6 {
-            Err(GoalError("the width of a goal is from 0.000001 to below 1"))
+            Err(GoalError("the width of a goal must be at least 0.000001 and below 1"))
         } else if self.initial_trial_ns == 0
             || self.final_trial_ns < self.initial_trial_ns
             || self.duration_sum_ns < self.final_trial_ns
         {
             Err(GoalError(
-                "the durations of a goal rise: above 0, first trial, last trial, sum of a load",
+                "the durations of a goal must be above 0 and must not fall: first trial, last trial, sum per load",
             ))
         } else {
             Ok(())

@@ -18,7 +18,7 @@ impl LoadGrid {
     /// When there is no range, or none that can be divided so finely.
     pub fn new(least: f64, most: f64, width: f64) -> Result<Self, GoalError> {
         if !(least > 0.0 && least < most && most.is_finite()) {
-            return Err(GoalError("loads range from above 0 up to a larger one"));
+            return Err(GoalError("the lowest load must be above 0 and below the highest"));
         }
         let steps = ((most / least).ln() / -(-width).ln_1p()).ceil();
         if steps > f64::from(u32::MAX / 8) {

@@ -73,7 +73,7 @@ impl Subjects {
         }
         for kind in &kinds {
             if !CLASSES.iter().any(|(class, _)| class.word() == *kind) {
-                let error = CommandError::usage(format!("--of {kind} is not a kind of work"));
+                let error = CommandError::usage(format!("--of {kind}: unknown kind of work"));
                 return Err(error
                     .hint("try cpu, memory, scheduler, process, or a point such as memory.read"));
             }
@@ -162,7 +162,7 @@ fn promise_line(points: &[ClassAudit]) -> String {
     let explained = wrong_by_chance(comparisons as u64, PROMISED_WRONG);
     let promised = plumb_units::percent(PROMISED_WRONG);
     format!(
-        "points: {wrong} of {comparisons} comparisons are wrong; at most {promised} are promised, so chance explains up to {explained}\n"
+        "points: {wrong} of {comparisons} comparisons are wrong; at the promised rate of at most {promised}, up to {explained} can be due to chance\n"
     )
 }
 

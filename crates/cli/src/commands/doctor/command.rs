@@ -19,14 +19,13 @@ use crate::locate;
   plumb doctor --dir /srv                check /srv as the target directory
   plumb doctor --audit                   how small a change can it show? takes ten minutes
   plumb doctor --audit --comparisons 5   a quick estimate of that
-  plumb doctor --audit --of memory.read  how often is this point called different from itself?
-  plumb doctor --monitors                what do the monitors cost here?
+  plumb doctor --audit --of memory.read  how often is this point wrongly called different from itself?
+  plumb doctor --monitors                how much overhead do the monitors add?
 
-Without --audit, plumb looks at the machine for a second and changes nothing; docs/doctor.md explains the \
-grade and every symptom. An audit compares programs with themselves in the same way as \
-`plumb ab`, so every difference it finds is noise. Then it slows a program down by 1, 2 and 5 % and checks \
-whether it finds that. `plumb ab` never uses a margin below the noise that the last audit of this machine \
-found, and reports it.")]
+Without --audit, plumb inspects the machine for a second and changes nothing; docs/doctor.md explains the grade and \
+every symptom. An audit compares programs with themselves in the same way as `plumb ab`, so every difference it \
+finds is noise. Then it slows a program down by 1, 2 and 5 % and checks whether it detects that. `plumb ab` never \
+uses a margin below the noise that the last audit of this machine found, and reports it.")]
 pub struct DoctorArgs {
     /// The target directory of later runs [default: the current one]
     #[arg(long, value_name = "DIR")]

@@ -110,7 +110,7 @@ fn process_cpu_ns() -> u64 {
 
 /// Compares a workload without monitors with itself with them, as `ab` does.
 fn effect(budget_ns: u64, lock: bool, store: Option<&Path>, ui: &Ui) -> Result<Option<EffectPart>> {
-    ui.say(&format!("comparing {WORKLOAD} with monitors and without"));
+    ui.say(&format!("comparing {WORKLOAD} with and without monitors"));
     let mut setup = Setup::start()?;
     let all = setup.all_threads();
     let point = points::resolve(&mut setup.keeper, &[WORKLOAD.to_owned()], &[], all)?.points;

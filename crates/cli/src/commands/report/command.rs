@@ -14,7 +14,7 @@ use crate::error::{CommandError, Exit, Result};
 #[command(after_long_help = "Examples:
   plumb report -o report                                 all runs; then open report/index.html
   plumb report last label=new -o report                  these runs, and how they compare
-  plumb report --by kernel -o report                     all runs, and their kernels side by side
+  plumb report --by kernel -o report                     all runs, compared by kernel
   plumb report --chart memory.copy/boxes                 one chart of the last run, in the terminal
   plumb report --chart memory.copy/boxes -o copy.svg     a picture, for a blog or a ticket
   plumb report A B --chart comparison/ratios -o ab.png   a comparison of two runs
@@ -38,7 +38,7 @@ pub struct ReportArgs {
     /// Write to this folder, or the chart to this file [default: draw the chart in the terminal]
     #[arg(short, long, value_name = "DIR|FILE", required_unless_present = "chart")]
     output: Option<PathBuf>,
-    /// Write into a folder that holds something else
+    /// Write into a folder that already contains other files
     #[arg(long, conflicts_with = "chart")]
     force: bool,
 }

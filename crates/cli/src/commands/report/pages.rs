@@ -94,10 +94,10 @@ fn trouble(error: FolderError) -> CommandError {
             CommandError::file(said).hint("the report is incomplete: it has no index.html")
         }
         FolderError::NotOurs { .. } => CommandError::usage(said)
-            .hint("-o names another folder")
-            .hint("--force writes into it and replaces files of the same names"),
+            .hint("use -o to choose another folder")
+            .hint("--force writes into it and overwrites files with the same names"),
         FolderError::NoFolder { .. } => CommandError::usage(said)
-            .hint("-o names another folder")
+            .hint("use -o to choose another folder")
             .hint("plumb report --chart ID -o FILE writes one chart"),
         FolderError::OneGroup { .. } => CommandError::usage(said)
             .hint("--by takes a label, a fact (plumb show --machine lists them), or `host`, `kind`, `run`"),

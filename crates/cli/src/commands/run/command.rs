@@ -36,7 +36,7 @@ use crate::ui::Ui;
   plumb run storage.sequential --with cpu.sieve    with a load in the background
   plumb run my-suite.toml --label kernel=6.12      your own suite, labelled
   plumb run bonnie -- -u 0 -s 7200 -n 256 -b -d /srv
-                                                   passes of bonnie++, with the arguments of bonnie++
+                                                   bonnie++ passes, with bonnie++ arguments
   plumb run network.tcp --expect network.tcp=9Gbit/s   compared with the result that you expect
   plumb run network.tcp network.rr --to ssh:web1   between this machine and another
   plumb run storage.sequential --ceilings          and the same calls on a file in memory
@@ -59,7 +59,7 @@ pub struct RunArgs {
     arguments: Vec<String>,
     #[command(flatten)]
     target: TargetArgs,
-    /// State the result that you expect: a series, point or workload, and a figure with its unit
+    /// Set an expected result: a series, point or workload, and a value with its unit
     #[arg(long, value_name = "SERIES=FIGURE", hide_short_help = true)]
     expect: Vec<String>,
     /// Also measure an upper bound: the same I/O on a file in memory, copies by every method
@@ -86,13 +86,13 @@ pub struct RunArgs {
     dry_run: bool,
     /// Soak: measure round after round for this long
     ///
-    /// No precision ends it early. Interim results are valid at any time.
+    /// Reaching the precision does not end it early. Interim results are valid at any time.
     #[arg(long = "for", value_name = "TIME", help_heading = "When to stop", conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume"])]
     soak: Option<String>,
     /// Measure one process per point without pause for this long, one sample per second
     ///
-    /// It shows burst credits that run out and caches that fill. One process does not show how processes differ.
+    /// It shows burst credits that run out and caches that fill. A single process does not show how processes differ.
     #[arg(long, value_name = "TIME", help_heading = "When to stop", hide_short_help = true, conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume", "soak",
          "invocation_time"])]

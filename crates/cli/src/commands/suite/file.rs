@@ -19,7 +19,7 @@ pub fn refuse_file(file: &str, force: bool) -> Result<()> {
     }
     if !points::is_suite_file(Path::new(file)) {
         return Err(
-            CommandError::usage(format!("plumb would not read `{file}` as a suite")).hint(FILES)
+            CommandError::usage(format!("`{file}` is not the name of a suite file")).hint(FILES)
         );
     }
     if !force && Path::new(file).exists() {

@@ -16,7 +16,7 @@ use crate::ui::Ui;
 /// What a suite is called that has neither a name nor a file.
 const UNNAMED: &str = "suite";
 
-/// Write a suite: a TOML file that names workloads, their parameters, and when each point is done
+/// Write a suite: a TOML file with workloads, their parameters and stopping rules
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb suite new
@@ -24,8 +24,8 @@ const UNNAMED: &str = "suite";
   plumb suite new my.toml --workload cpu.sieve --workload memory.copy:method=nt --budget 10m
   plumb suite new - --workload cpu.sieve > my.toml
 
-On a terminal, without --workload, it opens menus. plumb resolves the suite before it writes it: a workload, parameter or monitor that does not exist is an error. \
-docs/suites.md explains the keys that no option sets.")]
+On a terminal, without --workload, it opens menus. plumb resolves the suite before it writes it: a workload, \
+parameter or monitor that does not exist is an error. docs/suites.md explains the keys that no option sets.")]
 pub struct NewArgs {
     /// The file, which ends in .toml; `-` prints the suite
     #[arg(value_name = "FILE")]
@@ -90,13 +90,13 @@ pub fn new(args: &NewArgs, ui: &Ui) -> Result<Exit> {
         return finish(&draft, &file, args.force, &duration, ui);
     }
     if draft.entries.is_empty() {
-        return Err(CommandError::usage("the suite would have no workload")
+        return Err(CommandError::usage("the suite has no workload")
             .hint("--workload ID or --workload ID:NAME=VALUE, once for each")
             .hint("-p NAME=VALUE,… sets a parameter of all of them; `plumb list` shows both")
             .hint("on a terminal, `plumb suite new` alone opens menus"));
     }
     let Some(file) = &args.file else {
-        return Err(CommandError::usage("no file is named for the suite").hint(FILES));
+        return Err(CommandError::usage("no file is given for the suite").hint(FILES));
     };
     let duration = Resolver::start(ui, args.force)?.duration(&draft)?;
     finish(&draft, file, args.force, &duration, ui)

@@ -76,7 +76,7 @@ impl Planner for Resolver<'_> {
         if error.kind() == ErrorKind::Interrupted || interrupt::is_interrupted() {
             return CommandError::interrupted("interrupted; the suite was not saved");
         }
-        CommandError::file(format!("can't ask on this terminal: {error}"))
+        CommandError::file(format!("can't prompt on this terminal: {error}"))
     }
 
     fn has_colours(&self) -> bool {

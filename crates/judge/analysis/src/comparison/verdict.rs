@@ -218,20 +218,19 @@ impl fmt::Display for NoVerdict {
                 let later_share = later * of_first;
                 let first_share = first * of_later;
                 let says = match (differ, later_share > first_share) {
-                    (true, true) => "it fails more often, so that times are not compared",
-                    (true, false) => "it fails less often, so that times are not compared",
+                    (true, true) => "it fails more often, so times are not compared",
+                    (true, false) => "it fails less often, so times are not compared",
                     (false, _) => "too many to compare the times of the others",
                 };
                 write!(
                     f,
-                    "{later} of its {of_later} invocations failed, {first} of {of_first} of the first (p = \
+                    "{later} of its {of_later} invocations failed, compared with {first} of {of_first} of the first (p = \
                      {p:.2} by Fisher's test): {says}"
                 )
             }
             Self::Disturbed { excluded, of } => write!(
                 f,
-                "other work disturbed {excluded} of {of} pairs, which is too many: try on a quieter \
-                 machine, or --on-interference keep"
+                "other activity disturbed {excluded} of {of} pairs, too many for a verdict: use a quieter machine, or --on-interference keep"
             ),
             Self::FewPairs => write!(f, "a verdict needs {FEWEST_PAIRS} pairs"),
             Self::Uncalibrated => write!(

@@ -43,7 +43,7 @@ pub struct RunFinding {
     pub unsupported: Vec<Unsupported>,
     /// What went wrong.
     pub failed: Vec<FailedInvocations>,
-    /// Points that were planned and never reached.
+    /// Points that were planned but not reached.
     pub not_reached: Vec<PointFacts>,
     /// What else ran beside.
     pub interference: Disturbances,

@@ -105,13 +105,13 @@ fn incomplete(data: &PointData) -> Option<Flag> {
             )
         }),
         (boundless > 0).then(|| {
-            format!("in {boundless} of {all} searches {} held even at the largest load", goal.words)
+            format!("in {boundless} of {all} searches, {} was met even at the highest load", goal.words)
         }),
         (none > 0).then(|| {
             let words = &goal.words;
             let from = goal.from;
             format!(
-                "in {none} of {all} searches {words} held at no load, not even at {from} per second; that load counts as their limit"
+                "in {none} of {all} searches, {words} failed even at the lowest load ({from} per second), which is reported as the limit"
             )
         }),
     ];
@@ -207,8 +207,7 @@ fn short(finding: &Finding) -> Option<Flag> {
             None => String::new(),
         };
         let why = format!(
-            "consecutive processes are alike, and the session{session} is too short to show for how long: its \
-             interval describes only that time"
+            "consecutive processes are similar, and the session{session} is too short to show for how long: its interval describes only that time"
         );
         Flag::new(FlagKind::Short, why)
     })
@@ -249,7 +248,8 @@ fn two_levels(finding: &Finding) -> Option<Flag> {
 fn burst(finding: &Finding) -> Option<Flag> {
     let burst = finding.burst.as_ref()?;
     let left = percent(burst.after.value / burst.before.value);
-    let why = format!("after {} it falls to {left} of what it was", seconds_to(burst.seconds, 0));
+    let why =
+        format!("after {}, it falls to {left} of its former value", seconds_to(burst.seconds, 0));
     Some(Flag::new(FlagKind::Burst, why))
 }
 

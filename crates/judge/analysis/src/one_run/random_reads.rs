@@ -48,7 +48,7 @@ fn faster(random: &Finding, results: &[Finding], record: &RunRecord) -> Option<F
     let times = random.estimate.value * block / sequential.estimate.value;
     (low > TIMES * high).then(|| {
         let why = format!(
-            "{times:.1} times the bytes per second of the same blocks in order ({}): something caches or prefetches",
+            "{times:.1} times the throughput of reading the same blocks in order ({}): something caches or prefetches",
             sequential.point.name
         );
         Flag::new(FlagKind::Cached, why)
@@ -116,7 +116,7 @@ mod tests {
             ..COPY
         };
         let flagged = why(200.0, same, random).unwrap();
-        assert!(flagged.starts_with("2.0 times the bytes per second"), "{flagged}");
+        assert!(flagged.starts_with("2.0 times the throughput"), "{flagged}");
         assert!(flagged.contains("storage.sequential:block=4KiB"), "{flagged}");
         // 400 MB/s are 97.7 thousand blocks a second.
         assert_eq!(why(98.0, same, random), None, "as fast");

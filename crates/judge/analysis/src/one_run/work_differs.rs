@@ -27,15 +27,11 @@ pub(crate) fn work_differs(data: &PointData) -> Option<Flag> {
             .collect()
     };
     let cpu = differs(&of("cpu"), LEAST_CPU).map(|(first, others)| {
-        format!(
-            "{:.0} ms of CPU time, the others {:.0} ms in the median",
-            first * 1e3,
-            others * 1e3
-        )
+        format!("{:.0} ms of CPU time (median of the others: {:.0} ms)", first * 1e3, others * 1e3)
     });
     let written = differs(&of("written"), LEAST_WRITTEN).map(|(first, others)| {
         format!(
-            "{:.0} KiB written, the others {:.0} KiB in the median",
+            "{:.0} KiB written (median of the others: {:.0} KiB)",
             first / 1024.0,
             others / 1024.0
         )

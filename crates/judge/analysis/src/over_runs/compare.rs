@@ -308,7 +308,10 @@ fn geometric_mean(results: &[SeriesComparison], arm: usize) -> Option<Estimate> 
     if results.iter().all(|result| is_noise_known(result, arm)) {
         return Some(estimate(value, Ok(mean.map(f64::exp))));
     }
-    Some(Estimate { value, interval: Err("too little is known of the noise between runs".into()) })
+    Some(Estimate {
+        value,
+        interval: Err("too little is known about the noise between runs".into()),
+    })
 }
 
 /// The log of one arm's ratio with its interval.

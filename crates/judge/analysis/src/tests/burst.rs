@@ -36,7 +36,7 @@ fn a_burst_that_ends_has_its_length_its_volume_and_both_levels() {
     assert!(near(burst.before.value, 3_000.0) && near(burst.after.value, 750.0), "{burst:?}");
     assert!(burst.after.low().unwrap() < 750.0 && burst.after.high().unwrap() > 745.0);
     let why = why(&finding, &FlagKind::Burst).unwrap();
-    assert_eq!(why, "after 0 s it falls to 25 % of what it was");
+    assert_eq!(why, "after 0 s, it falls to 25 % of its former value");
     assert_eq!(finding.levels, None);
 }
 

@@ -99,7 +99,7 @@ fn one_round_trip_and_one_point_planned_twice_tell_nothing() {
     let fit = fits(&record).remove(0);
     assert_eq!((fit.points.len(), fit.by.as_slice()), (4, &["up".to_owned()][..]));
     let why = fit.found.unwrap_err();
-    assert_eq!(why, "all points have one round trip");
+    assert_eq!(why, "all points have the same round-trip time");
     for point in [1, 2] {
         set(&mut record, point, "up", Value::Integer(125_000));
     }

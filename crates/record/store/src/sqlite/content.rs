@@ -133,7 +133,7 @@ pub(super) fn text(db: &Connection, table: &str, id: ContentId) -> Result<String
         .prepare_cached(&format!("SELECT json FROM {table} WHERE id = ?"))?
         .query_row([id], |row| row.get(0))
         .optional()?;
-    found.ok_or_else(|| DbError::Stored(format!("{table} {} is gone", identity(id))))
+    found.ok_or_else(|| DbError::Stored(format!("{table} {} is missing", identity(id))))
 }
 
 /// Where descriptions stand in a plan's JSON: in its points, and in the points of its companions.

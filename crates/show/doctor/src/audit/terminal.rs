@@ -36,7 +36,7 @@ pub fn audit_card(
 ) -> String {
     let titles = [
         "",
-        "equals differ by up to",
+        "noise floor",
         "detects changes from",
         "pairs",
         "samples",

@@ -43,8 +43,7 @@ fn says(of: TimeOf) -> &'static str {
     match of {
         TimeOf::Invocation => {
             "Time 0 is the start of an invocation's first sample; the line is the median over invocations, the band \
-             their quartiles. Interference is hatched from below, as high as the share of invocations that it \
-             disturbed at that time."
+             their quartiles. Interference is hatched from below: the height of the hatched area is the share of invocations disturbed at that time."
         }
         TimeOf::Run => {
             "Time 0 is the start of the run's first sample: invocations are too short for ten readings, \

@@ -36,15 +36,17 @@ pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
     }
     lines.extend(finding.common_shift.map(|shift| {
         let shift = plumb_units::percent_change(shift, 1);
-        format!("all series moved together, by {shift} in cost: suspect the machine or the build, not one series")
+        format!("all series changed together, by {shift} in cost: suspect the machine or the build, not one series")
     }));
     lines.extend(finding.canary_shift.filter(|shift| *shift >= WORTH_SAYING).map(|shift| {
         let shift = percent(shift);
-        format!("unchanged work shifted by {shift} during the check: plumb ignores smaller alerts")
+        format!(
+            "the control workload drifted by {shift} during the check: plumb ignores smaller alerts"
+        )
     }));
     let lost = finding.not_measured.iter();
     lines.extend(lost.map(|lost| format!("not measured: {}: {}", lost.series, lost.why)));
-    lines.extend(finding.vetoes.iter().map(|why| format!("alerts do not count: {why}")));
+    lines.extend(finding.vetoes.iter().map(|why| format!("alerts are ignored: {why}")));
     lines
 }
 
@@ -56,8 +58,7 @@ fn times(times: &BaselineTimes) -> Vec<String> {
     if times.widened >= WORTH_WIDENING {
         let widened = quantity(times.widened, "");
         lines.push(format!(
-            "they do not show changes over {age}: intervals are {widened}× as wide; plumb baseline set \
-             --every spreads runs"
+            "they do not cover changes over {age}, so intervals are {widened}× as wide; plumb baseline set --every spreads runs"
         ));
     }
     lines
@@ -87,7 +88,7 @@ pub(crate) fn closing(finding: &CheckFinding) -> String {
 /// What the table says of a series in one or two words.
 pub(crate) fn standing(series: &CheckedSeries, finding: &CheckFinding) -> (String, Style) {
     match (series.state, series.verdict) {
-        _ if finding.is_doubted(series) => ("does not count".to_owned(), Style::Flag),
+        _ if finding.is_doubted(series) => ("ignored".to_owned(), Style::Flag),
         (CheckState::Confirmed, Verdict::Slower) => ("slower".to_owned(), Style::Bad),
         (CheckState::Confirmed, Verdict::Faster) => ("faster".to_owned(), Style::Good),
         (_, Verdict::Equivalent) => ("equivalent".to_owned(), Style::Estimate),

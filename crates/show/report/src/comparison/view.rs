@@ -43,7 +43,7 @@ pub(crate) fn pairs_text(by_pairs: &ByPairs) -> String {
     let pairs = counted(by_pairs.pairs, "pair", "pairs");
     match by_pairs.left_out {
         0 => pairs,
-        left_out => format!("{pairs} and {left_out} left out for a failure"),
+        left_out => format!("{pairs}, and {left_out} excluded because of failures"),
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn settling(comparison: &Comparison) -> Option<String> {
     (!both.is_empty()).then(|| both.join(", "))
 }
 
-/// What may be said where too little is known of the noise between runs.
+/// What may be said where too little is known about the noise between runs.
 fn break_even(sd: f64, ratio: f64) -> String {
     if sd <= 0.0 {
         return "within the noise of the two runs".to_owned();

@@ -72,7 +72,7 @@ pub fn events_before(finding: &HistoryFinding, index: usize) -> Vec<HistoryEvent
 /// The common shift of all series of a run.
 fn moved_together(shift: &f64) -> HistoryEvent {
     let shift = plumb_units::percent_change(*shift, 1);
-    let text = format!("all series moved by {shift} in cost in this run: taken out for steps");
+    let text = format!("all series changed by {shift} in cost in this run: not counted as a step");
     HistoryEvent { text, style: Style::Muted }
 }
 

@@ -59,10 +59,10 @@ fn precise(finding: &RunFinding) -> Option<(String, String)> {
     let wanted = percent(wanted);
     let others = from_to(&late);
     let what = match (late.is_empty(), unknown.len()) {
-        (true, 0) => format!("about the time for ±{wanted} everywhere"),
-        (true, more) => format!("about the time for ±{wanted} in all points but {more}"),
+        (true, 0) => format!("estimated time to reach ±{wanted} at all points"),
+        (true, more) => format!("estimated time to reach ±{wanted} at all points but {more}"),
         (false, _) if done == 0 => format!("reaches about {others}"),
-        _ => format!("reaches ±{wanted} in {done} of {all} points, about {others} in the others"),
+        _ => format!("reaches ±{wanted} at {done} of {all} points, about {others} at the others"),
     };
     let words = without(&run.command, &["--budget"]);
     Some((typed(&words, &["--budget", &budget(times * took_s)]), what))
@@ -78,7 +78,7 @@ fn spread(finding: &RunFinding) -> Option<(String, String)> {
     }
     let over = if took_s(finding)? < SHORT_S { "2m" } else { "10m" };
     let words = without(&run.command, &["--spread", "--budget"]);
-    let what = "spreads the runs: this session is too short to know its noise".to_owned();
+    let what = "spreads the runs: this session is too short to estimate its noise".to_owned();
     Some((typed(&words, &["--spread", over]), what))
 }
 
@@ -95,7 +95,7 @@ fn settled(finding: &RunFinding, goal: &VerdictGoal) -> Option<(String, String)>
     open().next()?;
     if goal.metric == WALL && cpu_varies_less(&finding.results) {
         let words = without(&run.command, &["--metric"]);
-        let what = "compares their time on a CPU, which varies far less".to_owned();
+        let what = "compares CPU time, which varies far less".to_owned();
         return Some((typed(&words, &["--metric", CPU]), what));
     }
     let took_s = took_s(finding)?;
@@ -104,7 +104,7 @@ fn settled(finding: &RunFinding, goal: &VerdictGoal) -> Option<(String, String)>
     if let Some(takes_s) = times.map(|times| times * took_s).filter(|seconds| *seconds <= LONGEST_S)
     {
         let words = without(&run.command, &["--budget", "--max-pairs"]);
-        let what = "settles it if the ratio stays".to_owned();
+        let what = "enough for a verdict if the ratio stays the same".to_owned();
         return Some((typed(&words, &["--budget", &budget(takes_s)]), what));
     }
     let all_reached = open().map(reached).collect::<Option<Vec<f64>>>()?;
@@ -113,7 +113,7 @@ fn settled(finding: &RunFinding, goal: &VerdictGoal) -> Option<(String, String)>
     let margin = (widest * 100.0).ceil();
     (margin <= 100.0 * LARGEST_MARGIN).then(|| {
         let words = without(&run.command, &["--margin"]);
-        let what = "finds in this time whether they differ by more than that".to_owned();
+        let what = "shows in the same time whether they differ by more than that".to_owned();
         (typed(&words, &["--margin", &format!("{margin}%")]), what)
     })
 }
@@ -188,19 +188,19 @@ mod tests {
             Some((format!("plumb run --budget {budget} my.toml"), what.to_owned()))
         };
         assert_eq!(of(&[]), None);
-        assert_eq!(of(&[0.03, 0.035]), says("120s", "about the time for ±3 % everywhere"));
-        assert_eq!(of(&[0.03, 0.05]), says("4m", "about the time for ±3 % everywhere"));
-        let others = "reaches ±3 % in 22 of 24 points, about ±4.8 % to ±6 % in the others";
+        assert_eq!(of(&[0.03, 0.035]), says("120s", "estimated time to reach ±3 % at all points"));
+        assert_eq!(of(&[0.03, 0.05]), says("4m", "estimated time to reach ±3 % at all points"));
+        let others = "reaches ±3 % at 22 of 24 points, about ±4.8 % to ±6 % at the others";
         assert_eq!(of(&[0.1, 0.08, 0.04]), says("4m", others));
         let mut alike = run_of_late_points(&[0.05]);
         alike.results[0].stretch = Some(2);
-        let other = "reaches ±3 % in 23 of 24 points, about ±4.2 % in the others";
+        let other = "reaches ±3 % at 23 of 24 points, about ±4.2 % at the others";
         assert_eq!(again(&alike), says("4m", other));
         alike.results.truncate(1);
         assert_eq!(again(&alike), says("4m", "reaches about ±4.2 %"));
         let mut few = run_of_late_points(&[0.03, 0.05]);
         few.results[1].reached = None;
-        assert_eq!(again(&few), says("90s", "about the time for ±3 % in all points but 1"));
+        assert_eq!(again(&few), says("90s", "estimated time to reach ±3 % at all points but 1"));
         let mut long = run_of_late_points(&[0.05]);
         long.run.ended_unix_ns = Some(3_000_000_000_000);
         assert_eq!(again(&long), None, "nobody is sent away for more than an hour");

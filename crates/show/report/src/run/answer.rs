@@ -95,7 +95,7 @@ fn trust(view: &View) -> String {
     if changes.is_empty() {
         let count = primary.iter().filter(|row| !row.finding.flags.is_empty()).count();
         return format!(
-            "No flag changes what a figure means; {count} of {} are less certain than requested ({}).",
+            "No flag affects the meaning of a result; {count} of {} are less precise than requested ({}).",
             primary.len(),
             words(&by_importance(flagged))
         );
@@ -107,7 +107,7 @@ fn trust(view: &View) -> String {
         })
         .count();
     format!(
-        "Read with care: a flag changes what {count} of {} figures mean ({}).",
+        "Caution: flags affect the meaning of {count} of {} results ({}).",
         primary.len(),
         words(&changes)
     )

@@ -53,7 +53,7 @@ pub struct RunDocument {
     pub unsupported: Vec<UnsupportedPart>,
     /// The failures of the run.
     pub failed: Vec<FailedPart>,
-    /// Points that were planned and never reached.
+    /// Points that were planned but not reached.
     pub not_reached: Vec<PointPart>,
     /// How often something else disturbed the run.
     pub interference: InterferencePart,

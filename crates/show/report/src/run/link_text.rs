@@ -65,10 +65,10 @@ fn share(name: &str, estimate: &Estimate) -> String {
 
 fn binds(term: Binds) -> &'static str {
     match term {
-        Binds::Bandwidth => "bandwidth binds",
-        Binds::RoundTrips => "the round trip binds",
+        Binds::Bandwidth => "bandwidth is the bottleneck",
+        Binds::RoundTrips => "the round trip is the bottleneck",
         Binds::Rest => "the link is not the bottleneck",
-        Binds::NoTerm => "no term has more than half",
+        Binds::NoTerm => "no term is more than half",
         Binds::Open => "the bottleneck is unknown",
     }
 }
@@ -80,7 +80,8 @@ fn left_out(all: &[LinkShares]) -> String {
     // "Within 0 %" would claim more than a prediction from a few points can.
     let most = if farthest < 0.01 { "1 %".to_owned() } else { whole_percent(farthest) };
     match off.len() {
-        0 => "no point can be predicted by the others: that needs two other round trips".to_owned(),
+        0 => "no point can be predicted from the others: that needs two other round-trip times"
+            .to_owned(),
         some if some == all.len() => format!("the others predict each point to within {most}"),
         some => format!("the others predict {} to within {most}", counted(some, "point", "points")),
     }

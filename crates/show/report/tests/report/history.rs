@@ -91,7 +91,7 @@ fn a_line_a_run_within_the_width() {
       UTC                   median  95 % interval     unit  9.38 GB/s      9.88 GB/s
       2026-11-21 06:00  c1    9.81  [9.78, 9.84]      GB/s                    ──●─
       2026-11-21 12:00  c2    9.84  [9.80, 9.88]      GB/s                     ──●──
-      ── all series moved by +3.1 % in cost in this run: taken out for steps
+      ── all series changed by +3.1 % in cost in this run: not counted as a step
       2026-11-21 18:00  c3    9.79  no interval, n=2  GB/s                     ●
       ── command_line …quiet → …mitigations=off quiet · kernel 6.1.0-28-amd64 →
          6.12.9-amd64

@@ -19,25 +19,25 @@ fn what_binds_stands_below_the_results() {
       time = bytes / bandwidth + operations × round trip / depth + rest: depth at
       least 6.98; rest 208 [173, 243] ms
       up=125kB/s,rtt=75ms: bandwidth 95 % [95, 95], round trips 0 % [0, 1], rest
-      5 % [4, 6]: bandwidth binds
+      5 % [4, 6]: bandwidth is the bottleneck
       up=125kB/s,rtt=37500us: bandwidth 95 % [95, 95], round trips 0 % [0, 1],
-      rest 5 % [4, 6]: bandwidth binds
+      rest 5 % [4, 6]: bandwidth is the bottleneck
       up=375kB/s,rtt=75ms: bandwidth 86 % [85, 87], round trips 0 % [0, 3], rest
-      14 % [11, 16]: bandwidth binds
+      14 % [11, 16]: bandwidth is the bottleneck
       up=375kB/s,rtt=37500us: bandwidth 86 % [85, 87], round trips 0 % [0, 1],
-      rest 14 % [12, 16]: bandwidth binds
+      rest 14 % [12, 16]: bandwidth is the bottleneck
       the others predict each point to within 1 %
     block.mkfs:zeroes=small,scale=100 by up and rtt
       time = bytes / bandwidth + operations × round trip / depth + rest: depth
       0.99 [0.95, 1.04]; rest 185 [114, 256] ms
       up=125kB/s,rtt=75ms: bandwidth 14 % [14, 14], round trips 79 % [77, 82],
-      rest 6 % [4, 9]: the round trip binds
+      rest 6 % [4, 9]: the round trip is the bottleneck
       up=125kB/s,rtt=37500us: bandwidth 23 % [23, 24], round trips 66 % [62, 70],
-      rest 11 % [7, 15]: the round trip binds
+      rest 11 % [7, 15]: the round trip is the bottleneck
       up=375kB/s,rtt=75ms: bandwidth 5 % [5, 5], round trips 88 % [85, 91], rest
-      7 % [4, 10]: the round trip binds
+      7 % [4, 10]: the round trip is the bottleneck
       up=375kB/s,rtt=37500us: bandwidth 9 % [9, 9], round trips 78 % [73, 83],
-      rest 13 % [8, 17]: the round trip binds
+      rest 13 % [8, 17]: the round trip is the bottleneck
       the others predict each point to within 1 %
     ");
 }
@@ -65,9 +65,12 @@ fn one_round_trip_is_said_to_tell_nothing() {
     let finding = summarise(&record);
     let view = View::new(&finding);
     let lines: Vec<&String> = view.curves.iter().flat_map(|curve| &curve.lines).collect();
-    assert_eq!(lines, ["round trips cannot be distinguished: all points have one round trip"; 2]);
+    assert_eq!(
+        lines,
+        ["round trips cannot be distinguished: all points have the same round-trip time"; 2]
+    );
     let document = serde_json::to_value(document(&view)).unwrap();
-    assert_eq!(document["links"][0]["no_figures"], "all points have one round trip");
+    assert_eq!(document["links"][0]["no_figures"], "all points have the same round-trip time");
 }
 
 #[test]

@@ -387,13 +387,15 @@ fn where_there_is_room_intervals_are_drawn_beside_each_other() {
 #[test]
 fn what_a_long_command_does_stands_below_it() {
     let long = "plumb --store bench.db run --budget 15m cpu.sieve storage.random:size=64MiB";
-    let next = [(long, "about the time for ±3 % everywhere"), ("plumb show last", "the same")];
+    let next =
+        [(long, "estimated time to reach ±3 % at all points"), ("plumb show last", "the same")];
     let next = next.map(|(command, does)| (command.to_owned(), does.to_owned())).into();
     let finding = summarise(&testing::first_look());
     let closing = NextSteps { stored: None, next };
     let shown = scorecard(&View::new(&finding), &Terminal::plain(80), &closing);
-    let end =
-        format!("{long}\n    about the time for ±3 % everywhere\nplumb show last  the same\n");
+    let end = format!(
+        "{long}\n    estimated time to reach ±3 % at all points\nplumb show last  the same\n"
+    );
     assert!(shown.ends_with(&end), "{shown}");
 }
 
@@ -515,7 +517,7 @@ fn the_answer_comes_first_and_next_steps_are_two() {
     2026-11-21 20:05 UTC · took 2 min 19 s · board=rev-c · plumb 0.1.0
     No earlier comparable run: plumb cannot say whether this is slow.
     Goal: ±3 % within 2 min; reached by 17 of 24 points in this session, 2 without an interval.
-    Read with care: a flag changes what 4 of 24 figures mean (cached, capped, single-process, bimodal).
+    Caution: flags affect the meaning of 4 of 24 results (cached, capped, single-process, bimodal).
 
                                             median 95 % interval  unit         ±  flags
     cpu        sieve 1 thread                  412 [400, 425]     ops/s    3.1 %

@@ -72,7 +72,7 @@ pub(super) fn admit(
 ) -> Result<Credential, Refused> {
     if address.ip().is_loopback() && !request.field("host").is_some_and(|host| names(host, address))
     {
-        let why = "open the address that plumb printed: this server answers to no other name";
+        let why = "open the address that plumb printed: this server accepts no other host name";
         return Err((StatusCode::MISDIRECTED_REQUEST, why));
     }
     if is_of_another_site(request) {
