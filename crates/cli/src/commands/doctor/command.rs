@@ -19,7 +19,7 @@ use crate::locate;
   plumb doctor --dir /srv                check /srv as the target directory
   plumb doctor --audit                   how small a change can it show? takes ten minutes
   plumb doctor --audit --comparisons 5   a quick estimate of that
-  plumb doctor --audit --of memory.read  how often is this point wrongly called different from itself?
+  plumb doctor --audit --of memory.read  how often is this point called different from itself?
   plumb doctor --monitors                how much overhead do the monitors add?
 
 Without --audit, plumb inspects the machine for a second and changes nothing; docs/doctor.md explains the grade and \

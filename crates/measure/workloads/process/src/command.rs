@@ -203,7 +203,7 @@ impl CommandRuns {
             return Ok(ended);
         }
         Err(Failure(format!(
-            "command failed: {}: {} (timed runs have /dev/null for stdin, stdout and stderr; run it by hand to see its output, or accept failures with -i (`exec` and `ab` have -i))",
+            "command failed: {}: {} (timed runs have /dev/null for stdin, stdout and stderr; run it by hand to see its output, or accept failures with ignore_failure=yes (-i in `exec` and `ab`))",
             self.shown,
             describe_end(ended.status)
         )))
