@@ -547,7 +547,7 @@ fn a_preparation_is_applied_before_and_undone_after_whatever_happens() {
         .plumb(&["tune", "--restore"])
         .ends(4, &["plug-in test.leaves could not undo its change: it is stuck"]);
     std::fs::remove_dir_all(place.path("leaves")).unwrap();
-    place.plumb(&["tune", "--restore"]).ends(0, &["plug-in test.leaves is gone"]);
+    place.plumb(&["tune", "--restore"]).ends(0, &["plug-in test.leaves no longer exists"]);
     // The first stop is that of the description.
     assert_eq!(place.notes("tunes"), ["stop", "prepare preparation", "clean", "stop"]);
     place

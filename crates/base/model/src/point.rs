@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn unknown_parameters_and_bad_values_say_what_is_allowed() {
         let error = Point::new(&description(), &settings(&[("sise", "1")]), 4).unwrap_err();
-        assert!(error.to_string().contains("it has size, threads, file"), "{error}");
+        assert!(error.to_string().contains("valid names: size, threads, file"), "{error}");
         let error = Point::new(&description(), &settings(&[("threads", "0")]), 4).unwrap_err();
         assert!(error.to_string().contains("not a number of threads"), "{error}");
     }

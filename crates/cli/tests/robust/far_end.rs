@@ -193,7 +193,7 @@ fn a_far_end_that_is_not_reached_says_why() {
     refused.says(&["the login shell of the other machine writes to stdout: `welcome`"]);
     talks.is_clean();
     let flood = "run cpu.sieve --with network.icmp:host=192.0.2.1 --no-lock";
-    sshd.run(flood).exits(2).says(&["over 1000 packets per second", "--i-own-this-network"]);
+    sshd.run(flood).exits(2).says(&["more than 1000 packets per second", "--i-own-this-network"]);
     let run = RUN.replace("ssh:far", "ssh:-oProxyCommand=x");
     sshd.run(&format!("{run} network.tcp"))
         .exits(2)

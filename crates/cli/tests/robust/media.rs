@@ -84,7 +84,7 @@ fn what_cannot_be_is_refused_before_anything_is_measured() {
     if !is_root() {
         return;
     }
-    refused("ram:1000GiB+ext4", 3, &["1024000 MiB", "more than 80 % of", "free of memory"]);
+    refused("ram:1000GiB+ext4", 3, &["1024000 MiB", "more than 80 % of", "MiB free in memory"]);
     refused("loop:1000XiB+ext4", 2, &["not a size"]);
     refused("loop:1000TiB+ext4", 3, &["1048576000 MiB", "more than 80 % of", "free in "]);
     refused("ram:128MiB+ext4:nonsense", 4, &["ext4: mount: "]);

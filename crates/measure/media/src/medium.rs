@@ -207,7 +207,7 @@ mod tests {
             assert!(refused.ends_with(&format!("; try medium={instead}")), "{text}: {refused}");
         }
         for (text, why) in [
-            ("ram+ext5", "no layer is called `ext5`; there are loop, "),
+            ("ram+ext5", "no layer is called `ext5`; use loop, "),
             ("", "no layer is called ``"),
             ("ram:+ext4", "`ram:` takes a size"),
             ("ram:much+ext4", "`much` is not a size"),

@@ -92,13 +92,13 @@ mod tests {
         for (asked, words) in [
             (
                 "",
-                "`loop` of 2048 MiB would take more than 80 % of the 1000 MiB that are free in /srv",
+                "`loop` of 2048 MiB would take more than 80 % of the 1000 MiB free in /srv",
             ),
             (
                 "801MiB",
-                "`loop` of 801 MiB would take more than 80 % of the 1000 MiB that are free in /srv",
+                "`loop` of 801 MiB would take more than 80 % of the 1000 MiB free in /srv",
             ),
-            ("1MiB", "`loop` of 1 MiB is too small: a filesystem wants 64 MiB"),
+            ("1MiB", "`loop` of 1 MiB is too small: a filesystem needs 64 MiB"),
         ] {
             let Err(StartError::Unsupported { why, .. }) = room(1000).size("loop", asked) else {
                 panic!("{asked}")

@@ -105,13 +105,13 @@ fn incomplete(data: &PointData) -> Option<Flag> {
             )
         }),
         (boundless > 0).then(|| {
-            format!("in {boundless} of {all} searches, {} was met even at the highest load", goal.words)
+            format!("in {boundless} of {all} searches, the goal `{}` was met even at the highest load", goal.words)
         }),
         (none > 0).then(|| {
             let words = &goal.words;
             let from = goal.from;
             format!(
-                "in {none} of {all} searches, {words} failed even at the lowest load ({from} per second), which is reported as the limit"
+                "in {none} of {all} searches, the goal `{words}` was missed even at the lowest load ({from} per second), which is reported as the limit"
             )
         }),
     ];

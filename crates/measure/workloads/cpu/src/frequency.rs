@@ -434,8 +434,8 @@ mod tests {
         assert_eq!(flags[0].flag, FlagKind::Interference);
         assert_eq!(
             flags[0].why,
-            "50.0 % of the time was lost in 5 gaps, the longest 50.0 ms; by the kernel's counts the hypervisor took 1.0 %, \
-             a quota stopped it for 48.0 %, with 77 interrupts"
+            "50.0 % of the time was lost in 5 gaps, the longest 50.0 ms; the kernel counted: the hypervisor took 1.0 %, \
+             a quota throttled it for 48.0 %, with 77 interrupts"
         );
         let values = seen_of.values();
         assert!((values[0] - 3.2768e9).abs() < 1.0 && (values[2] - 0.5).abs() < 1e-12);

@@ -219,6 +219,6 @@ mod tests {
     #[test]
     fn a_wrong_count_fails() {
         let failure = Siever::new(1_000, 167, SieveMemory::Reserved).run(1).unwrap_err();
-        assert_eq!(failure.0, "cpu.sieve found 168 primes up to 1000, there are 167");
+        assert_eq!(failure.0, "cpu.sieve found 168 primes up to 1000 instead of 167");
     }
 }

@@ -310,7 +310,7 @@ mod tests {
             assert_eq!(failure, Failure(wanted.into()));
             table.connection.execute_batch("COMMIT; DELETE FROM entity WHERE key = 7").unwrap();
             assert!(get(table).unwrap_err().0.contains("entity 7 is missing"));
-            assert!(table.check().unwrap_err().0.contains("19 are left"));
+            assert!(table.check().unwrap_err().0.contains("19 rows left"));
         });
     }
 }

@@ -429,7 +429,7 @@ mod tests {
         let moved = b"HTTP/1.1 301 Moved Permanently\r\nLocation: https://example.org/\r\n\r\n";
         let why = promised(moved).unwrap_err().to_string();
         assert!(
-            why.contains("301 Moved Permanently") && why.contains("leads to https://"),
+            why.contains("301 Moved Permanently") && why.contains("a redirection to https://"),
             "{why}"
         );
         assert!(promised(b"SSH-2.0-OpenSSH_9.2\r\n\r\n").is_err());

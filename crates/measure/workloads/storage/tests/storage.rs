@@ -124,7 +124,7 @@ fn what_comes_from_the_page_cache_is_flagged_with_both_figures() {
     running.sample(&[4]);
     let (samples, flags) = running.sample(&[4, 4]);
     let flag = flags.iter().find(|flag| flag.flag == FlagKind::Cached).unwrap();
-    assert!(flag.why.contains("of 8 MiB that were read") || flag.why.contains("of 1"), "{flag:?}");
+    assert!(flag.why.contains("of the 8 MiB read") || flag.why.contains("of the 1"), "{flag:?}");
     if let Some(ratios) = samples.values.get("device_ratio") {
         assert!(ratios.iter().all(|ratio| *ratio < 0.9), "{ratios:?}");
     }
