@@ -12,8 +12,8 @@ const byKind = everyKind.map((kind) => pages().filter((name) => kindOf(name) ===
 /** The first and the last of each kind; what the others show differs in numbers alone. */
 const thorough = new Set(byKind.flatMap((names) => [names.at(0), names.at(-1)]).filter(Boolean));
 
-// Two pages at a time: while one is drawn, the other waits for its answers.
-describe("every page, from disk", { concurrency: 2 }, () => {
+// Four pages at a time: while one is drawn, the others wait for their answers.
+describe("every page, from disk", { concurrency: 4 }, () => {
   for (const name of thorough) {
     test(`${name}: drawn, accessible in both themes, nowhere wider than a phone`, () =>
       visit(onDisk(name), {}, async (page) => {
