@@ -30,7 +30,7 @@ pub fn main() -> ExitCode {
 /// Ends the process after the message of a panic, whichever thread panics: a release does not unwind. The keeper
 /// notices the end and restores the machine.
 #[expect(clippy::exit, reason = "nothing else ends all threads with an exit code")]
-fn exit_on_panic() {
+pub fn exit_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         report(panic);

@@ -305,3 +305,14 @@ fn what_a_result_should_be_stands_beside_it() {
     run("cpu.sieve --expect cpu.sieve=1s").exits(2).says(&["not a value in ops/s"]);
     run("cpu.sieve --expect cpu.sieve").exits(2).says(&["SERIES=FIGURE"]);
 }
+
+#[test]
+fn a_panic_in_any_thread_ends_plumb_with_70() {
+    // Next to this test binary, which is in TARGET/debug/deps.
+    let tests = std::env::current_exe().unwrap();
+    let panics = tests.parent().unwrap().with_file_name("examples").join("panics");
+    let ended = std::process::Command::new(panics).output().unwrap();
+    let ended = crate::common::ProgramOutput::from(ended).exits(70);
+    assert_eq!(ended.stdout, "");
+    ended.says(&["a bug", "plumb panicked"]);
+}
