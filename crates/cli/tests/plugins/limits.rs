@@ -52,7 +52,10 @@ fn a_limit_is_found_and_one_below_the_least_load_is_said() {
     let below = limit("bears=5/");
     assert!((below["estimate"].as_f64().unwrap() - 100.0).abs() < 1e-9, "{below}");
     let flags = below["flags"].to_string();
-    assert!(flags.contains("search-incomplete") && flags.contains("the lowest load (100 per second)"), "{flags}");
+    assert!(
+        flags.contains("search-incomplete") && flags.contains("the lowest load (100 per second)"),
+        "{flags}"
+    );
 }
 
 #[test]

@@ -197,7 +197,8 @@ fn a_new_suite_that_would_not_run_is_not_written() {
     refused("--workload cpu.sieve --precision high").says(&["`high`"]);
     refused("--workload cpu.sieve --set nicer=1").says(&["did you mean `nice`"]);
     refused("--workload cpu.sieve --label purpose").says(&["purpose"]);
-    refused("--workload cpu.sieve --min-invocations 5 --max-invocations 2").says(&["less than --min-invocations"]);
+    refused("--workload cpu.sieve --min-invocations 5 --max-invocations 2")
+        .says(&["less than --min-invocations"]);
     let other = place.run("suite new my.txt --workload cpu.sieve").unwrap().exits(2);
     other.says(&["ends in .toml"]);
     place.write("my.toml", "mine").unwrap();

@@ -90,14 +90,8 @@ mod tests {
         assert_eq!(room(10_000).size("loop", "").unwrap(), 2 << 30);
         assert_eq!(room(1000).size("loop", "800MiB").unwrap(), 800 << 20);
         for (asked, words) in [
-            (
-                "",
-                "`loop` of 2048 MiB would take more than 80 % of the 1000 MiB free in /srv",
-            ),
-            (
-                "801MiB",
-                "`loop` of 801 MiB would take more than 80 % of the 1000 MiB free in /srv",
-            ),
+            ("", "`loop` of 2048 MiB would take more than 80 % of the 1000 MiB free in /srv"),
+            ("801MiB", "`loop` of 801 MiB would take more than 80 % of the 1000 MiB free in /srv"),
             ("1MiB", "`loop` of 1 MiB is too small: a filesystem needs 64 MiB"),
         ] {
             let Err(StartError::Unsupported { why, .. }) = room(1000).size("loop", asked) else {
