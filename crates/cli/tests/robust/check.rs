@@ -56,7 +56,7 @@ fn a_regression_is_confirmed_and_1_and_its_absence_0() {
     let members = last_runs(8);
     place.run(&format!("baseline set good {members}")).unwrap().exits(0);
     place.run("baseline list").unwrap().exits(0).shows(&["good", "8"]);
-    work(&place, "0.15");
+    work(&place, "0.08");
     let document = parsed(&undoubted(&place, "--json --markdown c.md --junit c.xml").exits(1));
     assert_eq!(document["schema"], "plumb.check/1");
     assert_eq!(document["outcome"], "regression");
