@@ -40,7 +40,7 @@ use crate::ui::Ui;
 
 plumb runs A and B back to back in random order, so that other activity affects both equally. It looks at the \
 interval of the cost ratio after 8, 12, 18, 27, 40, … pairs (half as many again each time) until there is a verdict \
-or a minute has passed. Over all looks together, it calls equal sides different in at most 1 of 20 comparisons. The \
+or a minute has passed. Counting all looks, at most 1 in 20 comparisons of equal sides reports a difference. The \
 verdict is faster, slower, equivalent (the whole interval lies within the margin) or inconclusive. If it is \
 inconclusive, plumb reports the smallest difference that it could have found and the command that would find it. \
 With more than two sides, plumb orders them by a Latin square and compares each with the first; the time limit is a \

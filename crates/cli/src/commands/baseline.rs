@@ -133,7 +133,7 @@ fn warn_of_haste(store: &Store, members: &[Id], ui: &Ui) -> Result<()> {
         #[expect(clippy::cast_precision_loss, reason = "a length of time for people")]
         let span = plumb_units::length(span.max(0) as f64 * 1e-9);
         ui.warn(&format!(
-            "the runs began within {span}, so they do not cover variation between hours and boots, which a check may report as a change (--every 1h spreads fresh runs)"
+            "all runs began within {span}, so a check may mistake normal variation from hour to hour, or boot to boot, for a change (--every 1h spreads fresh runs)"
         ));
     }
     Ok(())

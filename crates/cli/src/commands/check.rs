@@ -65,7 +65,7 @@ pub struct CheckArgs {
     /// Check against the baseline's runs on this host, or on all hosts of its kind of machine
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
-    /// Check even if the runs measured different things, or one is incomplete
+    /// Check even if the runs are not comparable, for example because one is incomplete
     #[arg(long)]
     force: bool,
     /// Exit with 5 if there is no verdict
@@ -322,9 +322,9 @@ fn refuse_fatal(finding: &CheckFinding, force: bool) -> Result<()> {
     match finding.differences.iter().find(|difference| difference.impact == Impact::Fatal) {
         Some(difference) if !force => {
             let field = &difference.field;
-            let values = difference.values.join(" and ");
+            let values = difference.values.join(", ");
             Err(CommandError::usage(format!(
-                "the baseline and this check measured different things: {field} {values}"
+                "the baseline and this check are not comparable: `{field}` differs ({values})"
             ))
             .hint("--force checks anyway"))
         }

@@ -59,7 +59,7 @@ pub struct CompareArgs {
     /// Compare points of the same name, even from different workloads or tools
     #[arg(long, conflicts_with = "by")]
     across: bool,
-    /// Compare even if the runs measured different things
+    /// Compare the runs even if they are not comparable
     #[arg(long)]
     force: bool,
     /// Exit with 5 if a comparison has no verdict
@@ -195,10 +195,10 @@ fn refuse_fatal(finding: &ComparisonFinding, force: bool) -> Result<()> {
     let fatal = finding.differences.iter().find(|difference| difference.impact == Impact::Fatal);
     match fatal {
         Some(difference) if !force => {
-            let values = difference.values.join(" and ");
+            let values = difference.values.join(", ");
             let field = &difference.field;
             Err(CommandError::usage(format!(
-                "the runs measured different things: {field} {values}"
+                "the runs are not comparable: `{field}` differs ({values})"
             ))
             .hint("--force compares them anyway"))
         }

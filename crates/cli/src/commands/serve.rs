@@ -35,7 +35,7 @@ pub struct ServeArgs {
     /// Without --listen, plumb picks a free port if 7586 is taken.
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
-    /// Require a token even if only this machine can connect: any of its users can
+    /// Require a token even on a loopback address, where any user of this machine could connect
     #[arg(long)]
     token: bool,
     /// Open the browser

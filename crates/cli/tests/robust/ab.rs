@@ -162,7 +162,7 @@ fn what_can_not_be_compared_is_said() {
     ab(&place, "-q", &["cpu.seive", "cpu.sieve"]).exits(2).says(&["did you mean `cpu.sieve`?"]);
     ab(&place, "-q --margin 0%", &["true", "true"])
         .exits(2)
-        .says(&["`0%` is not between 0 and 100 %"]);
+        .says(&["`0%` is not a percentage between 0 and 100"]);
     ab(&place, "-q", &["true", "no-such-command"]).exits(2);
     ab(&place, "-q", &["true", "false"]).exits(4).shows(&["invocations failed"]);
     ab(&place, "-q", &["true"]).exits(2);

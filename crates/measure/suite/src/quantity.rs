@@ -5,7 +5,9 @@ use crate::UsageError;
 /// `3%`, `0.5 %` or `0.03` as a share.
 pub fn share(text: &str) -> Result<f64, UsageError> {
     plumb_units::parse_fraction(text).ok_or_else(|| {
-        UsageError::new(format!("`{text}` is not between 0 and 100 %; try 3%, 1% or 0.5%"))
+        UsageError::new(format!(
+            "`{text}` is not a percentage between 0 and 100; try 3%, 1% or 0.5%"
+        ))
     })
 }
 

@@ -19,13 +19,13 @@ use crate::locate;
   plumb doctor --dir /srv                check /srv as the target directory
   plumb doctor --audit                   how small a change can it show? takes ten minutes
   plumb doctor --audit --comparisons 5   a quick estimate of that
-  plumb doctor --audit --of memory.read  how often is this point called different from itself?
+  plumb doctor --audit --of memory.read  how often does comparing it with itself find a difference?
   plumb doctor --monitors                how much overhead do the monitors add?
 
 Without --audit, plumb inspects the machine for a second and changes nothing; docs/doctor.md explains the grade and \
 every symptom. An audit compares programs with themselves in the same way as `plumb ab`, so every difference it \
 finds is noise. Then it slows a program down by 1, 2 and 5 % and checks whether it detects that. `plumb ab` never \
-uses a margin below the noise that the last audit of this machine found, and reports it.")]
+uses a margin below the noise that the last audit of this machine found, and says so when it raises the margin.")]
 pub struct DoctorArgs {
     /// The target directory of later runs [default: the current one]
     #[arg(long, value_name = "DIR")]
@@ -36,14 +36,17 @@ pub struct DoctorArgs {
     /// Measure the CPU time of the monitors and their effect on a workload; takes up to two minutes
     #[arg(long, conflicts_with = "audit")]
     monitors: bool,
-    /// Read the monitors alone for this long, twice; the comparison takes up to six times as long
+    /// First read the monitors with no workload, twice, for this long each time
+    ///
+    /// Comparing a workload with and without them then takes up to six times as long.
     #[arg(long = "for", value_name = "TIME", requires = "monitors", default_value = "10s")]
     length: String,
     /// Make this many comparisons for each kind of work
     #[arg(long, value_name = "N", default_value_t = 20, requires = "audit")]
     comparisons: usize,
     /// Audit these kinds of work: cpu (with added slow-downs), memory, scheduler, process; or report how
-    /// often a POINT, such as memory.read, is called different from itself; repeat --of for several points
+    /// often comparing a POINT, such as memory.read, with itself reports a difference;
+    /// repeat --of for several points
     #[arg(
         long,
         value_name = "KIND,…",

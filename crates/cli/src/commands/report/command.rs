@@ -22,8 +22,8 @@ use crate::error::{CommandError, Exit, Result};
   plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    the values of a counter
   plumb report --chart memory.copy/boxes -o copy.csv     the numbers of a chart
 
-The folder opens from disk, without a server or a network; docs/report.md describes it. The ending of a \
-chart's file sets its format: .svg, .png, .csv or .json. `plumb list --charts` lists the charts of a run; \
+The folder opens from disk, without a server or a network; docs/report.md describes it. The file \
+extension sets the chart's format: .svg, .png, .csv or .json. `plumb list --charts` lists the charts of a run; \
 docs/charts.md explains what each shows and how to read it.")]
 pub struct ReportArgs {
     /// The runs [default: all; for a chart the last one]; several are compared

@@ -29,7 +29,9 @@ pub fn read(names: &[String], given: &[String]) -> Result<ToolRequest> {
         _ => None,
     };
     let Some(read) = of_suite else {
-        let why = format!("only a suite named after a tool takes arguments after --: {suites}");
+        let why = format!(
+            "arguments after `--` work only with a suite that is named after a tool ({suites})"
+        );
         return Err(CommandError::usage(why).hint("plumb run bonnie -- -s 2048 -d /srv"));
     };
     let name = &names[0];

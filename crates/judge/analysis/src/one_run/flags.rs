@@ -207,7 +207,7 @@ fn short(finding: &Finding) -> Option<Flag> {
             None => String::new(),
         };
         let why = format!(
-            "consecutive processes are similar, and the session{session} is too short to show for how long: its interval describes only that time"
+            "consecutive processes resemble each other, and the session{session} is too short to show how long that lasts; the interval holds only for this session"
         );
         Flag::new(FlagKind::Short, why)
     })

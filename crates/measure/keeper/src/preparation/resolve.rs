@@ -38,7 +38,7 @@ pub fn parse(text: &str) -> Result<Preparation, String> {
     let (setting, slot) = slotted.unwrap_or((text, PreparationScope::Run));
     let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
     let Some((knob, _)) = named(name) else {
-        return Err(format!("no knob is called `{name}`"));
+        return Err(unknown(name));
     };
     let holds = match knob.lasts {
         Lasts::Process => Some("a process"),
@@ -54,6 +54,16 @@ pub fn parse(text: &str) -> Result<Preparation, String> {
     Ok(Preparation { knob: name.to_owned(), value: value.to_owned(), slot, optional: false })
 }
 
+/// Why no knob has this name: perhaps only its slot is wrong.
+fn unknown(name: &str) -> String {
+    match name.rsplit_once('@') {
+        Some((knob, slot)) if named(knob).is_some() => {
+            format!("`{slot}` is not a slot; use @run, @round or @invocation")
+        }
+        _ => format!("no knob is called `{name}`"),
+    }
+}
+
 /// The settings of a preparation on this machine.
 ///
 /// # Errors
@@ -62,7 +72,7 @@ pub fn resolve(root: &Root, preparation: &Preparation) -> Result<Resolved, Unusa
     let name = &preparation.knob;
     match named(name) {
         Some((knob, rest)) => (knob.resolve)(root, rest, &preparation.value),
-        None => Err(Unusable::Usage(format!("no knob is called `{name}`"))),
+        None => Err(Unusable::Usage(unknown(name))),
     }
 }
 
@@ -108,6 +118,7 @@ mod tests {
         assert_eq!(parse("nice.monitor=5").unwrap().knob, "nice.monitor");
         for (text, why) in [
             ("thq=always", "no knob"),
+            ("drop-caches@never", "`never` is not a slot"),
             ("thp", "needs a value"),
             ("nice=5@round", "takes no @slot"),
             ("medium=ram+ext4@round", "takes no @slot"),

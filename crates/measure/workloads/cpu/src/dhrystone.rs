@@ -200,7 +200,7 @@ impl DhrystoneProgram {
         match finals.iter().find(|(_, right)| !right) {
             None => Ok(()),
             Some((name, _)) => Err(Failure(format!(
-                "cpu.dhrystone: {name} has not the published final value after {} passes",
+                "cpu.dhrystone: {name} does not have the published final value after {} passes",
                 self.passes
             ))),
         }

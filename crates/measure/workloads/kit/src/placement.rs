@@ -43,7 +43,7 @@ pub fn placement() -> Parameter {
 pub fn placement_or(usual: &str) -> Parameter {
     let summary = "CPUs of the threads or tasks: free (not pinned), spread (one per core, memory nodes \
                    in turn), pack (one node first), siblings (all hardware threads of a core first), \
-                   same-cpu (the last CPU), cross-cpu (one per core, from the last back) or cpu:N";
+                   same-cpu (the last CPU), cross-cpu (one per core, starting with the last) or cpu:N";
     text(PARAMETER, usual, summary)
 }
 

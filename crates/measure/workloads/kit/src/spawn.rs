@@ -304,7 +304,7 @@ impl Strings {
 fn c_string(bytes: &[u8]) -> Result<CString, Failure> {
     CString::new(bytes).map_err(|e| {
         let text = String::from_utf8_lossy(e.into_vec().as_slice()).replace('\0', "\\0");
-        Failure(format!("`{text}` contains a NUL byte, which arguments can't"))
+        Failure(format!("`{text}` contains a NUL byte, which arguments can't contain"))
     })
 }
 

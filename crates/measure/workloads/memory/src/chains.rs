@@ -41,8 +41,9 @@ impl Chains {
         count: usize,
         seed: u64,
     ) -> Result<Self, StartError> {
-        let lines = u32::try_from(bytes / LINE_BYTES)
-            .map_err(|_| StartError::Failed(format!("{bytes} bytes are too many nodes")))?;
+        let lines = u32::try_from(bytes / LINE_BYTES).map_err(|_| {
+            StartError::Failed(format!("{bytes} bytes hold more nodes than a cycle can have"))
+        })?;
         // Of an odd number of nodes, as one cycle alone: what is left over is in no cycle.
         let share = lines as usize / count.max(1);
         let each = if share.is_multiple_of(2) { share.saturating_sub(1) } else { share };

@@ -42,8 +42,9 @@ impl PointerCycle {
         node: Option<MemoryNode>,
         seed: u64,
     ) -> Result<Self, StartError> {
-        let lines = u32::try_from(bytes / LINE_BYTES)
-            .map_err(|_| StartError::Failed(format!("{bytes} bytes are too many nodes")))?;
+        let lines = u32::try_from(bytes / LINE_BYTES).map_err(|_| {
+            StartError::Failed(format!("{bytes} bytes hold more nodes than a cycle can have"))
+        })?;
         let nodes = if lines.is_multiple_of(2) { lines.saturating_sub(1) } else { lines };
         let mut memory = Mapping::new(bytes, pages)?;
         node.map_or(Ok(()), |node| node.bind(memory.words()))?;

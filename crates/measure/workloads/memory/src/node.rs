@@ -59,7 +59,7 @@ impl MemoryNode {
     /// The same if memory comes repeatedly, and the kernel was asked of a first one.
     pub(super) fn note_on_first(self) -> String {
         format!(
-            "each mapping bound to node {}, confirmed by the kernel for every page of a first one",
+            "each mapping is bound to node {}; the kernel confirmed every page of the first mapping",
             self.0
         )
     }

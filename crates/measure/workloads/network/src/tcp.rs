@@ -210,7 +210,7 @@ fn metrics() -> Vec<Metric> {
         reported(VALUES[2], "", Better::Lower, "share of the sent bytes that were retransmitted"),
         reported_time(
             VALUES[3],
-            "smoothed round trip of the sender's kernel at the end of a sample, \
+            "smoothed round-trip time in the sender's kernel at the end of a sample, \
                                   mean over streams",
         ),
         neutral(VALUES[4], "B", "congestion window, all streams"),

@@ -190,7 +190,7 @@ fn buffered(start: &Start) -> Option<Flag> {
     let trial_ns = loads().by(effort, String::new()).final_trial_ns;
     let share = path::queued_share(start, trial_ns).filter(|share| *share > HIDDEN)?;
     let why = format!(
-        "the queue absorbs {:.1} % more than it passes on in a trial of {}; use a shorter `queue`, or longer trials (rate=search-csit)",
+        "the queue can absorb an extra {:.1} % within a trial of {}; use a shorter `queue`, or longer trials (rate=search-csit)",
         share * 100.0,
         plumb_units::show_time(trial_ns)
     );

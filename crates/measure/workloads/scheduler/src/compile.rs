@@ -196,7 +196,7 @@ fn check_program(path: &Path, wanted: u32) -> Result<(), Failure> {
     if printed.trim() == wanted.to_string() {
         return Ok(());
     }
-    Err(Failure(format!("the program built prints `{}` instead of {wanted}", printed.trim())))
+    Err(Failure(format!("the built program printed `{}` instead of {wanted}", printed.trim())))
 }
 
 impl Instance for Builds {
@@ -238,7 +238,7 @@ mod tests {
     fn a_program_that_prints_something_else_fails_the_build() {
         // It prints an empty line.
         let failure = check_program(Path::new("/bin/echo"), 7).unwrap_err();
-        assert_eq!(failure.0, "the program built prints `` instead of 7");
+        assert_eq!(failure.0, "the built program printed `` instead of 7");
         assert!(
             check_program(Path::new("/nowhere/program"), 7).unwrap_err().0.contains("/nowhere")
         );

@@ -181,7 +181,7 @@ impl FileLayout {
         }
         if compressed > 0 {
             let why = format!(
-                "{} of the first {} are compressed: the device moves fewer bytes than blocks have",
+                "{} of the first {} are compressed: the device moves fewer bytes than the blocks contain",
                 whole_size(compressed),
                 whole_size(seen)
             );

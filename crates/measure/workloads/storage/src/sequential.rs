@@ -103,7 +103,7 @@ pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
         choice(
             "data",
             &["random", "zeros"],
-            "contents of file and written blocks; zeros show compression",
+            "contents of the file and of written blocks; zeros reveal whether the device compresses",
         ),
         text("file", "", "your own file or device instead of a laid-out one (read-only)"),
     ]

@@ -140,7 +140,7 @@ impl BlockSettings {
             )),
             (None, AccessPattern::Sequential) => None,
             (None, AccessPattern::Random) if self.bound_ns.is_some() => Some(format!(
-                "open loop at rates that are searched: blocks are due {arrivals}; latency counts from then"
+                "open loop; the search sets the rate: blocks are due {arrivals}; latency counts from the due time"
             )),
             (None, AccessPattern::Random) => Some(
                 "closed loop: each block waits for an earlier one, so a stall of the device shows only in the latencies of the blocks in flight; use rate=5k/s for an open loop"
