@@ -16,9 +16,9 @@ pub fn store(given: Option<&Path>) -> Result<PathBuf> {
     match data_home() {
         Some(data) => Ok(data.join("plumb/plumb.db")),
         None => Err(CommandError::usage(
-            "no place for the store: neither XDG_DATA_HOME nor HOME is set",
+            "can't locate the store: neither XDG_DATA_HOME nor HOME is set",
         )
-        .hint("give one: --store FILE")),
+        .hint("name one with --store FILE")),
     }
 }
 

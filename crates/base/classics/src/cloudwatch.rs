@@ -93,13 +93,13 @@ fn series(label: &str, period_ns: i128, points: &[Datapoint]) -> ImportedSeries 
             "sum",
             a_second,
             Higher,
-            "sum over the period, per second: for bytes, the bandwidth",
+            "sum per second of the period; for bytes, the bandwidth",
             &|point| Some(point.sum? * factor / seconds),
         );
     }
-    let summary = "samples over the period, per second: for bytes, the operations";
+    let summary = "samples per second of the period; for bytes, the number of operations";
     add("count", "ops/s", Higher, summary, &|point| Some(point.samples? / seconds));
-    let summary = "the mean of the samples: of bytes, those of an operation";
+    let summary = "mean of the samples; for bytes, the size of an operation";
     add("average", unit, Neither, summary, &|point| Some(point.average? * factor));
     add("minimum", unit, Neither, "the smallest sample", &|point| Some(point.minimum? * factor));
     add("maximum", unit, Neither, "the largest sample", &|point| Some(point.maximum? * factor));

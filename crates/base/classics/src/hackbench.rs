@@ -96,5 +96,9 @@ fn add(import: &mut Import, settings: &HackbenchSettings, seconds: f64) {
 fn add_time(series: &mut ImportedSeries, seconds: f64) {
     series.invocations.push(ImportedInvocation::lasting(seconds, 1));
     series.metrics.clear();
-    series.measured(("time", "s", Lower), "kick-off to the last task reaped", [seconds]);
+    series.measured(
+        ("time", "s", Lower),
+        "time from the start signal until the last task has been reaped",
+        [seconds],
+    );
 }

@@ -35,7 +35,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
         series.set("kernel", kernel.to_lowercase());
         series.set("size", bytes.map(|bytes| format!("{bytes:.0}")).unwrap_or_default());
         series.set("threads", after(text, "Number of Threads counted = ").unwrap_or("1"));
-        series.notes.push("the best of the passes, the first left out".to_owned());
+        series.notes.push("the best pass, excluding the first".to_owned());
         series.invocations.push(ImportedInvocation::lasting(shortest, 1));
         series.measured(
             ("bandwidth", "B/s", Higher),

@@ -105,10 +105,12 @@ impl FlagKind {
             }
             Self::ClientBound => "the client was the bottleneck, not the system that it measures",
             Self::Lossy => {
-                "part of the requests got no answer: they were lost on the way, or a limit dropped them"
+                "some requests got no answer: they were lost on the way, or a limit dropped them"
             }
             Self::OddAddress => "it differs from most other addresses of the same host",
-            Self::Buffered => "a queue absorbs the excess of a trial: the limit is too high",
+            Self::Buffered => {
+                "a queue absorbs the excess load of a trial, so the limit is too high"
+            }
             Self::ZeroCounter => "a counter stayed at zero: it may not work on this machine",
             Self::NotResumed => {
                 "TLS sessions were not resumed: every connection needed a full handshake"

@@ -43,7 +43,7 @@ pub struct ExecArgs {
     /// One command, as separate words
     #[arg(last = true, value_name = "CMD ARG…")]
     argv: Vec<String>,
-    /// Count exactly this many runs of each command
+    /// Measure exactly this many runs of each command
     #[arg(short = 'n', long, value_name = "N", conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time"])]
     runs: Option<usize>,

@@ -131,7 +131,7 @@ impl FarHost {
         let reached = self.line(Transport::not_reached)?;
         self.address = address(&reached).ok_or_else(|| LaunchRefusal::Unsupported {
             why: format!(
-                "the other machine does not report the address that it was reached at: \
+                "the other machine does not report the address that plumb connected to: \
                           `{reached}`"
             ),
             fix: "OpenSSH's sshd sets SSH_CONNECTION".into(),

@@ -79,7 +79,7 @@ impl Secrets {
 fn read(place: &str) -> Result<String, String> {
     let secret = match place.split_once(':') {
         Some(("env", name)) => env::var(name)
-            .map_err(|_| format!("the environment variable {name} is not set, or not UTF-8"))?,
+            .map_err(|_| format!("the environment variable {name} is not set or is not UTF-8"))?,
         Some(("file", path)) => {
             let length = fs::metadata(path).map_err(|error| format!("{path}: {error}"))?.len();
             if length > LARGEST {

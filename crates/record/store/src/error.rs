@@ -151,7 +151,7 @@ pub enum StoreError {
 fn hint(nearest: Option<&str>) -> String {
     match nearest {
         Some(name) => format!("; did you mean `{name}`?"),
-        None => "; the store holds no runs yet, `plumb run` makes one".to_owned(),
+        None => "; the store has no runs yet: `plumb run` makes one".to_owned(),
     }
 }
 

@@ -168,6 +168,6 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Name);
         }
         let error = resolve(&[], "last").unwrap_err().to_string();
-        assert_eq!(error, "no run `last`; the store holds no runs yet, `plumb run` makes one");
+        assert_eq!(error, "no run `last`; the store has no runs yet: `plumb run` makes one");
     }
 }

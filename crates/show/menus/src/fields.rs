@@ -49,7 +49,7 @@ pub const SUITE: &[MenuField<Suite>] = &[
         label: "In the background",
         help: || {
             "Loads, monitors of plug-ins and preparations that run at the same time: process.fork \
-             memory.copy:size=1MiB. Separate them by spaces."
+             memory.copy:size=1MiB. Separate them with spaces."
                 .into()
         },
         get: |draft| draft.with.join(" "),
@@ -74,7 +74,8 @@ pub const SUITE: &[MenuField<Suite>] = &[
     MenuField {
         label: "Labels",
         help: || {
-            "Labels of the suite's runs: purpose=nightly, owner=me. Separate them by commas.".into()
+            "Labels of the suite's runs: purpose=nightly, owner=me. Separate them with commas."
+                .into()
         },
         get: |draft| {
             let pairs = draft.labels.iter().map(|(name, text)| format!("{name}={text}"));

@@ -120,7 +120,7 @@ fn results(view: &View, rows: &[&ResultRow]) -> Html {
         cells.push(cell(finding.stop.map_or("", StopReason::word)));
         table.row_at(&anchors::of_result(row), cells);
     }
-    let note = "A metric's name leads to its history over all runs. n: invocations × samples per invocation. CPU: user and \
+    let note = "A metric's name links to its history over all runs. n: invocations × samples per invocation. CPU: user and \
                 system time over wall time, and time spent waiting for devices.";
     heading("results", "Results").and(table.build()).and(paragraph(note))
 }
@@ -157,7 +157,7 @@ fn metric(view: &View, row: &ResultRow) -> Tag {
         return wrap("span", finding.metric.as_str()).with("title", &finding.summary);
     };
     let page = names::history_page(&finding.series, &target.machine.fingerprint, &target.host);
-    let title = format!("{} (leads to all runs)", finding.summary);
+    let title = format!("{} (links to all runs)", finding.summary);
     link(&format!("{page}.html"), finding.metric.as_str()).with("title", title.trim_start())
 }
 

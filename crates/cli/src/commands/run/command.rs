@@ -62,13 +62,13 @@ pub struct RunArgs {
     /// Set an expected result: a series, point or workload, and a value with its unit
     #[arg(long, value_name = "SERIES=FIGURE", hide_short_help = true)]
     expect: Vec<String>,
-    /// Also measure an upper bound: the same I/O on a file in memory, copies by every method
+    /// Also measure upper bounds: the same I/O on a file in memory, or copies by every method
     #[arg(long, conflicts_with = "resume", hide_short_help = true)]
     ceilings: bool,
     /// Run this load, monitor or preparation in the background
     #[arg(long, value_name = "WORKLOAD")]
     with: Vec<String>,
-    /// Print a systemd timer and a cron line that run this command at fixed times; change and measure nothing
+    /// Print a systemd timer and a cron line that run this command at fixed times, without measuring anything now
     #[arg(long, value_name = "TIME", conflicts_with_all = ["resume", "dry_run"], hide_short_help = true)]
     every: Option<String>,
     #[command(flatten)]

@@ -21,7 +21,7 @@ pub const LAYER: MediumLayer = MediumLayer {
         (!root.path("/sys/class/zram-control/hot_add").exists()).then(|| {
             MissingNeed::new(
                 "this kernel has no zram, or zram is not loaded",
-                "modprobe zram, or another layer: ram+ext4",
+                "run `modprobe zram`, or use another layer: ram+ext4",
             )
         })
     },

@@ -60,7 +60,7 @@ impl ProcessTree {
                 self.found.extend(numbers(&children).filter_map(|pid| u32::try_from(pid).ok()));
             }
             if self.found.len() > MAX_PROCESSES {
-                return Err(format!("over {MAX_PROCESSES} processes: not read"));
+                return Err(format!("not read: there are over {MAX_PROCESSES} processes"));
             }
         }
         Ok(())

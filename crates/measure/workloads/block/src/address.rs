@@ -93,7 +93,7 @@ impl Address {
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => self.refused(error),
             _ => StartError::unsupported(
                 format!("the server at {} can't be used: {error}", self.place()),
-                "an NBD server without TLS, with a disk of this name",
+                "use an NBD server without TLS that exports a disk of this name",
             ),
         }
     }

@@ -134,7 +134,7 @@ fn server_of(
     if named != "own" {
         if matches!(kind, RequestKind::Write | RequestKind::Trim) {
             let why = "writing would destroy the data of another server's disk";
-            return Err(StartError::unsupported(why, "operation=read, or leave `address` out"));
+            return Err(StartError::unsupported(why, "set operation=read, or leave out `address`"));
         }
         if link != Link::NONE || tunnel != TunnelKind::None || start.integer("scale") > 1 {
             let why = "`up`, `down`, `rtt`, `jitter`, `burst`, `scale` and `tunnel` apply only to plumb's own server; leave them out with `address`";

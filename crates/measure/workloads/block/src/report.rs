@@ -71,7 +71,11 @@ pub fn link_metrics() -> Vec<Metric> {
         ),
         neutral("down_busy", "", "share of the time in which the link was sending to the client"),
         neutral("server_cpu", "s", "CPU time of the server per iteration"),
-        neutral(UNDER_WAY, "requests", "mean outstanding requests on the link; not with a tunnel"),
+        neutral(
+            UNDER_WAY,
+            "requests",
+            "mean number of outstanding requests on the link; missing with a tunnel",
+        ),
         neutral(SSH_CPU, "s", "CPU time of both ends of ssh per iteration, with a tunnel"),
     ]
 }

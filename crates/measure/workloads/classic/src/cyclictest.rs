@@ -22,7 +22,7 @@ impl Tool for Cyclictest {
     fn named(&self) -> ToolNames {
         ToolNames {
             id: "classic.cyclictest",
-            summary: "cyclictest: threads sleep until absolute times; how late they wake",
+            summary: "cyclictest: how late threads wake from sleeps until absolute times",
             manual: include_str!("cyclictest.md"),
             program: "cyclictest",
             package: "rt-tests",

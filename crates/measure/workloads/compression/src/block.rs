@@ -134,7 +134,7 @@ impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Short => f.write_str("the packed bytes end within a sequence"),
-            Self::Long => f.write_str("the packed bytes hold more than the block had"),
+            Self::Long => f.write_str("the packed bytes unpack to more than the original block"),
             Self::Distance(distance) => write!(f, "a repeat reaches {distance} bytes back"),
         }
     }

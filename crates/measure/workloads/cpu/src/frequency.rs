@@ -153,7 +153,7 @@ fn bogomips(cpuinfo: &str) -> Option<String> {
     let line = cpuinfo.lines().find(|line| line.starts_with("bogomips"))?;
     let (_, figure) = line.split_once(':')?;
     Some(format!(
-        "BogoMIPS {}: on x86 twice the rate of the time-stamp counter in MHz, which the kernel uses for delays; not a measure of speed",
+        "BogoMIPS {}: a constant that the kernel uses for delays, on x86 twice the rate of the time-stamp counter in MHz; it does not measure speed",
         figure.trim()
     ))
 }

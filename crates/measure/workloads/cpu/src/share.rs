@@ -142,7 +142,7 @@ fn pair(text: &str, facts: &Facts) -> Result<[usize; 2], StartError> {
 /// The pair, and what the kernel says of it.
 fn in_words([first, second]: [usize; 2], facts: &Facts) -> String {
     if first == second {
-        return format!("CPU {first} for both: each gets half of it");
+        return format!("both threads run on CPU {first}, so each gets half of it");
     }
     let says = match (core(first, facts), core(second, facts)) {
         (Some(one), Some(other)) if one == other => "reports one core",

@@ -86,7 +86,9 @@ impl Sealer {
                     &mut self.witness,
                     0..,
                 )
-                .map_err(|_| Failure(format!("crypto.aead: message {number} does not open")))?;
+                .map_err(|_| {
+                    Failure(format!("crypto.aead: message {number} fails authentication"))
+                })?;
         }
         if self.witness == self.text {
             return Ok(());
@@ -101,17 +103,17 @@ pub(super) fn check_known_answer(cipher: &'static Algorithm) -> Result<(), Failu
     let known = KNOWN
         .iter()
         .find(|known| known.cipher == cipher)
-        .ok_or_else(|| Failure(format!("no known answer for {cipher:?}")))?;
+        .ok_or_else(|| Failure(format!("no test vector for {cipher:?}")))?;
     let key = new_key(cipher, known.key)?;
     let mut text = known.text.to_vec();
     let nonce = Nonce::assume_unique_for_key(known.nonce);
     let tag = key
         .seal_in_place_separate_tag(nonce, Aad::from(known.aad), &mut text)
-        .map_err(|_| Failure("crypto.aead: the known answer could not be sealed".into()))?;
+        .map_err(|_| Failure("crypto.aead: the test vector could not be sealed".into()))?;
     if text == known.sealed && tag.as_ref() == known.tag {
         return Ok(());
     }
-    Err(Failure(format!("crypto.aead: {cipher:?} does not give the published answer")))
+    Err(Failure(format!("crypto.aead: {cipher:?} does not reproduce the published test vector")))
 }
 
 fn new_key(cipher: &'static Algorithm, key: &[u8]) -> Result<LessSafeKey, Failure> {

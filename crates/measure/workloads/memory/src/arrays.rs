@@ -98,9 +98,9 @@ impl Arrays {
             arrays(member, &mut |array| huge = huge.zip(array.huge_bytes()).map(|(a, b)| a + b));
         });
         let bytes = self.size * self.count * self.threads;
-        ready.notes.extend(
-            huge.map(|huge| format!("not requested, but in huge pages: {huge} of {bytes} bytes")),
-        );
+        ready.notes.extend(huge.map(|huge| {
+            format!("{huge} of {bytes} bytes are in huge pages, which were not requested")
+        }));
         threads::describe(self.threads, start, &mut ready)?;
         let size = self.size as u64;
         place::describe(size, size * self.count as u64, &start.facts, &mut ready);

@@ -103,7 +103,9 @@ fn ready(start: &Start, team: &Team<Copier>) -> Result<Ready, StartError> {
     });
     if known {
         let all = 2 * size * threads;
-        ready.notes.push(format!("not requested, but in huge pages: {huge} of {all} bytes"));
+        ready
+            .notes
+            .push(format!("{huge} of {all} bytes are in huge pages, which were not requested"));
     }
     ready.notes.extend(MemoryNode::of(start)?.map(MemoryNode::note));
     threads::describe(start.size("threads").max(1), start, &mut ready)?;

@@ -26,8 +26,11 @@ impl Workload for LineExchange {
         Description {
             parameters: vec![
                 placement_or("cross-cpu"),
-                cpu("from", "first CPU, by number; with `to`, instead of `placement`"),
-                cpu("to", "second CPU, by number; with `from`"),
+                cpu(
+                    "from",
+                    "number of the first CPU; set it together with `to`, instead of `placement`",
+                ),
+                cpu("to", "number of the second CPU; set it together with `from`"),
             ],
             metrics: vec![declare::time(
                 "latency",

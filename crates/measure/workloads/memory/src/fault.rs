@@ -234,7 +234,7 @@ impl Instance for Faults {
         (self.faults, self.mappings, self.left) = (0, 0, 0);
         if faults < pages || faults > pages + pages / MORE_FAULTS_ONE_IN + MORE_FAULTS {
             return Err(Failure(format!(
-                "memory.fault: {faults} faults for {pages} pages of {} bytes: the kernel gave other pages",
+                "memory.fault: {faults} faults for {pages} pages of {} bytes: the kernel used another page size",
                 self.page_bytes
             )));
         }

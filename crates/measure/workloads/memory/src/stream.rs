@@ -64,7 +64,7 @@ impl Workload for StreamLoops {
 fn traffic(sources: u64, stores: Stores) -> String {
     let counted = ELEMENT_BYTES * (sources + 1);
     let moved = ELEMENT_BYTES * (sources + stores.traffic());
-    format!("{counted} bytes per element count; memory moves {moved} if nothing is cached")
+    format!("each element counts as {counted} bytes; memory moves {moved} if nothing is cached")
 }
 
 /// One thread's arrays.

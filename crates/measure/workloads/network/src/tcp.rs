@@ -186,7 +186,7 @@ fn parameters() -> Vec<Parameter> {
     ));
     all.push(switch(
         "cork",
-        "send the rest of a block that fills no segment with the next block (MSG_MORE)",
+        "hold back a partial segment at the end of a block and send it with the next block (MSG_MORE)",
     ));
     all.push(placement());
     all.extend(path::parameters());
@@ -218,7 +218,7 @@ fn metrics() -> Vec<Metric> {
         neutral(VALUES[6], "", "share of the sender's busy time limited by the send buffer"),
         reported(VALUES[7], "B/s", Better::Higher, "throughput up, if both directions send"),
         reported(VALUES[8], "B/s", Better::Higher, "throughput down, at the same time or in turn"),
-        neutral(VALUES[9], "", "throughput down over throughput up"),
+        neutral(VALUES[9], "", "ratio of throughput down to throughput up"),
     ]
 }
 

@@ -131,7 +131,7 @@ pub fn parameters() -> Vec<Parameter> {
             "maximum queueing delay; packets that would wait longer are dropped",
         ),
         time_bound("rtt", 0, "round trip, half of it in each direction"),
-        time_bound("jitter", 0, "each packet arrives earlier or later by up to this, in order"),
+        time_bound("jitter", 0, "each packet arrives up to this much earlier or later, in order"),
         share("loss", "share of the packets lost in each direction"),
         share(
             "reorder",

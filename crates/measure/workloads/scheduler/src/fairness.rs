@@ -69,7 +69,7 @@ impl Workload for Fairness {
             audit_class: Some(AuditClass::Scheduler),
             ..workload(
                 "scheduler.fairness",
-                "busy threads share a CPU: how close each comes to its share",
+                "how close busy threads on one CPU come to their fair shares",
             )
         }
     }

@@ -41,7 +41,7 @@ impl Workload for Switch {
                 "time",
                 "time of one hand-over: a write, a switch, a read, and reading `size` bytes",
             ),
-            reported_time("token", "the same by one task alone, without a switch"),
+            reported_time("token", "the same with a single task, without a switch"),
         ];
         metrics.extend(counters::metrics("hand-over"));
         Description {

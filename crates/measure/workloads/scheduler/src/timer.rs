@@ -44,7 +44,7 @@ impl Workload for Timer {
             ],
             metrics,
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("scheduler.timer", "threads sleep until absolute times: how late they wake")
+            ..workload("scheduler.timer", "how late threads wake from sleeps until absolute times")
         }
     }
 

@@ -51,7 +51,7 @@ impl Workload for Wakeup {
             "share of wake-ups sent within 100 µs of their due time",
         ));
         metrics.extend(counters::metrics("wake-up"));
-        metrics.push(distribution("latency", "the same time of each wake-up"));
+        metrics.push(distribution("latency", "that time for each wake-up"));
         metrics
             .push(distribution("wakeup", "time from the call that wakes a worker until it runs"));
         let workers = integer("workers", "threads", 1, "threads woken in turn");
@@ -68,7 +68,7 @@ impl Workload for Wakeup {
             audit_class: Some(AuditClass::Scheduler),
             ..workload(
                 "scheduler.wakeup",
-                "a thread wakes workers at a fixed rate: how late they run",
+                "how late workers run when a thread wakes them at a fixed rate",
             )
         }
     }

@@ -143,7 +143,7 @@ impl Workload for Cipher {
         let mut notes = vec![agreed];
         notes.extend(path::notes(start)?);
         if start.far_address().is_some() {
-            notes.push("CPU time is of this end".to_owned());
+            notes.push("CPU time covers only this end".to_owned());
         } else {
             let name = if is_far(start) { "far.sshd" } else { "sshd" };
             let server = endpoint(start, name)?.parse().unwrap_or(0);

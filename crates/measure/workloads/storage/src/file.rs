@@ -57,7 +57,7 @@ impl TestFile {
             let why = format!("{} is a device, but this workload needs a folder", dir.display());
             return Err(StartError::unsupported(
                 why,
-                "--dir FOLDER, or a medium with a filesystem",
+                "use --dir FOLDER, or a medium with a filesystem",
             ));
         }
         check_space(dir, size)?;
@@ -113,7 +113,7 @@ impl TestFile {
         let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
         if let Err(error) = File::open(&path) {
             let why = format!("can't open the test file in memory as {}: {error}", path.display());
-            return Err(StartError::unsupported(why, "mount -t proc proc /proc, or place=dir"));
+            return Err(StartError::unsupported(why, "mount -t proc proc /proc, or set place=dir"));
         }
         let mut laid_out = Self { dir: PathBuf::from("/dev/shm"), file, path, named: false };
         fill(&mut laid_out.file, size, data, &mut |file, piece| file.write_all(piece))
@@ -179,7 +179,7 @@ impl TestFile {
             whole_size(free_bytes(&self.dir).unwrap_or(0))
         );
         if is_full(error) {
-            StartError::unsupported(why, "a smaller size, or --dir on a larger filesystem")
+            StartError::unsupported(why, "set a smaller size, or use --dir on a larger filesystem")
         } else {
             StartError::Failed(why)
         }
@@ -217,7 +217,7 @@ fn check_memory(size: u64, limit: u64) -> Result<(), StartError> {
             whole_size(size),
             whole_size(available)
         ),
-        "a smaller size, or place=dir",
+        "set a smaller size, or place=dir",
     ))
 }
 

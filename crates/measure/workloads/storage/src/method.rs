@@ -159,7 +159,7 @@ pub fn find(
     }
     Err(StartError::unsupported(
         reasons.join("; "),
-        "use engine=auto and direct=auto; io_uring needs `sysctl kernel.io_uring_disabled=0` and a container that allows it, O_DIRECT a filesystem that supports it and a larger block",
+        "use engine=auto and direct=auto; io_uring needs `sysctl kernel.io_uring_disabled=0` and a container that allows it; O_DIRECT needs a filesystem that supports it and a larger block",
     ))
 }
 

@@ -64,7 +64,7 @@ impl Workload for OneBlock {
             neutral(
                 "in_flight",
                 "operations",
-                "rate × mean latency; by Little's law the number of workers",
+                "rate × mean latency; by Little's law this is the number of workers",
             ),
             neutral(
                 "nfs_requests",

@@ -73,7 +73,7 @@ impl BlockSettings {
         let mix = mix(start)?;
         let is_of_user = file_of_user(start)?.is_some();
         if is_of_user && mix.writes() {
-            let why = "plumb never writes to your `file`: use operation=read, or no `file`";
+            let why = "plumb never writes to your `file`: use operation=read, or leave out `file`";
             return Err(StartError::Failed(why.to_owned()));
         }
         let is_searched = SearchEffort::of_word(start.text("rate")).is_some();
@@ -216,7 +216,10 @@ pub fn file_of_user(start: &Start) -> Result<Option<&Path>, StartError> {
     }
     if is_in_memory_on_purpose(start) || data(start) == Data::Zeros {
         let why = "`place` and `data` do not apply to your `file`";
-        return Err(StartError::unsupported(why, "no `file`, or place=dir and data=random"));
+        return Err(StartError::unsupported(
+            why,
+            "leave out `file`, or set place=dir and data=random",
+        ));
     }
     Ok(Some(Path::new(file)))
 }

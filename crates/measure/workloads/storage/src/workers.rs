@@ -195,7 +195,7 @@ impl IoWorkers {
                     number + 1,
                     all.workers
                 );
-                return Err(StartError::unsupported(why, "fewer workers, or a smaller depth"));
+                return Err(StartError::unsupported(why, "set fewer workers or a smaller depth"));
             }
             lane.pace(&all, is_synced)?;
             Ok(IoWorker { lane, share, shared: Arc::clone(&of_all), good: 0 })

@@ -152,9 +152,9 @@ fn explained(of: &Subject, parameter: &NumericParameter) -> &'static str {
     });
     match fitted.map(|fitted| fitted.kind) {
         None => "",
-        Some(CurveKind::Scaling) => " Dashed: perfect scaling from the smallest.",
-        Some(CurveKind::Plateaus) => " Dashed: the plateaus; their edges are shaded.",
-        Some(CurveKind::Knee) => " The knee is shaded; dashed: the level there.",
+        Some(CurveKind::Scaling) => " The dashed line is perfect scaling from the smallest.",
+        Some(CurveKind::Plateaus) => " Dashed lines are plateaus; their edges are shaded.",
+        Some(CurveKind::Knee) => " The knee is shaded; the dashed line is the level there.",
         Some(CurveKind::Line) => " Dashed: the fitted line.",
     }
 }

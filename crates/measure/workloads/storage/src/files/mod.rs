@@ -51,7 +51,7 @@ impl Workload for StorageFiles {
                 "bytes read from devices per file, over the whole batch",
             ));
         }
-        metrics.push(distribution("latency", "time of each operation; not for readdir"));
+        metrics.push(distribution("latency", "time of each operation; missing for readdir"));
         Description {
             parameters: vec![
                 choice(
@@ -62,7 +62,7 @@ impl Workload for StorageFiles {
                 choice(
                     "state",
                     &["hot", "cold"],
-                    "for open, stat and readdir: hot: from memory; cold: the kernel drops its caches \
+                    "for open, stat and readdir; hot: from memory; cold: the kernel drops its caches \
                      before each pass (needs root)",
                 ),
                 choice(
@@ -183,11 +183,11 @@ fn check_cold(
     }
     if filesystem.in_memory {
         let why = format!("{} is in memory, so its files are never cold", dir.display());
-        return Err(StartError::unsupported(why, "--dir on a disk, or state=hot"));
+        return Err(StartError::unsupported(why, "use --dir on a disk, or set state=hot"));
     }
     OpenOptions::new().write(true).open(DROP_CACHES).map(drop).map_err(|error| {
         let why = format!("can't drop the kernel's caches: {DROP_CACHES}: {error}");
-        StartError::unsupported(why, "run plumb as root, or state=hot")
+        StartError::unsupported(why, "run plumb as root, or set state=hot")
     })
 }
 
