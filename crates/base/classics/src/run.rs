@@ -146,7 +146,7 @@ fn machine(import: &Import, run: Id, host: &Host) -> Machine {
             let id = shortened(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()));
             (id, format!("that of host {name}"))
         }
-        None => (shortened(run), format!("the one of import {}", shortened(run))),
+        None => (shortened(run), format!("that of import {}", shortened(run))),
     };
     let mut facts = import.machine.clone();
     facts.insert("machine".to_owned(), format!("unknown: {which}"));

@@ -158,5 +158,5 @@ fn imports_are_compared_and_their_machines_are_not_taken_for_one() {
     let compare = format!("compare {} {}", first.as_str().unwrap(), second.as_str().unwrap());
     let ran = place.run(&compare).unwrap().exits(0);
     let ran = ran.shows(&["fio.randread", "63.9", "70.0", "too little data for an interval"]);
-    ran.shows(&["unknown: the one of import"]);
+    ran.shows(&["unknown: that of import"]);
 }

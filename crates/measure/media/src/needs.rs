@@ -39,7 +39,7 @@ pub fn no_filesystem(root: &Root, name: &str) -> Option<MissingNeed> {
     if has || has_module(root, name) {
         return None;
     }
-    Some(MissingNeed::new(format!("this kernel has no {name}"), "another filesystem"))
+    Some(MissingNeed::new(format!("this kernel has no {name}"), "use another filesystem"))
 }
 
 /// That there is no such file, and no module that would make it.

@@ -72,7 +72,7 @@ impl FreeRoom {
             );
             return Err(StartError::unsupported(
                 why,
-                format!("a smaller size, medium={layer}:SIZE+…"),
+                format!("set a smaller size: medium={layer}:SIZE+…"),
             ));
         }
         Ok(size)

@@ -61,7 +61,7 @@ pub const SUITE: &[MenuField<Suite>] = &[
     MenuField {
         label: "Knobs",
         help: || {
-            "Settings of the machine, undone afterwards: thp=never drop-caches@round. Separate them by \
+            "Settings of the machine, undone afterwards: thp=never drop-caches@round. Separate them with \
              spaces; plumb tune lists the knobs."
                 .into()
         },

@@ -61,7 +61,7 @@ fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
     done.map_err(|error| match error.raw_os_error() {
         Some(libc::EOPNOTSUPP | libc::ENOTTY) => {
             let why = "this kernel does not encrypt ext4 (CONFIG_FS_ENCRYPTION)";
-            StartError::unsupported(why, "another layer: ram+ext4+gocryptfs")
+            StartError::unsupported(why, "use another layer: ram+ext4+gocryptfs")
         }
         _ => failed(&folder, &error),
     })?;

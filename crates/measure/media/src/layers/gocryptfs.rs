@@ -18,7 +18,7 @@ pub const LAYER: MediumLayer = MediumLayer {
     missing: |root| {
         no_program("gocryptfs", "gocryptfs")
             .or_else(|| no_program("fusermount", "fuse3"))
-            .or_else(|| no_file(root, "/dev/fuse", "fuse", "another layer: ram+ext4+fscrypt"))
+            .or_else(|| no_file(root, "/dev/fuse", "fuse", "use another layer: ram+ext4+fscrypt"))
     },
     lay,
 };

@@ -18,7 +18,7 @@ pub const LAYER: MediumLayer = MediumLayer {
     manual: include_str!("loop_device.md"),
     on: LayerBase::Folder,
     gives: LayerSurface::Device,
-    missing: |root| no_file(root, "/dev/loop-control", "loop", "another layer: zram+ext4"),
+    missing: |root| no_file(root, "/dev/loop-control", "loop", "use another layer: zram+ext4"),
     lay: |building, option| {
         let size = FreeRoom::in_folder(&building.surface)?.size("loop", option)?;
         lay(building, size)

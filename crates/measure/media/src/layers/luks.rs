@@ -27,8 +27,10 @@ fn missing(root: &Root) -> Option<MissingNeed> {
     [("cryptsetup", "cryptsetup-bin"), ("nbdkit", "nbdkit"), ("nbdfuse", "libnbd-bin")]
         .into_iter()
         .find_map(|(name, package)| no_program(name, package))
-        .or_else(|| no_file(root, "/dev/fuse", "fuse", "another layer: ram+ext4+fscrypt"))
-        .or_else(|| no_file(root, "/dev/loop-control", "loop", "another layer: zram+ext4+fscrypt"))
+        .or_else(|| no_file(root, "/dev/fuse", "fuse", "use another layer: ram+ext4+fscrypt"))
+        .or_else(|| {
+            no_file(root, "/dev/loop-control", "loop", "use another layer: zram+ext4+fscrypt")
+        })
 }
 
 fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {

@@ -16,7 +16,7 @@ pub const LAYER: MediumLayer = MediumLayer {
     manual: include_str!("ram.md"),
     on: LayerBase::Nothing,
     gives: LayerSurface::Device,
-    missing: |root| no_file(root, "/dev/loop-control", "loop", "another layer: zram+ext4"),
+    missing: |root| no_file(root, "/dev/loop-control", "loop", "use another layer: zram+ext4"),
     lay,
 };
 

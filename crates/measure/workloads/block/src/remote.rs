@@ -86,7 +86,7 @@ impl Workload for Remote {
         let blocks = client.size() / block as u64;
         if blocks == 0 {
             let why = format!("the disk has {} bytes, less than a block", client.size());
-            return Err(StartError::unsupported(why, "a smaller block"));
+            return Err(StartError::unsupported(why, "set a smaller block"));
         }
         let moves_data = matches!(kind, RequestKind::Read | RequestKind::Write);
         ready.work = work(&[("rate", 1), ("throughput", block as u64)]);

@@ -138,7 +138,7 @@ pub fn check_memory(start: &Start, bytes: u64) -> Result<(), StartError> {
     let memory = whole_size(memory);
     let why =
         format!("{bytes} in memory would take more than half of the {memory} that plumb may use");
-    Err(StartError::unsupported(why, "a smaller size"))
+    Err(StartError::unsupported(why, "set a smaller size"))
 }
 
 impl Link {

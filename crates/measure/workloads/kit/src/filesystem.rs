@@ -57,13 +57,18 @@ impl Filesystem {
         let refused = |free: String, less: &str| {
             let dir = dir.display();
             let why = format!("{what} would take more than 80 % of the {free} free in {dir}");
-            Err(StartError::unsupported(why, format!("{less}, or --dir on a larger filesystem")))
+            Err(StartError::unsupported(
+                why,
+                format!("{less}, or use --dir on a larger filesystem"),
+            ))
         };
         match self.free_files {
             _ if !fits(bytes, self.free_bytes) => {
-                refused(whole_size(self.free_bytes), "a smaller size")
+                refused(whole_size(self.free_bytes), "set a smaller size")
             }
-            Some(free) if !fits(files, free) => refused(format!("{free} inodes"), "fewer files"),
+            Some(free) if !fits(files, free) => {
+                refused(format!("{free} inodes"), "set fewer files")
+            }
             _ => Ok(()),
         }
     }

@@ -28,7 +28,7 @@ pub fn room_for_files(files: u64) -> Result<(), StartError> {
     }
     Err(StartError::unsupported(
         format!("needs {needed} open files, more than `ulimit -n` allows"),
-        format!("ulimit -n {needed}, or fewer tasks"),
+        format!("run `ulimit -n {needed}`, or set fewer tasks"),
     ))
 }
 
@@ -114,7 +114,7 @@ fn check_tasks(
             format!(
                 "needs {tasks} tasks, but `ulimit -u` allows {most}, and {taken} already exist"
             ),
-            format!("ulimit -u {}, or fewer tasks", (taken + tasks) * 2),
+            format!("run `ulimit -u {}`, or set fewer tasks", (taken + tasks) * 2),
         ));
     }
     match of_groups.find(|limit| limit.taken + tasks > limit.most) {

@@ -110,7 +110,7 @@ fn check_limits(
     if limit("Max open files").is_some_and(|limit| limit < files) {
         return Err(StartError::unsupported(
             format!("needs {files} open files, more than `ulimit -n` allows"),
-            format!("ulimit -n {files} (or fewer groups or fds, or mode=process)"),
+            format!("run `ulimit -n {files}`, or set fewer groups or fds, or mode=process"),
         ));
     }
     Ok(())

@@ -285,7 +285,7 @@ fn check_length(file: &mut File, path: &Path, size: u64) -> Result<(), StartErro
     }
     let why =
         format!("{} has {}, less than {}", path.display(), whole_size(room), whole_size(size));
-    Err(StartError::unsupported(why, "a smaller size"))
+    Err(StartError::unsupported(why, "set a smaller size"))
 }
 
 fn check_space(dir: &Path, size: u64) -> Result<(), StartError> {

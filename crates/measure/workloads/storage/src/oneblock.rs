@@ -196,7 +196,7 @@ fn is_direct(
         }
         (DirectChoice::Yes, Some(why)) => Err(StartError::unsupported(
             why,
-            "use direct=auto, which falls back to O_SYNC alone, or a block that is a multiple",
+            "use direct=auto, which falls back to O_SYNC alone, or set a block that is such a multiple",
         )),
         (DirectChoice::Auto, Some(why)) => {
             ready.notes.push("method: O_SYNC through the page cache".into());

@@ -155,7 +155,7 @@ fn explained(of: &Subject, parameter: &NumericParameter) -> &'static str {
         Some(CurveKind::Scaling) => " The dashed line is perfect scaling from the smallest.",
         Some(CurveKind::Plateaus) => " Dashed lines are plateaus; their edges are shaded.",
         Some(CurveKind::Knee) => " The knee is shaded; the dashed line is the level there.",
-        Some(CurveKind::Line) => " Dashed: the fitted line.",
+        Some(CurveKind::Line) => " The dashed line is the fit.",
     }
 }
 
