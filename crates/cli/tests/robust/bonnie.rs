@@ -80,8 +80,11 @@ fn arguments_that_plumb_does_not_take_are_2() {
     };
     refused("run bonnie -- -k", &["no option -k"]);
     refused("run bonnie -- -s 100 -r 100", &["less than twice the memory"]);
-    refused("run cpu.sieve -- -s 100", &["only a suite named after a tool", "bonnie"]);
-    refused("run bonnie first-look -- -s 100", &["only a suite"]);
+    refused(
+        "run cpu.sieve -- -s 100",
+        &["work only with a suite that is named after a tool", "bonnie"],
+    );
+    refused("run bonnie first-look -- -s 100", &["work only with a suite"]);
     refused("run bonnie -- -s 4 -d nowhere", &["nowhere"]);
     place.run("show").unwrap().exits(2);
 }

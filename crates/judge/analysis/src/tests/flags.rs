@@ -56,7 +56,9 @@ fn wide_drifting_and_split_results_are_flagged() {
     assert!(why(&drifting, &FlagKind::Noisy).unwrap().contains("falls by"), "{:?}", drifting.flags);
     // Ten processes, each like the one before, do not say for how long they will be.
     assert!(
-        why(&drifting, &FlagKind::Short).unwrap().contains("consecutive processes are similar")
+        why(&drifting, &FlagKind::Short)
+            .unwrap()
+            .contains("consecutive processes resemble each other")
     );
     let split = slower(|i| if i % 3 == 0 { 1.3 } else { 1.0 });
     assert!(why(&split, &FlagKind::Bimodal).unwrap().contains("of the processes lie"));
