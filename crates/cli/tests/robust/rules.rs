@@ -94,7 +94,7 @@ fn what_cannot_hold_is_refused() {
         .says(&["--max-invocations is less than --min-invocations"]);
     refused("--min-time 5s --max-time 4s").says(&["--max-time is shorter than --min-time"]);
     refused("--max-invocations 0").says(&["--max-invocations is less than --min-invocations"]);
-    refused("--precision 200%").says(&["not between 0 and 100 %"]);
+    refused("--precision 200%").says(&["not a percentage between 0 and 100"]);
     let exec = place.run("exec -n 3 --precision 1% true").unwrap().exits(2);
     exec.says(&["cannot be used with"]);
 }

@@ -53,7 +53,7 @@ fn a_run_takes_little_room() {
     let folder = TempDir::new().unwrap();
     let store = Store::open(folder.path().join("plumb.db")).unwrap();
     let mut writer = store.writer().unwrap();
-    let runs = 10;
+    let runs = 20;
     // Every run with what monitors read.
     for event in (0..runs).flat_map(|number| events(&run_of_years(number, runs), true)) {
         writer.write(&event).unwrap();

@@ -217,7 +217,7 @@ mod tests {
         sealer.seal(2).unwrap();
         sealer.witness[999] ^= 1;
         let failure = sealer.check().unwrap_err();
-        assert_eq!(failure.0, "crypto.aead: message 1 does not open");
+        assert_eq!(failure.0, "crypto.aead: message 1 fails authentication");
         let mut sealer = Sealer::new(KNOWN[0].cipher, 1000, 7).unwrap();
         sealer.seal(2).unwrap();
         sealer.text[0] ^= 1;

@@ -169,10 +169,12 @@ mod tests {
     fn traffic_is_what_lines_that_are_read_first_make_it() {
         let said = |sources, stores| traffic(sources, stores);
         assert!(
-            said(1, Stores::Regular).starts_with("16 bytes per element count; memory moves 24 if")
+            said(1, Stores::Regular)
+                .starts_with("each element counts as 16 bytes; memory moves 24 if")
         );
         assert!(
-            said(2, Stores::Regular).starts_with("24 bytes per element count; memory moves 32 if")
+            said(2, Stores::Regular)
+                .starts_with("each element counts as 24 bytes; memory moves 32 if")
         );
         assert!(said(2, Stores::NonTemporal).contains("memory moves 24 if"));
     }
