@@ -1,7 +1,7 @@
 //! The far end that a user started (`plumb peer`), and the way to it (`--to peer:HOST`): the protocol's lines inside an
 //! authenticated channel.
 //!
-//! Both ends have one key of 256 bits in a file. Each derives from it an Ed25519 key for either end ([`Key`]), and shows its
+//! Both ends have one key of 256 bits in a file. Each derives from it an Ed25519 key for either end ([`PeerKey`]), and shows its
 //! own as a raw public key (RFC 7250) in the handshake of TLS 1.3 (RFC 8446), which rustls carries out: whoever has not the
 //! shared key can't sign, and reads nothing. TLS and not Noise, as HTTPS needs rustls anyway: one library of that kind, with
 //! the cryptography of `ring`, which plumb has.
