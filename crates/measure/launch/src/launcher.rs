@@ -139,7 +139,7 @@ pub trait InvocationSession {
     /// The next sample of the stream; None once it has ended.
     ///
     /// # Errors
-    /// Why the invocation failed; [`Refusal::Interrupted`] leaves the stream to [`Session::stop`].
+    /// Why the invocation failed; [`LaunchRefusal::Interrupted`] leaves the stream to [`InvocationSession::stop`].
     fn streamed(
         &mut self,
         progress: &mut dyn FnMut(&str),

@@ -1,6 +1,6 @@
 //! How invocations are started and talked to: workers, servers, fixtures, media and loads, here or on another machine.
 //!
-//! The engine knows only [`Launcher`] and [`Session`]. [`KeeperLauncher`] implements them with processes that the keeper
+//! The engine knows only [`Launcher`] and [`InvocationSession`]. [`KeeperLauncher`] implements them with processes that the keeper
 //! spawns; the engine's tests bring their own. Plug-ins are checked through the same [`Conversation`].
 
 mod companions;

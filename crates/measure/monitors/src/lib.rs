@@ -2,7 +2,7 @@
 //!
 //! A monitor is a file in `monitors/` and a page beside it, listed in [`ALL`]. Its `parse` is a pure function from
 //! the kernel's text to named values; its [`CounterSource`] keeps files open and reads them again. A
-//! [`Recorder`] reads all wanted ones from its own thread, and keeps raw values: rates are made
+//! [`MonitorThreads`] reads all wanted ones from its own thread, and keeps raw values: rates are made
 //! from two of them when somebody asks.
 //!
 //! What a machine does not have is *unsupported*, with the reason; what fails while it is read is a gap

@@ -418,7 +418,7 @@ impl OutputPipe {
         Ok(Self { reader, writer: writer.into() })
     }
 
-    /// The end to give to [`Program::new`].
+    /// The end to give to [`SpawnedProgram::new`].
     pub fn end(&self) -> &OwnedFd {
         &self.writer
     }
