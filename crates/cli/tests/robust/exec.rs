@@ -49,10 +49,10 @@ fn several_commands_are_compared_with_the_first() {
 fn a_spread_run_lasts_as_long_as_asked_and_says_what_its_pauses_do() {
     let place = place();
     let began = Instant::now();
-    exec(&place, "--spread 4s --precision 50% --budget 10s -q", &["true"])
+    exec(&place, "--spread 8s --precision 50% --budget 20s -q", &["true"])
         .exits(0)
         .shows(&["pauses of"]);
-    assert!(began.elapsed() >= Duration::from_secs(4));
+    assert!(began.elapsed() >= Duration::from_secs(8));
     let document = last(&place);
     let pauses = &results(&document, "wall")[0]["pauses"];
     assert!(pauses["pairs"].as_u64() >= Some(1), "{pauses}");
