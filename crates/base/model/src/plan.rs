@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::counter::OnInterference;
 use crate::far_end::FarEnd;
 use crate::point::Point;
-use crate::preparation::{Preparation, PreparationScope};
+use crate::preparation::{Preparation, PreparationSlot};
 use crate::stopping_rules::StoppingRules;
 use crate::workload::{Description, Role};
 
@@ -375,7 +375,7 @@ pub struct Companion {
     pub point: PlannedPoint,
     /// For how long it runs; preparations alone may run shorter than the run.
     #[serde(default)]
-    pub slot: PreparationScope,
+    pub slot: PreparationSlot,
     /// Whether it runs during the invocations of those points alone that name it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_points: bool,

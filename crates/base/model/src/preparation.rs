@@ -15,7 +15,7 @@ pub struct Preparation {
     pub value: String,
     /// For how long it holds, or how often it is done.
     #[serde(default)]
-    pub slot: PreparationScope,
+    pub slot: PreparationSlot,
     /// Whether it comes from a preset, so that it is skipped if it can't be had.
     #[serde(default)]
     pub optional: bool,
@@ -27,9 +27,9 @@ impl Preparation {
     pub fn name(&self) -> String {
         let value = if self.value.is_empty() { String::new() } else { format!("={}", self.value) };
         let slot = match self.slot {
-            PreparationScope::Run => "",
-            PreparationScope::Round => "@round",
-            PreparationScope::Invocation => "@invocation",
+            PreparationSlot::Run => "",
+            PreparationSlot::Round => "@round",
+            PreparationSlot::Invocation => "@invocation",
         };
         format!("{}{value}{slot}", self.knob)
     }
@@ -59,7 +59,7 @@ impl Preparation {
 /// When a preparation is made, and for how long it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PreparationScope {
+pub enum PreparationSlot {
     /// Once, for the whole run.
     #[default]
     Run,

@@ -67,7 +67,9 @@ fn operations(samples: &Samples, name: &str) -> Result<f64, String> {
             Err(format!("its trial has no `{name}`: it counts offered, good and bad operations"))
         }
         Some(count) if count.fract().abs() > 0.0 || !(0.0..=MOST_OPERATIONS).contains(count) => {
-            Err(format!("its trial has {count} `{name}` operations, which is not a count"))
+            Err(format!(
+                "its trial reports {count} `{name}` operations, not a whole number from 0 to {MOST_OPERATIONS}"
+            ))
         }
         Some(count) => Ok(*count),
     }
@@ -105,9 +107,9 @@ mod tests {
         };
         assert!(with("good", 101.0).contains("more good operations (101) than offered (100)"));
         assert!(with("bad", 11.0).contains("90 are good and 11 bad: these are 101"));
-        assert!(with("offered", 99.5).contains("not a count"));
-        assert!(with("bad", -10.0).contains("not a count"));
-        assert!(with("offered", f64::INFINITY).contains("not a count"));
+        assert!(with("offered", 99.5).contains("not a whole number"));
+        assert!(with("bad", -10.0).contains("not a whole number"));
+        assert!(with("offered", f64::INFINITY).contains("not a whole number"));
         let mut lacking = trial_samples(5, 6, 1, 100, 90);
         lacking.values.remove("bad");
         assert!(check_trial(&lacking).unwrap_err().contains("no `bad`"));

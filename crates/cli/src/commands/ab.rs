@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use plumb_model::{
-    CPU, Confidence, Goal, PEAK_MEMORY, PlannedPoint, Preparation, PreparationScope, VerdictGoal,
+    CPU, Confidence, Goal, PEAK_MEMORY, PlannedPoint, Preparation, PreparationSlot, VerdictGoal,
 };
 use plumb_suite::{margin, nearest};
 use plumb_units::percent;
@@ -202,7 +202,7 @@ fn at_values(points: &[PlannedPoint], values: &[Preparation]) -> Vec<PlannedPoin
     for point in points {
         for value in values {
             // That a value is set before each invocation is how sides are compared, and no part of its name.
-            let title = Preparation { slot: PreparationScope::Run, ..value.clone() }.name();
+            let title = Preparation { slot: PreparationSlot::Run, ..value.clone() }.name();
             sides.push(PlannedPoint {
                 title: Some(title),
                 preparation: vec![value.clone()],

@@ -27,7 +27,7 @@ use crate::ui::Ui;
 
 plumb prints a line for each run, with its interval, on a common scale. Recorded changes (kernel, versions, \
 settings) split the history, and plumb compares nothing across them. Within a section it looks for steps. In a \
-history without steps, it reports a certain step 1 time in 1000 and a suspected step 1 time in 100; confirm a \
+history without steps, it falsely reports a step as certain 1 time in 1000 and as suspected 1 time in 100; confirm a \
 suspected step with `plumb ab`. With runs on enough days, plumb also reports whether the time of day or the weekday \
 matters. Before it looks for steps, plumb removes changes that all series of a run share.")]
 pub struct HistoryArgs {

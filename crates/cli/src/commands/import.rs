@@ -41,7 +41,7 @@ plumb recognises results by their content: CSV of bonnie++ (27, 48 or 50 fields)
 CloudWatch; text of mbw, dd, ioping, fs_mark, sysbench, stress-ng, STREAM, hackbench, cyclictest, ping, sockperf, \
 `perf bench` and `openssl speed -mr`. If you import a file twice, plumb stores it once.")]
 pub struct ImportArgs {
-    /// Stores of plumb, or results of other tools
+    /// plumb stores, or results from other tools
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The tool that wrote the results [default: recognised by their content]

@@ -22,7 +22,7 @@ pub struct ManArgs {
     /// The subcommand [default: plumb itself]
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
-    /// Write the pages of plumb and all its commands into this folder
+    /// Write the man pages of plumb and all its commands to this folder
     #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
     output: Option<PathBuf>,
 }

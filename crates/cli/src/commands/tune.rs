@@ -21,7 +21,7 @@ use crate::ui::Ui;
   plumb run --set thp=never        set one knob for a run
 
 plumb changes settings only for the duration of a run. It records the old values first. If \
-plumb is killed, its next start restores them; a reboot resets them as well. \
+plumb is killed, it restores them the next time it starts; a reboot also resets them. \
 docs/preparations.md explains what each knob is for and what it risks.")]
 pub struct TuneArgs {
     /// Restore the settings that killed runs left changed

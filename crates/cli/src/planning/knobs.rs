@@ -1,7 +1,7 @@
 //! Knobs as they are typed: with `--set`, and in suites.
 
 use plumb_keeper::preparation::{KNOBS, Unusable, parse, resolve};
-use plumb_model::{Preparation, PreparationScope};
+use plumb_model::{Preparation, PreparationSlot};
 use plumb_suite::nearest;
 
 use crate::error::{CommandError, Result};
@@ -15,9 +15,9 @@ use crate::locate;
 pub fn of_invocations(text: &str) -> Result<Preparation> {
     let preparation = knob(text)?;
     let slot = if preparation.medium().is_some() {
-        PreparationScope::Run
+        PreparationSlot::Run
     } else {
-        PreparationScope::Invocation
+        PreparationSlot::Invocation
     };
     Ok(Preparation { slot, ..preparation })
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use plumb_keeper::Keeper;
 use plumb_keeper::preparation::{KNOBS, slotted};
 use plumb_model::{
-    Companion, Description, PlannedPoint, Point, Preparation, PreparationScope, Role, Sampling,
+    Companion, Description, PlannedPoint, Point, Preparation, PreparationSlot, Role, Sampling,
     SearchEffort, Settings, StoppingRules, Value,
 };
 use plumb_plugins::manifest::{self, MANIFEST};
@@ -233,8 +233,8 @@ impl SharedByPoints {
         };
         shared.conditions = shared.companions.iter().map(loaded_with).collect();
         for text in &suite.knobs {
-            let slot = slotted(text).map_or(PreparationScope::Run, |(_, slot)| slot);
-            if slot == PreparationScope::Round {
+            let slot = slotted(text).map_or(PreparationSlot::Run, |(_, slot)| slot);
+            if slot == PreparationSlot::Round {
                 let name = &suite.name;
                 let error = format!(
                     "the suite {name} sets {text}, but this run also has points from outside the suite"
@@ -564,7 +564,7 @@ pub fn companions(
         found.push(Companion {
             role,
             point: planned(&entry, &settings, all_threads)?,
-            slot: PreparationScope::Run,
+            slot: PreparationSlot::Run,
             of_points: false,
         });
     }
@@ -583,7 +583,7 @@ pub fn is_plugin(text: &str) -> bool {
 /// # Errors
 /// When there is none of this id, or it does not prepare.
 pub fn preparing_plugin(keeper: &mut Keeper, text: &str, all_threads: u64) -> Result<Companion> {
-    let (name, slot) = slotted(text).unwrap_or((text, PreparationScope::Run));
+    let (name, slot) = slotted(text).unwrap_or((text, PreparationSlot::Run));
     let found = companions(keeper, &[name.to_owned()], all_threads)?;
     match found.into_iter().next() {
         Some(companion) if companion.point.description.can_be(Role::Preparation) => {

@@ -354,7 +354,7 @@ pub fn companion(spec: &Spec, role: Role) -> Option<Companion> {
     record.plan.points.pop().map(|point| Companion {
         role,
         point,
-        slot: plumb_model::PreparationScope::Run,
+        slot: plumb_model::PreparationSlot::Run,
         of_points: false,
     })
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use plumb_analysis::testing::{Builder, COPY, companion, events, run_of_years};
 use plumb_analysis::{CompareSettings, ComparisonFinding, series_in_run};
-use plumb_model::{Event, Id, Preparation, PreparationScope, Role, RunRecord, SeriesInRun};
+use plumb_model::{Event, Id, Preparation, PreparationSlot, Role, RunRecord, SeriesInRun};
 use plumb_query::{Selection, SeriesByRun, keep, labelled, of_records, of_runs, read};
 use plumb_store::Store;
 use tempfile::TempDir;
@@ -19,7 +19,7 @@ fn run(number: u32) -> RunRecord {
     let knob = || Preparation {
         knob: "nice".into(),
         value: "5".into(),
-        slot: PreparationScope::Run,
+        slot: PreparationSlot::Run,
         optional: false,
     };
     let points = &mut record.plan.points;

@@ -1,7 +1,7 @@
 //! The loop: ask the schedule, carry the round out, tell the listeners.
 
 use plumb_model::{
-    AFTER_PAUSE, Event, EventSink, Missing, Plan, PreparationScope, Role, RunRecord, StopReason,
+    AFTER_PAUSE, Event, EventSink, Missing, Plan, PreparationSlot, Role, RunRecord, StopReason,
 };
 
 use crate::calibration::{calibrate_alone, is_shared, share};
@@ -49,7 +49,7 @@ pub fn run<'r>(
     worked.map_err(|error| error.with(unclean.as_deref()))?;
     logged?;
     // The settings go last, so that all that ends finds the machine on which it began.
-    run.slots.undo(launcher, &mut run.stream, PreparationScope::Run)?;
+    run.slots.undo(launcher, &mut run.stream, PreparationSlot::Run)?;
     Ok(Ended { unclean, ..run.end()? })
 }
 
@@ -125,7 +125,7 @@ impl<'r> EngineRun<'r> {
     fn work(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
         // Fixtures first: the run's actions (drop-caches, cooldown) then remove what laying them out left behind.
         self.lay_out(launcher)?;
-        self.slots.apply(launcher, &mut self.stream, PreparationScope::Run, None)?;
+        self.slots.apply(launcher, &mut self.stream, PreparationSlot::Run, None)?;
         self.companions.start(launcher, &mut self.stream, self.plan, self.at)?;
         // Next to the companions: the load that they make changes how long an iteration takes.
         self.share_iterations(launcher)?;
@@ -160,7 +160,7 @@ impl<'r> EngineRun<'r> {
         points: &[usize],
     ) -> Result<(), EngineError> {
         self.stream.emit(Event::RoundStarted { round: self.at.round, points: points.to_vec() })?;
-        self.slots.apply(launcher, &mut self.stream, PreparationScope::Round, None)?;
+        self.slots.apply(launcher, &mut self.stream, PreparationSlot::Round, None)?;
         for (position, &point) in points.iter().enumerate() {
             // A round of many points can outlast the budget, so it is looked at within the round, too.
             let is_over = self.schedule.budget_is_spent(self.stream.elapsed_ns());
@@ -174,7 +174,7 @@ impl<'r> EngineRun<'r> {
         for (invocation, by) in self.schedule.settle_round() {
             self.stream.emit(Event::Excluded { invocation, by })?;
         }
-        self.slots.undo(launcher, &mut self.stream, PreparationScope::Round)
+        self.slots.undo(launcher, &mut self.stream, PreparationSlot::Round)
     }
 
     /// Carries out one invocation of a point; whatever happens to it is in the events.
@@ -185,7 +185,7 @@ impl<'r> EngineRun<'r> {
         position: u32,
     ) -> Result<(), EngineError> {
         let began_ns = self.stream.elapsed_ns();
-        self.slots.apply(launcher, &mut self.stream, PreparationScope::Invocation, Some(point))?;
+        self.slots.apply(launcher, &mut self.stream, PreparationSlot::Invocation, Some(point))?;
         let of = (self.plan, point);
         let beside = self.companions.start_of_point(launcher, &mut self.stream, of, self.at)?;
         let measured = match beside {
@@ -200,7 +200,7 @@ impl<'r> EngineRun<'r> {
         // Before they are ended: a load is killed, with what it has reported and nobody has read.
         self.companions.collect(launcher, &mut self.stream)?;
         self.companions.end_of_point(launcher, &mut self.stream)?;
-        self.slots.undo(launcher, &mut self.stream, PreparationScope::Invocation)?;
+        self.slots.undo(launcher, &mut self.stream, PreparationSlot::Invocation)?;
         self.schedule.known(point).spent_ns += self.stream.elapsed_ns() - began_ns;
         Ok(())
     }

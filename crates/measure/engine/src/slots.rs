@@ -1,6 +1,6 @@
 //! Prepares the slots of a run and undoes them, and shows what was made and undone.
 
-use plumb_model::{Event, Plan, PlannedPoint, PreparationScope, Target};
+use plumb_model::{Event, Plan, PlannedPoint, PreparationSlot, Target};
 
 use crate::error::EngineError;
 use crate::stream::EventStream;
@@ -27,7 +27,7 @@ impl<'r> Slots<'r> {
         &mut self,
         launcher: &mut dyn Launcher,
         stream: &mut EventStream<'_>,
-        slot: PreparationScope,
+        slot: PreparationSlot,
         point: Option<usize>,
     ) -> Result<(), EngineError> {
         let planned = point.map(|point| &self.plan.points[point]);
@@ -43,7 +43,7 @@ impl<'r> Slots<'r> {
         &self,
         launcher: &mut dyn Launcher,
         stream: &mut EventStream<'_>,
-        slot: PreparationScope,
+        slot: PreparationSlot,
     ) -> Result<(), EngineError> {
         tell(stream, launcher.undo(slot).or_else(unless_interrupted)?)
     }

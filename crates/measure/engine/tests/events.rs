@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fake::{Fake, FakeBehaviour, LACKING, plan, precision, search_plan};
 use plumb_model::{
-    Companion, Event, Goal, Metric, MetricSource, Outcome, Plan, Preparation, PreparationScope,
+    Companion, Event, Goal, Metric, MetricSource, Outcome, Plan, Preparation, PreparationSlot,
     Role, SampleIs, Sampling, StopReason, StoppingRules, Verdict, VerdictGoal,
 };
 use plumb_stats::verdict::LookSchedule;
@@ -820,7 +820,7 @@ fn a_points_own_knob_is_set_around_its_invocations_and_stands_in_their_environme
         two.points[index].preparation = vec![Preparation {
             knob: "thp".into(),
             value: value.into(),
-            slot: PreparationScope::Invocation,
+            slot: PreparationSlot::Invocation,
             optional: false,
         }];
     }
@@ -853,7 +853,7 @@ fn a_points_own_load_runs_beside_its_invocations_alone() {
     let mut three = plan(3, Goal::Rules(StoppingRules::fixed(2)));
     let load = three.points[0].clone();
     let load =
-        Companion { role: Role::Load, point: load, slot: PreparationScope::Run, of_points: true };
+        Companion { role: Role::Load, point: load, slot: PreparationSlot::Run, of_points: true };
     three.companions = vec![load];
     three.points[1].beside = vec![0];
     three.points[2].beside = vec![LACKING];

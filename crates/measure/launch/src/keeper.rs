@@ -6,7 +6,7 @@ use std::time::Duration;
 use plumb_keeper::{Keeper, PluginPreparation, SpawnOptions};
 use plumb_machine::Root;
 use plumb_model::{
-    Companion, Description, Facts, PlannedPoint, Preparation, PreparationScope, Prepared, Ready,
+    Companion, Description, Facts, PlannedPoint, Preparation, PreparationSlot, Prepared, Ready,
     Role, Settings, Target,
 };
 use plumb_protocol::{
@@ -65,7 +65,7 @@ pub struct KeeperLauncher {
     media: Media,
     far_hosts: FarHosts,
     /// Plug-ins that prepare a round or an invocation, while they hold.
-    slotted: Vec<(PreparationScope, usize, Conversation)>,
+    slotted: Vec<(PreparationSlot, usize, Conversation)>,
 }
 
 impl KeeperLauncher {
@@ -258,7 +258,7 @@ impl KeeperLauncher {
     }
 
     /// Starts the plug-ins that prepare this slot.
-    fn apply_plugins(&mut self, slot: PreparationScope) -> Result<SlotReport, LaunchRefusal> {
+    fn apply_plugins(&mut self, slot: PreparationSlot) -> Result<SlotReport, LaunchRefusal> {
         let mut done = SlotReport::default();
         for (index, companion) in self.settings.companions.clone().iter().enumerate() {
             if companion.slot != slot || companion.of_points {
@@ -278,7 +278,7 @@ impl KeeperLauncher {
     }
 
     /// Has the plug-ins that prepared this slot undo it, the last one first.
-    fn undo_plugins(&mut self, slot: PreparationScope) -> Result<SlotReport, LaunchRefusal> {
+    fn undo_plugins(&mut self, slot: PreparationSlot) -> Result<SlotReport, LaunchRefusal> {
         let mut done = SlotReport::default();
         while self.slotted.last().is_some_and(|(held, _, _)| *held == slot)
             && let Some((_, index, conversation)) = self.slotted.pop()
@@ -425,7 +425,7 @@ impl Launcher for KeeperLauncher {
         for (index, companion) in self.settings.companions.clone().iter().enumerate() {
             match (companion.of_points, point) {
                 (true, Some(point)) if point.beside.contains(&index) => {}
-                (false, None) if companion.slot == PreparationScope::Run => {}
+                (false, None) if companion.slot == PreparationSlot::Run => {}
                 // What it needs stands before anything is measured; a failure comes back where it is started.
                 (true, None) => {
                     let _ = self.prepare(&companion.point, &mut ignore_progress);
@@ -459,17 +459,17 @@ impl Launcher for KeeperLauncher {
 
     fn apply(
         &mut self,
-        slot: PreparationScope,
+        slot: PreparationSlot,
         point: Option<&PlannedPoint>,
     ) -> Result<SlotReport, LaunchRefusal> {
         let mut done = self.preparations.apply(&mut self.keeper, slot, point)?;
-        if slot != PreparationScope::Run {
+        if slot != PreparationSlot::Run {
             done.extend(self.apply_plugins(slot)?);
         }
         Ok(done)
     }
 
-    fn undo(&mut self, slot: PreparationScope) -> Result<SlotReport, LaunchRefusal> {
+    fn undo(&mut self, slot: PreparationSlot) -> Result<SlotReport, LaunchRefusal> {
         // Its error waits: the settings below are undone in any case.
         let plugins = self.undo_plugins(slot);
         let mut done = self.preparations.undo(&mut self.keeper, slot)?;
@@ -480,7 +480,7 @@ impl Launcher for KeeperLauncher {
     fn finish(&mut self) -> Result<(), LaunchRefusal> {
         let mut failures = Vec::new();
         // From the inside out: each ends on a machine that is as it was when it began.
-        for slot in [PreparationScope::Invocation, PreparationScope::Round] {
+        for slot in [PreparationSlot::Invocation, PreparationSlot::Round] {
             failures.extend(self.undo_plugins(slot).err());
         }
         failures.extend(self.end_companions().err());

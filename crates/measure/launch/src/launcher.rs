@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{PlannedPoint, PreparationScope, Ready, Role};
+use plumb_model::{PlannedPoint, PreparationSlot, Ready, Role};
 use plumb_protocol::SampleReply;
 
 use crate::refusal::LaunchRefusal;
@@ -74,7 +74,7 @@ pub trait Launcher {
     /// Why something that the user named can't be had.
     fn apply(
         &mut self,
-        slot: PreparationScope,
+        slot: PreparationSlot,
         point: Option<&PlannedPoint>,
     ) -> Result<SlotReport, LaunchRefusal>;
 
@@ -82,7 +82,7 @@ pub trait Launcher {
     ///
     /// # Errors
     /// When it can't be undone.
-    fn undo(&mut self, slot: PreparationScope) -> Result<SlotReport, LaunchRefusal>;
+    fn undo(&mut self, slot: PreparationSlot) -> Result<SlotReport, LaunchRefusal>;
 
     /// Ends fixtures and companions.
     ///

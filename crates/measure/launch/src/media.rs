@@ -144,7 +144,7 @@ fn zram(keeper: &mut Keeper) -> Result<u32, LaunchRefusal> {
 
 #[cfg(test)]
 mod tests {
-    use plumb_model::{Description, PlannedPoint, Point, Preparation, PreparationScope, Program};
+    use plumb_model::{Description, PlannedPoint, Point, Preparation, PreparationSlot, Program};
 
     use super::medium_of;
 
@@ -153,7 +153,7 @@ mod tests {
         let medium = |value: &str| Preparation {
             knob: "medium".into(),
             value: value.into(),
-            slot: PreparationScope::Run,
+            slot: PreparationSlot::Run,
             optional: false,
         };
         let description: Description = serde_json::from_str(

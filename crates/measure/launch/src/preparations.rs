@@ -6,7 +6,7 @@ use plumb_keeper::{
     Keeper, KeeperError, ON, Settled, SpawnOption, SpawnOptions, SystemSetting, Unchanged,
 };
 use plumb_machine::Root;
-use plumb_model::{Flag, FlagKind, PlannedPoint, Preparation, PreparationScope, Prepared, Role};
+use plumb_model::{Flag, FlagKind, PlannedPoint, Preparation, PreparationSlot, Prepared, Role};
 use plumb_protocol::MOST_PADDING;
 
 use crate::refusal::LaunchRefusal;
@@ -22,7 +22,7 @@ pub struct Preparations {
     workload: SpawnOptions,
     monitor: SpawnOptions,
     /// The current slots: the slot, the journal's changes before it, and the names.
-    holding: Vec<(PreparationScope, usize, Vec<String>)>,
+    holding: Vec<(PreparationSlot, usize, Vec<String>)>,
 }
 
 /// The name of a run's own control group.
@@ -58,13 +58,13 @@ impl Preparations {
             .planned
             .clone()
             .into_iter()
-            .partition(|preparation| preparation.slot == PreparationScope::Run);
+            .partition(|preparation| preparation.slot == PreparationSlot::Run);
         let before = keeper.changes();
         let mut done = SlotReport::default();
         for preparation in &now {
             done.extend(self.make(keeper, preparation, PreparationStage::Begin)?);
         }
-        self.holding.push((PreparationScope::Run, before, done.to_undo.clone()));
+        self.holding.push((PreparationSlot::Run, before, done.to_undo.clone()));
         for preparation in later.iter().chain(points.iter().flat_map(|point| &point.preparation)) {
             self.try_out(keeper, preparation)?;
         }
@@ -78,7 +78,7 @@ impl Preparations {
     pub fn apply(
         &mut self,
         keeper: &mut Keeper,
-        slot: PreparationScope,
+        slot: PreparationSlot,
         point: Option<&PlannedPoint>,
     ) -> Result<SlotReport, LaunchRefusal> {
         let own = point.map(|point| point.preparation.clone()).unwrap_or_default();
@@ -89,7 +89,7 @@ impl Preparations {
             .filter(|preparation| preparation.slot == slot)
             .chain(own);
         // Settings of the whole run are made by now.
-        let stage = if slot == PreparationScope::Run {
+        let stage = if slot == PreparationSlot::Run {
             PreparationStage::Actions
         } else {
             PreparationStage::Slot
@@ -99,7 +99,7 @@ impl Preparations {
         for preparation in all {
             done.extend(self.make(keeper, &preparation, stage)?);
         }
-        if slot != PreparationScope::Run {
+        if slot != PreparationSlot::Run {
             self.holding.push((slot, before, done.to_undo.clone()));
         }
         Ok(done)
@@ -112,7 +112,7 @@ impl Preparations {
     pub fn undo(
         &mut self,
         keeper: &mut Keeper,
-        slot: PreparationScope,
+        slot: PreparationSlot,
     ) -> Result<SlotReport, LaunchRefusal> {
         let mut done = SlotReport::default();
         while self.holding.iter().any(|(held, _, _)| *held == slot)

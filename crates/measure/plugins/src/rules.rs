@@ -280,7 +280,7 @@ fn search(description: &Description) -> Result<String, String> {
     }
     if limit.unit.strip_suffix("/s").is_none() || limit.better != Better::Higher {
         return Err(format!(
-            "`{}` is a limit, so its unit ends with `/s`, and `higher` is better",
+            "`{}` is a limit, so its unit must end with `/s`, and `better` must be `higher`",
             limit.name
         ));
     }

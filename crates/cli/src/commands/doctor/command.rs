@@ -27,7 +27,7 @@ every symptom. An audit compares programs with themselves in the same way as `pl
 finds is noise. Then it slows a program down by 1, 2 and 5 % and checks whether it detects that. `plumb ab` never \
 uses a margin below the noise that the last audit of this machine found, and says so when it raises the margin.")]
 pub struct DoctorArgs {
-    /// The target directory of later runs [default: the current one]
+    /// The directory that you will measure in [default: the current one]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Compare programs with themselves, and store the result

@@ -11,7 +11,7 @@ use plumb_machine::Moment;
 use plumb_model::{
     Better, Counter, CounterKind, Decision, Description, Environment, Event, EventSink, Goal,
     InvocationRecord, Machine, Metric, MetricSource, Owner, Plan, PlannedPoint, Point,
-    PreparationScope, Prepared, Program, Reading, Readings, Ready, Role, RunRecord, RunStatus,
+    PreparationSlot, Prepared, Program, Reading, Readings, Ready, Role, RunRecord, RunStatus,
     Samples, SearchEffort, Searched, Segment, SinkError, Stamped, StoppingRules, Target, Trace,
     Usage, trial_samples,
 };
@@ -109,7 +109,7 @@ struct FakeLauncher<'f> {
     rng: &'f mut Rng,
     asked: &'f mut Vec<Vec<u64>>,
     /// What is prepared now.
-    held: Vec<(PreparationScope, Vec<String>)>,
+    held: Vec<(PreparationSlot, Vec<String>)>,
     /// What runs next to now.
     beside: Vec<usize>,
 }
@@ -135,7 +135,7 @@ pub const LACKING: usize = 9;
 impl Launcher for FakeLauncher<'_> {
     fn apply(
         &mut self,
-        slot: PreparationScope,
+        slot: PreparationSlot,
         point: Option<&PlannedPoint>,
     ) -> Result<SlotReport, LaunchRefusal> {
         let own = point.map(|point| point.preparation.clone()).unwrap_or_default();
@@ -149,7 +149,7 @@ impl Launcher for FakeLauncher<'_> {
         Ok(SlotReport { prepared: names.iter().map(prepared).collect(), ..SlotReport::default() })
     }
 
-    fn undo(&mut self, slot: PreparationScope) -> Result<SlotReport, LaunchRefusal> {
+    fn undo(&mut self, slot: PreparationSlot) -> Result<SlotReport, LaunchRefusal> {
         let (held, restored) = self.held.pop().unwrap();
         assert_eq!(held, slot);
         Ok(SlotReport { restored, ..SlotReport::default() })

@@ -3,7 +3,7 @@
 //! None of them changes what is measured (huge pages, SMT, mitigations) or switches off the
 //! randomisation of address spaces: layouts are sampled, not frozen.
 
-use plumb_model::{Preparation, PreparationScope};
+use plumb_model::{Preparation, PreparationSlot};
 
 /// The presets with what each holds, as `--set` would take it.
 pub const PRESETS: &[(&str, &[&str])] = &[
@@ -38,7 +38,7 @@ fn optional(text: &str) -> Preparation {
     Preparation {
         knob: knob.to_owned(),
         value: value.to_owned(),
-        slot: PreparationScope::Run,
+        slot: PreparationSlot::Run,
         optional: true,
     }
 }

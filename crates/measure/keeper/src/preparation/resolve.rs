@@ -1,7 +1,7 @@
 //! From what `--set` names to what it comes to on a machine.
 
 use plumb_machine::Root;
-use plumb_model::{Preparation, PreparationScope};
+use plumb_model::{Preparation, PreparationSlot};
 
 use crate::preparation::cpuset::cpuset;
 use crate::preparation::knob::{Knob, Lasts, Resolved, Suffix, Unusable};
@@ -20,11 +20,11 @@ pub fn named(name: &str) -> Option<(&'static Knob, &str)> {
 
 /// What stands before the slot, and the slot; None without one.
 #[must_use]
-pub fn slotted(text: &str) -> Option<(&str, PreparationScope)> {
+pub fn slotted(text: &str) -> Option<(&str, PreparationSlot)> {
     let slots = [
-        ("@run", PreparationScope::Run),
-        ("@round", PreparationScope::Round),
-        ("@invocation", PreparationScope::Invocation),
+        ("@run", PreparationSlot::Run),
+        ("@round", PreparationSlot::Round),
+        ("@invocation", PreparationSlot::Invocation),
     ];
     slots.iter().find_map(|(end, slot)| Some((text.strip_suffix(end)?, *slot)))
 }
@@ -35,7 +35,7 @@ pub fn slotted(text: &str) -> Option<(&str, PreparationScope)> {
 /// The error, for people.
 pub fn parse(text: &str) -> Result<Preparation, String> {
     let slotted = slotted(text);
-    let (setting, slot) = slotted.unwrap_or((text, PreparationScope::Run));
+    let (setting, slot) = slotted.unwrap_or((text, PreparationSlot::Run));
     let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
     let Some((knob, _)) = named(name) else {
         return Err(unknown(name));

@@ -76,7 +76,7 @@ fn check_trials(
         for trial in trials {
             let lost = plumb_units::percent_to(trial.loss_ratio(), 1);
             let took = list.numbers().seconds(trial.elapsed_ns);
-            seen.push(format!("{lost} of {load:.0} per second lost in {took}"));
+            seen.push(format!("at {load:.0} per second, {lost} lost in {took}"));
         }
     }
     list.add("trial", CheckOutcome::Ok, seen.join(", "));

@@ -105,7 +105,7 @@ impl Workload for SevenZip {
         let mut facts = start.facts.clone();
         if let Some(cpus) = &kept {
             CpuSet::of(cpus).apply()?;
-            ready.notes.push(format!("7-Zip restricted to CPUs, {}", in_words(cpus)));
+            ready.notes.push(format!("7-Zip and its threads run {}", in_words(cpus)));
             facts.cpus.retain(|&cpu| cpus.iter().any(|&kept| u32::try_from(kept) == Ok(cpu)));
         }
         ready.flags.extend(oversubscribed(threads, &facts));

@@ -77,7 +77,9 @@ fn order(start: &Start) -> Result<usize, StartError> {
     let memory = start.facts.memory_bytes;
     if memory > 0 && needed > memory / 4 * 3 {
         return Err(StartError::unsupported(
-            format!("the matrices need {needed} bytes of memory, plumb may use {memory}"),
+            format!(
+                "the matrices need {needed} bytes, more than three quarters of the {memory} bytes that plumb may use"
+            ),
             "set a smaller `order` or fewer `threads`",
         ));
     }

@@ -63,7 +63,7 @@ impl Losses {
     pub(crate) fn flag(self, host: &str, lost: u64, requests: u64, answers: f64) -> Flag {
         let meaning = match self {
             Self::Even => format!(
-                "{answers:.0} per second are answered, evenly: {host} or a firewall on the path limits replies, or something is saturated"
+                "replies arrive at a steady {answers:.0} per second: {host} or a firewall on the path is rate-limiting, or something is saturated"
             ),
             Self::ByChance => "the losses are random: the path loses packets".to_owned(),
             Self::InBursts => format!(

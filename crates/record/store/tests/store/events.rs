@@ -6,7 +6,7 @@ use plumb_model::{
     Better, Companion, Counter, CounterKind, Decision, Description, Environment, Event,
     FixtureRecord, Flag, FlagKind, Goal, Histogram, Host, Id, Interference, InvocationEnd,
     InvocationRecord, Look, Machine, Metric, MetricSource, Missing, Outcome, Owner, Plan,
-    PlannedPoint, Point, PreparationRecord, PreparationScope, Prepared, Program, QuantityKind,
+    PlannedPoint, Point, PreparationRecord, PreparationSlot, Prepared, Program, QuantityKind,
     Reading, Readings, Ready, Role, RunRecord, RunStatus, Samples, Segment, Settings, Stamped,
     StopReason, StoppingRules, Target, Trace, Usage, Value,
 };
@@ -57,7 +57,7 @@ pub fn plan(seed: u64, labels: &[(&str, &str)]) -> Plan {
         companions: vec![Companion {
             role: Role::Load,
             point: copy,
-            slot: PreparationScope::Run,
+            slot: PreparationSlot::Run,
             of_points: false,
         }],
         goal: Goal::Rules(StoppingRules::precision(0.03)),

@@ -99,7 +99,7 @@ fn in_percent(share: &Estimate) -> String {
 fn law(curve: &Curve) -> Option<String> {
     let ScalabilityLaw { contention, coherency, most_at, off } = match curve.law.as_ref()? {
         Ok(law) => law,
-        Err(why) => return Some(format!("no contention and coherency: {why}")),
+        Err(why) => return Some(format!("contention and coherency not estimated: {why}")),
     };
     let mut text =
         format!("contention {}, coherency {}", in_percent(contention), in_percent(coherency));
