@@ -8,14 +8,20 @@ import { drawAll, kindOf, onDisk, pages, runPage, visit } from "./harness.mjs";
 
 const everyKind = ["index", "run", "workload", "monitors", "compare", "history", "machine", "method"];
 
-const byKind = everyKind.map((kind) => pages().filter((name) => kindOf(name) === kind));
-/** The first and the last of each kind; what the others show differs in numbers alone. */
-const thorough = new Set(byKind.flatMap((names) => [names.at(0), names.at(-1)]).filter(Boolean));
+/** Pages of one kind differ in their points, labels and numbers: no more than this many of each kind, evenly spread. */
+const MOST_OF_A_KIND = 5;
+/** The width at which no table may need a scroll bar. */
+const DESKTOP = 1300;
 
-// Four pages at a time: while one is drawn, the others wait for their answers.
-describe("every page, from disk", { concurrency: 4 }, () => {
+const byKind = everyKind.map((kind) => pages().filter((name) => kindOf(name) === kind));
+/** The first and the last page of each kind: these are looked at most closely. */
+const thorough = new Set(byKind.flatMap((names) => [names.at(0), names.at(-1)]).filter(Boolean));
+const others = byKind.flatMap(evenlySpread).filter((name) => !thorough.has(name));
+
+// Two pages at a time: while one is drawn, the other waits for its answers.
+describe("pages of every kind, from disk", { concurrency: 2 }, () => {
   for (const name of thorough) {
-    test(`${name}: drawn, accessible in both themes, nowhere wider than a phone`, () =>
+    test(`${name}: drawn, accessible in both themes, at every width`, () =>
       visit(onDisk(name), {}, async (page) => {
         await drawAll(page);
         assert.equal(await page.locator("h1").count(), 1);
@@ -31,14 +37,16 @@ describe("every page, from disk", { concurrency: 4 }, () => {
           await page.waitForTimeout(60);
           assert.ok(await narrow(page), `wider than a window of ${width}`);
         }
+        await tablesFit(page);
       }));
   }
-  for (const name of pages().filter((other) => !thorough.has(other))) {
-    test(`${name}: opens without a complaint, on a phone`, () =>
+  for (const name of others) {
+    test(`${name}: opens without a complaint, on a phone and a desktop`, () =>
       visit(onDisk(name), { width: 360, height: 740 }, async (page) => {
         await drawAll(page);
         assert.ok(await narrow(page), name);
         await harmless(page);
+        await tablesFit(page);
       }));
   }
 });
@@ -70,6 +78,33 @@ async function harmless(page) {
 
 function narrow(page) {
   return page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth);
+}
+
+function evenlySpread(names) {
+  const step = Math.ceil(names.length / MOST_OF_A_KIND);
+  return names.filter((_, index) => index % step === 0);
+}
+
+/** On a desktop no table needs a scroll bar, folded ones included, and neither does the page. */
+async function tablesFit(page) {
+  await page.setViewportSize({ width: DESKTOP, height: 900 });
+  await page.waitForTimeout(60);
+  const tooWide = await page.evaluate(() => {
+    for (const folded of document.querySelectorAll("details")) folded.open = true;
+    const found = [];
+    const root = document.documentElement;
+    if (root.scrollWidth > root.clientWidth) found.push(`the page: ${root.scrollWidth} of ${root.clientWidth}`);
+    for (const table of document.querySelectorAll("table")) {
+      const box = table.closest(".scroll") ?? table.parentElement;
+      // A border may take the fraction of a pixel.
+      if (Math.max(box.scrollWidth, table.scrollWidth) > box.clientWidth + 1) {
+        const titles = [...table.querySelectorAll("thead th")].map((title) => `${title.innerText.trim()} ${title.offsetWidth}`);
+        found.push(`a table: ${table.scrollWidth} of ${box.clientWidth} (${titles.join(", ")})`);
+      }
+    }
+    return found;
+  });
+  assert.deepEqual(tooWide, []);
 }
 
 async function notBlank(page) {
