@@ -340,7 +340,7 @@ fn workload_points(
     let entry = catalogue::find(keeper, id)?;
     if !entry.description.can_be(Role::Workload) {
         return Err(CommandError::usage(format!(
-            "`{id}` can't be measured by itself: it is not a workload"
+            "`{id}` can't be measured alone, because it is not a workload"
         ))
         .hint(format!("run it in the background: plumb run WORKLOAD --with {id}")));
     }

@@ -24,7 +24,7 @@ pub enum StoreError {
     },
     /// The file was damaged.
     #[error(
-        "the store `{path}` is damaged: {what}; restore a copy of it, or save what can be read \
+        "the store `{path}` is damaged: {what}; restore a backup, or save the readable data \
          with `sqlite3 '{path}' .recover | sqlite3 saved.db`", path = path.display()
     )]
     Corrupt {

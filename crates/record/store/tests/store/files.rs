@@ -200,7 +200,7 @@ fn a_damaged_page_is_reported_when_it_is_read() {
         bytes[page * 4096..][..8].fill(0xff);
     }
     fs::write(&path, bytes).unwrap();
-    says(&trouble(&path), &path, &["is damaged", "restore a copy"]);
+    says(&trouble(&path), &path, &["is damaged", "restore a backup"]);
 }
 
 #[test]
