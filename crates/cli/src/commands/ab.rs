@@ -268,7 +268,7 @@ fn metric(named: Option<&str>, points: &[PlannedPoint]) -> Result<String> {
                 .filter(|name| point.description.metric(name).is_none());
             let known: Vec<&str> = declared.chain(more).collect();
             let error = CommandError::usage(format!("{} has no metric `{metric}`", point.name()));
-            Err(error.hint(format!("it has: {}", known.join(", "))))
+            Err(error.hint(format!("its metrics: {}", known.join(", "))))
         }
         _ => Ok(metric.to_owned()),
     }

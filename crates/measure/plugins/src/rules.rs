@@ -106,7 +106,7 @@ fn shadowing(description: &Description, is_builtin: bool) -> Result<String, Stri
     if is_builtin {
         return Err(format!("`{id}` is built in; give the plug-in another id"));
     }
-    Ok("shadows no built-in workload".into())
+    Ok("not the id of a built-in workload".into())
 }
 
 fn version(description: &Description) -> Result<String, String> {

@@ -35,7 +35,7 @@ pub enum StoreError {
     },
     /// A newer plumb wrote the file.
     #[error(
-        "the store `{}` has schema version {found} and this plumb knows versions up to {known}; use \
+        "the store `{}` has schema version {found} and this plumb supports versions up to {known}; use \
          a newer plumb, or name another file", path.display()
     )]
     Newer {

@@ -311,7 +311,7 @@ fn excluded(record: &RunRecord) -> Option<Flag> {
     let measured =
         record.invocations.iter().filter(|invocation| invocation.role == Role::Workload).count();
     (excluded > 0).then(|| {
-        let why = format!("{excluded} of {measured} invocations were disturbed and are excluded");
+        let why = format!("{excluded} of {measured} invocations were disturbed and excluded");
         Flag::new(FlagKind::Interference, why)
     })
 }

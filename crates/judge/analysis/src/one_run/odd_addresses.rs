@@ -55,7 +55,7 @@ fn odd(this: &Finding, results: &[Finding], record: &RunRecord) -> Option<Flag> 
         let of = values.len() + 1;
         let times = this.estimate.value / usual;
         let why = format!(
-            "{host} has {of} addresses: {} here is {times:.2} times that of the others",
+            "{host} has {of} addresses: {} of this one is {times:.2} times the median of the others",
             this.metric
         );
         Flag::new(FlagKind::OddAddress, why)

@@ -316,11 +316,7 @@ fn back_to_back(batches: &[TimedBatch], numbers: Numbers) -> Result<String, Stri
             numbers.seconds(samples)
         ));
     }
-    Ok(format!(
-        "{} of samples in requests of {}",
-        numbers.seconds(samples),
-        numbers.seconds(requests)
-    ))
+    Ok(format!("samples took {}, requests {}", numbers.seconds(samples), numbers.seconds(requests)))
 }
 
 /// Time of every second sample over that of the one before it: the median.
