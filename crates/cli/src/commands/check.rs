@@ -313,7 +313,7 @@ fn on_this_machine(
         .hint("plumb baseline set NAME    measures a baseline of this host"));
     }
     ui.say(&format!(
-        "ignored {left_out} of the baseline's {all} runs, which are from other hosts; --by kind includes them"
+        "ignored {left_out} of {all} baseline runs because they are from other hosts; --by kind includes them"
     ));
     Ok(stored)
 }

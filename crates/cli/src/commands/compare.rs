@@ -25,7 +25,7 @@ const MOST_NAMED: usize = 3;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb compare last~1 last                 the last run and the one before it
-  plumb compare kernel=6.1 kernel=6.12      runs with one label and runs with the other
+  plumb compare kernel=6.1 kernel=6.12      two groups of runs, selected by label
   plumb compare --by kernel                 all runs, grouped by their kernel
   plumb compare --by kernel last~3 last~2 last~1 last    group four runs by their kernel
   plumb compare --by kernel,kind last~1 last   the same across hosts of one kind of machine

@@ -380,7 +380,7 @@ pub fn planned(
     let point = Point::new(&entry.description, settings, all_threads)?;
     let description = entry.description.at(&point.settings);
     if description.metrics.is_empty() && !entry.description.metrics.is_empty() {
-        let error = format!("`{}` only searches for limits", point.name());
+        let error = format!("`{}` can only search for limits", point.name());
         return Err(CommandError::usage(error).hint(searching(&entry.description)));
     }
     Ok(PlannedPoint::new(point, description, entry.program.clone()))

@@ -30,7 +30,7 @@ use crate::ui::Ui;
   plumb run                                        the suite first-look, in about two minutes
   plumb run cpu.sieve -p threads=1,all             one workload at two points
   plumb run cpu.sieve --precision 0.5% --min-invocations 5 --min-time 10m --max-time 1h
-                                                   until ±0.5 %, after 5 invocations and 10 minutes
+                                                   at least 5 invocations and 10 min, at most 1 h
   plumb run memory.latency -p size=16KiB..64MiB/2  two sizes per doubling
   plumb run storage.random --dir /srv --budget 5m  on the file system of /srv
   plumb run storage.sequential --with cpu.sieve    with a load in the background

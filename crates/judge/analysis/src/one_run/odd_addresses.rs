@@ -130,7 +130,7 @@ mod tests {
         let found = flags([1000.0, 1005.0, 200.0, 995.0]);
         assert_eq!([0, 1, 3].map(|at: usize| found[at].clone()), [None, None, None], "{found:?}");
         let why = found[2].as_ref().unwrap();
-        assert!(why.starts_with("web has 4 addresses: rate here is 0.20 times"), "{why}");
+        assert!(why.starts_with("web has 4 addresses: rate of this one is 0.20 times"), "{why}");
         assert_eq!(flags([1000.0, 1005.0, 1040.0, 995.0]), vec![None; 4], "near enough");
         assert_eq!(flags([1000.0, 1000.0, 200.0, 200.0]), vec![None; 4], "half of them");
         assert_eq!(flags([1000.0, 500.0, 200.0, 100.0]), vec![None; 4], "all differ");
