@@ -53,7 +53,7 @@ pub const COUNTING: &[Counting] = &[
         "bonnie.seek",
         "storage.random",
         Other(
-            "bonnie++ also rewrites every tenth block, in several processes, through the page cache",
+            "bonnie++ also rewrites every tenth block, from several processes, through the page cache",
         ),
     ),
     counting(

@@ -59,11 +59,11 @@ impl HistoryNoise {
 pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let histories = replications.div_ceil(4);
     for noise in NOISES {
-        let promise = "false alarms reported as certain, in 1000 runs of a history";
+        let promise = "false alarms (certain) in 1000 runs of a history";
         report(false_alarms(noise, CERTAIN, promise, Bar::AtMost(1.0), histories));
     }
     for noise in NOISES {
-        let promise = "false alarms reported as suspected, in 1000 runs of a history";
+        let promise = "false alarms (suspected) in 1000 runs of a history";
         let bar = Bar::Exempt("suspects are measured again");
         report(false_alarms(noise, SUSPECTS, promise, bar, histories));
     }

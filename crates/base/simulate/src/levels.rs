@@ -161,7 +161,7 @@ fn two(truth: SimulatedLevels, bar: Bar, replications: u64) -> ValidationRow {
         .filter(|&seed| truth.found(seed).is_some_and(|found| found.of == truth.of))
         .count() as u64;
     ValidationRow {
-        promise: "two levels found that are six of their standard deviations apart",
+        promise: "two levels, six standard deviations apart, found",
         setting: truth.name(),
         bar,
         measured: BarSeries::Share { hits, trials: replications },

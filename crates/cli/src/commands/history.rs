@@ -42,7 +42,7 @@ pub struct HistoryArgs {
     /// Show only the newest N runs
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Show this host [default: this one, or the newest run's if this one has no runs]
+    /// Show this host [default: this one; if it has no runs, the newest run's]
     #[arg(long, value_name = "NAME")]
     host: Option<Host>,
     /// Show the runs of one host, or of all hosts of its kind of machine together

@@ -123,10 +123,7 @@ fn roles(description: &Description) -> Result<String, String> {
     let words: Vec<String> =
         description.roles.iter().map(|role| format!("{role:?}").to_lowercase()).collect();
     match words.is_empty() {
-        true => {
-            Err("it has no role; the roles are workload, server, preparation, monitor and load"
-                .into())
-        }
+        true => Err("it has no role (workload, server, preparation, monitor or load)".into()),
         false => Ok(words.join(", ")),
     }
 }
@@ -147,8 +144,8 @@ fn curves(description: &Description) -> Result<String, String> {
         let Some(curve) = parameter.curve else { continue };
         if !parameter.kind.is_number() {
             return Err(format!(
-                "`{}` has the curve `{}` but is not a number; a curve needs a parameter of the type \
-                 `integer`, `bytes`, `threads`, `rate` or `time`",
+                "`{}` has the curve `{}` but is not a number; curves need the type `integer`, \
+                 `bytes`, `threads`, `rate` or `time`",
                 parameter.name,
                 curve.word()
             ));

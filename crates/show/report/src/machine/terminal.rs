@@ -178,7 +178,7 @@ mod tests {
           relevant  kernel       it affects every system call
                                  6.1
                                  6.12
-          relevant  mitigations  each slows down entry to the kernel
+          relevant  mitigations  each slows kernel entry
                                  spectre: on
                                  spectre: off
         ");
