@@ -95,7 +95,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "seconds",
         "def sample(request): say(request, type='samples', **{**columns(request['iterations']), 'elapsed_ns': [1 << 63] * len(request['iterations'])})",
-        "elapsed_ns counts nanoseconds",
+        "elapsed_ns must be in nanoseconds",
     ),
     (
         "count",
@@ -225,7 +225,10 @@ fn histograms_beyond_their_bounds_fail_the_invocation() {
     let (ran, document) = place.document(&[&bounded]);
     assert_eq!(ran.code, Some(4), "{ran}");
     let (_, why) = failures(&document).remove(0);
-    assert!(why.contains("counts the value 90000, beyond its declared bounds 1 to 50000"), "{why}");
+    assert!(
+        why.contains("contains the value 90000, outside its declared bounds 1 to 50000"),
+        "{why}"
+    );
 }
 
 #[test]
@@ -492,7 +495,7 @@ fn companions_that_go_wrong_end_the_run_by_name() {
     let place = PluginFolders::new();
     let good = place.plugin("good", "");
     let changes = [
-        ("ends", "def stream(request): say(request, type='done')", "ended its stream on its own"),
+        ("ends", "def stream(request): say(request, type='done')", "ended its stream too early"),
         ("dies", "def stream(request): os._exit(3)", "ended without answering `stream`"),
         (
             "lies",

@@ -51,7 +51,7 @@ const JUDGES: [Judge; 5] = [
 ];
 
 /// What plumb promises if the time can tell the effect apart: the least share found, and of A/A the least share called
-/// equivalent within the margin of 1 % (docs/validation.md, "found within a time").
+/// equivalent within the margin of 1 % (docs/validation.md, "found within a time limit").
 const FOUND_AT_LEAST: f64 = 0.8;
 const PROVEN_AT_LEAST: f64 = 0.6;
 const MARGIN: f64 = 0.01;
@@ -276,7 +276,7 @@ fn verdicts(chosen: &[&ToolComparison]) -> String {
 
 const PROMISES: &str = "\nPromises depend on how far pairs differ: if 20 s are enough to find the effect, \
 plumb finds four in five, and proves three in five of A/A equivalent within 1 % \
-([validation](validation.md), *found within a time*). A promise is *broken* if a tool that barely keeps it \
+([validation](validation.md), *found within a time limit*). A promise is *broken* if a tool that barely keeps it \
 would score this badly in fewer than 1 of 100 head-to-heads of this size, so few comparisons break few \
 promises.\n";
 

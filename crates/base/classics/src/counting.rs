@@ -32,17 +32,17 @@ pub const COUNTING: &[Counting] = &[
     counting(
         "mbw.copy",
         "memory.copy",
-        Same("each byte copied counts once, and a pass copies the whole array once"),
+        Same("each copied byte counts once, and a pass copies the whole array once"),
     ),
     counting(
         "bonnie.pass",
         "storage.bonnie",
-        Same("the phases are those of bonnie++ 2.00a, call by call"),
+        Same("the phases make the same calls as bonnie++ 2.00a"),
     ),
     counting(
         "bonnie.write_block",
         "storage.sequential",
-        Other("bonnie++ writes through the page cache and has fsync inside its time"),
+        Other("bonnie++ writes through the page cache, and its time includes fsync"),
     ),
     counting(
         "bonnie.read_block",
@@ -53,7 +53,7 @@ pub const COUNTING: &[Counting] = &[
         "bonnie.seek",
         "storage.random",
         Other(
-            "bonnie++ writes every tenth block back, from several processes, through the page cache",
+            "bonnie++ also rewrites every tenth block, from several processes, through the page cache",
         ),
     ),
     counting(
@@ -84,7 +84,7 @@ pub const COUNTING: &[Counting] = &[
     counting(
         "fs_mark.create",
         "storage.files",
-        Other("fs_mark's names have 40 bytes, and its time includes its own work"),
+        Other("fs_mark uses 40-byte names, and its time includes its own overhead"),
     ),
     counting(
         "iperf3.tcp",
@@ -119,7 +119,7 @@ pub const COUNTING: &[Counting] = &[
         "sysbench.memory",
         "memory.copy",
         Other(
-            "sysbench fills one small block repeatedly: it measures a cache and the cost of an event",
+            "sysbench fills one small block repeatedly, so it measures a cache and the cost per event",
         ),
     ),
     counting(
@@ -127,7 +127,7 @@ pub const COUNTING: &[Counting] = &[
         "storage.random",
         Other("sysbench goes through the page cache, with fsync between requests"),
     ),
-    counting("sysbench.cpu", "cpu.sieve", Other("sysbench divides; plumb sieves")),
+    counting("sysbench.cpu", "cpu.sieve", Other("sysbench uses trial division, plumb a sieve")),
     counting(
         "stressng.stressor",
         "cpu.sieve",
@@ -171,7 +171,7 @@ impl Counting {
     pub fn sentence(&self) -> String {
         match self.rule {
             Same(why) => format!("counts like {}: {why}", self.ours),
-            Other(why) => format!("not compared with {}: {why}", self.ours),
+            Other(why) => format!("not comparable with {}: {why}", self.ours),
         }
     }
 }

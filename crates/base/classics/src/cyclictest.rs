@@ -37,8 +37,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let all = within.saturating_add(longer);
     let median = histogram
         .median(all)
-        .ok_or_else(|| damaged("half of all latencies are beyond the histogram; increase -h"))?;
-    let mut series = ImportedSeries::new("cyclictest.timer", "threads sleep to absolute times");
+        .ok_or_else(|| damaged("half of all latencies exceed the histogram; increase -h"))?;
+    let mut series = ImportedSeries::new("cyclictest.timer", "threads sleep until absolute times");
     series.sample_is = SampleIs::Process;
     series.set("threads", histogram.threads.to_string().as_str());
     series.notes.push(

@@ -19,7 +19,7 @@ pub enum ImportError {
         why: String,
     },
     /// The tool measured nothing.
-    #[error("{} without results: {why}", format.described())]
+    #[error("no results in {}: {why}", format.described())]
     Nothing {
         /// The format of the result.
         format: Format,

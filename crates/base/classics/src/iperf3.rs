@@ -106,7 +106,7 @@ fn series(
         let bits = positive(sent, "bits_per_second");
         series.measured(("sent", "B/s", Higher), "sent payload", bits.map(|bits| bits / BITS));
         let again = number(sent, "retransmits");
-        series.measured(("retransmits", "", Lower), "segments sent again", again);
+        series.measured(("retransmits", "", Lower), "retransmitted segments", again);
     }
     if udp {
         let loss = number(way.received, "lost_percent").map(|percent| percent / 100.0);

@@ -129,10 +129,10 @@ fn note(label: &str, method: Option<&str>, told: Option<&str>) -> String {
         (Some("same_block"), Some(told)) => {
             format!("mbw {told} reads the same block repeatedly instead of copying an array")
         }
-        (Some(method), Some(told)) => format!("mbw {told} labels it {label}: it is {method}"),
+        (Some(method), Some(told)) => format!("mbw {told} labels this {label}, but it is {method}"),
         _ => format!(
-            "labelled {label}; the file does not say which version of mbw wrote it, and up to 1.3 \
-             MEMCPY and DUMB are swapped: import it with --tool-version"
+            "labelled {label}; the file does not contain the version of mbw, and versions up to 1.3 swap \
+             MEMCPY and DUMB: import it with --tool-version"
         ),
     }
 }

@@ -53,7 +53,7 @@ fn bulk(rest: &str, sizes: &[&str]) -> Option<Vec<ImportedSeries>> {
 fn of_size(algorithm: &str, size: &str, rate: &str) -> Option<ImportedSeries> {
     let rate = positive(rate)?;
     let block = positive(size)?;
-    let mut series = ImportedSeries::new("openssl.speed", "bytes of a cipher or digest per second");
+    let mut series = ImportedSeries::new("openssl.speed", "bytes encrypted or hashed per second");
     series.set("algorithm", algorithm);
     series.set("block", size);
     let summary = "bytes per second at this block size";
@@ -98,7 +98,7 @@ fn decimals(figure: &str) -> Option<usize> {
 
 fn key(operation: &str, algorithm: String, rate: f64) -> ImportedSeries {
     let mut series =
-        ImportedSeries::new(format!("openssl.{operation}"), "operations with a key per second");
+        ImportedSeries::new(format!("openssl.{operation}"), "key operations per second");
     series.set("algorithm", algorithm);
     finish(series, rate, ("rate", "ops/s"), "operations per second", rate)
 }

@@ -144,12 +144,12 @@ fn machine(import: &Import, run: Id, host: &Host) -> Machine {
     let (id, which) = match host.known() {
         Some(name) => {
             let id = shortened(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()));
-            (id, format!("that of host {name}"))
+            (id, format!("host {name}"))
         }
-        None => (shortened(run), format!("that of import {}", shortened(run))),
+        None => (shortened(run), format!("import {}", shortened(run))),
     };
     let mut facts = import.machine.clone();
-    facts.insert("machine".to_owned(), format!("unknown: {which}"));
+    facts.insert("machine".to_owned(), format!("unknown ({which})"));
     Machine { fingerprint: format!("{UNKNOWN}:{id}"), facts }
 }
 

@@ -25,8 +25,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     let counts = lines
         .iter()
         .find_map(|line| line.strip_prefix("[Valid Duration] "))
-        .ok_or_else(|| lacks("count of its valid duration"))?;
-    let seconds = number_after(counts, "RunTime=").ok_or_else(|| lacks("length"))?;
+        .ok_or_else(|| lacks("[Valid Duration] line"))?;
+    let seconds = number_after(counts, "RunTime=").ok_or_else(|| lacks("RunTime"))?;
     let sent = number_after(counts, "SentMessages=").ok_or_else(|| lacks("count of requests"))?;
     let received =
         number_after(counts, "ReceivedMessages=").ok_or_else(|| lacks("count of answers"))?;
@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
     } else if lines.iter().any(|line| line.starts_with("Summary: Latency is ")) {
         2.0
     } else {
-        return Err(lacks("summary of latencies"));
+        return Err(lacks("latency summary"));
     };
     let mut series =
         ImportedSeries::new("sockperf.pingpong", "requests one after the other, and answers");

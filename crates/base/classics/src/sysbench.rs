@@ -67,7 +67,7 @@ impl<'a> SysbenchReport<'a> {
         let older = "Maximum prime number checked in CPU test:";
         if let Some(limit) = self.after("Prime numbers limit:").or(self.after(older)) {
             let mut series =
-                ImportedSeries::new("sysbench.cpu", "trial division of numbers to a limit");
+                ImportedSeries::new("sysbench.cpu", "trial division of all numbers up to a limit");
             series.set("limit", limit);
             return series;
         }

@@ -513,7 +513,7 @@ fn every_file_is_recognised_by_its_content_alone() {
 #[test]
 fn a_test_that_failed_gives_nothing_and_its_reason() {
     let error = read(&fixture("iperf3-refused.json"), None, None).unwrap_err().to_string();
-    assert_snapshot!(error, @"iperf3 JSON without results: it reports `unable to connect to server: Connection refused`");
+    assert_snapshot!(error, @"no results in iperf3 JSON: it reports `unable to connect to server: Connection refused`");
 }
 
 /// The events of a file, as any caller gets them.

@@ -91,11 +91,11 @@ impl FlagKind {
             Self::Unflushed => "written data may still be in the device's volatile cache",
             Self::NotDirect => "I/O went through the page cache, not straight to the device",
             Self::Compressed => "the filesystem compresses the data: the device moves less",
-            Self::Sparse => "parts of the file were never written, so no device is read there",
-            Self::Tmpfs => "the target directory is in memory: no device was measured",
-            Self::NoJournal => {
-                "the more files were deleted in the last minutes, the longer creating one takes"
+            Self::Sparse => {
+                "parts of the file were never written, so reading them does not reach the device"
             }
+            Self::Tmpfs => "the target directory is in memory: no device was measured",
+            Self::NoJournal => "recent deletions on this filesystem make creating files slower",
             Self::Capped => "a size is smaller than recommended: caches may affect the result",
             Self::Noisy => "the samples vary too much for the requested precision",
             Self::Unsteady => "plumb found no steady state: the median mixes different phases",
@@ -122,10 +122,10 @@ impl FlagKind {
             Self::Uncalibrated => {
                 "too little history on this machine to judge a change between runs"
             }
-            Self::Unreadable => "unreadable distributions are left out",
-            Self::Short => "the interval describes these seconds, not the machine",
+            Self::Unreadable => "unreadable distributions are ignored",
+            Self::Short => "the interval covers only the time of this measurement",
             Self::Bimodal => "there are two levels: a median between them describes neither",
-            Self::Burst => "a burst ended: the speed before it does not last",
+            Self::Burst => "a burst ended: the initial speed does not last",
             Self::Overhead => "reading the clock takes a noticeable part of each sample",
             Self::Interference => "other activity on the machine affected the result",
             Self::WithLoad => {

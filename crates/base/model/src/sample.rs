@@ -123,7 +123,9 @@ impl Samples {
         if !self.values.keys().eq(other.values.keys())
             || !self.histograms.keys().eq(other.histograms.keys())
         {
-            return Err(SamplesError("a later batch reports other metrics than the first".into()));
+            return Err(SamplesError(
+                "a later batch reports different metrics from the first".into(),
+            ));
         }
         self.start_ns.extend(other.start_ns);
         self.elapsed_ns.extend(other.elapsed_ns);

@@ -14,7 +14,7 @@ use crate::bars::{Bar, BarSeries, ValidationRow};
 /// The promise of the rows with independent processes.
 const COVERED: &str = "95 % interval of the lower quartile over processes";
 /// The promise of the rows whose neighbours are alike.
-const MISSED: &str = "runs that print an interval of the lower quartile which misses it";
+const MISSED: &str = "runs whose printed interval misses the lower quartile";
 /// Coverage that is promised if processes are independent.
 const COVERAGE: f64 = 0.94;
 /// Runs that may print an interval which misses, if processes are not independent.

@@ -104,7 +104,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let unequal = VaryingMachine { unequal: true, ..STANDARD };
     let noisy = VaryingMachine { sd: 0.02, ..STANDARD };
     let fewest = VaryingMachine { runs: FEWEST_RUNS, ..STANDARD };
-    let not_promised = Bar::Exempt("so much noise hides so much");
+    let not_promised = Bar::Exempt("too much noise to promise it");
     report(slow(STANDARD, 0.05, Bar::AtLeast(0.95), replications));
     report(slow(fewest, 0.05, Bar::AtLeast(0.95), replications));
     report(slow(unequal, 0.05, not_promised, replications));

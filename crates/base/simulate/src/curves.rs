@@ -309,9 +309,9 @@ fn of_line(replications: u64, truth: &TrueCurve) -> BarSeries {
 
 /// What is sent through a link: how many operations share a round trip, and how many there are.
 const LINKS: [(&str, f64, f64); 3] = [
-    ("32 share a round trip, bandwidth binds", 32.0, 1000.0),
+    ("32 share a round trip, limited by bandwidth", 32.0, 1000.0),
     ("4 share a round trip", 4.0, 4000.0),
-    ("each waits, the round trip binds", 1.0, 6000.0),
+    ("one per round trip, limited by it", 1.0, 6000.0),
 ];
 /// Seconds that sending takes, and a round trip.
 const GRID: [(f64, f64); 4] = [(4.0, 75e-5), (4.0, 37.5e-5), (1.3, 75e-5), (1.3, 37.5e-5)];

@@ -61,7 +61,7 @@ pub const ENVIRONMENTS: [SimulatedKind; 7] = [
         finds: 0.9,
         ..CALM
     },
-    SimulatedKind { name: "who comes later is slower", tires: true, ..CALM },
+    SimulatedKind { name: "later positions are slower", tires: true, ..CALM },
 ];
 
 impl SimulatedKind {

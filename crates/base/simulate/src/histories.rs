@@ -27,8 +27,8 @@ struct HistoryNoise {
 
 const PLAIN: HistoryNoise =
     HistoryNoise { name: "independent", rho: 0.0, other: (0.0, 0.0), finds: Bar::AtLeast(0.9) };
-const UNDERESTIMATED: Bar = Bar::Exempt("80 runs show too little of their memory");
-const HIDDEN: Bar = Bar::Exempt("looks much like the noise");
+const UNDERESTIMATED: Bar = Bar::Exempt("80 runs are too few to estimate autocorrelation");
+const HIDDEN: Bar = Bar::Exempt("too similar to the noise");
 
 const NOISES: [HistoryNoise; 5] = [
     PLAIN,
@@ -59,11 +59,11 @@ impl HistoryNoise {
 pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let histories = replications.div_ceil(4);
     for noise in NOISES {
-        let promise = "false alarms in 1000 runs of a history, certain ones";
+        let promise = "false alarms (certain) in 1000 runs of a history";
         report(false_alarms(noise, CERTAIN, promise, Bar::AtMost(1.0), histories));
     }
     for noise in NOISES {
-        let promise = "false alarms in 1000 runs of a history, suspects";
+        let promise = "false alarms (suspected) in 1000 runs of a history";
         let bar = Bar::Exempt("suspects are measured again");
         report(false_alarms(noise, SUSPECTS, promise, bar, histories));
     }

@@ -131,13 +131,13 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
         report(two(truth, Bar::AtLeast(0.95), replications));
     }
     let lasts = SimulatedLevels { lasts: true, ..COMMANDS };
-    report(two(lasts, Bar::Exempt("a level may hardly be visited"), replications));
+    report(two(lasts, Bar::Exempt("one level may have few visits"), replications));
     for processes in [30, 100] {
         let delayed = SimulatedLevels { processes, delayed: 0.05, ..COMMANDS };
         report(two(delayed, Bar::Exempt("delays widen the levels"), replications));
     }
     for processes in [10, 13, 20] {
-        let bar = Bar::Exempt("promised from 30 on");
+        let bar = Bar::Exempt("promised for 30 or more");
         report(two(SimulatedLevels { processes, ..COMMANDS }, bar, replications));
     }
     for plan in PLANS {
@@ -161,7 +161,7 @@ fn two(truth: SimulatedLevels, bar: Bar, replications: u64) -> ValidationRow {
         .filter(|&seed| truth.found(seed).is_some_and(|found| found.of == truth.of))
         .count() as u64;
     ValidationRow {
-        promise: "two levels, six of their deviations apart, found",
+        promise: "two levels, six standard deviations apart, found",
         setting: truth.name(),
         bar,
         measured: BarSeries::Share { hits, trials: replications },

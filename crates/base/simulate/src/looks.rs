@@ -28,7 +28,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
             let trials = RANKS_CHEAPER * replications;
             let hits = misled(schedule, confidence, trials);
             for (bar, note) in
-                [(Bar::AtMost(most), ""), (Bar::AtLeast(least), "no level is given away")]
+                [(Bar::AtMost(most), ""), (Bar::AtLeast(least), "uses all of its error rate")]
             {
                 report(ValidationRow {
                     promise: "any look of a schedule excludes equality of equal programs",

@@ -92,7 +92,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     for noise in NOISES {
         report(false_ones(noise, (SERIES, 0), OtherChange::Some(5, 10.0), trials));
     }
-    let not_promised = Bar::Exempt("two runs know too little");
+    let not_promised = Bar::Exempt("two runs show too little");
     for (noise, change, earlier, bar) in [
         (PLAIN, OtherChange::Some(1, 26.0), 0, Bar::AtLeast(0.95)),
         (PLAIN, OtherChange::Some(5, 26.0), 0, Bar::AtLeast(0.9)),
@@ -188,7 +188,7 @@ fn false_ones(
         _ => String::new(),
     };
     ValidationRow {
-        promise: "share of false ones among series that stand out between two runs",
+        promise: "share of false positives among series that stand out between two runs",
         setting: setting(noise, size) + &changed,
         bar: noise.bar,
         measured: BarSeries::mean(&shares),
@@ -238,12 +238,12 @@ fn noticed(noise: RunDifferences, trials: u64) -> ValidationRow {
         setting: setting(noise, (SERIES, 0)),
         bar: Bar::AtLeast(0.85),
         measured: declines(SERIES, noise, OtherChange::Half, trials),
-        note: "else nothing stands out".to_owned(),
+        note: "otherwise nothing stands out".to_owned(),
     }
 }
 
 fn declined(series: usize, trials: u64) -> ValidationRow {
-    let bar = if series > 8 { Bar::AtMost(0.05) } else { Bar::Exempt("eight are few") };
+    let bar = if series > 8 { Bar::AtMost(0.05) } else { Bar::Exempt("eight series are too few") };
     ValidationRow {
         promise: "two runs without a change, reported as too many",
         setting: setting(PLAIN, (series, 0)),

@@ -197,7 +197,7 @@ fn cost_of(ends: &[Option<StoppedMeasurement>]) -> ValidationRow {
     let stopped: Vec<&StoppedMeasurement> = ends.iter().flatten().collect();
     let (mean, error) = mean_samples(&stopped);
     ValidationRow {
-        promise: "samples for 1 % under 5 % noise, over those of an oracle",
+        promise: "samples for 1 % with 5 % noise, divided by an oracle's",
         setting: FIVE_PERCENT.name.to_owned(),
         // 2.2, and a tenth of it for finding out that processes are independent in time, too.
         bar: Bar::AtMost(2.4),
@@ -221,8 +221,8 @@ fn one_process_tells(noise: Noise) -> bool {
 /// What a single process may fail to see.
 fn unseen(noise: Noise) -> Option<&'static str> {
     match (noise.modes, noise.memory) {
-        (Modes::Markov, _) => Some("regimes that were not visited"),
-        (_, Memory::Pink) => Some("memory without end"),
+        (Modes::Markov, _) => Some("some modes may not occur"),
+        (_, Memory::Pink) => Some("unlimited autocorrelation"),
         _ => None,
     }
 }

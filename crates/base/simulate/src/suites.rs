@@ -82,10 +82,10 @@ fn screened(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     );
     let found: Vec<f64> =
         outcomes.iter().map(|outcome| outcome.found as f64 / SLOWER as f64).collect();
-    row("share of the slower found", Bar::AtLeast(0.9), BarSeries::mean(&found));
+    row("share of slower benchmarks found", Bar::AtLeast(0.9), BarSeries::mean(&found));
     let pairs: Vec<f64> =
         outcomes.iter().map(|outcome| outcome.pairs as f64 / BENCHMARKS as f64).collect();
-    row("pairs a benchmark", Bar::AtMost(11.0), BarSeries::mean(&pairs));
+    row("pairs per benchmark", Bar::AtMost(11.0), BarSeries::mean(&pairs));
 }
 
 fn false_share(replications: u64) -> ValidationRow {
@@ -99,7 +99,7 @@ fn false_share(replications: u64) -> ValidationRow {
         shares.push(wrong as f64 / (found + wrong).max(1) as f64);
     }
     ValidationRow {
-        promise: "share of false ones among the benchmarks that Benjamini and Hochberg report",
+        promise: "share of false positives among benchmarks reported by Benjamini and Hochberg",
         setting: format!("{SINGLE_PAIRS} pairs, q = {FALSE_SHARE}"),
         bar: Bar::AtMost(FALSE_SHARE),
         measured: BarSeries::mean(&shares),

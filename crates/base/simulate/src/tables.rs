@@ -42,7 +42,7 @@ pub fn run(report: &mut dyn FnMut(ValidationRow)) {
             setting: format!("{table:?}, segments of {} or more", table.shortest()),
             bar: Bar::AtMost(0.002),
             measured: BarSeries::Mean { mean: largest, error: 0.0 },
-            note: format!("{DRAWS} draws a row"),
+            note: format!("{DRAWS} draws per row"),
         });
     }
 }

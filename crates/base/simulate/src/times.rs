@@ -46,7 +46,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     report(misled("ties: whole hundredths", long, || {
         Box::new(|rng| (2.0 * rng.normal()).round() / 100.0)
     }));
-    report(misled("processes with a skewed law", long, || {
+    report(misled("processes with a skewed distribution", long, || {
         Box::new(|rng| tossed((rng.normal().exp() - rng.normal().exp() - 0.1) / 20.0, rng))
     }));
     report(misled("AR(.4) of blocks of 300 ms, pairs of 60 ms", long, || {
@@ -149,12 +149,12 @@ fn found_in_time(
     let bar = if detectable <= wanted.0.ln_1p() {
         Bar::AtLeast(wanted.1)
     } else {
-        Bar::Exempt("too small to find in the time")
+        Bar::Exempt("too small to find in that time")
     };
     let what =
         if effect > 0.0 { format!("{} % slower", 100.0 * effect) } else { "equivalent".to_owned() };
     ValidationRow {
-        promise: "found within a time",
+        promise: "found within a time limit",
         setting: format!("pairs of {pair_s} s differ by {name}, {limit_s} s: {what}"),
         bar,
         measured: count(&ends, |end| end.verdict == right),

@@ -265,13 +265,13 @@ fn measure(
         }
     };
     report(row(
-        "Recorded traces: the machine's interval holds the median of minutes",
+        "Recorded traces: the machine's interval contains the median over minutes",
         Bar::AtLeast(COVERAGE),
         &machine,
     ));
     report(row(
-        "Recorded traces: the session's interval, which describes only its own seconds",
-        Bar::Exempt("it promises its own seconds"),
+        "Recorded traces: the session's interval, which covers only the session",
+        Bar::Exempt("it covers only the session"),
         &session,
     ));
 }

@@ -36,34 +36,33 @@ use crate::ui::Ui;
   plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
   plumb ab --budget 5m ./old ./new                 take more time to find smaller differences
   plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
-  plumb ab --set thp=always --set thp=never memory.latency    two values of a knob
+  plumb ab --set thp=always --set thp=never memory.latency    compare two values of a knob
 
-plumb runs A and B back to back in random order, so that other activity affects both equally. It looks at the \
-interval of the cost ratio after 8, 12, 18, 27, 40, … pairs (half as many again each time) until there is a verdict \
-or a minute has passed. Counting all looks, at most 1 in 20 comparisons of equal sides reports a difference. The \
-verdict is faster, slower, equivalent (the whole interval lies within the margin) or inconclusive. If it is \
-inconclusive, plumb reports the smallest difference that it could have found and the command that would find it. \
-With more than two sides, plumb orders them by a Latin square and compares each with the first; the time limit is a \
-minute per additional side.")]
+plumb runs A and B back to back in random order, so that other activity affects both equally. It checks the \
+interval of the cost ratio after 8, 12, 18, 27, 40, … pairs until there is a verdict or a minute has passed. Counting \
+all these checks, at most 1 in 20 comparisons of equal sides reports a difference. The verdict is faster, slower, \
+equivalent (the whole interval is within the margin) or inconclusive. If it is inconclusive, plumb reports the \
+smallest difference that it could have found and the command that would find it. With more than two sides, plumb \
+orders them by a Latin square and compares each with the first; the time limit is a minute per additional side.")]
 pub struct AbArgs {
     /// Two or more commands (each quoted as one argument) or points (`memory.copy:method=nt`)
     ///
-    /// Give a single side to compare two values of a knob.
+    /// To compare two values of a knob, give a single side.
     #[arg(required = true, value_name = "SIDE")]
     sides: Vec<String>,
     /// The smallest relative change that matters
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     margin: String,
-    /// Compare this metric, `cpu` or `peak_memory` [default: the first metric of the points]
+    /// Compare this metric, such as `cpu` or `peak_memory` [default: the first metric of the points]
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
-    /// Measure in ABBA or BAAB blocks instead of pairs: cancels linear drift, at twice the cost
+    /// Measure in ABBA or BAAB blocks instead of pairs, which cancels linear drift at twice the cost
     #[arg(long, hide_short_help = true)]
     quad: bool,
     /// Take at most this many pairs, 8 to 10000, without a time limit unless you also give --budget
     #[arg(long, value_name = "N", value_parser = max_pairs(), hide_short_help = true)]
     max_pairs: Option<usize>,
-    /// Require this confidence over all looks together, in percent; 99 takes about a third more pairs
+    /// Confidence of the verdict in percent; 99 takes about a third more pairs
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence(), hide_short_help = true)]
     confidence: Confidence,
     /// Exit with 1 if a side is slower
@@ -269,7 +268,7 @@ fn metric(named: Option<&str>, points: &[PlannedPoint]) -> Result<String> {
                 .filter(|name| point.description.metric(name).is_none());
             let known: Vec<&str> = declared.chain(more).collect();
             let error = CommandError::usage(format!("{} has no metric `{metric}`", point.name()));
-            Err(error.hint(format!("it has: {}", known.join(", "))))
+            Err(error.hint(format!("its metrics: {}", known.join(", "))))
         }
         _ => Ok(metric.to_owned()),
     }

@@ -65,13 +65,13 @@ struct SetArgs {
     /// Measure this many fresh runs
     #[arg(long = "runs", value_name = "N", default_value_t = 8)]
     fresh: usize,
-    /// Start a fresh run at this interval [default: back to back]
+    /// Start fresh runs at this interval [default: back to back]
     #[arg(long, value_name = "TIME")]
     every: Option<String>,
     /// Measure these suites or workloads
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "first-look")]
     of: Vec<String>,
-    /// Take stored runs of one host, or of all hosts of a kind of machine
+    /// Use stored runs from one host, or from all hosts of a kind of machine
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
     #[command(flatten)]
@@ -118,7 +118,9 @@ fn set(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     change(&store, name, &members)?;
     warn_of_haste(&store, &members, ui)?;
     let runs = counted(members.len(), "run", "runs");
-    ui.say(&format!("baseline {name}: {runs}; plumb check --baseline {name}"));
+    ui.say(&format!(
+        "baseline {name} has {runs}; plumb check --baseline {name}    checks against it"
+    ));
     Ok(Exit::Fine)
 }
 
@@ -223,7 +225,7 @@ fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
     let measured = execute(setup, job, ui)?;
     if measured.ended.interrupted {
         return Err(CommandError::interrupted("interrupted; the baseline is unchanged")
-            .hint("plumb baseline set NAME RUN…    uses the runs that are stored so far"));
+            .hint("plumb baseline set NAME RUN…    uses the runs stored so far"));
     }
     Ok(measured.record.run)
 }

@@ -48,7 +48,7 @@ const CANARY_RUNS: usize = 3;
   plumb check --by kind                        against runs of any host of this kind of machine
 
 plumb first repeats the baseline's measurements once. It then measures the series that look different in three more \
-runs, and only these decide: over all series together, at most 1 of 16 checks of an unchanged machine fails. plumb \
+runs, and only these decide. Over all series together, at most 1 in 16 checks of an unchanged machine fails. plumb \
 also compares the machine with itself. If that shows a difference, plumb ignores the alerts. It also ignores alerts \
 smaller than the drift of an unchanged control workload. Exit codes: 0 no regression, 1 a confirmed regression, 3 a \
 series could not be measured, 4 a workload failed, 5 no verdict (--strict).")]
@@ -313,7 +313,7 @@ fn on_this_machine(
         .hint("plumb baseline set NAME    measures a baseline of this host"));
     }
     ui.say(&format!(
-        "left out: {left_out} of {all} runs of the baseline, from other hosts; --by kind includes them"
+        "ignored {left_out} of {all} baseline runs because they are from other hosts; --by kind includes them"
     ));
     Ok(stored)
 }

@@ -21,17 +21,17 @@ use crate::ui::Ui;
 /// Series of a run that are named where none is common.
 const MOST_NAMED: usize = 3;
 
-/// Compare stored runs with the first of them: versions, kernels, machines
+/// Compare stored runs with the first one: versions, kernels, machines
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb compare last~1 last                 the last run and the one before it
-  plumb compare kernel=6.1 kernel=6.12      all runs with one label and all with the other
+  plumb compare kernel=6.1 kernel=6.12      two groups of runs, selected by label
   plumb compare --by kernel                 all runs, grouped by their kernel
   plumb compare --by kernel last~3 last~2 last~1 last    group four runs by their kernel
-  plumb compare --by kernel,kind last~1 last   the same over all hosts of a kind of machine
+  plumb compare --by kernel,kind last~1 last   the same across hosts of one kind of machine
   plumb compare --margin 3% web=1 web=2     with another margin
   plumb compare --across tool=hyperfine last   an imported result and a run of the same command
-  plumb report --by kernel -o report        the same as a page with charts
+  plumb report --by kernel -o report        a comparison by kernel as a page with charts
 
 Runs measured at different times differ even when nothing has changed. plumb learns how much from earlier runs of \
 the same series on the same host. With fewer than six of them it gives no verdict, but reports how much runs would \
@@ -180,7 +180,7 @@ fn say_hosts(store: &Store, found: &ComparisonFinding, typed: &[String], ui: &Ui
         let by = by.unwrap_or("run");
         let typed = typed.join(" ");
         ui.say(&format!(
-            "{} on other hosts of this kind would show how much runs vary: plumb compare --by {by},kind {typed}",
+            "{} from other hosts of this kind can show how much runs vary: plumb compare --by {by},kind {typed}",
             counted(others, "run", "runs")
         ));
     }

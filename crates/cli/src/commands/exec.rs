@@ -21,7 +21,7 @@ use crate::planning::points::{NamedPoints, parameter_sets, products};
 use crate::planning::prepare;
 use crate::ui::Ui;
 
-/// Time commands; plumb interleaves several and compares them with the first
+/// Time commands; several are interleaved and compared with the first
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb exec 'sleep 0.1'                       until the median is known to 1 %
@@ -49,11 +49,11 @@ pub struct ExecArgs {
     runs: Option<usize>,
     /// Spread the runs over at least this time, with pauses between bursts
     ///
-    /// The result then describes more than one moment of this machine. plumb excludes the runs right after a pause if
-    /// they are not as fast as the others.
+    /// The result then covers more than one moment. plumb excludes the runs right after a pause if they are slower
+    /// than the others.
     #[arg(long, value_name = "TIME", conflicts_with = "runs")]
     spread: Option<String>,
-    /// Replace `{NAME}` in the commands with `1,2,8` or the range `1..64`
+    /// Replace `{NAME}` in the commands with each of `1,2,8` or of the range `1..64`
     ///
     /// Each value gives one point. `1..64` doubles, `1..9+2` adds 2, as in `plumb run`.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
@@ -77,7 +77,7 @@ pub struct ExecArgs {
 
 /// Shell commands around the runs: one for all commands, or one for each of them.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Around the runs, untimed")]
+#[command(next_help_heading = "Untimed set-up and clean-up")]
 pub struct UntimedArgs {
     /// Run this with /bin/sh before the first run of each worker; give it once, or once per command
     #[arg(long, value_name = "COMMAND")]

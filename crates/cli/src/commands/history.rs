@@ -26,7 +26,7 @@ use crate::ui::Ui;
   plumb history cpu.sieve --by kind               on all hosts of this kind of machine
 
 plumb prints a line for each run, with its interval, on a common scale. Recorded changes (kernel, versions, \
-settings) split the history, and plumb compares nothing across them. Within a section it looks for steps. In a \
+settings) split the history into sections, which plumb analyses separately. It looks for steps in each. In a \
 history without steps, it falsely reports a step as certain 1 time in 1000 and as suspected 1 time in 100; confirm a \
 suspected step with `plumb ab`. With runs on enough days, plumb also reports whether the time of day or the weekday \
 matters. Before it looks for steps, plumb removes changes that all series of a run share.")]
@@ -36,19 +36,19 @@ pub struct HistoryArgs {
     /// Name runs by this label [default: the labels that differ]
     #[arg(long, value_name = "KEY")]
     label: Option<String>,
-    /// Show only runs since then: `30d`, `12h`, or a date
+    /// Show only runs since this time: `30d`, `12h`, or a date
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Show only the newest N runs
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// The host [default: this one; else that of the newest run]
+    /// Show this host [default: this one; if it has no runs, the newest run's]
     #[arg(long, value_name = "NAME")]
     host: Option<Host>,
     /// Show the runs of one host, or of all hosts of its kind of machine together
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
-    /// Show this kind of machine: the beginning of its fingerprint, or `all` [default: that of the host]
+    /// Show this kind of machine: the beginning of its fingerprint, or `all` [default: the host's kind]
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
     /// The smallest relative change that matters

@@ -176,6 +176,6 @@ fn report(ui: &Ui, file: &Path, result: Option<(&Import, Id)>, merged: MergeRepo
     let tool = import.format.word();
     let run = short(run);
     let version = import.version.as_deref().unwrap_or("of unknown version");
-    let outcome = if runs == 0 { "is already stored as run" } else { "became run" };
+    let outcome = if runs == 0 { "is already stored as run" } else { "is now run" };
     ui.out(&format!("{file}: {tool} {version} {outcome} {run}; plumb show {run}"));
 }

@@ -15,10 +15,10 @@ use crate::listener::{listener, unheard};
 use crate::locate;
 use crate::reading::output::pretty;
 
-/// Run servers on this machine for runs on machines that have the same key
+/// Let machines that have the same key run servers on this machine
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  plumb peer --new-key                   write a key, once; copy the file to the other machine
+  plumb peer --new-key                   write a key once; copy the file to the other machine
   plumb peer --listen 0.0.0.0            on the machine at the far end
   plumb run network.tcp --to peer:HOST   on the other machine
 

@@ -36,7 +36,7 @@ use self::list::list;
 
 A RUN is the beginning of an id, `last`, `last~2`, or a label `k=v`.")]
 pub struct ShowArgs {
-    /// The run [default: the last one]; with --machine also none or two
+    /// The run [default: the last one]; --machine also takes none or two
     #[arg(num_args = 0..=2, value_name = "RUN")]
     run: Vec<String>,
     /// Show the machine and its environment instead of results
@@ -144,7 +144,9 @@ fn here() -> Result<MachineSnapshot> {
 fn of_run(name: &str, store: &Store) -> Result<MachineSnapshot> {
     let run = store.resolve(name)?;
     let Some(target) = store.record(run)?.targets.into_iter().next() else {
-        return Err(CommandError::nothing(format!("run {name} does not record its machine")));
+        return Err(CommandError::nothing(format!(
+            "run {name} contains no data about its machine"
+        )));
     };
     Ok(MachineSnapshot { run: Some(short(run)), target })
 }

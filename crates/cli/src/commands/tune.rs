@@ -22,7 +22,7 @@ use crate::ui::Ui;
 
 plumb changes settings only for the duration of a run. It records the old values first. If \
 plumb is killed, it restores them the next time it starts; a reboot also resets them. \
-docs/preparations.md explains what each knob is for and what it risks.")]
+docs/preparations.md explains the purpose and risks of each knob.")]
 pub struct TuneArgs {
     /// Restore the settings that killed runs left changed
     #[arg(long)]

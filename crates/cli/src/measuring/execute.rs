@@ -175,7 +175,7 @@ fn say_unknown(ui: &Ui) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
         ui.say(
-            "this host has no machine id, so its runs count for every host of its kind; set a name with --host NAME or PLUMB_HOST",
+            "this host has no machine id, so plumb can't distinguish it from others of its kind; set a name with --host NAME or PLUMB_HOST",
         );
     });
 }

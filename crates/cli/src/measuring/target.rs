@@ -148,7 +148,7 @@ pub fn free_device(full: &Path, destroy: Option<&Path>) -> Result<Option<File>> 
         }
         (true, None) => {
             let why = format!("--dir {shown} is a device, and all its data would be lost");
-            let hint = format!("if that is what you want: --dir {shown} --destroy-data {shown}");
+            let hint = format!("to accept that: --dir {shown} --destroy-data {shown}");
             return Err(CommandError::usage(why).hint(hint));
         }
         (true, Some(device)) if named.as_deref() != Some(full) => {

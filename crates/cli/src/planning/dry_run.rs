@@ -134,7 +134,7 @@ impl DryRun {
         let mut lines = vec![format!("{points}, each {goal}; {most}")];
         if let (Some(suite), Some(seconds)) = (self.suites.first(), self.planned_s) {
             let sum = plumb_units::length(seconds);
-            lines.push(format!("{suite} plans {sum} for its points on a quiet machine"));
+            lines.push(format!("on a quiet machine, the points of {suite} should take {sum}"));
         }
         lines.join("\n")
     }

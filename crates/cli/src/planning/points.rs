@@ -340,7 +340,7 @@ fn workload_points(
     let entry = catalogue::find(keeper, id)?;
     if !entry.description.can_be(Role::Workload) {
         return Err(CommandError::usage(format!(
-            "`{id}` can't be measured by itself: it is not a workload"
+            "`{id}` can't be measured alone, because it is not a workload"
         ))
         .hint(format!("run it in the background: plumb run WORKLOAD --with {id}")));
     }
@@ -380,7 +380,7 @@ pub fn planned(
     let point = Point::new(&entry.description, settings, all_threads)?;
     let description = entry.description.at(&point.settings);
     if description.metrics.is_empty() && !entry.description.metrics.is_empty() {
-        let error = format!("`{}` only searches for limits", point.name());
+        let error = format!("`{}` can only search for limits", point.name());
         return Err(CommandError::usage(error).hint(searching(&entry.description)));
     }
     Ok(PlannedPoint::new(point, description, entry.program.clone()))

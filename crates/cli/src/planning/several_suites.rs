@@ -19,7 +19,7 @@ pub fn budget_ns(suites: &[Suite]) -> Result<Option<u64>> {
     }
     if let Some(open) = suites.iter().find(|suite| suite.budget.is_none()) {
         let error = conflict(suites, open, "no budget, but the others do");
-        return Err(error.hint("or limit the time of all of them together: --budget TIME"));
+        return Err(error.hint("or set one limit for all of them: --budget TIME"));
     }
     let mut sum_ns: u64 = 0;
     for budget in stated {

@@ -52,7 +52,7 @@ fn a_pass_goes_out_as_bonnies_csv_and_comes_back() {
     assert!(shown_by("bon_csv2txt", &exported).contains(rate), "{exported}");
     let other = crate::place();
     fs::write(other.cwd().join("bonnie.csv"), &exported).unwrap();
-    other.run("import bonnie.csv").unwrap().exits(0).shows(&["became run"]);
+    other.run("import bonnie.csv").unwrap().exits(0).shows(&["is now run"]);
     let document = last(&other);
     assert_eq!(document["results"][0]["workload"], "storage.bonnie");
     for (metric, figure) in figures(&document) {

@@ -72,7 +72,7 @@ fn a_baseline_counts_on_its_own_host() {
     refused.says(&["these runs are from several hosts: web1, web2", typed]);
     place.run("baseline set both last~1 last --by kind").unwrap().exits(0);
     let left_out = on(&place, "web2", "check --baseline both").exits(3);
-    left_out.says(&["left out: 1 of 2 runs of the baseline"]);
+    left_out.says(&["ignored 1 of 2 baseline runs"]);
 }
 
 #[test]

@@ -20,10 +20,10 @@ fn an_imported_result_is_a_run_like_any_other() {
     let place = place();
     copy(&place, "fio-randread.json");
     let ran = place.run("import fio-randread.json").unwrap().exits(0);
-    ran.shows(&["fio 3.33 became run", "plumb show"]);
+    ran.shows(&["fio 3.33 is now run", "plumb show"]);
     let shown = place.run("show last --all").unwrap().exits(0);
     let shown = shown.shows(&["fio", "63.9 none", "too few processes: 1", "unknown CPU"]);
-    shown.shows(&["2026-11-22", "not compared with storage.random: fio counts"]);
+    shown.shows(&["2026-11-22", "not comparable with storage.random: fio counts"]);
     let document = last(&place);
     let machine = &document["targets"][0]["machine"];
     assert!(machine["fingerprint"].as_str().unwrap().starts_with("unknown:"));
@@ -43,7 +43,7 @@ fn the_same_content_is_there_once_whatever_its_name() {
     let there = place();
     for place in [&here, &there] {
         copy(place, "hyperfine-1.15.json");
-        place.run("import hyperfine-1.15.json").unwrap().exits(0).shows(&["became run"]);
+        place.run("import hyperfine-1.15.json").unwrap().exits(0).shows(&["is now run"]);
     }
     fs::rename(here.cwd().join("hyperfine-1.15.json"), here.cwd().join("b.json")).unwrap();
     let again = here.run("import b.json --json").unwrap().exits(0);
@@ -102,9 +102,9 @@ fn what_counts_the_same_is_a_series_of_plumbs_own() {
     // DUMB of 1.2.2: 11904.762 MiB/s, the median of its three passes.
     let median = libc["estimate"].as_f64().unwrap() / 1_048_576.0;
     assert!((median / 11904.762 - 1.0).abs() < 1e-3, "{median}");
-    assert!(libc["notes"].to_string().contains("labels it DUMB: it is libc"), "{libc}");
+    assert!(libc["notes"].to_string().contains("labels this DUMB, but it is libc"), "{libc}");
     // Another version is another reading: another run.
-    place.run("import mbw-1.2.2.txt").unwrap().exits(0).shows(&["became run"]);
+    place.run("import mbw-1.2.2.txt").unwrap().exits(0).shows(&["is now run"]);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn nothing_is_stored_of_files_of_which_one_is_broken() {
     }
     copy(&place, "iperf3-refused.json");
     let ran = place.run("import iperf3-refused.json").unwrap().exits(6);
-    ran.says(&["without results", "Connection refused"]);
+    ran.says(&["no results in", "Connection refused"]);
     place.run("import --format nonsense list.txt").unwrap().exits(2).says(&["bonnie"]);
 }
 
@@ -158,5 +158,5 @@ fn imports_are_compared_and_their_machines_are_not_taken_for_one() {
     let compare = format!("compare {} {}", first.as_str().unwrap(), second.as_str().unwrap());
     let ran = place.run(&compare).unwrap().exits(0);
     let ran = ran.shows(&["fio.randread", "63.9", "70.0", "too little data for an interval"]);
-    ran.shows(&["unknown: that of import"]);
+    ran.shows(&["unknown (import"]);
 }

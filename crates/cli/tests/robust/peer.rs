@@ -147,7 +147,7 @@ fn a_peer_that_can_not_be_used_says_why() {
     peer.near.run("peer --new-key --key peer.key").unwrap().exits(0);
     peer.run(point)
         .exits(3)
-        .says(&["can't reach the other machine: the peer at 127.0.0.1:", "has another key"]);
+        .says(&["can't reach the other machine: the peer at 127.0.0.1:", "uses a different key"]);
     fs::rename(peer.near.cwd().join("own.key"), peer.near.cwd().join("peer.key")).unwrap();
     for (to, why) in [
         ("peer:no.such.host.invalid", "can't connect to no.such.host.invalid:7587:"),
@@ -167,7 +167,7 @@ fn a_peer_that_can_not_be_used_says_why() {
     fs::copy(far.binary(), &other).unwrap();
     fs::OpenOptions::new().append(true).open(&other).unwrap().write_all(b"\n").unwrap();
     let other = RunningPeer::of(&other, far);
-    other.run(point).exits(3).says(&["the peer is another build: plumb 0.1.0 (", "; this is"]);
+    other.run(point).exits(3).says(&["the peer is a different build, plumb 0.1.0 (", "; this is"]);
     other.is_clean();
 }
 

@@ -51,6 +51,6 @@ fn systemd_takes_the_printed_files() {
 #[test]
 fn what_no_calendar_can_say_is_refused() {
     let place = place();
-    place.run("run --every 5h").unwrap().exits(2).says(&["cannot express every 5h", "6h"]);
+    place.run("run --every 5h").unwrap().exits(2).says(&["cannot express an interval of 5h", "6h"]);
     place.run("run no.such --every 6h").unwrap().exits(2).says(&["no.such"]);
 }

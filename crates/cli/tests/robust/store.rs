@@ -54,7 +54,7 @@ fn a_damaged_store_is_told_with_what_can_be_saved() {
         bytes[page * 4096..][..8].fill(0xff);
     }
     fs::write(place.store(), &bytes).unwrap();
-    place.run("show").unwrap().exits(6).says(&["is damaged", "restore a copy", ".recover"]);
+    place.run("show").unwrap().exits(6).says(&["is damaged", "restore a backup", ".recover"]);
     place.run(MEASURE).unwrap().exits(6).says(&["is damaged"]);
     let info = place.run("store info").unwrap().exits(6);
     assert!(info.stdout.contains("DAMAGED") || info.stderr.contains("is damaged"), "{info:?}");

@@ -93,7 +93,7 @@ impl<'r> EventStream<'r> {
         let batch = Event::Batch { invocation, samples: Box::new(samples), usage, flags };
         match self.hand_out(batch)? {
             Event::Batch { samples, usage, .. } => Ok((*samples, usage)),
-            _ => Err(EngineError::Fatal("a batch did not come back as a batch".into())),
+            _ => Err(EngineError::Fatal("the reply to a batch was not a batch".into())),
         }
     }
 

@@ -59,7 +59,7 @@ impl RunningCompanion {
                 Reply::Samples(reply) => collected.push(self.shape.accept(reply)?),
                 Reply::Progress { .. } => {}
                 Reply::Done { .. } => {
-                    return Err(LaunchRefusal::Failed("it ended its stream on its own".into()));
+                    return Err(LaunchRefusal::Failed("it ended its stream too early".into()));
                 }
                 Reply::Failed { why } => return Err(LaunchRefusal::Failed(why)),
                 other => return Err(unexpected("stream", &other)),

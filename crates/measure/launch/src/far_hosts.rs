@@ -104,7 +104,7 @@ impl FarHost {
         // ssh writes its warnings there: a full pipe would hold the connection up.
         let log = StderrLog::drain(stderr);
         let stdin = LineWriter::new(stdin).map_err(|error| {
-            LaunchRefusal::Fatal(format!("plumb can't write to a far end: {error}"))
+            LaunchRefusal::Fatal(format!("plumb can't write to the other machine: {error}"))
         })?;
         let mut host = Self {
             pid,

@@ -280,7 +280,8 @@ fn change(
     if !refused.is_empty() {
         let of = refused.len();
         let all = assignments.len();
-        done.notes.push(format!("{}: {of} of {all} settings rejected it", preparation.name()));
+        done.notes
+            .push(format!("{}: {of} of {all} settings rejected the value", preparation.name()));
     }
     Ok(done)
 }
@@ -370,7 +371,7 @@ fn make_group(root: &Root, keeper: &mut Keeper, list: &str) -> Result<String, Un
 
 /// The flag of an invocation whose address space was not random.
 pub fn flag_of(options: &SpawnOptions) -> Option<Flag> {
-    let why = "address-space randomisation is off, by --set aslr=off";
+    let why = "address-space randomisation is off (--set aslr=off)";
     options.fixed_layout.then(|| Flag::new(FlagKind::LayoutFixed, why))
 }
 

@@ -83,7 +83,7 @@ impl SampleShape {
         #[expect(clippy::cast_precision_loss, reason = "compared to a thousandth")]
         match counts.iter().find(|(value, _)| !(least..=most).contains(&(*value as f64))) {
             Some((value, _)) => Err(failed(format!(
-                "metric `{name}` counts the value {value}, beyond its declared bounds {low} to {high}"
+                "metric `{name}` contains the value {value}, outside its declared bounds {low} to {high}"
             ))),
             None => Ok(()),
         }
@@ -149,7 +149,7 @@ fn amounts(reply: &SampleReply) -> Result<(), LaunchRefusal> {
     let together = samples.elapsed_ns.iter().try_fold(0_u64, |sum, ns| sum.checked_add(*ns));
     if together.is_none_or(|ns| ns > MOST) {
         return Err(failed(
-            "its samples are invalid: together they last over 13 days; elapsed_ns counts nanoseconds"
+            "its samples are invalid: together they last over 13 days; elapsed_ns must be in nanoseconds"
                 .into(),
         ));
     }

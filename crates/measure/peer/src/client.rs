@@ -73,7 +73,7 @@ pub fn reach(
                     return Ok(ControlFlow::Break(bytes.first().copied().unwrap_or(1)));
                 }
                 FrameKind::Request | FrameKind::Input => {
-                    return Err(io::Error::other("it asks for something"));
+                    return Err(io::Error::other("it sent a request"));
                 }
             }
             Ok(ControlFlow::Continue(()))
@@ -125,10 +125,10 @@ fn unproven(place: &str, error: &io::Error) -> String {
     let of_tls = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match of_tls {
         Some(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)) => {
-            format!("the peer at {place} has another key")
+            format!("the peer at {place} uses a different key")
         }
         _ if error.kind() == io::ErrorKind::TimedOut => {
-            format!("the server at {place} does not answer within {} s", ANSWER.as_secs())
+            format!("the server at {place} did not answer within {} s", ANSWER.as_secs())
         }
         Some(_) => format!("the server at {place} is not a plumb peer: {error}"),
         None => format!("the peer at {place} closed the connection: {error}"),

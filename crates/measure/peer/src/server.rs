@@ -122,7 +122,7 @@ impl PeerState {
         match words[..] {
             [] if build != self.build => {
                 let own = &self.build;
-                refuse(channel, &format!("the peer is another build: {own}; this is {build}"))
+                refuse(channel, &format!("the peer is a different build, {own}; this is {build}"))
             }
             [] => {
                 (self.notify)(&format!("{from} has the key and started a run"));
@@ -140,7 +140,7 @@ impl PeerState {
                 let mut lines = LinesToServer::new(at, folder, plumb);
                 program::run(&argv, channel, &mut lines)
             }
-            ["worker", _] => refuse(channel, "the run that this belongs to has ended"),
+            ["worker", _] => refuse(channel, "the run of this connection has ended"),
             _ => refuse(channel, NOTHING_ELSE),
         }
     }

@@ -210,8 +210,8 @@ fn servers_live_as_long_as_their_run() {
     soon(|| !peer.runs("c.d"));
     assert!(server.ended().0.is_err());
     for (session, words, why) in [
-        (session.as_str(), ["worker", "a.b"], "the run that this belongs to has ended"),
-        ("", ["worker", "a.b"], "the run that this belongs to has ended"),
+        (session.as_str(), ["worker", "a.b"], "the run of this connection has ended"),
+        ("", ["worker", "a.b"], "the run of this connection has ended"),
         ("", ["exec", "true"], "a peer only starts servers"),
     ] {
         let (status, said) = peer.reach(session, &words).ended();
@@ -224,7 +224,7 @@ fn without_the_key_nothing_is_done() {
     let peer = PeerThread::start();
     let other = tempfile::tempdir().unwrap();
     let (status, said) = PeerConnection::start(peer.at, &fresh_key(other.path()), "", &[]).ended();
-    assert!(status.unwrap_err().ends_with("has another key"), "{said}");
+    assert!(status.unwrap_err().ends_with("uses a different key"), "{said}");
     // What somebody said who has the key is worth nothing when it is said again.
     let (at, kept, _) = proxy(peer.at);
     let stands = PeerConnection::start(at, &peer.key, "", &[]);

@@ -106,7 +106,7 @@ fn shadowing(description: &Description, is_builtin: bool) -> Result<String, Stri
     if is_builtin {
         return Err(format!("`{id}` is built in; give the plug-in another id"));
     }
-    Ok("shadows no built-in workload".into())
+    Ok("not the id of a built-in workload".into())
 }
 
 fn version(description: &Description) -> Result<String, String> {
@@ -123,7 +123,7 @@ fn roles(description: &Description) -> Result<String, String> {
     let words: Vec<String> =
         description.roles.iter().map(|role| format!("{role:?}").to_lowercase()).collect();
     match words.is_empty() {
-        true => Err("it has no role: workload, server, preparation, monitor or load".into()),
+        true => Err("it has no role (workload, server, preparation, monitor or load)".into()),
         false => Ok(words.join(", ")),
     }
 }
@@ -144,8 +144,8 @@ fn curves(description: &Description) -> Result<String, String> {
         let Some(curve) = parameter.curve else { continue };
         if !parameter.kind.is_number() {
             return Err(format!(
-                "`{}` has the curve `{}` but is not a number; curves are over parameters of the types \
-                 `integer`, `bytes`, `threads`, `rate` and `time`",
+                "`{}` has the curve `{}` but is not a number; curves need the type `integer`, \
+                 `bytes`, `threads`, `rate` or `time`",
                 parameter.name,
                 curve.word()
             ));
@@ -160,7 +160,7 @@ fn distinct(what: &str, names: &[&str]) -> Result<(), String> {
     for name in names {
         if !is_name(name) {
             return Err(format!(
-                "{what} `{name}`: names are lower-case letters, digits and `_`, and begin with a letter"
+                "{what} `{name}`: names consist of lower-case letters, digits and `_`, and begin with a letter"
             ));
         }
         if !seen.insert(name) {
@@ -337,21 +337,21 @@ fn linked_parameter(
         return Ok(());
     }
     let kind = format!("{kind:?}").to_lowercase();
-    Err(format!("its link has `{name}`, which is not a parameter of the type `{kind}`"))
+    Err(format!("its link names `{name}`, which is not a parameter of the type `{kind}`"))
 }
 
 /// A name in a link's terms is that of a metric.
 fn linked_metric(description: &Description, name: &str) -> Result<(), String> {
     match description.metric(name) {
         Some(_) => Ok(()),
-        None => Err(format!("its link has `{name}`, which is not a metric")),
+        None => Err(format!("its link names `{name}`, which is not a metric")),
     }
 }
 
 fn timeout(description: &Description) -> Result<String, String> {
     match description.timeout_s {
         None => {
-            Ok(format!("{} s per message, not stated", plumb_launch::DEFAULT_TIMEOUT.as_secs()))
+            Ok(format!("{} s per message (the default)", plumb_launch::DEFAULT_TIMEOUT.as_secs()))
         }
         Some(seconds @ 1..=LONGEST_TIMEOUT_S) => Ok(format!("{seconds} s per message")),
         Some(seconds) => {

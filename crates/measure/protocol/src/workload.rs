@@ -171,7 +171,7 @@ pub trait Instance {
     /// # Errors
     /// When the work went wrong, or the workload answers no trials; the invocation then fails.
     fn trial(&mut self, _load: f64, _duration_ns: u64) -> Result<TrialCounts, Failure> {
-        Err(Failure("this workload answers no trials".into()))
+        Err(Failure("this workload does not support trials".into()))
     }
 
     /// Live helper processes whose CPU time belongs to the work (their /proc/PID/stat is read before

@@ -24,7 +24,7 @@ pub enum StoreError {
     },
     /// The file was damaged.
     #[error(
-        "the store `{path}` is damaged: {what}; restore a copy of it, or save what can be read \
+        "the store `{path}` is damaged: {what}; restore a backup, or save the readable data \
          with `sqlite3 '{path}' .recover | sqlite3 saved.db`", path = path.display()
     )]
     Corrupt {
@@ -35,7 +35,7 @@ pub enum StoreError {
     },
     /// A newer plumb wrote the file.
     #[error(
-        "the store `{}` has schema version {found} and this plumb knows versions up to {known}; use \
+        "the store `{}` has schema version {found} and this plumb supports versions up to {known}; use \
          a newer plumb, or name another file", path.display()
     )]
     Newer {

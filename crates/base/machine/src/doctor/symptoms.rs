@@ -88,7 +88,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "turbo",
         effects: "minor",
-        why: "the frequency depends on temperature and on what other cores do",
+        why: "the frequency depends on temperature and on the load of other cores",
         disturbs: COMPUTING,
         fix: "plumb run --set turbo=off",
     },
@@ -102,7 +102,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "deep-idle",
         effects: "minor",
-        why: "waking a CPU takes long, and depends on how deeply it was idle",
+        why: "waking a CPU takes longer, the deeper its idle state",
         disturbs: WAKING,
         fix: "plumb run --set cpu-latency=10",
     },
@@ -217,7 +217,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
         effects: "note",
         why: "seccomp filters can slow every system call, and layered filesystems every open",
         disturbs: &["process", "storage", "network"],
-        fix: "measure outside the container, unless its overhead is part of what you measure",
+        fix: "measure outside the container, unless you want to include its overhead",
     },
     SymptomKind {
         name: "not-root",

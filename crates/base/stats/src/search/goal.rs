@@ -80,7 +80,7 @@ impl LoadGoal {
             || self.duration_sum_ns < self.final_trial_ns
         {
             Err(GoalError(
-                "the durations of a goal must be above 0 and must not fall: first trial, last trial, sum per load",
+                "a goal's durations (first trial, last trial, sum per load) must be above 0 and must not decrease",
             ))
         } else {
             Ok(())

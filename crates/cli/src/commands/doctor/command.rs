@@ -30,7 +30,7 @@ pub struct DoctorArgs {
     /// The directory that you will measure in [default: the current one]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Compare programs with themselves, and store the result
+    /// Compare programs with themselves and store the result
     #[arg(long)]
     audit: bool,
     /// Measure the CPU time of the monitors and their effect on a workload; takes up to two minutes
@@ -44,9 +44,9 @@ pub struct DoctorArgs {
     /// Make this many comparisons for each kind of work
     #[arg(long, value_name = "N", default_value_t = 20, requires = "audit")]
     comparisons: usize,
-    /// Audit these kinds of work: cpu (with added slow-downs), memory, scheduler, process; or report how
-    /// often comparing a POINT, such as memory.read, with itself reports a difference;
-    /// repeat --of for several points
+    /// Audit these kinds of work: cpu (with added slow-downs), memory, scheduler or process. For a POINT such as
+    /// memory.read, report how often a comparison with itself reports a difference; repeat --of for several
+    /// points
     #[arg(
         long,
         value_name = "KIND,…",

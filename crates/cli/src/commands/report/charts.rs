@@ -89,7 +89,7 @@ impl FileFormat {
             Some("csv") => Ok(Self::Csv),
             Some("json") => Ok(Self::Json),
             _ => Err(CommandError::usage(format!(
-                "`{}` does not end in a known format",
+                "`{}` has no known file extension",
                 path.display()
             ))
             .hint("name a file that ends in .svg, .png, .csv or .json")),

@@ -20,9 +20,9 @@ use crate::error::{CommandError, Exit, Result};
   plumb report A B --chart comparison/ratios -o ab.png   a comparison of two runs
   plumb report --chart memory.copy/bandwidth/history -o history.svg
   plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    the values of a counter
-  plumb report --chart memory.copy/boxes -o copy.csv     the numbers of a chart
+  plumb report --chart memory.copy/boxes -o copy.csv     the data of a chart
 
-The folder opens from disk, without a server or a network; docs/report.md describes it. The file \
+Browsers open the folder from disk, without a server or network; docs/report.md describes it. The file \
 extension sets the chart's format: .svg, .png, .csv or .json. `plumb list --charts` lists the charts of a run; \
 docs/charts.md explains what each shows and how to read it.")]
 pub struct ReportArgs {

@@ -30,17 +30,17 @@ use crate::ui::Ui;
   plumb run                                        the suite first-look, in about two minutes
   plumb run cpu.sieve -p threads=1,all             one workload at two points
   plumb run cpu.sieve --precision 0.5% --min-invocations 5 --min-time 10m --max-time 1h
-                                                   at least 5 times and 10 minutes, until 0.5 %, at most an hour
+                                                   at least 5 invocations and 10 min, at most 1 h
   plumb run memory.latency -p size=16KiB..64MiB/2  two sizes per doubling
   plumb run storage.random --dir /srv --budget 5m  on the file system of /srv
   plumb run storage.sequential --with cpu.sieve    with a load in the background
   plumb run my-suite.toml --label kernel=6.12      your own suite, labelled
   plumb run bonnie -- -u 0 -s 7200 -n 256 -b -d /srv
                                                    bonnie++ passes, with bonnie++ arguments
-  plumb run network.tcp --expect network.tcp=9Gbit/s   compared with the result that you expect
+  plumb run network.tcp --expect network.tcp=9Gbit/s   compared with an expected result
   plumb run network.tcp network.rr --to ssh:web1   between this machine and another
-  plumb run storage.sequential --ceilings          and the same calls on a file in memory
-  plumb run cpu.sieve --for 4h                     a soak of four hours
+  plumb run storage.sequential --ceilings          and the same I/O on a file in memory
+  plumb run cpu.sieve --for 4h                     a four-hour soak test
   plumb run storage.random --stream 10m            one process without pause, one sample per second
   plumb run --live                                 with a page that shows the progress
   plumb run --every 6h                             print files for a systemd timer, and a cron line
@@ -62,7 +62,7 @@ pub struct RunArgs {
     /// Set an expected result: a series, point or workload, and a value with its unit
     #[arg(long, value_name = "SERIES=FIGURE", hide_short_help = true)]
     expect: Vec<String>,
-    /// Also measure upper bounds: the same I/O on a file in memory, or copies by every method
+    /// Also measure upper bounds: the same I/O on a file in memory, or copies with every method
     #[arg(long, conflicts_with = "resume", hide_short_help = true)]
     ceilings: bool,
     /// Run this load, monitor or preparation in the background
@@ -84,7 +84,7 @@ pub struct RunArgs {
     /// --json prints plumb.dry-run/1.
     #[arg(long)]
     dry_run: bool,
-    /// Soak: measure round after round for this long
+    /// Run a soak test: measure round after round for this long
     ///
     /// Reaching the precision does not end it early. Interim results are valid at any time.
     #[arg(long = "for", value_name = "TIME", help_heading = "When to stop", conflicts_with_all =
@@ -92,7 +92,7 @@ pub struct RunArgs {
     soak: Option<String>,
     /// Measure one process per point without pause for this long, one sample per second
     ///
-    /// It shows burst credits that run out and caches that fill. A single process does not show how processes differ.
+    /// It shows burst credits running out and caches filling up, but not the variation between processes.
     #[arg(long, value_name = "TIME", help_heading = "When to stop", hide_short_help = true, conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume", "soak",
          "invocation_time"])]

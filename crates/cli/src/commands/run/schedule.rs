@@ -19,8 +19,10 @@ const LONGEST_NAME: usize = 48;
 /// When the time does not divide an hour or a day, or plumb does not find itself.
 pub fn print(every: &str, names: &[String], store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let period = Period::of_ns(time_ns(every)?).ok_or_else(|| {
-        CommandError::usage(format!("systemd and cron calendars cannot express every {every}"))
-            .hint("--every 10m, 15m, 20m, 30m, 1h, 2h, 3h, 4h, 6h, 8h, 12h or 1d")
+        CommandError::usage(format!(
+            "systemd and cron calendars cannot express an interval of {every}"
+        ))
+        .hint("--every 10m, 15m, 20m, 30m, 1h, 2h, 3h, 4h, 6h, 8h, 12h or 1d")
     })?;
     let typed: Vec<String> = std::env::args_os()
         .skip(1)

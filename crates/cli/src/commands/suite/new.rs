@@ -24,8 +24,8 @@ const UNNAMED: &str = "suite";
   plumb suite new my.toml --workload cpu.sieve --workload memory.copy:method=nt --budget 10m
   plumb suite new - --workload cpu.sieve > my.toml
 
-On a terminal, without --workload, it opens menus. plumb resolves the suite before it writes it: a workload, \
-parameter or monitor that does not exist is an error. docs/suites.md explains the keys that no option sets.")]
+On a terminal, without --workload, it opens menus. plumb checks the suite before it writes it: an unknown workload, \
+parameter or monitor is an error. docs/suites.md explains keys that have no option.")]
 pub struct NewArgs {
     /// The file, which ends in .toml; `-` prints the suite
     #[arg(value_name = "FILE")]
@@ -91,7 +91,7 @@ pub fn new(args: &NewArgs, ui: &Ui) -> Result<Exit> {
     }
     if draft.entries.is_empty() {
         return Err(CommandError::usage("the suite has no workload")
-            .hint("--workload ID or --workload ID:NAME=VALUE, once for each")
+            .hint("give --workload ID or --workload ID:NAME=VALUE for each")
             .hint("-p NAME=VALUE,… sets a parameter of all of them; `plumb list` shows both")
             .hint("on a terminal, `plumb suite new` alone opens menus"));
     }

@@ -224,7 +224,7 @@ impl fmt::Display for NoVerdict {
                 };
                 write!(
                     f,
-                    "{later} of its {of_later} invocations failed, compared with {first} of {of_first} of the first (p = \
+                    "{later} of its {of_later} invocations failed, compared with {first} of {of_first} for the first (p = \
                      {p:.2} by Fisher's test): {says}"
                 )
             }

@@ -240,7 +240,7 @@ fn two_levels(finding: &Finding) -> Option<Flag> {
     let levels = finding.levels.as_ref()?;
     let share = percent(levels.upper.share.value);
     let apart = percent(levels.apart());
-    let why = format!("{share} of the {} lie {apart} above the others", levels.unit());
+    let why = format!("{share} of the {} are {apart} above the others", levels.unit());
     Some(Flag::new(FlagKind::Bimodal, why))
 }
 
@@ -311,7 +311,7 @@ fn excluded(record: &RunRecord) -> Option<Flag> {
     let measured =
         record.invocations.iter().filter(|invocation| invocation.role == Role::Workload).count();
     (excluded > 0).then(|| {
-        let why = format!("{excluded} of {measured} invocations were disturbed and are excluded");
+        let why = format!("{excluded} of {measured} invocations were disturbed and excluded");
         Flag::new(FlagKind::Interference, why)
     })
 }
@@ -328,7 +328,7 @@ fn unreadable(data: &PointData, finding: &Finding) -> Option<Flag> {
     let of = |metric: &Metric| {
         let lost = histogram::unreadable(data, metric);
         let all = data.invocations.len();
-        (lost > 0).then(|| format!("{} of {lost} of {all} invocations", metric.name))
+        (lost > 0).then(|| format!("{} in {lost} of {all} invocations", metric.name))
     };
     let lost: Vec<String> = distributions.filter_map(of).collect();
     (!lost.is_empty()).then(|| Flag::new(FlagKind::Unreadable, lost.join("; ")))

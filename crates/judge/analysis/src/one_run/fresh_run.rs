@@ -50,7 +50,7 @@ impl FreshRun {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         };
         let known = self.not_measured.iter().find(is_of_series);
-        let unknown = || "the newest run of the baseline does not measure it".to_owned();
+        let unknown = || "the newest run of the baseline did not measure it".to_owned();
         NotMeasured {
             series: series.to_owned(),
             why: known.map_or_else(unknown, |known| known.why.clone()),

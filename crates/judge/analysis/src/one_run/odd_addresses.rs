@@ -55,7 +55,7 @@ fn odd(this: &Finding, results: &[Finding], record: &RunRecord) -> Option<Flag> 
         let of = values.len() + 1;
         let times = this.estimate.value / usual;
         let why = format!(
-            "{host} has {of} addresses: {} here is {times:.2} times that of the others",
+            "{host} has {of} addresses: {} of this one is {times:.2} times the median of the others",
             this.metric
         );
         Flag::new(FlagKind::OddAddress, why)
@@ -130,7 +130,7 @@ mod tests {
         let found = flags([1000.0, 1005.0, 200.0, 995.0]);
         assert_eq!([0, 1, 3].map(|at: usize| found[at].clone()), [None, None, None], "{found:?}");
         let why = found[2].as_ref().unwrap();
-        assert!(why.starts_with("web has 4 addresses: rate here is 0.20 times"), "{why}");
+        assert!(why.starts_with("web has 4 addresses: rate of this one is 0.20 times"), "{why}");
         assert_eq!(flags([1000.0, 1005.0, 1040.0, 995.0]), vec![None; 4], "near enough");
         assert_eq!(flags([1000.0, 1000.0, 200.0, 200.0]), vec![None; 4], "half of them");
         assert_eq!(flags([1000.0, 500.0, 200.0, 100.0]), vec![None; 4], "all differ");

@@ -180,7 +180,7 @@ fn what_else_ran_is_a_flag_with_its_share_and_what_is_excluded_does_not_count() 
         why(&finding, &FlagKind::Interference).unwrap(),
         format!(
             "the hypervisor took 3 % of the CPU time (1 of {0} invocations); 9 pages were swapped in \
-             (1 of {0} invocations); 1 of {1} invocations were disturbed and are excluded",
+             (1 of {0} invocations); 1 of {1} invocations were disturbed and excluded",
             all - 1,
             all
         )

@@ -64,7 +64,7 @@ fn processes_on_two_levels_have_both_and_what_was_different_beside() {
     assert!(told.contains(&("samples on CPU 1", -1.0)), "{told:?}");
     assert!(told.contains(&("stat.steal", -1.0)), "{told:?}");
     let why = why(result, &FlagKind::Bimodal).unwrap();
-    assert!(why.starts_with("67 % of the processes lie 2"), "{why}");
+    assert!(why.starts_with("67 % of the processes are 2"), "{why}");
 }
 
 #[test]

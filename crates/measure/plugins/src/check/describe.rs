@@ -77,7 +77,7 @@ fn unknown_field(
             Ok(true)
         }
         Ok(Reply::Description { .. }) => {
-            let why = "it describes itself differently when asked again";
+            let why = "its description differs when requested again";
             list.add(NAME, CheckOutcome::Failed, why);
             Ok(true)
         }

@@ -16,7 +16,7 @@ pub fn note(
         LaunchRefusal::Interrupted | LaunchRefusal::Fatal(_) => Err(refusal.clone()),
         LaunchRefusal::Unsupported { fix, .. } => {
             let state = if fix.is_empty() { CheckOutcome::Warning } else { CheckOutcome::Ok };
-            let tell = if fix.is_empty() { "; it gives no fix" } else { "" };
+            let tell = if fix.is_empty() { "; it suggests no fix" } else { "" };
             list.add(name, state, format!("{why}{tell}"));
             Ok(())
         }
@@ -64,7 +64,9 @@ pub fn ended(
         Ok(ProcessEnd { left_behind, .. }) => list.add(
             name,
             CheckOutcome::Failed,
-            format!("it left {left_behind} processes behind, which plumb killed; wait for them"),
+            format!(
+                "it left {left_behind} processes behind, which plumb killed; it must wait for them"
+            ),
         ),
         Err(refusal) => note(list, name, &refusal)?,
     }

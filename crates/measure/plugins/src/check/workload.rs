@@ -106,9 +106,9 @@ fn clock(ready: &Ready, list: &mut Checklist<'_>) {
 fn work(ready: &Ready, description: &Description, list: &mut Checklist<'_>) {
     let verdict = match ready.work.keys().find(|name| description.metric(name).is_none()) {
         Some(name) => {
-            Err(format!("`ready` states the work of `{name}`, which is not a declared metric"))
+            Err(format!("`ready` declares the work of `{name}`, which is not a declared metric"))
         }
-        None if ready.work.is_empty() => Ok("1 per iteration, not stated".into()),
+        None if ready.work.is_empty() => Ok("1 per iteration (the default)".into()),
         None => {
             let each: Vec<String> = ready.work.iter().map(|(k, v)| format!("{k} {v}")).collect();
             Ok(format!("per iteration: {}", each.join(", ")))
@@ -170,8 +170,7 @@ impl WorkloadCheck<'_, '_> {
         match kept {
             true => self.twice(k, sample_ns),
             false => {
-                let why =
-                    "its samples have other numbers of iterations than requested: a fixed shape";
+                let why = "its samples do not have the requested numbers of iterations";
                 self.list.add("twice", CheckOutcome::Skipped, why);
                 Ok(())
             }
@@ -285,7 +284,7 @@ fn times(batches: &[TimedBatch], monotonic: bool, numbers: Numbers) -> Result<St
         let request = after_ns - before_ns;
         if together > request {
             return Err(format!(
-                "its samples last {} in total, but the whole request took {}: elapsed_ns counts nanoseconds",
+                "its samples last {} in total, but the whole request took {}; elapsed_ns must be in nanoseconds",
                 numbers.seconds(together),
                 numbers.seconds(request)
             ));
@@ -317,11 +316,7 @@ fn back_to_back(batches: &[TimedBatch], numbers: Numbers) -> Result<String, Stri
             numbers.seconds(samples)
         ));
     }
-    Ok(format!(
-        "{} of samples in requests of {}",
-        numbers.seconds(samples),
-        numbers.seconds(requests)
-    ))
+    Ok(format!("samples took {}, requests {}", numbers.seconds(samples), numbers.seconds(requests)))
 }
 
 /// Time of every second sample over that of the one before it: the median.

@@ -36,7 +36,7 @@ impl From<rusqlite::Error> for DbError {
 
 impl From<serde_json::Error> for DbError {
     fn from(error: serde_json::Error) -> Self {
-        Self::Stored(format!("a stored value is not what plumb writes ({error})"))
+        Self::Stored(format!("a stored value is invalid ({error})"))
     }
 }
 

@@ -44,7 +44,7 @@ const NETWORK: [u32; 14] = [
 /// The path from the root, so that SQLite cannot take it for a URI or its own name.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     if path.to_str().is_some_and(|text| text.contains("://")) {
-        let why = "it is an address; only files are supported".to_owned();
+        let why = "it is a URL; only files are supported".to_owned();
         return Err(StoreError::NotAStore { path: path.to_owned(), why });
     }
     Ok(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))

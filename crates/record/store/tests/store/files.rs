@@ -110,7 +110,7 @@ fn a_newer_store_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = closed(folder.path());
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    let words = ["schema version 99 and this plumb knows versions up to 4", "use a newer plumb"];
+    let words = ["schema version 99 and this plumb supports versions up to 4", "use a newer plumb"];
     says(&trouble(&path), &path, &words);
     says(&Store::open_read_only(&path).unwrap_err(), &path, &words);
     let here = Store::open(folder.path().join("here.db")).unwrap();
@@ -200,7 +200,7 @@ fn a_damaged_page_is_reported_when_it_is_read() {
         bytes[page * 4096..][..8].fill(0xff);
     }
     fs::write(&path, bytes).unwrap();
-    says(&trouble(&path), &path, &["is damaged", "restore a copy"]);
+    says(&trouble(&path), &path, &["is damaged", "restore a backup"]);
 }
 
 #[test]

@@ -178,7 +178,7 @@ mod tests {
           relevant  kernel       it affects every system call
                                  6.1
                                  6.12
-          relevant  mitigations  each makes entering the kernel slower
+          relevant  mitigations  each slows kernel entry
                                  spectre: on
                                  spectre: off
         ");

@@ -192,7 +192,7 @@ fn a_first_look_in_160_columns() {
       noisy           the samples vary too much for the requested precision (scheduler.pipe:placement=across: reached ±32 %, wanted ±3 %; 2 more)
       single-process  another process may give a different result, however narrow the interval (network.tcp: one process: the variation between processes is
                       unknown)
-      bimodal         there are two levels: a median between them describes neither (scheduler.pipe:placement=across: 38 % of the processes lie 38 % above the
+      bimodal         there are two levels: a median between them describes neither (scheduler.pipe:placement=across: 38 % of the processes are 38 % above the
                       others)
 
     Not supported here
