@@ -81,7 +81,7 @@ impl Tunnel {
             let ended = !matches!(self.ssh.try_wait(), Ok(None));
             if ended || begun.elapsed() > READY_TIMEOUT {
                 return Err(Failure(format!(
-                    "the ssh tunnel did not come up; client: {}; server: {}",
+                    "can't open the ssh tunnel; client: {}; server: {}",
                     last_line(log),
                     last_line(&self.sshd.folder().join("sshd.log"))
                 )));

@@ -35,7 +35,7 @@ impl Tool for Ping {
             "rate",
             "ops/s",
             Better::Higher,
-            "replies per second; a request and its reply count once",
+            "replies per second; a request and its reply count as one",
         )
     }
 

@@ -135,7 +135,7 @@ impl fmt::Display for Damaged {
         match self {
             Self::Short => f.write_str("the packed bytes end within a sequence"),
             Self::Long => f.write_str("the packed bytes unpack to more than the original block"),
-            Self::Distance(distance) => write!(f, "a repeat reaches {distance} bytes back"),
+            Self::Distance(distance) => write!(f, "invalid repeat distance of {distance} bytes"),
         }
     }
 }

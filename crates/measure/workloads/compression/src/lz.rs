@@ -38,7 +38,12 @@ impl Workload for Lz {
                     "decompress",
                     "bytes of the block unpacked per second, all threads together",
                 ),
-                reported("ratio", "", Better::Neither, "size of the block over its packed size"),
+                reported(
+                    "ratio",
+                    "",
+                    Better::Neither,
+                    "size of the block divided by its packed size",
+                ),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Cpu),
@@ -68,7 +73,7 @@ fn size(start: &Start) -> Result<usize, StartError> {
     let size = start.integer("size");
     if !SIZES.contains(&size) {
         return Err(StartError::unsupported(
-            format!("a block of {size} bytes is outside the range of this workload"),
+            format!("size={size} is outside the allowed range"),
             format!("set `size` between {} and {}", SIZES.start(), SIZES.end()),
         ));
     }
@@ -77,7 +82,9 @@ fn size(start: &Start) -> Result<usize, StartError> {
     let memory = start.facts.memory_bytes;
     if memory > 0 && needed > memory / 4 * 3 {
         return Err(StartError::unsupported(
-            format!("the blocks need about {needed} bytes of memory, plumb may use {memory}"),
+            format!(
+                "the blocks need about {needed} bytes of memory, too much for plumb's limit of {memory}"
+            ),
             "set a smaller `size` or fewer `threads`",
         ));
     }

@@ -47,7 +47,7 @@ impl Workload for SevenZip {
                 "uncompressed bytes per second when unpacking, all threads \
                 together",
             ),
-            printed("rating", "ops/s", "7-Zip's total rating: its MIPS × 1000000"),
+            printed("rating", "ops/s", "7-Zip's total rating (MIPS × 1000000)"),
         ];
         all.extend(metrics(VALUES_OF_TOOLS));
         Description {
@@ -147,7 +147,7 @@ fn version(path: &Path) -> Result<String, StartError> {
         .map_err(|e| Failure::io(format!("starting {}", path.display()), &e))?;
     let output = String::from_utf8_lossy(&output.stdout);
     banner_version(&output).map(str::to_owned).ok_or_else(|| {
-        let why = format!("{} does not report its version: it is not 7-Zip", path.display());
+        let why = format!("{} is not 7-Zip: it reports no version", path.display());
         StartError::unsupported(why, FIX)
     })
 }
@@ -167,8 +167,8 @@ fn check_memory(threads: usize, dictionary: usize, memory: u64) -> Result<(), St
     }
     Err(StartError::unsupported(
         format!(
-            "threads={threads} with dictionary={dictionary} take about {} MiB of the {} MiB that plumb \
-             may use",
+            "threads={threads} with dictionary={dictionary} need about {} MiB, too much for plumb's limit \
+             of {} MiB",
             needs >> 20,
             memory >> 20
         ),
@@ -375,6 +375,9 @@ Tot:              99   2144   2129
         let Err(StartError::Unsupported { why, .. }) = check_memory(16, 25, 2 << 30) else {
             panic!("16 threads with 32 MiB take 3.6 GiB");
         };
-        assert!(why.contains("take about 3672 MiB of the 2048 MiB"), "{why}");
+        assert!(
+            why.contains("need about 3672 MiB, too much for plumb's limit of 2048 MiB"),
+            "{why}"
+        );
     }
 }

@@ -60,7 +60,7 @@ fn size(start: &Start) -> Result<usize, StartError> {
     let memory = start.facts.memory_bytes;
     if !SIZES.contains(&size) || (memory > 0 && needed > memory / 2) {
         return Err(StartError::unsupported(
-            format!("a block of {size} bytes is outside the range of this workload here"),
+            format!("size={size} is outside the allowed range"),
             format!("set `size` between 1 and {}", SIZES.end().min(&(memory / 2).max(1))),
         ));
     }

@@ -91,7 +91,9 @@ fn limit(start: &Start) -> Result<u32, StartError> {
     let memory = start.facts.memory_bytes;
     if memory > 0 && needed > memory {
         return Err(StartError::unsupported(
-            format!("the sieves need {needed} bytes of memory, plumb may use {memory}"),
+            format!(
+                "the sieves need {needed} bytes of memory, too much for plumb's limit of {memory}"
+            ),
             "set a smaller `limit` or fewer `threads`",
         ));
     }

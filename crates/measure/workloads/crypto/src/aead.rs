@@ -29,14 +29,14 @@ impl Workload for Aead {
                 declare::choice(
                     "cipher",
                     &["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"],
-                    "cipher and authentication",
+                    "authenticated cipher",
                 ),
                 declare::curve(
                     CurveKind::Line,
                     declare::bytes(
                         "bytes",
                         16 << 10,
-                        "plaintext of one message, from 16 B to 1 MiB",
+                        "plaintext size of a message, from 16 B to 1 MiB",
                     ),
                 ),
             ],
@@ -61,13 +61,13 @@ impl Workload for Aead {
         let bytes = start.integer("bytes");
         if !SIZES.contains(&bytes) {
             return Err(StartError::unsupported(
-                format!("messages of {bytes} bytes are outside the allowed range"),
+                format!("bytes={bytes} is outside the allowed range"),
                 format!("set `bytes` between {} and {}", SIZES.start(), SIZES.end()),
             ));
         }
         let name = start.text("cipher");
-        let cipher = cipher(name)
-            .ok_or_else(|| StartError::Failed(format!("there is no cipher `{name}`")))?;
+        let cipher =
+            cipher(name).ok_or_else(|| StartError::Failed(format!("unknown cipher `{name}`")))?;
         check_known_answer(cipher)?;
         let sealer = Sealer::new(cipher, start.size("bytes"), start.seed)?;
         Ok(StartedWorkload { instance: Box::new(sealer), ready: ready(bytes, &start.facts) })

@@ -93,7 +93,7 @@ impl Sealer {
         if self.witness == self.text {
             return Ok(());
         }
-        Err(Failure("crypto.aead: an opened message differs from the one that was sealed".into()))
+        Err(Failure("crypto.aead: an opened message differs from the sealed one".into()))
     }
 }
 
@@ -118,7 +118,7 @@ pub(super) fn check_known_answer(cipher: &'static Algorithm) -> Result<(), Failu
 
 fn new_key(cipher: &'static Algorithm, key: &[u8]) -> Result<LessSafeKey, Failure> {
     let key = UnboundKey::new(cipher, key)
-        .map_err(|_| Failure(format!("a key of {} bytes does not fit {cipher:?}", key.len())))?;
+        .map_err(|_| Failure(format!("{cipher:?} does not accept a key of {} bytes", key.len())))?;
     Ok(LessSafeKey::new(key))
 }
 

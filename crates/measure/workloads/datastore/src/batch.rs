@@ -34,26 +34,26 @@ impl Workload for BatchOfEntities {
                 declare::choice(
                     "durability",
                     &["batch", "entity", "none"],
-                    "batch: one synced commit per phase; entity: one per write; none: one per phase, \
-                     never synced",
+                    "batch: one synced commit per phase; entity: one per write; none: one unsynced \
+                     commit per phase",
                 ),
             ],
             metrics: vec![
-                declare::time("time", "time per entity for all five phases together"),
-                declare::headline(declare::reported_time("add", "time per entity to add")),
+                declare::time("time", "time per entity, all five phases together"),
+                declare::headline(declare::reported_time("add", "time to add an entity")),
                 declare::headline(declare::reported_time(
                     "get",
-                    "time per entity to read and compare",
+                    "time to read an entity and compare it",
                 )),
                 declare::headline(declare::reported_time(
                     "update",
-                    "time per entity to replace its contents",
+                    "time to replace an entity's contents",
                 )),
                 declare::headline(declare::reported_time(
                     "get_updated",
-                    "time per entity to read and compare again",
+                    "time to read an updated entity and compare it",
                 )),
-                declare::headline(declare::reported_time("delete", "time per entity to delete")),
+                declare::headline(declare::reported_time("delete", "time to delete an entity")),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Scheduler),
@@ -74,7 +74,7 @@ impl Workload for BatchOfEntities {
         check_room(entities, bytes, dir, filesystem)?;
         let name = start.text("durability");
         let durability = Durability::named(name)
-            .ok_or_else(|| StartError::Failed(format!("there is no durability `{name}`")))?;
+            .ok_or_else(|| StartError::Failed(format!("unknown durability `{name}`")))?;
         let contents = Contents::new(start.size("bytes"), start.seed);
         let count = u32::try_from(entities).unwrap_or(u32::MAX);
         let table =
@@ -90,7 +90,7 @@ fn check_sizes(entities: u64, bytes: u64) -> Result<(), StartError> {
     for (name, value, range) in [("entities", entities, ENTITIES), ("bytes", bytes, SIZES)] {
         if !range.contains(&value) {
             return Err(StartError::unsupported(
-                format!("{value} {name} are outside the allowed range"),
+                format!("{name}={value} is outside the allowed range"),
                 format!("set `{name}` between {} and {}", range.start(), range.end()),
             ));
         }
@@ -122,7 +122,7 @@ fn ready(entities: u64, durability: Durability, filesystem: Option<Filesystem>) 
         .into(),
     );
     if filesystem.is_some_and(|filesystem| filesystem.in_memory) {
-        let why = "the target directory is in memory: syncs are free there";
+        let why = "the target directory is in memory, where syncs are free";
         ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
     }
     ready

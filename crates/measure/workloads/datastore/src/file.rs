@@ -23,7 +23,7 @@ impl FreshFile {
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(_) => Ok(Self(path)),
             Err(error) => Err(StartError::unsupported(
-                format!("{} could not be created: {error}", path.display()),
+                format!("can't create {}: {error}", path.display()),
                 "use --dir to choose a directory that you can write to",
             )),
         }

@@ -92,7 +92,7 @@ impl EntityTable {
         // SQLite ignores a pragma that it does not know or can't obey, so it is asked what holds.
         if told != wanted || mode != "delete" {
             return Err(Failure(format!(
-                "datastore.batch: SQLite has synchronous={told} journal_mode={mode}, \
+                "datastore.batch: SQLite reports synchronous={told} journal_mode={mode}, \
                  not synchronous={wanted} journal_mode=delete"
             )));
         }
@@ -244,7 +244,7 @@ fn compare(select: &mut CachedStatement<'_>, key: i64, wanted: &[u8]) -> Result<
     };
     match row.get_ref(0)?.as_blob() {
         Ok(found) if found == wanted => Ok(()),
-        _ => Err(PhaseError::Entity(key, "differs from what was written")),
+        _ => Err(PhaseError::Entity(key, "differs from the one written")),
     }
 }
 
@@ -306,7 +306,7 @@ mod tests {
             let damage = "UPDATE entity SET body = zeroblob(100) WHERE key = 7";
             table.connection.execute(damage, []).unwrap();
             let failure = get(table).unwrap_err();
-            let wanted = "datastore.batch: get: entity 7 differs from what was written";
+            let wanted = "datastore.batch: get: entity 7 differs from the one written";
             assert_eq!(failure, Failure(wanted.into()));
             table.connection.execute_batch("COMMIT; DELETE FROM entity WHERE key = 7").unwrap();
             assert!(get(table).unwrap_err().0.contains("entity 7 is missing"));

@@ -30,7 +30,7 @@ impl Workload for SieveInLanguages {
             roles: vec![Role::Workload],
             parameters: vec![
                 choice("language", &words, "language of the program"),
-                integer("limit", "numbers", 1_000_000, "finds the primes up to this number"),
+                integer("limit", "numbers", 1_000_000, "find the primes up to this number"),
             ],
             metrics: metrics(VALUES),
             fixture: Some(vec!["language".into()]),
@@ -104,7 +104,7 @@ fn check_memory(language: &Language, limit: u64, memory: u64) -> Result<(), Star
     }
     Err(StartError::unsupported(
         format!(
-            "language={} with limit={limit} takes about {needs} MiB of the {} MiB that plumb may use",
+            "language={} with limit={limit} needs about {needs} MiB, too much for plumb's limit of {} MiB",
             language.word,
             memory >> 20
         ),
@@ -147,7 +147,7 @@ impl SieveProcesses {
         let ended = self.program.run()?;
         let said = self.output.take()?;
         if !ended.status.success() {
-            return Err(Failure(format!("a sieve failed: {}", describe_end(ended.status))));
+            return Err(Failure(format!("the sieve failed: {}", describe_end(ended.status))));
         }
         if said == self.expected {
             return Ok(ended);
@@ -191,6 +191,6 @@ mod tests {
         else {
             panic!("64 MiB are too few");
         };
-        assert!(why.contains("79 MiB of the 64 MiB"), "{why}");
+        assert!(why.contains("79 MiB, too much for plumb's limit of 64 MiB"), "{why}");
     }
 }

@@ -42,7 +42,7 @@ impl Workload for Connect {
             .collect(),
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
-            restricted: Some(restricted(HOST, "at_once", 0, "new connections without a pause")),
+            restricted: Some(restricted(HOST, "at_once", 0, "a flood of new connections")),
             audit_class: Some(AuditClass::Scheduler),
             ..workload("network.connect", "opens and closes TCP connections")
         }
@@ -85,9 +85,9 @@ impl Workload for Connect {
             None => (named(start)?, false),
         };
         notes.push(if is_own {
-            "the server closes first, so that TIME_WAIT is on its side".to_owned()
+            "the server closes first, so TIME_WAIT is on its side".to_owned()
         } else {
-            format!("to {address}; each connection ends with a reset, so that no port stays in use (SO_LINGER)")
+            format!("to {address}; each connection ends with a reset (SO_LINGER), so no port stays in use")
         });
         let mut cpus = CpuTimes::of(start);
         notes.extend(cpus.note());

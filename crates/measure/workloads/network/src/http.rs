@@ -62,27 +62,24 @@ impl Workload for Http {
                     VALUES[2],
                     "B/s",
                     Better::Higher,
-                    "bytes of files per second, without headers, all threads together",
+                    "file bytes per second, without headers, all threads together",
                 )),
-                distribution("latency", "time of a file, from resolving the name to its last byte"),
-                reported_time(
-                    VALUES[3],
-                    "mean time to resolve the name, over the files of a sample",
-                ),
-                reported_time(VALUES[4], "mean time from then until the connection is open"),
+                distribution("latency", "time per file, from name resolution to the last byte"),
+                reported_time(VALUES[3], "mean time to resolve the name, over a sample's files"),
+                reported_time(VALUES[4], "mean time to open the connection (TCP)"),
                 reported_time(
                     VALUES[5],
                     "mean time from sending the request to the first byte of the answer",
                 ),
-                reported_time(VALUES[7], "mean time of the TLS handshake after that (https only)"),
-                reported_time(VALUES[6], "mean time from the first byte of the answer to its last"),
+                reported_time(VALUES[7], "mean time of the TLS handshake (https only)"),
+                reported_time(VALUES[6], "mean time from the first to the last byte of the answer"),
             ]
             .into_iter()
             .chain(cpu_time::metrics("file"))
             .collect(),
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
-            restricted: Some(restricted(URL, "at_once", MOST_TO_OTHERS, "files at a time")),
+            restricted: Some(restricted(URL, "at_once", MOST_TO_OTHERS, "simultaneous fetches")),
             audit_class: Some(AuditClass::Scheduler),
             ..workload("network.http", "fetches files over HTTP")
         }
@@ -136,7 +133,7 @@ impl Workload for Http {
         };
         let mut first = Fetcher::new(Arc::new(source));
         let fetched = first.fetch().map_err(|error| {
-            let what = if url.is_empty() { "the file of plumb's server" } else { url };
+            let what = if url.is_empty() { "the file from plumb's server" } else { url };
             StartError::unsupported(
                 format!("can't fetch {what}: {error}"),
                 "try the same URL with `curl -v`",
@@ -166,10 +163,10 @@ fn parameters() -> Vec<Parameter> {
         text(
             URL,
             "",
-            "URL to fetch, http[s]://HOST[:PORT]/FILE; a file of plumb's server by default",
+            "URL to fetch, http[s]://HOST[:PORT]/FILE; by default, a file from plumb's server",
         ),
         host::address(),
-        curve(CurveKind::Line, bytes("size", 1 << 20, "size of the file of plumb's server")),
+        curve(CurveKind::Line, bytes("size", 1 << 20, "size of the file from plumb's server")),
         curve(CurveKind::Knee, at_once),
     ];
     all.extend(path::parameters());
@@ -286,10 +283,10 @@ impl Fetcher {
                 break length;
             }
             if filled >= LONGEST_HEAD {
-                return Err(odd("its header does not end"));
+                return Err(odd("its header is too long"));
             }
             match stream.read(&mut self.block[filled..])? {
-                0 => return Err(odd("the answer ended inside its header")),
+                0 => return Err(odd("the answer ended within its header")),
                 more => filled += more,
             }
         };
@@ -369,8 +366,8 @@ fn promised(head: &[u8]) -> io::Result<Option<u64>> {
     }
     if code != "200" {
         let to =
-            field(lines, "location").map_or(String::new(), |to| format!(", a redirection to {to}"));
-        return Err(odd(&format!("the answer is `{status}`{to}")));
+            field(lines, "location").map_or(String::new(), |to| format!(", a redirect to {to}"));
+        return Err(odd(&format!("the server answered `{status}`{to}")));
     }
     // A length next to chunks has no meaning (RFC 9112, 6.3).
     if field(lines.clone(), "transfer-encoding").is_some() {
@@ -390,7 +387,7 @@ fn serve(mut stream: &TcpStream, token: &ClientToken, size: u64, block: &[u8]) -
     while head_length(&asked).is_none() {
         match stream.read(&mut some)? {
             0 => return Ok(()),
-            _ if asked.len() > LONGEST_HEAD => return Err(odd("its header does not end")),
+            _ if asked.len() > LONGEST_HEAD => return Err(odd("its header is too long")),
             more => asked.extend_from_slice(&some[..more]),
         }
     }
@@ -429,7 +426,7 @@ mod tests {
         let moved = b"HTTP/1.1 301 Moved Permanently\r\nLocation: https://example.org/\r\n\r\n";
         let why = promised(moved).unwrap_err().to_string();
         assert!(
-            why.contains("301 Moved Permanently") && why.contains("a redirection to https://"),
+            why.contains("301 Moved Permanently") && why.contains("a redirect to https://"),
             "{why}"
         );
         assert!(promised(b"SSH-2.0-OpenSSH_9.2\r\n\r\n").is_err());

@@ -53,12 +53,12 @@ impl Workload for Icmp {
         Description {
             parameters: parameters(),
             metrics: vec![
-                rate("rate", "ops/s", "replies per second; a request and its reply count once"),
+                rate("rate", "ops/s", "replies per second; a request and its reply count as one"),
                 time("time", "time per reply; the round trip if one request is outstanding"),
                 rate("packets", "packets/s", "requests and replies per second: twice the rate"),
                 distribution(
                     "latency",
-                    "time of each request from sending, or from its due time at a rate, to its reply",
+                    "time from sending a request (at a rate, from its due time) to its reply",
                 ),
                 lost(),
                 in_time(),
@@ -136,7 +136,7 @@ impl Workload for Icmp {
             };
             if flows > 1 {
                 if outstanding > 1 {
-                    let why = "several `flows` over a path or to a host need outstanding=1";
+                    let why = "several `flows` over a path or to a host require outstanding=1";
                     return Err(StartError::Failed(why.to_owned()));
                 }
                 let one = move |index| {
@@ -167,7 +167,7 @@ fn parameters() -> Vec<Parameter> {
             "rate",
             "requests",
             &["closed"],
-            "requests due per second, regardless of earlier ones (1k/s); closed: one per reply",
+            "requests due per second, such as 1k/s, regardless of earlier ones; closed: one per reply",
         ),
         curve(CurveKind::Knee, outstanding),
         curve(CurveKind::Knee, flows),
@@ -188,7 +188,7 @@ fn answerer(start: &Start) -> Result<IpAddr, StartError> {
         return Ok(far);
     }
     if far != IpAddr::from(Ipv4Addr::LOCALHOST) {
-        let why = "a path made here already has a far end: leave out `host` or `path`".to_owned();
+        let why = "an emulated path already has a far end: leave out `host` or `path`".to_owned();
         return Err(StartError::Failed(why));
     }
     address_of(name, start)
@@ -280,7 +280,9 @@ impl Echo {
         }
         let number = newest_with(sequence, self.next - 1).unwrap_or(0);
         if !answers(payload, mark(self.secret, number), &self.request[MARK..]) {
-            return Err(Failure(format!("reply {sequence} does not carry its request's payload")));
+            return Err(Failure(format!(
+                "the payload of reply {sequence} differs from its request's"
+            )));
         }
         self.waiting -= 1;
         Ok(())

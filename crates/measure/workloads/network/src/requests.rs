@@ -97,13 +97,13 @@ pub(crate) fn receive_or_wait(
 
 /// The metric of what was lost.
 pub(crate) fn lost() -> Metric {
-    let summary = "share of the requests without an answer, over all samples of a batch";
+    let summary = "share of requests without an answer, over all samples of a batch";
     reported(VALUES[2], "", Better::Lower, summary)
 }
 
 /// The metric of what was sent when it was due.
 pub(crate) fn in_time() -> Metric {
-    let summary = "in an open loop, share of the requests sent within 100 µs of their due time";
+    let summary = "in an open loop, share of requests sent within 100 µs of their due time";
     reported(VALUES[3], "", Better::Higher, summary)
 }
 
@@ -304,7 +304,7 @@ impl<E: Exchange> NumberedRequests<E> {
             return Ok(None);
         }
         if number >= self.next {
-            return Err(Failure(format!("an answer to request {number}, which was not sent")));
+            return Err(Failure(format!("answer {number} matches no outstanding request")));
         }
         if number + MOST_UNDER_WAY < self.next {
             // Its place has another request's.
@@ -354,7 +354,7 @@ impl<E: Exchange> NumberedRequests<E> {
     fn flag_late(&self, in_time: f64, batch: &mut Batch) {
         if in_time < BOUND_SHARE {
             let why = format!(
-                "{:.0} % of the requests were sent over 100 µs after they were due: latencies include the client's delay",
+                "{:.0} % of the requests were sent over 100 µs late: latencies include the client's delay",
                 (1.0 - in_time) * 100.0
             );
             batch.flag(Flag::new(FlagKind::ClientBound, why));

@@ -38,8 +38,7 @@ impl Workload for Rr {
                 rate("rate", "ops/s", "answered requests per second"),
                 headline(distribution(
                     "latency",
-                    "time of each request from sending, or from its due time in an open loop, to its \
-                     answer",
+                    "time from sending a request (in an open loop, from its due time) to its answer",
                 )),
                 lost(),
                 in_time(),
@@ -103,7 +102,7 @@ impl Workload for Rr {
         });
         if schedule.is_none() {
             notes.push(
-                "closed loop: each request waits for the answer to the one before; use rate=5k/s for an open loop"
+                "closed loop: each request waits for the previous answer; use rate=5k/s for an open loop"
                     .to_owned(),
             );
         }
@@ -129,30 +128,37 @@ impl Workload for Rr {
 fn answers(messages: &mut Messages, address: SocketAddr) -> Result<(), StartError> {
     for _ in 0..TRIES {
         let answer = messages.send(PROBE).and_then(|()| messages.receive_within(TRY_NS));
-        if answer.map_err(|error| Failure::io(format!("asking {address}"), &error))?.is_some() {
+        if answer
+            .map_err(|error| Failure::io(format!("sending a test request to {address}"), &error))?
+            .is_some()
+        {
             return Ok(());
         }
     }
     Err(StartError::unsupported(
         format!("can't reach the server at {address}: {TRIES} requests got no answer"),
-        "open its port in the firewalls in between, or use transport=tcp",
+        "open its port in all firewalls in between, or use transport=tcp",
     ))
 }
 
 fn parameters() -> Vec<Parameter> {
     let request =
-        bytes("request", 24, "size of a request, at least 24 bytes: a token and a number");
+        bytes("request", 24, "size of a request; at least 24 bytes, for a token and a number");
     let mut all = vec![
         choice("transport", &["tcp", "udp"], "TCP connection, or UDP datagrams"),
         curve(CurveKind::Line, request),
-        bytes("answer", 24, "size of an answer, at least 8 bytes"),
+        bytes("answer", 24, "size of an answer; at least 8 bytes"),
         rate_or(
             "rate",
             "requests",
             &["closed"],
-            "requests due per second, regardless of earlier ones (5k/s); closed: one at a time",
+            "requests due per second, such as 5k/s, regardless of earlier ones; closed: one at a time",
         ),
-        choice("arrivals", &["poisson", "fixed"], "due times at a rate: random, or equally spaced"),
+        choice(
+            "arrivals",
+            &["poisson", "fixed"],
+            "at a rate, due times are random (Poisson) or equally spaced",
+        ),
     ];
     all.extend(path::parameters());
     all

@@ -134,7 +134,7 @@ fn run_on(cpu: usize) -> Result<(), Failure> {
     if CpuSet::current()?.cpus().contains(&cpu) {
         CpuSet::only(cpu).apply()
     } else {
-        Err(Failure(format!("it is not allowed to run on CPU {cpu}")))
+        Err(Failure(format!("this thread is not allowed to run on CPU {cpu}")))
     }
 }
 
@@ -312,10 +312,8 @@ impl StreamClient {
     /// # Errors
     /// When there is no room for another file descriptor.
     pub(crate) fn witness(&self) -> Result<Witness, Failure> {
-        let stream = self
-            .stream
-            .try_clone()
-            .map_err(|error| Failure::io("a second handle of a socket", &error))?;
+        let stream =
+            self.stream.try_clone().map_err(|error| Failure::io("duplicating a socket", &error))?;
         Ok(Witness { stream, way: self.way, told: Arc::clone(&self.told) })
     }
 
@@ -383,7 +381,7 @@ impl Carry for StreamClient {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = report;
         match counted.min(report.bytes) {
             least if least == length => Ok(()),
-            least => Err(Failure(format!("of {length} bytes sent, {least} arrived"))),
+            least => Err(Failure(format!("{least} bytes arrived instead of {length}"))),
         }
     }
 }

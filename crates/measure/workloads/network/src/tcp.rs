@@ -94,7 +94,7 @@ impl Workload for Tcp {
         if settings.buffer > 0 {
             server
                 .set_buffers(settings.buffer)
-                .map_err(|error| Failure::io("setting the buffers of a socket", &error))?;
+                .map_err(|error| Failure::io("setting socket buffer sizes", &error))?;
         }
         let endpoints = token::words(server.address(), token);
         let ready = Ready { endpoints: endpoints.into(), ..Ready::default() };
@@ -162,9 +162,8 @@ impl Workload for Tcp {
 }
 
 fn parameters() -> Vec<Parameter> {
-    let streams =
-        integer("streams", "streams", 1, "connections, each with one thread at both ends");
-    let block = bytes("block", 128 << 10, "size of one send and of the receiver's buffer");
+    let streams = integer("streams", "streams", 1, "connections, each with one thread per end");
+    let block = bytes("block", 128 << 10, "size of each send and of the receiver's buffer");
     let mut all = vec![
         curve(CurveKind::Knee, streams),
         curve(CurveKind::Line, block),
@@ -177,12 +176,12 @@ fn parameters() -> Vec<Parameter> {
     all.push(text(
         "congestion",
         "",
-        "congestion control at both ends, such as cubic; the system's by default",
+        "congestion control at both ends, such as cubic; by default the system's",
     ));
     all.push(bytes(
         "buffer",
         0,
-        "socket buffers at both ends, which the kernel doubles; 0: the kernel chooses",
+        "socket buffer size at both ends, doubled by the kernel; 0: the kernel chooses",
     ));
     all.push(switch(
         "cork",
@@ -198,7 +197,7 @@ fn metrics() -> Vec<Metric> {
         rate(
             "throughput",
             "B/s",
-            "payload per second counted by the receivers, all streams, without headers",
+            "payload per second counted by the receivers, all streams together, without headers",
         ),
         reported(
             VALUES[0],
@@ -207,18 +206,18 @@ fn metrics() -> Vec<Metric> {
             "CPU time of the measured process per byte of payload",
         ),
         reported(VALUES[1], "s/B", Better::Lower, "CPU time of the server per byte of payload"),
-        reported(VALUES[2], "", Better::Lower, "share of the sent bytes that were retransmitted"),
+        reported(VALUES[2], "", Better::Lower, "share of sent bytes that were retransmitted"),
         reported_time(
             VALUES[3],
             "smoothed round-trip time in the sender's kernel at the end of a sample, \
                                   mean over streams",
         ),
-        neutral(VALUES[4], "B", "congestion window, all streams"),
+        neutral(VALUES[4], "B", "congestion window, sum over streams"),
         neutral(VALUES[5], "", "share of the sender's busy time limited by the receiver's window"),
         neutral(VALUES[6], "", "share of the sender's busy time limited by the send buffer"),
         reported(VALUES[7], "B/s", Better::Higher, "throughput up, if both directions send"),
-        reported(VALUES[8], "B/s", Better::Higher, "throughput down, at the same time or in turn"),
-        neutral(VALUES[9], "", "ratio of throughput down to throughput up"),
+        reported(VALUES[8], "B/s", Better::Higher, "throughput down, if both directions send"),
+        neutral(VALUES[9], "", "throughput down divided by throughput up"),
     ]
 }
 
@@ -324,7 +323,7 @@ fn check_congestion(name: &str) -> Result<(), StartError> {
         return Ok(());
     }
     Err(StartError::unsupported(
-        format!("the kernel has no congestion control `{name}`; it has {}", known.trim()),
+        format!("the kernel has no congestion control `{name}`; available: {}", known.trim()),
         format!("modprobe tcp_{name}"),
     ))
 }

@@ -155,7 +155,7 @@ impl Workload for Udp {
 
 fn parameters() -> Vec<Parameter> {
     let length =
-        bytes("bytes", 1400, "payload of a datagram, at least 16 bytes: a token and a number");
+        bytes("bytes", 1400, "payload of a datagram; at least 16 bytes, for a token and a number");
     let mut all = vec![
         curve(CurveKind::Line, length),
         searched(
@@ -163,8 +163,8 @@ fn parameters() -> Vec<Parameter> {
                 "rate",
                 "datagrams",
                 &["unlimited"],
-                "datagrams due per second, equally spaced (10k/s); unlimited: full speed; search: the \
-                 highest rate without loss",
+                "datagrams due per second, equally spaced, such as 10k/s; unlimited: full speed; \
+                 search: finds the highest rate without loss",
             ),
             loads(),
         ),
@@ -172,7 +172,7 @@ fn parameters() -> Vec<Parameter> {
         bytes(
             "buffer",
             0,
-            "receiver's socket buffer, which the kernel doubles; 0: the system's default",
+            "receiver's socket buffer size, doubled by the kernel; 0: the system's default",
         ),
     ];
     all.extend(path::parameters());
@@ -209,10 +209,10 @@ fn metrics() -> Vec<Metric> {
         reported(VALUES[1], "B/s", Better::Higher, "payload that arrived per second of sending"),
         rate("sent", "datagrams/s", "datagrams sent per second"),
         limit("limit", "datagrams/s", "highest rate without loss (RFC 2544's throughput)"),
-        headline(lost_share(VALUES[2], "share of the sent datagrams that did not arrive")),
+        headline(lost_share(VALUES[2], "share of sent datagrams that did not arrive")),
         lost_share(
             VALUES[3],
-            "share of the datagrams that arrived after one sent later (RFC 4737)",
+            "share of datagrams that arrived after one that was sent later (RFC 4737)",
         ),
         lost_share(VALUES[4], "duplicates per datagram that arrived"),
         reported_time(VALUES[5], "delay variation at the end of the sample (RFC 3550)"),
@@ -220,7 +220,7 @@ fn metrics() -> Vec<Metric> {
         lost_share(VALUES[7], "share dropped by the relay of the path"),
         lost_share(VALUES[8], "share dropped between the receiver's device and its socket"),
         lost_share(VALUES[9], "share dropped by the receiver's full socket"),
-        reported(VALUES[10], "", Better::Neither, "share lost at an unknown place"),
+        reported(VALUES[10], "", Better::Neither, "share lost in an unknown place"),
         reported(
             VALUES[11],
             "s",
@@ -441,7 +441,7 @@ impl Datagrams {
         let in_time = self.share_in_time();
         if in_time < BOUND_SHARE {
             let late = plumb_units::whole_percent(1.0 - in_time);
-            let why = format!("{late} of the datagrams were sent over 100 µs after they were due");
+            let why = format!("{late} of the datagrams were sent over 100 µs late");
             batch.flag(Flag::new(FlagKind::ClientBound, why));
         }
     }

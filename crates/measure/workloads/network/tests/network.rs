@@ -220,7 +220,7 @@ fn the_congestion_control_is_one_that_the_kernel_has() {
     assert!(started.ready.notes.contains(&"congestion control: reno".to_owned()));
     let unknown = TestPoint::new(ALL, "network.tcp", &[("congestion", "pigeon")]).serve();
     let (why, fix) = unsupported("congestion", unknown);
-    assert!(why.contains("`pigeon`; it has ") && fix == "modprobe tcp_pigeon", "{why}; {fix}");
+    assert!(why.contains("`pigeon`; available: ") && fix == "modprobe tcp_pigeon", "{why}; {fix}");
 }
 
 #[test]

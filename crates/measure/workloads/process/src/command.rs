@@ -25,9 +25,9 @@ impl Workload for ProcessCommand {
                 text(
                     "command",
                     r#"["/bin/true"]"#,
-                    "a JSON array of the program and its arguments, or the program alone",
+                    "JSON array of the program and its arguments, or just the program",
                 ),
-                path("program", "the file to start instead of the one in `command`"),
+                path("program", "file to start instead of the one in `command`"),
                 switch("shell", "run the text of `command` with `/bin/sh -c`"),
                 switch(
                     "ignore_failure",
@@ -45,7 +45,7 @@ impl Workload for ProcessCommand {
             audit_class: Some(AuditClass::Process),
             ..workload(
                 "process.command",
-                "a command from start to end; each sample is a fresh process",
+                "runs a command from start to end; each sample is a fresh process",
             )
         }
     }

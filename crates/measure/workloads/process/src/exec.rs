@@ -44,19 +44,16 @@ impl Workload for Exec {
                 placement(),
             ],
             metrics: vec![
-                time("time", "one program started, ended and reaped, on each thread"),
+                time("time", "time to start, run and reap one program, on each thread"),
                 rate(
                     "rate",
                     "execs/s",
-                    "programs started, ended and reaped per second, all threads together",
+                    "programs started and reaped per second, all threads together",
                 ),
                 switches("program started"),
             ],
             audit_class: Some(AuditClass::Process),
-            ..workload(
-                "process.exec",
-                "creates a process that runs a small static program and ends",
-            )
+            ..workload("process.exec", "starts and reaps a small static program in a new process")
         }
     }
 

@@ -40,11 +40,11 @@ impl Workload for Fork {
                 ),
             ],
             metrics: vec![
-                time("time", "one process created, ended and reaped, on each thread"),
+                time("time", "time to create and reap one process, on each thread"),
                 rate(
                     "rate",
                     "forks/s",
-                    "processes created, ended and reaped per second, all threads together",
+                    "processes created and reaped per second, all threads together",
                 ),
                 switches("process created"),
             ],
@@ -210,7 +210,7 @@ pub(crate) fn reap(pid: libc::pid_t, wanted: c_int) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure(format!(
-        "a child should have ended with status {wanted}, but wait reports {status:#x}"
+        "expected a child to exit with status {wanted}, but wait reports {status:#x}"
     )))
 }
 

@@ -98,7 +98,7 @@ impl StaticProgram {
             .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
         written.map_err(|error| Failure::io(format!("writing {}", path.display()), &error))?;
         let path = CString::new(path.as_os_str().as_bytes())
-            .map_err(|_| Failure("a folder's name holds a NUL byte".into()))?;
+            .map_err(|_| Failure("a folder name contains a NUL byte".into()))?;
         Ok(Self { path, _folder: folder })
     }
 

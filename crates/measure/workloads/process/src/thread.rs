@@ -27,11 +27,11 @@ impl Workload for ThreadCreation {
                 placement(),
             ],
             metrics: vec![
-                time("time", "one thread created, ended and joined, on each creating thread"),
+                time("time", "time to create and join one thread, on each creating thread"),
                 rate(
                     "rate",
                     "threads/s",
-                    "threads created, ended and joined per second, all threads together",
+                    "threads created and joined per second, all threads together",
                 ),
                 switches("thread created"),
             ],
@@ -144,7 +144,7 @@ fn check(got: usize, given: usize) -> Result<(), Failure> {
     if got == given.wrapping_add(1) {
         return Ok(());
     }
-    Err(Failure(format!("a thread that got {given} returned {got}")))
+    Err(Failure(format!("a thread with argument {given} returned {got}")))
 }
 
 struct Making {
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_thread_that_did_not_run_is_caught() {
         check(8, 7).unwrap();
-        assert_eq!(check(0, 7).unwrap_err().0, "a thread that got 7 returned 0");
+        assert_eq!(check(0, 7).unwrap_err().0, "a thread with argument 7 returned 0");
         assert!(ThreadAttributes::new(1).is_err(), "no stack of a byte");
     }
 }

@@ -74,7 +74,7 @@ impl Workload for Cipher {
             roles: vec![Role::Workload, Role::Server],
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             audit_class: Some(AuditClass::Scheduler),
-            ..workload("ssh.cipher", "streams through the installed ssh and sshd")
+            ..workload("ssh.cipher", "streams data through the installed ssh and sshd")
         }
     }
 
@@ -267,9 +267,11 @@ fn is_far(start: &Start) -> bool {
 }
 
 fn endpoint<'s>(start: &'s Start, name: &str) -> Result<&'s str, StartError> {
-    start.endpoints.get(name).map(String::as_str).ok_or_else(|| {
-        StartError::Failed(format!("no `{name}` of sshd: the fixture was not prepared"))
-    })
+    start
+        .endpoints
+        .get(name)
+        .map(String::as_str)
+        .ok_or_else(|| StartError::Failed(format!("sshd was not prepared: no `{name}`")))
 }
 
 /// A server, and what it and the programs of its machine are.
@@ -307,8 +309,8 @@ fn settings(start: &Start) -> Result<SessionSettings, StartError> {
         if !endpoint(start, &format!("{end}{known}"))?.split(',').any(|known| known == wanted) {
             let openssh = endpoint(start, &format!("{end}openssh"))?;
             return Err(StartError::unsupported(
-                format!("{openssh} has no {name} {wanted}"),
-                format!("list the supported ones with ssh -Q {name}"),
+                format!("{openssh} does not support {name} {wanted}"),
+                format!("`ssh -Q {name}` lists the supported ones"),
             ));
         }
     }

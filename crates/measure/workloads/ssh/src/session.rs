@@ -69,11 +69,11 @@ impl SshSession {
         match greeting(&mut from) {
             Some(sink) => Ok(OpenSession { session, to, from, sink, log }),
             None if client.is_here() => Err(Failure(format!(
-                "the ssh session did not come up; client: {}; server: {}",
+                "can't open the ssh session; client: {}; server: {}",
                 last_line(&log),
                 last_line(&client.folder.join("sshd.log"))
             ))),
-            None => Err(Failure(format!("the ssh session did not come up: {}", last_line(&log)))),
+            None => Err(Failure(format!("can't open the ssh session: {}", last_line(&log)))),
         }
     }
 
