@@ -59,8 +59,7 @@ fn row(sheet: &mut Sheet, cells: &[TableCell]) -> Result<(), ExportError> {
             TableCell::Text(text) => {
                 let text = shown(text);
                 if text.encode_utf16().count() > MOST_CHARACTERS {
-                    let why =
-                        format!("a text exceeds the {MOST_CHARACTERS} characters of a cell");
+                    let why = format!("a text exceeds the {MOST_CHARACTERS} characters of a cell");
                     return Err(ExportError::TooLarge(why));
                 }
                 sheet.text(column, &text);
