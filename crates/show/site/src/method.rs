@@ -64,7 +64,7 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
         "What else changed",
         "If two arms differ, plumb lists the counters and facts that differ with them, the largest \
          effect first. Such a change need not be the cause of the difference, but any cause that a \
-         monitor can see is in the list.",
+         monitor records is in the list.",
     ),
     (
         "boxes",
