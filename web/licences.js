@@ -13,7 +13,7 @@ function packageOf(id) {
 function noticeOf(folder) {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const file = readdirSync(folder).find((it) => /^(licen[cs]e|copying)/i.test(it));
-  if (!license || !file) throw new Error(`${name} has no licence text: look at it, then say here what it is`);
+  if (!license || !file) throw new Error(`${name} has no licence text: find its licence and add it here`);
   return { name: `${name} ${version}`, license, text: readFileSync(join(folder, file), "utf8").trim() };
 }
 
@@ -43,7 +43,7 @@ export const withLicences = {
       const used = Object.entries(chunk.modules).filter(([, module]) => module.renderedLength > 0);
       const folders = new Set(used.map(([id]) => packageOf(id)).filter((it) => it !== null && existsSync(it)));
       const text = notices([...folders].sort());
-      if (text.includes("*/")) throw new Error("a licence ends the comment that it stands in");
+      if (text.includes("*/")) throw new Error("a licence text contains the end of a comment");
       chunk.code = `/*!\nplumb: MIT OR Apache-2.0. It contains:\n\n${text}\n*/\n${chunk.code}`;
     }
   },

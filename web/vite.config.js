@@ -9,7 +9,7 @@ const withoutStyleElements = {
   name: "plot-without-style-elements",
   transform(code, id) {
     if (!/plot\/src\/(plot|legends\/ramp)\.js$/.test(id)) return null;
-    if (!STYLE.test(code)) throw new Error(`${id} no longer adds its style element as it did: look again`);
+    if (!STYLE.test(code)) throw new Error(`${id} adds its style element in a new way: adapt this code`);
     return { code: code.replace(STYLE, "svg"), map: null };
   },
 };

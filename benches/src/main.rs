@@ -69,8 +69,8 @@ fn alone(bench: BenchFunction, plumb: &Path) -> BenchResult<()> {
 fn measure(plumb: &Path, output: &Path) -> BenchResult<()> {
     let plumb = std::fs::canonicalize(plumb)?;
     let benches: [(&str, BenchFunction); 10] = [
-        ("What a worker measures when it blocks between samples", blocked::bench),
-        ("What the engine and the keeper use while a worker measures", shares::bench),
+        ("The effect of blocking between samples", blocked::bench),
+        ("CPU time of the engine and the keeper", shares::bench),
         ("Recording a value of a distribution", distribution::bench),
         ("Start-up", start::bench),
         ("Commands, against hyperfine and a bare loop", commands::bench),

@@ -31,7 +31,7 @@ pub fn head() -> String {
         Err(_) => String::new(),
     };
     format!(
-        "# What measuring with plumb costs\n\n`make bench` rewrites this page, except its last section. {}, {} × {}, Linux {}, \
+        "# The cost of measuring with plumb\n\n`make bench` rewrites this page, except its last section. {}, {} × {}, Linux {}, \
          load average before: {}. Intervals are at 95 %.\n",
         date,
         cpus,

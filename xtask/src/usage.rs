@@ -16,7 +16,7 @@ usage: cargo xtask CHORE
       given; 0 only counts what there is); --continue goes on with the results of earlier calls
   traces record --write FILE [--minutes N] [--beside bursty|full]
       record how fast this machine does fixed work, and short commands, for N minutes (30 unless given),
-      alone or beside a process that burns a CPU
+      alone or next to a process that burns a CPU
   test [BINARY]
       build and run all tests, several test binaries at once; or those whose name has BINARY
   dependencies [--write]

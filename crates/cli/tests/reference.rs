@@ -267,7 +267,7 @@ fn the_symptoms_are_those_of_the_code() {
 }
 
 const MACHINE: &str = "\
-# What plumb knows about a machine
+# The facts about a machine
 
 Generated from the code; a test compares.
 
@@ -282,7 +282,7 @@ different figures, and split a history; *harmless* ones are only listed.
   change all the time, so monitors read them instead.
 - A fact that plumb cannot read (without root, or in an older version) is missing, and never counts as a difference.
 - plumb uses no network: it recognises a cloud by the firmware of its guests.
-- plumb starts no program: versions come from the package manager's files. A workload that uses a tool asks the tool.
+- plumb starts no program: versions come from the package manager's files. A workload that uses a tool queries that tool.
 
 ## Hosts
 
@@ -303,7 +303,7 @@ belongs to this host, they report that, with the command to type.
   `PLUMB_HOST=OLD`; `id1:…` is a name, too. `history --by kind` shows the runs of all names together.
 - **Containers** usually have no machine id, or that of their image, which is the same on every host: name the host, or
   mount its `/etc/machine-id`.
-- **Cloned disks** have equal machine ids, so plumb takes clones for one host. Run `systemd-machine-id-setup` on each, or
+- **Cloned disks** have equal machine ids, so plumb treats clones as one host. Run `systemd-machine-id-setup` on each, or
   name them.
 
 **Privacy.** Machine ids are confidential, so plumb never stores one. It keeps the first 16 digits of HMAC-SHA256 with the

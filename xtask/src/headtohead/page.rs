@@ -66,7 +66,7 @@ pub fn page(results: &Results, typed: &str) -> String {
     page.push_str(HOW);
     page.push_str(PROMISES);
     page.push_str(&section("All together", &all));
-    for (company, neighbour) in [("Undisturbed", false), ("Beside a noisy neighbour", true)] {
+    for (company, neighbour) in [("Undisturbed", false), ("Next to a noisy neighbour", true)] {
         for (size, short) in [("30 ms", false), ("3 ms", true)] {
             let chosen = chosen(&all, |comparison| {
                 comparison.neighbour == neighbour && is_short(comparison) == short

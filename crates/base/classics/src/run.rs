@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::{Counting, CountingMatch, Import, ImportedInvocation, ImportedSeries, counting};
 
 /// Rises when the same file gives other events.
-const IMPORT_VERSION: u32 = 2;
+const IMPORT_VERSION: u32 = 3;
 
 /// The word for facts that a file does not report.
 const UNKNOWN: &str = "unknown";

@@ -132,7 +132,7 @@ fn outcome(
         Ok(Verdict::Slower | Verdict::Faster) if beyond => Agreement::Disagrees,
         Ok(_) => Agreement::Inconclusive("the interval extends beyond the band".to_owned()),
         Err(NoVerdict::FewPairs) => {
-            Agreement::Inconclusive("too few pairs: give it a larger --budget".to_owned())
+            Agreement::Inconclusive("too few pairs: use a larger --budget".to_owned())
         }
         Err(why) => Agreement::Inconclusive(why.to_string()),
     }

@@ -74,7 +74,7 @@ pub fn check_junit(finding: &CheckFinding) -> String {
     }
     for (series, runs) in &finding.uncalibrated {
         cases.skipped += 1;
-        let why = format!("only {runs} runs of the baseline measured it; six are needed");
+        let why = format!("only {runs} runs of the baseline contain it; six are needed");
         cases.add(series, "uncalibrated", &format!("<skipped message=\"{}\"/>", xml(&why)));
     }
     for lost in &finding.not_measured {

@@ -49,7 +49,7 @@ fn new_sheet(name: &'static str, number: usize, columns: &[&str]) -> Result<Shee
 
 fn row(sheet: &mut Sheet, cells: &[TableCell]) -> Result<(), ExportError> {
     if sheet.rows() == MOST_ROWS {
-        let why = format!("there are more samples than the {MOST_ROWS} rows of a sheet");
+        let why = format!("the samples exceed the {MOST_ROWS} rows of a sheet");
         return Err(ExportError::TooLarge(why));
     }
     sheet.begin_row();
@@ -59,8 +59,7 @@ fn row(sheet: &mut Sheet, cells: &[TableCell]) -> Result<(), ExportError> {
             TableCell::Text(text) => {
                 let text = shown(text);
                 if text.encode_utf16().count() > MOST_CHARACTERS {
-                    let why =
-                        format!("a text has more than the {MOST_CHARACTERS} characters of a cell");
+                    let why = format!("a text exceeds the {MOST_CHARACTERS} characters of a cell");
                     return Err(ExportError::TooLarge(why));
                 }
                 sheet.text(column, &text);

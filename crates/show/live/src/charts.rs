@@ -236,7 +236,7 @@ impl PrecisionOverTime {
         }
         if left_out > 0 {
             let left_out = counted(left_out, "point is", "points are");
-            chart.notes.push(format!("{left_out} more precise than these and left out"));
+            chart.notes.push(format!("{left_out} more precise and not shown"));
         }
         Some(chart)
     }

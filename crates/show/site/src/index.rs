@@ -63,7 +63,7 @@ impl VerdictCounts {
         }));
         match self.stand_out {
             _ if !news.is_empty() => news.join(", "),
-            Some(_) => "none stands out".to_owned(),
+            Some(_) => "no series stands out".to_owned(),
             None => some([(self.equivalent, "=", "equivalent"), (self.open, "?", "undecided")])
                 .join(", "),
         }

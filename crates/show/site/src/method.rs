@@ -30,7 +30,7 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
     ),
     (
         "warming-up",
-        "What is left out",
+        "Samples that do not count",
         "The first samples of a process can be slow because of cold caches, CPU frequency or lazy initialisation. \
          plumb finds where the steady state of each process begins. Earlier samples stay in the store and on the \
          charts, in another colour, but do not count. An invocation that other activity disturbed can be \
@@ -49,8 +49,8 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
         "A ratio is the cost over the first arm's cost: over 1 is slower, whichever direction is better for the metric. \
          A verdict never claims more than its interval: faster and slower need an interval that excludes 1, \
          equivalent needs one inside the margin, and everything else is inconclusive. The sides of one run are \
-         compared in pairs measured close together. Runs made at different times also differ by chance: plumb learns \
-         by how much from earlier runs on the same machine, and gives no verdict if there are too few.",
+         compared in pairs measured close together. Runs made at different times also differ by chance: plumb \
+         estimates by how much from earlier runs on the same machine, and gives no verdict if they are too few.",
     ),
     (
         "steps",
@@ -64,7 +64,7 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
         "What else changed",
         "If two arms differ, plumb lists the counters and facts that differ with them, the largest \
          effect first. Such a change need not be the cause of the difference, but any cause that a \
-         monitor can see is in the list.",
+         monitor records is in the list.",
     ),
     (
         "boxes",

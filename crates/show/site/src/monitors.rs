@@ -49,7 +49,7 @@ fn answer(view: &View) -> Html {
     let found = &view.finding.interference;
     let of_all = counted(found.invocations, "invocation", "invocations");
     let mut out = if found.disturbed == 0 {
-        paragraph(format!("plumb saw no disturbance in {of_all}."))
+        paragraph(format!("plumb detected no disturbance in {of_all}."))
     } else {
         #[expect(clippy::cast_precision_loss, reason = "a share of a count")]
         let share = found.disturbed as f64 / found.invocations.max(1) as f64;

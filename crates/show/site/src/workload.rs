@@ -232,7 +232,7 @@ fn odd(record: &RunRecord, rows: &[&ResultRow]) -> Html {
     let head = heading("invocations", "Unusual invocations");
     if what.is_empty() {
         return head.and(paragraph(format!(
-            "None of {of_all}: all succeeded, and plumb saw no disturbance."
+            "None of {of_all}: all succeeded, and plumb detected no disturbance."
         )));
     }
     let mut table = DataTable::new(["Invocation", "Point", "Round", "Samples", "What happened"]);

@@ -22,7 +22,7 @@ pub(crate) fn title(finding: &CheckFinding) -> String {
 pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
     let mut lines: Vec<String> = finding.baseline_times.iter().flat_map(times).collect();
     if finding.machines_differ {
-        lines.push("This machine is not the one that the baseline was measured on.".to_owned());
+        lines.push("The baseline was measured on another machine.".to_owned());
     }
     for difference in
         finding.differences.iter().filter(|difference| difference.impact > Impact::Harmless)

@@ -7,8 +7,8 @@ use crate::figure::figure;
 use crate::json_parts::estimate::{EstimatePart, estimate};
 use crate::run::levels::share_text;
 
-/// `two levels: the faster 1.00× [0.99, 1.01] the cost, the slower 1.05× …; the slower in 31 % [15, 50] of the
-/// processes, then 66 % [47, 82]: only the shares moved`; None if neither arm has two levels.
+/// `two levels: the faster 1.00× [0.99, 1.01] the cost, the slower 1.05× …; the share of the slower
+/// is 31 % [15, 50], then 66 % [47, 82]: only the shares moved`; None if neither arm has two levels.
 #[must_use]
 pub fn levels_text(comparison: &Comparison) -> Option<String> {
     let levels = comparison.levels.as_ref()?;
@@ -25,7 +25,7 @@ pub fn levels_text(comparison: &Comparison) -> Option<String> {
     let later = share_text(later);
     let conclusion = conclusion(levels, comparison.by_pairs().is_some());
     Some(format!(
-        "two levels{}: {ratios}the slower in {first} of the processes, then {later}: {conclusion}",
+        "two levels{}: {ratios}the share of the slower is {first}, then {later}: {conclusion}",
         in_which(levels)
     ))
 }

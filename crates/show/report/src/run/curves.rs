@@ -55,10 +55,10 @@ fn lines(curve: &Curve) -> Vec<String> {
             lines.extend(curve.caches.iter().map(cache));
             lines
         }
-        CurveFound::Flat => vec!["no knee: it does not grow".to_owned()],
+        CurveFound::Flat => vec!["no knee: the curve does not grow".to_owned()],
         CurveFound::Unfinished => {
             let last = curve.points.last().map(|point| point.at).unwrap_or_default();
-            vec![format!("no knee yet: it still grows at {}", place(curve, last))]
+            vec![format!("no knee yet: the curve still grows at {}", place(curve, last))]
         }
         CurveFound::Knee { at, level } => vec![knee(curve, at, level)],
         CurveFound::Line { fixed, each, off } => vec![line(curve, fixed, each, *off)],

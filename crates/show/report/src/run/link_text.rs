@@ -68,7 +68,7 @@ fn binds(term: Binds) -> &'static str {
         Binds::Bandwidth => "bandwidth is the bottleneck",
         Binds::RoundTrips => "the round trip is the bottleneck",
         Binds::Rest => "the link is not the bottleneck",
-        Binds::NoTerm => "no term is more than half",
+        Binds::NoTerm => "no term exceeds half of the time",
         Binds::Open => "the bottleneck is unknown",
     }
 }

@@ -218,7 +218,7 @@ fn row<'a>(
         levels: result.levels.as_ref().map(|levels| LevelsText::new(levels, &result.unit)),
         counts: counts(result),
         own_flags: own.map(|flag| flag.flag.clone()).collect(),
-        goal: result.goal.as_ref().map(|goal| format!("the most with {goal}")),
+        goal: result.goal.as_ref().map(|goal| format!("the maximum with {goal}")),
         against_first: of_row(&finding.against_first, result),
         against_above: of_row(&finding.against_above, result),
     }

@@ -331,7 +331,7 @@ fn a_comparison_says_that_only_the_shares_of_two_levels_moved() {
         .build();
     let finding = summarise(&record);
     let text = plumb_report::comparison::levels_text(&finding.against_first[0].found).unwrap();
-    assert_snapshot!(text, @"two levels: the faster 0.998× [0.994, 1.005], the slower 1.000× [0.995, 1.005] the cost; the slower in 30 % [18, 46] of the processes, then 80 % [65, 90]: only the shares moved");
+    assert_snapshot!(text, @"two levels: the faster 0.998× [0.994, 1.005], the slower 1.000× [0.995, 1.005] the cost; the share of the slower is 30 % [18, 46], then 80 % [65, 90]: only the shares moved");
     let words = plumb_report::in_words(&View::new(&finding));
     assert!(words[0].contains("GB/s in 30 % [18, 46] of the processes, 9.99 ["), "{words:?}");
     assert!(words[2].ends_with(&text), "{words:?}");
