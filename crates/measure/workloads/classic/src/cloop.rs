@@ -67,7 +67,7 @@ impl Tool for CLoop {
 
     fn metric(&self) -> Metric {
         match self {
-            Self::Fork => reported_time("time", "one process created, ended and reaped"),
+            Self::Fork => reported_time("time", "time to create, end and reap one process"),
             Self::Wakeup => {
                 let summary = "median time from the due wake-up until the thread runs";
                 reported("latency_p50", "s", Better::Lower, summary)

@@ -166,8 +166,10 @@ impl TestFile {
     /// # Errors
     /// When the filesystem does not report.
     pub fn bytes_on_disk(&self) -> Result<u64, Failure> {
-        let metadata =
-            self.file.metadata().map_err(|error| Failure::io("size of the test file", &error))?;
+        let metadata = self
+            .file
+            .metadata()
+            .map_err(|error| Failure::io("reading the size of the test file", &error))?;
         Ok(metadata.blocks() * 512)
     }
 
@@ -205,7 +207,10 @@ fn available_memory() -> Option<u64> {
 
 fn check_memory(size: u64, limit: u64) -> Result<(), StartError> {
     let available = available_memory().ok_or_else(|| {
-        StartError::unsupported("can't read the available memory from /proc/meminfo", "place=dir")
+        StartError::unsupported(
+            "can't read the available memory from /proc/meminfo",
+            "set place=dir",
+        )
     })?;
     let available = available.min(if limit == 0 { u64::MAX } else { limit });
     if size <= available / 2 {
@@ -289,8 +294,9 @@ fn check_length(file: &mut File, path: &Path, size: u64) -> Result<(), StartErro
 }
 
 fn check_space(dir: &Path, size: u64) -> Result<(), StartError> {
-    let filesystem = Filesystem::of(dir)
-        .map_err(|error| StartError::Failed(format!("free space of {}: {error}", dir.display())))?;
+    let filesystem = Filesystem::of(dir).map_err(|error| {
+        StartError::Failed(format!("reading the free space of {}: {error}", dir.display()))
+    })?;
     filesystem.check_room(dir, &format!("a test file of {}", whole_size(size)), size, 1)
 }
 

@@ -66,13 +66,9 @@ impl Workload for StorageLog {
                 choice(
                     "file",
                     &["append", "overwrite"],
-                    "append: the file grows; overwrite: it is laid out first and overwritten in place",
+                    "append: the file grows; overwrite: it is laid out first, then overwritten in place",
                 ),
-                bytes(
-                    "size",
-                    64 << 20,
-                    "length of the log; it then starts again from the beginning",
-                ),
+                bytes("size", 64 << 20, "size at which the log starts again from the beginning"),
             ],
             metrics,
             timeout_s: Some(LONG_TIMEOUT_S),
@@ -101,7 +97,7 @@ impl Workload for StorageLog {
         filesystem.check_room(dir, &format!("a log of {}", whole_size(size)), size, 1)?;
         let mut ready = Ready { work: [("rate".to_owned(), 1.0)].into(), ..Ready::default() };
         if filesystem.in_memory {
-            let why = format!("{} is in memory: syncs are free there", dir.display());
+            let why = format!("{} is in memory, so syncs cost nothing", dir.display());
             ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
         }
         let folder = Folder::create(dir, "log")?;
