@@ -101,8 +101,9 @@ impl Workload for StorageLog {
             ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
         }
         let folder = Folder::create(dir, "log")?;
-        let instance = Commits::new(start, folder, record, records, size)
-            .map_err(|error| StartError::Failed(format!("a log in {}: {error}", dir.display())))?;
+        let instance = Commits::new(start, folder, record, records, size).map_err(|error| {
+            StartError::Failed(format!("creating a log in {}: {error}", dir.display()))
+        })?;
         Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
@@ -213,7 +214,7 @@ impl Instance for Commits {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         let mut last = now_ns();
         for _ in 0..iterations {
-            self.commit().map_err(|error| Failure::io("a commit to the log", &error))?;
+            self.commit().map_err(|error| Failure::io("committing to the log", &error))?;
             let now = now_ns();
             self.latency[0].record(now - last);
             last = now;
