@@ -52,7 +52,7 @@ impl Workload for Copy {
         let mut metrics = vec![rate(
             "throughput",
             "B/s",
-            "file size divided by the time from open until all data is on the disk",
+            "file size divided by time from open until all data is on the disk",
         )];
         metrics.extend(device_metrics());
         Description {
@@ -127,7 +127,7 @@ impl MountedDisk {
         run(tool("mkfs.ext4").args(["-q", "-F", "-E", lazily]).arg(disk.node()), &[])?;
         let folder = fresh_path(start, "nbd-files");
         fs::create_dir_all(&folder)
-            .map_err(|error| Failure::io("creating a folder to mount on", &error))?;
+            .map_err(|error| Failure::io("creating a mount point", &error))?;
         let mut mount = tool("mount");
         // Without the kernel's background zeroing of inode tables, which would run next to the copies.
         mount.args(["-t", "ext4", "-o", "noinit_itable", "--"]).arg(disk.node()).arg(&folder);

@@ -25,10 +25,7 @@ const STEP: Duration = Duration::from_millis(5);
 /// Unsupported if something is missing.
 pub fn prepare_process() -> Result<(), StartError> {
     if !rustix::process::geteuid().is_root() {
-        return Err(StartError::unsupported(
-            "mounting a remote disk needs root",
-            "start plumb as root",
-        ));
+        return Err(StartError::unsupported("a loop device needs root", "start plumb as root"));
     }
     for (program, package) in
         [("nbdfuse", "libnbd-bin"), ("mkfs.ext4", "e2fsprogs"), ("mount", "mount")]
@@ -72,7 +69,7 @@ impl RemoteDisk {
         server.link(false);
         let folder = fresh_path(start, "nbd-disk");
         fs::create_dir_all(&folder)
-            .map_err(|error| Failure::io("creating a folder for nbdfuse", &error))?;
+            .map_err(|error| Failure::io("creating nbdfuse's folder", &error))?;
         let mut nbdfuse = tool("nbdfuse");
         nbdfuse.arg(&folder).arg("--unix").arg(server.socket());
         nbdfuse.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -95,7 +92,7 @@ impl RemoteDisk {
                 return Err(Failure(format!("nbdfuse: {why}")));
             }
             if begun.elapsed() > DEVICE_TIMEOUT {
-                return Err(Failure("nbdfuse did not present a disk".into()));
+                return Err(Failure("nbdfuse presented no disk".into()));
             }
             std::thread::sleep(STEP);
         }
@@ -105,7 +102,7 @@ impl RemoteDisk {
             .open(&file)
             .and_then(|file| loop_device::over(&file));
         let (device, node) =
-            attached.map_err(|error| Failure::io("attaching a loop device to nbdfuse", &error))?;
+            attached.map_err(|error| Failure::io("attaching a loop device", &error))?;
         (self.device, self.node) = (Some(device), node);
         Ok(())
     }

@@ -102,9 +102,8 @@ impl NbdServer {
     /// When the socket can't be made; unsupported if it is to be reached through ssh, and there is none.
     pub fn start(start: &Start, size: usize, access: Access) -> Result<Self, StartError> {
         let path = fresh_path(start, "nbd");
-        let mut server = Self::listen(&path, size, access).map_err(|error| {
-            Failure::io(format!("creating a socket at {}", path.display()), &error)
-        })?;
+        let mut server = Self::listen(&path, size, access)
+            .map_err(|error| Failure::io(format!("creating socket {}", path.display()), &error))?;
         if let TunnelKind::Ssh { is_compressed } = access.tunnel {
             server.link(false);
             server.tunnel = Some(Tunnel::start(start, &path, access, is_compressed)?);

@@ -73,7 +73,7 @@ impl Tool for ClassicBonnie {
         match self {
             Self::Blocks => vec![bytes(SIZE, 2 << 30, "size of the file (-s)")],
             Self::Files => {
-                vec![integer(FILES, "files", 65_536, "number of files, a multiple of 1024 (-n)")]
+                vec![integer(FILES, "files", 65_536, "files, a multiple of 1024 (-n)")]
             }
         }
     }

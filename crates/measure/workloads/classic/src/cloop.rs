@@ -84,7 +84,7 @@ impl Tool for CLoop {
             Self::Fork => vec![
                 integer("forks", "forks", 10_000, "processes per thread, one after another"),
                 bytes("resident", 0, "memory that the parent has touched, in base pages"),
-                threads("threads of the parent that fork at the same time"),
+                threads("parent threads that fork at the same time"),
             ],
             Self::Wakeup => {
                 let rate = integer("rate", "wake-ups", 1000, "wake-ups due per second");

@@ -94,9 +94,7 @@ impl FsMarkFolder {
     fn create(dir: &Path, name: &str) -> Result<Self, StartError> {
         let path = dir.join(name);
         let made = std::fs::create_dir(&path);
-        made.map_err(|error| {
-            Failure::io(format!("creating the folder {}", path.display()), &error)
-        })?;
+        made.map_err(|error| Failure::io(format!("creating {}", path.display()), &error))?;
         Ok(Self(path))
     }
 

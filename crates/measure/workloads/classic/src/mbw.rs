@@ -55,7 +55,7 @@ impl Tool for Mbw {
         let help = version::asked(path, &["-h"])?;
         if !help.contains("-t0") {
             let why =
-                format!("{} does not print mbw's help, so it is another program", path.display());
+                format!("{} does not print mbw's help: it is another program", path.display());
             return Err(StartError::Failed(why));
         }
         let named = help.lines().find_map(|line| line.strip_prefix("mbw memory benchmark v"));
@@ -92,7 +92,7 @@ impl Tool for Mbw {
         let mut call = Call::with(words);
         if old {
             call.notes
-                .push("mbw before 1.4 swaps its labels: DUMB is memcpy, MEMCPY is the loop".into());
+                .push("mbw before 1.4 swaps labels: DUMB is memcpy, MEMCPY is the loop".into());
         }
         Ok(call)
     }

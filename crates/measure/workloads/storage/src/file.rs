@@ -166,10 +166,8 @@ impl TestFile {
     /// # Errors
     /// When the filesystem does not report.
     pub fn bytes_on_disk(&self) -> Result<u64, Failure> {
-        let metadata = self
-            .file
-            .metadata()
-            .map_err(|error| Failure::io("reading the size of the test file", &error))?;
+        let metadata =
+            self.file.metadata().map_err(|error| Failure::io("size of the test file", &error))?;
         Ok(metadata.blocks() * 512)
     }
 
@@ -294,9 +292,8 @@ fn check_length(file: &mut File, path: &Path, size: u64) -> Result<(), StartErro
 }
 
 fn check_space(dir: &Path, size: u64) -> Result<(), StartError> {
-    let filesystem = Filesystem::of(dir).map_err(|error| {
-        StartError::Failed(format!("reading the free space of {}: {error}", dir.display()))
-    })?;
+    let filesystem = Filesystem::of(dir)
+        .map_err(|error| StartError::Failed(format!("free space of {}: {error}", dir.display())))?;
     filesystem.check_room(dir, &format!("a test file of {}", whole_size(size)), size, 1)
 }
 

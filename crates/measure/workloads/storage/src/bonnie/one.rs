@@ -212,7 +212,7 @@ impl One {
                         ready.wait();
                         seeker.run()
                     })
-                    .map_err(|error| self.failed("starting a thread that seeks in", &error))
+                    .map_err(|error| self.failed("starting to seek in", &error))
             })
             .collect::<Result<_, _>>()?;
         // With this copy open, writing tickets would block for ever if every seeker failed.
@@ -232,8 +232,7 @@ impl One {
         drop(tickets);
         let mut ended = Vec::new();
         for seeker in seekers {
-            let joined =
-                seeker.join().map_err(|_| Failure("a thread that seeks panicked".into()))?;
+            let joined = seeker.join().map_err(|_| Failure("a seeking thread panicked".into()))?;
             ended.push(joined.map_err(|error| self.failed("seeking in", &error))?);
         }
         let begun_ns = ended.iter().map(|seeker| seeker.begun_ns).min().unwrap_or(0);

@@ -26,7 +26,7 @@ pub fn become_user(name: &str, folder: &Path) -> Result<(), StartError> {
         return Err(StartError::unsupported(why, "run plumb as root, or leave `user` out"));
     }
     let failed = |what: &str, error: std::io::Error| {
-        StartError::Failed(format!("switching to user `{name}`: {what}: {error}"))
+        StartError::Failed(format!("becoming user `{name}`: {what}: {error}"))
     };
     chown(folder, Some(uid), Some(gid))
         .map_err(|error| failed("changing the folder's owner", error))?;
