@@ -112,18 +112,18 @@ impl NbdClient {
     /// # Errors
     /// When the server is gone, or could not do it.
     pub fn receive(&mut self) -> Result<Answered, Failure> {
-        let failed = |error: io::Error| Failure::io("an answer of the NBD server", &error);
+        let failed = |error: io::Error| Failure::io("receiving from the NBD server", &error);
         let (error, cookie) = read_reply(&mut self.from).map_err(failed)?;
         // A cookie that is not a slot under way comes from a server that answers twice, or at random.
         let slot = usize::try_from(cookie)
             .ok()
             .filter(|slot| *slot < self.slots.len() && !self.free.contains(slot))
-            .ok_or_else(|| Failure("the NBD server sent an answer without a request".into()))?;
+            .ok_or_else(|| Failure("the NBD server sent an unexpected reply".into()))?;
         let PendingRequest { request, sent_ns } = self.slots[slot];
         if error != 0 {
             let NbdRequest { kind, offset, length, .. } = request;
             return Err(Failure(format!(
-                "the NBD server answers {kind:?} of {length} bytes at {offset} with error {error}"
+                "the NBD server reported error {error} for {kind:?} of {length} bytes at {offset}"
             )));
         }
         self.from.read_exact(&mut self.data[..request.answer()]).map_err(failed)?;

@@ -39,20 +39,20 @@ impl Workload for Copy {
             choice(
                 "method",
                 &["file", "stream"],
-                "file: a file in ext4, written and synced; stream: the same bytes without a filesystem",
+                "file: write and sync a file on ext4; stream: send the same bytes without a filesystem",
             ),
             bytes("size", 11 << 20, "bytes to copy"),
             integer(
                 "depth",
                 "requests",
                 DEVICE_DEPTH as u64,
-                "largest number of outstanding requests",
+                "maximum number of outstanding requests",
             ),
         ];
         let mut metrics = vec![rate(
             "throughput",
             "B/s",
-            "file size over the time from open until all data is on the disk",
+            "file size divided by time from open until all data is on the disk",
         )];
         metrics.extend(device_metrics());
         Description {
@@ -126,7 +126,8 @@ impl MountedDisk {
         let lazily = "nodiscard,lazy_itable_init=1,lazy_journal_init=1";
         run(tool("mkfs.ext4").args(["-q", "-F", "-E", lazily]).arg(disk.node()), &[])?;
         let folder = fresh_path(start, "nbd-files");
-        fs::create_dir_all(&folder).map_err(|error| Failure::io("a folder to mount on", &error))?;
+        fs::create_dir_all(&folder)
+            .map_err(|error| Failure::io("creating a mount point", &error))?;
         let mut mount = tool("mount");
         // Without the kernel's background zeroing of inode tables, which would run next to the copies.
         mount.args(["-t", "ext4", "-o", "noinit_itable", "--"]).arg(disk.node()).arg(&folder);
@@ -153,7 +154,7 @@ impl CopyTarget for MountedDisk {
         drop(file);
         let there = fs::read(&self.file).map_err(read)?;
         if there != data {
-            return Err(Failure("the copy on the remote disk has unexpected bytes".into()));
+            return Err(Failure("the copy on the remote disk contains unexpected bytes".into()));
         }
         fs::remove_file(&self.file).map_err(|error| Failure::io("removing the copy", &error))?;
         sync_filesystem(&self.folder)

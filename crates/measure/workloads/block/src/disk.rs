@@ -25,7 +25,7 @@ const STEP: Duration = Duration::from_millis(5);
 /// Unsupported if something is missing.
 pub fn prepare_process() -> Result<(), StartError> {
     if !rustix::process::geteuid().is_root() {
-        return Err(StartError::unsupported("a device needs root", "start plumb as root"));
+        return Err(StartError::unsupported("a loop device needs root", "start plumb as root"));
     }
     for (program, package) in
         [("nbdfuse", "libnbd-bin"), ("mkfs.ext4", "e2fsprogs"), ("mount", "mount")]
@@ -68,11 +68,12 @@ impl RemoteDisk {
         })?;
         server.link(false);
         let folder = fresh_path(start, "nbd-disk");
-        fs::create_dir_all(&folder).map_err(|error| Failure::io("a folder for nbdfuse", &error))?;
+        fs::create_dir_all(&folder)
+            .map_err(|error| Failure::io("creating nbdfuse's folder", &error))?;
         let mut nbdfuse = tool("nbdfuse");
         nbdfuse.arg(&folder).arg("--unix").arg(server.socket());
         nbdfuse.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let fuse = nbdfuse.spawn().map_err(|error| Failure::io("nbdfuse", &error))?;
+        let fuse = nbdfuse.spawn().map_err(|error| Failure::io("starting nbdfuse", &error))?;
         let mut disk =
             Self { server, folder, fuse, device: None, node: PathBuf::new(), ended: false };
         disk.attach()?;
@@ -91,7 +92,7 @@ impl RemoteDisk {
                 return Err(Failure(format!("nbdfuse: {why}")));
             }
             if begun.elapsed() > DEVICE_TIMEOUT {
-                return Err(Failure("nbdfuse shows no disk".into()));
+                return Err(Failure("nbdfuse presented no disk".into()));
             }
             std::thread::sleep(STEP);
         }
@@ -101,7 +102,7 @@ impl RemoteDisk {
             .open(&file)
             .and_then(|file| loop_device::over(&file));
         let (device, node) =
-            attached.map_err(|error| Failure::io("a loop device over nbdfuse", &error))?;
+            attached.map_err(|error| Failure::io("attaching a loop device", &error))?;
         (self.device, self.node) = (Some(device), node);
         Ok(())
     }

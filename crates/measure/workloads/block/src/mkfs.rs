@@ -33,14 +33,14 @@ impl Workload for Mkfs {
             choice(
                 "zeroes",
                 &["written", "small", "told"],
-                "how zeroes reach the disk: written: as data; small: as data, 4 KiB at a time; told: as zero and trim commands",
+                "how zeroes are sent; written: as data; small: as data, 4 KiB at a time; told: as zero and trim commands",
             ),
             bytes("size", 1 << 30, "size of the disk; only written parts take memory"),
             integer(
                 "depth",
                 "requests",
                 DEVICE_DEPTH as u64,
-                "largest number of outstanding requests",
+                "maximum number of outstanding requests",
             ),
         ];
         let mut metrics =

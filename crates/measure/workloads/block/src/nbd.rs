@@ -282,7 +282,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 fn garbage(expected: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("something other than {expected}"))
+    io::Error::new(io::ErrorKind::InvalidData, format!("expected {expected}, got something else"))
 }
 
 #[cfg(test)]

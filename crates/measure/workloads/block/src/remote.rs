@@ -41,7 +41,7 @@ impl Workload for Remote {
             rate("throughput", "B/s", "bytes read or written per second, without headers"),
             distribution(
                 "latency",
-                "time of each request, from just before it is sent until its answer arrives",
+                "time of each request, from just before it is sent until its reply arrives",
             ),
         ];
         metrics.extend(link_metrics());
@@ -85,7 +85,7 @@ impl Workload for Remote {
         }
         let blocks = client.size() / block as u64;
         if blocks == 0 {
-            let why = format!("the disk has {} bytes, less than a block", client.size());
+            let why = format!("the disk has {} bytes, less than one block", client.size());
             return Err(StartError::unsupported(why, "set a smaller block"));
         }
         let moves_data = matches!(kind, RequestKind::Read | RequestKind::Write);
@@ -133,7 +133,7 @@ fn server_of(
     let named = start.text("address");
     if named != "own" {
         if matches!(kind, RequestKind::Write | RequestKind::Trim) {
-            let why = "writing would destroy the data of another server's disk";
+            let why = "writing would destroy data on another server's disk";
             return Err(StartError::unsupported(why, "set operation=read, or leave out `address`"));
         }
         if link != Link::NONE || tunnel != TunnelKind::None || start.integer("scale") > 1 {

@@ -67,9 +67,9 @@ pub fn link_metrics() -> Vec<Metric> {
         neutral(
             "up_busy",
             "",
-            "share of the time in which the link was sending to the server; near 1, its bandwidth is the limit",
+            "share of the time that the link spent sending to the server; near 1, its bandwidth is the limit",
         ),
-        neutral("down_busy", "", "share of the time in which the link was sending to the client"),
+        neutral("down_busy", "", "share of the time that the link spent sending to the client"),
         neutral("server_cpu", "s", "CPU time of the server per iteration"),
         neutral(
             UNDER_WAY,

@@ -103,7 +103,7 @@ impl NbdServer {
     pub fn start(start: &Start, size: usize, access: Access) -> Result<Self, StartError> {
         let path = fresh_path(start, "nbd");
         let mut server = Self::listen(&path, size, access)
-            .map_err(|error| Failure::io(format!("a socket at {}", path.display()), &error))?;
+            .map_err(|error| Failure::io(format!("creating socket {}", path.display()), &error))?;
         if let TunnelKind::Ssh { is_compressed } = access.tunnel {
             server.link(false);
             server.tunnel = Some(Tunnel::start(start, &path, access, is_compressed)?);

@@ -90,7 +90,7 @@ pub fn parameters() -> Vec<Parameter> {
         bytes(
             "burst",
             0,
-            "bytes that pass at once after a pause, in each direction, like the credit of a cloud volume",
+            "bytes that may pass at once after a pause, in each direction, like a cloud volume's burst credit",
         ),
         integer(
             "scale",
@@ -119,7 +119,7 @@ pub fn access(
     let link = Link::read(start, ready)?;
     let tunnel = TunnelKind::read(start);
     if tunnel != TunnelKind::None && depth != DEVICE_DEPTH {
-        let why = "through ssh the kernel alone decides how many requests are in flight";
+        let why = "through ssh, the kernel alone decides how many requests are in flight";
         return Err(StartError::unsupported(why, "leave `depth` out"));
     }
     Ok(Access { link, tunnel, depth, takes_discards, seed: start.seed })

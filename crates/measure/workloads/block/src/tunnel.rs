@@ -52,7 +52,7 @@ impl Tunnel {
         let serves = (Serves::Forwarding, &Listening::default());
         let sshd = Sshd::start(Path::new(&start.scratch), &tools, &account, serves)?;
         let relay = NbdRelay::start(sshd.address().port(), access.link, access.seed)
-            .map_err(|error| Failure::io("a free port for the link", &error))?;
+            .map_err(|error| Failure::io("finding a free port", &error))?;
         let client = SshClient {
             ssh: tools.ssh,
             server: (Ipv4Addr::LOCALHOST, relay.port()).into(),
@@ -64,7 +64,7 @@ impl Tunnel {
         let socket = fresh_path(start, "nbd-ssh");
         let forward = format!("{}:{}", escaped(&socket), escaped(server));
         let log = client.folder.join("ssh.log");
-        let file = File::create(&log).map_err(|error| Failure::io("the log of ssh", &error))?;
+        let file = File::create(&log).map_err(|error| Failure::io("creating ssh's log", &error))?;
         let mut command = client.command(&["-N", "-o", "ExitOnForwardFailure=yes", "-L", &forward]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
         let ssh = command.spawn().map_err(|error| Failure::io("starting ssh", &error))?;
@@ -81,7 +81,11 @@ impl Tunnel {
             let ended = !matches!(self.ssh.try_wait(), Ok(None));
             if ended || begun.elapsed() > READY_TIMEOUT {
                 return Err(Failure(format!(
+<<<<<<< HEAD
                     "can't open the ssh tunnel; client: {}; server: {}",
+=======
+                    "the ssh tunnel did not start; client: {}; server: {}",
+>>>>>>> 23c86ce386d1c1cb2423e16fbe1c538090530cde
                     last_line(log),
                     last_line(&self.sshd.folder().join("sshd.log"))
                 )));

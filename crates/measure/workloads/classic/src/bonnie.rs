@@ -72,7 +72,9 @@ impl Tool for ClassicBonnie {
     fn parameters(&self) -> Vec<Parameter> {
         match self {
             Self::Blocks => vec![bytes(SIZE, 2 << 30, "size of the file (-s)")],
-            Self::Files => vec![integer(FILES, "files", 65_536, "files, in steps of 1024 (-n)")],
+            Self::Files => {
+                vec![integer(FILES, "files", 65_536, "files, a multiple of 1024 (-n)")]
+            }
         }
     }
 

@@ -67,7 +67,11 @@ impl Tool for CLoop {
 
     fn metric(&self) -> Metric {
         match self {
+<<<<<<< HEAD
             Self::Fork => reported_time("time", "time to create and reap one process"),
+=======
+            Self::Fork => reported_time("time", "time to create, end and reap one process"),
+>>>>>>> 23c86ce386d1c1cb2423e16fbe1c538090530cde
             Self::Wakeup => {
                 let summary = "median time from the due wake-up until the thread runs";
                 reported("latency_p50", "s", Better::Lower, summary)
@@ -84,7 +88,7 @@ impl Tool for CLoop {
             Self::Fork => vec![
                 integer("forks", "forks", 10_000, "processes per thread, one after another"),
                 bytes("resident", 0, "memory that the parent has touched, in base pages"),
-                threads("threads of the parent that fork at the same time"),
+                threads("parent threads that fork at the same time"),
             ],
             Self::Wakeup => {
                 let rate = integer("rate", "wake-ups", 1000, "wake-ups due per second");

@@ -22,7 +22,7 @@ impl Tool for Cyclictest {
     fn named(&self) -> ToolNames {
         ToolNames {
             id: "classic.cyclictest",
-            summary: "cyclictest: how late threads wake from sleeps until absolute times",
+            summary: "cyclictest: how late threads wake after sleeping until set times",
             manual: include_str!("cyclictest.md"),
             program: "cyclictest",
             package: "rt-tests",
@@ -33,7 +33,7 @@ impl Tool for Cyclictest {
     }
 
     fn metric(&self) -> Metric {
-        let summary = "median lateness of a wake-up, all threads";
+        let summary = "median lateness of wake-ups, all threads together";
         reported("latency_p50", "s", Better::Lower, summary)
     }
 

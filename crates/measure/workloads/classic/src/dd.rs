@@ -46,7 +46,7 @@ impl Tool for Dd {
             choice(
                 "sync",
                 &["none", "sample"],
-                "sample: writing ends with fdatasync, included in dd's time (conv)",
+                "sample: writes end with fdatasync, included in dd's time (conv)",
             ),
         ]
     }

@@ -42,7 +42,7 @@ impl Tool for FsMark {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            integer("files", "files", 1000, "files of each thread (-n)"),
+            integer("files", "files", 1000, "files per thread (-n)"),
             bytes("size", 0, "bytes of each file (-s)"),
             choice("sync", &["fsync", "none"], "fsync of each file before it is closed (-S)"),
             integer("threads", "threads", 1, "threads (-t)"),
@@ -94,7 +94,7 @@ impl FsMarkFolder {
     fn create(dir: &Path, name: &str) -> Result<Self, StartError> {
         let path = dir.join(name);
         let made = std::fs::create_dir(&path);
-        made.map_err(|error| Failure::io(format!("making the folder {}", path.display()), &error))?;
+        made.map_err(|error| Failure::io(format!("creating {}", path.display()), &error))?;
         Ok(Self(path))
     }
 

@@ -22,7 +22,7 @@ impl Tool for Iperf3 {
     fn named(&self) -> ToolNames {
         ToolNames {
             id: "classic.iperf3",
-            summary: "iperf3: sends to another process, or to a server elsewhere",
+            summary: "iperf3: sends data over loopback or to another host",
             manual: include_str!("iperf3.md"),
             program: "iperf3",
             package: "iperf3",
@@ -51,10 +51,10 @@ impl Tool for Iperf3 {
                 "streams, or datagrams of `block` bytes at full speed (-u -b 0)",
             ),
             bytes("buffer", 0, "socket buffers at both ends (-w); 0: the system's default"),
-            choice("direction", &["up", "down"], "sender: the client, or the server (-R)"),
+            choice("direction", &["up", "down"], "down: the server sends (-R)"),
             placement(),
             integer("seconds", "seconds", 1, "how long one process sends (-t)"),
-            text("host", "", "machine that runs iperf3 -s (-c); by default plumb starts one here"),
+            text("host", "", "host that runs iperf3 -s (-c); by default, plumb starts one here"),
             host::address(),
             integer("port", "port", 5201, "port on the host (-p)"),
         ]

@@ -44,7 +44,7 @@ impl Tool for Mbw {
             choice(
                 "method",
                 &["libc", "loop", "block"],
-                "libc: memcpy; loop: word by word; block: memcpy in pieces of 256 KiB",
+                "libc: memcpy; loop: word by word; block: memcpy in blocks of 256 KiB",
             ),
             bytes("size", 64 << 20, "size of each of the two arrays, in whole MiB"),
             integer("passes", "passes", 5, "copies per process (-n)"),
@@ -91,7 +91,8 @@ impl Tool for Mbw {
             ["-n".to_owned(), passes.to_string(), test.to_owned(), (size / MIB).to_string()];
         let mut call = Call::with(words);
         if old {
-            call.notes.push("mbw before 1.4: its label DUMB is memcpy, MEMCPY is the loop".into());
+            call.notes
+                .push("mbw before 1.4 swaps labels: DUMB is memcpy, MEMCPY is the loop".into());
         }
         Ok(call)
     }

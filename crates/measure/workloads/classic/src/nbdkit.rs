@@ -50,9 +50,9 @@ impl Tool for Nbdkit {
             time_bound(
                 "rtt",
                 5_000_000,
-                "delay of each answer, in whole milliseconds (rdelay, wdelay)",
+                "delay of each reply, in whole milliseconds (rdelay, wdelay)",
             ),
-            integer("seconds", "seconds", 1, "how long one process of fio runs (--runtime)"),
+            integer("seconds", "seconds", 1, "how long one fio process runs (--runtime)"),
         ]
     }
 
@@ -90,7 +90,7 @@ impl Tool for Nbdkit {
         let rtt = start.integer("rtt");
         if !rtt.is_multiple_of(NS_PER_MS as u64) {
             return Err(Failure(
-                "`rtt` must be in whole milliseconds, as nbdkit's delays are".into(),
+                "`rtt` must be in whole milliseconds, like nbdkit's delays".into(),
             )
             .into());
         }

@@ -20,7 +20,7 @@ impl Tool for Ping {
     fn named(&self) -> ToolNames {
         ToolNames {
             id: "classic.ping",
-            summary: "ping -f: ICMP echo requests to 127.0.0.1, one per reply",
+            summary: "ping -f: ICMP echo requests to 127.0.0.1, one after another",
             manual: include_str!("ping.md"),
             program: "ping",
             package: "iputils-ping",

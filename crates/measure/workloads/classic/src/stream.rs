@@ -49,8 +49,8 @@ impl Tool for ClassicStream {
         vec![
             path("source", "absolute path of STREAM's stream.c"),
             text("flags", "-O3 -march=native", "compiler options, separated by spaces"),
-            choice("kernel", &KERNELS, "loop whose result is used"),
-            bytes("size", 64 << 20, "bytes of each array, for each thread"),
+            choice("kernel", &KERNELS, "loop whose result is reported"),
+            bytes("size", 64 << 20, "bytes per array and thread"),
             threads("threads that share the arrays"),
         ]
     }

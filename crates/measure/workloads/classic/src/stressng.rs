@@ -38,7 +38,7 @@ impl Tool for StressNg {
         let methods = &["sieve", "int64", "double", "matrixprod", "fft"];
         vec![
             choice("method", methods, "CPU method (--cpu-method)"),
-            threads("processes at a time (--cpu)"),
+            threads("simultaneous processes (--cpu)"),
             integer("seconds", "seconds", 1, "how long one process runs (--timeout)"),
         ]
     }

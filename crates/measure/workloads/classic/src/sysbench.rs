@@ -30,7 +30,7 @@ impl Tool for Sysbench {
     }
 
     fn metric(&self) -> Metric {
-        let summary = "divisions per second, all threads together: events × divisions of one event";
+        let summary = "divisions per second, all threads together (events × divisions per event)";
         reported("rate", "ops/s", Better::Higher, summary)
     }
 
@@ -52,7 +52,7 @@ impl Tool for Sysbench {
         let seconds = within(start, "seconds", 1, 60)?;
         let options =
             format!("cpu --cpu-max-prime={limit} --threads={threads} --time={seconds} run");
-        let note = format!("an event is {} divisions", divisions(limit as u64));
+        let note = format!("an event takes {} divisions", divisions(limit as u64));
         let call = Call::with(options.split(' ').map(str::to_owned));
         Ok(Call { notes: vec![note], ..call })
     }

@@ -143,7 +143,7 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
         if start.far_address().is_some() {
             let program = self.0.named().program;
             return Err(StartError::unsupported(
-                format!("{program}'s server accepts anyone, so it listens only on loopback"),
+                format!("{program}'s server accepts any client, so it listens only on loopback"),
                 "leave out --to, or measure network.tcp",
             ));
         }

@@ -120,7 +120,7 @@ fn notes(settings: &BlockSettings, method: &ChosenMethod, sync: bool) -> Vec<Str
         notes.push("the file is in memory: no device is involved".to_owned());
     }
     if !settings.request.stamped {
-        notes.push("data read from your `file` are not checked".to_owned());
+        notes.push("data read from your `file` is not checked".to_owned());
     }
     if sync {
         notes.push("every sample ends with fdatasync, included in its time".to_owned());
@@ -146,7 +146,7 @@ fn flags_of_writes(
         return None;
     }
     if cached {
-        let why = "writes end in the page cache: no time is spent waiting for the device";
+        let why = "writes end in the page cache and do not wait for the device";
         return Some(Flag::new(FlagKind::Cached, why));
     }
     let why =

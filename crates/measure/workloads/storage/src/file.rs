@@ -205,7 +205,10 @@ fn available_memory() -> Option<u64> {
 
 fn check_memory(size: u64, limit: u64) -> Result<(), StartError> {
     let available = available_memory().ok_or_else(|| {
-        StartError::unsupported("can't read the available memory from /proc/meminfo", "place=dir")
+        StartError::unsupported(
+            "can't read the available memory from /proc/meminfo",
+            "set place=dir",
+        )
     })?;
     let available = available.min(if limit == 0 { u64::MAX } else { limit });
     if size <= available / 2 {

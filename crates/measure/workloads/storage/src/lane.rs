@@ -64,7 +64,7 @@ impl Trials {
     )]
     pub fn next(&mut self, load: f64, duration_ns: u64) -> Result<OpenLoopTrial, Failure> {
         let Some(bound_ns) = self.bound_ns else {
-            return Err(Failure("only `rate=search` is answered by trials".into()));
+            return Err(Failure("only `rate=search` runs trials".into()));
         };
         self.seed = self.seed.wrapping_add(1);
         let arrivals = self.arrivals;

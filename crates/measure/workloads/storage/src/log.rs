@@ -66,13 +66,9 @@ impl Workload for StorageLog {
                 choice(
                     "file",
                     &["append", "overwrite"],
-                    "append: the file grows; overwrite: it is laid out first and overwritten in place",
+                    "append: the file grows; overwrite: it is laid out first, then overwritten in place",
                 ),
-                bytes(
-                    "size",
-                    64 << 20,
-                    "length of the log; it then starts again from the beginning",
-                ),
+                bytes("size", 64 << 20, "size at which the log starts again from the beginning"),
             ],
             metrics,
             timeout_s: Some(LONG_TIMEOUT_S),
@@ -101,12 +97,13 @@ impl Workload for StorageLog {
         filesystem.check_room(dir, &format!("a log of {}", whole_size(size)), size, 1)?;
         let mut ready = Ready { work: [("rate".to_owned(), 1.0)].into(), ..Ready::default() };
         if filesystem.in_memory {
-            let why = format!("{} is in memory: syncs are free there", dir.display());
+            let why = format!("{} is in memory, so syncs cost nothing", dir.display());
             ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
         }
         let folder = Folder::create(dir, "log")?;
-        let instance = Commits::new(start, folder, record, records, size)
-            .map_err(|error| StartError::Failed(format!("a log in {}: {error}", dir.display())))?;
+        let instance = Commits::new(start, folder, record, records, size).map_err(|error| {
+            StartError::Failed(format!("creating a log in {}: {error}", dir.display()))
+        })?;
         Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
@@ -217,7 +214,7 @@ impl Instance for Commits {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         let mut last = now_ns();
         for _ in 0..iterations {
-            self.commit().map_err(|error| Failure::io("a commit to the log", &error))?;
+            self.commit().map_err(|error| Failure::io("committing to the log", &error))?;
             let now = now_ns();
             self.latency[0].record(now - last);
             last = now;

@@ -176,7 +176,7 @@ fn chosen(
     notes.extend(reasons.iter().cloned());
     let mut flags = Vec::new();
     if depth < request.depth {
-        let why = format!("depth 1 instead of {}: psync has one block in flight", request.depth);
+        let why = format!("depth 1 instead of {}: psync keeps one block in flight", request.depth);
         notes.push(why.clone());
         flags.push(Flag::new(FlagKind::Capped, why));
     }
@@ -233,7 +233,7 @@ fn open(path: &Path, request: &MethodRequest, direct: bool) -> Result<File, Stri
         }
         DirectRule::MultiplesOf(multiple) if !(request.block as u64).is_multiple_of(multiple) => {
             return Err(format!(
-                "O_DIRECT needs multiples of {multiple} bytes here; the block has {}",
+                "O_DIRECT needs multiples of {multiple} bytes here, but `block` is {}",
                 request.block
             ));
         }

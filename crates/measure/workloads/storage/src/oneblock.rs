@@ -64,7 +64,7 @@ impl Workload for OneBlock {
             neutral(
                 "in_flight",
                 "operations",
-                "rate × mean latency; by Little's law this is the number of workers",
+                "mean number of operations in flight, by Little's law: rate × mean latency",
             ),
             neutral(
                 "nfs_requests",
@@ -86,7 +86,7 @@ impl Workload for OneBlock {
             metrics.push(neutral(
                 "device_bytes",
                 "B",
-                "bytes that the kernel counted at the device per operation, over the whole batch",
+                "device bytes per operation, counted by the kernel over the whole batch",
             ));
         }
         Description {
@@ -109,7 +109,7 @@ impl Workload for OneBlock {
                 choice(
                     "direct",
                     &["auto", "yes", "no"],
-                    "bypass the page cache (O_DIRECT); auto: if the filesystem can",
+                    "bypass the page cache (O_DIRECT); auto: if the filesystem supports it",
                 ),
             ],
             metrics,
@@ -179,7 +179,7 @@ fn is_direct(
             Some("the filesystem does not support O_DIRECT for this file".to_owned())
         }
         DirectRule::MultiplesOf(multiple) if !(block as u64).is_multiple_of(multiple) => Some(
-            format!("O_DIRECT needs multiples of {multiple} bytes here; the block has {block}"),
+            format!("O_DIRECT needs multiples of {multiple} bytes here, but `block` is {block}"),
         ),
         _ => {
             try_direct(path, block).err().map(|error| format!("O_DIRECT of {block} bytes: {error}"))
@@ -332,7 +332,8 @@ impl Member for OneBlockWorker {
         if self.count == 0 {
             return Ok(());
         }
-        let mut there = buffer(self.task.block).map_err(|e| Failure::io("a buffer", &e))?;
+        let mut there =
+            buffer(self.task.block).map_err(|e| Failure::io("allocating a buffer", &e))?;
         let read = self.file.read_exact_at(there.block(0), self.offset);
         read.map_err(|error| Failure::io("reading the block back", &error))?;
         if there.block(0) == self.pool.block(0) {
@@ -487,7 +488,7 @@ impl OneBlockWorkers {
             batch.flag(Flag::new(FlagKind::ClientBound, why));
         }
         if device.is_some_and(|bytes| bytes == 0.0) && self.operation == BlockOperation::Read {
-            let how = if self.direct { "a cache below" } else { "the page cache" };
+            let how = if self.direct { "a lower-level cache" } else { "the page cache" };
             let why = format!("no byte was read from a device: the blocks came from {how}");
             batch.flag(Flag::new(FlagKind::Cached, why));
         }

@@ -82,7 +82,7 @@ pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
             "direct",
             &["auto", "yes", "no"],
             "bypass the page cache (O_DIRECT); auto: if the \
-                filesystem can",
+                filesystem supports it",
         ),
         choice(
             "pages",
@@ -131,7 +131,7 @@ pub fn with_device_ratio(mut metrics: Vec<Metric>) -> Vec<Metric> {
             "device_ratio",
             "",
             Better::Neither,
-            "bytes that the kernel counted at the device per byte moved, over the whole batch",
+            "device bytes per byte moved, counted by the kernel over the whole batch",
         ));
     }
     metrics

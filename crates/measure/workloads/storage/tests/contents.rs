@@ -94,7 +94,7 @@ fn a_file_of_the_user_is_read_and_left_as_it_was() {
         for workers in ["1", "2"] {
             let started = read_own(id, &path, workers);
             assert!(!has_flag(&started.ready.flags, &FlagKind::Sparse), "{:?}", started.ready);
-            let said = started.ready.notes.iter().any(|note| note.contains("are not checked"));
+            let said = started.ready.notes.iter().any(|note| note.contains("is not checked"));
             assert!(said, "{:?}", started.ready.notes);
         }
     }

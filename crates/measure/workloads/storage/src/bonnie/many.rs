@@ -153,7 +153,7 @@ impl Many {
     }
 
     fn done(&self, result: Result<(), Errno>) -> Result<(), Failure> {
-        result.map_err(|error| Failure::io("one of many files", &error.into()))
+        result.map_err(|error| Failure::io("accessing a file", &error.into()))
     }
 
     fn create(

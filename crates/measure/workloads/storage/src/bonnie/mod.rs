@@ -97,7 +97,7 @@ impl Workload for StorageBonnie {
                 choice(
                     parameter::SYNC,
                     &Sync::ALL.map(Sync::word),
-                    "each: fsync after each change of a file, and of each block that a seek changes (-b)",
+                    "each: fsync after each change of a file, including blocks that a seek changes (-b)",
                 ),
                 text(parameter::USER, "", "user to run as, if plumb is root (-u)"),
             ],
@@ -158,7 +158,7 @@ fn metrics() -> Vec<Metric> {
     let always = phases.remove(WRITE_BLOCK);
     phases.insert(0, always);
     let mut metrics: Vec<Metric> = phases.into_iter().flat_map(metrics_of_phase).collect();
-    let size = "size of the file; by default it depends on memory and free space";
+    let size = "size of the file; the default depends on memory and free space";
     metrics.push(reported(FILE_SIZE, "B", Better::Neither, size));
     let share = "share of read_block's data that came from devices rather than memory";
     metrics.push(reported(DEVICE_SHARE, "", Better::Neither, share));

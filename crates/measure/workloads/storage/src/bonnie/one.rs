@@ -189,13 +189,15 @@ impl One {
 
     /// Tickets go through a pipe to the seekers; the time is from the first start to the last end of a seeker.
     fn seek(&self) -> Result<PhaseResult, Failure> {
-        let (reader, writer) = pipe().map_err(|error| self.failed("a pipe for", &error.into()))?;
+        let (reader, writer) =
+            pipe().map_err(|error| self.failed("creating a pipe for", &error.into()))?;
         let reader = File::from(reader);
         let ready = Arc::new(Barrier::new(self.settings.seekers + 1));
         let seekers: Vec<_> = (0..self.settings.seekers)
             .map(|number| {
-                let tickets =
-                    reader.try_clone().map_err(|error| self.failed("a pipe for", &error))?;
+                let tickets = reader
+                    .try_clone()
+                    .map_err(|error| self.failed("creating a pipe for", &error))?;
                 let seeker = Seeker {
                     file: self.open()?,
                     tickets,
@@ -210,7 +212,7 @@ impl One {
                         ready.wait();
                         seeker.run()
                     })
-                    .map_err(|error| self.failed("a thread that seeks in", &error))
+                    .map_err(|error| self.failed("starting to seek in", &error))
             })
             .collect::<Result<_, _>>()?;
         // With this copy open, writing tickets would block for ever if every seeker failed.
@@ -225,13 +227,12 @@ impl One {
         ready.wait();
         let cpu = cpu_ns();
         let mut tickets = File::from(writer);
-        tickets.write_all(&all).map_err(|error| self.failed("the pipe for", &error))?;
+        tickets.write_all(&all).map_err(|error| self.failed("writing to the pipe for", &error))?;
         // The end of the pipe tells the seekers that no ticket follows.
         drop(tickets);
         let mut ended = Vec::new();
         for seeker in seekers {
-            let joined =
-                seeker.join().map_err(|_| Failure("a thread that seeks panicked".into()))?;
+            let joined = seeker.join().map_err(|_| Failure("a seeking thread panicked".into()))?;
             ended.push(joined.map_err(|error| self.failed("seeking in", &error))?);
         }
         let begun_ns = ended.iter().map(|seeker| seeker.begun_ns).min().unwrap_or(0);

@@ -28,7 +28,8 @@ pub fn become_user(name: &str, folder: &Path) -> Result<(), StartError> {
     let failed = |what: &str, error: std::io::Error| {
         StartError::Failed(format!("becoming user `{name}`: {what}: {error}"))
     };
-    chown(folder, Some(uid), Some(gid)).map_err(|error| failed("giving the folder away", error))?;
+    chown(folder, Some(uid), Some(gid))
+        .map_err(|error| failed("changing the folder's owner", error))?;
     // Groups go first: a user that is not root may not change them any more.
     let uid = Uid::from_raw(uid);
     let gid = Gid::from_raw(gid);

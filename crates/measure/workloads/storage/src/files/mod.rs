@@ -68,7 +68,7 @@ impl Workload for StorageFiles {
                 choice(
                     "sync",
                     &["none", "fsync", "fsync+folder"],
-                    "fsync of each created file; fsync+folder: also of the folder after each change",
+                    "fsync: sync each created file; fsync+folder: also sync the folder after each change",
                 ),
                 choice(
                     "folder",
