@@ -69,7 +69,7 @@ impl Tool for CLoop {
         match self {
             Self::Fork => reported_time("time", "one process created, ended and reaped"),
             Self::Wakeup => {
-                let summary = "median time from the due wake-up until the thread runs";
+                let summary = "median delay from a wake-up's due time until the thread runs";
                 reported("latency_p50", "s", Better::Lower, summary)
             }
             Self::Triad => {

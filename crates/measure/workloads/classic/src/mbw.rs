@@ -44,7 +44,7 @@ impl Tool for Mbw {
             choice(
                 "method",
                 &["libc", "loop", "block"],
-                "libc: memcpy; loop: word by word; block: memcpy in pieces of 256 KiB",
+                "libc: memcpy; loop: word by word; block: memcpy in blocks of 256 KiB",
             ),
             bytes("size", 64 << 20, "size of each of the two arrays, in whole MiB"),
             integer("passes", "passes", 5, "copies per process (-n)"),

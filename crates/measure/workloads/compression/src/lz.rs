@@ -77,7 +77,7 @@ fn size(start: &Start) -> Result<usize, StartError> {
     let memory = start.facts.memory_bytes;
     if memory > 0 && needed > memory / 4 * 3 {
         return Err(StartError::unsupported(
-            format!("the blocks need about {needed} bytes of memory, plumb may use {memory}"),
+            format!("the blocks need about {needed} bytes of memory; plumb may use {memory}"),
             "set a smaller `size` or fewer `threads`",
         ));
     }

@@ -42,7 +42,7 @@ impl Workload for Sieve {
             audit_class: Some(AuditClass::Cpu),
             // Since 2 the loop is compiled by itself: 10 % less time.
             version: 2,
-            ..declare::workload("cpu.sieve", "primes by a sieve over a growing array")
+            ..declare::workload("cpu.sieve", "finds primes with a sieve over a growing array")
         }
     }
 
@@ -91,7 +91,7 @@ fn limit(start: &Start) -> Result<u32, StartError> {
     let memory = start.facts.memory_bytes;
     if memory > 0 && needed > memory {
         return Err(StartError::unsupported(
-            format!("the sieves need {needed} bytes of memory, plumb may use {memory}"),
+            format!("the sieves need {needed} bytes of memory; plumb may use {memory}"),
             "set a smaller `limit` or fewer `threads`",
         ));
     }

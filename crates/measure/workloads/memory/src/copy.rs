@@ -22,7 +22,7 @@ impl Workload for MemoryCopy {
                 declare::choice(
                     "method",
                     &["libc", "loop", "block", "nt"],
-                    "libc: memcpy; loop: 8-byte words; block: memcpy in pieces of 256 KiB; nt: \
+                    "libc: memcpy; loop: 8-byte words; block: memcpy in blocks of 256 KiB; nt: \
                      non-temporal stores",
                 ),
                 declare::curve(
