@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use plumb_units::quantity;
 use serde_json::Value;
 
 use crate::BenchResult;
@@ -77,26 +78,11 @@ fn line(row: &PairRow, plumb: &Path) -> BenchResult<String> {
     Ok(format!(
         "| {} | {} | {} | {} | {} |\n",
         row.title,
-        figure(median_rate(&classic), row.unit),
-        figure(median_rate(&ours), row.unit),
+        quantity(median_rate(&classic), row.unit),
+        quantity(median_rate(&ours), row.unit),
         over(|done| done.rate),
         over(|done| done.rate / done.cpu),
     ))
-}
-
-/// `6.68 GB/s`, `338 k ops/s`.
-fn figure(rate: f64, unit: &str) -> String {
-    let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
-    let (scale, prefix) =
-        prefixes.into_iter().find(|(scale, _)| rate >= *scale).unwrap_or((1.0, ""));
-    let decimals = match rate / scale {
-        scaled if scaled < 10.0 => 2,
-        scaled if scaled < 100.0 => 1,
-        _ => 0,
-    };
-    // A counted thing is a word: `k ops/s`, but `GB/s`.
-    let space = if prefix.is_empty() || unit.starts_with('B') { "" } else { " " };
-    format!("{:.decimals$} {prefix}{space}{unit}", rate / scale)
 }
 
 fn median_rate(side: &[Done]) -> f64 {

@@ -156,7 +156,7 @@ fn without_monitors_nothing_is_read_and_nothing_is_found() {
 #[test]
 fn monitors_have_manuals_and_names_that_are_checked() {
     let place = place();
-    place.run("explain monitor.psi").unwrap().exits(0).shows(&["# monitor.psi", "Misleads"]);
+    place.run("explain monitor.psi").unwrap().exits(0).shows(&["# monitor.psi", "Pitfalls"]);
     place.run("explain monitor.pis").unwrap().exits(2).says(&["plumb explain monitor.psi"]);
     let wrong = |options: &str, words: &[&str]| {
         place.run(&format!("exec --no-lock {options} true")).unwrap().exits(2).says(words);

@@ -94,9 +94,9 @@ impl SystemSetting {
             Self::Group(path) => fs::remove_dir(root.path(path)),
             Self::Zram(number) if value == ON => add_zram(root, *number),
             Self::Zram(number) => remove_zram(root, *number),
-            Self::Latency => Err(io::Error::other("a latency holds while its file is open")),
+            Self::Latency => Err(io::Error::other("a latency limit lasts while its file is open")),
             Self::Plugin(preparation) if value == OFF => preparation.undo(),
-            Self::Plugin(_) => Err(io::Error::other("a plug-in prepares by itself")),
+            Self::Plugin(_) => Err(io::Error::other("a plug-in applies its own change")),
         }
     }
 

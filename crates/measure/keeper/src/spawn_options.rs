@@ -79,7 +79,7 @@ impl SpawnOptions {
     /// What the kernel says.
     pub fn probe(&self) -> io::Result<()> {
         let tried = std::thread::scope(|scope| scope.spawn(|| self.take_on()).join());
-        tried.unwrap_or_else(|_| Err(io::Error::other("plumb could not try it")))
+        tried.unwrap_or_else(|_| Err(io::Error::other("plumb could not test it")))
     }
 
     /// Gives it to the calling thread. It allocates nothing, so that it may stand between fork and exec.

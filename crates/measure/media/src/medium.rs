@@ -225,7 +225,7 @@ mod tests {
                 "{}",
                 layer.name
             );
-            for part in ["Is", "Needs", "Afterwards", "Misleads"] {
+            for part in ["Is", "Needs", "Afterwards", "Pitfalls"] {
                 assert!(layer.manual.contains(&format!("\n**{part}** ")), "{}: {part}", layer.name);
             }
             let examples = layer.manual.split("--set medium=").skip(1);

@@ -57,7 +57,8 @@ impl FreeRoom {
         if size < SMALLEST {
             let size = whole_size(size);
             let least = whole_size(SMALLEST);
-            let why = format!("`{layer}` of {size} is too small: a filesystem needs {least}");
+            let why =
+                format!("`{layer}` of {size} is too small: a filesystem needs at least {least}");
             return Err(StartError::unsupported(
                 why,
                 format!("medium={layer}:{least}+…").replace(' ', ""),
@@ -92,7 +93,7 @@ mod tests {
         for (asked, words) in [
             ("", "`loop` of 2048 MiB would take more than 80 % of the 1000 MiB free in /srv"),
             ("801MiB", "`loop` of 801 MiB would take more than 80 % of the 1000 MiB free in /srv"),
-            ("1MiB", "`loop` of 1 MiB is too small: a filesystem needs 64 MiB"),
+            ("1MiB", "`loop` of 1 MiB is too small: a filesystem needs at least 64 MiB"),
         ] {
             let Err(StartError::Unsupported { why, .. }) = room(1000).size("loop", asked) else {
                 panic!("{asked}")

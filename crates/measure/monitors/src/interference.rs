@@ -199,8 +199,9 @@ impl<'r> Window<'r> {
         });
         let held_us = throttled.map(Trace::amount).max()?;
         let share = ratio(held_us, 1_000_000) / self.seconds();
-        (share > THROTTLED)
-            .then(|| format!("a cgroup CPU quota throttled it for {} ms in total", held_us / 1000))
+        (share > THROTTLED).then(|| {
+            format!("a cgroup's CPU quota throttled plumb for {} ms in total", held_us / 1000)
+        })
     }
 
     fn heat(&self) -> Option<String> {

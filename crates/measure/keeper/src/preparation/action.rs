@@ -89,7 +89,7 @@ fn swap_reset(root: &Root, keeper: &mut Keeper) -> Result<String, Unchanged> {
     }
     let settled = keeper.restore(before).map_err(gone)?;
     outcome?;
-    Ok(format!("{} areas turned off and {ON} again", settled.len()))
+    Ok(format!("{} swap areas turned off and {ON} again", settled.len()))
 }
 
 fn gone(error: KeeperError) -> Unchanged {

@@ -31,7 +31,7 @@ pub fn cpus(value: &str) -> Result<Vec<u32>, Unusable> {
     for part in value.split(',') {
         let range = cpu_range(part);
         cpus.extend(
-            range.ok_or_else(|| Unusable::not_taken(value, "a list of CPUs, as in 0-1,3"))?,
+            range.ok_or_else(|| Unusable::not_taken(value, "a list of CPUs, such as 0-1,3"))?,
         );
     }
     Ok(cpus)

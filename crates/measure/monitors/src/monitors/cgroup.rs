@@ -23,7 +23,7 @@ pub const MONITOR: Monitor = Monitor {
                 .filter_map(|group| OpenFile::open(root, &format!("{group}/{name}")).ok());
             files.extend(opened.enumerate().map(|(level, file)| (device(level, of), file)));
         }
-        Parsed::all(files, parse, "no cgroup of plumb's has cpu.stat or io.stat")
+        Parsed::all(files, parse, "plumb's cgroups have no cpu.stat or io.stat")
     },
 };
 

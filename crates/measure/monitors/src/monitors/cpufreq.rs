@@ -15,7 +15,7 @@ pub const MONITOR: Monitor = Monitor {
     open: |root| {
         let files = cpu_files(root, "cpufreq/scaling_cur_freq");
         match files.is_empty() {
-            true => Err("this kernel reports no CPU frequency (virtual machines rarely do)".into()),
+            true => Err("this kernel reports no CPU frequency (common in virtual machines)".into()),
             false => Ok(Box::new(CpuFreq { files, buffer: Vec::new() })),
         }
     },

@@ -35,7 +35,7 @@ pub const MONITOR: Monitor = Monitor {
             }
         }
         match sensors.is_empty() {
-            true => Err("this machine has no visible sensors (virtual machines rarely do)".into()),
+            true => Err("this machine has no visible sensors (common in virtual machines)".into()),
             false => Ok(Box::new(Hwmon { sensors, buffer: Vec::new() })),
         }
     },

@@ -12,7 +12,7 @@ use crate::monitor::{CounterSource, Monitor};
 /// The monitor `latency`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "latency",
-    summary: "wake-up latency of a thread that sleeps 10 ms at a time",
+    summary: "wake-up latency of a thread that repeatedly sleeps 10 ms",
     manual: include_str!("latency.md"),
     // It wakes up a hundred times per second: only for who asks.
     default_hz: None,

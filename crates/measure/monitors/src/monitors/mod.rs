@@ -78,7 +78,7 @@ mod tests {
             assert!(ALL[..index].iter().all(|other| other.name != monitor.name));
             let title = format!("# monitor.{}\n", monitor.name);
             assert!(monitor.manual.starts_with(&title), "{}", monitor.name);
-            for part in ["Reads", "Misleads"] {
+            for part in ["Reads", "Pitfalls"] {
                 assert!(monitor.manual.contains(part), "{} lacks `{part}`", monitor.name);
             }
         }

@@ -7,7 +7,7 @@ use crate::monitor::{Monitor, SLOW_HZ};
 /// The monitor `mountstats`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "mountstats",
-    summary: "NFS: counts, queue, round trip and execute time by operation",
+    summary: "NFS operations: counts, queue, round-trip and execution times",
     manual: include_str!("mountstats.md"),
     default_hz: Some(SLOW_HZ),
     // A mount whose server is gone can hold a reader up.

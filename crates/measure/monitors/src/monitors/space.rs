@@ -20,7 +20,7 @@ pub const MONITOR: Monitor = Monitor {
     parsers: &[],
     open: |root| match root.is_live() {
         true => Space::open(root),
-        false => Err("a captured tree has no filesystems to ask".to_owned()),
+        false => Err("a captured tree has no filesystems".to_owned()),
     },
 };
 

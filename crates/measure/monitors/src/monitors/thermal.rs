@@ -24,7 +24,7 @@ pub const MONITOR: Monitor = Monitor {
         let throttled = cpu_files(root, "thermal_throttle/core_throttle_count");
         match zones.is_empty() && throttled.is_empty() {
             true => {
-                Err("this machine has no visible thermal zone (virtual machines rarely do)".into())
+                Err("this machine has no visible thermal zone (common in virtual machines)".into())
             }
             false => Ok(Box::new(Thermal { zones, throttled, buffer: Vec::new() })),
         }

@@ -85,7 +85,7 @@ pub fn parameters() -> Vec<Parameter> {
     vec![
         rate_or("up", "bytes", unlimited, "bandwidth from client to server, such as 1Mbit/s"),
         rate_or("down", "bytes", unlimited, "bandwidth from server to client"),
-        time_bound("rtt", 0, "round trip, half of it in each direction"),
+        time_bound("rtt", 0, "round-trip time, half of it in each direction"),
         time_bound("jitter", 0, "each message arrives up to this much earlier or later"),
         bytes(
             "burst",

@@ -81,11 +81,7 @@ impl Tunnel {
             let ended = !matches!(self.ssh.try_wait(), Ok(None));
             if ended || begun.elapsed() > READY_TIMEOUT {
                 return Err(Failure(format!(
-<<<<<<< HEAD
-                    "can't open the ssh tunnel; client: {}; server: {}",
-=======
                     "the ssh tunnel did not start; client: {}; server: {}",
->>>>>>> 23c86ce386d1c1cb2423e16fbe1c538090530cde
                     last_line(log),
                     last_line(&self.sshd.folder().join("sshd.log"))
                 )));

@@ -67,13 +67,9 @@ impl Tool for CLoop {
 
     fn metric(&self) -> Metric {
         match self {
-<<<<<<< HEAD
-            Self::Fork => reported_time("time", "time to create and reap one process"),
-=======
             Self::Fork => reported_time("time", "time to create, end and reap one process"),
->>>>>>> 23c86ce386d1c1cb2423e16fbe1c538090530cde
             Self::Wakeup => {
-                let summary = "median time from the due wake-up until the thread runs";
+                let summary = "median delay from a wake-up's due time until the thread runs";
                 reported("latency_p50", "s", Better::Lower, summary)
             }
             Self::Triad => {

@@ -43,7 +43,7 @@ impl Tool for Hackbench {
             integer("fds", "tasks", 20, "senders per group, and as many receivers (-f)"),
             integer("loops", "messages", 100, "messages from each sender to each receiver (-l)"),
             bytes("bytes", 100, "size of a message (-s)"),
-            choice("transport", &["socket", "pipe"], "channel of the messages (-p: pipes)"),
+            choice("transport", &["socket", "pipe"], "channel for the messages (-p: pipes)"),
             choice("mode", &["process", "thread"], "type of senders and receivers (-T: threads)"),
         ]
     }

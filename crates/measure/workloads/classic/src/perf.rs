@@ -83,7 +83,7 @@ impl Tool for Perf {
                     100,
                     "messages from each sender to each receiver (-l)",
                 ),
-                choice("transport", &["socket", "pipe"], "channel of the messages (-p: pipes)"),
+                choice("transport", &["socket", "pipe"], "channel for the messages (-p: pipes)"),
                 choice(
                     "mode",
                     &["process", "thread"],

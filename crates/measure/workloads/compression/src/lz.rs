@@ -83,7 +83,7 @@ fn size(start: &Start) -> Result<usize, StartError> {
     if memory > 0 && needed > memory / 4 * 3 {
         return Err(StartError::unsupported(
             format!(
-                "the blocks need about {needed} bytes of memory, too much for plumb's limit of {memory}"
+                "the blocks need about {needed} bytes of memory, over three quarters of plumb's limit of {memory}"
             ),
             "set a smaller `size` or fewer `threads`",
         ));

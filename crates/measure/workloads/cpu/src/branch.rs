@@ -34,8 +34,7 @@ impl Workload for Branch {
             metrics: vec![
                 declare::time(
                     "time",
-                    "wall time of one jump on each thread, including its part of the \
-                                       loop",
+                    "wall time of one jump on each thread, including its share of the loop",
                 ),
                 declare::rate("rate", "ops/s", "jumps per second, all threads together"),
             ],
@@ -144,7 +143,7 @@ impl Member for Jumper {
         let count = self.count;
         if count != expected {
             return Err(Failure(format!(
-                "cpu.branch: the jumps found {count} set bits instead of {expected}"
+                "cpu.branch: the jumps counted {count} set bits instead of {expected}"
             )));
         }
         (self.checked, self.pieces, self.count) = (self.piece, 0, 0);

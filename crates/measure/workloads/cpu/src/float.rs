@@ -43,7 +43,7 @@ impl Workload for Float {
                 declare::choice(
                     "chain",
                     &["dependent", "independent"],
-                    "dependent: each instruction waits for the one before (latency); independent: they \
+                    "dependent: each instruction waits for the previous one (latency); independent: they \
                      overlap (throughput)",
                 ),
                 declare::threads("threads, each running the loop"),
@@ -54,7 +54,7 @@ impl Workload for Float {
                 declare::rate(
                     "rate",
                     "FLOP/s",
-                    "floating-point operations per second, all threads together; an fma counts two",
+                    "floating-point operations per second, all threads together; an fma counts as two",
                 ),
             ],
             audit_class: Some(AuditClass::Cpu),

@@ -59,7 +59,7 @@ impl Workload for Frequency {
                     "frequency",
                     "Hz",
                     Better::Higher,
-                    "cycles per second from a chain of additions, without gaps",
+                    "cycles per second from a chain of additions, excluding gaps",
                 ),
                 declare::reported(
                     "multiply",
@@ -72,7 +72,7 @@ impl Workload for Frequency {
                     "gaps",
                     "",
                     Better::Neither,
-                    "number of gaps: pieces of 10 µs that took at least 1.5 times as long",
+                    "gaps: 10 µs segments that took at least 1.5 times the shortest",
                 ),
                 declare::reported_time("longest", "length of the longest gap"),
                 declare::reported(
@@ -101,10 +101,7 @@ impl Workload for Frequency {
                 ),
             ],
             audit_class: Some(AuditClass::Cpu),
-            ..declare::workload(
-                "cpu.frequency",
-                "effective clock rate of a CPU, and the time it loses",
-            )
+            ..declare::workload("cpu.frequency", "effective clock rate of a CPU, and its lost time")
         }
     }
 
@@ -301,7 +298,7 @@ impl FrequencySample {
         let [frequency, multiply] = self.frequencies();
         if (multiply / frequency - 1.0).abs() > AGREEMENT {
             let why = format!(
-                "{:.0} MHz by additions, {:.0} MHz by multiplications: one of them takes an unexpected number of cycles on this CPU",
+                "{:.0} MHz from additions, {:.0} MHz from multiplications: one of them takes an unexpected number of cycles on this CPU",
                 frequency / 1e6,
                 multiply / 1e6
             );
@@ -323,7 +320,7 @@ impl FrequencySample {
         let throttled = explained.throttled_ns.map(|ns| percent(self.share(ns)));
         parts.extend(throttled.map(|share| format!("a quota throttled it for {share}")));
         format!(
-            "{} of the time was lost in {} gaps, the longest {:.1} ms; the kernel counted: {}, with {} interrupts",
+            "{} of the time was lost in {} gaps, the longest {:.1} ms; according to the kernel, {}, with {} interrupts",
             percent(self.lost()),
             self.gaps.count,
             self.gaps.longest_ns / 1e6,
@@ -345,7 +342,7 @@ impl Instance for FrequencyPieces {
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         let most = iterations.iter().copied().max().unwrap_or(0);
-        let room = usize::try_from(2 * most).map_err(|_| Failure("too many pieces".into()))?;
+        let room = usize::try_from(2 * most).map_err(|_| Failure("too many segments".into()))?;
         // Written to, so that no page is touched for the first time in a sample.
         self.times_ns.resize(room, 1);
         let mut all = FrequencySample::default();
@@ -372,7 +369,7 @@ impl Instance for FrequencyPieces {
         let expected = [self.checked[0].wrapping_add(added), self.checked[1].wrapping_mul(factor)];
         if self.values != expected {
             return Err(Failure(format!(
-                "cpu.frequency: after {} pieces the chains hold {:x?}, not {expected:x?}",
+                "cpu.frequency: after {} segments the chains contain {:x?}, not {expected:x?}",
                 self.pieces, self.values
             )));
         }
@@ -409,7 +406,7 @@ mod tests {
         pieces.verify().unwrap();
         pieces.run(2).unwrap();
         pieces.pieces += 1;
-        assert!(pieces.verify().unwrap_err().0.contains("after 3 pieces"));
+        assert!(pieces.verify().unwrap_err().0.contains("after 3 segments"));
         pieces.pieces -= 1;
         pieces.values[1] ^= 2;
         assert!(pieces.verify().is_err());
@@ -434,7 +431,7 @@ mod tests {
         assert_eq!(flags[0].flag, FlagKind::Interference);
         assert_eq!(
             flags[0].why,
-            "50.0 % of the time was lost in 5 gaps, the longest 50.0 ms; the kernel counted: the hypervisor took 1.0 %, \
+            "50.0 % of the time was lost in 5 gaps, the longest 50.0 ms; according to the kernel, the hypervisor took 1.0 %, \
              a quota throttled it for 48.0 %, with 77 interrupts"
         );
         let values = seen_of.values();

@@ -60,7 +60,7 @@ fn size(start: &Start) -> Result<usize, StartError> {
     let memory = start.facts.memory_bytes;
     if !SIZES.contains(&size) || (memory > 0 && needed > memory / 2) {
         return Err(StartError::unsupported(
-            format!("size={size} is outside the allowed range"),
+            format!("a block of {size} bytes is outside the range of this workload"),
             format!("set `size` between 1 and {}", SIZES.end().min(&(memory / 2).max(1))),
         ));
     }
@@ -176,9 +176,7 @@ impl Member for Hasher {
             return Ok(());
         }
         let Self { expected, wrong, .. } = self;
-        Err(Failure(format!(
-            "cpu.hash: hashes differ from {expected:#018x} in the bits {wrong:#018x}"
-        )))
+        Err(Failure(format!("cpu.hash: hashes differ from {expected:#018x} in bits {wrong:#018x}")))
     }
 }
 
@@ -207,7 +205,7 @@ mod tests {
             hasher.verify().unwrap();
             hasher.block[size - 1] ^= 4;
             hasher.run(1).unwrap();
-            assert!(hasher.verify().unwrap_err().0.contains("in the bits"));
+            assert!(hasher.verify().unwrap_err().0.contains("in bits"));
         }
     }
 }

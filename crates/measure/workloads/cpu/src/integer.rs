@@ -32,7 +32,7 @@ impl Workload for Integer {
                 declare::choice(
                     "chain",
                     &["dependent", "independent"],
-                    "dependent: each operation waits for the one before (latency); independent: they \
+                    "dependent: each operation waits for the previous one (latency); independent: they \
                      overlap (throughput)",
                 ),
                 declare::threads("threads, each running the loop"),

@@ -74,7 +74,7 @@ impl Member for KnownLoop {
             return Ok(());
         }
         Err(Failure(format!(
-            "{}: results differ from the exact ones in the bits {:#018x}",
+            "{}: results differ from the exact ones in bits {:#018x}",
             self.what, self.wrong
         )))
     }
@@ -97,7 +97,7 @@ mod tests {
         right.verify().unwrap();
         right.state[1] ^= 64;
         right.run(1).unwrap();
-        assert!(right.verify().unwrap_err().0.contains("in the bits"));
+        assert!(right.verify().unwrap_err().0.contains("in bits"));
         let mut less = known(vec![19, 20]);
         less.run(2).unwrap();
         assert!(less.verify().is_err());

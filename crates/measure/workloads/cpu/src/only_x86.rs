@@ -8,7 +8,7 @@ pub(super) fn only_x86(id: &str) -> Result<(), StartError> {
         return Ok(());
     }
     Err(StartError::unsupported(
-        format!("{id} has no loops for {}", std::env::consts::ARCH),
-        "measure cpu.sieve, cpu.hash or cpu.syscall, which run everywhere",
+        format!("{id} does not support {}", std::env::consts::ARCH),
+        "use cpu.sieve, cpu.hash or cpu.syscall, which run everywhere",
     ))
 }

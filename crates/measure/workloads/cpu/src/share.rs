@@ -51,7 +51,7 @@ impl Workload for CpuShare {
                     "kept",
                     "",
                     Better::Higher,
-                    "work of both CPUs when both are busy over the sum of what each does alone: 1 means two full CPUs",
+                    "throughput of both CPUs together over the sum of each alone; 1 means two full CPUs",
                 ),
                 declare::reported(
                     "kept_first",

@@ -42,7 +42,7 @@ impl Workload for Sieve {
             audit_class: Some(AuditClass::Cpu),
             // Since 2 the loop is compiled by itself: 10 % less time.
             version: 2,
-            ..declare::workload("cpu.sieve", "primes by a sieve over a growing array")
+            ..declare::workload("cpu.sieve", "finds primes with a sieve over a growing array")
         }
     }
 

@@ -84,7 +84,7 @@ impl Member for Caller {
         let expected = self.parent.wrapping_mul(self.calls);
         if self.sum != expected {
             return Err(Failure(format!(
-                "cpu.syscall: {} answers add up to {}, not {expected}: the parent was process {}",
+                "cpu.syscall: {} answers add up to {}, not {expected}; the parent's process ID is {}",
                 self.calls, self.sum, self.parent
             )));
         }

@@ -209,7 +209,7 @@ impl Modules {
             let mut pairs = results.iter().zip(published);
             if !pairs.all(|(result, published)| is_near(*result, *published)) {
                 return Err(Failure(format!(
-                    "cpu.whetstone: module {name} gave {results:.5?}; the published result is {published:?}"
+                    "cpu.whetstone: module {name} computed {results:.5?}; the published result is {published:?}"
                 )));
             }
         }

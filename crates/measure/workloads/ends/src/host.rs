@@ -51,7 +51,6 @@ pub fn address_of(host: &str, start: &Start) -> Result<IpAddr, StartError> {
         Ok(None) => "no address found".to_owned(),
         Err(error) => error.to_string(),
     };
-    let fix =
-        "check the spelling (`getent hosts NAME` resolves it as plumb does), or give an address";
+    let fix = "check the spelling with `getent hosts NAME`, or give an address";
     Err(StartError::unsupported(format!("can't resolve `{name}`: {why}"), fix))
 }

@@ -124,7 +124,7 @@ impl Mapping {
         match self.huge_bytes() {
             Some(0) | None => Ok(()),
             Some(huge) => Err(StartError::unsupported(
-                format!("the kernel used huge pages for {huge} bytes although told not to"),
+                format!("the kernel used huge pages for {huge} bytes although they were disabled"),
                 "try again; if it persists, report it with your kernel version",
             )),
         }

@@ -414,7 +414,7 @@ impl OutputPipe {
     /// # Errors
     /// When there is no room for another.
     pub fn new() -> Result<Self, Failure> {
-        let (reader, writer) = io::pipe().map_err(|e| Failure::io("making a pipe", &e))?;
+        let (reader, writer) = io::pipe().map_err(|e| Failure::io("creating a pipe", &e))?;
         Ok(Self { reader, writer: writer.into() })
     }
 

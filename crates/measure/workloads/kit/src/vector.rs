@@ -39,7 +39,7 @@ impl Width {
     pub fn instructions(self) -> &'static str {
         match self {
             Self::Bits128 if cfg!(target_arch = "x86_64") => "SSE2",
-            Self::Bits128 => "plain code",
+            Self::Bits128 => "portable code",
             Self::Bits256 => "AVX2 and FMA",
             Self::Bits512 => "AVX-512 (F, BW, DQ, VL)",
         }

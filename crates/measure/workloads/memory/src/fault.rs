@@ -59,7 +59,7 @@ impl Workload for Fault {
                 ),
                 declare::curve(
                     CurveKind::Plateaus,
-                    declare::bytes("size", 64 << 20, "bytes mapped at a time"),
+                    declare::bytes("size", 64 << 20, "bytes mapped per iteration"),
                 ),
                 node::parameter(),
             ],
@@ -88,7 +88,7 @@ impl Workload for Fault {
         let bytes = start.size("size");
         if bytes == 0 || !bytes.is_multiple_of(page_bytes) {
             return Err(StartError::unsupported(
-                format!("{bytes} bytes are not a whole number of pages of {page_bytes}"),
+                format!("{bytes} bytes are not a whole number of pages of {page_bytes} bytes"),
                 format!("set `size` to a multiple of {page_bytes}"),
             ));
         }

@@ -31,7 +31,7 @@ fn note(root: &Path) -> Option<String> {
         (sampled(root), "DAMON samples which pages are used"),
         (is_one(root, "sys/kernel/mm/ksm/run"), "KSM merges equal pages"),
         (balanced(root), "pages move between nodes (numa_balancing)"),
-        (joined(root), "khugepaged joins pages into huge ones"),
+        (joined(root), "khugepaged merges pages into huge pages"),
         (compacted(root), "memory is compacted more eagerly than usual (compaction_proactiveness)"),
     ];
     let at_work: Vec<&str> =

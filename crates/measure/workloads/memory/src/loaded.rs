@@ -38,11 +38,7 @@ impl Workload for Loaded {
                     declare::time_bound("pause", 0, "time that an injector waits after each 4 KiB"),
                 ),
                 declare::choice("load", &["read", "write"], "whether injectors read or write"),
-                declare::bytes(
-                    "size",
-                    64 << 20,
-                    "bytes of the cycle, and of each injector's array",
-                ),
+                declare::bytes("size", 64 << 20, "size of the cycle and of each injector's array"),
                 node::parameter(),
             ],
             metrics: vec![
@@ -264,7 +260,7 @@ impl Injector {
                     let word = (times - 1) * all + place;
                     if piece.iter().any(|found| *found != word) {
                         return Err(Failure(format!(
-                            "memory.loaded: an injector's piece {place} does not hold {word}"
+                            "memory.loaded: block {place} of an injector does not contain {word}"
                         )));
                     }
                 }
@@ -275,7 +271,7 @@ impl Injector {
             if *sum != expected {
                 let pieces = self.pieces - self.checked;
                 return Err(Failure(format!(
-                    "memory.loaded: {pieces} pieces of an injector add up to {sum:#018x}, not {expected:#018x}"
+                    "memory.loaded: {pieces} blocks of an injector add up to {sum:#018x}, not {expected:#018x}"
                 )));
             }
             *sum = 0;
@@ -393,7 +389,7 @@ mod tests {
         assert!(reader.bytes > 0 && reader.bytes <= reader.pieces * 4096);
         reader.pieces += 1;
         let failure = reader.verify().unwrap_err();
-        assert!(failure.0.contains("1 pieces of an injector add up to"), "{failure}");
+        assert!(failure.0.contains("1 blocks of an injector add up to"), "{failure}");
         let mut writer = worked("write");
         writer.array.words_mut()[3] ^= 1;
         let failure = writer.verify().unwrap_err();

@@ -116,7 +116,9 @@ impl MemoryNode {
             };
             if result != 0 {
                 let error = io::Error::last_os_error();
-                return Err(StartError::Failed(format!("move_pages: location of pages: {error}")));
+                return Err(StartError::Failed(format!(
+                    "can't locate pages (move_pages): {error}"
+                )));
             }
             // A page that is nowhere has a negative status, the number of an error.
             let away =

@@ -27,13 +27,17 @@ pub(super) fn describe(size: u64, footprint: u64, facts: &Facts, ready: &mut Rea
     if facts.llc_bytes == 0 {
         ready.notes.push(format!("cache sizes are unknown: {} may fit in a cache", show(size)));
     } else if footprint <= facts.l1d_bytes {
-        ready.notes.push(format!("in the first-level cache of {}", show(facts.l1d_bytes)));
+        ready.notes.push(format!("fits in the first-level cache of {}", show(facts.l1d_bytes)));
     } else if footprint <= facts.l2_bytes {
-        ready.notes.push(format!("in the second-level cache of {}", show(facts.l2_bytes)));
+        ready.notes.push(format!("fits in the second-level cache of {}", show(facts.l2_bytes)));
     } else if size < wanted {
         ready.flags.push(Flag::new(
             FlagKind::Capped,
-            format!("{}; 4 × last-level cache would be {}", show(size), show(wanted)),
+            format!(
+                "{} may fit in caches; 4 × the last-level cache is {}",
+                show(size),
+                show(wanted)
+            ),
         ));
     }
 }
@@ -96,10 +100,13 @@ mod tests {
     fn both_sizes_are_shown_where_the_shared_cache_may_help() {
         let ready = described(64 << 20);
         assert_eq!(ready.flags[0].flag, FlagKind::Capped);
-        assert_eq!(ready.flags[0].why, "64MiB; 4 × last-level cache would be 128MiB");
+        assert_eq!(
+            ready.flags[0].why,
+            "64MiB may fit in caches; 4 × the last-level cache is 128MiB"
+        );
         assert!(described(128 << 20).flags.is_empty());
-        assert_eq!(described(16 << 10).notes, ["in the first-level cache of 32KiB"]);
-        assert_eq!(described(64 << 10).notes, ["in the second-level cache of 1MiB"]);
+        assert_eq!(described(16 << 10).notes, ["fits in the first-level cache of 32KiB"]);
+        assert_eq!(described(64 << 10).notes, ["fits in the second-level cache of 1MiB"]);
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl Workload for StreamLoops {
                 "bytes read and written per second as STREAM counts them, all threads together",
             )],
             ceiling: Some("stores".into()),
-            ..arrays::described("memory.stream", "the loops of STREAM on arrays of doubles")
+            ..arrays::described("memory.stream", "STREAM's loops on arrays of doubles")
         }
     }
 
@@ -64,7 +64,7 @@ impl Workload for StreamLoops {
 fn traffic(sources: u64, stores: Stores) -> String {
     let counted = ELEMENT_BYTES * (sources + 1);
     let moved = ELEMENT_BYTES * (sources + stores.traffic());
-    format!("each element counts as {counted} bytes; memory moves {moved} if nothing is cached")
+    format!("each element counts as {counted} bytes; uncached, memory traffic is {moved} bytes")
 }
 
 /// One thread's arrays.
@@ -169,13 +169,15 @@ mod tests {
     fn traffic_is_what_lines_that_are_read_first_make_it() {
         let said = |sources, stores| traffic(sources, stores);
         assert!(
-            said(1, Stores::Regular)
-                .starts_with("each element counts as 16 bytes; memory moves 24 if")
+            said(1, Stores::Regular).starts_with(
+                "each element counts as 16 bytes; uncached, memory traffic is 24 bytes"
+            )
         );
         assert!(
-            said(2, Stores::Regular)
-                .starts_with("each element counts as 24 bytes; memory moves 32 if")
+            said(2, Stores::Regular).starts_with(
+                "each element counts as 24 bytes; uncached, memory traffic is 32 bytes"
+            )
         );
-        assert!(said(2, Stores::NonTemporal).contains("memory moves 24 if"));
+        assert!(said(2, Stores::NonTemporal).contains("memory traffic is 24 bytes"));
     }
 }

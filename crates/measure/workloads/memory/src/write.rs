@@ -38,7 +38,7 @@ impl Workload for MemoryWrite {
         let mut ready =
             arrays.ready(start, &team, counted, |filler: &Filler, see| see(&filler.to))?;
         ready.notes.push(format!(
-            "each byte counts once; memory moves it {} times if nothing is cached",
+            "each byte counts once; uncached, memory traffic is {} times that",
             stores.traffic()
         ));
         Ok(StartedWorkload { instance: Box::new(team), ready })

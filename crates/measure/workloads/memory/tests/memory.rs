@@ -109,7 +109,10 @@ fn both_sizes_are_shown_where_a_cache_may_help() {
     for id in ["memory.copy", "memory.latency"] {
         let large = ready(id, &[("size", "8MiB")]);
         assert_eq!(large.flags[0].flag, FlagKind::Capped);
-        assert_eq!(large.flags[0].why, "8MiB; 4 × last-level cache would be 128MiB");
+        assert_eq!(
+            large.flags[0].why,
+            "8MiB may fit in caches; 4 × the last-level cache is 128MiB"
+        );
         assert!(ready(id, &[("size", "16KiB")]).flags.is_empty());
     }
     let three = ready("memory.copy", &[("size", "64KiB"), ("threads", "3")]);

@@ -41,11 +41,14 @@ impl FrameCounts {
     pub fn limit(&self) -> Option<String> {
         if self.dropped > 0 {
             let all = self.came + self.dropped;
-            return Some(format!("the relay had no room for {} of {all} frames", self.dropped));
+            return Some(format!(
+                "the relay dropped {} of {all} frames because it had no room",
+                self.dropped
+            ));
         }
         let is_late = self.late * 100 > self.passed;
         is_late.then(|| {
-            format!("the relay passed on {} of {} frames over 1 ms late", self.late, self.passed)
+            format!("the relay forwarded {} of {} frames over 1 ms late", self.late, self.passed)
         })
     }
 
@@ -114,8 +117,11 @@ mod tests {
         let good = FrameCounts { came: 1000, passed: 1000, late: 10, ..FrameCounts::default() };
         assert_eq!(good.limit(), None);
         let late = FrameCounts { late: 11, ..good };
-        assert_eq!(late.limit().unwrap(), "the relay passed on 11 of 1000 frames over 1 ms late");
+        assert_eq!(late.limit().unwrap(), "the relay forwarded 11 of 1000 frames over 1 ms late");
         let full = FrameCounts { dropped: 24, ..good };
-        assert_eq!(full.limit().unwrap(), "the relay had no room for 24 of 1024 frames");
+        assert_eq!(
+            full.limit().unwrap(),
+            "the relay dropped 24 of 1024 frames because it had no room"
+        );
     }
 }

@@ -26,7 +26,7 @@ const FRAME: u64 = 1514;
 pub(crate) fn check() -> Result<(), StartError> {
     match ["ip", "tc"].into_iter().find(|name| program(name).is_none()) {
         Some(missing) => {
-            let why = format!("`{missing}`, which makes the path, is not installed");
+            let why = format!("`{missing}`, which sets up the path, is not installed");
             Err(StartError::unsupported(why, "sudo apt-get install iproute2"))
         }
         None => Ok(()),

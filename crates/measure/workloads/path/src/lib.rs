@@ -130,7 +130,7 @@ pub fn parameters() -> Vec<Parameter> {
             QUEUE_NS,
             "maximum queueing delay; packets that would wait longer are dropped",
         ),
-        time_bound("rtt", 0, "round trip, half of it in each direction"),
+        time_bound("rtt", 0, "round-trip time, half of it in each direction"),
         time_bound("jitter", 0, "each packet arrives up to this much earlier or later, in order"),
         share("loss", "share of the packets lost in each direction"),
         share(
@@ -219,7 +219,7 @@ pub fn enter(start: &Start, end: End) -> Result<IpAddr, StartError> {
     }
     if far_address.is_some() {
         return Err(StartError::unsupported(
-            "a path is made on this machine, but --to names another one",
+            "a path exists only on this machine, but --to names another one",
             "leave out `path` or --to",
         ));
     }
@@ -230,7 +230,7 @@ pub fn enter(start: &Start, end: End) -> Result<IpAddr, StartError> {
     let place = start
         .endpoints
         .get(place)
-        .ok_or_else(|| StartError::Failed("the fixture made no path".to_owned()))?;
+        .ok_or_else(|| StartError::Failed("the fixture created no path".to_owned()))?;
     let failed = |error| Failure::io("entering an end of the path", &error);
     let network = File::open(place).map_err(failed)?;
     if let Some(user) = start.endpoints.get(USER) {
@@ -250,8 +250,9 @@ pub fn enter_as_user(start: &Start, end: End) -> Result<IpAddr, StartError> {
     let group = rustix::process::getegid();
     let address = enter(start, end)?;
     if start.endpoints.contains_key(USER) {
-        namespaces::become_user(user.as_raw(), group.as_raw())
-            .map_err(|error| Failure::io("being an ordinary user at an end of the path", &error))?;
+        namespaces::become_user(user.as_raw(), group.as_raw()).map_err(|error| {
+            Failure::io("switching to an ordinary user at an end of the path", &error)
+        })?;
     }
     Ok(address)
 }
@@ -329,7 +330,7 @@ pub fn carried(start: &Start) -> Result<Option<[FrameCounts; 2]>, Failure> {
     let Some(place) = start.endpoints.get(COUNTS) else { return Ok(None) };
     let counts = File::open(place)
         .and_then(|file| counts::read(&file))
-        .map_err(|error| Failure::io("reading what the relay counted", &error))?;
+        .map_err(|error| Failure::io("reading the relay's counters", &error))?;
     Ok(Some(counts))
 }
 
@@ -372,7 +373,7 @@ impl PathSettings {
             (PathKind::Routed, true) => {
                 "a relay and a router in between, frames of 1,514 bytes at most"
             }
-            (PathKind::Routed, false) => "a router (the kernel's) in between",
+            (PathKind::Routed, false) => "the kernel's router in between",
             (_, true) => "a relay in between, frames of 1,514 bytes at most",
             (_, false) => "no device in between",
         };

@@ -32,7 +32,7 @@ impl Workload for Compile {
                 integer("jobs", "jobs", 1, "parallel jobs of make (-j)"),
                 path("tree", "source tree with a Makefile; a generated one by default"),
                 integer("files", "files", 100, "C files of the generated tree"),
-                text("configure", "", "make target to build first, untimed (defconfig)"),
+                text("configure", "", "make target to build first, untimed, such as defconfig"),
                 text("target", "", "make targets; by default the first one in the Makefile"),
             ],
             metrics: all,
@@ -58,7 +58,7 @@ impl Workload for Compile {
         let (root, prints) = match start.text("tree") {
             "" => {
                 let root = folder.path().join("tree");
-                fs::create_dir(&root).map_err(|e| Failure::io("making a folder", &e))?;
+                fs::create_dir(&root).map_err(|e| Failure::io("creating a folder", &e))?;
                 let prints = generate(&root, files)?;
                 (root, Some(prints))
             }

@@ -42,7 +42,7 @@ impl Workload for Fairness {
                 "deviation",
                 "",
                 Better::Lower,
-                "largest relative difference between a thread's CPU time and the share of its weight",
+                "largest relative difference between a thread's CPU time and its share by weight",
             ),
             reported(
                 "fairness",

@@ -145,7 +145,9 @@ impl HackbenchGroups {
             if !wait_readable(heard.as_raw_fd(), READY_TIMEOUT_MS) {
                 return Err(Failure(format!("only {done} of {count} tasks became ready")));
             }
-            heard.read_exact(&mut [0]).map_err(|e| Failure::io("hearing of a task", &e))?;
+            heard
+                .read_exact(&mut [0])
+                .map_err(|e| Failure::io("waiting for a task to become ready", &e))?;
         }
         Ok(groups)
     }
@@ -234,7 +236,7 @@ impl HackbenchGroups {
         let kicked = self.kick.write_all(&[0]);
         let outcome = self.tasks.iter_mut().try_for_each(HackbenchTask::reap);
         let elapsed_ns = now_ns() - start_ns;
-        kicked.map_err(|e| Failure::io("kicking off", &e))?;
+        kicked.map_err(|e| Failure::io("starting the tasks", &e))?;
         outcome.map(|()| HackbenchTime { start_ns, elapsed_ns })
     }
 }
@@ -264,13 +266,13 @@ impl HackbenchTask {
                     return Ok(());
                 }
                 Err(Failure(format!(
-                    "a task did not pass on all its bytes ({})",
+                    "a task did not transfer all its bytes ({})",
                     describe_end(status)
                 )))
             }
             Self::Thread(thread) => match thread.take().map(JoinHandle::join) {
                 Some(Ok(true)) => Ok(()),
-                _ => Err(Failure("a thread did not pass on all its bytes".into())),
+                _ => Err(Failure("a thread did not transfer all its bytes".into())),
             },
         }
     }
@@ -295,7 +297,7 @@ impl ReceiverChannel {
             }
             HackbenchTransport::Socket => {
                 let (input, output) =
-                    UnixStream::pair().map_err(|e| Failure::io("making a socket pair", &e))?;
+                    UnixStream::pair().map_err(|e| Failure::io("creating a socket pair", &e))?;
                 Ok(Self {
                     input: OwnedFd::from(input).into(),
                     output: OwnedFd::from(output).into(),
@@ -306,7 +308,7 @@ impl ReceiverChannel {
 }
 
 fn pipe() -> Result<(File, File), Failure> {
-    let (reader, writer) = io::pipe().map_err(|e| Failure::io("making a pipe", &e))?;
+    let (reader, writer) = io::pipe().map_err(|e| Failure::io("creating a pipe", &e))?;
     Ok((OwnedFd::from(reader).into(), OwnedFd::from(writer).into()))
 }
 

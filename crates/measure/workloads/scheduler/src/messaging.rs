@@ -34,7 +34,7 @@ impl Workload for Messaging {
                     integer("loops", "messages", 100, "messages from each sender to each receiver"),
                 ),
                 curve(CurveKind::Line, bytes("bytes", 100, "size of a message")),
-                choice("transport", &["socket", "pipe"], "channel of the messages"),
+                choice("transport", &["socket", "pipe"], "channel for the messages"),
                 TaskMode::parameter("type of senders and receivers"),
                 placement(),
             ],

@@ -91,7 +91,7 @@ impl Workload for Pipe {
 }
 
 fn pipe() -> Result<(File, File), Failure> {
-    let (reader, writer) = io::pipe().map_err(|e| Failure::io("making a pipe", &e))?;
+    let (reader, writer) = io::pipe().map_err(|e| Failure::io("creating a pipe", &e))?;
     Ok((OwnedFd::from(reader).into(), OwnedFd::from(writer).into()))
 }
 
@@ -168,7 +168,7 @@ impl Instance for RoundTrips {
         for _ in 0..iterations {
             let sent = self.to_partner.write_all(&self.count.to_ne_bytes());
             let got = sent.and_then(|()| self.from_partner.read_exact(&mut message));
-            got.map_err(|e| Failure::io("talking to the partner", &e))?;
+            got.map_err(|e| Failure::io("exchanging messages with the partner", &e))?;
             let wanted = self.count + 1;
             let count = i32::from_ne_bytes(message);
             if count != wanted {

@@ -49,7 +49,7 @@ impl Workload for Switch {
                 integer("tasks", "tasks", 2, "tasks in the ring"),
                 curve(
                     CurveKind::Plateaus,
-                    bytes("size", 0, "private memory that each task reads in its turn"),
+                    bytes("size", 0, "private memory that each task reads per hand-over"),
                 ),
                 placement_or("same-cpu"),
                 TaskMode::parameter("type of the tasks"),
@@ -112,7 +112,7 @@ fn check_size(start: &Start, tasks: usize) -> Result<usize, StartError> {
     if most > 0 && size > most {
         return Err(StartError::unsupported(
             format!(
-                "{tasks} tasks of {size} bytes are more than half of the memory that plumb may use"
+                "{tasks} tasks of {size} bytes need more than half of the memory that plumb may use"
             ),
             format!("set size to {most} or less"),
         ));
@@ -121,7 +121,7 @@ fn check_size(start: &Start, tasks: usize) -> Result<usize, StartError> {
 }
 
 fn pipe() -> Result<(File, File), Failure> {
-    let (reader, writer) = io::pipe().map_err(|e| Failure::io("making a pipe", &e))?;
+    let (reader, writer) = io::pipe().map_err(|e| Failure::io("creating a pipe", &e))?;
     Ok((OwnedFd::from(reader).into(), OwnedFd::from(writer).into()))
 }
 
@@ -265,7 +265,7 @@ fn turn(mut output: &File, mut input: &File, own: &TaskMemory, count: i32) -> Re
     let mut token = [0; 4];
     let sent = output.write_all(&count.to_ne_bytes());
     let got = sent.and_then(|()| input.read_exact(&mut token));
-    got.map_err(|e| Failure::io("handing on the token", &e))?;
+    got.map_err(|e| Failure::io("passing the token", &e))?;
     if own.is_whole() { Ok(i32::from_ne_bytes(token)) } else { Ok(DAMAGED) }
 }
 

@@ -43,7 +43,7 @@ const STACK_BYTES: usize = 64 << 10;
 
 impl Workload for Wakeup {
     fn describe(&self) -> Description {
-        let mut metrics = latency::metrics("time from the due wake-up until its worker runs");
+        let mut metrics = latency::metrics("delay from a wake-up's due time until its worker runs");
         metrics.push(reported(
             "in_time",
             "",
@@ -51,7 +51,7 @@ impl Workload for Wakeup {
             "share of wake-ups sent within 100 µs of their due time",
         ));
         metrics.extend(counters::metrics("wake-up"));
-        metrics.push(distribution("latency", "that time for each wake-up"));
+        metrics.push(distribution("latency", "the same for each wake-up"));
         metrics
             .push(distribution("wakeup", "time from the call that wakes a worker until it runs"));
         let workers = integer("workers", "threads", 1, "threads woken in turn");

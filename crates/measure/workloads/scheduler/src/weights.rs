@@ -114,7 +114,7 @@ fn shares(levels: &[i32], cpus: usize) -> Vec<f64> {
     }
 }
 
-/// Who is to get what, for the reader: `2 of nice 0: 38.6 % each; 2 of nice 5: …`.
+/// Who is to get what, for the reader: `2 at nice 0 (weight 1024), 38.6 % each; 2 at nice 5 …`.
 pub(crate) fn in_words(claims: &[Claim]) -> String {
     let mut kinds: Vec<(&Claim, usize)> = Vec::new();
     for claim in claims {
@@ -130,11 +130,11 @@ pub(crate) fn in_words(claims: &[Claim]) -> String {
     for (Claim { level, share, .. }, count) in kinds {
         let share = share * 100.0;
         parts.push(format!(
-            "{count} of nice {level} (weight {}): {share:.1} % each",
+            "{count} at nice {level} (weight {}), {share:.1} % each",
             weight(*level)
         ));
     }
-    format!("by weight {}", parts.join("; "))
+    format!("shares by weight: {}", parts.join("; "))
 }
 
 /// How far what threads used is from their claims: the largest relative difference, Jain's index of the quotients,
@@ -209,7 +209,7 @@ mod tests {
         let said = in_words(&claims(&[0, 0, 5], Some(&[1, 1, 1]), 2));
         assert_eq!(
             said,
-            "by weight 2 of nice 0 (weight 1024): 43.0 % each; 1 of nice 5 (weight 335): 14.1 % each"
+            "shares by weight: 2 at nice 0 (weight 1024), 43.0 % each; 1 at nice 5 (weight 335), 14.1 % each"
         );
     }
 

@@ -1,4 +1,4 @@
-//! `--set governor`: policy that picks the clock frequency of the CPUs.
+//! `--set governor`: policy that picks CPU clock frequencies.
 
 use plumb_machine::Root;
 
@@ -10,7 +10,7 @@ pub const KNOB: Knob = Knob {
     name: "governor",
     values: "performance, powersave, …",
     example: "governor=performance",
-    summary: "policy that picks the clock frequency of the CPUs",
+    summary: "policy that picks CPU clock frequencies",
     manual: include_str!("governor.md"),
     lasts: Lasts::Undone,
     suffix: Suffix::None,

@@ -22,7 +22,7 @@ fn sysctl(root: &Root, name: &str, value: &str) -> Result<Resolved, Unusable> {
     let name = if name.contains('/') { name.to_owned() } else { name.replace('.', "/") };
     // A name must not lead out of /proc/sys.
     if name.split('/').any(|part| matches!(part, "" | "." | "..")) {
-        return Err(Unusable::Usage("give a setting, as in sysctl.vm.swappiness=10".into()));
+        return Err(Unusable::Usage("give a setting, such as sysctl.vm.swappiness=10".into()));
     }
     let path = format!("/proc/sys/{name}");
     match root.path(&path).is_file() {

@@ -21,7 +21,8 @@ impl UserAccount {
     /// # Errors
     /// When the user database does not know it, unsupported when nobody can log in to it.
     pub fn current() -> Result<Self, StartError> {
-        let user = Self::read().map_err(|error| Failure::io("who the user is", &error))?;
+        let user =
+            Self::read().map_err(|error| Failure::io("looking up the current user", &error))?;
         if user.may_log_in() {
             return Ok(user);
         }

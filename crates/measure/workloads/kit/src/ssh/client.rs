@@ -83,5 +83,5 @@ pub fn agreed(log: &Path) -> String {
 #[must_use]
 pub fn last_line(log: &Path) -> String {
     let text = fs::read_to_string(log).unwrap_or_default();
-    crate::tool::last_line(&text).unwrap_or("no word").to_owned()
+    crate::tool::last_line(&text).unwrap_or("it printed no message").to_owned()
 }

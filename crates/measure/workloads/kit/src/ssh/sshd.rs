@@ -167,7 +167,7 @@ impl Sshd {
         tools.make_key(&folder.0.join("host"))?;
         let host_key = folder.read("host.pub")?;
         let known =
-            known_host(&host_key).ok_or_else(|| Failure("ssh-keygen made no key".to_owned()))?;
+            known_host(&host_key).ok_or_else(|| Failure("ssh-keygen created no key".to_owned()))?;
         folder.write(KNOWN_HOSTS, &known)?;
         let may = match serves {
             Serves::Commands { .. } => "restrict",
@@ -182,7 +182,7 @@ impl Sshd {
                 // A quote or a line end in the command would end its option in authorized_keys early.
                 let key = public_key(key)
                     .filter(|_| !command.contains(['"', '\\', '\n']))
-                    .ok_or_else(|| Failure("this is not a public key for sshd".into()))?;
+                    .ok_or_else(|| Failure("not a valid public key for sshd".into()))?;
                 format!("{may},command=\"{command}\" {key}\n")
             }
         };
@@ -333,7 +333,7 @@ fn refusal(log: &str) -> StartError {
         );
     }
     let last = log.lines().last().unwrap_or("it printed no message");
-    StartError::unsupported(format!("sshd does not start: {last}"), "sshd -t shows more")
+    StartError::unsupported(format!("sshd does not start: {last}"), "run `sshd -t` for details")
 }
 
 #[cfg(test)]
