@@ -53,7 +53,7 @@ pub struct ExecArgs {
     /// than the others.
     #[arg(long, value_name = "TIME", conflicts_with = "runs")]
     spread: Option<String>,
-    /// Replace `{NAME}` in the commands with each of `1,2,8` or of the range `1..64`
+    /// Replace `{NAME}` with each of `1,2,8` or of the range `1..64`
     ///
     /// Each value gives one point. `1..64` doubles, `1..9+2` adds 2, as in `plumb run`.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
@@ -64,13 +64,14 @@ pub struct ExecArgs {
     /// Accept commands that exit with a status other than 0
     #[arg(short, long)]
     ignore_failure: bool,
-    /// Show the whole scorecard: every column and metric row, every flag with its evidence
+    /// Show every column and metric, and every flag with its evidence
     #[arg(long, hide_short_help = true)]
     full: bool,
-    #[command(flatten)]
-    untimed: UntimedArgs,
+    // Before the arguments that have a heading of their own: what follows a heading is listed under it.
     #[command(flatten)]
     live: LiveArgs,
+    #[command(flatten)]
+    untimed: UntimedArgs,
     #[command(flatten)]
     goal: GoalArgs,
 }
@@ -79,7 +80,7 @@ pub struct ExecArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Untimed set-up and clean-up")]
 pub struct UntimedArgs {
-    /// Run this with /bin/sh before the first run of each worker; give it once, or once per command
+    /// Run this before each worker's first run; once, or once per command
     #[arg(long, value_name = "COMMAND")]
     setup: Vec<String>,
     /// Run this with /bin/sh before every run (hyperfine's --prepare)

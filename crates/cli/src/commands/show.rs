@@ -51,7 +51,7 @@ pub struct ShowArgs {
     /// The output format; --json prints the JSON document
     #[arg(long, value_enum, default_value = "terminal")]
     format: OutputFormat,
-    /// Show the whole scorecard: every column and metric row, every flag with its evidence
+    /// Show every column and metric, and every flag with its evidence
     #[arg(long)]
     full: bool,
     /// Show every metric, not only the first of each workload; implies --full

@@ -61,7 +61,7 @@ fn wide_drifting_and_split_results_are_flagged() {
             .contains("consecutive processes resemble each other")
     );
     let split = slower(|i| if i % 3 == 0 { 1.3 } else { 1.0 });
-    assert!(why(&split, &FlagKind::Bimodal).unwrap().contains("of the processes lie"));
+    assert!(why(&split, &FlagKind::Bimodal).unwrap().contains("of the processes are"));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn distributions_that_cannot_be_read_are_said() {
         .build();
     let found = summarise(&record);
     let flagged = found.results.iter().find(|result| result.primary).unwrap();
-    assert_eq!(why(flagged, &FlagKind::Unreadable).unwrap(), "latency of 2 of 12 invocations");
+    assert_eq!(why(flagged, &FlagKind::Unreadable).unwrap(), "latency in 2 of 12 invocations");
     let p50 = found.results.iter().find(|result| result.metric == "latency p50").unwrap();
     assert_eq!(p50.invocations, 10);
 }

@@ -444,7 +444,7 @@ mod tests {
         assert!(seen(0.0, [10_000.0, 9_961.0]).flags().is_empty());
         let flags = seen(0.0, [10_000.0, 13_281.0]).flags();
         assert_eq!(flags[0].flag, FlagKind::Other("chains-differ".into()));
-        assert!(flags[0].why.starts_with("3277 MHz by additions, 2458 MHz"), "{flags:?}");
+        assert!(flags[0].why.starts_with("3277 MHz from additions, 2458 MHz"), "{flags:?}");
     }
 
     #[test]

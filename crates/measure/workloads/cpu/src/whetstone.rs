@@ -277,6 +277,6 @@ mod tests {
         modules.t[1] = 0.51;
         modules.run(1).unwrap();
         let why = modules.verify().unwrap_err().0;
-        assert!(why.contains("module 11, standard functions gave [1.0"), "{why}");
+        assert!(why.contains("module 11, standard functions computed [1.0"), "{why}");
     }
 }

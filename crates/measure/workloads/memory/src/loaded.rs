@@ -393,7 +393,7 @@ mod tests {
         let mut writer = worked("write");
         writer.array.words_mut()[3] ^= 1;
         let failure = writer.verify().unwrap_err();
-        assert!(failure.0.contains("piece 0 does not hold"), "{failure}");
+        assert!(failure.0.contains("block 0 of an injector does not contain"), "{failure}");
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn a_first_look_in_80_columns() {
                       the interval (network.tcp: one process: the variation between
                       processes is unknown)
       bimodal         there are two levels: a median between them describes neither
-                      (scheduler.pipe:placement=across: 38 % of the processes lie
+                      (scheduler.pipe:placement=across: 38 % of the processes are
                       38 % above the others)
 
     Not supported here
