@@ -111,7 +111,7 @@ pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
 
 /// How blocks of an open loop arrive.
 pub fn arrivals() -> Parameter {
-    choice("arrivals", &["poisson", "fixed"], "due times: random or evenly spaced")
+    choice("arrivals", &["poisson", "fixed"], "due times: random or equally spaced")
 }
 
 /// How well an open loop is kept.
