@@ -52,7 +52,7 @@ impl Workload for Copy {
         let mut metrics = vec![rate(
             "throughput",
             "B/s",
-            "file size divided by time from open until all data is on the disk",
+            "file size divided by the time from open until all data is on the disk",
         )];
         metrics.extend(device_metrics());
         Description {

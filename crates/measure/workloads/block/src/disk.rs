@@ -92,7 +92,7 @@ impl RemoteDisk {
                 return Err(Failure(format!("nbdfuse: {why}")));
             }
             if begun.elapsed() > DEVICE_TIMEOUT {
-                return Err(Failure("nbdfuse presented no disk".into()));
+                return Err(Failure("nbdfuse did not provide the disk".into()));
             }
             std::thread::sleep(STEP);
         }
@@ -118,7 +118,7 @@ impl RemoteDisk {
     /// When it does not.
     pub fn sync(&self) -> Result<(), Failure> {
         let synced = self.device.as_ref().map_or(Ok(()), File::sync_all);
-        synced.map_err(|error| Failure::io("writing out the remote disk", &error))
+        synced.map_err(|error| Failure::io("syncing the remote disk", &error))
     }
 
     /// Takes the device away, and looks at what the server's disk holds then.

@@ -33,7 +33,7 @@ impl Workload for Mkfs {
             choice(
                 "zeroes",
                 &["written", "small", "told"],
-                "how zeroes are sent; written: as data; small: as data, 4 KiB at a time; told: as zero and trim commands",
+                "how zeroes are sent; written: as data; small: as data, in 4 KiB requests; told: as zero and trim commands",
             ),
             bytes("size", 1 << 30, "size of the disk; only written parts take memory"),
             integer(

@@ -230,7 +230,7 @@ pub fn greet(stream: &mut (impl Read + Write), name: &str) -> io::Result<Greeted
     stream.read_exact(&mut hello)?;
     let flags = u16::from_be_bytes([hello[16], hello[17]]);
     if u64_at(&hello, 0) != INIT || u64_at(&hello, 8) != OPTION || flags & FIXED_NEWSTYLE == 0 {
-        return Err(garbage("the greeting of an NBD server"));
+        return Err(garbage("an NBD greeting"));
     }
     let flags = u32::from(flags & (FIXED_NEWSTYLE | NO_ZEROES));
     let length = u32::try_from(name.len()).map_err(io::Error::other)?;
@@ -316,7 +316,7 @@ mod tests {
         let (mut here, mut there) = UnixStream::pair().unwrap();
         there.write_all(b"SSH-2.0-OpenSSH_9.2p1 Debian").unwrap();
         let refused = greet(&mut here, "").unwrap_err();
-        assert!(refused.to_string().contains("the greeting of an NBD server"), "{refused}");
+        assert!(refused.to_string().contains("an NBD greeting"), "{refused}");
         assert!(read_reply(&mut [1_u8; 16].as_slice()).is_err());
         assert!(NbdRequest::read(&mut [1_u8; 28].as_slice()).is_err());
         assert!(NbdRequest::read(&mut [1_u8; 3].as_slice()).is_err());

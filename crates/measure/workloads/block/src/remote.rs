@@ -31,9 +31,9 @@ impl Workload for Remote {
         let own = vec![
             choice("operation", &["read", "write", "flush", "trim"], "type of request"),
             choice("pattern", &["random", "sequential"], "order of the blocks"),
-            curve(CurveKind::Line, bytes("block", 4096, "bytes of one request")),
+            curve(CurveKind::Line, bytes("block", 4096, "size of one request")),
             curve(CurveKind::Knee, integer("depth", "requests", 1, "outstanding requests")),
-            bytes("size", 64 << 20, "size of plumb's disk, in memory"),
+            bytes("size", 64 << 20, "size of plumb's in-memory disk"),
             text("address", "own", "another server, read-only: nbd://HOST:PORT/NAME"),
         ];
         let mut metrics = vec![
@@ -85,7 +85,7 @@ impl Workload for Remote {
         }
         let blocks = client.size() / block as u64;
         if blocks == 0 {
-            let why = format!("the disk has {} bytes, less than one block", client.size());
+            let why = format!("the disk ({} bytes) is smaller than one block", client.size());
             return Err(StartError::unsupported(why, "set a smaller block"));
         }
         let moves_data = matches!(kind, RequestKind::Read | RequestKind::Write);

@@ -40,17 +40,17 @@ impl Tool for CLoop {
         let (id, summary, manual) = match self {
             Self::Fork => (
                 "classic.forkloop",
-                "a loop in C: creates, ends and reaps processes",
+                "a C loop that creates, ends and reaps processes",
                 include_str!("forkloop.md"),
             ),
             Self::Wakeup => (
                 "classic.wakeuploop",
-                "a loop in C: a thread wakes another at a fixed rate",
+                "a C loop that wakes a thread at a fixed rate",
                 include_str!("wakeuploop.md"),
             ),
             Self::Triad => (
                 "classic.triadloop",
-                "a loop in C: the triad of STREAM",
+                "a C loop that runs STREAM's triad",
                 include_str!("triadloop.md"),
             ),
         };
@@ -73,7 +73,7 @@ impl Tool for CLoop {
                 reported("latency_p50", "s", Better::Lower, summary)
             }
             Self::Triad => {
-                let summary = "bytes per second by STREAM's counting, all threads together";
+                let summary = "bytes per second as STREAM counts them, all threads together";
                 reported("bandwidth", "B/s", Better::Higher, summary)
             }
         }
@@ -100,7 +100,7 @@ impl Tool for CLoop {
             }
             Self::Triad => vec![
                 integer("passes", "passes", 10, "passes of each thread through its arrays"),
-                bytes("size", 64 << 20, "bytes of each array"),
+                bytes("size", 64 << 20, "size of each array"),
                 threads("threads, each with separate arrays"),
             ],
         }

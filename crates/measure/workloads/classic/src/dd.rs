@@ -40,7 +40,7 @@ impl Tool for Dd {
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             bytes("size", 256 << 20, "size of the file (bs × count)"),
-            bytes("block", 1 << 20, "bytes of one read or write (bs)"),
+            bytes("block", 1 << 20, "size of one read or write (bs)"),
             choice("operation", &["write", "read"], "operation on the file (of, if)"),
             choice("direct", &["no", "yes"], "bypass the page cache (oflag, iflag)"),
             choice(

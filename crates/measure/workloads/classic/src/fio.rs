@@ -32,7 +32,7 @@ pub(crate) enum Fio {
 }
 
 fn block_size(name: &str, default: u64) -> Parameter {
-    bytes(name, default, "bytes of one read or write (--bs)")
+    bytes(name, default, "size of one read or write (--bs)")
 }
 
 fn operation(words: &[&str]) -> Parameter {

@@ -43,7 +43,7 @@ impl Tool for FsMark {
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             integer("files", "files", 1000, "files per thread (-n)"),
-            bytes("size", 0, "bytes of each file (-s)"),
+            bytes("size", 0, "size of each file (-s)"),
             choice("sync", &["fsync", "none"], "fsync of each file before it is closed (-S)"),
             integer("threads", "threads", 1, "threads (-t)"),
         ]

@@ -23,7 +23,7 @@ impl Tool for Ioping {
     fn named(&self) -> ToolNames {
         ToolNames {
             id: "classic.ioping",
-            summary: "ioping: requests at random offsets of a file, one at a time",
+            summary: "ioping: single requests at random offsets of a file",
             manual: include_str!("ioping.md"),
             program: "ioping",
             package: "ioping",
@@ -40,7 +40,7 @@ impl Tool for Ioping {
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             bytes("size", 256 << 20, "size of the file"),
-            bytes("block", 4096, "bytes of one request (-s)"),
+            bytes("block", 4096, "size of one request (-s)"),
             choice("operation", &["read", "write"], "operation on each block (-W)"),
             integer("count", "requests", 10_000, "requests per process (-c)"),
         ]

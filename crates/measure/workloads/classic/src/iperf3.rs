@@ -44,7 +44,7 @@ impl Tool for Iperf3 {
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             integer("streams", "streams", 1, "connections (-P)"),
-            bytes("block", 128 << 10, "bytes of one send (-l)"),
+            bytes("block", 128 << 10, "size of one send (-l)"),
             choice(
                 "transport",
                 &["tcp", "udp"],

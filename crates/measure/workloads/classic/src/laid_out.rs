@@ -27,7 +27,8 @@ impl LaidOut {
         let failed = |what: &str, error: &std::io::Error| {
             StartError::from(Failure::io(format!("{what} {}", dir.display()), error))
         };
-        let filesystem = Filesystem::of(dir).map_err(|error| failed("free space of", &error))?;
+        let filesystem =
+            Filesystem::of(dir).map_err(|error| failed("reading the free space of", &error))?;
         let what = format!("a file of {}", whole_size(size as u64));
         filesystem.check_room(dir, &what, size as u64, 1)?;
         let file = Self(dir.join(name));

@@ -54,8 +54,10 @@ impl Tool for Mbw {
     fn version(&self, path: &Path) -> Result<String, StartError> {
         let help = version::asked(path, &["-h"])?;
         if !help.contains("-t0") {
-            let why =
-                format!("{} does not print mbw's help: it is another program", path.display());
+            let why = format!(
+                "{} does not print mbw's help, so it is a different program",
+                path.display()
+            );
             return Err(StartError::Failed(why));
         }
         let named = help.lines().find_map(|line| line.strip_prefix("mbw memory benchmark v"));

@@ -27,7 +27,7 @@ impl Tool for Nbdkit {
     fn named(&self) -> ToolNames {
         ToolNames {
             id: "classic.nbdkit",
-            summary: "nbdkit serves a disk with a delay; fio reads or writes its blocks",
+            summary: "fio reads or writes blocks of a disk that nbdkit serves with a delay",
             manual: include_str!("nbdkit.md"),
             program: "fio",
             package: "fio nbdkit",
@@ -43,8 +43,8 @@ impl Tool for Nbdkit {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            bytes("size", 64 << 20, "size of the disk, in memory"),
-            bytes("block", 4096, "bytes of one request (--bs)"),
+            bytes("size", 64 << 20, "size of the in-memory disk"),
+            bytes("block", 4096, "size of one request (--bs)"),
             choice("operation", &["read", "write"], "operation on each block (--rw)"),
             integer("depth", "requests", 1, "outstanding requests (--iodepth)"),
             time_bound(

@@ -40,7 +40,7 @@ impl Tool for Openssl {
         let ciphers = ["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"];
         vec![
             choice("cipher", &ciphers, "authenticated cipher (-evp)"),
-            bytes("bytes", 16 << 10, "plaintext of one message (-bytes)"),
+            bytes("bytes", 16 << 10, "plaintext size of a message (-bytes)"),
             integer("seconds", "seconds", 1, "how long one process measures (-seconds)"),
             choice(
                 "instructions",

@@ -52,7 +52,10 @@ impl Tool for Ping {
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         if !rustix::process::geteuid().is_root() {
-            return Err(StartError::unsupported("only root may flood", "start plumb as root"));
+            return Err(StartError::unsupported(
+                "only root may use ping -f",
+                "start plumb as root",
+            ));
         }
         let bytes = within(start, "bytes", 8, 8192)?.to_string();
         let count = within(start, "count", 1000, 1 << 30)?.to_string();

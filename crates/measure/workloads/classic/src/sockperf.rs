@@ -20,7 +20,7 @@ impl Tool for Sockperf {
     fn named(&self) -> ToolNames {
         ToolNames {
             id: "classic.sockperf",
-            summary: "sockperf ping-pong: sends requests to another process, one at a time",
+            summary: "sockperf ping-pong: sends single requests to another process",
             manual: include_str!("sockperf.md"),
             program: "sockperf",
             package: "sockperf",

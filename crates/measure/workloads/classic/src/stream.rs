@@ -40,8 +40,8 @@ impl Tool for ClassicStream {
             "bandwidth",
             "B/s",
             Better::Higher,
-            "bytes per second of the best pass, by STREAM's \
-                counting",
+            "bytes per second of the best pass, as STREAM \
+                counts them",
         )
     }
 

@@ -26,7 +26,7 @@ pub(crate) fn asked(path: &Path, arguments: &[&str]) -> Result<String, StartErro
 pub(crate) fn after(path: &Path, arguments: &[&str], before: &str) -> Result<String, StartError> {
     let text = asked(path, arguments)?;
     word_after(&text, before).ok_or_else(|| {
-        let why = format!("{} reports no version, so it is another program", path.display());
+        let why = format!("{} reports no version, so it is a different program", path.display());
         StartError::Failed(why)
     })
 }

@@ -112,7 +112,10 @@ fn ping_floods_this_machine_alone() {
     let point = TestPoint::new(ALL, "classic.ping", &[("count", "2000")]);
     if !rustix::process::geteuid().is_root() {
         let (why, fix) = unsupported("ping", point.try_start());
-        assert_eq!((why.as_str(), fix.as_str()), ("only root may flood", "start plumb as root"));
+        assert_eq!(
+            (why.as_str(), fix.as_str()),
+            ("only root may use ping -f", "start plumb as root")
+        );
         return;
     }
     assert_within("ping", figure(&point, "rate"), 1e2..1e7);

@@ -167,7 +167,7 @@ fn check_memory(threads: usize, dictionary: usize, memory: u64) -> Result<(), St
     }
     Err(StartError::unsupported(
         format!(
-            "threads={threads} with dictionary={dictionary} need about {} MiB, too much for plumb's limit \
+            "threads={threads} with dictionary={dictionary} needs about {} MiB, too much for plumb's limit \
              of {} MiB",
             needs >> 20,
             memory >> 20

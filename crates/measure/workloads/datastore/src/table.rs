@@ -211,7 +211,7 @@ impl EntityTable {
         let expected = self.changes;
         if u64::try_from(changes) != Ok(expected) || left != 0 || sound != "ok" {
             return Err(Failure(format!(
-                "datastore.batch: {changes} rows changed instead of {expected}, {left} rows left, file check: {sound}"
+                "datastore.batch: {changes} rows changed instead of {expected}, {left} rows remain, file check: {sound}"
             )));
         }
         Ok(())
@@ -310,7 +310,7 @@ mod tests {
             assert_eq!(failure, Failure(wanted.into()));
             table.connection.execute_batch("COMMIT; DELETE FROM entity WHERE key = 7").unwrap();
             assert!(get(table).unwrap_err().0.contains("entity 7 is missing"));
-            assert!(table.check().unwrap_err().0.contains("19 rows left"));
+            assert!(table.check().unwrap_err().0.contains("19 rows remain"));
         });
     }
 }

@@ -50,7 +50,7 @@ impl Workload for SieveInLanguages {
         let folder =
             BuildFolder(Path::new(&start.scratch).join(format!("sieve-{}", language.word)));
         fs::create_dir_all(&folder.0)
-            .map_err(|e| Failure::io(format!("making {}", folder.0.display()), &e))?;
+            .map_err(|e| Failure::io(format!("creating {}", folder.0.display()), &e))?;
         let built = language.build(&folder.0)?;
         let mut ready = Ready { bytes_on_disk: folder.bytes(), ..Ready::default() };
         ready.versions.insert(language.tool().into(), built.version.clone());

@@ -96,7 +96,7 @@ impl Language {
     /// Unsupported when the compiler or interpreter is missing.
     pub(super) fn build(&self, folder: &Path) -> Result<BuiltSieve, StartError> {
         let tool = find_program(self.tool).map_err(|_| {
-            StartError::unsupported(format!("no `{}` in PATH", self.tool), self.fix)
+            StartError::unsupported(format!("`{}` is not in PATH", self.tool), self.fix)
         })?;
         let said =
             ask(&tool, self.probe).map_err(|why| StartError::unsupported(why.0, self.fix))?;

@@ -133,7 +133,7 @@ impl Workload for Cipher {
             return Err(StartError::Failed(format!("`block` must be 1B to 1GiB, not {block}")));
         }
         if start.facts.plumb.is_empty() {
-            return Err(StartError::Failed("the facts name no plumb binary".to_owned()));
+            return Err(StartError::Failed("the path of the plumb binary is unknown".to_owned()));
         }
         path::enter(start, End::Near)?;
         let open = SshSession::open(&settings, &start.facts.plumb)?;

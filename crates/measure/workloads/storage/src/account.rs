@@ -179,7 +179,7 @@ fn cached(device: u64, moved: u64, mix: Mix) -> Flag {
     let device = whole_size(device);
     let moved = whole_size(moved);
     let done = mix.done();
-    let why = format!("the device moved {device} of the {moved} {done}");
+    let why = format!("the device moved only {device} of the {moved} {done}");
     Flag::new(FlagKind::Cached, why)
 }
 

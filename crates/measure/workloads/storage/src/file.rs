@@ -287,13 +287,14 @@ fn check_length(file: &mut File, path: &Path, size: u64) -> Result<(), StartErro
         return Ok(());
     }
     let why =
-        format!("{} has {}, less than {}", path.display(), whole_size(room), whole_size(size));
+        format!("{} is {} long, less than {}", path.display(), whole_size(room), whole_size(size));
     Err(StartError::unsupported(why, "set a smaller size"))
 }
 
 fn check_space(dir: &Path, size: u64) -> Result<(), StartError> {
-    let filesystem = Filesystem::of(dir)
-        .map_err(|error| StartError::Failed(format!("free space of {}: {error}", dir.display())))?;
+    let filesystem = Filesystem::of(dir).map_err(|error| {
+        StartError::Failed(format!("reading the free space of {}: {error}", dir.display()))
+    })?;
     filesystem.check_room(dir, &format!("a test file of {}", whole_size(size)), size, 1)
 }
 

@@ -103,7 +103,7 @@ impl Workload for OneBlock {
                 choice(
                     "offset",
                     &["zero", "random"],
-                    "place of the block: at the start of the file, or random within `size`",
+                    "offset of the block: the start of the file, or random within `size`",
                 ),
                 bytes("size", 1 << 20, "size of each file with offset=random"),
                 choice(
@@ -196,7 +196,7 @@ fn is_direct(
         }
         (DirectChoice::Yes, Some(why)) => Err(StartError::unsupported(
             why,
-            "use direct=auto, which falls back to O_SYNC alone, or set a block that is such a multiple",
+            "use direct=auto, which falls back to O_SYNC alone, or set `block` to such a multiple",
         )),
         (DirectChoice::Auto, Some(why)) => {
             ready.notes.push("method: O_SYNC through the page cache".into());

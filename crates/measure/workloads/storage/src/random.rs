@@ -47,15 +47,12 @@ impl Workload for Random {
             parameters: [parameters(4096, 1), open_loop()].concat(),
             metrics: with_device_ratio(vec![
                 rate("rate", "ops/s", "blocks completed per second (IOPS)"),
-                reported_time(
-                    "latency_p50",
-                    "median time from submission of a block to its completion",
-                ),
+                reported_time("latency_p50", "median block latency, from submission to completion"),
                 reported_time(
                     "latency_p99",
-                    "99th percentile of that time, per sample, by nearest rank",
+                    "99th percentile of block latency, per sample, by nearest rank",
                 ),
-                reported_time("latency_max", "longest such time in the sample"),
+                reported_time("latency_max", "longest block latency in the sample"),
                 in_time(),
                 limit(
                     "limit",

@@ -57,7 +57,7 @@ impl Workload for Sequential {
 pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
     vec![
         bytes("size", 1 << 30, "size of the file, laid out before timing starts"),
-        curve(CurveKind::Line, bytes("block", block, "bytes of one read or write")),
+        curve(CurveKind::Line, bytes("block", block, "size of one read or write")),
         choice("operation", &["read", "write", "mixed"], "operation on each block"),
         integer("mix", "percent", 90, "percentage of reads in operation=mixed"),
         curve(CurveKind::Knee, integer("depth", "blocks", depth, "blocks in flight")),
@@ -111,7 +111,7 @@ pub fn parameters(block: u64, depth: u64) -> Vec<Parameter> {
 
 /// How blocks of an open loop arrive.
 pub fn arrivals() -> Parameter {
-    choice("arrivals", &["poisson", "fixed"], "due times: random, or equally spaced")
+    choice("arrivals", &["poisson", "fixed"], "due times: random or equally spaced")
 }
 
 /// How well an open loop is kept.
@@ -131,7 +131,7 @@ pub fn with_device_ratio(mut metrics: Vec<Metric>) -> Vec<Metric> {
             "device_ratio",
             "",
             Better::Neither,
-            "device bytes per byte moved, counted by the kernel over the whole batch",
+            "device bytes per requested byte, counted by the kernel over the whole batch",
         ));
     }
     metrics

@@ -57,7 +57,7 @@ impl Workload for StorageBonnie {
                     0,
                     "size of the file; 0: twice the memory that plumb may use",
                 ),
-                bytes(parameter::CHUNK, parameter::DEFAULT_CHUNK, "bytes of a block"),
+                bytes(parameter::CHUNK, parameter::DEFAULT_CHUNK, "size of a block"),
                 bytes(
                     parameter::BYTE_SIZE,
                     parameter::DEFAULT_BYTE_SIZE,
@@ -81,8 +81,8 @@ impl Workload for StorageBonnie {
                     parameter::DEFAULT_FILES,
                     "files to create, stat and delete; 0 skips these phases",
                 ),
-                bytes(parameter::LARGEST, 0, "bytes of the largest file"),
-                bytes(parameter::SMALLEST, 0, "bytes of the smallest file"),
+                bytes(parameter::LARGEST, 0, "size of the largest file"),
+                bytes(parameter::SMALLEST, 0, "size of the smallest file"),
                 integer(
                     parameter::FOLDERS,
                     "folders",
@@ -106,7 +106,7 @@ impl Workload for StorageBonnie {
             sample_is: SampleIs::Process,
             audit_class: Some(AuditClass::Scheduler),
             timeout_s: Some(TIMEOUT_S),
-            ..workload(WORKLOAD, "a pass of bonnie++: a large file, random reads, many files")
+            ..workload(WORKLOAD, "one pass of bonnie++: a large file, random reads, many files")
         }
     }
 
@@ -326,7 +326,7 @@ impl Instance for BonniePass {
         {
             return Ok(());
         }
-        Err(Failure(format!("{} values of {}", self.values.len(), self.names.len())))
+        Err(Failure(format!("{} values instead of {}", self.values.len(), self.names.len())))
     }
 
     fn value_names(&self) -> &'static [&'static str] {

@@ -75,7 +75,7 @@ impl Workload for StorageFiles {
                     &["shared", "private"],
                     "one folder for all threads, or one per thread",
                 ),
-                choice("order", &["sequential", "random"], "order of names and of access"),
+                choice("order", &["sequential", "random"], "order of names and accesses"),
                 curve(CurveKind::Line, integer("files", "files", 1000, "files of each thread")),
                 bytes("size", 0, "bytes written to each created file"),
                 threads("threads, each with separate files"),

@@ -124,7 +124,7 @@ impl FilesWorker {
     ) -> Result<Self, StartError> {
         let path = if private { root.join(number.to_string()) } else { root.to_owned() };
         let failed = |error: std::io::Error| {
-            StartError::Failed(format!("files in {}: {error}", root.display()))
+            StartError::Failed(format!("creating files in {}: {error}", root.display()))
         };
         if private {
             fs::create_dir(&path).map_err(failed)?;
@@ -234,7 +234,7 @@ impl FilesWorker {
                 #[allow(clippy::useless_conversion, reason = "its type depends on the machine")]
                 Ok(Some(stat.st_nlink.into()))
             }
-            Ok(stat) => Err(Failure(format!("{} has {} bytes", shown(name), stat.st_size))),
+            Ok(stat) => Err(Failure(format!("{} is {} bytes long", shown(name), stat.st_size))),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(failed(&error)),
         }
@@ -329,7 +329,7 @@ fn synced(dir: BorrowedFd<'_>, sync: FileSync) -> Result<(), Errno> {
 }
 
 fn failed(error: &Errno) -> Failure {
-    Failure::io("the folder of the files", &(*error).into())
+    Failure::io("accessing the files' folder", &(*error).into())
 }
 
 fn shown(name: &CString) -> std::borrow::Cow<'_, str> {
