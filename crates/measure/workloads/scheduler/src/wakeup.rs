@@ -43,7 +43,7 @@ const STACK_BYTES: usize = 64 << 10;
 
 impl Workload for Wakeup {
     fn describe(&self) -> Description {
-        let mut metrics = latency::metrics("delay from a wake-up's due time until its worker runs");
+        let mut metrics = latency::metrics("delay from a wake-up's due time until the worker runs");
         metrics.push(reported(
             "in_time",
             "",
