@@ -92,7 +92,7 @@ impl Workload for Wakeup {
         }
         let counters = TaskCounters::of(&[]);
         let mut ready = Ready::default();
-        ready.notes.push(format!("a thread that wakes {workers} workers, {note}"));
+        ready.notes.push(format!("messenger and {workers} workers {note}"));
         counters.describe(&mut ready);
         let wakeups = Wakeups {
             crew,
