@@ -201,6 +201,6 @@ fn a_far_end_that_is_not_reached_says_why() {
     sshd.run(&format!("{RUN} cpu.sieve")).exits(2).says(&["none of the workloads has a server"]);
     let unsupported =
         sshd.run(&format!("{RUN} network.tcp:path=veth --max-invocations 2")).exits(3);
-    unsupported.shows(&["a path exists only on this machine"]);
+    unsupported.shows(&["paths exist only on this machine"]);
     sshd.is_clean();
 }

@@ -60,7 +60,7 @@ impl Workload for Float {
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload(
                 "cpu.float",
-                "adds, multiplies or fuses 64-bit floating-point numbers",
+                "adds, multiplies or multiply-adds 64-bit floating-point numbers",
             )
         }
     }

@@ -72,7 +72,7 @@ impl Workload for Frequency {
                     "gaps",
                     "",
                     Better::Neither,
-                    "gaps: 10 µs segments that took at least 1.5 times the shortest",
+                    "gaps: 10 µs segments that took at least 1.5 times as long as the shortest",
                 ),
                 declare::reported_time("longest", "length of the longest gap"),
                 declare::reported(

@@ -51,13 +51,13 @@ impl Workload for CpuShare {
                     "kept",
                     "",
                     Better::Higher,
-                    "throughput of both CPUs together over the sum of each alone; 1 means two full CPUs",
+                    "throughput of both CPUs together, divided by the sum of each alone; 1: two full CPUs",
                 ),
                 declare::reported(
                     "kept_first",
                     "",
                     Better::Higher,
-                    "the same for the first CPU of the pair",
+                    "the first CPU's throughput with both busy, divided by its throughput alone",
                 ),
                 declare::reported(
                     "kept_second",
@@ -69,7 +69,7 @@ impl Workload for CpuShare {
                     "alone_first",
                     "ops/s",
                     Better::Higher,
-                    "multiplications per second of the first CPU alone",
+                    "multiplications per second on the first CPU while the second sleeps",
                 ),
                 declare::reported(
                     "alone_second",

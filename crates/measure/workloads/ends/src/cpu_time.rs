@@ -222,7 +222,7 @@ impl Far {
                 answered.map(|()| u64::from_le_bytes(told))
             }
         };
-        now.map_err(|error| Failure::io("the CPU time of the server", &error))
+        now.map_err(|error| Failure::io("reading the server's CPU time", &error))
     }
 }
 

@@ -107,7 +107,7 @@ pub fn without_journal(dir: &Path) -> Option<Flag> {
     let options = Path::new("/proc/fs/ext4").join(device.file_name()?).join("options");
     lacks_journal(&std::fs::read_to_string(options).ok()?).then(|| {
         let dir = dir.display();
-        let why = format!("{dir} is on ext4 without a journal, which creates files slowly after others were deleted");
+        let why = format!("{dir} is on ext4 without a journal, where creating files is slow after others were deleted");
         Flag::new(FlagKind::NoJournal, why)
     })
 }

@@ -117,7 +117,7 @@ impl Mapping {
         let base = rustix::param::page_size();
         if base != 4096 {
             return Err(StartError::unsupported(
-                format!("this kernel's base pages have {base} bytes, not 4096"),
+                format!("this kernel's base pages are {base} bytes, not 4096"),
                 "set `pages=huge`",
             ));
         }

@@ -114,7 +114,7 @@ impl Placement {
                 return Err(StartError::unsupported(
                     "no core has two hardware threads that plumb may use: SMT is off, hidden from this \
                      virtual machine, or the siblings are not among plumb's CPUs",
-                    "set another placement, or turn SMT on: `plumb tune` shows it",
+                    "set another placement, or turn SMT on (see `plumb tune`)",
                 ));
             }
             Self::Spread => slots.sort_by_key(|slot| (slot.sibling, slot.rank, slot.node)),

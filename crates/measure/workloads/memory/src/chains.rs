@@ -42,7 +42,7 @@ impl Chains {
         seed: u64,
     ) -> Result<Self, StartError> {
         let lines = u32::try_from(bytes / LINE_BYTES).map_err(|_| {
-            StartError::Failed(format!("{bytes} bytes hold more nodes than a cycle can have"))
+            StartError::Failed(format!("{bytes} bytes need more nodes than a cycle can contain"))
         })?;
         // Of an odd number of nodes, as one cycle alone: what is left over is in no cycle.
         let share = lines as usize / count.max(1);

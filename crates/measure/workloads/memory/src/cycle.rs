@@ -43,7 +43,7 @@ impl PointerCycle {
         seed: u64,
     ) -> Result<Self, StartError> {
         let lines = u32::try_from(bytes / LINE_BYTES).map_err(|_| {
-            StartError::Failed(format!("{bytes} bytes hold more nodes than a cycle can have"))
+            StartError::Failed(format!("{bytes} bytes need more nodes than a cycle can contain"))
         })?;
         let nodes = if lines.is_multiple_of(2) { lines.saturating_sub(1) } else { lines };
         let mut memory = Mapping::new(bytes, pages)?;

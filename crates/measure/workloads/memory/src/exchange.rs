@@ -95,7 +95,7 @@ fn placed(start: &Start) -> Result<[usize; 2], StartError> {
     match Placement::of(start)?.cpus(2, &start.facts)?.as_deref() {
         Some(&[from, to]) => Ok([from, to]),
         _ => Err(StartError::Failed(
-            "memory.exchange pins both threads: set another `placement` than free".into(),
+            "memory.exchange pins both threads: set a `placement` other than free".into(),
         )),
     }
 }

@@ -64,7 +64,7 @@ impl Workload for Fault {
                 node::parameter(),
             ],
             metrics: vec![
-                declare::time("time", "time of one page"),
+                declare::time("time", "time per page"),
                 declare::rate(
                     "bandwidth",
                     "B/s",
@@ -73,7 +73,10 @@ impl Workload for Fault {
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Memory),
-            ..declare::workload("memory.fault", "page faults on fresh memory, or unmapping it")
+            ..declare::workload(
+                "memory.fault",
+                "writes to fresh memory (page faults), or unmaps it",
+            )
         }
     }
 

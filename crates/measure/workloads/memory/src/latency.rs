@@ -34,7 +34,7 @@ impl Workload for MemoryLatency {
                         "chains",
                         "cycles",
                         1,
-                        "cycles followed at the same time, up to 16; each load counts",
+                        "number of cycles followed in parallel, up to 16; each load counts",
                     ),
                 ),
                 node::parameter(),

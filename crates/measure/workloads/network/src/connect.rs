@@ -87,7 +87,9 @@ impl Workload for Connect {
         notes.push(if is_own {
             "the server closes first, so TIME_WAIT is on its side".to_owned()
         } else {
-            format!("to {address}; each connection ends with a reset (SO_LINGER), so no port stays in use")
+            format!(
+                "to {address}; connections end with a reset (SO_LINGER), so no port stays in use"
+            )
         });
         let mut cpus = CpuTimes::of(start);
         notes.extend(cpus.note());

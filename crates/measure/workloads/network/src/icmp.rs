@@ -99,7 +99,7 @@ impl Workload for Icmp {
         let rate = start.params.get("rate").and_then(Value::integer);
         let flows = within(start, "flows", 1, MOST_FLOWS)?;
         if rate.is_some() && flows > 1 {
-            let why = "several `flows` can only flood: leave out `rate`, or set flows=1";
+            let why = "several `flows` can't send at a `rate`: leave out `rate`, or set flows=1";
             return Err(StartError::Failed(why.to_owned()));
         }
         ready.work = work(&[("rate", flows as u64), ("packets", 2 * flows as u64)]);
@@ -208,14 +208,14 @@ fn answers_at_all(socket: &mut EchoSocket, host: IpAddr) -> Result<(), StartErro
             Err(error) => {
                 return Err(StartError::unsupported(
                     format!("can't send echo requests to {host}: {error}"),
-                    "check the route with `ip route get`; a firewall that rejects requests also shows as unreachable",
+                    "check the route with `ip route get`; a firewall that rejects requests also makes a host look unreachable",
                 ));
             }
         }
     }
     Err(StartError::unsupported(
         format!("{host} did not answer {ATTEMPTS} echo requests in {ATTEMPTS} s"),
-        "it is down, or a firewall drops them; a TCP workload may get through",
+        "the host is down, or a firewall drops the requests; a TCP workload may get through",
     ))
 }
 

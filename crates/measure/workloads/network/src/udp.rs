@@ -219,8 +219,8 @@ fn metrics() -> Vec<Metric> {
         lost_share(VALUES[6], "share dropped in the queue of the sender's device or the router"),
         lost_share(VALUES[7], "share dropped by the relay of the path"),
         lost_share(VALUES[8], "share dropped between the receiver's device and its socket"),
-        lost_share(VALUES[9], "share dropped by the receiver's full socket"),
-        reported(VALUES[10], "", Better::Neither, "share lost in an unknown place"),
+        lost_share(VALUES[9], "share dropped because the receiver's socket was full"),
+        reported(VALUES[10], "", Better::Neither, "share lost in unknown places"),
         reported(
             VALUES[11],
             "s",

@@ -42,7 +42,7 @@ impl FrameCounts {
         if self.dropped > 0 {
             let all = self.came + self.dropped;
             return Some(format!(
-                "the relay dropped {} of {all} frames because it had no room",
+                "the relay dropped {} of {all} frames because its buffer was full",
                 self.dropped
             ));
         }
@@ -121,7 +121,7 @@ mod tests {
         let full = FrameCounts { dropped: 24, ..good };
         assert_eq!(
             full.limit().unwrap(),
-            "the relay dropped 24 of 1024 frames because it had no room"
+            "the relay dropped 24 of 1024 frames because its buffer was full"
         );
     }
 }

@@ -131,7 +131,11 @@ pub fn parameters() -> Vec<Parameter> {
             "maximum queueing delay; packets that would wait longer are dropped",
         ),
         time_bound("rtt", 0, "round-trip time, half of it in each direction"),
-        time_bound("jitter", 0, "each packet arrives up to this much earlier or later, in order"),
+        time_bound(
+            "jitter",
+            0,
+            "each packet arrives up to this much earlier or later, but in order",
+        ),
         share("loss", "share of the packets lost in each direction"),
         share(
             "reorder",
@@ -165,12 +169,12 @@ impl PathSettings {
     fn checked(self) -> Result<Self, StartError> {
         let is_shaped = self.has_relay() || self.up.is_some() || self.down.is_some();
         if self.kind == PathKind::Loopback && is_shaped {
-            let why = "the loopback device has no bandwidth, delay or loss; try path=veth";
+            let why =
+                "bandwidth, delay and loss can't be set on the loopback device; try path=veth";
             return Err(StartError::Failed(why.to_owned()));
         }
         if self.line.jitter_ns > self.line.delay_ns {
-            let why =
-                "`jitter` must not be more than half of `rtt`: no packet arrives before it is sent";
+            let why = "`jitter` must not be more than half of `rtt`: packets can't arrive before they are sent";
             return Err(StartError::Failed(why.to_owned()));
         }
         if self.line.reorder > 0 && self.line.delay_ns == 0 {
@@ -219,7 +223,7 @@ pub fn enter(start: &Start, end: End) -> Result<IpAddr, StartError> {
     }
     if far_address.is_some() {
         return Err(StartError::unsupported(
-            "a path exists only on this machine, but --to names another one",
+            "emulated paths exist only on this machine, but --to selects another one",
             "leave out `path` or --to",
         ));
     }
@@ -405,13 +409,13 @@ struct RunningPath {
 impl RunningPath {
     /// Leaves the calling thread in one of its namespaces.
     fn new(settings: &PathSettings, seed: u64) -> Result<Self, StartError> {
-        let failed = |error| Failure::io("a network namespace", &error);
+        let failed = |error| Failure::io("setting up a network namespace", &error);
         let (near, has_user) = namespaces::first()?;
         devices::ip(&["link set lo up".to_owned()])?;
         let far = namespaces::another().map_err(failed)?;
         devices::ip(&["link set lo up".to_owned()])?;
         let counts = memfd_create("path", MemfdFlags::CLOEXEC)
-            .map_err(|error| Failure::io("a file in memory", &error.into()))?;
+            .map_err(|error| Failure::io("creating a file in memory", &error.into()))?;
         let counts = File::from(counts);
         let [to_near, to_far] = BETWEEN;
         // Where the way from the near end has come to, and the device there that is to be connected.
@@ -447,7 +451,7 @@ impl RunningPath {
             namespaces::enter(&relaying).map_err(failed)?;
             devices::ip(&BETWEEN.map(devices::up).concat())?;
             let begun = FrameRelay::start(BETWEEN, settings.line, seed, &counts);
-            relay = Some(begun.map_err(|error| Failure::io("frames of a device", &error))?);
+            relay = Some(begun.map_err(|error| Failure::io("starting the relay", &error))?);
         }
         let ends =
             [(End::Near, "near", &near, settings.up), (End::Far, "far", &far, settings.down)];
@@ -496,7 +500,7 @@ fn connect(here: &str, (network, there): &(File, &str)) -> Result<(), Failure> {
 
 fn whole_frames(device: &str) -> Result<(), Failure> {
     devices::send_whole_frames(device)
-        .map_err(|error| Failure::io("whole frames of a device", &error))
+        .map_err(|error| Failure::io("turning off a device's offloads", &error))
 }
 
 /// Has this namespace pass on packets between its two devices.

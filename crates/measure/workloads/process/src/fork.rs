@@ -36,7 +36,7 @@ impl Workload for Fork {
                 choice(
                     "end",
                     &["_exit", "exit"],
-                    "how the child ends: at once, or after its atexit handlers",
+                    "how the child ends: at once, or after running atexit handlers",
                 ),
             ],
             metrics: vec![

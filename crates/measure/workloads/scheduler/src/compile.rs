@@ -106,7 +106,7 @@ fn with_makefile(tree: &str) -> Result<PathBuf, StartError> {
     }
     Err(StartError::unsupported(
         format!("{tree} is not a folder with a Makefile"),
-        "set tree to a folder that `make` builds",
+        "set tree to a folder that `make` can build",
     ))
 }
 

@@ -48,7 +48,7 @@ impl Workload for Fairness {
                 "fairness",
                 "",
                 Better::Higher,
-                "Jain's index of each thread's CPU time over its share",
+                "Jain's index of the ratios of CPU time to share",
             ),
             reported("least", "", Better::Higher, "the smallest of these ratios"),
             reported("most", "", Better::Lower, "the largest of these ratios"),

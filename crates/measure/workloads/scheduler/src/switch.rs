@@ -304,7 +304,7 @@ impl Instance for Rounds {
             if got != wanted {
                 let how = if got == DAMAGED { "damaged".into() } else { got.to_string() };
                 return Err(Failure(format!(
-                    "the token came back {how} instead of {wanted} from {} tasks",
+                    "after passing through {} tasks, the token was {how} instead of {wanted}",
                     self.tasks
                 )));
             }

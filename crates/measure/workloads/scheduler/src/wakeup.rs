@@ -43,7 +43,7 @@ const STACK_BYTES: usize = 64 << 10;
 
 impl Workload for Wakeup {
     fn describe(&self) -> Description {
-        let mut metrics = latency::metrics("delay from a wake-up's due time until its worker runs");
+        let mut metrics = latency::metrics("delay from a wake-up's due time until the worker runs");
         metrics.push(reported(
             "in_time",
             "",
@@ -92,7 +92,7 @@ impl Workload for Wakeup {
         }
         let counters = TaskCounters::of(&[]);
         let mut ready = Ready::default();
-        ready.notes.push(format!("a thread that wakes {workers} workers, {note}"));
+        ready.notes.push(format!("messenger and {workers} workers {note}"));
         counters.describe(&mut ready);
         let wakeups = Wakeups {
             crew,

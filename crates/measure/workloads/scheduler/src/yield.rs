@@ -193,7 +193,7 @@ impl Instance for Yielding {
             // In some sandboxes the call does nothing: its speed would then look like a result.
             if self.shared && switches == 0 {
                 return Err(Failure(format!(
-                    "{k} calls of sched_yield caused no switch although others waited: it has no effect here"
+                    "{k} calls of sched_yield caused no switch although other threads waited: the call has no effect here"
                 )));
             }
             batch.record_values(&self.values(elapsed_ns, switches)[..names]);

@@ -333,7 +333,7 @@ fn refusal(log: &str) -> StartError {
         );
     }
     let last = log.lines().last().unwrap_or("it printed no message");
-    StartError::unsupported(format!("sshd does not start: {last}"), "run `sshd -t` for details")
+    StartError::unsupported(format!("sshd failed to start: {last}"), "run `sshd -t` for details")
 }
 
 #[cfg(test)]
