@@ -82,7 +82,7 @@ fn count(conversation: &mut Conversation, mut shape: SampleShape) -> Result<usiz
         if left.is_zero() {
             let late = LATE.as_secs();
             let why =
-                format!("its stream continued {late} s after duration_ns; it must end with `done`");
+                format!("its stream continued for {late} s after duration_ns; it must end with `done`");
             return Err(LaunchRefusal::Failed(why));
         }
         match conversation.reply(id, left, "stream")? {
