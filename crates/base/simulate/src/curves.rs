@@ -104,7 +104,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
         report(row(promise, 0.94, &truth, |truth| heights(replications, truth, &edges)));
     }
     for (truth, at) in kneed() {
-        report(row("a knee within one step", 0.95, &truth, |truth| {
+        report(row("a knee found within one step", 0.95, &truth, |truth| {
             truth.share(replications, |points| is_near(points, at))
         }));
     }
@@ -128,7 +128,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     }
     for (name, depth, operations) in LINKS {
         report(ValidationRow {
-            promise: "95 % interval of the depth of operations behind a link, and of each term's share",
+            promise: "95 % interval of the operation depth over a link, and of each term's share",
             setting: format!("{name}, noise {} %", NOISE * 100.0),
             bar: Bar::AtLeast(0.94),
             measured: of_link(replications, depth, operations),
@@ -309,9 +309,9 @@ fn of_line(replications: u64, truth: &TrueCurve) -> BarSeries {
 
 /// What is sent through a link: how many operations share a round trip, and how many there are.
 const LINKS: [(&str, f64, f64); 3] = [
-    ("32 share a round trip, limited by bandwidth", 32.0, 1000.0),
-    ("4 share a round trip", 4.0, 4000.0),
-    ("one per round trip, limited by it", 1.0, 6000.0),
+    ("32 operations share a round trip, limited by bandwidth", 32.0, 1000.0),
+    ("4 operations share a round trip", 4.0, 4000.0),
+    ("one operation per round trip, limited by round trips", 1.0, 6000.0),
 ];
 /// Seconds that sending takes, and a round trip.
 const GRID: [(f64, f64); 4] = [(4.0, 75e-5), (4.0, 37.5e-5), (1.3, 75e-5), (1.3, 37.5e-5)];
