@@ -83,7 +83,8 @@ impl Recording {
     /// # Errors
     /// A sentence, if they are no recording or end in the middle of a block.
     pub fn of(bytes: &[u8]) -> Result<Self, &'static str> {
-        let end = bytes.windows(2).position(|pair| pair == b"\n\n").ok_or("it has no text header")?;
+        let end =
+            bytes.windows(2).position(|pair| pair == b"\n\n").ok_or("it has no text header")?;
         let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "its header is not text")?;
         let about = text.strip_prefix(FIRST_LINE).ok_or("it is not a recording of this version")?;
         // The limit keeps a spoiled file from filling the memory.

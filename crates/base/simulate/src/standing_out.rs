@@ -50,7 +50,11 @@ const NOISES: [RunDifferences; 7] = [
     PLAIN,
     RunDifferences { name: "heavy tails (t of 3)", tails: 3, ..PLAIN },
     RunDifferences { name: "unequal noise, reflected in the intervals", unequal: 0.7, ..PLAIN },
-    RunDifferences { name: "unequal noise, not reflected in the intervals", unequal: 0.5, ..UNSEEN },
+    RunDifferences {
+        name: "unequal noise, not reflected in the intervals",
+        unequal: 0.5,
+        ..UNSEEN
+    },
     RunDifferences {
         name: "unequal noise with heavy tails (t of 4)",
         unequal: 0.5,

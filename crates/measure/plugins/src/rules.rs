@@ -211,7 +211,9 @@ fn units(description: &Description) -> Result<String, String> {
 fn unit(metric: &Metric) -> Result<(), String> {
     let Metric { name, unit, .. } = metric;
     if unit.chars().count() > LONGEST_UNIT || unit.chars().any(char::is_control) {
-        return Err(format!("`{name}`: a unit may be at most {LONGEST_UNIT} printable characters long"));
+        return Err(format!(
+            "`{name}`: a unit may be at most {LONGEST_UNIT} printable characters long"
+        ));
     }
     let counted = unit.strip_suffix("/s");
     match metric.source {

@@ -16,8 +16,8 @@ pub fn crosscheck_page(all: &[Crosschecked], found: &[RunFinding]) -> String {
          `make crosscheck` (`plumb crosscheck --markdown FILE`) rewrites this page. Measured {place}.\n\n\
          Each row is a `plumb ab` comparison of a classic tool with the plumb workload that should give the same \
          figure. Parameters match; the margin is the band. The ratio is the cost measured by plumb over the \
-         cost measured by the classic tool, with its 95 % interval over all looks. A row *agrees* if the \
-         whole interval lies inside the band, *disagrees* if all of it lies outside, and is *inconclusive* \
+         cost measured by the classic tool, with a 95 % interval that allows for interim analyses. A row *agrees* if \
+         the whole interval lies inside the band, *disagrees* if all of it lies outside, and is *inconclusive* \
          otherwise. Rows without a band do different work on each side: both figures are *shown*, with the \
          reason for the difference.\n\n\
          Most classic tools print one mean over the whole run. So plumb's samples are means over 200 ms \

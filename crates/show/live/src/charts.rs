@@ -219,8 +219,8 @@ impl PrecisionOverTime {
         let time = (0.0, looks.iter().map(|look| look.0).fold(1.0, f64::max));
         let half_widths = axis("half-width of the interval", "%", 0.01, (low * 0.8, high * 1.25));
         let x = axis("since the start", "s", 1.0, time);
-        let says = "The relative half-width of each point's interval at every look. It shrinks with the \
-                    square root of the number of invocations; the horizontal line marks the target.";
+        let says = "The relative half-width of each point's interval whenever plumb checked it. It shrinks \
+                    with the square root of the number of invocations; the horizontal line marks the target.";
         // On a logarithmic axis, a fall with the root of the number of invocations looks the same at every precision.
         let y = Axis { scale: Scale::Log, ..half_widths };
         let mut chart = chart("narrowing", "How the intervals narrow", says, x, y);
