@@ -90,7 +90,7 @@ fn flat() -> [TrueCurve; 3] {
 pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let replications = replications.div_ceil(DEARER);
     for (truth, edges) in staircases() {
-        report(row("all plateaus found, edges within one step", 0.95, &truth, |truth| {
+        report(row("all plateaus found, with edges within one step", 0.95, &truth, |truth| {
             truth.share(replications, |points| has_edges(points, &edges))
         }));
     }
@@ -165,9 +165,10 @@ fn staircases() -> Vec<(TrueCurve, Vec<(usize, usize)>)> {
         105.0, 105.0,
     ];
     let with_caches = TrueCurve::at_doublings("three caches and memory", &caches);
-    let with_slopes = TrueCurve::at_doublings("the same with slopes between", &slopes);
-    let by_doublings = TrueCurve::new("one step of a half", doublings(9), step_at_sixteen);
-    let by_quarters = TrueCurve::new("the same by quarters", quarters(33), step_at_sixteen);
+    let with_slopes = TrueCurve::at_doublings("the same with slopes between plateaus", &slopes);
+    let by_doublings = TrueCurve::new("one step of 50 %", doublings(9), step_at_sixteen);
+    let by_quarters =
+        TrueCurve::new("the same, four points per doubling", quarters(33), step_at_sixteen);
     vec![
         (with_caches, vec![(3, 4), (9, 10), (13, 14)]),
         (with_slopes, vec![(3, 5), (9, 11), (13, 15)]),

@@ -284,8 +284,8 @@ const PANELS: [Panel; 3] = [
     Panel {
         id: "cpu",
         title: "CPU time",
-        says: "CPUs busy in programs and in the kernel, waiting for I/O, and taken by the host, during \
-               every invocation.",
+        says: "The number of CPUs busy in programs and in the kernel, waiting for I/O, or taken by the \
+               host, in every invocation.",
         unit: "CPUs",
         per: 1.0,
         lines: &[
@@ -298,7 +298,7 @@ const PANELS: [Panel; 3] = [
     Panel {
         id: "pressure",
         title: "Waiting",
-        says: "Share of time in which some task waited for a CPU, for memory or for I/O.",
+        says: "Share of time during which some task waited for a CPU, for memory or for I/O.",
         unit: "%",
         per: 0.01,
         lines: &[

@@ -39,9 +39,9 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
     (
         "stopping",
         "When measuring ends",
-        "plumb measures a point until its interval is as narrow as requested, or until the time is up. Looking \
-         repeatedly and stopping at the first narrow interval would make intervals too narrow, so plumb \
-         corrects the confidence level of each check for that.",
+        "plumb measures a point until its interval is as narrow as requested, or until the time is up. Checking \
+         repeatedly and stopping at the first narrow interval would make intervals too narrow, so plumb corrects the \
+         confidence level of each check for that.",
     ),
     (
         "comparing",
@@ -62,9 +62,8 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
     (
         "covariates",
         "What else changed",
-        "If two arms differ, plumb lists the counters and facts that differ with them, the largest \
-         effect first. Such a change need not be the cause of the difference, but any cause that a \
-         monitor records is in the list.",
+        "If two arms differ, plumb lists the counters and facts that also differ, the largest effect first. Such a \
+         change need not be the cause of the difference, but any cause that a monitor records is in the list.",
     ),
     (
         "boxes",
