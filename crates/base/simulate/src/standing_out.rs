@@ -49,12 +49,8 @@ const NOISES: [RunDifferences; 7] = [
     },
     PLAIN,
     RunDifferences { name: "heavy tails (t of 3)", tails: 3, ..PLAIN },
-    RunDifferences { name: "unequal noise, reflected in the intervals", unequal: 0.7, ..PLAIN },
-    RunDifferences {
-        name: "unequal noise, not reflected in the intervals",
-        unequal: 0.5,
-        ..UNSEEN
-    },
+    RunDifferences { name: "unequal noise, included in intervals", unequal: 0.7, ..PLAIN },
+    RunDifferences { name: "unequal noise, missing from intervals", unequal: 0.5, ..UNSEEN },
     RunDifferences {
         name: "unequal noise with heavy tails (t of 4)",
         unequal: 0.5,
@@ -62,9 +58,9 @@ const NOISES: [RunDifferences; 7] = [
         ..PLAIN
     },
     RunDifferences {
-        name: "very unequal noise, not reflected in the intervals",
+        name: "very unequal noise, missing from intervals",
         unequal: 0.7,
-        bar: Bar::Exempt("plumb can't know that one series is four times as noisy as the others"),
+        bar: Bar::Exempt("plumb can't know that one series is four times noisier"),
         ..UNSEEN
     },
 ];

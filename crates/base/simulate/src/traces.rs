@@ -262,7 +262,7 @@ fn measure(
             bar,
             measured: BarSeries::Share { hits, trials: found.len() as u64 },
             note: format!(
-                "±{:.1} % after {length:.1} s, reported in {claimed:.2} of cases",
+                "±{:.1} % after {length:.1} s, reported share {claimed:.2}",
                 100.0 * width
             ),
         }

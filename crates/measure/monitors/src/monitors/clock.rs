@@ -8,7 +8,7 @@ use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 /// The monitor `clock`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "clock",
-    summary: "steps of the wall clock, and suspends, measured against the monotonic clock",
+    summary: "steps of the wall clock, and suspends, relative to the monotonic clock",
     manual: include_str!("clock.md"),
     default_hz: Some(SLOW_HZ),
     slow: false,
