@@ -20,9 +20,8 @@ pub fn crosscheck_page(all: &[Crosschecked], found: &[RunFinding]) -> String {
          the whole interval lies inside the band, *disagrees* if all of it lies outside, and is *inconclusive* \
          otherwise. Rows without a band do different work on each side: both figures are *shown*, with the \
          reason for the difference.\n\n\
-         Most classic tools print one mean over the whole run. So plumb's samples are means over 200 ms \
-         here instead of a few milliseconds, and disturbed invocations count, because other work affects \
-         both sides alike.\n\n\
+         Most classic tools print one mean per run, so plumb's samples here are means over 200 ms instead of \
+         a few milliseconds, and disturbed invocations count, because other work affects both sides alike.\n\n\
          | plumb workload | classic tool | classic figure | plumb figure | ratio | band | outcome |\n\
          | :-- | :-- | --: | --: | :-- | --: | :-- |\n"
     );
