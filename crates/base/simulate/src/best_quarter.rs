@@ -76,19 +76,19 @@ const MACHINES: [ProcessSpread; 8] = [
         ..QUIET
     },
     ProcessSpread {
-        name: "clustered: neighbours correlate by .3",
+        name: "clustered: correlation between neighbours .3",
         correlation: 0.3,
         promise: Promise::FewMisses,
         ..QUIET
     },
     ProcessSpread {
-        name: "clustered: neighbours correlate by .5",
+        name: "clustered: correlation between neighbours .5",
         correlation: 0.5,
         promise: Promise::FewMisses,
         ..QUIET
     },
     ProcessSpread {
-        name: "clustered: neighbours correlate by .8",
+        name: "clustered: correlation between neighbours .8",
         correlation: 0.8,
         promise: Promise::FewMisses,
         ..QUIET

@@ -90,7 +90,7 @@ fn flat() -> [TrueCurve; 3] {
 pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let replications = replications.div_ceil(DEARER);
     for (truth, edges) in staircases() {
-        report(row("all plateaus found, edges within one step", 0.95, &truth, |truth| {
+        report(row("all plateaus found, with edges within one step", 0.95, &truth, |truth| {
             truth.share(replications, |points| has_edges(points, &edges))
         }));
     }
@@ -104,7 +104,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
         report(row(promise, 0.94, &truth, |truth| heights(replications, truth, &edges)));
     }
     for (truth, at) in kneed() {
-        report(row("a knee within one step", 0.95, &truth, |truth| {
+        report(row("a knee found within one step", 0.95, &truth, |truth| {
             truth.share(replications, |points| is_near(points, at))
         }));
     }
@@ -128,7 +128,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     }
     for (name, depth, operations) in LINKS {
         report(ValidationRow {
-            promise: "95 % interval of the depth of operations behind a link, and of each term's share",
+            promise: "95 % interval of the operation depth over a link, and of each term's share",
             setting: format!("{name}, noise {} %", NOISE * 100.0),
             bar: Bar::AtLeast(0.94),
             measured: of_link(replications, depth, operations),
@@ -165,9 +165,10 @@ fn staircases() -> Vec<(TrueCurve, Vec<(usize, usize)>)> {
         105.0, 105.0,
     ];
     let with_caches = TrueCurve::at_doublings("three caches and memory", &caches);
-    let with_slopes = TrueCurve::at_doublings("the same with slopes between", &slopes);
-    let by_doublings = TrueCurve::new("one step of a half", doublings(9), step_at_sixteen);
-    let by_quarters = TrueCurve::new("the same by quarters", quarters(33), step_at_sixteen);
+    let with_slopes = TrueCurve::at_doublings("the same with slopes between plateaus", &slopes);
+    let by_doublings = TrueCurve::new("one step of 50 %", doublings(9), step_at_sixteen);
+    let by_quarters =
+        TrueCurve::new("the same, four points per doubling", quarters(33), step_at_sixteen);
     vec![
         (with_caches, vec![(3, 4), (9, 10), (13, 14)]),
         (with_slopes, vec![(3, 5), (9, 11), (13, 15)]),
@@ -309,9 +310,9 @@ fn of_line(replications: u64, truth: &TrueCurve) -> BarSeries {
 
 /// What is sent through a link: how many operations share a round trip, and how many there are.
 const LINKS: [(&str, f64, f64); 3] = [
-    ("32 share a round trip, limited by bandwidth", 32.0, 1000.0),
-    ("4 share a round trip", 4.0, 4000.0),
-    ("one per round trip, limited by it", 1.0, 6000.0),
+    ("32 operations share a round trip, limited by bandwidth", 32.0, 1000.0),
+    ("4 operations share a round trip", 4.0, 4000.0),
+    ("one operation per round trip, limited by round trips", 1.0, 6000.0),
 ];
 /// Seconds that sending takes, and a round trip.
 const GRID: [(f64, f64); 4] = [(4.0, 75e-5), (4.0, 37.5e-5), (1.3, 75e-5), (1.3, 37.5e-5)];

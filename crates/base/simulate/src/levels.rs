@@ -131,7 +131,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
         report(two(truth, Bar::AtLeast(0.95), replications));
     }
     let lasts = SimulatedLevels { lasts: true, ..COMMANDS };
-    report(two(lasts, Bar::Exempt("one level may have few visits"), replications));
+    report(two(lasts, Bar::Exempt("one level may occur rarely"), replications));
     for processes in [30, 100] {
         let delayed = SimulatedLevels { processes, delayed: 0.05, ..COMMANDS };
         report(two(delayed, Bar::Exempt("delays widen the levels"), replications));

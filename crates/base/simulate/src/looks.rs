@@ -31,7 +31,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
                 [(Bar::AtMost(most), ""), (Bar::AtLeast(least), "uses all of its error rate")]
             {
                 report(ValidationRow {
-                    promise: "any look of a schedule excludes equality of equal programs",
+                    promise: "equal programs told apart at any look of a schedule",
                     setting: format!("{name}, up to {} pairs", schedule.most_pairs()),
                     bar,
                     measured: BarSeries::Share { hits, trials },

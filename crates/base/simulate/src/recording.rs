@@ -83,8 +83,9 @@ impl Recording {
     /// # Errors
     /// A sentence, if they are no recording or end in the middle of a block.
     pub fn of(bytes: &[u8]) -> Result<Self, &'static str> {
-        let end = bytes.windows(2).position(|pair| pair == b"\n\n").ok_or("no text at its head")?;
-        let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "its head is not text")?;
+        let end =
+            bytes.windows(2).position(|pair| pair == b"\n\n").ok_or("it has no text header")?;
+        let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "its header is not text")?;
         let about = text.strip_prefix(FIRST_LINE).ok_or("it is not a recording of this version")?;
         // The limit keeps a spoiled file from filling the memory.
         let unpacked = decompress_to_vec_with_limit(&bytes[end + 2..], MOST_BYTES)

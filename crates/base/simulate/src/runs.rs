@@ -33,7 +33,7 @@ fn same_program(run_sd: f64, earlier: usize, trials: u64) -> ValidationRow {
         hits += u64::from(found.is_ok_and(|found| !found.interval.contains(0.0)));
     }
     let bar = match earlier {
-        0 => Bar::Exempt("uncalibrated, gives no verdict"),
+        0 => Bar::Exempt("uncalibrated, so no verdict"),
         _ => Bar::AtMost(0.06),
     };
     ValidationRow {

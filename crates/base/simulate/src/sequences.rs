@@ -16,7 +16,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
             .filter(|&seed| ever_misleads(noise, &mut Rng::new(seed)))
             .count() as u64;
         report(ValidationRow {
-            promise: "equality of equal programs excluded after any of 400 pairs",
+            promise: "equal programs told apart after any number of pairs up to 400",
             setting: name.to_owned(),
             bar: Bar::AtMost(0.05),
             measured: BarSeries::Share { hits, trials: replications },

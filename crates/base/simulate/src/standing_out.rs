@@ -34,7 +34,7 @@ enum ShownDifference {
 }
 
 const PLAIN: RunDifferences = RunDifferences {
-    name: "equal noise between runs, twice that of the intervals",
+    name: "equal noise between runs, twice the noise of the intervals",
     sd: 0.03,
     unequal: 0.0,
     tails: 0,
@@ -49,8 +49,8 @@ const NOISES: [RunDifferences; 7] = [
     },
     PLAIN,
     RunDifferences { name: "heavy tails (t of 3)", tails: 3, ..PLAIN },
-    RunDifferences { name: "unequal noise, seen by intervals", unequal: 0.7, ..PLAIN },
-    RunDifferences { name: "unequal noise, not seen by intervals", unequal: 0.5, ..UNSEEN },
+    RunDifferences { name: "unequal noise, included in intervals", unequal: 0.7, ..PLAIN },
+    RunDifferences { name: "unequal noise, missing from intervals", unequal: 0.5, ..UNSEEN },
     RunDifferences {
         name: "unequal noise with heavy tails (t of 4)",
         unequal: 0.5,
@@ -58,9 +58,9 @@ const NOISES: [RunDifferences; 7] = [
         ..PLAIN
     },
     RunDifferences {
-        name: "very unequal noise, not seen by intervals",
+        name: "very unequal noise, missing from intervals",
         unequal: 0.7,
-        bar: Bar::Exempt("one series four times as noisy as the others, unknown to plumb"),
+        bar: Bar::Exempt("plumb can't know that one series is four times noisier"),
         ..UNSEEN
     },
 ];
@@ -92,7 +92,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     for noise in NOISES {
         report(false_ones(noise, (SERIES, 0), OtherChange::Some(5, 10.0), trials));
     }
-    let not_promised = Bar::Exempt("two runs show too little");
+    let not_promised = Bar::Exempt("two runs are too few");
     for (noise, change, earlier, bar) in [
         (PLAIN, OtherChange::Some(1, 26.0), 0, Bar::AtLeast(0.95)),
         (PLAIN, OtherChange::Some(5, 26.0), 0, Bar::AtLeast(0.9)),
@@ -234,7 +234,7 @@ fn declines(series: usize, noise: RunDifferences, change: OtherChange, trials: u
 
 fn noticed(noise: RunDifferences, trials: u64) -> ValidationRow {
     ValidationRow {
-        promise: "two runs in which half of the series changed: reported as too many",
+        promise: "two runs in which half of the series changed, reported as too many changes",
         setting: setting(noise, (SERIES, 0)),
         bar: Bar::AtLeast(0.85),
         measured: declines(SERIES, noise, OtherChange::Half, trials),
@@ -245,7 +245,7 @@ fn noticed(noise: RunDifferences, trials: u64) -> ValidationRow {
 fn declined(series: usize, trials: u64) -> ValidationRow {
     let bar = if series > 8 { Bar::AtMost(0.05) } else { Bar::Exempt("eight series are too few") };
     ValidationRow {
-        promise: "two runs without a change, reported as too many",
+        promise: "two runs without a change, reported as too many changes",
         setting: setting(PLAIN, (series, 0)),
         bar,
         measured: declines(series, PLAIN, OtherChange::Nothing, trials),

@@ -197,12 +197,12 @@ fn cost_of(ends: &[Option<StoppedMeasurement>]) -> ValidationRow {
     let stopped: Vec<&StoppedMeasurement> = ends.iter().flatten().collect();
     let (mean, error) = mean_samples(&stopped);
     ValidationRow {
-        promise: "samples for 1 % with 5 % noise, divided by an oracle's",
+        promise: "samples needed for 1 % precision with 5 % noise, relative to an oracle",
         setting: FIVE_PERCENT.name.to_owned(),
         // 2.2, and a tenth of it for finding out that processes are independent in time, too.
         bar: Bar::AtMost(2.4),
         measured: BarSeries::Mean { mean: mean / ORACLE, error: error / ORACLE },
-        note: format!("{mean:.0} against {ORACLE} samples"),
+        note: format!("{mean:.0} samples; oracle {ORACLE}"),
     }
 }
 

@@ -99,7 +99,7 @@ fn false_share(replications: u64) -> ValidationRow {
         shares.push(wrong as f64 / (found + wrong).max(1) as f64);
     }
     ValidationRow {
-        promise: "share of false positives among benchmarks reported by Benjamini and Hochberg",
+        promise: "share of false positives among benchmarks that the Benjamini–Hochberg procedure reports",
         setting: format!("{SINGLE_PAIRS} pairs, q = {FALSE_SHARE}"),
         bar: Bar::AtMost(FALSE_SHARE),
         measured: BarSeries::mean(&shares),
@@ -115,7 +115,7 @@ fn moves_together(benchmarks: usize, trials: u64) -> ValidationRow {
         hits += u64::from(common_mode(&logs).is_some_and(|common| common.moved()));
     }
     ValidationRow {
-        promise: "benchmarks wrongly reported to move together",
+        promise: "benchmarks wrongly reported as moving together",
         setting: format!("{benchmarks} benchmarks"),
         bar: Bar::AtMost(0.03),
         measured: BarSeries::Share { hits, trials },

@@ -154,7 +154,7 @@ fn found_in_time(
     let what =
         if effect > 0.0 { format!("{} % slower", 100.0 * effect) } else { "equivalent".to_owned() };
     ValidationRow {
-        promise: "found within a time limit",
+        promise: "correct verdict reached within a time limit",
         setting: format!("pairs of {pair_s} s differ by {name}, {limit_s} s: {what}"),
         bar,
         measured: count(&ends, |end| end.verdict == right),
@@ -174,7 +174,7 @@ fn false_equivalent(replications: u64) -> ValidationRow {
         replications,
     );
     ValidationRow {
-        promise: "called equivalent within 1 % though it is not, in up to 10,000 pairs",
+        promise: "a program called equivalent within 1 % although it is not, in up to 10,000 pairs",
         setting: "1 % slower".to_owned(),
         bar: Bar::AtMost(0.025),
         measured: count(&ends, |end| end.verdict == Verdict::Equivalent),

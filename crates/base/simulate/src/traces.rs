@@ -261,7 +261,10 @@ fn measure(
             setting: setting.to_owned(),
             bar,
             measured: BarSeries::Share { hits, trials: found.len() as u64 },
-            note: format!("±{:.1} % after {length:.1} s, given by {claimed:.2}", 100.0 * width),
+            note: format!(
+                "±{:.1} % after {length:.1} s, reported share {claimed:.2}",
+                100.0 * width
+            ),
         }
     };
     report(row(

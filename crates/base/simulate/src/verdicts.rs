@@ -228,7 +228,7 @@ fn same_program_by(
 ) -> ValidationRow {
     let ends = on_machine(environment, design, 0.0, replications);
     ValidationRow {
-        promise: "a program called slower or faster than itself, with other orders of the sides",
+        promise: "a program called slower or faster than itself, with the sides in other orders",
         setting: format!("{name}, {}", environment.name),
         bar: Bar::AtMost(0.05),
         measured: count(&ends, ComparisonEnd::is_different),
@@ -239,7 +239,7 @@ fn same_program_by(
 fn machine_finds(environment: SimulatedKind, replications: u64) -> ValidationRow {
     let ends = on_machine(environment, Design::Pairs, 0.02, replications);
     ValidationRow {
-        promise: "2 % found on a simulated machine, up to 40 pairs",
+        promise: "a 2 % difference found on a simulated machine in up to 40 pairs",
         setting: environment.name.to_owned(),
         bar: Bar::AtLeast(environment.finds),
         measured: count(&ends, |end| end.verdict == Verdict::Slower),
@@ -257,7 +257,7 @@ fn finds(
     let ends = normal_pairs(effect, replications);
     let setting = format!("{} %", 100.0 * effect);
     report(ValidationRow {
-        promise: "a slow-down found if pairs have a standard deviation of 2 %",
+        promise: "a slow-down found if the standard deviation of pairs is 2 %",
         setting: setting.clone(),
         bar: Bar::AtLeast(least),
         measured: count(&ends, |end| end.verdict == Verdict::Slower),
@@ -265,7 +265,7 @@ fn finds(
     });
     if let Some(most) = most_pairs {
         report(ValidationRow {
-            promise: "a slow-down found if pairs have a standard deviation of 2 %",
+            promise: "a slow-down found if the standard deviation of pairs is 2 %",
             setting: format!("{setting}, mean pairs"),
             bar: Bar::AtMost(most),
             measured: pairs_of(&ends),
@@ -277,7 +277,7 @@ fn finds(
 fn false_equivalent(effect: f64, most: f64, replications: u64) -> ValidationRow {
     let ends = normal_pairs(effect, replications);
     ValidationRow {
-        promise: "called equivalent within 1 % though it is not",
+        promise: "a program called equivalent within 1 % although it is not",
         setting: format!("{} % slower", 100.0 * effect),
         bar: Bar::AtMost(most),
         measured: count(&ends, |end| end.verdict == Verdict::Equivalent),
@@ -288,7 +288,7 @@ fn false_equivalent(effect: f64, most: f64, replications: u64) -> ValidationRow 
 fn coverage(name: &str, noise: fn(&mut Rng) -> f64, replications: u64) -> ValidationRow {
     let ends = drawn(LookSchedule::Forty, 40, |rng| PAIR_SD * noise(rng), replications);
     ValidationRow {
-        promise: "95 % interval of the ratio at the look at which sampling stopped",
+        promise: "95 % interval of the ratio at the last look",
         setting: name.to_owned(),
         bar: Bar::AtLeast(0.95),
         measured: count(&ends, |end| end.interval.is_some_and(|found| found.contains(0.0))),

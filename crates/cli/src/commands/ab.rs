@@ -39,8 +39,8 @@ use crate::ui::Ui;
   plumb ab --set thp=always --set thp=never memory.latency    compare two values of a knob
 
 plumb runs A and B back to back in random order, so that other activity affects both equally. It checks the \
-interval of the cost ratio after 8, 12, 18, 27, 40, … pairs until there is a verdict or a minute has passed. Counting \
-all these checks, at most 1 in 20 comparisons of equal sides reports a difference. The verdict is faster, slower, \
+interval of the cost ratio after 8, 12, 18, 27, 40, … pairs until there is a verdict or a minute has passed. Even \
+with all these checks, at most 1 in 20 comparisons of equal sides reports a difference. The verdict is faster, slower, \
 equivalent (the whole interval is within the margin) or inconclusive. If it is inconclusive, plumb reports the \
 smallest difference that it could have found and the command that would find it. With more than two sides, plumb \
 orders them by a Latin square and compares each with the first; the time limit is a minute per additional side.")]
@@ -59,10 +59,10 @@ pub struct AbArgs {
     /// Measure in ABBA or BAAB blocks instead of pairs, which cancels linear drift at twice the cost
     #[arg(long, hide_short_help = true)]
     quad: bool,
-    /// Take at most this many pairs, 8 to 10000, without a time limit unless you also give --budget
+    /// Take at most this many pairs (8 to 10000); time is then unlimited unless you also give --budget
     #[arg(long, value_name = "N", value_parser = max_pairs(), hide_short_help = true)]
     max_pairs: Option<usize>,
-    /// Confidence of the verdict in percent; 99 takes about a third more pairs
+    /// Confidence of the verdict in percent; 99 needs about a third more pairs
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence(), hide_short_help = true)]
     confidence: Confidence,
     /// Exit with 1 if a side is slower

@@ -47,8 +47,8 @@ const CANARY_RUNS: usize = 3;
   plumb check --junit check.xml --markdown check.md
   plumb check --by kind                        against runs of any host of this kind of machine
 
-plumb first repeats the baseline's measurements once. It then measures the series that look different in three more \
-runs, and only these decide. Over all series together, at most 1 in 16 checks of an unchanged machine fails. plumb \
+plumb first repeats the baseline's measurements once. If some series look different, it measures them in three more \
+runs, and only these runs decide. Counting all series, at most 1 in 16 checks of an unchanged machine fails. plumb \
 also compares the machine with itself. If that shows a difference, plumb ignores the alerts. It also ignores alerts \
 smaller than the drift of an unchanged control workload. Exit codes: 0 no regression, 1 a confirmed regression, 3 a \
 series could not be measured, 4 a workload failed, 5 no verdict (--strict).")]

@@ -102,7 +102,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         let by = args.by.as_deref().unwrap_or_default();
         let error = output::one_group(&finding, by);
         return Err(if by == By::KIND {
-            error.hint("--by run,kind compares run by run, with noise estimated from all hosts of the kind")
+            error.hint("--by run,kind compares single runs and estimates noise from all hosts of their kind")
         } else {
             error.hint("without --by, plumb compares each run with the first")
         });

@@ -30,16 +30,16 @@ use crate::ui::Ui;
 #[command(after_long_help = "Examples:
   plumb crosscheck memory                          memory.copy compared with mbw
   plumb crosscheck                                 all families that have a classic tool
-  plumb crosscheck --budget 5m network             time that early rows save goes to the next
+  plumb crosscheck --budget 5m network             unused time goes to the next row
   plumb crosscheck --markdown docs/crosscheck.md   also write the page
 
 Each row is a `plumb ab` of the installed tool and the workload that should give the same result, with matched \
 parameters. The row agrees if the whole interval of the ratio is inside its band, and disagrees (exit code 1) if all \
 of it is outside. If the two do different work, plumb shows both results and explains the difference. If a tool is not \
 installed, plumb names its Debian package. Without --budget, a row may take two minutes and a family ten; time that \
-a row does not need goes to the next. Servers run on 127.0.0.1 and end with the row. As root, rows with \
-long requests are measured with `thp=always`, and rows that create files use their own medium; --set \
-replaces both. The tools are workloads too: plumb explain classic.mbw.")]
+a row does not need goes to the next. Servers run on 127.0.0.1 and end with the row. If you are root, rows with long \
+requests use `thp=always`, and rows that create files use a separate medium; --set replaces both. The tools are \
+workloads too: plumb explain classic.mbw.")]
 pub struct CrosscheckArgs {
     /// The family, such as `memory` [default: all]
     #[arg(value_name = "FAMILY")]

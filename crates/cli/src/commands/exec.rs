@@ -34,8 +34,8 @@ use crate::ui::Ui;
   plumb exec -p threads=1..8 'xz -T{threads} -kf data'   one point per number of threads
 
 plumb splits a command into words as a shell would, but starts no shell. It times each run from just \
-before posix_spawn to just after wait4. Each new worker first runs a short command (under 20 ms) once \
-without counting it, because starting the worker cools the caches.")]
+before posix_spawn to just after wait4. If the command takes under 20 ms, each new worker first runs it once without \
+counting it, because starting the worker cools the caches.")]
 pub struct ExecArgs {
     /// Commands, each quoted as one argument
     #[arg(required_unless_present = "argv", value_name = "COMMAND")]
@@ -53,7 +53,7 @@ pub struct ExecArgs {
     /// than the others.
     #[arg(long, value_name = "TIME", conflicts_with = "runs")]
     spread: Option<String>,
-    /// Replace `{NAME}` with each of `1,2,8` or of the range `1..64`
+    /// Replace `{NAME}` with each value of a list (`1,2,8`) or range (`1..64`)
     ///
     /// Each value gives one point. `1..64` doubles, `1..9+2` adds 2, as in `plumb run`.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]

@@ -42,7 +42,7 @@ pub struct HistoryArgs {
     /// Show only the newest N runs
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Show this host [default: this one; if it has no runs, the newest run's]
+    /// Show the history of this host [default: the current host or, if it has no runs, the host of the newest run]
     #[arg(long, value_name = "NAME")]
     host: Option<Host>,
     /// Show the runs of one host, or of all hosts of its kind of machine together

@@ -71,7 +71,7 @@ impl Subcommand for PeerArgs {
         let document = PeerDocument { schema, listen: Some(address.to_string()), key: &key };
         ui.out(&if ui.wants_json() { pretty(&document)? } else { address.to_string() });
         ui.say(&format!(
-            "starting servers for anyone with the key {}; Ctrl-C stops it",
+            "starting servers for anyone with the key {}; press Ctrl-C to stop",
             key.display()
         ));
         let settings = PeerSettings {

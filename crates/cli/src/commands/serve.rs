@@ -85,7 +85,7 @@ fn serve(args: &ServeArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             "other machines can connect: anyone with this address and its token can read all runs, and so can anyone listening on the network, because the traffic is not encrypted",
         );
     }
-    ui.say(&format!("serving the runs in {}; Ctrl-C stops it", path.display()));
+    ui.say(&format!("serving the runs in {}; press Ctrl-C to stop", path.display()));
     if args.open {
         open_browser(&url, given.is_some(), ui);
     }

@@ -36,7 +36,7 @@ use self::list::list;
 
 A RUN is the beginning of an id, `last`, `last~2`, or a label `k=v`.")]
 pub struct ShowArgs {
-    /// The run [default: the last one]; --machine also takes none or two
+    /// The run [default: the last one]; with --machine, you can give two runs or none
     #[arg(num_args = 0..=2, value_name = "RUN")]
     run: Vec<String>,
     /// Show the machine and its environment instead of results

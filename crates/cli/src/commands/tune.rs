@@ -89,7 +89,7 @@ fn tune(args: &TuneArgs, ui: &Ui) -> Result<Exit> {
     }
     ui.out(&table(&document.knobs).render(ui.width(), ui.terminal().colour));
     document.changes.iter().for_each(|change| ui.out(&sentence(change)));
-    ui.out("\nplumb run --set KNOB=VALUE sets one for a run; --prepare lab sets everything in the preset lab");
+    ui.out("\nplumb run --set KNOB=VALUE sets one for a run; --prepare lab applies the preset lab");
     Ok(Exit::Fine)
 }
 

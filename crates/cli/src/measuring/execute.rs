@@ -191,7 +191,7 @@ fn take_lock(ui: &Ui) -> Result<MeasuringLock> {
             }
             Err(held) => {
                 if !is_said {
-                    ui.say(&format!("{held}; waiting until it ends (--no-lock does not wait)"));
+                    ui.say(&format!("{held}; waiting until it ends (--no-lock measures anyway)"));
                     is_said = true;
                 }
                 if interrupt::is_interrupted() {

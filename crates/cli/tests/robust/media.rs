@@ -109,7 +109,7 @@ fn two_media_are_two_sides_and_points_of_a_suite_have_their_own() {
     place.run(&format!("{ab} --dir ../work")).unwrap().exits(0).shows(&[
         "medium=ram:128MiB+ext4",
         "medium=ram:128MiB+ext4+fscrypt",
-        "encryption is no bottleneck below",
+        "encryption is not a bottleneck below",
     ]);
     let point = |set: &str| {
         format!(

@@ -84,7 +84,7 @@ fn it_answers_until_a_signal_ends_it() {
         // Somebody who is connected and silent is no reason to stay.
         let _silent = ask(&served.url, "/events?run=nobody");
         let begun = Instant::now();
-        served.end(with).exits(0).says(&["Ctrl-C stops it"]);
+        served.end(with).exits(0).says(&["press Ctrl-C to stop"]);
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     }
     assert_eq!(place.leftovers(), Vec::<String>::new());

@@ -29,7 +29,7 @@ fn the_second_waits_for_the_first_and_says_so() {
     while_the_first_runs(&place, script).exits(0).shows(&["alone"]);
     let said = std::fs::read_to_string(place.cwd().join("second.err")).unwrap();
     assert!(said.contains("another plumb is measuring (pid "), "{said}");
-    assert!(said.contains("waiting until it ends (--no-lock does not wait)"), "{said}");
+    assert!(said.contains("waiting until it ends (--no-lock measures anyway)"), "{said}");
     place.run("store info").unwrap().exits(0).shows(&["2 complete", "intact"]);
 }
 

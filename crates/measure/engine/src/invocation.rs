@@ -228,7 +228,7 @@ impl EngineInvocation<'_, '_> {
             let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
             let done = trials(&samples.values, &samples.elapsed_ns).unwrap_or_default();
             let Some(trial) = done.first() else {
-                return Err(LaunchRefusal::Failed("its trial is empty".into()).into());
+                return Err(LaunchRefusal::Failed("its trial contains no samples".into()).into());
             };
             search.take(*trial);
             sampled.append(samples, usage)?;

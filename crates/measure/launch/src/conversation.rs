@@ -185,7 +185,7 @@ impl Conversation {
             }
         }
         Err(LaunchRefusal::Failed(format!(
-            "it sent {MOST_HEARTBEATS} heartbeats and no answer to `{word}`"
+            "it sent {MOST_HEARTBEATS} heartbeats but no answer to `{word}`"
         )))
     }
 
@@ -231,7 +231,7 @@ impl Conversation {
             let needed = text.len();
             let most = self.max_line;
             return Err(LaunchRefusal::Failed(format!(
-                "it accepts lines of at most {most} bytes, but this request has {needed}"
+                "it accepts lines of at most {most} bytes, but this request needs {needed}"
             )));
         }
         text.push(b'\n');

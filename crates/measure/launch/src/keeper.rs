@@ -624,7 +624,7 @@ impl InvocationSession for KeptInvocation<'_> {
                 other => return Err(unexpected("stream", &other)),
             }
         }
-        Err(LaunchRefusal::Failed(format!("it sent {MOST_HEARTBEATS} heartbeats and no sample")))
+        Err(LaunchRefusal::Failed(format!("it sent {MOST_HEARTBEATS} heartbeats but no sample")))
     }
 
     fn trial(

@@ -83,7 +83,7 @@ fn read(place: &str) -> Result<String, String> {
         Some(("file", path)) => {
             let length = fs::metadata(path).map_err(|error| format!("{path}: {error}"))?.len();
             if length > LARGEST {
-                return Err(format!("{path} has {length} bytes, more than {LARGEST}"));
+                return Err(format!("{path} is {length} bytes long; the limit is {LARGEST}"));
             }
             fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?
         }

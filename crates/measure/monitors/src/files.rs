@@ -44,7 +44,7 @@ impl OpenFile {
             }
             if length == buffer.len() {
                 if length >= MAX_FILE_BYTES {
-                    return Err(format!("{} has over {MAX_FILE_BYTES} bytes", self.path));
+                    return Err(format!("{} is longer than {MAX_FILE_BYTES} bytes", self.path));
                 }
                 buffer.resize(length * 2, 0);
             }
@@ -69,7 +69,7 @@ fn is_number(text: &str) -> bool {
 pub fn why(path: &str, error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => format!("this kernel has no {path}"),
-        std::io::ErrorKind::PermissionDenied => format!("{path} may only be read by root"),
+        std::io::ErrorKind::PermissionDenied => format!("only root can read {path}"),
         _ => format!("{path}: {error}"),
     }
 }

@@ -176,7 +176,7 @@ fn first_frame(bytes: &mut Vec<u8>) -> io::Result<Option<(FrameKind, Vec<u8>)>> 
     let [kind, high, low, ..] = bytes[..] else { return Ok(None) };
     let length = usize::from(u16::from_be_bytes([high, low]));
     let Some(kind) = KINDS.get(usize::from(kind)).filter(|_| length <= LONGEST) else {
-        return Err(io::Error::other("received data are not a frame"));
+        return Err(io::Error::other("the received data are not a valid frame"));
     };
     if bytes.len() < HEAD + length {
         return Ok(None);

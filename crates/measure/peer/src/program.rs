@@ -179,7 +179,7 @@ impl LinesToServer {
             }
         }
         if self.begun.len() > LONGEST_LINE {
-            return Err(io::Error::other("a line from a peer may have at most 1 MiB"));
+            return Err(io::Error::other("a line from a peer may be at most 1 MiB long"));
         }
         Ok(())
     }

@@ -185,7 +185,7 @@ fn metrics(description: &Description) -> Result<String, String> {
         }
         None => Ok(()),
         Some(first) if first.kind == QuantityKind::Histogram => Err(format!(
-            "the first metric, `{}`, is a histogram; the first must have one number per sample",
+            "the first metric, `{}`, is a histogram; it must be one number per sample",
             first.name
         )),
         Some(_) => Ok(()),
@@ -211,19 +211,20 @@ fn units(description: &Description) -> Result<String, String> {
 fn unit(metric: &Metric) -> Result<(), String> {
     let Metric { name, unit, .. } = metric;
     if unit.chars().count() > LONGEST_UNIT || unit.chars().any(char::is_control) {
-        return Err(format!("`{name}`: a unit has at most {LONGEST_UNIT} printable characters"));
+        return Err(format!(
+            "`{name}`: a unit may be at most {LONGEST_UNIT} printable characters long"
+        ));
     }
     let counted = unit.strip_suffix("/s");
     match metric.source {
         MetricSource::Time if unit != "s" => {
             return Err(format!(
-                "`{name}` has the source `time`, so its unit is `s`, not `{unit}`"
+                "`{name}` has the source `time`, so its unit must be `s`, not `{unit}`"
             ));
         }
         MetricSource::Rate if counted.is_none() => {
             return Err(format!(
-                "`{name}` has the source `rate`, so its unit ends with `/s` (`B/s`, `ops/s`), unlike \
-                 `{unit}`"
+                "`{name}` has the source `rate`, so its unit must end with `/s` (`B/s`, `ops/s`), unlike `{unit}`"
             ));
         }
         MetricSource::Time | MetricSource::Rate | MetricSource::Value | MetricSource::Search => {}

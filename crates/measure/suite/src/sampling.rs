@@ -21,7 +21,7 @@ pub fn state_sampling(
             let length_ns = time_ns(length)?;
             if length_ns < SHORTEST_STREAM_NS {
                 let error =
-                    format!("a stream of {length} is too short: it has one sample per second");
+                    format!("a stream of {length} is too short: it takes one sample per second");
                 return Err(UsageError::new(error).hint("try --stream 1m"));
             }
             ("--stream", Sampling::Stream { length_ns })

@@ -16,13 +16,12 @@ pub fn crosscheck_page(all: &[Crosschecked], found: &[RunFinding]) -> String {
          `make crosscheck` (`plumb crosscheck --markdown FILE`) rewrites this page. Measured {place}.\n\n\
          Each row is a `plumb ab` comparison of a classic tool with the plumb workload that should give the same \
          figure. Parameters match; the margin is the band. The ratio is the cost measured by plumb over the \
-         cost measured by the classic tool, with its 95 % interval over all looks. A row *agrees* if the \
-         whole interval lies inside the band, *disagrees* if all of it lies outside, and is *inconclusive* \
+         cost measured by the classic tool, with a 95 % interval that allows for interim analyses. A row *agrees* if \
+         the whole interval lies inside the band, *disagrees* if all of it lies outside, and is *inconclusive* \
          otherwise. Rows without a band do different work on each side: both figures are *shown*, with the \
          reason for the difference.\n\n\
-         Most classic tools print one mean over the whole run. So plumb's samples are means over 200 ms \
-         here instead of a few milliseconds, and disturbed invocations count, because other work affects \
-         both sides alike.\n\n\
+         Most classic tools print one mean per run, so plumb's samples here are means over 200 ms instead of \
+         a few milliseconds, and disturbed invocations count, because other work affects both sides alike.\n\n\
          | plumb workload | classic tool | classic figure | plumb figure | ratio | band | outcome |\n\
          | :-- | :-- | --: | --: | :-- | --: | :-- |\n"
     );

@@ -219,8 +219,8 @@ impl PrecisionOverTime {
         let time = (0.0, looks.iter().map(|look| look.0).fold(1.0, f64::max));
         let half_widths = axis("half-width of the interval", "%", 0.01, (low * 0.8, high * 1.25));
         let x = axis("since the start", "s", 1.0, time);
-        let says = "The relative half-width of each point's interval at every look. It shrinks with the \
-                    square root of the number of invocations; the horizontal line marks the target.";
+        let says = "The relative half-width of each point's interval whenever plumb checked it. It shrinks \
+                    with the square root of the number of invocations; the horizontal line marks the target.";
         // On a logarithmic axis, a fall with the root of the number of invocations looks the same at every precision.
         let y = Axis { scale: Scale::Log, ..half_widths };
         let mut chart = chart("narrowing", "How the intervals narrow", says, x, y);
@@ -284,8 +284,8 @@ const PANELS: [Panel; 3] = [
     Panel {
         id: "cpu",
         title: "CPU time",
-        says: "CPUs busy in programs and in the kernel, waiting for I/O, and taken by the host, during \
-               every invocation.",
+        says: "The number of CPUs busy in programs and in the kernel, waiting for I/O, or taken by the \
+               host, in every invocation.",
         unit: "CPUs",
         per: 1.0,
         lines: &[
@@ -298,7 +298,7 @@ const PANELS: [Panel; 3] = [
     Panel {
         id: "pressure",
         title: "Waiting",
-        says: "Share of time in which some task waited for a CPU, for memory or for I/O.",
+        says: "Share of time during which some task waited for a CPU, for memory or for I/O.",
         unit: "%",
         per: 0.01,
         lines: &[

@@ -28,7 +28,7 @@ fn slow(remaining_ns: u64) -> String {
     )
 }
 
-/// `pairs vary by 6.0 % here: finding 2 % takes about 40 s, finding 1 % about 3 min`.
+/// `pairs vary by 6.0 % here: finding 2 % takes about 40 s; finding 1 % takes about 3 min`.
 fn takes(outlook: &Outlook, margin: f64) -> String {
     let differ = percent(outlook.scale.exp_m1());
     let [twice, once] = outlook.to_tell;
@@ -36,7 +36,9 @@ fn takes(outlook: &Outlook, margin: f64) -> String {
     let once = time_of_pairs(outlook.pair_ns, once);
     let large = percent(2.0 * margin);
     let small = percent(margin);
-    format!("pairs vary by {differ} here: finding {large} takes {twice}, finding {small} {once}")
+    format!(
+        "pairs vary by {differ} here: finding {large} takes {twice}; finding {small} takes {once}"
+    )
 }
 
 fn time_of_pairs(pair_ns: u64, pairs: Option<usize>) -> String {
@@ -70,8 +72,8 @@ mod tests {
     #[test]
     fn what_takes_how_long() {
         let of = |to_tell| takes(&Outlook { scale: 0.058, pair_ns: 61_000_000, to_tell }, 0.01);
-        assert_snapshot!(of([Some(675), Some(2_250)]), @"pairs vary by 6.0 % here: finding 2 % takes about 41 s, finding 1 % about 2 min 20 s");
-        assert_snapshot!(of([Some(12), None]), @"pairs vary by 6.0 % here: finding 2 % takes about 700 ms, finding 1 % more pairs than the limit");
+        assert_snapshot!(of([Some(675), Some(2_250)]), @"pairs vary by 6.0 % here: finding 2 % takes about 41 s; finding 1 % takes about 2 min 20 s");
+        assert_snapshot!(of([Some(12), None]), @"pairs vary by 6.0 % here: finding 2 % takes about 700 ms; finding 1 % takes more pairs than the limit");
         assert_snapshot!(slow(163_000_000_000), @"invocations take over 2 s: 18 pairs or more take about 2 min 40 s; use --budget to stop earlier");
     }
 }

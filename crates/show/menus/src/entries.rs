@@ -120,7 +120,7 @@ fn parameter<P: Planner>(
     let values = match allowed.is_empty() {
         true => {
             "A value, several separated by commas, or a range: 1..64 doubles, 4KiB..1MiB/4 takes \
-                 four steps per doubling, 1..9+2 adds; all is the number of CPUs."
+                 four steps per doubling, 1..9+2 adds 2; all is the number of CPUs."
                 .to_owned()
         }
         false => format!("One of these, or several separated by commas: {}.", allowed.join(", ")),

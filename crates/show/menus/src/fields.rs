@@ -220,12 +220,12 @@ pub fn rules_line(rules: &TypedRules) -> String {
 fn monitors() -> String {
     let mut lines = Vec::new();
     for monitor in plumb_monitors::ALL {
-        let usual = monitor.default_hz.map_or("only when named".into(), |hz| format!("{hz} Hz"));
+        let usual = monitor.default_hz.map_or("on request".into(), |hz| format!("{hz} Hz"));
         lines.push(format!("  {:<12} {usual:<16} {}", monitor.name, monitor.summary));
     }
     format!(
         "{}\nThe monitors that you name also run; stat=20 sets a rate; none turns off the default ones. Separate \
-         them by spaces.",
+         names with spaces.",
         lines.join("\n")
     )
 }

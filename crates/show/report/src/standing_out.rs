@@ -87,7 +87,10 @@ fn stood_text<'n>(
     });
     let together = stood.moved_together.then(|| {
         let common = percent_change(stood.common.exp_m1(), 1);
-        format!("all {many} changed together, by {common} in cost, which is removed here: suspect the machine or the build")
+        format!(
+            "all {many} changed together, by {common} in cost, a change that is removed here: suspect the machine or \
+             the build"
+        )
     });
     std::iter::once(usual).chain(each).chain(blind).chain(together).collect()
 }

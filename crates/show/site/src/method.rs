@@ -15,10 +15,10 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
     (
         "interval",
         "A number and its interval",
-        "Every figure is a median. The brackets after it hold its 95 % interval: if the whole run were repeated many \
-         times, 95 of 100 such intervals would contain the true median. The interval covers differences between \
-         processes as well as between the samples of one process, and it accounts for every look at which plumb \
-         decided whether to stop. If there is no interval, the page gives the reason. ± is the distance to the farther \
+        "Every figure is a median. The brackets after it contain its 95 % interval: if the whole run were repeated \
+         many times, 95 of 100 such intervals would contain the true median. The interval covers differences between \
+         processes as well as between the samples of one process, and it accounts for every time that plumb checked \
+         whether to stop. If there is no interval, the page gives the reason. ± is the distance to the farther \
          end, relative to the figure.",
     ),
     (
@@ -39,9 +39,9 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
     (
         "stopping",
         "When measuring ends",
-        "plumb measures a point until its interval is as narrow as requested, or until the time is up. Looking \
-         repeatedly and stopping at the first narrow interval would make intervals too narrow, so the confidence \
-         level of each look is corrected for it.",
+        "plumb measures a point until its interval is as narrow as requested, or until the time is up. Checking \
+         repeatedly and stopping at the first narrow interval would make intervals too narrow, so plumb corrects the \
+         confidence level of each check for that.",
     ),
     (
         "comparing",
@@ -62,9 +62,8 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
     (
         "covariates",
         "What else changed",
-        "If two arms differ, plumb lists the counters and facts that differ with them, the largest \
-         effect first. Such a change need not be the cause of the difference, but any cause that a \
-         monitor records is in the list.",
+        "If two arms differ, plumb lists the counters and facts that also differ, the largest effect first. Such a \
+         change need not be the cause of the difference, but any cause that a monitor records is in the list.",
     ),
     (
         "boxes",

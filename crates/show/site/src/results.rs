@@ -38,7 +38,7 @@ pub(crate) fn results(view: &View) -> Html {
 
 fn legend() -> Html {
     let note = ": relative half-width of the interval, which describes this machine over ten minutes if \
-                the session is long enough; stopping rules use the interval of the session. ";
+                the session is long enough; stopping rules use the session's interval. ";
     Html::text("±").and(note).and("n: ").and(term("invocations", "invocation")).and(" × ").and(term("samples", "sample"))
         .and(" per invocation. CPU: user and system time over wall time. Spread: a histogram from the 1st to the 99th percentile. Every figure is a median.")
 }

@@ -36,7 +36,7 @@ pub struct DoctorArgs {
     /// Measure the CPU time of the monitors and their effect on a workload; takes up to two minutes
     #[arg(long, conflicts_with = "audit")]
     monitors: bool,
-    /// First read the monitors with no workload, twice, for this long each time
+    /// First read the monitors twice for this long, without a workload
     ///
     /// Comparing a workload with and without them then takes up to six times as long.
     #[arg(long = "for", value_name = "TIME", requires = "monitors", default_value = "10s")]
@@ -45,7 +45,7 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "N", default_value_t = 20, requires = "audit")]
     comparisons: usize,
     /// Audit these kinds of work: cpu (with added slow-downs), memory, scheduler or process. For a POINT such as
-    /// memory.read, report how often a comparison with itself reports a difference; repeat --of for several
+    /// memory.read, report how often comparing it with itself shows a difference; repeat --of for several
     /// points
     #[arg(
         long,

@@ -97,7 +97,7 @@ pub struct RunArgs {
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume", "soak",
          "invocation_time"])]
     stream: Option<String>,
-    /// Sample this long in each invocation [default: as long as useful, at most 250 ms]
+    /// Sample for this long in each invocation [default: as long as is useful, up to 250 ms]
     #[arg(long, value_name = "TIME", conflicts_with = "resume", hide_short_help = true)]
     invocation_time: Option<String>,
     #[command(flatten)]

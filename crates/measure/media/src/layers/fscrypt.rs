@@ -60,7 +60,7 @@ fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
     let done = File::open(&folder).and_then(|file| encrypt(&file));
     done.map_err(|error| match error.raw_os_error() {
         Some(libc::EOPNOTSUPP | libc::ENOTTY) => {
-            let why = "this kernel does not encrypt ext4 (CONFIG_FS_ENCRYPTION)";
+            let why = "this kernel can't encrypt ext4 files (CONFIG_FS_ENCRYPTION)";
             StartError::unsupported(why, "use another layer: ram+ext4+gocryptfs")
         }
         _ => failed(&folder, &error),

@@ -8,7 +8,7 @@ use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 /// The monitor `clock`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "clock",
-    summary: "wall clock and boot clock relative to the monotonic clock: steps and suspends",
+    summary: "steps of the wall clock, and suspends, relative to the monotonic clock",
     manual: include_str!("clock.md"),
     default_hz: Some(SLOW_HZ),
     slow: false,

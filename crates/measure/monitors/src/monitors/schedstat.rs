@@ -7,7 +7,7 @@ use crate::monitor::{Monitor, SLOW_HZ};
 /// The monitor `schedstat`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "schedstat",
-    summary: "time that tasks ran, and waited for a CPU",
+    summary: "how long tasks ran and waited for a CPU",
     manual: include_str!("schedstat.md"),
     default_hz: Some(SLOW_HZ),
     slow: false,

@@ -11,7 +11,7 @@ use crate::monitor::{CounterSource, Monitor};
 /// The monitor `space`: its rate and its manual, and how it is opened.
 pub const MONITOR: Monitor = Monitor {
     name: "space",
-    summary: "bytes and inodes used of each mounted filesystem, as in df",
+    summary: "bytes and inodes used on each mounted filesystem, as in df",
     manual: include_str!("space.md"),
     // On NFS a reading is a request to the server.
     default_hz: None,

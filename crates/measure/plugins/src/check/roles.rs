@@ -81,8 +81,9 @@ fn count(conversation: &mut Conversation, mut shape: SampleShape) -> Result<usiz
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             let late = LATE.as_secs();
-            let why =
-                format!("its stream continued {late} s after duration_ns; it must end with `done`");
+            let why = format!(
+                "its stream continued for {late} s after duration_ns; it must end with `done`"
+            );
             return Err(LaunchRefusal::Failed(why));
         }
         match conversation.reply(id, left, "stream")? {

@@ -25,7 +25,7 @@ impl TryOut {
         list: &mut Checklist<'_>,
     ) -> Option<Self> {
         let Ok(point) = Point::new(description, &Settings::new(), all_threads) else {
-            list.add("start", CheckOutcome::Skipped, "it has no point to start with");
+            list.add("start", CheckOutcome::Skipped, "its defaults do not form a valid point");
             return None;
         };
         let usual = planned(point, description, program.clone());

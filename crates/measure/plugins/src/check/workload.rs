@@ -311,7 +311,7 @@ fn back_to_back(batches: &[TimedBatch], numbers: Numbers) -> Result<String, Stri
     let requests: u64 = batches.iter().map(|batch| batch.after_ns - batch.before_ns).sum();
     if requests > samples * 3 + REQUEST_NS {
         return Err(format!(
-            "the requests took {}, their samples only {}: move work that is not measured to `start`",
+            "the requests took {}, their samples only {}: move unmeasured work to `start`",
             numbers.seconds(requests),
             numbers.seconds(samples)
         ));

@@ -66,7 +66,7 @@ pub(crate) fn floors(diagnosis: &Diagnosis, audit: &LastAudit, terminal: &Termin
     if audit.floors.is_empty() {
         let few = TextLine::new(
             Style::Plain,
-            "too few comparisons to know how small a change this machine detects",
+            "too few comparisons to determine how small a change this machine can detect",
         );
         out.push_str(&terminal.lines(2, &few));
     }

@@ -36,9 +36,9 @@ pub(super) fn overview(view: &View) -> Option<Chart> {
     let mut draft = Draft::new(
         OVERVIEW.to_owned(),
         "The whole run".to_owned(),
-        "The cost of every point relative to the last comparable run; without one, relative to your \
-         expectation or its ceiling; without these, its own 95 % interval around 1. Right of 1 is \
-         slower, left of 1 faster, whatever the metric's direction."
+        "The cost of every point relative to the last comparable run or, without such a run, to your expectation or \
+         the point's ceiling. If there are none, the chart shows only the point's 95 % interval around 1. Right of 1 \
+         is slower, left of 1 faster, whatever the metric's direction."
             .to_owned(),
         AxisSpec::values("× the cost", "", AxisFit::Log),
         AxisSpec::Names(all.iter().map(|entry| full_name(entry.row)).collect()),

@@ -288,7 +288,7 @@ fn tail<'t>(workload: &str, all: impl Iterator<Item = &'t PointTail> + Clone) ->
     let mut draft = Draft::new(
         format!("{workload}/tail/{}", metric.name),
         format!("{workload}: the tail of {words}"),
-        "The value that one in N exceeds: N = 100 is the 99th percentile, N = 1000 the 99.9th. All processes \
+        "The value that one sample in N exceeds: N = 100 is the 99th percentile, N = 1000 the 99.9th. All processes \
          combined."
             .to_owned(),
         AxisSpec::values("N (one in N is larger)", "", AxisFit::Log),

@@ -149,7 +149,9 @@ fn hosts(finding: &HistoryFinding) -> Vec<String> {
     let is_mixed = finding.hosts.len() > 1 && unknown > 0;
     let mixed = is_mixed.then(|| {
         let runs = counted(unknown, "run", "runs");
-        format!("{runs} on an unknown host: from an older plumb, or without a machine id")
+        format!(
+            "{runs} on an unknown host: from an older version of plumb, or without a machine id"
+        )
     });
     let others = finding.other_hosts;
     let left_out = (others.runs > 0).then(|| {

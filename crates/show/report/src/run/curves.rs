@@ -110,7 +110,7 @@ fn law(curve: &Curve) -> Option<String> {
         format!(", most at {}={}", curve.parameter.name, place(curve, most))
     });
     if *off > MUCH_OFF {
-        text += &format!("; a point is {} off", whole_percent(*off));
+        text += &format!("; one point deviates by {}", whole_percent(*off));
     }
     Some(text)
 }
@@ -163,14 +163,14 @@ fn knee(curve: &Curve, at: &Estimate, level: &Estimate) -> String {
     format!("grows up to {}={}, {level} there", curve.parameter.name, figure(at, unit))
 }
 
-/// `45 [44, 46] ns a call + 80.1 [79.8, 80.4] ps × bytes; points lie up to 2 % off the line`.
+/// `45 [44, 46] ns a call + 80.1 [79.8, 80.4] ps × bytes; points deviate by up to 2 % from the line`.
 fn line(curve: &Curve, fixed: &Estimate, each: &Estimate, off: f64) -> String {
     let fixed = figure(fixed, "s");
     let each = figure(each, "s");
     let off =
         if off < 0.01 { "up to 1 %".to_owned() } else { format!("up to {}", whole_percent(off)) };
     format!(
-        "{fixed} per call + {each} × {}; the points are {off} off the line",
+        "{fixed} per call + {each} × {}; points deviate by {off} from the line",
         curve.parameter.name
     )
 }

@@ -68,7 +68,7 @@ fn binds(term: Binds) -> &'static str {
         Binds::Bandwidth => "bandwidth is the bottleneck",
         Binds::RoundTrips => "the round trip is the bottleneck",
         Binds::Rest => "the link is not the bottleneck",
-        Binds::NoTerm => "no term exceeds half of the time",
+        Binds::NoTerm => "no term takes more than half of the time",
         Binds::Open => "the bottleneck is unknown",
     }
 }
@@ -80,7 +80,7 @@ fn left_out(all: &[LinkShares]) -> String {
     // "Within 0 %" would claim more than a prediction from a few points can.
     let most = if farthest < 0.01 { "1 %".to_owned() } else { whole_percent(farthest) };
     match off.len() {
-        0 => "no point can be predicted from the others: that needs two other round-trip times"
+        0 => "no point can be predicted from the others: that needs points with two other round-trip times"
             .to_owned(),
         some if some == all.len() => format!("the others predict each point to within {most}"),
         some => format!("the others predict {} to within {most}", counted(some, "point", "points")),

@@ -328,7 +328,7 @@ pub fn pauses_text(finding: &Finding) -> Option<String> {
     let ratio = format!("{} {}", shown.estimate, shown.brackets());
     let so = match (found.left_out, found.equivalent) {
         (0, true) => "which is equivalent".to_owned(),
-        (0, false) => "equivalence unknown; all count".to_owned(),
+        (0, false) => "but equivalence is unclear, so all count".to_owned(),
         (left_out, _) => format!("so those {left_out} invocations are left out"),
     };
     let metric = &finding.metric;

@@ -323,7 +323,7 @@ pub fn comparison_text(of: &PointComparison) -> String {
     let comparison = &of.found;
     let Some(ratio) = &comparison.ratio else {
         let why = comparison.verdict.err().map(|why| why.to_string());
-        return why.unwrap_or_else(|| "no round has values of both".to_owned());
+        return why.unwrap_or_else(|| "no round contains values of both".to_owned());
     };
     let shown = figure(ratio, "");
     let times = format!("{}× the cost {}", shown.estimate, shown.brackets());
@@ -375,15 +375,15 @@ pub fn looks_text(comparison: &Comparison) -> Option<String> {
     }
 }
 
-/// Up to which speed of the device encryption costs nothing: `encryption is not a bottleneck below 82.1 MB/s [80.3, 84.0]`;
-/// None if it is not what is compared.
+/// Up to which speed of the device encryption costs nothing: `encryption is not a bottleneck below 82.1 MB/s [80.3,
+/// 84.0]`; None if it is not what is compared.
 #[must_use]
 pub fn encryption_text(compared: &PointComparison) -> Option<String> {
     let shown = figure(compared.encrypted.as_ref()?, "B/s");
     let speed = &shown.estimate;
     let unit = &shown.unit;
     let brackets = shown.brackets();
-    let words = format!("encryption is no bottleneck below {speed} {unit} {brackets}");
+    let words = format!("encryption is not a bottleneck below {speed} {unit} {brackets}");
     Some(words.trim_end().to_owned())
 }
 

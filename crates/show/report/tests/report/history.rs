@@ -147,7 +147,10 @@ fn hosts_that_are_mixed_or_left_out_are_said() {
     finding.other_hosts = OtherHosts { hosts: 2, runs: 7 };
     let card = history_card(&finding, None, &Terminal::plain(200));
     assert!(card.contains("5 runs on host web1, fp1:4ba84f9cc220d61b"), "{card}");
-    assert!(card.contains("2 runs on an unknown host: from an older plumb, or without"), "{card}");
+    assert!(
+        card.contains("2 runs on an unknown host: from an older version of plumb, or without"),
+        "{card}"
+    );
     let left_out = "left out: 7 runs on 2 other hosts of this kind; plumb history \
                     'memory.copy:method=libc/bandwidth' --by kind shows all";
     assert!(card.contains(left_out), "{card}");

@@ -1,4 +1,4 @@
-//! `--set aslr`: random layout of address spaces; off is flagged `layout-fixed`.
+//! `--set aslr`: random layout of address spaces; if off, results are flagged `layout-fixed`.
 
 use crate::preparation::knob::{Knob, Lasts, Suffix, Unusable};
 use crate::preparation::process::option;
@@ -9,7 +9,7 @@ pub const KNOB: Knob = Knob {
     name: "aslr",
     values: "on, off",
     example: "aslr=off",
-    summary: "random layout of address spaces; off is flagged `layout-fixed`",
+    summary: "random layout of address spaces; if off, results are flagged `layout-fixed`",
     manual: include_str!("aslr.md"),
     lasts: Lasts::Process,
     suffix: Suffix::Role,
