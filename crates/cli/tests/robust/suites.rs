@@ -218,7 +218,11 @@ fn a_new_suite_that_would_not_run_is_not_written() {
 #[test]
 fn first_look_measures_every_family_in_about_the_time_that_it_plans() {
     let place = place();
-    let plan = place.run("run --dry-run").unwrap().exits(0).shows(&["the points of first-look should take 1 min "]);
+    let plan = place
+        .run("run --dry-run")
+        .unwrap()
+        .exits(0)
+        .shows(&["the points of first-look should take 1 min "]);
     let points = plan.stdout.lines().take_while(|line| !line.is_empty()).count();
     place.run("run -q --no-lock --max-invocations 1 --dir ../work").unwrap().exits(0);
     let document = last(&place);
