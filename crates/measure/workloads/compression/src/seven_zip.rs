@@ -376,7 +376,7 @@ Tot:              99   2144   2129
             panic!("16 threads with 32 MiB take 3.6 GiB");
         };
         assert!(
-            why.contains("need about 3672 MiB, too much for plumb's limit of 2048 MiB"),
+            why.contains("needs about 3672 MiB, too much for plumb's limit of 2048 MiB"),
             "{why}"
         );
     }

@@ -157,7 +157,9 @@ mod tests {
         let [c, ..] = LANGUAGES;
         let missing = Language { tool: "no-such-compiler", ..c };
         let broken = Language { probe: &["--no-such-option"], tool: "false", ..missing };
-        for (language, reason) in [(missing, "no `no-such-compiler`"), (broken, "does not work")] {
+        for (language, reason) in
+            [(missing, "`no-such-compiler` is not in PATH"), (broken, "does not work")]
+        {
             match language.build(folder.path()) {
                 Err(StartError::Unsupported { why, fix }) => {
                     assert!(why.contains(reason), "{why}");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use plumb_protocol::{Failure, Held, SplitMix64, StartError};
-use plumb_units::whole_size;
+use plumb_units::{show_bytes, whole_size};
 use plumb_workload_kit::filesystem::{Filesystem, free_bytes, is_device};
 use rustix::fs::{Advice, AtFlags, CWD, MemfdFlags, StatxFlags, fadvise, memfd_create, statx};
 
@@ -286,8 +286,9 @@ fn check_length(file: &mut File, path: &Path, size: u64) -> Result<(), StartErro
     if size <= room {
         return Ok(());
     }
+    // Exact: rounded sizes may be equal.
     let why =
-        format!("{} is {} long, less than {}", path.display(), whole_size(room), whole_size(size));
+        format!("{} is {} long, less than {}", path.display(), show_bytes(room), show_bytes(size));
     Err(StartError::unsupported(why, "set a smaller size"))
 }
 
@@ -378,7 +379,7 @@ mod tests {
         let Err(StartError::Unsupported { why, .. }) = TestFile::of_user(&path, 8193) else {
             panic!("it is too short");
         };
-        assert!(why.contains("own has 8 KiB, less than 8 KiB"), "{why}");
+        assert!(why.contains("own is 8KiB long, less than 8193B"), "{why}");
         for wrong in [dir.path().to_owned(), dir.path().join("none"), "/dev/zero".into()] {
             assert!(matches!(TestFile::of_user(&wrong, 512), Err(StartError::Failed(_))));
         }
