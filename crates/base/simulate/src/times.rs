@@ -155,7 +155,7 @@ fn found_in_time(
         if effect > 0.0 { format!("{} % slower", 100.0 * effect) } else { "equivalent".to_owned() };
     ValidationRow {
         promise: "correct verdict reached within a time limit",
-        setting: format!("pairs of {pair_s} s differ by {name}, {limit_s} s: {what}"),
+        setting: format!("pairs take {pair_s} s and differ by {name}, limit {limit_s} s: {what}"),
         bar,
         measured: count(&ends, |end| end.verdict == right),
         note: format!(

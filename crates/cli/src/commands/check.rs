@@ -62,7 +62,7 @@ pub struct CheckArgs {
     /// Name this host, as in `plumb run`
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     host: Option<Host>,
-    /// Check against the baseline's runs on this host, or on all hosts of its kind of machine
+    /// Check against the baseline's runs on this host, or on all hosts with the same kind of machine
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
     /// Check even if the runs are not comparable, for example because one is incomplete

@@ -45,7 +45,7 @@ pub struct HistoryArgs {
     /// Show the history of this host [default: the current host or, if it has no runs, the host of the newest run]
     #[arg(long, value_name = "NAME")]
     host: Option<Host>,
-    /// Show the runs of one host, or of all hosts of its kind of machine together
+    /// Show the runs of one host, or of all hosts with the same kind of machine
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
     /// Show this kind of machine: the beginning of its fingerprint, or `all` [default: the host's kind]

@@ -135,7 +135,7 @@ fn save<P: Planner>(
     } else {
         format!("{}.toml", form.draft.name)
     };
-    let help = "The file, which ends in .toml; `-` prints the suite.";
+    let help = "The file, whose name must end in .toml; `-` prints the suite.";
     form.file("File", help, &usual)
 }
 

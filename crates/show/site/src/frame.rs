@@ -220,7 +220,7 @@ fn meta(name: &str, content: &str) -> Html {
 
 fn foot() -> Html {
     let plumb = concat!("Written by plumb ", env!("CARGO_PKG_VERSION"), ". ");
-    let every = "Every number has its interval, or the reason for a missing one: ";
+    let every = "Every number comes with its interval, or with the reason for having none: ";
     Html::all([
         Html::text(plumb),
         every.into(),

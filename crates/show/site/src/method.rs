@@ -17,7 +17,7 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
         "A number and its interval",
         "Every figure is a median. The brackets after it contain its 95 % interval: if the whole run were repeated \
          many times, 95 of 100 such intervals would contain the true median. The interval covers differences between \
-         processes as well as between the samples of one process, and it accounts for every time that plumb checked \
+         processes as well as between the samples of one process, and is corrected for each of plumb's checks on \
          whether to stop. If there is no interval, the page gives the reason. ± is the distance to the farther \
          end, relative to the figure.",
     ),

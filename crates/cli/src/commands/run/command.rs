@@ -24,10 +24,10 @@ use crate::reading::output::pretty;
 use crate::reading::runs;
 use crate::ui::Ui;
 
-/// Measure suites, workloads or plug-ins; the suite first-look by default
+/// Measure suites, workloads or plug-ins [default: the first-look suite]
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  plumb run                                        the suite first-look, in about two minutes
+  plumb run                                        the first-look suite, in about two minutes
   plumb run cpu.sieve -p threads=1,all             one workload at two points
   plumb run cpu.sieve --precision 0.5% --min-invocations 5 --min-time 10m --max-time 1h
                                                    at least 5 invocations and 10 min, at most 1 h

@@ -27,7 +27,7 @@ const UNNAMED: &str = "suite";
 On a terminal, without --workload, it opens menus. plumb checks the suite before it writes it: an unknown workload, \
 parameter or monitor is an error. docs/suites.md explains keys that have no option.")]
 pub struct NewArgs {
-    /// The file, which ends in .toml; `-` prints the suite
+    /// The file, whose name must end in .toml; `-` prints the suite
     #[arg(value_name = "FILE")]
     file: Option<String>,
     /// Name the suite [default: the file's name]

@@ -38,7 +38,7 @@ impl Workload for Linpack {
                     "floating-point operations per second, 2/3 n³ + 2 n² per \
                 system, all threads together",
                 ),
-                declare::time("time", "wall time of one system on each thread"),
+                declare::time("time", "wall time to solve one system of equations on each thread"),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Cpu),

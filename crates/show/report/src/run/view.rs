@@ -301,7 +301,7 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
     Some(match &of.source {
         BaselineSource::Expectation => format!("{share} of the expected {value}"),
         BaselineSource::Ceiling(point) => {
-            format!("{share} of this machine's ceiling: {value} by {point}")
+            format!("{share} of this machine's ceiling ({value}, from {point})")
         }
     })
 }

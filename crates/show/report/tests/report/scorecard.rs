@@ -40,11 +40,11 @@ fn a_first_look_in_80_columns() {
       sieve 2 threads             800 [773, 827]     ops/s    13×20  199 %  ▃▅▅▇▇▇▅▃
     memory
       copy libc                  11.4 [10.6, 12.1]   GB/s     13×20   99 %  ▃▃▅▇▆▅▄▃
-        86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+        86 % [85, 87] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt)
       copy loop                   9.7 [9.4, 10.0]    GB/s     13×20   99 %  ▂▂▄▆▇▇▅▃
-        74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+        74 % [73, 74] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt)
       copy block                 10.1 [9.1, 11.2]    GB/s     13×20   99 %  ▂▃▄▆▇▅▃▂
-        77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+        77 % [76, 78] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt)
       copy nt                    13.2 [12.1, 14.3]   GB/s     13×20   99 %  ▃▄▅▇▇▄▂▃
       latency 16KiB              1.42 [1.39, 1.46]   ns       13×20   99 %  ▃▄▅▇▇▆▅▃
       latency 64MiB                88 [66, 110]      ns       13×20   99 %  ▃▄▇▇▇▄▄▃
@@ -142,11 +142,11 @@ fn a_first_look_in_160_columns() {
       sieve 2 threads             rate           800 [773, 827]     ops/s    3.3 %  13×20  198 %     1 %     0 %  6.00 MiB  ▂▄▅▄▇▆▇▅▆▅▃▃  precision
     memory
       copy libc                   bandwidth     11.4 [10.6, 12.1]   GB/s     6.7 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▇▆▆▄▄▃▂  precision
-        86 % [85, 87] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+        86 % [85, 87] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt)
       copy loop                   bandwidth      9.7 [9.4, 10.0]    GB/s     2.9 %  13×20   99 %     0 %     0 %   132 MiB  ▂▂▂▃▅▅▆▇▅▄▃▂  precision
-        74 % [73, 74] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+        74 % [73, 74] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt)
       copy block                  bandwidth     10.1 [9.1, 11.2]    GB/s      11 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▆▇▆▄▄▂▂  precision
-        77 % [76, 78] of this machine's ceiling: 13.2 GB/s by memory.copy:method=nt
+        77 % [76, 78] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt)
       copy nt                     bandwidth     13.2 [12.1, 14.3]   GB/s     8.6 %  13×20   99 %     0 %     0 %   132 MiB  ▂▄▄▄▆▇▇▄▃▃▂▃  precision
       latency 16KiB               latency       1.42 [1.39, 1.46]   ns       2.5 %  13×20   99 %     0 %     0 %  68.0 MiB  ▃▃▄▅▆▇▇▆▆▅▃▃  precision
       latency 64MiB               latency         88 [66, 110]      ns        25 %  13×20   99 %     0 %     0 %  68.0 MiB  ▂▃▅▆▆▇▇▆▃▄▂▃  precision   capped

@@ -97,7 +97,7 @@ impl Workload for StorageBonnie {
                 choice(
                     parameter::SYNC,
                     &Sync::ALL.map(Sync::word),
-                    "each: fsync after each change of a file, including blocks that a seek changes (-b)",
+                    "each: fsync after every change to a file, including blocks modified by a seek (-b)",
                 ),
                 text(parameter::USER, "", "user to run as, if plumb is root (-u)"),
             ],
