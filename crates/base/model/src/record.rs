@@ -168,13 +168,17 @@ impl InvocationRecord {
         self.excluded_by.as_deref().is_some_and(|by| by != AFTER_PAUSE)
     }
 
+    /// Whether it is a measured invocation that ended well, excluded or not.
+    #[must_use]
+    pub fn is_workload_done(&self) -> bool {
+        self.role == Role::Workload
+            && self.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done)
+    }
+
     /// Whether it is a measured invocation of this point that ended well and was not excluded.
     #[must_use]
     pub fn counts_for(&self, point: usize) -> bool {
-        self.role == Role::Workload
-            && self.point == point
-            && self.excluded_by.is_none()
-            && self.end.as_ref().is_some_and(|end| end.outcome == Outcome::Done)
+        self.is_workload_done() && self.point == point && self.excluded_by.is_none()
     }
 
     /// The measurement of this invocation.

@@ -8,7 +8,7 @@
 //! - [`stored_runs`]: two stored runs, with the noise between runs allowed for.
 //! - [`standing_out`]: which series of two runs moved unlike the others;
 //! - [`regression_gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
-//! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell; [`exclusion`]: when too much was disturbed.
+//! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell; [`exclusion`]: when too much was disturbed; [`side_effects`]: which side other activity belongs to.
 //! - [`curves`]: what a curve over a parameter says: efficiency, plateaus, a knee, a line; what binds points behind a link.
 //! - [`spread`]: whether a change makes results more repeatable.
 //! - [`warmup`]: where steady state begins, if it does; [`changes`]: the change-point statistic under it.
@@ -47,6 +47,7 @@ pub mod regression_gate;
 pub mod rng;
 pub mod search;
 pub mod sequence;
+pub mod side_effects;
 pub mod spread;
 pub mod standing_out;
 pub mod stored_runs;

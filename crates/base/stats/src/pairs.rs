@@ -21,6 +21,15 @@ const EXACT_UP_TO: usize = 200;
 /// Each side lists (unit, cost), units rising; incomplete units are dropped (docs/method.md, *Edge cases*). A cost that is not
 /// positive gives a value that is not finite, which every interval refuses.
 pub fn log_ratios(first: &[(u32, f64)], later: &[(u32, f64)], a_unit: usize) -> Vec<f64> {
+    log_ratios_in_units(first, later, a_unit).into_iter().map(|(_, value)| value).collect()
+}
+
+/// The same with the unit of each.
+pub fn log_ratios_in_units(
+    first: &[(u32, f64)],
+    later: &[(u32, f64)],
+    a_unit: usize,
+) -> Vec<(u32, f64)> {
     in_units(first, later, a_unit, |first, later| (later / first).ln())
 }
 
@@ -28,26 +37,31 @@ pub fn log_ratios(first: &[(u32, f64)], later: &[(u32, f64)], a_unit: usize) -> 
 /// by so many seconds or bytes cancels out; the interval of [`signed_rank_interval`] is then of the centre of the
 /// differences, which it covers if they are symmetric about it.
 pub fn differences(first: &[(u32, f64)], later: &[(u32, f64)], a_unit: usize) -> Vec<f64> {
-    in_units(first, later, a_unit, |first, later| later - first)
+    let differences = in_units(first, later, a_unit, |first, later| later - first);
+    differences.into_iter().map(|(_, value)| value).collect()
 }
 
-/// The mean value of each unit in which both sides are complete, in order.
+/// Each unit in which both sides are complete, in order, with its mean value.
 fn in_units(
     first: &[(u32, f64)],
     later: &[(u32, f64)],
     a_unit: usize,
     value: fn(f64, f64) -> f64,
-) -> Vec<f64> {
+) -> Vec<(u32, f64)> {
     let mut units: Vec<u32> = first.iter().map(|&(unit, _)| unit).collect();
     units.dedup();
-    let both = units.into_iter().map(|unit| (costs_in(first, unit), costs_in(later, unit)));
-    // Half of an ABBA unit would bring back the drift that the whole unit cancels.
-    both.filter(|(one, other)| one.len() == a_unit && other.len() == a_unit)
-        .map(|(one, other)| {
-            let values = one.iter().zip(&other).map(|(first, later)| value(*first, *later));
-            values.sum::<f64>() / a_unit as f64
-        })
-        .collect()
+    let mut found = Vec::with_capacity(units.len());
+    for unit in units {
+        let one = costs_in(first, unit);
+        let other = costs_in(later, unit);
+        // Half of an ABBA unit would bring back the drift that the whole unit cancels.
+        if one.len() != a_unit || other.len() != a_unit {
+            continue;
+        }
+        let values = one.iter().zip(&other).map(|(first, later)| value(*first, *later));
+        found.push((unit, values.sum::<f64>() / a_unit as f64));
+    }
+    found
 }
 
 /// The costs of a side in one unit; units rise along the side.

@@ -69,13 +69,27 @@ pub struct Judgement {
     pub negligible: bool,
     /// All pairs have the same ratio, so that nothing was estimated.
     pub exact: bool,
+    /// Inconclusive because the pairs that count and all pairs, the excluded ones put back, do not agree.
+    pub contradicted: bool,
     /// Where inconclusive: the pairs that would settle it if the estimate stayed; `None` beyond a million.
     pub pairs_needed: Option<usize>,
 }
 
 impl Judgement {
     fn of(verdict: Verdict) -> Self {
-        Self { verdict, beyond_margin: false, negligible: false, exact: false, pairs_needed: None }
+        Self {
+            verdict,
+            beyond_margin: false,
+            negligible: false,
+            exact: false,
+            contradicted: false,
+            pairs_needed: None,
+        }
+    }
+
+    /// Inconclusive: the pairs that count say something else than all pairs.
+    pub(crate) fn contradicted_by_excluded() -> Self {
+        Self { contradicted: true, ..Self::of(Verdict::Inconclusive) }
     }
 
     /// Whether there is another verdict than inconclusive, so that no more pairs are needed.

@@ -73,5 +73,6 @@ pub use over_runs::standing_out::StandingOut;
 pub use plumb_stats::curves::link::Binds;
 pub use plumb_stats::describe::BoxPlot;
 pub use plumb_stats::levels::LevelsOf;
+pub use plumb_stats::side_effects::RuleOfOneSide;
 pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};
 pub use run_reader::{CountersOf, RecordOf, RunReader};

@@ -8,6 +8,11 @@ pub fn rules(found: &[Interference]) -> String {
     rules.join(", ")
 }
 
+/// The names of the rules in such a text.
+pub fn names(rules: &str) -> impl Iterator<Item = &str> {
+    rules.split(", ").filter(|rule| !rule.is_empty())
+}
+
 /// The rules by which each invocation of a round does not count, of the rules that each met. Where sides
 /// are compared, a neighbour that disturbs all of a round is no reason to repeat it: one that was there
 /// for some of it could be taken for a difference between the sides, and then the whole round goes

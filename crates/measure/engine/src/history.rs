@@ -2,6 +2,7 @@
 
 use plumb_model::{InvocationRecord, Measurement, Plan, RunRecord, SampleIs, StopReason};
 use plumb_stats::describe::median;
+use plumb_stats::side_effects::SideOfPairs;
 
 /// The state of all points of a run.
 #[derive(Debug, Clone, Default)]
@@ -20,8 +21,8 @@ pub struct PointHistory {
     pub processes: Vec<Vec<f64>>,
     /// The same of the other headline metrics, in their order.
     pub others: Vec<Vec<Vec<f64>>>,
-    /// Where points are compared: the round of each invocation and its median cost.
-    pub costs: Vec<(u32, f64)>,
+    /// Where points are compared: what this side of the comparison cost in each round, excluded invocations included.
+    pub side: SideOfPairs,
     /// Where steady state began in each invocation, as found in its own data.
     pub steady_starts: Vec<usize>,
     /// Invocations that ended well.
@@ -58,10 +59,18 @@ impl History {
         for invocation in &record.invocations {
             let Some(point) = history.points.get_mut(invocation.point) else { continue };
             point.excluded += usize::from(invocation.is_disturbed());
+            if invocation.is_workload_done() {
+                for found in &invocation.interference {
+                    point.side.add_rule(invocation.round, &found.rule);
+                }
+            }
+            let measured = invocation.measurement();
+            let observation =
+                Observation::of(&record.plan, invocation.point, invocation.round, measured);
+            if invocation.is_workload_done() && invocation.is_disturbed() {
+                point.add_excluded(observation.as_ref());
+            }
             if invocation.counts_for(invocation.point) {
-                let measured = invocation.measurement();
-                let observation =
-                    Observation::of(&record.plan, invocation.point, invocation.round, measured);
                 if let Some(observation) = observation {
                     point.add(observation);
                 }
@@ -133,13 +142,22 @@ impl PointHistory {
         for (known, new) in self.others.iter_mut().zip(observation.others) {
             known.extend(new);
         }
-        self.costs.extend(observation.cost);
+        if let Some((round, cost)) = observation.cost {
+            self.side.add(round, cost, false);
+        }
         self.steady_starts.push(observation.steady_start);
         self.invocations += 1;
         self.failures_in_a_row = 0;
         // Iterations stay as they were calibrated first, or samples would not compare; their length follows the machine.
         self.iterations = self.iterations.or(observation.iterations);
         self.sample_ns = observation.sample_ns.or(self.sample_ns);
+    }
+
+    /// Keeps what an excluded invocation cost: the exclusion may belong to a side of the comparison.
+    pub fn add_excluded(&mut self, observation: Option<&Observation>) {
+        if let Some((round, cost)) = observation.and_then(|observation| observation.cost) {
+            self.side.add(round, cost, true);
+        }
     }
 
     /// Takes note of an invocation that failed.

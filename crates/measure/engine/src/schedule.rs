@@ -5,7 +5,7 @@ use plumb_model::{Decision, Id, Plan, RunRecord, StopReason};
 
 use crate::context::Ended;
 use crate::draws::Draws;
-use crate::exclusion::exclusions;
+use crate::exclusion::{self, exclusions};
 use crate::history::{History, Observation, PointHistory};
 use crate::strategy::{self, Strategy};
 
@@ -89,9 +89,16 @@ impl<'r> RoundSchedule<'r> {
         let mut excluded = Vec::new();
         for (one, by) in round.into_iter().zip(by_rules) {
             let known = &mut self.history.points[one.point];
+            let cost = one.observation.as_ref().and_then(|observation| observation.cost);
+            if let Some((round, _)) = cost {
+                for rule in exclusion::names(&one.rules) {
+                    known.side.add_rule(round, rule);
+                }
+            }
             match (by, one.observation) {
-                (Some(by), _) => {
+                (Some(by), observation) => {
                     known.excluded += 1;
+                    known.add_excluded(observation.as_ref());
                     excluded.push((one.invocation, by));
                 }
                 (None, Some(observation)) => known.add(observation),

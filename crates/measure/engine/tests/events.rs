@@ -797,6 +797,21 @@ fn pairs_that_are_disturbed_half_of_the_time_give_a_verdict_and_those_that_alway
 }
 
 #[test]
+fn work_that_one_side_causes_elsewhere_excludes_none_of_its_pairs() {
+    let plan = retrying(2, verdict(40, false));
+    let mut fake = Fake::new(vec![
+        FakeBehaviour::Steady { noise: 0.01 },
+        FakeBehaviour::Slower { share: 0.05 },
+    ]);
+    fake.disturbs_point = Some(1);
+    fake.run(&plan).unwrap();
+    let last = fake.last_decision(1);
+    assert_eq!(last.stop, Some(StopReason::Verdict));
+    // The sign test needs more pairs than the first look has.
+    assert_eq!(last.compared.unwrap().pairs, 12);
+}
+
+#[test]
 fn what_was_excluded_before_an_interruption_stays_excluded() {
     let goal = Goal::Rules(StoppingRules::fixed(20));
     let plan = retrying(1, goal);

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{CounterAmount, CounterKind, Id, Impact, InvocationRecord, Usage};
+use plumb_model::{CounterAmount, CounterKind, Id, Impact, InvocationRecord, TICKS_PER_S, Usage};
 use plumb_stats::describe::{mean, median};
 use plumb_stats::effect::{RankEffect, rank_effect};
 use plumb_stats::multiple::{benjamini_hochberg, crashes_differ};
@@ -23,6 +23,9 @@ pub type CounterMeans = BTreeMap<Id, Vec<CounterAmount>>;
 const LEAST_CHANGE: f64 = 0.01;
 /// Events an invocation by which a count must change to be told.
 const FEWEST_EVENTS: f64 = 5.0;
+
+/// The rate of CPU time that neither plumb nor anything that it started used.
+pub(crate) const FOREIGN_CPU: &str = "CPU time of other processes per invocation";
 
 /// The smallest difference of two shares that is told.
 const LEAST_OF_SHARES: f64 = 0.3;
@@ -194,6 +197,7 @@ impl ArmRates {
             let longest = amounts.iter().map(|amount| amount.duration_ns).max().unwrap_or(0);
             arm.monitored.push(seconds(longest));
             amounts.iter().for_each(|amount| arm.add(amount));
+            arm.add_foreign_cpu(amounts);
         }
         arm
     }
@@ -213,6 +217,26 @@ impl ArmRates {
             }
         }
         rates
+    }
+
+    /// CPU time of the machine that is not plumb's and of nothing that plumb started, in seconds.
+    fn add_foreign_cpu(&mut self, amounts: &[CounterAmount]) {
+        let ticks = |name: &str| {
+            let found = amounts.iter().find(|amount| amount.counter.name == name);
+            found.map_or(0, |amount| amount.amount)
+        };
+        if !amounts.iter().any(|amount| amount.counter.name == "tree.user") {
+            return;
+        }
+        let all = ticks("stat.user") + ticks("stat.nice") + ticks("stat.system");
+        let foreign = all.saturating_sub(ticks("tree.user") + ticks("tree.system"));
+        let rates = self
+            .rates
+            .entry(FOREIGN_CPU.to_owned())
+            .or_insert_with(|| Rates { unit: "s".to_owned(), ..Rates::default() });
+        #[expect(clippy::cast_precision_loss, reason = "ticks of one invocation")]
+        rates.values.push(foreign as f64 / TICKS_PER_S);
+        rates.counted_over.push(1.0);
     }
 
     fn add(&mut self, amount: &CounterAmount) {

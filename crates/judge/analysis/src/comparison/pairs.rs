@@ -12,12 +12,14 @@ use plumb_model::{
 };
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
+use plumb_stats::exclusion::pairs_too_disturbed;
 use plumb_stats::multiple::crashes_differ;
 use plumb_stats::outlook::{pair_scale, told_apart};
 use plumb_stats::pairs::{FEWEST_PAIRS, differences, hodges_lehmann, log_ratios};
 use plumb_stats::precision::clustered;
+use plumb_stats::side_effects::{ChosenPairs, SideOfPairs, choose};
 use plumb_stats::spread;
-use plumb_stats::verdict::{Judgement, interval_of_pairs, judge_pairs};
+use plumb_stats::verdict::{Judgement, interval_of_pairs};
 
 use crate::asked::Asked;
 use crate::comparison::levels::LevelsCompared;
@@ -92,7 +94,78 @@ fn is_measured(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> bool 
 /// The log ratios of the second point's units over the first's; None where nothing is compared.
 pub(crate) fn log_ratios_of(record: &RunRecord) -> Option<Vec<f64>> {
     let plan = record.plan.comparison()?;
-    Some(log_ratios(&costs(record, 0, &plan), &costs(record, 1, &plan), plan.a_unit))
+    Some(Sides::of(record, 0, 1, &plan).choose(&plan).judged)
+}
+
+/// Both sides of a comparison, excluded invocations included.
+struct Sides {
+    first: SideOfPairs,
+    later: SideOfPairs,
+    /// Rounds in which the later point was measured, and how many of its invocations up to then count.
+    counted: Vec<(u32, usize)>,
+}
+
+impl Sides {
+    fn of(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan) -> Self {
+        let mut counted = Vec::new();
+        let mut sum = 0;
+        for invocation in done(record, point) {
+            sum += usize::from(invocation.excluded_by.is_none());
+            counted.push((invocation.round, sum));
+        }
+        Self { first: side_of(record, from, plan), later: side_of(record, point, plan), counted }
+    }
+
+    fn choose(&self, plan: &ComparisonPlan) -> ChosenPairs {
+        choose(&self.first, &self.later, plan.a_unit, &|pairs| plan.level(pairs))
+    }
+
+    /// The pairs as the strategy had them at a look.
+    fn at_look(&self, plan: &ComparisonPlan, decision: &Decision) -> ChosenPairs {
+        let pairs = decision.compared.as_ref().map_or(0, |compared| compared.pairs);
+        // Several rounds have this number of invocations that count, if excluded ones followed. A look came with the first
+        // of them that had its pairs, unless the time was up.
+        let rounds = self.counted.iter().filter(|(_, counted)| *counted == decision.invocations);
+        let mut found = None;
+        for (round, _) in rounds {
+            let chosen = Self {
+                first: self.first.up_to(*round),
+                later: self.later.up_to(*round),
+                counted: Vec::new(),
+            }
+            .choose(plan);
+            if chosen.judged.len() == pairs {
+                found = Some(chosen);
+                if decision.stop.is_none() {
+                    break;
+                }
+            }
+        }
+        found.unwrap_or_default()
+    }
+}
+
+/// The measured invocations of a point that ended well, excluded ones included.
+pub(crate) fn done(record: &RunRecord, point: usize) -> impl Iterator<Item = &InvocationRecord> {
+    let of_point = move |invocation: &&InvocationRecord| {
+        let is_after_pause = invocation.excluded_by.is_some() && !invocation.is_disturbed();
+        invocation.point == point && invocation.is_workload_done() && !is_after_pause
+    };
+    record.invocations.iter().filter(of_point)
+}
+
+fn side_of(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> SideOfPairs {
+    let planned = &record.plan.points[point];
+    let mut side = SideOfPairs::default();
+    for invocation in done(record, point) {
+        let costs = invocation.costs(planned, plan.metric);
+        let Some(cost) = costs.and_then(|costs| median(&costs)) else { continue };
+        side.add(invocation.round, cost, invocation.is_disturbed());
+        for found in &invocation.interference {
+            side.add_rule(invocation.round, &found.rule);
+        }
+    }
+    side
 }
 
 /// The median cost of a point in every invocation, with its round.
@@ -120,12 +193,22 @@ fn difference(
     if unit(record, from, plan) != unit(record, point, plan) {
         return None;
     }
-    let values = |side: usize| {
+    let judged: BTreeSet<u32> =
+        Sides::of(record, from, point, plan).choose(plan).units.into_iter().collect();
+    let values = |side: usize| -> Vec<(u32, f64)> {
         let planned = &record.plan.points[side];
-        medians(record, side, |invocation| match planned.description.metric(plan.metric) {
-            Some(declared) => invocation.steady(declared),
-            None => invocation.costs(planned, plan.metric),
-        })
+        let declared = planned.description.metric(plan.metric);
+        let mut values = Vec::new();
+        for invocation in done(record, side) {
+            let all = match declared {
+                Some(declared) => invocation.steady(declared),
+                None => invocation.costs(planned, plan.metric),
+            };
+            if judged.contains(&invocation.round) {
+                values.extend(all.and_then(|all| Some((invocation.round, median(&all)?))));
+            }
+        }
+        values
     };
     let values = differences(&values(from), &values(point), plan.a_unit);
     let centre = hodges_lehmann(&values)?;
@@ -196,19 +279,21 @@ fn compare(
 fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan) -> Comparison {
     let first = costs(record, from, plan);
     let later = costs(record, point, plan);
-    let logs = log_ratios(&first, &later, plan.a_unit);
+    let sides = Sides::of(record, from, point, plan);
+    let chosen = sides.choose(plan);
+    let logs = &chosen.judged;
     let level = plan.level(logs.len());
     let failed = Failures::of(record, from, point);
-    let unfit = failed.unfit(logs.len()).or_else(|| disturbed(record, from, point, logs.len()));
-    let judged = unfit.map_or_else(|| judge(&logs, level, plan.margin), Err);
+    let unfit = failed.unfit(logs.len()).or_else(|| disturbed(record, from, point, &chosen));
+    let judged = unfit.map_or_else(|| judge(&chosen, level, plan.margin), Err);
     // The strategy looks only at comparisons with the first point.
     let decisions: Vec<&Decision> = record
         .decisions
         .iter()
         .filter(|decision| from == 0 && decision.point == point && decision.compared.is_some())
         .collect();
-    let looks = looks(&decisions, &logs, plan);
-    let scale = pair_scale(&logs);
+    let looks = looks(&decisions, &sides, plan);
+    let scale = pair_scale(logs);
     let basis = ByPairs {
         pairs: logs.len(),
         rederived: (!looks.is_empty()).then(|| rederived(&decisions, &looks)),
@@ -222,10 +307,11 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
             .and_then(|_| Some(told_apart(scale?, logs.len(), level).exp_m1())),
         spread: spread(record, from, point, plan),
         left_out: failed.rounds,
+        side_effects: chosen.of_one_side.clone(),
     };
     Comparison {
         basis: Basis::Pairs(basis),
-        ratio: ratio(&logs, level),
+        ratio: ratio(logs, level),
         remarks: judged.as_ref().map(remarks).unwrap_or_default(),
         verdict: judged.map(|judged| judged.verdict),
         levels: LevelsCompared::of(&own_logs(&first), &own_logs(&later), plan.margin),
@@ -260,9 +346,9 @@ fn ratio(logs: &[f64], level: f64) -> Option<Estimate> {
     Some(estimate(centre.exp(), interval.map(|found| found.map(f64::exp))))
 }
 
-fn judge(logs: &[f64], level: f64, margin: f64) -> Result<Judgement, NoVerdict> {
-    judge_pairs(logs, level, margin).map_err(|reason| match reason {
-        reason if reason != NoInterval::NotFinite && logs.len() < FEWEST_PAIRS => {
+fn judge(chosen: &ChosenPairs, level: f64, margin: f64) -> Result<Judgement, NoVerdict> {
+    chosen.judge(level, margin).map_err(|reason| match reason {
+        reason if reason != NoInterval::NotFinite && chosen.judged.len() < FEWEST_PAIRS => {
             NoVerdict::FewPairs
         }
         reason => reason.into(),
@@ -274,14 +360,26 @@ fn remarks(judged: &Judgement) -> Vec<VerdictRemark> {
         (judged.negligible, VerdictRemark::Negligible),
         (judged.beyond_margin, VerdictRemark::BeyondMargin),
         (judged.exact, VerdictRemark::Exact),
+        (judged.contradicted, VerdictRemark::Contradicted),
     ])
 }
 
 /// docs/method.md, *Order*: other work disturbed so many that it was no use to go on, or left too few for a verdict.
-fn disturbed(record: &RunRecord, from: usize, point: usize, pairs: usize) -> Option<NoVerdict> {
-    let excluded = record.excluded(from).max(record.excluded(point));
-    let counted = record.good_invocations(point).count();
-    let too_many = plumb_stats::exclusion::pairs_too_disturbed(excluded, counted);
+fn disturbed(
+    record: &RunRecord,
+    from: usize,
+    point: usize,
+    chosen: &ChosenPairs,
+) -> Option<NoVerdict> {
+    let pairs = chosen.judged.len();
+    // What belongs to a side was put back; the rest of those that were excluded may lack a partner.
+    let put_back = chosen.of_one_side.is_empty();
+    let excluded = match put_back {
+        true => record.excluded(from).max(record.excluded(point)),
+        false => chosen.all.len() - pairs,
+    };
+    let counted = if put_back { record.good_invocations(point).count() } else { pairs };
+    let too_many = pairs_too_disturbed(excluded, counted);
     let too_few_left = excluded > pairs && pairs < FEWEST_PAIRS;
     let of = excluded + counted;
     (too_many || too_few_left).then_some(NoVerdict::Disturbed { excluded, of })
@@ -332,20 +430,17 @@ impl Failures {
 }
 
 /// The looks of the strategy, derived anew from the units that it had.
-fn looks(decisions: &[&Decision], logs: &[f64], plan: &ComparisonPlan) -> Vec<LookFound> {
-    let units = decisions
-        .iter()
-        .filter_map(|decision| decision.compared.as_ref())
-        .map(|compared| compared.pairs);
-    units
-        .filter_map(|pairs| {
-            let logs = logs.get(..pairs)?;
-            let level = plan.level(pairs);
-            let judged = judge_pairs(logs, level, plan.margin).ok();
-            let verdict = judged.map(|judged| judged.verdict);
-            Some(LookFound { pairs, ratio: ratio(logs, level)?, verdict })
-        })
-        .collect()
+fn looks(decisions: &[&Decision], sides: &Sides, plan: &ComparisonPlan) -> Vec<LookFound> {
+    let mut found = Vec::new();
+    for decision in decisions {
+        let chosen = sides.at_look(plan, decision);
+        let pairs = chosen.judged.len();
+        let level = plan.level(pairs);
+        let Some(ratio) = ratio(&chosen.judged, level) else { continue };
+        let judged = chosen.judge(level, plan.margin).ok();
+        found.push(LookFound { pairs, ratio, verdict: judged.map(|judged| judged.verdict) });
+    }
+    found
 }
 
 /// Whether every stored look is what the samples say.
@@ -367,11 +462,14 @@ fn rederived(decisions: &[&Decision], looks: &[LookFound]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::judge;
+    use super::{ChosenPairs, judge};
 
     #[test]
     fn reasons_for_no_verdict_are_told() {
-        let why = |logs: &[f64]| judge(logs, 0.95, 0.01).unwrap_err().to_string();
+        let why = |logs: &[f64]| {
+            let chosen = ChosenPairs::without_exclusions(logs.to_vec());
+            judge(&chosen, 0.95, 0.01).unwrap_err().to_string()
+        };
         assert_eq!(why(&[0.1; 7]), "a verdict needs 8 pairs");
         assert_eq!(why(&[]), "a verdict needs 8 pairs");
         assert_eq!(why(&[f64::NAN; 9]), "a value is zero, negative or not a number");

@@ -6,6 +6,7 @@ use std::fmt;
 use plumb_model::Verdict;
 use plumb_stats::NoInterval;
 use plumb_stats::pairs::FEWEST_PAIRS;
+use plumb_stats::side_effects::RuleOfOneSide;
 use plumb_stats::stored_runs::FEWEST_RUNS;
 
 use crate::asked::Asked;
@@ -88,6 +89,8 @@ pub struct ByPairs {
     pub spread: SpreadRatio,
     /// Rounds that are left out because an invocation of either failed.
     pub left_out: usize,
+    /// Rules of interference that one side meets more often than chance allows: work that this side causes elsewhere.
+    pub side_effects: Vec<RuleOfOneSide>,
 }
 
 impl ByPairs {
@@ -140,6 +143,8 @@ pub enum VerdictRemark {
     BeyondMargin,
     /// All pairs have the same ratio, so that nothing was estimated.
     Exact,
+    /// The pairs that count and all pairs, the excluded ones put back, do not agree.
+    Contradicted,
 }
 
 impl VerdictRemark {
@@ -152,6 +157,7 @@ impl VerdictRemark {
             Self::Negligible => "detectable but negligible",
             Self::BeyondMargin => "beyond margin",
             Self::Exact => "exact",
+            Self::Contradicted => "disagrees with the excluded pairs",
         }
     }
 

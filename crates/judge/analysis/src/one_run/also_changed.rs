@@ -3,7 +3,8 @@
 use plumb_model::{InvocationRecord, RunRecord};
 
 use crate::asked::Asked;
-use crate::comparison::covariates::{CounterMeans, rates_that_differ};
+use crate::comparison::covariates::{CounterMeans, FOREIGN_CPU, rates_that_differ};
+use crate::comparison::pairs::done;
 use crate::one_run::finding::RunFinding;
 use crate::one_run::levels::beside_upper;
 use crate::one_run::point_data::PointData;
@@ -15,11 +16,30 @@ pub(crate) fn add_covariates_to_points(
     counters: &CounterMeans,
 ) {
     let all = finding.against_first.iter_mut().chain(&mut finding.against_above);
-    for comparison in all.filter(|comparison| comparison.found.differs()) {
-        let from: Vec<&InvocationRecord> =
-            record.good_invocations(comparison.first.index).collect();
-        let to: Vec<&InvocationRecord> = record.good_invocations(comparison.point.index).collect();
-        comparison.found.covariates = Asked::list(rates_that_differ(&from, &to, counters));
+    for comparison in all {
+        let has_side_effects =
+            comparison.found.by_pairs().is_some_and(|pairs| !pairs.side_effects.is_empty());
+        let first = comparison.first.index;
+        let later = comparison.point.index;
+        let changed = if comparison.found.differs() && !has_side_effects {
+            let from: Vec<&InvocationRecord> = record.good_invocations(first).collect();
+            let to: Vec<&InvocationRecord> = record.good_invocations(later).collect();
+            rates_that_differ(&from, &to, counters)
+        } else {
+            // Excluded invocations, too: what excluded them may be work that a side causes elsewhere. Equal times need
+            // no explanation, but that work is a cost of its own.
+            let from: Vec<&InvocationRecord> = done(record, first).collect();
+            let to: Vec<&InvocationRecord> = done(record, later).collect();
+            let mut changed = rates_that_differ(&from, &to, counters);
+            if !has_side_effects {
+                changed.retain(|covariate| covariate.what == FOREIGN_CPU);
+            }
+            changed
+        };
+        if changed.is_empty() && !comparison.found.differs() {
+            continue;
+        }
+        comparison.found.covariates = Asked::list(changed);
     }
 }
 

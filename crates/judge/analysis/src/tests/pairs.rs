@@ -1,6 +1,6 @@
 //! Points of one run in pairs.
 
-use plumb_model::{RunRecord, Verdict};
+use plumb_model::{Interference, RunRecord, Verdict};
 
 use crate::testing::{Builder, COPY, Spec, exec, fail};
 use crate::{ByPairs, NoVerdict, PointComparison, summarise};
@@ -63,6 +63,46 @@ fn few_rounds_that_other_work_left_say_so() {
         (comparison.verdict, comparison.by_pairs().unwrap().pairs),
         (Ok(Verdict::Faster), 10)
     );
+}
+
+/// Another process works in these rounds when the command of this index runs, and so the rounds are excluded.
+fn with_foreign_work(record: &mut RunRecord, index: usize, rounds: &dyn Fn(u32) -> bool) {
+    for invocation in &mut record.invocations {
+        if !rounds(invocation.round) || invocation.point > 1 {
+            continue;
+        }
+        invocation.excluded_by = Some("foreign-cpu".to_owned());
+        if invocation.point == index {
+            invocation.interference.push(Interference {
+                rule: "foreign-cpu".to_owned(),
+                first: 0,
+                last: 0,
+                evidence: "other processes used 90 % of one CPU".to_owned(),
+            });
+        }
+    }
+}
+
+#[test]
+fn work_that_a_side_causes_elsewhere_excludes_nothing_and_is_reported() {
+    let mut record = exec();
+    with_foreign_work(&mut record, 1, &|round| round % 4 != 0);
+    let comparison = &summarise(&record).against_first[0].found;
+    let by_pairs = comparison.by_pairs().unwrap();
+    assert_eq!((comparison.verdict, by_pairs.pairs), (Ok(Verdict::Faster), 20));
+    let [found] = by_pairs.side_effects.as_slice() else { panic!("{by_pairs:?}") };
+    assert_eq!((found.rule.as_str(), found.first, found.later), ("foreign-cpu", 0, 15));
+}
+
+#[test]
+fn a_neighbour_of_both_sides_stays_excluded() {
+    let mut record = exec();
+    with_foreign_work(&mut record, 1, &|round| round % 8 == 1);
+    with_foreign_work(&mut record, 0, &|round| round % 8 == 5);
+    let comparison = &summarise(&record).against_first[0].found;
+    let by_pairs = comparison.by_pairs().unwrap();
+    assert_eq!((by_pairs.pairs, by_pairs.side_effects.len()), (15, 0));
+    assert_eq!(comparison.verdict, Ok(Verdict::Faster));
 }
 
 #[test]

@@ -6,13 +6,13 @@
 //! rounds. All of them share the time, and the last look of each comes when it is over.
 
 use plumb_model::{Compared, Decision, Look, Outlook, Plan, StopReason, VerdictGoal};
+use plumb_stats::exclusion::pairs_too_disturbed;
 use plumb_stats::outlook::{pair_scale, pairs_to_tell};
-use plumb_stats::pairs::{hodges_lehmann, log_ratios};
+use plumb_stats::pairs::hodges_lehmann;
 use plumb_stats::rng::Rng;
+use plumb_stats::side_effects::choose;
 use plumb_stats::turn_order::{latin_square, pair, quad};
-use plumb_stats::verdict::{
-    Judgement, LookSchedule, Verdict as Word, interval_of_pairs, judge_pairs,
-};
+use plumb_stats::verdict::{Judgement, LookSchedule, Verdict as Word, interval_of_pairs};
 
 use super::strategy::{Round, Strategy, close, common_stop, decision};
 use crate::history::{History, PointHistory};
@@ -40,6 +40,8 @@ pub struct UntilVerdict {
     square_of: Vec<usize>,
     /// Units at the last look of each point; None before the first round.
     looked: Vec<Option<usize>>,
+    /// Units of each point, excluded ones included, when its pairs were last chosen.
+    chosen_at: Vec<usize>,
 }
 
 impl UntilVerdict {
@@ -56,6 +58,7 @@ impl UntilVerdict {
             square: Vec::new(),
             square_of: Vec::new(),
             looked: vec![None; plan.points.len()],
+            chosen_at: vec![0; plan.points.len()],
         }
     }
 
@@ -65,25 +68,31 @@ impl UntilVerdict {
         let later = &history.points[point];
         let forced =
             first.stopped.or(self.common_stop(history, 0)).or(self.common_stop(history, point));
-        // An upper bound that needs no matching of rounds: mostly it says already that no look is due.
-        let at_most = first.costs.len().min(later.costs.len()) / self.a_unit;
-        let mut pace = Pace::of(history, point, at_most);
+        // Upper bounds that need no matching of rounds: mostly they say already that no look is due.
+        let units = Units::of(first, later, self.a_unit);
+        let mut pace = Pace::of(history, point, units.counted);
         let forced = forced.or(self.time_is_up(history, &pace).then_some(StopReason::Budget));
-        let looked = self.looked[point];
-        if forced.is_none() && looked.is_some_and(|looked| !self.is_due(looked, at_most)) {
+        // Whether exclusions are too many is judged where a look may be due: those that belong to a side are none.
+        let can_wait = forced.is_none_or(|stop| stop == StopReason::Interference);
+        if can_wait && !self.may_be_due(point, &units) {
             return None;
         }
-        let logs = log_ratios(&first.costs, &later.costs, self.a_unit);
+        self.chosen_at[point] = units.all;
+        let chosen = choose(&first.side, &later.side, self.a_unit, &|pairs| self.level(pairs));
+        let logs = &chosen.judged;
         let pairs = logs.len();
         pace.pairs = pairs;
+        let is_disturbed = pairs_too_disturbed(chosen.all.len() - pairs, pairs);
+        let forced =
+            forced.filter(|stop| *stop != StopReason::Interference || is_disturbed || pairs == 0);
         // A resumed run has had the looks before; one at these very units may have been cut off.
         let looked = *self.looked[point].get_or_insert(pairs.saturating_sub(1));
         if forced.is_none() && !self.is_due(looked, pairs) {
             return None;
         }
         self.looked[point] = Some(pairs);
-        let level = self.schedule.level(self.goal.confidence, pairs);
-        let judged = judge_pairs(&logs, level, self.goal.margin).ok();
+        let level = self.level(pairs);
+        let judged = chosen.judge(level, self.goal.margin).ok();
         let reach = self.reach(history, &pace);
         let stop = self.stop(judged.as_ref(), &pace, reach);
         // What is over is not hopeless.
@@ -91,7 +100,7 @@ impl UntilVerdict {
         let needed = judged.and_then(|judged| judged.pairs_needed);
         let open = stop.is_none();
         Some(Decision {
-            look: look(&logs, level),
+            look: look(logs, level),
             wanted: Some(self.goal.margin),
             remaining_ns: open.then(|| self.remaining_ns(needed, reach, &pace)).flatten(),
             compared: Some(Compared {
@@ -99,14 +108,27 @@ impl UntilVerdict {
                 verdict: judged.map(|judged| judged.verdict),
                 pairs_needed: needed,
             }),
-            outlook: self.outlook(&logs, &pace),
+            outlook: self.outlook(logs, &pace),
             ..decision(history, point, stop)
         })
     }
 
     /// Why a point ends whatever its comparison shows.
     fn common_stop(&self, history: &History, point: usize) -> Option<StopReason> {
-        common_stop(history, point, self.budget_ns, plumb_stats::exclusion::pairs_too_disturbed)
+        common_stop(history, point, self.budget_ns, pairs_too_disturbed)
+    }
+
+    /// The level of the interval of so many pairs.
+    fn level(&self, pairs: usize) -> f64 {
+        self.schedule.level(self.goal.confidence, pairs)
+    }
+
+    /// Whether a look may be due: by the units that count, or by all of them, as exclusions may turn out to belong to a
+    /// side.
+    fn may_be_due(&self, point: usize, units: &Units) -> bool {
+        let Some(looked) = self.looked[point] else { return true };
+        let has_more = self.is_due(self.chosen_at[point], units.all);
+        self.is_due(looked, units.counted) || (units.counted < units.all && has_more)
     }
 
     fn outlook(&self, logs: &[f64], pace: &Pace) -> Option<Outlook> {
@@ -170,8 +192,8 @@ impl UntilVerdict {
 
     /// After the first unit of slow points: how long those take that they get.
     fn slow(&mut self, history: &History, point: usize) -> Option<Decision> {
-        let pairs = history.points[0].costs.len().min(history.points[point].costs.len());
-        let pace = Pace::of(history, point, pairs / self.a_unit);
+        let units = Units::of(&history.points[0], &history.points[point], self.a_unit);
+        let pace = Pace::of(history, point, units.counted);
         self.goal.time_ns.filter(|_| pace.pairs > 0 && pace.is_slow && !self.told_slow)?;
         self.told_slow = true;
         Some(Decision {
@@ -234,6 +256,23 @@ impl Strategy for UntilVerdict {
             round.points = self.order(&open);
         }
         round
+    }
+}
+
+/// The most units that a comparison can have: an invocation may lack its partner.
+struct Units {
+    /// Units that are not excluded.
+    counted: usize,
+    /// All units.
+    all: usize,
+}
+
+impl Units {
+    fn of(first: &PointHistory, later: &PointHistory, a_unit: usize) -> Self {
+        let (all_first, excluded_first) = first.side.counts();
+        let (all_later, excluded_later) = later.side.counts();
+        let counted = (all_first - excluded_first).min(all_later - excluded_later);
+        Self { counted: counted / a_unit, all: all_first.min(all_later) / a_unit }
     }
 }
 

@@ -59,6 +59,8 @@ pub struct Fake {
     pub sink_fails_after: Option<usize>,
     /// Whether the hypervisor takes CPU time next to an invocation, by its number.
     pub disturbs: fn(usize) -> bool,
+    /// Whether it takes CPU time whenever an invocation of this point runs.
+    pub disturbs_point: Option<usize>,
     /// When the user presses Ctrl-C.
     pub interrupt_at_ns: Option<u64>,
 }
@@ -347,18 +349,22 @@ struct FakeMonitorReader {
     clock: FakeClock,
     began_ns: u64,
     disturbs: fn(usize) -> bool,
+    disturbs_point: Option<usize>,
+    point: usize,
     seen: usize,
 }
 
 impl MonitorReader for FakeMonitorReader {
-    fn begin(&mut self, _: usize, _: Option<u32>) {
+    fn begin(&mut self, point: usize, _: Option<u32>) {
+        self.point = point;
         self.began_ns = self.clock.0.get();
     }
 
     fn end(&mut self) -> Readings {
         let from = self.began_ns;
         let to = self.clock.0.get();
-        let stolen = if (self.disturbs)(self.seen) { 50 } else { 0 };
+        let is_disturbed = (self.disturbs)(self.seen) || self.disturbs_point == Some(self.point);
+        let stolen = if is_disturbed { 50 } else { 0 };
         self.seen += 1;
         let trace = |name: &str, moved| Trace {
             counter: Counter { name: name.into(), unit: "tick".into(), kind: CounterKind::Counter },
@@ -379,6 +385,7 @@ impl Fake {
             asked: Vec::new(),
             sink_fails_after: None,
             disturbs: |_| false,
+            disturbs_point: None,
             interrupt_at_ns: None,
         }
     }
@@ -409,6 +416,8 @@ impl Fake {
             clock: clock.clone(),
             began_ns: 0,
             disturbs: self.disturbs,
+            disturbs_point: self.disturbs_point,
+            point: 0,
             seen: 0,
         };
         let context =

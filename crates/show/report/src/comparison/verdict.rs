@@ -38,6 +38,8 @@ pub struct VerdictPart {
     pub pairs: Option<usize>,
     /// Rounds that are left out because an invocation of either failed; null if they were not measured in pairs.
     pub left_out: Option<usize>,
+    /// Rules of interference that one side meets more often than chance allows: its work outside the measured processes.
+    pub side_effects: Vec<SideEffectPart>,
     /// Looks at the pairs; 1 for a fixed number of them, null if they were not measured in pairs.
     pub looks: Option<usize>,
     /// The data of each look; empty for a fixed number of pairs.
@@ -78,6 +80,20 @@ pub struct InUnit {
     pub high: Option<f64>,
     /// Its unit, an SI base unit.
     pub unit: String,
+}
+
+/// A rule of interference that belongs to a side, so that no pair is excluded for it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SideEffectPart {
+    /// The rule.
+    pub rule: String,
+    /// Pairs in which only the first side met it.
+    pub first: usize,
+    /// Pairs in which only this side met it.
+    pub later: usize,
+    /// All pairs.
+    pub pairs: usize,
 }
 
 /// A ratio of spreads: over 1 is less repeatable.
@@ -137,6 +153,7 @@ pub(crate) fn verdict_part(found: &Comparison, terms: &Terms<'_>) -> VerdictPart
         flags: found.remarks.iter().map(ToString::to_string).collect(),
         pairs: pairs.map(|pairs| pairs.pairs),
         left_out: pairs.map(|pairs| pairs.left_out),
+        side_effects: pairs.map_or_else(Vec::new, side_effects),
         looks: pairs.map(ByPairs::looks_taken),
         path: pairs.map_or_else(Vec::new, |pairs| pairs.looks.iter().map(look).collect()),
         rederived: pairs.and_then(|pairs| pairs.rederived),
@@ -164,6 +181,19 @@ pub(crate) fn point_verdict_part(of_point: &PointComparison) -> VerdictPart {
         encrypted: of_point.encrypted.as_ref().map(|found| in_unit(found, &of_point.unit)),
         ..verdict_part(&of_point.found, &terms)
     }
+}
+
+fn side_effects(pairs: &ByPairs) -> Vec<SideEffectPart> {
+    let mut parts = Vec::new();
+    for found in &pairs.side_effects {
+        parts.push(SideEffectPart {
+            rule: found.rule.clone(),
+            first: found.first,
+            later: found.later,
+            pairs: found.units,
+        });
+    }
+    parts
 }
 
 fn look(look: &LookFound) -> LookPart {

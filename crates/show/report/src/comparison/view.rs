@@ -1,6 +1,6 @@
 //! One text for every fact, shared by terminal and Markdown; the document takes the same finding.
 
-use plumb_analysis::{ByPairs, Comparison, ComparisonFinding, SeriesComparison};
+use plumb_analysis::{ByPairs, Comparison, ComparisonFinding, RuleOfOneSide, SeriesComparison};
 use plumb_model::Impact;
 use plumb_text::counted;
 use plumb_units::percent;
@@ -33,7 +33,9 @@ pub fn remarks(against: &Comparison) -> String {
     let remarks = against.remarks.iter().map(ToString::to_string);
     let why =
         against.verdict.err().filter(|_| noise.break_even.is_none()).map(|why| why.to_string());
-    let all = pairs.into_iter().chain(remarks).chain(why).chain(chance).chain(allowed);
+    let side_effects = against.by_pairs().and_then(side_effects);
+    let all = pairs.into_iter().chain(remarks).chain(why).chain(side_effects);
+    let all = all.chain(chance).chain(allowed);
     let all = all.chain(settling(against)).chain(levels_text(against));
     all.collect::<Vec<_>>().join(", ")
 }
@@ -45,6 +47,17 @@ pub(crate) fn pairs_text(by_pairs: &ByPairs) -> String {
         0 => pairs,
         left_out => format!("{pairs}, and {left_out} excluded because of failures"),
     }
+}
+
+/// Work that a side causes outside the processes that plumb measures.
+pub(crate) fn side_effects(by_pairs: &ByPairs) -> Option<String> {
+    let RuleOfOneSide { rule, first, later, units } =
+        by_pairs.side_effects.iter().max_by_key(|found| found.first.max(found.later))?;
+    let side = if later > first { "this side" } else { "the first side" };
+    Some(format!(
+        "other processes work when {side} runs ({rule}: {later} of {units} invocations of this side alone, {first} of the \
+         first), so no pair was excluded for it"
+    ))
 }
 
 /// The difference that an inconclusive comparison could have found, and the pairs that would settle it, if known.

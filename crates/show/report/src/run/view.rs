@@ -5,7 +5,7 @@ use plumb_model::{Better, FlagKind};
 use plumb_text::counted;
 use plumb_units::{Figure, quantity};
 
-use crate::comparison::{pairs_text, settling, verdict};
+use crate::comparison::{pairs_text, settling, side_effects, verdict};
 use crate::figure::figure;
 use crate::run::curves::CurveText;
 use crate::run::header::ReportHeader;
@@ -338,6 +338,7 @@ pub fn comparison_text(of: &PointComparison) -> String {
         .chain(comparison.remarks.iter().map(ToString::to_string))
         .chain(settling(comparison))
         .chain(comparison.verdict.err().map(|why| why.to_string()))
+        .chain(comparison.by_pairs().and_then(side_effects))
         .collect::<Vec<_>>()
         .join(", ")
 }
