@@ -75,6 +75,16 @@ impl RunRecord {
         self.invocations.iter().filter(move |invocation| invocation.counts_for(point))
     }
 
+    /// The measured invocations that ended well, in their order; each with whether the one before it was of the same point.
+    pub fn turns(&self) -> impl Iterator<Item = (&InvocationRecord, bool)> {
+        let done = self.invocations.iter().filter(|invocation| invocation.is_workload_done());
+        let mut last_point = None;
+        done.map(move |invocation| {
+            let follows_itself = last_point.replace(invocation.point) == Some(invocation.point);
+            (invocation, follows_itself)
+        })
+    }
+
     /// How many invocations of a point are excluded because something else disturbed them.
     #[must_use]
     pub fn excluded(&self, point: usize) -> usize {

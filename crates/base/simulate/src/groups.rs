@@ -8,14 +8,14 @@ use std::thread;
 use crate::bars::ValidationRow;
 use crate::{
     baselines, best_quarter, checks, curves, fixed, histories, levels, limits, looks, runs,
-    sequences, standing_out, steady, stopping, suites, times, traces, verdicts,
+    sequences, side_effects, standing_out, steady, stopping, suites, times, traces, verdicts,
 };
 
 /// Measures some bars with so many replications a cell, and hands over each row as it is done.
 pub type MeasureBars = fn(u64, &mut dyn FnMut(ValidationRow));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, MeasureBars); 23] = [
+pub const GROUPS: [(&str, MeasureBars); 24] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -26,6 +26,7 @@ pub const GROUPS: [(&str, MeasureBars); 23] = [
     ("best-quarter", best_quarter::run),
     ("looks", looks::run),
     ("verdicts", verdicts::run),
+    ("side-effects", side_effects::run),
     ("times", times::run),
     ("runs", runs::run),
     ("standing-out", standing_out::run),

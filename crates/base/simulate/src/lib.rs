@@ -20,6 +20,7 @@ pub mod recording;
 mod runs;
 mod sequences;
 pub mod series;
+mod side_effects;
 mod standing_out;
 mod steady;
 mod stopping;

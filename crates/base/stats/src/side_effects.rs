@@ -6,7 +6,8 @@
 //! nothing is excluded by that rule.
 //!
 //! Not rejected is not proved. So a verdict that rests on chosen pairs must agree with all pairs, the excluded ones put
-//! back.
+//! back. And *equivalent* needs a sign that the other activity is a neighbour's: it must disturb a side that follows itself,
+//! too. Work that a side causes, even if it lasts until the next run, does not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +20,14 @@ use crate::{Interval, NoInterval};
 /// The share of a look's error that the sign tests of all rules may spend.
 const SHARE_OF_LOOK: f64 = 0.2;
 
+/// A neighbour disturbs the other side at least this often, as a share of how often it disturbs one.
+const ALIKE: f64 = 0.5;
+/// *Equivalent* needs so many pairs: a slowdown of every fourth run is absent from fewer in over 2 of 100 comparisons.
+const FEWEST_FOR_EQUIVALENT: usize = 14;
+/// The same of pairs in which the other side was not disturbed, if disturbances may be a side's own work: half of the work
+/// that lasts until the next run is hidden by the disturbance of that run.
+const FEWEST_CALM: usize = 27;
+
 /// One side of a comparison, excluded invocations included.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SideOfPairs {
@@ -30,6 +39,16 @@ pub struct SideOfPairs {
     excluded_costs: usize,
     /// The rules of interference that the side met in a unit.
     rules: BTreeMap<u32, BTreeSet<String>>,
+    /// Every invocation, in order.
+    turns: Vec<Turn>,
+}
+
+/// One invocation of a side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Turn {
+    unit: u32,
+    is_disturbed: bool,
+    follows_itself: bool,
 }
 
 impl SideOfPairs {
@@ -47,6 +66,11 @@ impl SideOfPairs {
         self.rules.entry(unit).or_default().insert(rule.to_owned());
     }
 
+    /// Adds whether other activity disturbed an invocation, and whether the invocation before it was of the same side.
+    pub fn add_turn(&mut self, unit: u32, is_disturbed: bool, follows_itself: bool) {
+        self.turns.push(Turn { unit, is_disturbed, follows_itself });
+    }
+
     /// Invocations that were measured, and those of them that are excluded.
     pub fn counts(&self) -> (usize, usize) {
         (self.costs.len(), self.excluded_costs)
@@ -56,7 +80,15 @@ impl SideOfPairs {
     #[must_use]
     pub fn up_to(&self, unit: u32) -> Self {
         let end = self.costs.partition_point(|&(other, _)| other <= unit);
-        Self { costs: self.costs[..end].to_vec(), ..self.clone() }
+        let turns = self.turns.iter().filter(|turn| turn.unit <= unit).copied().collect();
+        Self { costs: self.costs[..end].to_vec(), turns, ..self.clone() }
+    }
+
+    /// The share of invocations that were disturbed; of those alone that followed one of the same side if asked.
+    fn disturbed_share(&self, only_after_itself: bool) -> f64 {
+        let all = self.turns.iter().filter(|turn| turn.follows_itself || !only_after_itself);
+        let disturbed = all.clone().filter(|turn| turn.is_disturbed).count();
+        disturbed as f64 / all.count().max(1) as f64
     }
 
     fn rules_in(&self, unit: u32) -> BTreeSet<&str> {
@@ -89,8 +121,9 @@ pub struct ChosenPairs {
     pub all: Vec<f64>,
     /// Rules that belong to a side: no pair is excluded by them.
     pub of_one_side: Vec<RuleOfOneSide>,
-    /// Whether every pair that was excluded for one side was excluded for the same side.
-    one_sided: bool,
+    /// The sides whose disturbances may be their own work, each with the log ratios of the units in which the other side
+    /// was not disturbed.
+    perhaps_own: Vec<Vec<f64>>,
 }
 
 /// One unit in which both sides are complete.
@@ -114,9 +147,10 @@ pub fn choose(
     let units = units(first, later, in_unit);
     let counted = units.iter().filter(|unit| !unit.is_excluded).count();
     let all: Vec<f64> = units.iter().map(|unit| unit.log_ratio).collect();
-    if counted == units.len() {
-        let counted = units.iter().map(|unit| unit.unit).collect();
-        return ChosenPairs { units: counted, ..ChosenPairs::without_exclusions(all) };
+    if units.iter().all(|unit| unit.first.is_empty() && unit.later.is_empty() && !unit.is_excluded)
+    {
+        let units = units.iter().map(|unit| unit.unit).collect();
+        return ChosenPairs { units, ..ChosenPairs::without_exclusions(all) };
     }
     let of_one_side = rules_of_one_side(&units, level(counted));
     let belongs: BTreeSet<&str> = of_one_side.iter().map(|found| found.rule.as_str()).collect();
@@ -128,15 +162,21 @@ pub fn choose(
             judged.push(unit.log_ratio);
         }
     }
-    let only_first = units.iter().any(|unit| unit.later.is_empty() && !unit.first.is_empty());
-    let only_later = units.iter().any(|unit| unit.first.is_empty() && !unit.later.is_empty());
-    ChosenPairs {
-        units: judged_units,
-        judged,
-        all,
-        of_one_side,
-        one_sided: only_first != only_later,
+    let mut perhaps_own = Vec::new();
+    if !is_neighbour(later, first) {
+        let calm = units.iter().filter(|unit| unit.first.is_empty());
+        perhaps_own.push(calm.map(|unit| unit.log_ratio).collect());
     }
+    if !is_neighbour(first, later) {
+        let calm = units.iter().filter(|unit| unit.later.is_empty());
+        perhaps_own.push(calm.map(|unit| unit.log_ratio).collect());
+    }
+    ChosenPairs { units: judged_units, judged, all, of_one_side, perhaps_own }
+}
+
+/// Whether what disturbs a side disturbs the other side as well, when nothing of this side ran just before.
+fn is_neighbour(side: &SideOfPairs, other: &SideOfPairs) -> bool {
+    other.disturbed_share(true) >= ALIKE * side.disturbed_share(false)
 }
 
 /// Whether an excluded unit counts again: without the rules that belong to a side, both sides are alike.
@@ -199,48 +239,57 @@ impl ChosenPairs {
         Self { judged: log_ratios.clone(), all: log_ratios, ..Self::default() }
     }
 
-    /// Whether pairs do not count, or count although a rule excluded them.
-    pub fn has_excluded(&self) -> bool {
-        self.judged.len() < self.all.len() || !self.of_one_side.is_empty()
+    /// Whether other activity was chosen around, or may be work of a side.
+    fn is_doubtful(&self) -> bool {
+        let has_excluded = self.judged.len() < self.all.len();
+        has_excluded || !self.of_one_side.is_empty() || !self.perhaps_own.is_empty()
     }
 
     /// Judges the pairs that count, as [`judge_pairs`] does, and holds the verdict against all pairs. A verdict that does
     /// not agree with them is inconclusive, and [`Judgement::contradicted`].
     ///
     /// *Faster* and *slower* agree if the estimate of all pairs is on the same side of 0. *Equivalent* agrees if the
-    /// interval of all pairs is inside the margin and, as long as only one side was disturbed, the mean of all pairs, too:
-    /// a median does not show work that comes with few of the runs.
+    /// interval of all pairs is inside the margin. If disturbances may be a side's own work, the mean of the pairs in which
+    /// the other side was not disturbed must be inside, too: a median does not show work that comes with few of the runs.
+    /// *Equivalent* also needs 14 pairs.
     ///
     /// # Errors
     /// Those of [`judge_pairs`].
     pub fn judge(&self, level: f64, margin: f64) -> Result<Judgement, NoInterval> {
         let judged = judge_pairs(&self.judged, level, margin)?;
-        if !self.has_excluded() || self.agrees(judged.verdict, level, margin) {
+        let is_equivalent = judged.verdict == Verdict::Equivalent;
+        if is_equivalent && self.judged.len() < FEWEST_FOR_EQUIVALENT {
+            return Ok(Judgement::open(FEWEST_FOR_EQUIVALENT));
+        }
+        if !self.is_doubtful() || self.agrees(judged.verdict, level, margin) {
             return Ok(judged);
         }
         Ok(Judgement::contradicted_by_excluded())
     }
 
     fn agrees(&self, verdict: Verdict, level: f64, margin: f64) -> bool {
-        let all = || hodges_lehmann(&self.all).unwrap_or(f64::NAN);
+        let estimate = hodges_lehmann(&self.all).unwrap_or(f64::NAN);
         match verdict {
             Verdict::Inconclusive => true,
-            Verdict::Slower => all() > 0.0,
-            Verdict::Faster => all() < 0.0,
+            Verdict::Slower => estimate > 0.0,
+            Verdict::Faster => estimate < 0.0,
             Verdict::Equivalent => {
                 let of_all = judge_pairs(&self.all, level, margin);
-                let is_equivalent =
-                    of_all.is_ok_and(|judged| judged.verdict == Verdict::Equivalent);
-                let needs_mean = self.one_sided || !self.of_one_side.is_empty();
-                is_equivalent && (!needs_mean || self.mean_is_inside(level, margin.ln_1p()))
+                let is_inside = |pairs: &Vec<f64>| mean_is_inside(pairs, level, margin.ln_1p());
+                of_all.is_ok_and(|judged| judged.verdict == Verdict::Equivalent)
+                    && self.perhaps_own.iter().all(is_inside)
             }
         }
     }
+}
 
-    fn mean_is_inside(&self, level: f64, margin: f64) -> bool {
-        let mean = mean_interval(&self.all, level);
-        -margin < mean.low && mean.high < margin
+/// Whether the mean of enough pairs lies inside the margin, with its interval.
+fn mean_is_inside(log_ratios: &[f64], level: f64, margin: f64) -> bool {
+    if log_ratios.len() < FEWEST_CALM {
+        return false;
     }
+    let mean = mean_interval(log_ratios, level);
+    -margin < mean.low && mean.high < margin
 }
 
 /// The mean with Student's interval; of at least two values.
@@ -270,6 +319,9 @@ mod tests {
             let extra = if by_later.contains(&round) { added } else { 0.0 };
             first.add(round, 1.0, is_excluded);
             later.add(round, (noise + extra).exp(), is_excluded);
+            // The sides take turns in who is first.
+            first.add_turn(round, by_first.contains(&round), round % 2 == 0);
+            later.add_turn(round, by_later.contains(&round), round % 2 == 1);
             if by_first.contains(&round) {
                 first.add_rule(round, "foreign-cpu");
             }
@@ -287,7 +339,7 @@ mod tests {
     #[test]
     fn without_exclusions_all_pairs_are_judged() {
         let found = chosen(30, &[], &[], 0.0);
-        assert!(!found.has_excluded() && found.judged.len() == 30 && found.judged == found.all);
+        assert!(!found.is_doubtful() && found.judged.len() == 30 && found.judged == found.all);
         assert_eq!(verdict(&found), Verdict::Equivalent);
     }
 

@@ -87,6 +87,11 @@ impl Judgement {
         }
     }
 
+    /// Inconclusive until there are so many pairs.
+    pub(crate) fn open(pairs_needed: usize) -> Self {
+        Self { pairs_needed: Some(pairs_needed), ..Self::of(Verdict::Inconclusive) }
+    }
+
     /// Inconclusive: the pairs that count say something else than all pairs.
     pub(crate) fn contradicted_by_excluded() -> Self {
         Self { contradicted: true, ..Self::of(Verdict::Inconclusive) }

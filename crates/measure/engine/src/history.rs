@@ -56,14 +56,14 @@ impl History {
     #[must_use]
     pub fn of(record: &RunRecord) -> Self {
         let mut history = Self::empty(record.plan.points.len());
+        for (invocation, follows_itself) in record.turns() {
+            let Some(point) = history.points.get_mut(invocation.point) else { continue };
+            let rules = invocation.interference.iter().map(|found| found.rule.as_str());
+            point.add_turn(invocation.round, rules, follows_itself);
+        }
         for invocation in &record.invocations {
             let Some(point) = history.points.get_mut(invocation.point) else { continue };
             point.excluded += usize::from(invocation.is_disturbed());
-            if invocation.is_workload_done() {
-                for found in &invocation.interference {
-                    point.side.add_rule(invocation.round, &found.rule);
-                }
-            }
             let measured = invocation.measurement();
             let observation =
                 Observation::of(&record.plan, invocation.point, invocation.round, measured);
@@ -151,6 +151,21 @@ impl PointHistory {
         // Iterations stay as they were calibrated first, or samples would not compare; their length follows the machine.
         self.iterations = self.iterations.or(observation.iterations);
         self.sample_ns = observation.sample_ns.or(self.sample_ns);
+    }
+
+    /// Takes note of what disturbed an invocation that ended well, and whether the one before it was of this point, too.
+    pub fn add_turn<'r>(
+        &mut self,
+        round: u32,
+        rules: impl Iterator<Item = &'r str>,
+        follows_itself: bool,
+    ) {
+        let mut is_disturbed = false;
+        for rule in rules {
+            is_disturbed = true;
+            self.side.add_rule(round, rule);
+        }
+        self.side.add_turn(round, is_disturbed, follows_itself);
     }
 
     /// Keeps what an excluded invocation cost: the exclusion may belong to a side of the comparison.

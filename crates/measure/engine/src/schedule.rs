@@ -31,6 +31,8 @@ pub struct RoundSchedule<'r> {
     elapsed_before_ns: u64,
     /// Invocations of this round that ended well.
     finished: Vec<Finished>,
+    /// The point of the last invocation that ended well.
+    last_point: Option<usize>,
 }
 
 impl<'r> RoundSchedule<'r> {
@@ -40,8 +42,15 @@ impl<'r> RoundSchedule<'r> {
         // Not the wall clock: the budget must not pay for the time between interruption and resumption.
         let elapsed_before_ns = history.points.iter().map(|point| point.spent_ns).sum();
         let strategy = strategy::for_plan(plan);
-        let finished = Vec::new();
-        Self { plan, strategy, history, elapsed_before_ns, finished }
+        let last_turn = before.and_then(|record| record.turns().last());
+        Self {
+            plan,
+            strategy,
+            history,
+            elapsed_before_ns,
+            finished: Vec::new(),
+            last_point: last_turn.map(|(invocation, _)| invocation.point),
+        }
     }
 
     /// What the strategy decided after so much time of this segment, and the points of the next round in
@@ -89,11 +98,10 @@ impl<'r> RoundSchedule<'r> {
         let mut excluded = Vec::new();
         for (one, by) in round.into_iter().zip(by_rules) {
             let known = &mut self.history.points[one.point];
+            let follows_itself = self.last_point.replace(one.point) == Some(one.point);
             let cost = one.observation.as_ref().and_then(|observation| observation.cost);
             if let Some((round, _)) = cost {
-                for rule in exclusion::names(&one.rules) {
-                    known.side.add_rule(round, rule);
-                }
+                known.add_turn(round, exclusion::names(&one.rules), follows_itself);
             }
             match (by, one.observation) {
                 (Some(by), observation) => {

@@ -534,7 +534,7 @@ fn where_agreement_is_the_question_a_difference_settles_only_beyond_the_margin()
     assert_eq!(ended(0.05, false), (StopReason::Verdict, 8), "slower, whatever the margin");
     assert_eq!(ended(0.05, true), (StopReason::MaxPairs, 40), "neither inside nor beyond");
     assert_eq!(ended(0.02, true), (StopReason::Verdict, 8), "beyond");
-    assert_eq!(ended(0.10, true), (StopReason::Verdict, 8), "inside");
+    assert_eq!(ended(0.10, true), (StopReason::Verdict, 18), "inside, which takes 14 pairs");
 }
 
 #[test]

@@ -157,12 +157,19 @@ pub(crate) fn done(record: &RunRecord, point: usize) -> impl Iterator<Item = &In
 fn side_of(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> SideOfPairs {
     let planned = &record.plan.points[point];
     let mut side = SideOfPairs::default();
+    for (invocation, follows_itself) in record.turns() {
+        if invocation.point == point {
+            let is_disturbed = !invocation.interference.is_empty();
+            side.add_turn(invocation.round, is_disturbed, follows_itself);
+            for found in &invocation.interference {
+                side.add_rule(invocation.round, &found.rule);
+            }
+        }
+    }
     for invocation in done(record, point) {
         let costs = invocation.costs(planned, plan.metric);
-        let Some(cost) = costs.and_then(|costs| median(&costs)) else { continue };
-        side.add(invocation.round, cost, invocation.is_disturbed());
-        for found in &invocation.interference {
-            side.add_rule(invocation.round, &found.rule);
+        if let Some(cost) = costs.and_then(|costs| median(&costs)) {
+            side.add(invocation.round, cost, invocation.is_disturbed());
         }
     }
     side

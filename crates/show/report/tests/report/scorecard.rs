@@ -40,11 +40,14 @@ fn a_first_look_in_80_columns() {
       sieve 2 threads             800 [773, 827]     ops/s    13×20  199 %  ▃▅▅▇▇▇▅▃
     memory
       copy libc                  11.4 [10.6, 12.1]   GB/s     13×20   99 %  ▃▃▅▇▆▅▄▃
-        86 % [85, 87] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt)
+        86 % [85, 87] of this machine's ceiling (13.2 GB/s, from
+        memory.copy:method=nt)
       copy loop                   9.7 [9.4, 10.0]    GB/s     13×20   99 %  ▂▂▄▆▇▇▅▃
-        74 % [73, 74] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt)
+        74 % [73, 74] of this machine's ceiling (13.2 GB/s, from
+        memory.copy:method=nt)
       copy block                 10.1 [9.1, 11.2]    GB/s     13×20   99 %  ▂▃▄▆▇▅▃▂
-        77 % [76, 78] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt)
+        77 % [76, 78] of this machine's ceiling (13.2 GB/s, from
+        memory.copy:method=nt)
       copy nt                    13.2 [12.1, 14.3]   GB/s     13×20   99 %  ▃▄▅▇▇▄▂▃
       latency 16KiB              1.42 [1.39, 1.46]   ns       13×20   99 %  ▃▄▅▇▇▆▅▃
       latency 64MiB                88 [66, 110]      ns       13×20   99 %  ▃▄▇▇▇▄▄▃

@@ -1,0 +1,192 @@
+//! Comparisons of sides that other processes disturb: neighbours of both, and work that one side causes itself.
+
+use super::bars::{Bar, BarSeries, ValidationRow};
+use plumb_stats::rng::Rng;
+use plumb_stats::side_effects::{ChosenPairs, SideOfPairs, choose};
+use plumb_stats::turn_order;
+use plumb_stats::verdict::{Confidence, LookSchedule, MARGIN, Verdict};
+
+/// Standard deviation of the log cost of an invocation.
+const SD: f64 = 0.005;
+/// The pairs that a comparison may have, excluded ones included.
+const MOST_UNITS: u32 = 300;
+/// A share of runs from which on the work must not be overlooked.
+const OFTEN: f64 = 0.25;
+/// Pairs cost little to simulate, next to processes.
+const PAIRS_CHEAPER: u64 = 5;
+
+/// What happens next to the sides.
+#[derive(Debug, Clone, Copy, Default)]
+struct Surroundings {
+    /// The share of invocations that a neighbour disturbs, whichever side they are of.
+    neighbour: f64,
+    /// The share of the second side's invocations that cause work elsewhere.
+    own: f64,
+    /// What a disturbance or that work adds to the cost of an invocation, relative.
+    added: f64,
+    /// Whether work that a side causes disturbs the next invocation as well.
+    outlasts: bool,
+    /// The difference of the programs themselves, relative.
+    slower: f64,
+}
+
+/// How a comparison ended.
+struct DisturbedEnd {
+    verdict: Verdict,
+    has_side_effect: bool,
+}
+
+/// Runs the bars of this file.
+pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
+    let replications = PAIRS_CHEAPER * replications;
+    for neighbour in [0.1, 0.3, 0.5] {
+        let around = Surroundings { neighbour, added: 0.3, ..Surroundings::default() };
+        neighbour_of_both(around, replications, report);
+    }
+    for outlasts in [false, true] {
+        for own in [0.05, 0.1, OFTEN, 0.5, 1.0] {
+            for added in [0.05, 0.2, 1.0] {
+                let around = Surroundings { own, added, outlasts, ..Surroundings::default() };
+                work_of_one_side(around, replications, report);
+            }
+        }
+    }
+}
+
+fn neighbour_of_both(
+    around: Surroundings,
+    replications: u64,
+    report: &mut dyn FnMut(ValidationRow),
+) {
+    let setting = format!(
+        "{} % of the invocations cost {} % more",
+        100.0 * around.neighbour,
+        100.0 * around.added
+    );
+    let equal = ends(around, replications);
+    report(ValidationRow {
+        promise: "a program called slower or faster than itself next to a neighbour",
+        setting: setting.clone(),
+        bar: Bar::AtMost(0.05),
+        measured: share(&equal, |end| matches!(end.verdict, Verdict::Slower | Verdict::Faster)),
+        note: equivalent_note(&equal),
+    });
+    report(ValidationRow {
+        promise: "a neighbour taken for work of one side",
+        setting: setting.clone(),
+        bar: Bar::AtMost(0.02),
+        measured: share(&equal, |end| end.has_side_effect),
+        note: String::new(),
+    });
+    let slower = ends(Surroundings { slower: 0.02, ..around }, replications);
+    report(ValidationRow {
+        promise: "a 2 % difference found next to a neighbour",
+        setting,
+        bar: Bar::AtLeast(0.9),
+        measured: share(&slower, |end| end.verdict == Verdict::Slower),
+        note: String::new(),
+    });
+}
+
+fn work_of_one_side(
+    around: Surroundings,
+    replications: u64,
+    report: &mut dyn FnMut(ValidationRow),
+) {
+    let ends = ends(around, replications);
+    let setting = format!(
+        "{} % of the runs cost {} % more{}",
+        100.0 * around.own,
+        100.0 * around.added,
+        if around.outlasts { ", and the next run, too" } else { "" }
+    );
+    let is_promised = around.own >= OFTEN && around.own * around.added > 2.0 * MARGIN;
+    report(ValidationRow {
+        promise: "equivalent although one side causes work elsewhere",
+        setting: setting.clone(),
+        bar: if is_promised { Bar::AtMost(0.02) } else { Bar::Exempt("too rare or too small") },
+        measured: share(&ends, |end| end.verdict == Verdict::Equivalent),
+        note: format!("{} slower", share(&ends, |end| end.verdict == Verdict::Slower).value()),
+    });
+    report(ValidationRow {
+        promise: "work of one side reported",
+        setting,
+        bar: if around.own >= OFTEN && !around.outlasts {
+            Bar::AtLeast(0.9)
+        } else {
+            Bar::Exempt("too rare, or found on both sides")
+        },
+        measured: share(&ends, |end| end.has_side_effect || end.verdict == Verdict::Slower),
+        note: String::new(),
+    });
+}
+
+fn equivalent_note(ends: &[DisturbedEnd]) -> String {
+    format!("{} equivalent", share(ends, |end| end.verdict == Verdict::Equivalent).value())
+}
+
+fn share(ends: &[DisturbedEnd], counts: impl Fn(&DisturbedEnd) -> bool) -> BarSeries {
+    let hits = ends.iter().filter(|end| counts(end)).count() as u64;
+    BarSeries::Share { hits, trials: ends.len() as u64 }
+}
+
+fn ends(around: Surroundings, replications: u64) -> Vec<DisturbedEnd> {
+    (0..replications).map(|seed| compared(around, &mut Rng::new(seed))).collect()
+}
+
+/// One comparison that looks as `plumb ab` does.
+fn compared(around: Surroundings, rng: &mut Rng) -> DisturbedEnd {
+    let schedule = LookSchedule::Long;
+    let level = |pairs| schedule.level(Confidence::NinetyFive, pairs);
+    let mut sides = [SideOfPairs::default(), SideOfPairs::default()];
+    let mut left_over = false;
+    let mut last_side = None;
+    let mut counted = 0;
+    let mut looked = 0;
+    let mut chosen_at = 0;
+    let mut chosen = ChosenPairs::default();
+    for unit in 0..MOST_UNITS {
+        let order = turn_order::pair(rng);
+        let mut costs = [0.0; 2];
+        let mut disturbed = [false; 2];
+        for side in order {
+            let causes = side == 1 && rng.uniform() < around.own;
+            disturbed[side] = rng.uniform() < around.neighbour || causes || left_over;
+            left_over = causes && around.outlasts;
+            let slower = if side == 1 { around.slower } else { 0.0 };
+            let added = if disturbed[side] { around.added } else { 0.0 };
+            sides[side].add_turn(unit, disturbed[side], last_side == Some(side));
+            last_side = Some(side);
+            costs[side] = (SD * rng.normal()).exp() * (1.0 + slower) * (1.0 + added);
+        }
+        let is_excluded = disturbed[0] != disturbed[1];
+        counted += usize::from(!is_excluded);
+        for side in 0..2 {
+            sides[side].add(unit, costs[side], is_excluded);
+            if disturbed[side] {
+                sides[side].add_rule(unit, "foreign-cpu");
+            }
+        }
+        let all = unit as usize + 1;
+        let is_due =
+            |from: usize, pairs: usize| schedule.next_look(from).is_some_and(|look| pairs >= look);
+        if !is_due(looked, counted) && !is_due(chosen_at, all) && unit + 1 < MOST_UNITS {
+            continue;
+        }
+        chosen_at = all;
+        chosen = choose(&sides[0], &sides[1], 1, &level);
+        let pairs = chosen.judged.len();
+        if !is_due(looked, pairs) && unit + 1 < MOST_UNITS {
+            continue;
+        }
+        looked = pairs;
+        let Ok(judged) = chosen.judge(level(pairs), MARGIN) else { continue };
+        if judged.settled() {
+            return DisturbedEnd {
+                verdict: judged.verdict,
+                has_side_effect: !chosen.of_one_side.is_empty(),
+            };
+        }
+    }
+    DisturbedEnd { verdict: Verdict::Inconclusive, has_side_effect: !chosen.of_one_side.is_empty() }
+}
