@@ -1,6 +1,11 @@
 //! `plumb ab`: verdicts, how they are kept, and what they mean for scripts.
 
 use std::fs;
+use std::hint::black_box;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -149,6 +154,48 @@ fn programs_of_ones_own_are_copied_side_by_side() {
     let placed = programs("-q --no-copy");
     assert!(placed[0].ends_with("first") && placed[1].ends_with("the-second"), "{placed:?}");
     assert_eq!(place.leftovers(), [""; 0]);
+}
+
+/// Answers requests through named pipes, and works for a tenth of a second for every second one, until it is asked to
+/// quit.
+fn serve_requests(folder: &Path) {
+    for number in 0.. {
+        let request = fs::read_to_string(folder.join("request")).unwrap();
+        if request.contains("quit") {
+            break;
+        }
+        if number % 2 == 1 {
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_millis(100) {
+                black_box(number);
+            }
+        }
+        fs::write(folder.join("answer"), "done\n").unwrap();
+    }
+}
+
+#[test]
+fn work_that_a_daemon_does_for_one_side_is_not_lost() {
+    let place = place();
+    for pipe in ["request", "answer"] {
+        let made = Command::new("mkfifo").arg(place.cwd().join(pipe)).status().unwrap();
+        assert!(made.success());
+    }
+    let folder = place.cwd().to_owned();
+    let daemon = thread::spawn(move || serve_requests(&folder));
+    let asks = "sh -c 'sleep 0.02; echo work > request; read answer < answer'";
+    let mut command = place.plumb("ab -q --no-lock --no-copy --budget 8s");
+    command.args(["sh -c 'sleep 0.02'", asks]);
+    let output = ran(&mut command).unwrap();
+    fs::write(place.cwd().join("request"), "quit\n").unwrap();
+    daemon.join().unwrap();
+    output.exits(0);
+    let verdict = compared(&place);
+    // Half of its runs cost six times as much.
+    assert!(
+        ["slower", "inconclusive"].contains(&verdict["verdict"].as_str().unwrap()),
+        "{verdict}"
+    );
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub(crate) fn add_covariates_to_levels(
 mod tests {
     use plumb_model::{Counter, CounterAmount, CounterKind, InvocationRecord, RunRecord};
 
-    use super::{Asked, CounterMeans, add_covariates_to_points, rates_that_differ};
+    use super::{Asked, CounterMeans, FOREIGN_CPU, add_covariates_to_points, rates_that_differ};
     use crate::comparison::covariates::CovariateChange;
     use crate::summarise;
     use crate::testing::{Builder, COPY, Spec};
@@ -139,6 +139,31 @@ mod tests {
         let mut finding = summarise(&record);
         add_covariates_to_points(&mut finding, &record, &counters(&record));
         assert_eq!(finding.against_first[0].found.covariates, Asked::NotAsked);
+    }
+
+    #[test]
+    fn work_of_other_processes_is_reported_for_equal_times_too() {
+        let record = pairs(1.0);
+        let mut counters = CounterMeans::new();
+        for (number, invocation) in record.invocations.iter().enumerate() {
+            let number = number as u64;
+            let foreign = 20 * invocation.point as u64 + number % 3;
+            let ticks = |name, ticks| amount(name, "tick", CounterKind::Counter, ticks);
+            let read = vec![
+                ticks("stat.user", 100 + foreign),
+                ticks("stat.system", 10),
+                ticks("tree.user", 100),
+                ticks("tree.system", 10),
+            ];
+            counters.insert(invocation.invocation, read);
+        }
+        let mut finding = summarise(&record);
+        add_covariates_to_points(&mut finding, &record, &counters);
+        let moved = finding.against_first[0].found.covariates.items();
+        let [foreign] = moved else { panic!("{moved:?}") };
+        assert_eq!(foreign.what, FOREIGN_CPU);
+        let CovariateChange::Rate { from, to, unit } = &foreign.how else { panic!("{foreign:?}") };
+        assert!(*from < 0.03 && *to > 0.19 && unit == "s", "{foreign:?}");
     }
 
     #[test]
