@@ -281,6 +281,7 @@ impl Plan {
     #[must_use]
     pub fn comparison(&self) -> Option<ComparisonPlan<'_>> {
         let first = self.points.first()?.description.primary()?;
+        let with_first = self.points.len().saturating_sub(1);
         match &self.goal {
             Goal::Verdict(goal) => Some(ComparisonPlan {
                 metric: &goal.metric,
@@ -288,6 +289,7 @@ impl Plan {
                 a_unit: if goal.quad { 2 } else { 1 },
                 looks: Some(LookSchedule::up_to(goal.max_pairs)),
                 confidence: goal.confidence,
+                comparisons: with_first,
             }),
             _ => self.against_first.then_some(ComparisonPlan {
                 metric: &first.name,
@@ -295,6 +297,8 @@ impl Plan {
                 a_unit: 1,
                 looks: None,
                 confidence: Confidence::default(),
+                // From the third point on, also with the point above it.
+                comparisons: with_first + with_first.saturating_sub(1),
             }),
         }
     }
@@ -311,15 +315,18 @@ pub struct ComparisonPlan<'a> {
     pub a_unit: usize,
     /// The numbers of units at which looks decide; None if all units are one look.
     pub looks: Option<LookSchedule>,
-    /// How sure the verdict shall be.
+    /// How sure all verdicts together shall be.
     pub confidence: Confidence,
+    /// The number of verdicts.
+    pub comparisons: usize,
 }
 
 impl ComparisonPlan<'_> {
-    /// The level of the interval of so many units: what leaves the confidence after all looks.
+    /// The level of the interval of so many units: what leaves the confidence after all looks of all comparisons.
     #[must_use]
     pub fn level(&self, units: usize) -> f64 {
-        self.looks.unwrap_or(LookSchedule::Fixed(units)).level(self.confidence, units)
+        let schedule = self.looks.unwrap_or(LookSchedule::Fixed(units));
+        schedule.level_of_each(self.confidence, units, self.comparisons)
     }
 }
 

@@ -55,6 +55,59 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     for (name, noise) in PAIRS {
         report(coverage(name, noise, pairs));
     }
+    for later_sides in [2, 9] {
+        report(several_equal_sides(later_sides, pairs));
+        report(one_slower_side_of(later_sides, pairs));
+    }
+}
+
+/// Later sides against one first side, in the same rounds; the last one costs more by `effect`.
+fn several_sides(later_sides: usize, effect: f64, rng: &mut Rng) -> Vec<ComparisonEnd> {
+    let most = LookSchedule::Forty.most_pairs();
+    let mut draws =
+        || -> Vec<f64> { (0..most).map(|_| PAIR_SD * rng.normal() / 2.0_f64.sqrt()).collect() };
+    let first = draws();
+    let mut ends = Vec::new();
+    for side in 1..=later_sides {
+        let slower = if side == later_sides { effect.ln_1p() } else { 0.0 };
+        let logs: Vec<f64> =
+            draws().iter().zip(&first).map(|(later, first)| slower + later - first).collect();
+        let of_side = |pairs: usize| logs[..pairs].to_vec();
+        ends.push(compare_one_of(later_sides, LookSchedule::Forty, most, of_side));
+    }
+    ends
+}
+
+fn several_equal_sides(later_sides: usize, replications: u64) -> ValidationRow {
+    let misled = (0..replications)
+        .filter(|&seed| {
+            let ends = several_sides(later_sides, 0.0, &mut Rng::new(seed));
+            ends.iter().any(ComparisonEnd::is_different)
+        })
+        .count();
+    ValidationRow {
+        promise: "any of several equal sides called slower or faster than the first",
+        setting: format!("{} sides", later_sides + 1),
+        bar: Bar::AtMost(0.05),
+        measured: BarSeries::Share { hits: misled as u64, trials: replications },
+        note: String::new(),
+    }
+}
+
+fn one_slower_side_of(later_sides: usize, replications: u64) -> ValidationRow {
+    let found = (0..replications)
+        .filter(|&seed| {
+            let ends = several_sides(later_sides, 0.02, &mut Rng::new(seed));
+            ends.last().is_some_and(|end| end.verdict == Verdict::Slower)
+        })
+        .count();
+    ValidationRow {
+        promise: "the one of several sides that is 2 % slower found if the standard deviation of pairs is 2 %",
+        setting: format!("{} sides", later_sides + 1),
+        bar: Bar::AtLeast(0.9),
+        measured: BarSeries::Share { hits: found as u64, trials: replications },
+        note: String::new(),
+    }
 }
 
 /// In which turns versions are run; the second is compared with the first.
@@ -86,13 +139,23 @@ impl Design {
 fn compare(
     schedule: LookSchedule,
     most: usize,
+    measured: impl FnMut(usize) -> Vec<f64>,
+) -> ComparisonEnd {
+    compare_one_of(1, schedule, most, measured)
+}
+
+/// The same for one of several comparisons that share the confidence.
+fn compare_one_of(
+    comparisons: usize,
+    schedule: LookSchedule,
+    most: usize,
     mut measured: impl FnMut(usize) -> Vec<f64>,
 ) -> ComparisonEnd {
     let mut end = ComparisonEnd { verdict: Verdict::Inconclusive, pairs: 0, interval: None };
     // A limit ends a comparison between two looks; the look at the end takes the place of the next.
     let all = schedule.looks().into_iter().filter(|&look| look < most).chain([most]);
     for look in all {
-        let level = schedule.level(Confidence::NinetyFive, look);
+        let level = schedule.level_of_each(Confidence::NinetyFive, look, comparisons);
         // The first looks of a high confidence have no interval yet.
         let Ok(interval) = interval_of_pairs(&measured(look), level) else { continue };
         let judged = judge(&interval, look, MARGIN);

@@ -6,7 +6,7 @@
 
 use crate::distribution::{normal_cdf, normal_quantile, two_sided_z};
 use crate::pairs::signed_rank_interval;
-use crate::verdict::{Confidence, LookSchedule};
+use crate::verdict::LookSchedule;
 
 /// The chance that a change which is distinguished is found at that look.
 const POWER: f64 = 0.8;
@@ -27,17 +27,15 @@ pub fn told_apart(scale: f64, pairs: usize, level: f64) -> f64 {
     (two_sided_z(level) + normal_quantile(POWER)) * scale / (pairs as f64).sqrt()
 }
 
-/// The pairs at the first look of a schedule that shows this log ratio four times in five; None if none does.
+/// The pairs at the first look of a schedule that shows this log ratio four times in five; None if none does. `level`
+/// gives the level of the interval at a look.
 pub fn pairs_to_tell(
     log_ratio: f64,
     scale: f64,
     schedule: LookSchedule,
-    confidence: Confidence,
+    level: &dyn Fn(usize) -> f64,
 ) -> Option<usize> {
-    schedule.looks().into_iter().find(|&look| {
-        let level = schedule.level(confidence, look);
-        told_apart(scale, look, level) <= log_ratio
-    })
+    schedule.looks().into_iter().find(|&look| told_apart(scale, look, level(look)) <= log_ratio)
 }
 
 #[cfg(test)]
@@ -77,7 +75,8 @@ mod tests {
         let mut rng = Rng::new(6);
         for change in [0.01_f64, 0.03] {
             let log = change.ln_1p();
-            let pairs = pairs_to_tell(log, scale, schedule, Confidence::NinetyFive).unwrap();
+            let level = |look| schedule.level(Confidence::NinetyFive, look);
+            let pairs = pairs_to_tell(log, scale, schedule, &level).unwrap();
             let level = schedule.level(Confidence::NinetyFive, pairs);
             let found = (0..300).filter(|_| {
                 let logs: Vec<f64> = (0..pairs).map(|_| log + scale * rng.normal()).collect();
@@ -88,6 +87,7 @@ mod tests {
             assert!((225..=298).contains(&found), "{change}: {found} of 300 with {pairs} pairs");
             assert!(told_apart(scale, pairs, level) <= log);
         }
-        assert_eq!(pairs_to_tell(1e-6, 1.0, schedule, Confidence::NinetyFive), None);
+        let level = |look| schedule.level(Confidence::NinetyFive, look);
+        assert_eq!(pairs_to_tell(1e-6, 1.0, schedule, &level), None);
     }
 }

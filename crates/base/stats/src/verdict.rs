@@ -272,6 +272,12 @@ impl LookSchedule {
         1.0 - alpha
     }
 
+    /// The level of the interval at a look of each of several comparisons, so that all of them together mislead no more
+    /// often than one alone would (Bonferroni). At the first looks that level may be out of reach.
+    pub fn level_of_each(self, confidence: Confidence, pairs: usize, comparisons: usize) -> f64 {
+        1.0 - (1.0 - self.level(confidence, pairs)) / comparisons.max(1) as f64
+    }
+
     /// The next look after `pairs` pairs.
     pub fn next_look(self, pairs: usize) -> Option<usize> {
         self.looks().into_iter().find(|&look| look > pairs)
@@ -335,6 +341,16 @@ mod tests {
         assert_eq!(needed(0.0, 0.1), Some(312));
         assert_eq!(needed(0.0, 10.0), None);
         assert_eq!(needed(0.05, 0.01), None);
+    }
+
+    #[test]
+    fn several_comparisons_divide_the_error() {
+        let error = |comparisons| {
+            1.0 - LookSchedule::Long.level_of_each(Confidence::NinetyFive, 8, comparisons)
+        };
+        assert!((error(1) - 0.0105).abs() < 1e-12 && (error(3) - 0.0035).abs() < 1e-12);
+        // Eight pairs in one direction are no longer enough.
+        assert!(walsh_rank(8, error(1)) == 1 && walsh_rank(8, error(2)) == 0);
     }
 
     #[test]

@@ -40,7 +40,7 @@ use crate::ui::Ui;
 
 plumb runs A and B back to back in random order, so that other activity affects both equally. It checks the \
 interval of the cost ratio after 8, 12, 18, 27, 40, … pairs until there is a verdict or a minute has passed. Even \
-with all these checks, at most 1 in 20 comparisons of equal sides reports a difference. The verdict is faster, slower, \
+with all these checks, at most 1 in 20 runs of equal sides reports a difference, whatever the number of sides. The verdict is faster, slower, \
 equivalent (the whole interval is within the margin) or inconclusive. If it is inconclusive, plumb reports the \
 smallest difference that it could have found and the command that would find it. With more than two sides, plumb \
 orders them by a Latin square and compares each with the first; the time limit is a minute per additional side.")]

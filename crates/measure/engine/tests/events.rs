@@ -575,9 +575,10 @@ fn many_sides_take_every_position_and_leave_when_they_are_settled() {
         assert_eq!(there, [0, 1, 2]);
     }
     let last = |point| fake.last_decision(point).compared.unwrap();
-    assert_eq!((last(1).verdict, last(1).pairs), (Some(Verdict::Slower), 8));
+    // Two verdicts share the error, so eight pairs in one direction are not enough.
+    assert_eq!((last(1).verdict, last(1).pairs), (Some(Verdict::Slower), 12));
     assert_eq!(last(2).verdict, Some(Verdict::Equivalent));
-    assert!(rounds[8..].iter().all(|round| !round.contains(&1)));
+    assert!(rounds[12..].iter().all(|round| !round.contains(&1)));
 }
 
 #[test]
@@ -672,14 +673,14 @@ fn what_needs_more_than_twice_the_whole_time_is_hopeless_after_half_of_it() {
 
 #[test]
 fn many_sides_share_the_time_and_who_is_settled_leaves_it_to_the_others() {
-    let jumps = FakeBehaviour::Jumps { noise: 0.025 };
+    let jumps = FakeBehaviour::Jumps { noise: 0.0242 };
     let mut fake = Fake::new(vec![jumps, FakeBehaviour::Slower { share: 1.0 }, jumps]);
-    fake.run(&plan(3, timed(60 * SECOND_NS))).unwrap();
+    fake.run(&plan(3, timed(50 * SECOND_NS))).unwrap();
     let last = |point: usize| fake.last_decision(point);
     assert_eq!(last(1).stop, Some(StopReason::Verdict));
     assert_eq!(last(2).stop, Some(StopReason::Budget));
     assert!(last(2).compared.unwrap().pairs > 3 * last(1).compared.unwrap().pairs);
-    assert!((60 * SECOND_NS..62 * SECOND_NS).contains(&fake.now_ns()), "{}", fake.now_ns());
+    assert!((50 * SECOND_NS..52 * SECOND_NS).contains(&fake.now_ns()), "{}", fake.now_ns());
 }
 
 #[test]

@@ -44,8 +44,10 @@ pub struct PointComparison {
     pub point: PointFacts,
     /// The metric, or CPU time or peak memory of any workload.
     pub metric: String,
-    /// Level of the interval.
+    /// Level of the intervals of all comparisons of the run together.
     pub confidence: f64,
+    /// The number of comparisons that share it.
+    pub comparisons: usize,
     /// Smallest relative change that matters.
     pub margin: f64,
     /// Whether the sides are one point at several values of a knob.
@@ -274,6 +276,7 @@ fn compare(
         point: point_facts(point, &record.plan.points[point]),
         metric: plan.metric.to_owned(),
         confidence: plan.confidence.level(),
+        comparisons: plan.comparisons,
         margin: plan.margin,
         of_knob: !record.plan.points[point].preparation.is_empty(),
         found: by_pairs(record, from, point, plan),

@@ -31,6 +31,8 @@ pub struct UntilVerdict {
     goal: VerdictGoal,
     a_unit: usize,
     schedule: LookSchedule,
+    /// The number of comparisons that share the confidence.
+    comparisons: usize,
     budget_ns: Option<u64>,
     /// Whether it was told how long the units of slow points take.
     told_slow: bool,
@@ -52,6 +54,7 @@ impl UntilVerdict {
             goal: goal.clone(),
             a_unit: if goal.quad { 2 } else { 1 },
             schedule: LookSchedule::up_to(goal.max_pairs),
+            comparisons: plan.points.len().saturating_sub(1),
             budget_ns: plan.budget_ns,
             told_slow: false,
             coins: Rng::new(plan.seed ^ COINS),
@@ -120,7 +123,7 @@ impl UntilVerdict {
 
     /// The level of the interval of so many pairs.
     fn level(&self, pairs: usize) -> f64 {
-        self.schedule.level(self.goal.confidence, pairs)
+        self.schedule.level_of_each(self.goal.confidence, pairs, self.comparisons)
     }
 
     /// Whether a look may be due: by the units that count, or by all of them, as exclusions may turn out to belong to a
@@ -132,9 +135,10 @@ impl UntilVerdict {
     }
 
     fn outlook(&self, logs: &[f64], pace: &Pace) -> Option<Outlook> {
-        let VerdictGoal { margin, confidence, .. } = self.goal;
+        let margin = self.goal.margin;
         let scale = pair_scale(logs)?;
-        let pairs = |share: f64| pairs_to_tell(share.ln_1p(), scale, self.schedule, confidence);
+        let level = |look: usize| self.level(look);
+        let pairs = |share: f64| pairs_to_tell(share.ln_1p(), scale, self.schedule, &level);
         let to_tell = [pairs(2.0 * margin), pairs(margin)];
         Some(Outlook { scale, pair_ns: pace.pair_ns, to_tell })
     }

@@ -10,7 +10,8 @@ use crate::run::burst::burst_text;
 use crate::run::results_table::best_quarter_text;
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{
-    FlagNote, ResultRow, View, baseline_text, comparison_text, encryption_text, spread_text,
+    FlagNote, ResultRow, View, baseline_text, comparison_text, encryption_text, shared_confidence,
+    spread_text,
 };
 use plumb_text::markdown::{code, escape};
 
@@ -157,7 +158,8 @@ fn comparisons(view: &View) -> String {
         let text = comparison_text(comparison) + &levels + &spread + &also_changed + &above;
         format!("{name}: **{verdict}**, {}", escape(&text))
     });
-    list(&format!("Compared with {}", code(&first.first.name)), lines)
+    let title = format!("Compared with {}{}", code(&first.first.name), shared_confidence(first));
+    list(&title, lines)
 }
 
 fn flag(note: &FlagNote) -> String {

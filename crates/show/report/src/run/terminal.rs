@@ -10,7 +10,9 @@ use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
 use crate::run::results_table::results;
 use crate::run::since_last::{self, since_last_text};
-use crate::run::view::{FlagNote, View, comparison_text, encryption_text, looks_text, spread_text};
+use crate::run::view::{
+    FlagNote, View, comparison_text, encryption_text, looks_text, shared_confidence, spread_text,
+};
 
 /// Narrower than this nothing is arranged.
 pub(super) const NARROWEST: usize = 40;
@@ -96,7 +98,12 @@ pub(super) fn heading(title: &str, terminal: &Terminal) -> String {
 
 pub(super) fn comparisons(view: &View, terminal: &Terminal) -> String {
     let Some(first) = view.comparisons().first() else { return String::new() };
-    let title = format!("Compared with {}, margin {}", first.first.name, percent(first.margin));
+    let title = format!(
+        "Compared with {}, margin {}{}",
+        first.first.name,
+        percent(first.margin),
+        shared_confidence(first)
+    );
     let columns = vec![
         TableColumn::left("").wrapping(),
         TableColumn::left(""),

@@ -3,7 +3,7 @@
 use plumb_analysis::{BaselineSource, Comparison, Estimate, Finding, PointComparison, RunFinding};
 use plumb_model::{Better, FlagKind};
 use plumb_text::counted;
-use plumb_units::{Figure, quantity};
+use plumb_units::{Figure, percent, quantity};
 
 use crate::comparison::{pairs_text, settling, side_effects, verdict};
 use crate::figure::figure;
@@ -315,6 +315,15 @@ pub fn difference_text(of: &PointComparison) -> Option<String> {
     let brackets = shown.brackets();
     let parts = [format!("{sign}{}", shown.estimate), brackets, shown.unit];
     Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
+/// `, 95 % confidence over all 3 verdicts`; nothing for one comparison.
+#[must_use]
+pub fn shared_confidence(of: &PointComparison) -> String {
+    match of.comparisons {
+        0 | 1 => String::new(),
+        all => format!(", {} confidence over all {all} verdicts", percent(of.confidence)),
+    }
 }
 
 /// The comparison with another point, in one line.
