@@ -122,7 +122,9 @@ impl From<LaunchRefusal> for CommandError {
         match refusal {
             LaunchRefusal::Interrupted => Self::interrupted(why),
             LaunchRefusal::Fatal(_) => Self::bug(why),
-            LaunchRefusal::Unsupported { .. } | LaunchRefusal::Failed(_) => Self::failed(why),
+            LaunchRefusal::Unsupported { .. }
+            | LaunchRefusal::Failed(_)
+            | LaunchRefusal::OutOfTime => Self::failed(why),
         }
     }
 }

@@ -234,6 +234,9 @@ pub struct Ready {
     /// Declared metrics that this point does not have; never the first. Empty if it has all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
+    /// Whether a sample is always one iteration, as a pass of a fixed shape is: there is nothing to calibrate.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fixed_iterations: bool,
 }
 
 /// How an invocation ended.

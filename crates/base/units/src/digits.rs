@@ -6,6 +6,8 @@ const MOST_DIGITS: i32 = 6;
 const FEWEST_DIGITS: i32 = 2;
 /// Most digits after the point.
 const MOST_DECIMALS: usize = 9;
+/// A value smaller than this share of its half-width has no digits of its own.
+const NEGLIGIBLE: f64 = 0.1;
 /// Significant digits of a number without an interval.
 const DIGITS_ALONE: i32 = 3;
 
@@ -49,7 +51,9 @@ impl Digits {
         } else if half == Some(0.0) {
             Notation::Exact
         } else {
-            Notation::Decimals(decimals_for(value, half))
+            // Digits of a value that is next to nothing of its interval would be digits of chance.
+            let is_negligible = half.is_some_and(|half| value.abs() < NEGLIGIBLE * half);
+            Notation::Decimals(decimals_for(if is_negligible { 0.0 } else { value }, half))
         };
         Self {
             value: notation.write(value),
@@ -96,7 +100,8 @@ fn decimals_for(value: f64, half: Option<f64>) -> usize {
     let extra = i32::from(half / 10_f64.powi(order) < 1.95);
     let wanted = usize::try_from(extra - order).unwrap_or(0);
     let least = decimals(value, FEWEST_DIGITS);
-    wanted.clamp(least, decimals(value, MOST_DIGITS).max(least))
+    let most = if value == 0.0 { MOST_DECIMALS } else { decimals(value, MOST_DIGITS) };
+    wanted.clamp(least, most.max(least))
 }
 
 /// Decimals that give a number so many significant digits.

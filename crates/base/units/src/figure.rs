@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::digits::{Digits, decimals, trimmed};
-use crate::prefix::{largest_that_fits, prefixes};
+use crate::prefix::{Prefix, largest_that_fits, prefixes};
 
 /// An estimate and its interval as text, in one unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,21 @@ impl Figure {
     /// A value with the ends of its interval, or with the reason why it has none, in the unit that suits it.
     #[must_use]
     pub fn new(value: f64, interval: Result<(f64, f64), &str>, unit: &str) -> Self {
-        let (digits, unit) = show(value, interval.ok(), unit);
+        Self::of(show(value, interval.ok(), unit), interval)
+    }
+
+    /// [`Figure::new`] in the unit that suits a number of this size: figures that are compared have one unit.
+    #[must_use]
+    pub fn in_unit_of(
+        size: f64,
+        value: f64,
+        interval: Result<(f64, f64), &str>,
+        unit: &str,
+    ) -> Self {
+        Self::of(show_in_unit_of(size, value, interval.ok(), unit), interval)
+    }
+
+    fn of((digits, unit): (Digits, String), interval: Result<(f64, f64), &str>) -> Self {
         let interval = match (digits.ends, interval) {
             (Some(ends), _) => Ok(ends),
             (None, Err(why)) => Err(why.to_owned()),
@@ -80,6 +94,38 @@ pub fn quantity(value: f64, unit: &str) -> String {
     with_unit(&digits.value, &unit)
 }
 
+/// [`quantity`] in the unit that suits a number of this size: numbers that are compared have one unit.
+#[must_use]
+pub fn quantity_in_unit_of(size: f64, value: f64, unit: &str) -> String {
+    let (digits, unit) = show_in_unit_of(size, value, None, unit);
+    with_unit(&digits.value, &unit)
+}
+
+/// What a number was and what it became, in one unit: `13.6 → 22.2 MiB`.
+#[must_use]
+pub fn change(from: f64, to: f64, unit: &str) -> String {
+    let size = largest_of([from, to]);
+    let (was, _) = show_in_unit_of(size, from, None, unit);
+    format!("{} → {}", was.value, quantity_in_unit_of(size, to, unit))
+}
+
+/// The largest of the sizes that are numbers; 0 if none is.
+#[must_use]
+pub fn largest_of(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().map(f64::abs).filter(|size| size.is_finite()).fold(0.0, f64::max)
+}
+
+/// A count that was estimated, with two significant digits: `about 32000 pairs`.
+#[must_use]
+pub fn rounded_count(count: usize) -> usize {
+    let mut step = 1;
+    while count / step >= 100 {
+        step *= 10;
+    }
+    // Upwards: fewer than this would not do.
+    count.div_ceil(step) * step
+}
+
 /// The unit that people read for numbers of this size, and how much one of it is in the base unit: `GB/s` and 1e9.
 #[must_use]
 pub fn scale_of(size: f64, unit: &str) -> (String, f64) {
@@ -105,14 +151,15 @@ fn show(value: f64, ends: Option<(f64, f64)>, unit: &str) -> (Digits, String) {
         return (Digits { value: "?".to_owned(), ends: None }, unit.to_owned());
     }
     let prefixes = prefixes(unit);
-    let mut chosen = largest_that_fits(&prefixes, value);
+    // A difference near 0 is as large as its interval says: its own size is chance.
+    let size = match ends {
+        Some((low, high)) if low < 0.0 && high > 0.0 => largest_of([value, low, high]),
+        _ => value,
+    };
+    let mut chosen = largest_that_fits(&prefixes, size);
     loop {
         let prefix = &prefixes[chosen];
-        let scaled_ends = ends.map(|(low, high)| (low / prefix.factor, high / prefix.factor));
-        let digits = match unit {
-            "" => Digits::of_ratio(value, scaled_ends),
-            _ => Digits::of(value / prefix.factor, scaled_ends),
-        };
+        let digits = with_prefix(prefix, value, ends, unit);
         let next = prefixes.get(chosen + 1).map(|next| next.factor / prefix.factor);
         let shown = digits.value.parse::<f64>().unwrap_or(0.0).abs();
         if next.is_none_or(|limit| shown < limit) {
@@ -122,11 +169,35 @@ fn show(value: f64, ends: Option<(f64, f64)>, unit: &str) -> (Digits, String) {
     }
 }
 
+/// Like [`show`], with the prefix that suits a number of this size.
+fn show_in_unit_of(
+    size: f64,
+    value: f64,
+    ends: Option<(f64, f64)>,
+    unit: &str,
+) -> (Digits, String) {
+    let ends = ends.filter(|(low, high)| low.is_finite() && high.is_finite());
+    if !value.is_finite() {
+        return show(value, ends, unit);
+    }
+    let prefixes = prefixes(unit);
+    let prefix = &prefixes[largest_that_fits(&prefixes, size)];
+    (with_prefix(prefix, value, ends, unit), prefix.unit.clone())
+}
+
+fn with_prefix(prefix: &Prefix, value: f64, ends: Option<(f64, f64)>, unit: &str) -> Digits {
+    let scaled_ends = ends.map(|(low, high)| (low / prefix.factor, high / prefix.factor));
+    match unit {
+        "" => Digits::of_ratio(value, scaled_ends),
+        _ => Digits::of(value / prefix.factor, scaled_ends),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
-    use super::{Figure, quantity};
+    use super::{Figure, change, quantity, rounded_count};
 
     fn shown(low: f64, value: f64, high: f64, unit: &str) -> String {
         Figure::new(value, Ok((low, high)), unit).to_string()
@@ -138,6 +209,27 @@ mod tests {
         assert_eq!(shown(0.83, 0.91, 0.9996, ""), "0.9100 [0.8300, 0.9996]");
         assert_eq!(shown(1.0, 1.18, 1.39, ""), "1.18 [1.00, 1.39]");
         assert_eq!(shown(1.1, 1.2, 1.3, ""), "1.20 [1.10, 1.30]");
+    }
+
+    #[test]
+    fn a_difference_that_may_be_0_has_the_unit_and_digits_of_its_interval() {
+        assert_eq!(shown(-128_858e3, -121e3, 126_950e3, "B/s"), "0 [-129, 127] MB/s");
+        assert_eq!(shown(-4.9e-3, -1.9e-3, 0.8e-3, "s"), "-1.9 [-4.9, 0.8] ms");
+        assert_eq!(shown(-0.8e-3, 0.9e-6, 0.7e-3, "s"), "0.0 [-0.8, 0.7] ms");
+    }
+
+    #[test]
+    fn what_is_compared_has_one_unit() {
+        assert_eq!(change(142e-6, 1.2e-3, "s"), "0.142 → 1.20 ms");
+        assert_eq!(change(0.0, 1.2e-3, "s"), "0 → 1.20 ms");
+        let small = Figure::in_unit_of(1.2e-3, 950e-6, Ok((940e-6, 960e-6)), "s");
+        assert_eq!(small.to_string(), "0.950 [0.940, 0.960] ms");
+    }
+
+    #[test]
+    fn an_estimated_count_has_two_digits() {
+        let rounded: Vec<usize> = [0, 7, 34, 99, 101, 31_656].map(rounded_count).to_vec();
+        assert_eq!(rounded, [0, 7, 34, 99, 110, 32_000]);
     }
 
     #[test]

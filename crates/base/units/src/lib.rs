@@ -3,6 +3,8 @@
 //! plumb stores SI base units (s, B, B/s, ops/s, J). This crate is the only one that adds prefixes and percent signs:
 //! - [`Figure`] writes an estimate and its interval in one unit; [`quantity`] and [`plain`] write a number alone;
 //!   [`scale_of`] says which unit a chart's axis has.
+//! - [`Figure::in_unit_of`], [`quantity_in_unit_of`] and [`change`] write what is compared in one unit, [`rounded_count`] an
+//!   estimated count.
 //! - [`percent`], [`whole_percent`], [`percent_to`] and [`percent_change`] write shares, [`percent_with_ends`] and
 //!   [`percent_figure`] with their intervals.
 //! - [`parse_bytes`], [`parse_rate`], [`parse_time`], [`parse_share`] and [`parse_figure`] read what was typed, and
@@ -23,7 +25,10 @@ mod size;
 mod typed;
 
 pub use base::base_unit;
-pub use figure::{Figure, percent_figure, plain, quantity, scale_of};
+pub use figure::{
+    Figure, change, largest_of, percent_figure, plain, quantity, quantity_in_unit_of,
+    rounded_count, scale_of,
+};
 pub use length::{length, seconds_to};
 pub use percent::{percent, percent_change, percent_to, percent_with_ends, whole_percent};
 pub use size::{binary_size, decimal_size, rounded_size, whole_size};

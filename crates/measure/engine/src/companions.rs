@@ -106,7 +106,7 @@ fn ended(
     Ok(())
 }
 
-/// What companions answered; nothing when a signal came, after which the loop ends by itself.
+/// What companions answered; nothing when a signal came or the time is over, after which the loop ends by itself.
 fn unless_interrupted<T>(answer: Result<Vec<T>, LaunchRefusal>) -> Result<Vec<T>, EngineError> {
     answer.or_else(|refusal| match refusal {
         LaunchRefusal::Unsupported { why, fix } => {
@@ -114,6 +114,6 @@ fn unless_interrupted<T>(answer: Result<Vec<T>, LaunchRefusal>) -> Result<Vec<T>
         }
         LaunchRefusal::Failed(why) => Err(EngineError::Companion(format!("--with {why}"))),
         LaunchRefusal::Fatal(why) => Err(EngineError::Fatal(why)),
-        LaunchRefusal::Interrupted => Ok(Vec::new()),
+        LaunchRefusal::Interrupted | LaunchRefusal::OutOfTime => Ok(Vec::new()),
     })
 }

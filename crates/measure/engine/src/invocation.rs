@@ -1,10 +1,8 @@
 //! One invocation: a fresh process that is ready is sampled and ended.
 
-use std::collections::BTreeMap;
-
 use plumb_model::{
-    ClockSource, Id, InvocationEnd, Measurement, Outcome, Plan, PlannedPoint, Ready, Role,
-    SampleIs, Samples, Sampling, SearchGoal, Usage, trials,
+    Id, InvocationEnd, Measurement, Outcome, Plan, PlannedPoint, Ready, Role, SampleIs, Samples,
+    Sampling, SearchGoal, Usage, trials,
 };
 use plumb_stats::search::{LoadSearch, NextTrial};
 
@@ -21,6 +19,9 @@ use plumb_launch::{InvocationSession, LaunchRefusal, valid_trial};
 
 /// A stream reports once in this time, in nanoseconds.
 const STREAM_INTERVAL_NS: u64 = 1_000_000_000;
+/// What is asked for at once lasts about this long, or is one sample, in nanoseconds: more would be lost if its process did not
+/// answer within the time of the run.
+const MESSAGE_NS: u64 = 1_000_000_000;
 /// Longest log of a worker that is kept, in bytes.
 const LOG_BYTES: usize = 2000;
 
@@ -37,6 +38,7 @@ pub fn end_of(outcome: Outcome, steady_start: usize, warmup: &str) -> Invocation
 }
 
 /// What was sampled in an invocation, all batches joined.
+#[derive(Default)]
 struct Sampled {
     samples: Samples,
     usage: Vec<Usage>,
@@ -79,6 +81,8 @@ pub struct EngineInvocation<'a, 'r> {
     pub monitoring: &'a mut Monitoring<'r>,
     /// When it was begun, before its process was started.
     pub began_ns: u64,
+    /// When the time of the run is over, in nanoseconds of its segment.
+    pub end_ns: Option<u64>,
 }
 
 impl EngineInvocation<'_, '_> {
@@ -90,10 +94,9 @@ impl EngineInvocation<'_, '_> {
         started: StartedProcess,
     ) -> Result<Option<Finished>, EngineError> {
         let invocation = started.invocation;
-        let clock = started.ready.clock.clone();
-        let work = started.ready.work.clone();
+        let ready = started.ready.clone();
         self.stream.started(self.at, started)?;
-        match self.sample_and_end(session, invocation, clock.as_ref(), &work) {
+        match self.sample_and_end(session, invocation, &ready) {
             Ok(finished) => Ok(Some(finished)),
             Err(Broken::Run(error)) => Err(error),
             Err(Broken::Refused(
@@ -101,6 +104,13 @@ impl EngineInvocation<'_, '_> {
             )) => fail(self.stream, self.known, invocation, why).map(|()| None),
             // Its samples stay in the record, without an end.
             Err(Broken::Refused(LaunchRefusal::Interrupted)) => Ok(None),
+            Err(Broken::Refused(LaunchRefusal::OutOfTime)) => {
+                let name = self.planned().name();
+                let text = format!(
+                    "{name}: its process was busy when the time of the run was over, so plumb ended it; what it had not reported is lost"
+                );
+                self.stream.log(text).map(|()| None)
+            }
             Err(Broken::Refused(LaunchRefusal::Fatal(why))) => Err(EngineError::Fatal(why)),
         }
     }
@@ -109,11 +119,10 @@ impl EngineInvocation<'_, '_> {
         &mut self,
         mut session: Box<dyn InvocationSession + '_>,
         invocation: Id,
-        clock: Option<&ClockSource>,
-        work: &BTreeMap<String, f64>,
+        ready: &Ready,
     ) -> Result<Finished, Broken> {
         self.monitoring.begin(self.point, session.pid());
-        let sampled = self.sample(session.as_mut(), invocation, clock);
+        let sampled = self.sample(session.as_mut(), invocation, ready);
         // Also after a failure: monitors must not read on into the next invocation.
         let readings = self.monitoring.end();
         let Sampled { samples, usage, counts } = sampled?;
@@ -125,7 +134,7 @@ impl EngineInvocation<'_, '_> {
         let measured = Measurement {
             samples: &samples,
             usage: &usage,
-            work,
+            work: &ready.work,
             steady_start: steady_start.min(samples.len()),
             peak_memory_bytes: Some(stopped.peak_memory_bytes),
         };
@@ -153,11 +162,13 @@ impl EngineInvocation<'_, '_> {
         &mut self,
         session: &mut dyn InvocationSession,
         invocation: Id,
-        clock: Option<&ClockSource>,
+        ready: &Ready,
     ) -> Result<Sampled, Broken> {
         let planned = &self.plan.points[self.point];
         if let Some(Sampling::Stream { length_ns }) = planned.sampling {
-            return self.sample_stream(session, invocation, length_ns);
+            let left_ns =
+                self.left_ns().map_or(length_ns, |left_ns| left_ns.max(STREAM_INTERVAL_NS));
+            return self.sample_stream(session, invocation, length_ns.min(left_ns));
         }
         if let Some(goal) = planned.description.searched() {
             return self.search(session, invocation, goal);
@@ -165,18 +176,83 @@ impl EngineInvocation<'_, '_> {
         if planned.description.sample_is == SampleIs::Process {
             return self.sample_processes(session, invocation);
         }
+        let mut sampled = Sampled::default();
+        if ready.fixed_iterations && self.known.iterations.is_none() {
+            // The first pass counts, and shows how long one is: it is no calibration, which would be thrown away.
+            self.more(session, invocation, &[1], 0, &mut sampled)?;
+            self.known.iterations = Some(1);
+            self.known.sample_ns = sampled.samples.elapsed_ns.first().map(|ns| (*ns).max(1));
+        }
+        let clock = ready.clock.as_ref();
         let Calibration { iterations, sample_ns } =
             calibrated(session, planned, self.known, clock, &mut |text| {
                 self.stream.progress(self.point, text);
             })?;
-        let counts = sampling::counts(planned, self.known, sample_ns);
-        let iterations = self.draws.iterations(counts, iterations, self.at.round);
+        sampled.counts = sampling::counts(planned, self.known, sample_ns);
+        let iterations = self.draws.iterations(sampled.counts, iterations, self.at.round);
+        let missing = iterations.get(sampled.samples.len()..).unwrap_or_default();
+        match planned.sampling {
+            // What a suite wants without pause is asked for at once, as far as the time goes.
+            Some(_) => {
+                let fits = self.left_ns().map_or(u64::MAX, |left_ns| left_ns / sample_ns.max(1));
+                let fits = usize::try_from(fits).unwrap_or(usize::MAX).max(1);
+                let wanted = &missing[..missing.len().min(fits)];
+                self.more(session, invocation, wanted, sample_ns, &mut sampled)?;
+            }
+            None => self.more_while_time(session, invocation, missing, sample_ns, &mut sampled)?,
+        }
+        Ok(sampled)
+    }
+
+    /// What is left of the time of the run, in nanoseconds.
+    fn left_ns(&self) -> Option<u64> {
+        self.end_ns.map(|end_ns| end_ns.saturating_sub(self.stream.elapsed_ns()))
+    }
+
+    /// Takes samples with so many iterations, until the time of the run is over; one in any case. Those that take long are asked for
+    /// one by one.
+    fn more_while_time(
+        &mut self,
+        session: &mut dyn InvocationSession,
+        invocation: Id,
+        iterations: &[u64],
+        sample_ns: u64,
+        sampled: &mut Sampled,
+    ) -> Result<(), Broken> {
+        let at_once = usize::try_from(MESSAGE_NS / sample_ns.max(1)).unwrap_or(usize::MAX).max(1);
+        for wanted in iterations.chunks(at_once) {
+            if !sampled.samples.is_empty() && self.left_ns() == Some(0) {
+                break;
+            }
+            match self.more(session, invocation, wanted, sample_ns, sampled) {
+                // What was taken before counts.
+                Err(Broken::Refused(LaunchRefusal::OutOfTime)) if !sampled.samples.is_empty() => {
+                    break;
+                }
+                taken => taken?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes samples with so many iterations at once; `sample_ns` is how long one should take, 0 if that is not known.
+    fn more(
+        &mut self,
+        session: &mut dyn InvocationSession,
+        invocation: Id,
+        iterations: &[u64],
+        sample_ns: u64,
+        sampled: &mut Sampled,
+    ) -> Result<(), Broken> {
+        if iterations.is_empty() {
+            return Ok(());
+        }
         let expected_ns = sample_ns.saturating_mul(iterations.len() as u64);
-        let reply = session.sample(&iterations, expected_ns, &mut |text| {
+        let reply = session.sample(iterations, expected_ns, &mut |text| {
             self.stream.progress(self.point, text);
         })?;
         let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
-        Ok(Sampled { samples, usage: vec![usage], counts })
+        Ok(sampled.append(samples, usage)?)
     }
 
     /// One stretch without pause, a sample a second, each in the record before the next: what was taken counts, also
@@ -187,8 +263,7 @@ impl EngineInvocation<'_, '_> {
         invocation: Id,
         length_ns: u64,
     ) -> Result<Sampled, Broken> {
-        let counts = SampleCounts { discard: 0, keep: 0 };
-        let mut sampled = Sampled { samples: Samples::default(), usage: Vec::new(), counts };
+        let mut sampled = Sampled::default();
         session.begin_stream(STREAM_INTERVAL_NS, length_ns)?;
         loop {
             match session.streamed(&mut |text| self.stream.progress(self.point, text)) {
@@ -197,7 +272,9 @@ impl EngineInvocation<'_, '_> {
                     sampled.append(samples, usage)?;
                 }
                 Ok(None) => return Ok(sampled),
-                Err(LaunchRefusal::Interrupted) if !sampled.samples.is_empty() => {
+                Err(LaunchRefusal::Interrupted | LaunchRefusal::OutOfTime)
+                    if !sampled.samples.is_empty() =>
+                {
                     return Ok(sampled);
                 }
                 Err(refusal) => return Err(refusal.into()),
@@ -212,9 +289,7 @@ impl EngineInvocation<'_, '_> {
         invocation: Id,
         goal: &SearchGoal,
     ) -> Result<Sampled, Broken> {
-        let nothing = SampleCounts { discard: 0, keep: 0 };
-        let mut sampled =
-            Sampled { samples: Samples::default(), usage: Vec::new(), counts: nothing };
+        let mut sampled = Sampled::default();
         // Without a shift every search would try the same loads, and their grid would show in the result.
         let shift = self.draws.search_shift(self.at.round);
         let loads = goal.loads().shifted(&goal.goal(), shift);
@@ -243,39 +318,18 @@ impl EngineInvocation<'_, '_> {
         session: &mut dyn InvocationSession,
         invocation: Id,
     ) -> Result<Sampled, Broken> {
-        let nothing = SampleCounts { discard: 0, keep: 0 };
-        let mut sampled =
-            Sampled { samples: Samples::default(), usage: Vec::new(), counts: nothing };
+        let mut sampled = Sampled::default();
         let known_ns = self.known.sample_ns;
         if known_ns.is_none() {
-            self.more_processes(session, invocation, 1, 0, &mut sampled)?;
+            self.more(session, invocation, &[1], 0, &mut sampled)?;
         }
         let sampled_ns = sampled.samples.elapsed_ns.first().copied();
         let length_ns = known_ns.or(sampled_ns).unwrap_or(1);
         sampled.counts = sampling::process_counts(self.plan, self.planned(), self.known, length_ns);
         let wanted = sampled.counts.discard + sampled.counts.keep;
         let missing = wanted.saturating_sub(sampled.samples.len());
-        self.more_processes(session, invocation, missing, length_ns, &mut sampled)?;
+        self.more_while_time(session, invocation, &vec![1; missing], length_ns, &mut sampled)?;
         Ok(sampled)
-    }
-
-    fn more_processes(
-        &mut self,
-        session: &mut dyn InvocationSession,
-        invocation: Id,
-        count: usize,
-        length_ns: u64,
-        sampled: &mut Sampled,
-    ) -> Result<(), Broken> {
-        if count == 0 {
-            return Ok(());
-        }
-        let expected_ns = length_ns.saturating_mul(count as u64);
-        let reply = session.sample(&vec![1; count], expected_ns, &mut |text| {
-            self.stream.progress(self.point, text);
-        })?;
-        let (samples, usage) = self.stream.acknowledge(invocation, reply)?;
-        Ok(sampled.append(samples, usage)?)
     }
 }
 

@@ -19,6 +19,9 @@ use plumb_launch::{LaunchRefusal, Launcher, StartSpec};
 
 /// While it pauses, a run looks this often whether it should stop, in nanoseconds.
 const SLICE_NS: u64 = 20_000_000;
+/// So long after the end of its budget a run still waits for an answer, and for one sample, in nanoseconds. With what it takes to
+/// end all programs the run is then over after five seconds.
+const LATE_NS: u64 = 2_000_000_000;
 
 /// Carries `plan` out, or what is left of it when `before` is the record of an interrupted run.
 ///
@@ -39,7 +42,12 @@ pub fn run<'r>(
     // Also after an error: no program and no fixture may outlive the run.
     let unclean = match launcher.finish() {
         Err(LaunchRefusal::Failed(why) | LaunchRefusal::Fatal(why)) => Some(why),
-        Ok(()) | Err(LaunchRefusal::Interrupted | LaunchRefusal::Unsupported { .. }) => None,
+        Ok(())
+        | Err(
+            LaunchRefusal::Interrupted
+            | LaunchRefusal::OutOfTime
+            | LaunchRefusal::Unsupported { .. },
+        ) => None,
     };
     let logged = match &unclean {
         Some(why) => run.stream.log(format!("could not clean up: {why}")),
@@ -123,6 +131,10 @@ impl<'r> EngineRun<'r> {
     }
 
     fn work(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
+        if let Some(end_ns) = self.schedule.end_ns() {
+            let left_ns = end_ns.saturating_sub(self.stream.elapsed_ns());
+            launcher.end_within(left_ns.saturating_add(LATE_NS));
+        }
         // Fixtures first: the run's actions (drop-caches, cooldown) then remove what laying them out left behind.
         self.lay_out(launcher)?;
         self.slots.apply(launcher, &mut self.stream, PreparationSlot::Run, None)?;
@@ -242,6 +254,7 @@ impl<'r> EngineRun<'r> {
             plan: self.plan,
             point,
             at: self.at,
+            end_ns: self.schedule.end_ns(),
             known: self.schedule.known(point),
             draws: &mut self.draws,
             stream: &mut self.stream,
@@ -253,7 +266,7 @@ impl<'r> EngineRun<'r> {
     /// Lays every fixture out before anything is measured.
     fn lay_out(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
         for (point, planned) in self.plan.points.iter().enumerate() {
-            if (self.interrupted)() {
+            if (self.interrupted)() || self.schedule.budget_is_spent(self.stream.elapsed_ns()) {
                 return Ok(());
             }
             let stream = &mut self.stream;
@@ -290,7 +303,11 @@ impl<'r> EngineRun<'r> {
             match calibrate_alone(launcher, planned, known, seed, progress) {
                 Ok(wanted_ns) => target_ns = target_ns.max(wanted_ns),
                 // It will fail again in the first round, where its reason is kept.
-                Err(LaunchRefusal::Failed(_) | LaunchRefusal::Interrupted) => {}
+                Err(
+                    LaunchRefusal::Failed(_)
+                    | LaunchRefusal::Interrupted
+                    | LaunchRefusal::OutOfTime,
+                ) => {}
                 Err(refusal) => self.refuse(point, refusal)?,
             }
         }
@@ -310,6 +327,11 @@ impl<'r> EngineRun<'r> {
                 self.failed(point, why)
             }
             LaunchRefusal::Interrupted => Ok(()),
+            LaunchRefusal::OutOfTime => self.stream.log(format!(
+                "{} was not ready {} s after the end of the time for this run, so plumb ended it",
+                self.plan.points[point].name(),
+                LATE_NS / 1_000_000_000
+            )),
             LaunchRefusal::Fatal(why) => Err(EngineError::Fatal(why)),
         }
     }

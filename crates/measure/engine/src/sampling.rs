@@ -22,6 +22,9 @@ const SAMPLE_NS: u64 = 1_000_000;
 const DISCARD_NS: u64 = 100_000_000;
 /// A sample longer than this counts as long: fewer are taken.
 const LONG_SAMPLE_NS: u64 = 50_000_000;
+/// A sample as long as this contains its warm-up, of which [`DISCARD_NS`] is a twentieth, and is a whole invocation: more of them in one
+/// process would tell less than more processes.
+const WHOLE_SAMPLE_NS: u64 = 2_000_000_000;
 /// Samples of a pilot invocation.
 const PILOT_SAMPLES: usize = 40;
 /// The fewest of them, if samples are long; also the fewest of any later invocation.
@@ -71,7 +74,7 @@ pub fn target_ns(planned: &PlannedPoint, clock: Option<&ClockSource>) -> u64 {
 }
 
 /// The samples of the next invocation of a point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SampleCounts {
     /// Samples before the first that may count.
     pub discard: usize,
@@ -123,6 +126,9 @@ pub fn counts(planned: &PlannedPoint, known: &PointHistory, sample_ns: u64) -> S
     if let Some(Sampling::Batch { length_ns }) = planned.sampling {
         let keep = count(length_ns.div_ceil(sample_ns)).clamp(1, MOST_KEPT);
         return SampleCounts { discard: settled_discard(known).unwrap_or(0).max(floor), keep };
+    }
+    if sample_ns >= WHOLE_SAMPLE_NS {
+        return SampleCounts { discard: 0, keep: 1 };
     }
     match settled_discard(known) {
         Some(discard) => SampleCounts {

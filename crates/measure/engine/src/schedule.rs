@@ -68,10 +68,14 @@ impl<'r> RoundSchedule<'r> {
         (round.decisions, round.points)
     }
 
+    /// When the time for the whole run is over, in nanoseconds of this segment; None if it has no end.
+    pub fn end_ns(&self) -> Option<u64> {
+        self.plan.budget_ns.map(|budget_ns| budget_ns.saturating_sub(self.elapsed_before_ns))
+    }
+
     /// Whether the time for the whole run is over.
     pub fn budget_is_spent(&self, elapsed_ns: u64) -> bool {
-        let elapsed_ns = self.elapsed_before_ns + elapsed_ns;
-        self.plan.budget_ns.is_some_and(|budget_ns| elapsed_ns >= budget_ns)
+        self.end_ns().is_some_and(|end_ns| elapsed_ns >= end_ns)
     }
 
     /// What is known of a point.

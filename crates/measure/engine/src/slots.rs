@@ -81,7 +81,7 @@ pub fn tell(stream: &mut EventStream<'_>, report: SlotReport) -> Result<(), Engi
     report.notes.into_iter().try_for_each(|note| stream.log(note))
 }
 
-/// Nothing when a signal came, after which the loop ends by itself.
+/// Nothing when a signal came or the time is over, after which the loop ends by itself.
 fn unless_interrupted(refusal: LaunchRefusal) -> Result<SlotReport, EngineError> {
     match refusal {
         LaunchRefusal::Unsupported { why, fix } => Err(EngineError::Unsupported { why, fix }),
@@ -89,6 +89,6 @@ fn unless_interrupted(refusal: LaunchRefusal) -> Result<SlotReport, EngineError>
             Err(EngineError::Companion(format!("a preparation failed: {why}")))
         }
         LaunchRefusal::Fatal(why) => Err(EngineError::Fatal(why)),
-        LaunchRefusal::Interrupted => Ok(SlotReport::default()),
+        LaunchRefusal::Interrupted | LaunchRefusal::OutOfTime => Ok(SlotReport::default()),
     }
 }

@@ -193,6 +193,46 @@ fn the_budget_ends_a_run_with_what_it_reached() {
     assert_eq!((ended.measured, ended.interrupted), (2, false));
 }
 
+/// A run ends at most so long after its budget, plus one sample.
+const GRACE_NS: u64 = 5 * SECOND_NS;
+
+#[test]
+fn a_process_that_does_not_answer_ends_with_the_budget_and_what_it_reported_counts() {
+    for (after, measured) in [(0, 0), (1, 1), (3, 1), (20, 1)] {
+        let mut fake = Fake::new(vec![FakeBehaviour::Hangs { after }]);
+        let mut planned = plan(1, precision(0.001));
+        planned.budget_ns = Some(4 * SECOND_NS);
+        planned.points[0].sample_ns = Some(300_000_000);
+        let ended = fake.run(&planned).unwrap();
+        assert!(fake.now_ns() <= 4 * SECOND_NS + GRACE_NS + 300_000_000, "{}", fake.now_ns());
+        assert_eq!((ended.measured, ended.failed, ended.interrupted), (measured, 0, false));
+        assert_eq!(stop_reasons(&fake)[&0], StopReason::Budget);
+    }
+}
+
+#[test]
+fn a_batch_of_long_samples_ends_with_the_budget() {
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }]);
+    let mut planned = plan(1, precision(0.001));
+    planned.budget_ns = Some(3 * SECOND_NS);
+    planned.points[0].sample_ns = Some(1_500_000_000);
+    let ended = fake.run(&planned).unwrap();
+    assert!(fake.now_ns() < 3 * SECOND_NS + 1_600_000_000, "{}", fake.now_ns());
+    assert_eq!(ended.measured, 1);
+    assert!(fake.asked.iter().all(|iterations| iterations.len() == 1), "{:?}", fake.asked);
+}
+
+#[test]
+fn a_sample_of_seconds_is_a_whole_invocation() {
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }]);
+    let mut planned = plan(1, precision(0.001));
+    planned.budget_ns = Some(30 * SECOND_NS);
+    planned.points[0].sample_ns = Some(3 * SECOND_NS);
+    fake.run(&planned).unwrap();
+    let last = fake.last_decision(0);
+    assert!(last.invocations >= 8 && last.samples == last.invocations, "{last:?}");
+}
+
 #[test]
 fn a_short_budget_goes_first_to_the_points_that_still_get_done() {
     let noisy = |point: usize| if point.is_multiple_of(2) { 0.5 } else { 0.04 };

@@ -1,7 +1,7 @@
 //! Descendants: which there are, waiting for them, and killing them all.
 #![expect(unsafe_code, reason = "wait4 has no safe form")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ pub fn end_children(known: &mut BTreeSet<u32>) {
             break;
         }
         // What a killed process had started becomes a child of this one only then, so each turn looks again.
-        left.into_iter().for_each(kill_tree);
+        kill_trees(left);
         while let Some(exit) = wait_any() {
             known.remove(&exit.pid);
         }
@@ -72,25 +72,42 @@ fn nanoseconds(time: libc::timeval) -> u64 {
 
 /// Kills a process and all its descendants, parents first so that none can start another unseen.
 pub fn kill_tree(pid: u32) {
-    // Listed before the kill: after it they are the children of a subreaper, and no longer found here.
-    let children = children_of(pid);
-    if let Some(raw) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process(raw, rustix::process::Signal::KILL);
-    }
-    children.into_iter().for_each(kill_tree);
+    kill_trees([pid]);
 }
 
-/// The living children of a process, from field 4 of every /proc/PID/stat; zombies don't count.
+/// Kills these processes and all their descendants, parents first. /proc is read once: to read it for each of thousands of
+/// processes would take minutes.
+pub fn kill_trees(pids: impl IntoIterator<Item = u32>) {
+    // Listed before the kill: after it they are the children of a subreaper, and no longer found below their parents.
+    let mut children = all_children();
+    let mut next: Vec<u32> = pids.into_iter().collect();
+    while let Some(pid) = next.pop() {
+        if let Some(raw) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process(raw, rustix::process::Signal::KILL);
+        }
+        next.extend(children.remove(&pid).unwrap_or_default());
+    }
+}
+
+/// The living children of a process; zombies don't count.
 pub fn children_of(parent: u32) -> Vec<u32> {
+    all_children().remove(&parent).unwrap_or_default()
+}
+
+/// The living children of every process, from field 4 of every /proc/PID/stat; zombies don't count.
+fn all_children() -> BTreeMap<u32, Vec<u32>> {
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| {
+    for pid in entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         // The name in field 2 may hold blanks and parentheses: the last one ends it.
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         let mut fields = after_name.split_whitespace();
         let state = fields.next();
-        state != Some("Z") && fields.next().and_then(|p| p.parse().ok()) == Some(parent)
-    })
-    .collect()
+        let parent = fields.next().and_then(|parent| parent.parse().ok());
+        if let Some(parent) = parent.filter(|_| state != Some("Z")) {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    children
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use plumb_machine::Root;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::descendants::{children_of, end_children, kill_tree, remove, wait_any};
+use crate::descendants::{children_of, end_children, kill_tree, kill_trees, remove, wait_any};
 use crate::journal::journal::Journal;
 use crate::message::{FromKeeper, ToKeeper, receive, send};
 use crate::signals::{child_signals, drain};
@@ -145,12 +145,11 @@ impl KeeperServer {
 
     /// Kills what became ours because its parent ended; how many there were.
     fn kill_orphans(&self) -> u32 {
-        let mut killed = 0;
-        for pid in children_of(std::process::id()) {
-            if !self.children.contains(&pid) {
-                kill_tree(pid);
-                killed += 1;
-            }
+        let mut orphans = children_of(std::process::id());
+        orphans.retain(|pid| !self.children.contains(pid));
+        let killed = u32::try_from(orphans.len()).unwrap_or(u32::MAX);
+        if killed > 0 {
+            kill_trees(orphans);
         }
         killed
     }

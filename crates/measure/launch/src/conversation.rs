@@ -20,6 +20,8 @@ use crate::validate;
 
 /// One message may take this long when the workload states nothing.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+/// A program may take this long for its end if the time of the run is over.
+const LATE_END: Duration = Duration::from_secs(1);
 /// So much of a program's last line of log goes into a failure, in characters.
 const LOG_LINE: usize = 300;
 /// So much of a line that is not a reply is shown, in characters, and so much of it before the fault.
@@ -38,6 +40,10 @@ pub struct Conversation {
     /// Whether it has answered all that it was asked.
     is_idle: bool,
     timeout: Duration,
+    /// When all waiting for it ends, whatever its time limit.
+    until: Option<Instant>,
+    /// Whether an answer was not waited for any longer.
+    is_late: bool,
     last_id: u64,
     /// The longest line that it accepts, in bytes.
     max_line: usize,
@@ -58,6 +64,20 @@ impl Conversation {
         options: &SpawnOptions,
         timeout: Duration,
     ) -> Result<Self, LaunchRefusal> {
+        Self::open_until(keeper, argv, options, timeout, None)
+    }
+
+    /// [`Conversation::open`], in which no answer is waited for after `until`.
+    ///
+    /// # Errors
+    /// As for [`Conversation::open`].
+    pub fn open_until(
+        keeper: &mut Keeper,
+        argv: &[String],
+        options: &SpawnOptions,
+        timeout: Duration,
+        until: Option<Instant>,
+    ) -> Result<Self, LaunchRefusal> {
         let pipes = keeper.spawn(argv, None, options).map_err(not_started)?;
         let stdin = LineWriter::new(pipes.stdin).map_err(|error| {
             LaunchRefusal::Fatal(format!("plumb can't use a worker's stdin: {error}"))
@@ -71,6 +91,8 @@ impl Conversation {
             has_ended: false,
             is_idle: false,
             timeout,
+            until,
+            is_late: false,
             last_id: 0,
             max_line: MAX_LINE,
             held: None,
@@ -117,6 +139,30 @@ impl Conversation {
     #[must_use]
     pub fn timeout(&self) -> Duration {
         self.timeout
+    }
+
+    /// From now on no answer is waited for after `until`.
+    pub fn wait_until(&mut self, until: Option<Instant>) {
+        self.until = until;
+    }
+
+    /// Whether it still owes an answer for which the time of the run was too short.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.is_late
+    }
+
+    /// A time limit, cut to what the run has left.
+    fn cut(&self, timeout: Duration) -> Duration {
+        match self.until {
+            Some(until) => timeout.min(until.saturating_duration_since(Instant::now())),
+            None => timeout,
+        }
+    }
+
+    /// It is about to be ended: that gets some time also if the run has none left.
+    fn wait_for_end(&mut self) {
+        self.until = self.until.map(|until| until.max(Instant::now() + LATE_END));
     }
 
     /// Sends a request and waits for its reply; heartbeats extend the time limit.
@@ -235,13 +281,18 @@ impl Conversation {
             )));
         }
         text.push(b'\n');
+        let limit = self.cut(self.timeout);
         let stdin = self
             .stdin
             .as_mut()
             .ok_or_else(|| LaunchRefusal::Failed("it has already ended".into()))?;
-        match stdin.write_line(&text, self.timeout) {
+        match stdin.write_line(&text, limit) {
             Ok(()) => Ok(()),
             Err(LineError::Interrupted) => Err(LaunchRefusal::Interrupted),
+            Err(LineError::Timeout) if limit < self.timeout => {
+                self.is_late = true;
+                Err(LaunchRefusal::OutOfTime)
+            }
             Err(LineError::Timeout) => {
                 let seconds = self.timeout.as_secs();
                 Err(LaunchRefusal::Failed(format!("it did not read its stdin for {seconds} s")))
@@ -265,8 +316,13 @@ impl Conversation {
         timeout: Duration,
         word: &str,
     ) -> Result<Reply, LaunchRefusal> {
-        let line = match self.lines.next_line(Some(timeout)) {
+        let limit = self.cut(timeout);
+        let line = match self.lines.next_line(Some(limit)) {
             Ok(line) => line,
+            Err(LineError::Timeout) if limit < timeout => {
+                self.is_late = true;
+                return Err(LaunchRefusal::OutOfTime);
+            }
             Err(error) => {
                 self.has_ended |= matches!(error, LineError::Closed(_));
                 return Err(no_line(error, timeout, word));
@@ -358,6 +414,8 @@ impl Conversation {
     }
 
     fn clean(&mut self) -> Result<(), LaunchRefusal> {
+        // The end of the run's time does not keep it from waiting, either.
+        self.until = None;
         let id = self.send(Request::Clean { prepared: None })?;
         loop {
             match self.answer(id, self.timeout, "clean", &mut ignore_progress) {
@@ -374,6 +432,7 @@ impl Conversation {
     /// # Errors
     /// When its last word or its exit status is wrong, or it does not exit.
     pub fn stop(mut self, keeper: &mut Keeper) -> Result<ProcessEnd, LaunchRefusal> {
+        self.wait_for_end();
         let said = self.ask(Request::Stop, self.timeout);
         self.stopped(said, keeper)
     }
@@ -389,6 +448,7 @@ impl Conversation {
         timeout: Duration,
         keeper: &mut Keeper,
     ) -> Result<ProcessEnd, LaunchRefusal> {
+        self.wait_for_end();
         let said = self.last_word_of_stream(stream, timeout);
         if matches!(said, Err(LaunchRefusal::Interrupted)) {
             self.kill(keeper);
@@ -447,7 +507,7 @@ impl Conversation {
     }
 
     fn wait_or_kill(&self, keeper: &mut Keeper) -> Result<ProcessExit, LaunchRefusal> {
-        let deadline = Instant::now() + EXIT_TIMEOUT;
+        let deadline = Instant::now() + self.cut(EXIT_TIMEOUT).max(LATE_END);
         // A signal makes `wait` return early: asked again until the time is really over.
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
             if let Some(exit) = keeper.wait(self.pid, left).map_err(gone)? {
@@ -473,6 +533,7 @@ impl Conversation {
 
     /// Asks it to stop; whether it answers in time.
     fn says_that_it_stops(&mut self) -> bool {
+        self.wait_for_end();
         let deadline = Instant::now() + EXIT_TIMEOUT;
         let Ok(id) = self.send(Request::Stop) else { return false };
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {

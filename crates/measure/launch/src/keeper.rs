@@ -1,7 +1,7 @@
 //! Starts invocations on this machine, through the keeper.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plumb_keeper::{Keeper, PluginPreparation, SpawnOptions};
 use plumb_machine::Root;
@@ -28,6 +28,9 @@ use crate::validate::{self, SampleShape};
 
 /// A sample may take this many times as long as it should before it counts as hung.
 const HUNG_AFTER_TIMES: u64 = 20;
+
+/// A trial that begins when the time of the run is over is waited for so much longer than it should take.
+const LATE_TRIAL: Duration = Duration::from_secs(2);
 
 /// What the launcher of this machine needs to know.
 #[derive(Debug, Clone)]
@@ -66,6 +69,8 @@ pub struct KeeperLauncher {
     far_hosts: FarHosts,
     /// Plug-ins that prepare a round or an invocation, while they hold.
     slotted: Vec<(PreparationSlot, usize, Conversation)>,
+    /// When no answer is waited for any longer.
+    until: Option<Instant>,
 }
 
 impl KeeperLauncher {
@@ -84,6 +89,7 @@ impl KeeperLauncher {
             media: Media::default(),
             far_hosts: FarHosts::default(),
             slotted: Vec::new(),
+            until: None,
             settings,
         }
     }
@@ -193,11 +199,18 @@ impl KeeperLauncher {
         if let Some(host) = self.far_host(role, planned) {
             let argv = host.argv(&planned.program)?;
             // Without `mounts_of`: a medium is on this machine, and the program is not.
-            return Conversation::open(&mut self.keeper, &argv, &options, timeout);
+            return Conversation::open_until(
+                &mut self.keeper,
+                &argv,
+                &options,
+                timeout,
+                self.until,
+            );
         }
         let mounts_of = self.medium(role, planned).map(MountedMedium::pid);
         let options = SpawnOptions { mounts_of, ..options };
-        Conversation::open(&mut self.keeper, &planned.program.argv, &options, timeout)
+        let argv = &planned.program.argv;
+        Conversation::open_until(&mut self.keeper, argv, &options, timeout, self.until)
     }
 
     /// Starts a program in a role and has it set up; kills it when that fails.
@@ -341,6 +354,10 @@ impl KeeperLauncher {
 }
 
 impl Launcher for KeeperLauncher {
+    fn end_within(&mut self, left_ns: u64) {
+        self.until = Instant::now().checked_add(Duration::from_nanos(left_ns));
+    }
+
     fn prepare(
         &mut self,
         planned: &PlannedPoint,
@@ -390,6 +407,7 @@ impl Launcher for KeeperLauncher {
                         worker,
                         server,
                         timeout,
+                        until: self.until,
                         shape,
                         stream: None,
                     }),
@@ -528,6 +546,8 @@ struct KeptInvocation<'k> {
     worker: Option<Conversation>,
     server: Option<Conversation>,
     timeout: Duration,
+    /// When no answer is waited for any longer, apart from one sample.
+    until: Option<Instant>,
     /// The shape that its samples must have.
     shape: SampleShape,
     /// The request that it streams for.
@@ -544,6 +564,13 @@ impl KeptInvocation<'_> {
         let worker = self.worker()?;
         let reply = worker.ask_with_progress(request, timeout, progress);
         reply.map_err(|refusal| worker.explain(refusal))
+    }
+
+    /// The next answer may come so much after the end of the run's time; None: whenever the workload's own time limit allows.
+    fn allow(&mut self, sample: Option<Duration>) -> Result<(), LaunchRefusal> {
+        let until = self.until.zip(sample).and_then(|(until, sample)| until.checked_add(sample));
+        self.worker()?.wait_until(until);
+        Ok(())
     }
 
     fn worker(&mut self) -> Result<&mut Conversation, LaunchRefusal> {
@@ -592,6 +619,8 @@ impl InvocationSession for KeptInvocation<'_> {
     ) -> Result<SampleReply, LaunchRefusal> {
         let expected = Duration::from_nanos(expected_ns.saturating_mul(HUNG_AFTER_TIMES));
         let request = Request::Sample { iterations: iterations.to_vec() };
+        let one_ns = expected_ns.checked_div(iterations.len() as u64).filter(|ns| *ns > 0);
+        self.allow(one_ns.map(Duration::from_nanos))?;
         match self.ask(request, self.timeout.max(expected), progress)? {
             Reply::Samples(reply) => self.complete(reply, iterations.len()),
             other => Err(unexpected("sample", &other)),
@@ -601,6 +630,7 @@ impl InvocationSession for KeptInvocation<'_> {
     fn begin_stream(&mut self, interval_ns: u64, duration_ns: u64) -> Result<(), LaunchRefusal> {
         self.timeout =
             self.timeout.max(Duration::from_nanos(interval_ns.saturating_mul(HUNG_AFTER_TIMES)));
+        self.allow(Some(Duration::from_nanos(interval_ns)))?;
         self.stream = Some(self.worker()?.send(Request::Stream { interval_ns, duration_ns })?);
         Ok(())
     }
@@ -635,6 +665,10 @@ impl InvocationSession for KeptInvocation<'_> {
     ) -> Result<SampleReply, LaunchRefusal> {
         let expected = Duration::from_nanos(duration_ns.saturating_mul(HUNG_AFTER_TIMES));
         let timeout = self.timeout.max(expected);
+        // A search is one sample, so it may go on after the end; each of its trials is waited for as if it were the last.
+        let until = self.until.map(|until| until.max(Instant::now() + LATE_TRIAL));
+        let until = until.and_then(|until| until.checked_add(Duration::from_nanos(duration_ns)));
+        self.worker()?.wait_until(until);
         match self.ask(Request::Trial { load, duration_ns }, timeout, progress)? {
             Reply::Samples(reply) => self.complete(reply, 1),
             other => Err(unexpected("trial", &other)),
@@ -647,6 +681,10 @@ impl InvocationSession for KeptInvocation<'_> {
         let worker = self.worker.take();
         let server = self.server.take();
         let stopped = match worker {
+            Some(worker) if worker.is_late() => {
+                worker.kill(self.keeper);
+                Ok(ProcessEnd::default())
+            }
             Some(worker) => match stream {
                 Some(stream) => worker.stop_stream(stream, timeout, self.keeper),
                 None => worker.stop(self.keeper),
@@ -654,10 +692,15 @@ impl InvocationSession for KeptInvocation<'_> {
             None => Err(LaunchRefusal::Failed("it has already ended".into())),
         };
         // After its client: a server that ends first would look like a failure of the workload.
-        if let Some(server) = server {
-            server.stop(self.keeper)?;
+        let server = server.map_or(Ok(ProcessEnd::default()), |server| server.stop(self.keeper));
+        // What is slow to end when the time is over has been killed.
+        if !matches!(server, Err(LaunchRefusal::OutOfTime)) {
+            server?;
         }
-        stopped
+        match stopped {
+            Err(LaunchRefusal::OutOfTime) => Ok(ProcessEnd::default()),
+            stopped => stopped,
+        }
     }
 }
 

@@ -25,6 +25,10 @@ pub struct StartSpec<'p> {
 /// `progress` hears what a program says that it is doing while plumb waits for its answer: in one short line, a few
 /// times a second at most.
 pub trait Launcher {
+    /// From now on no answer of a program is waited for longer than this, in nanoseconds, apart from one sample: what takes
+    /// longer is refused with [`LaunchRefusal::OutOfTime`].
+    fn end_within(&mut self, _left_ns: u64) {}
+
     /// Lays out the fixture of a point, if it has one and it does not stand yet. The answer is the
     /// fixture's key and its word, when it was laid out now.
     ///
@@ -108,7 +112,8 @@ pub trait InvocationSession {
         progress: &mut dyn FnMut(&str),
     ) -> Result<(u64, u64), LaunchRefusal>;
 
-    /// Takes samples back to back; `expected_ns` is how long that should take, if known.
+    /// Takes samples back to back; `expected_ns` is how long that should take, 0 if unknown: then nothing but the time limit of
+    /// the workload ends the first of them.
     ///
     /// # Errors
     /// Why the invocation failed.
@@ -145,7 +150,8 @@ pub trait InvocationSession {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Option<SampleReply>, LaunchRefusal>;
 
-    /// Ends the process, and a stream that it has not ended.
+    /// Ends the process, and a stream that it has not ended. What is still busy when the time of the run is over is killed,
+    /// without an error: what it has answered before counts.
     ///
     /// # Errors
     /// Why the invocation failed after all (a status other than 0, a wrong last word).

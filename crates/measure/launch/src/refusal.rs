@@ -16,6 +16,8 @@ pub enum LaunchRefusal {
     Failed(String),
     /// Somebody wants the run to stop.
     Interrupted,
+    /// The time of the run was over before its answer came.
+    OutOfTime,
     /// The run can't go on.
     Fatal(String),
 }
@@ -27,6 +29,7 @@ impl fmt::Display for LaunchRefusal {
             Self::Unsupported { why, fix } => write!(f, "unsupported: {why}; try: {fix}"),
             Self::Failed(why) | Self::Fatal(why) => f.write_str(why),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::OutOfTime => f.write_str("the time of the run is over"),
         }
     }
 }

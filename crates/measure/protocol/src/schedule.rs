@@ -102,6 +102,19 @@ impl ArrivalSchedule {
         if self.sent == 0 { 1.0 } else { self.in_time as f64 / self.sent as f64 }
     }
 
+    /// The share of operations due by this moment that were sent within 100 µs of when they were due: what is due and was not
+    /// sent counts, too, at its mean distance. 1 if none was due.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    pub fn share_in_time_by(&self, now_ns: u64) -> f64 {
+        // What is due just now can still be sent in time.
+        let overdue_ns = now_ns.saturating_sub(self.due_ns() + IN_TIME_NS);
+        let unsent =
+            if overdue_ns == 0 { 0.0 } else { 1.0 + (overdue_ns as f64 / self.gap_ns).floor() };
+        let due = self.sent as f64 + unsent;
+        if due == 0.0 { 1.0 } else { self.in_time as f64 / due }
+    }
+
     fn advance(&mut self) {
         self.next_ns += match self.arrivals {
             Arrivals::Fixed => self.gap_ns,
@@ -156,6 +169,17 @@ mod tests {
         assert_eq!(late, [2_000_000, 3_000_000, 4_000_000]);
         assert!((schedule.share_in_time() - 0.25).abs() < 1e-9);
         assert_eq!(schedule.due_ns(), 5_000_000);
+    }
+
+    #[test]
+    fn what_is_due_and_was_not_sent_counts_as_late() {
+        let mut schedule = ArrivalSchedule::new(Arrivals::Fixed, 1000.0, 1).unwrap();
+        schedule.begin(0);
+        assert!((schedule.share_in_time_by(1_000_000) - 1.0).abs() < 1e-9, "none is late yet");
+        schedule.sent(1_000_000);
+        assert!((schedule.share_in_time_by(2_100_000) - 1.0).abs() < 1e-9);
+        // Those of 2, 3 and 4 ms.
+        assert!((schedule.share_in_time_by(4_200_000) - 0.25).abs() < 1e-9);
     }
 
     #[test]

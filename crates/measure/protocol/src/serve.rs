@@ -131,8 +131,13 @@ impl<O: Write> ServedWorkload<'_, O> {
         }
         match self.workload.start(start) {
             Ok(started) => {
+                let fixed_iterations = started.instance.fixed_iterations();
                 self.instance = Some(started.instance);
-                Reply::Ready(Ready { clock: Some(clock::source()), ..started.ready })
+                Reply::Ready(Ready {
+                    clock: Some(clock::source()),
+                    fixed_iterations,
+                    ..started.ready
+                })
             }
             Err(error) => refusal(error),
         }

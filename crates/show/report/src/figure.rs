@@ -1,7 +1,7 @@
 //! An estimate of a finding as text.
 
-use plumb_analysis::Estimate;
-use plumb_units::Figure;
+use plumb_analysis::{Arm, Estimate};
+use plumb_units::{Figure, largest_of};
 
 /// An estimate as people read it.
 #[must_use]
@@ -9,4 +9,14 @@ pub fn figure(estimate: &Estimate, unit: &str) -> Figure {
     let interval =
         estimate.interval.as_ref().map(|ends| (ends.low, ends.high)).map_err(String::as_str);
     Figure::new(estimate.value, interval, unit)
+}
+
+/// The estimate of one arm of a comparison, in one unit with those of all arms.
+#[must_use]
+pub(crate) fn figure_of_arm(arm: &Arm, all: &[Option<Arm>], unit: &str) -> Figure {
+    let size = largest_of(all.iter().flatten().map(|arm| arm.estimate.value));
+    let estimate = &arm.estimate;
+    let interval =
+        estimate.interval.as_ref().map(|ends| (ends.low, ends.high)).map_err(String::as_str);
+    Figure::in_unit_of(size, estimate.value, interval, unit)
 }

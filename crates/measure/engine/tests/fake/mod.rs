@@ -41,6 +41,8 @@ pub enum FakeBehaviour {
     Overcounts { trial: usize },
     /// Steady, and says before each sample what it is doing.
     Talks { noise: f64 },
+    /// Steady, but does not answer any more after so many requests for samples; at 0 it does not even answer the calibration.
+    Hangs { after: usize },
     /// Fails while sampling.
     Fails,
     /// Can't run here.
@@ -114,6 +116,8 @@ struct FakeLauncher<'f> {
     held: Vec<(PreparationSlot, Vec<String>)>,
     /// What runs next to now.
     beside: Vec<usize>,
+    /// When no answer is waited for any longer.
+    until_ns: Option<u64>,
 }
 
 struct FakeSession<'s> {
@@ -126,6 +130,17 @@ struct FakeSession<'s> {
     asked: &'s mut Vec<Vec<u64>>,
     /// Of a stream: the interval and how many of them.
     left: (u64, u64),
+    /// When no answer is waited for any longer.
+    until_ns: Option<u64>,
+}
+
+impl FakeSession<'_> {
+    /// Waits for an answer that does not come, which may be late by one sample.
+    fn silent(&self, sample_ns: u64) -> LaunchRefusal {
+        let Some(until_ns) = self.until_ns else { return LaunchRefusal::Failed("silent".into()) };
+        self.clock.pass((until_ns + sample_ns).saturating_sub(self.clock.now().monotonic_ns));
+        LaunchRefusal::OutOfTime
+    }
 }
 
 /// Spawn and set-up of a simulated process, in nanoseconds.
@@ -135,6 +150,10 @@ const SPAWN_NS: u64 = 5_000_000;
 pub const LACKING: usize = 9;
 
 impl Launcher for FakeLauncher<'_> {
+    fn end_within(&mut self, left_ns: u64) {
+        self.until_ns = Some(self.clock.now().monotonic_ns + left_ns);
+    }
+
     fn apply(
         &mut self,
         slot: PreparationSlot,
@@ -196,6 +215,7 @@ impl Launcher for FakeLauncher<'_> {
             rng: &mut *self.rng,
             asked: &mut *self.asked,
             left: (0, 0),
+            until_ns: self.until_ns,
         };
         Ok((Box::new(session), Ready::default()))
     }
@@ -235,6 +255,9 @@ impl InvocationSession for FakeSession<'_> {
         target_ns: u64,
         _: &mut dyn FnMut(&str),
     ) -> Result<(u64, u64), LaunchRefusal> {
+        if matches!(self.kind, FakeBehaviour::Hangs { after: 0 }) {
+            return Err(self.silent(0));
+        }
         self.clock.pass(target_ns);
         Ok((target_ns / 1000, target_ns))
     }
@@ -263,12 +286,15 @@ impl InvocationSession for FakeSession<'_> {
     fn sample(
         &mut self,
         iterations: &[u64],
-        _: u64,
+        expected_ns: u64,
         progress: &mut dyn FnMut(&str),
     ) -> Result<SampleReply, LaunchRefusal> {
         self.asked.push(iterations.to_vec());
         if matches!(self.kind, FakeBehaviour::Fails) {
             return Err(LaunchRefusal::Failed("a wrong result".into()));
+        }
+        if matches!(self.kind, FakeBehaviour::Hangs { after } if self.asked.len() > after) {
+            return Err(self.silent(expected_ns / iterations.len() as u64));
         }
         let mut samples = Samples::default();
         let level = match self.kind {
@@ -290,6 +316,7 @@ impl InvocationSession for FakeSession<'_> {
             let (noise, slow) = match self.kind {
                 FakeBehaviour::RoughTail { .. } => (0.01, 1.0),
                 FakeBehaviour::Steady { noise } => (noise, 1.0),
+                FakeBehaviour::Hangs { .. } => (0.01, 1.0),
                 FakeBehaviour::Talks { noise } => {
                     progress(&format!("sample {} of {}", i + 1, iterations.len()));
                     (noise, 1.0)
@@ -409,6 +436,7 @@ impl Fake {
             asked: &mut self.asked,
             held: Vec::new(),
             beside: Vec::new(),
+            until_ns: None,
         };
         let mut sink = Sink { seen: &mut self.seen, fails_after: self.sink_fails_after };
         let interrupted = move || at.is_some_and(|at| watched.0.get() >= at);

@@ -13,7 +13,9 @@ pub fn note(
 ) -> Result<(), LaunchRefusal> {
     let why = refusal.to_string();
     match refusal {
-        LaunchRefusal::Interrupted | LaunchRefusal::Fatal(_) => Err(refusal.clone()),
+        LaunchRefusal::Interrupted | LaunchRefusal::OutOfTime | LaunchRefusal::Fatal(_) => {
+            Err(refusal.clone())
+        }
         LaunchRefusal::Unsupported { fix, .. } => {
             let state = if fix.is_empty() { CheckOutcome::Warning } else { CheckOutcome::Ok };
             let tell = if fix.is_empty() { "; it suggests no fix" } else { "" };

@@ -74,6 +74,7 @@ impl Workload for Icmp {
             fixture_kind: Some(path::KIND.to_owned()),
             restricted: Some(restricted(HOST, "rate", MOST_TO_OTHERS, "packets per second")),
             audit_class: Some(AuditClass::Scheduler),
+            version: 2,
             ..workload(
                 "network.icmp",
                 "sends ICMP echo requests, one after each reply or at a fixed rate",

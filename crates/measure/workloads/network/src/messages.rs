@@ -142,6 +142,8 @@ pub(crate) struct Messages {
     socket: OwnedFd,
     request: Vec<u8>,
     answer: Vec<u8>,
+    /// Bytes of the request that the socket has not taken yet.
+    unsent: usize,
     /// Bytes of the next answer that have come.
     filled: usize,
     /// How long a call waits for it.
@@ -175,7 +177,7 @@ impl Messages {
         let mut request = vec![0; request];
         request[..TOKEN].copy_from_slice(token);
         let answer = vec![0; answer];
-        Ok(Self { socket, request, answer, filled: 0, patience: Duration::ZERO })
+        Ok(Self { socket, request, answer, unsent: 0, filled: 0, patience: Duration::ZERO })
     }
 
     /// The number of the next answer; none if no more of it has come.
@@ -208,6 +210,24 @@ impl Exchange for Messages {
             }
         }
         Ok(())
+    }
+
+    /// Both ends of a TCP connection would wait for each other if this end only sent while the other one only answered.
+    fn send_now(&mut self, number: u64) -> io::Result<bool> {
+        if self.unsent == 0 {
+            self.request[TOKEN..TOKEN + NUMBER].copy_from_slice(&number.to_le_bytes());
+            self.unsent = self.request.len();
+        }
+        while self.unsent > 0 {
+            let rest = &self.request[self.request.len() - self.unsent..];
+            match send(&self.socket, rest, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(sent) => self.unsent -= sent,
+                Err(Errno::AGAIN) => return Ok(false),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(true)
     }
 
     fn receive(&mut self) -> io::Result<Option<u64>> {

@@ -36,6 +36,11 @@ const QUIET_NS: u64 = 200_000_000;
 pub(crate) const LEAST_OF_DEPTH: u64 = 16;
 /// The most requests under way in an open loop.
 const MOST_UNDER_WAY: u64 = 1 << 16;
+/// If there was no room for a request, answers are waited for so long before it is tried again: they make room.
+const NO_ROOM_NS: u64 = 100_000;
+/// A sample of an open loop lasts so long at least: in a shorter one the answers to a few late requests, which come together, would
+/// look like a rate above the one that is offered.
+const OPEN_SAMPLE_NS: u64 = 10_000_000;
 
 /// The number of what is asked before the first request; an answer to it that comes late is none to a request.
 pub(crate) const PROBE: u64 = u64::MAX;
@@ -50,6 +55,15 @@ pub(crate) trait Exchange {
     /// # Errors
     /// When the far end is gone.
     fn send(&mut self, number: u64) -> io::Result<()>;
+
+    /// Sends the request of this number if there is room for all of it now; whether it was sent. If not, the same number comes
+    /// again: a part of it may be on its way.
+    ///
+    /// # Errors
+    /// When the far end is gone.
+    fn send_now(&mut self, number: u64) -> io::Result<bool> {
+        self.send(number).map(|()| true)
+    }
 
     /// The number of an answer that has come, if one has, without waiting.
     ///
@@ -103,7 +117,8 @@ pub(crate) fn lost() -> Metric {
 
 /// The metric of what was sent when it was due.
 pub(crate) fn in_time() -> Metric {
-    let summary = "in an open loop, share of requests sent within 100 µs of their due time";
+    let summary =
+        "in an open loop, share of the requests due that were sent within 100 µs of their due time";
     reported(VALUES[3], "", Better::Higher, summary)
 }
 
@@ -251,14 +266,56 @@ impl<E: Exchange> NumberedRequests<E> {
 
     /// Sends a request that was due at this time.
     fn send(&mut self, due_ns: u64) -> Result<(), Failure> {
+        self.keep(due_ns);
+        let sent = self.exchange.send(self.next);
+        self.next += 1;
+        sent.map_err(|error| Failure::io("sending a request", &error))
+    }
+
+    /// Keeps when the next request was due.
+    fn keep(&mut self, due_ns: u64) {
         let slot = self.slot(self.next);
         if std::mem::replace(&mut self.due_ns[slot], due_ns) != 0 {
             // The one that had this place was not answered while all others were sent.
             self.lose(self.next - MOST_UNDER_WAY);
         }
-        let sent = self.exchange.send(self.next);
-        self.next += 1;
-        sent.map_err(|error| Failure::io("sending a request", &error))
+    }
+
+    /// Sends the request that is due in an open loop, if there is room for it; whether it was sent.
+    fn send_due(&mut self, now_ns: u64) -> Result<bool, Failure> {
+        // What can't be lost is waited for: its place must not go to another.
+        let is_full = !self.patience.may_lose && self.next - self.oldest >= MOST_UNDER_WAY;
+        if is_full {
+            return Ok(false);
+        }
+        let sent = self.exchange.send_now(self.next);
+        if !sent.map_err(|error| Failure::io("sending a request", &error))? {
+            return Ok(false);
+        }
+        if let Some(schedule) = &mut self.schedule {
+            let due_ns = schedule.sent(now_ns);
+            self.keep(due_ns);
+            self.next += 1;
+        }
+        Ok(true)
+    }
+
+    /// Passes those that are answered, and gives up those for which nobody waits any longer: the oldest under way is then the first
+    /// that may still be answered.
+    fn expire(&mut self, now_ns: u64) {
+        self.oldest = self.oldest.max(self.next.saturating_sub(MOST_UNDER_WAY));
+        while self.oldest < self.next {
+            let slot = self.slot(self.oldest);
+            let due_ns = self.due_ns[slot];
+            if due_ns != 0 {
+                if now_ns.saturating_sub(due_ns) <= GONE_NS || !self.patience.may_lose {
+                    return;
+                }
+                self.due_ns[slot] = 0;
+                self.lose(self.oldest);
+            }
+            self.oldest += 1;
+        }
     }
 
     /// The latencies of the last sample.
@@ -332,11 +389,10 @@ impl<E: Exchange> NumberedRequests<E> {
 
     /// Takes in the answers that are under way, which belong to no sample, and gives up what has none.
     pub(crate) fn drain(&mut self) -> Result<(), Failure> {
-        let is_waiting = |window: &Self| {
-            (window.oldest..window.next).any(|number| window.due_ns[window.slot(number)] != 0)
-        };
-        while is_waiting(self) && self.wait(self.patience.quiet_ns)? {
+        self.expire(now_ns());
+        while self.oldest < self.next && self.wait(self.patience.quiet_ns)? {
             while self.receive()?.is_some() {}
+            self.expire(now_ns());
         }
         self.give_up();
         Ok(())
@@ -354,7 +410,7 @@ impl<E: Exchange> NumberedRequests<E> {
     fn flag_late(&self, in_time: f64, batch: &mut Batch) {
         if in_time < BOUND_SHARE {
             let why = format!(
-                "{:.0} % of the requests were sent over 100 µs late: latencies include the client's delay",
+                "{:.0} % of the requests due were sent over 100 µs late, or not at all: latencies include the client's delay",
                 (1.0 - in_time) * 100.0
             );
             batch.flag(Flag::new(FlagKind::ClientBound, why));
@@ -403,32 +459,47 @@ impl<E: Exchange> NumberedRequests<E> {
         Ok(())
     }
 
-    /// Requests when they are due, until so many are answered.
+    /// Requests when they are due, until so many are answered. Every turn sends one at most and takes in one answer, also while the
+    /// client is behind: otherwise answers would fill the socket, the far end would drop them or stop, and none would ever be
+    /// counted at a rate that the client can't reach.
     fn open(&mut self, answers: u64) -> Result<(), Failure> {
         let mut left = answers;
         let mut answered_ns = now_ns();
         while left > 0 {
             let now = now_ns();
-            let Some(schedule) = &mut self.schedule else { return Ok(()) };
-            if schedule.due_ns() <= now {
-                let due = schedule.sent(now);
-                self.send(due)?;
-                continue;
+            let Some(due_ns) = self.schedule.as_ref().map(ArrivalSchedule::due_ns) else {
+                return Ok(());
+            };
+            let is_due = due_ns <= now;
+            let has_room = !is_due || self.send_due(now)?;
+            if let Some(due) = self.receive()? {
+                answered_ns = now_ns();
+                self.latency[0].record(answered_ns - due);
+                left -= 1;
+            } else if now.saturating_sub(answered_ns) > GONE_NS {
+                return Err(gone());
+            } else if !has_room {
+                self.wait(NO_ROOM_NS)?;
+            } else {
+                self.wait_until_due()?;
             }
-            let longest = schedule.due_ns() - now;
-            match self.receive()? {
-                Some(due) => {
-                    answered_ns = now_ns();
-                    self.latency[0].record(answered_ns - due);
-                    left -= 1;
-                }
-                None if now - answered_ns > GONE_NS => return Err(gone()),
-                None => {
-                    self.wait(longest)?;
-                }
-            }
+            self.expire(now);
         }
         Ok(())
+    }
+
+    /// Waits for an answer until the next request is due.
+    fn wait_until_due(&self) -> Result<(), Failure> {
+        let due_ns = self.schedule.as_ref().map_or(0, ArrivalSchedule::due_ns);
+        match due_ns.saturating_sub(now_ns()) {
+            0 => Ok(()),
+            left_ns => self.wait(left_ns).map(|_| ()),
+        }
+    }
+
+    /// The share of the requests due so far in this batch that were sent in time.
+    fn share_in_time(&self) -> f64 {
+        self.schedule.as_ref().map_or(1.0, |schedule| schedule.share_in_time_by(now_ns()))
     }
 }
 
@@ -463,7 +534,7 @@ impl<E: Exchange> Instance for NumberedRequests<E> {
             self.run(k)?;
             batch.record(start, now_ns() - start, k, current_cpu());
             self.latency[0].end_sample();
-            in_time.push(self.schedule.as_ref().map_or(1.0, ArrivalSchedule::share_in_time));
+            in_time.push(self.share_in_time());
         }
         let took_ns = now_ns() - begun_ns;
         // What is still under way is not lost: the count of losses is right only after this.
@@ -492,6 +563,10 @@ impl<E: Exchange> Instance for NumberedRequests<E> {
         if is_deep { LEAST_OF_DEPTH * self.depth } else { 1 }
     }
 
+    fn shortest_sample_ns(&self) -> u64 {
+        if self.schedule.is_some() { OPEN_SAMPLE_NS } else { 0 }
+    }
+
     /// After its last sample a batch waits for what is under way; of a load that is a part of what it does.
     fn has_untimed_parts(&self) -> bool {
         self.start.role != Role::Load
@@ -516,8 +591,11 @@ mod tests {
     use std::collections::VecDeque;
     use std::io;
 
+    use plumb_protocol::{ArrivalSchedule, Arrivals, Instance, now_ns};
+
     use super::{
-        Exchange, LONGEST_PAUSE_NS, NumberedRequests, Patience, RoundTrip, SHORTEST_PAUSE_NS,
+        Exchange, GONE_NS, LONGEST_PAUSE_NS, MOST_UNDER_WAY, NumberedRequests, Patience, RoundTrip,
+        SHORTEST_PAUSE_NS,
     };
 
     /// Answers the first request together with the second, and all others at once.
@@ -561,6 +639,107 @@ mod tests {
         requests.drain().unwrap();
         assert_eq!(requests.exchange.under_way, [1, 2, 1, 1, 1, 1]);
         assert_eq!(requests.lost, 0);
+    }
+
+    /// Answers at once, with room for so few answers that nobody has read yet.
+    struct SmallSocket {
+        answers: VecDeque<u64>,
+        /// Whether what finds no room is lost (as a datagram), or waits (as in a connection).
+        may_lose: bool,
+        sent_unread: u64,
+    }
+
+    /// Room of a [`SmallSocket`].
+    const ROOM: usize = 16;
+    /// Who sends so many without reading an answer will never read one.
+    const NEVER_READS: u64 = 100_000;
+
+    impl SmallSocket {
+        fn of(may_lose: bool) -> Self {
+            Self { answers: VecDeque::new(), may_lose, sent_unread: 0 }
+        }
+    }
+
+    impl Exchange for SmallSocket {
+        fn send(&mut self, number: u64) -> io::Result<()> {
+            self.sent_unread += 1;
+            if self.sent_unread > NEVER_READS {
+                return Err(io::Error::other("nobody reads the answers"));
+            }
+            if self.answers.len() < ROOM {
+                self.answers.push_back(number);
+            }
+            Ok(())
+        }
+
+        fn send_now(&mut self, number: u64) -> io::Result<bool> {
+            let has_room = self.may_lose || self.answers.len() < ROOM;
+            if has_room {
+                self.send(number)?;
+            }
+            Ok(has_room)
+        }
+
+        fn receive(&mut self) -> io::Result<Option<u64>> {
+            self.sent_unread = 0;
+            Ok(self.answers.pop_front())
+        }
+
+        fn wait_for_answer(&self, _longest_ns: u64) -> io::Result<bool> {
+            Ok(!self.answers.is_empty())
+        }
+    }
+
+    /// In an open loop at a rate that nobody can reach.
+    fn overwhelmed(may_lose: bool) -> NumberedRequests<SmallSocket> {
+        let start = serde_json::json!({"role": "workload", "params": {}, "dir": "", "seed": 1});
+        let start = serde_json::from_value(start).unwrap();
+        let mut schedule = ArrivalSchedule::new(Arrivals::Fixed, 1e9, 1).unwrap();
+        schedule.begin(now_ns());
+        let patience = Patience { may_lose, quiet_ns: 0 };
+        let exchange = SmallSocket::of(may_lose);
+        let mut requests = NumberedRequests::new(exchange, Some(schedule), patience, &start);
+        requests.begin();
+        requests.latency[0].make_room(1, 10_000);
+        requests
+    }
+
+    #[test]
+    fn an_open_loop_takes_in_answers_while_it_is_behind() {
+        for may_lose in [true, false] {
+            let mut requests = overwhelmed(may_lose);
+            requests.run(10_000).unwrap();
+            let in_time = requests.share_in_time();
+            requests.drain().unwrap();
+            let (sent, lost, _) = requests.losses();
+            assert!(sent >= 10_000 && lost == 0, "{sent} sent, {lost} lost");
+            // Of those due most were not sent by now; of those sent the first 100 µs were in time.
+            assert!(in_time < 0.9, "{in_time}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_request_under_way_moves_on_with_the_answers() {
+        let mut requests = overwhelmed(true);
+        for _ in 0..3 {
+            assert!(requests.send_due(now_ns()).unwrap());
+        }
+        requests.receive().unwrap();
+        requests.expire(now_ns());
+        assert_eq!((requests.oldest, requests.lost), (1, 0));
+        // Long after the far end has gone, the other two are lost.
+        requests.expire(now_ns() + 2 * GONE_NS);
+        assert_eq!((requests.oldest, requests.lost), (3, 2));
+        assert_eq!(requests.receive().unwrap(), None, "its answer comes too late");
+    }
+
+    #[test]
+    fn a_request_that_can_not_be_lost_keeps_its_place() {
+        let mut requests = overwhelmed(false);
+        requests.next = MOST_UNDER_WAY;
+        assert!(!requests.send_due(now_ns()).unwrap(), "all places are taken");
+        requests.oldest = 1;
+        assert!(requests.send_due(now_ns()).unwrap());
     }
 
     #[test]

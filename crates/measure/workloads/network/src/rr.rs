@@ -49,6 +49,7 @@ impl Workload for Rr {
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
             audit_class: Some(AuditClass::Scheduler),
+            version: 2,
             ..workload("network.rr", "sends requests to another process and times its answers")
         }
     }

@@ -2,9 +2,8 @@
 
 use plumb_analysis::CheckFinding;
 use plumb_text::Style;
-use plumb_units::quantity;
 
-use crate::check::view::{closing, name, note, remarks, standing, title};
+use crate::check::view::{both, closing, name, note, remarks, standing, title};
 use crate::figure::figure;
 use plumb_text::markdown::{code, escape};
 
@@ -16,6 +15,7 @@ pub fn check_markdown(finding: &CheckFinding) -> String {
     out.push_str("\n| series | baseline | now | × cost | |\n| :-- | --: | --: | :-- | :-- |\n");
     for series in &finding.series {
         let shown = figure(&series.ratio, "");
+        let [baseline, now] = both(series);
         let notes = note(series).map(|note| format!("<br>{}", escape(&note)));
         let (word, style) = standing(series, finding);
         let word = if style == Style::Bad { format!("**{word}**") } else { word };
@@ -23,8 +23,8 @@ pub fn check_markdown(finding: &CheckFinding) -> String {
             "| {}{} | {} | {} | {} {} | {word} |\n",
             code(&name(series)),
             notes.unwrap_or_default(),
-            escape(&quantity(series.baseline, &series.unit)),
-            escape(&quantity(series.now, &series.unit)),
+            escape(&baseline),
+            escape(&now),
             shown.estimate,
             shown.brackets(),
         ));

@@ -2,9 +2,8 @@
 
 use plumb_analysis::{CheckFinding, CheckedSeries};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
-use plumb_units::quantity;
 
-use crate::check::view::{closing, name, note, remarks, standing, title};
+use crate::check::view::{both, closing, name, note, remarks, standing, title};
 use crate::comparison::covariates::covariates_text;
 use crate::figure::figure;
 
@@ -40,10 +39,11 @@ fn cells(series: &CheckedSeries, finding: &CheckFinding) -> Vec<TextLine> {
     let shown = figure(&series.ratio, "");
     let (word, style) = standing(series, finding);
     let ratio = format!("{} {}", shown.estimate, shown.brackets());
+    let [baseline, now] = both(series);
     vec![
         TextLine::new(Style::Name, &name(series)),
-        TextLine::new(Style::Plain, &quantity(series.baseline, &series.unit)),
-        TextLine::new(Style::Plain, &quantity(series.now, &series.unit)),
+        TextLine::new(Style::Plain, &baseline),
+        TextLine::new(Style::Plain, &now),
         TextLine::new(Style::Estimate, &ratio),
         TextLine::new(style, &word),
     ]

@@ -5,12 +5,19 @@ use plumb_model::{Impact, Verdict, short_id};
 use plumb_text::time::date;
 use plumb_text::{Style, counted};
 use plumb_units::length;
-use plumb_units::{percent, quantity};
+use plumb_units::{largest_of, percent, quantity, quantity_in_unit_of};
 
 /// A move of canaries from which on it is told.
 const WORTH_SAYING: f64 = 0.01;
 /// How much wider intervals are when that is told.
 const WORTH_WIDENING: f64 = 1.05;
+
+/// What a series was in the baseline and what it is now, in one unit.
+pub(crate) fn both(series: &CheckedSeries) -> [String; 2] {
+    let values = [series.baseline, series.now];
+    let size = largest_of(values);
+    values.map(|value| quantity_in_unit_of(size, value, &series.unit))
+}
 
 pub(crate) fn title(finding: &CheckFinding) -> String {
     let runs = counted(finding.baseline_runs, "run", "runs");

@@ -1,7 +1,7 @@
 //! Other changes that came with a difference, in one line and as a document.
 
 use plumb_analysis::{Asked, Covariate, CovariateChange};
-use plumb_units::quantity;
+use plumb_units::change;
 use serde::Serialize;
 
 /// So many are told in a line; a document has all.
@@ -27,8 +27,7 @@ fn one(covariate: &Covariate) -> String {
     match &covariate.how {
         CovariateChange::Fact { from, to, .. } => format!("{what} {from} → {to}"),
         CovariateChange::Rate { from, to, unit } => {
-            let shown = |value: f64| quantity(value, unit);
-            format!("{what} {} → {} ({:+.2})", shown(*from), shown(*to), covariate.effect)
+            format!("{what} {} ({:+.2})", change(*from, *to, unit), covariate.effect)
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::comparison::covariates::covariates_text;
 use crate::comparison::view::{
     DifferenceLine, closing, difference_lines, for_price, heading, ratio, remarks, series, verdict,
 };
-use crate::figure::figure;
+use crate::figure::figure_of_arm;
 use plumb_text::markdown::{code, escape};
 
 /// The comparison as Markdown.
@@ -35,7 +35,7 @@ pub fn comparison_markdown(finding: &ComparisonFinding) -> String {
                 .checked_sub(1)
                 .and_then(|index| result.against_first.get(index))
                 .and_then(Option::as_ref);
-            let shown = figure(&arm.estimate, &result.unit);
+            let shown = figure_of_arm(arm, &result.arms, &result.unit);
             let mut notes: Vec<String> = against.map(remarks).into_iter().collect();
             notes.extend(arm.for_price.map(|value| for_price(result, value)));
             notes.extend(against.and_then(|comparison| covariates_text(&comparison.covariates)));

@@ -1,16 +1,17 @@
 //! A comparison on a terminal.
 
-use plumb_analysis::{Arm, Comparison, ComparisonFinding, SeriesComparison};
+use plumb_analysis::{Comparison, ComparisonFinding, SeriesComparison};
 use plumb_chart::{Chart, drawing};
 use plumb_model::{Impact, Verdict};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
+use plumb_units::Figure;
 
 use crate::charts::ratios_of;
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::view::{
     DifferenceLine, closing, difference_lines, for_price, heading, ratio, remarks, series, verdict,
 };
-use crate::figure::figure;
+use crate::figure::figure_of_arm;
 
 /// The comparison in lines of a terminal's width.
 #[must_use]
@@ -82,7 +83,8 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
             index.checked_sub(1).and_then(|index| all.get(index).cloned()).flatten()
         };
         let against = later(&result.against_first);
-        table.row(cells(name, arm, &result.unit, against.as_ref()));
+        let shown = figure_of_arm(arm, &result.arms, &result.unit);
+        table.row(cells(name, &shown, against.as_ref()));
         let mut notes: Vec<String> =
             against.iter().map(remarks).filter(|remark| !remark.is_empty()).collect();
         let previous = later(&result.against_previous).filter(|_| index > 1);
@@ -101,8 +103,7 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
     }
 }
 
-fn cells(name: &str, arm: &Arm, unit: &str, against: Option<&Comparison>) -> Vec<TextLine> {
-    let shown = figure(&arm.estimate, unit);
+fn cells(name: &str, shown: &Figure, against: Option<&Comparison>) -> Vec<TextLine> {
     let word = against.map_or("", verdict);
     let style = match against.map(|comparison| comparison.verdict) {
         Some(Ok(Verdict::Slower)) => Style::Bad,

@@ -64,7 +64,9 @@ pub(crate) fn side_effects(by_pairs: &ByPairs) -> Option<String> {
 pub(crate) fn settling(comparison: &Comparison) -> Option<String> {
     let by_pairs = comparison.by_pairs()?;
     let told = by_pairs.told_apart.map(|share| format!("could have found {}", percent(share)));
-    let pairs = by_pairs.pairs_needed.map(|pairs| format!("about {pairs} pairs would settle it"));
+    let pairs = by_pairs
+        .pairs_needed
+        .map(|pairs| format!("about {} pairs would settle it", plumb_units::rounded_count(pairs)));
     let both: Vec<String> = told.into_iter().chain(pairs).collect();
     (!both.is_empty()).then(|| both.join(", "))
 }
