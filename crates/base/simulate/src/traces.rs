@@ -11,7 +11,7 @@ use trace::{ChunkTrace, PROCESS, SAMPLE};
 use crate::bars::{Bar, BarSeries, ValidationRow};
 use plumb_stats::Interval;
 use plumb_stats::describe::{mean_of, median, variance_of};
-use plumb_stats::flicker::{Taken, interval_over};
+use plumb_stats::flicker::{HORIZON_S, Taken, interval_over};
 use plumb_stats::precision::{
     CONFIDENCE, DEFAULT_PRECISION, FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered, looks,
     serial_quantile,
@@ -35,6 +35,12 @@ const SESSIONS: u64 = 400;
 const LONGEST: usize = 60_000;
 /// Promised of the machine's interval.
 const COVERAGE: f64 = 0.9;
+
+/// On a machine that does nothing else, this share of sessions may be called too noisy for an interval.
+const TOO_NOISY_ALONE: f64 = 0.01;
+/// If slow noise spans a factor of ten, this share must be.
+const TOO_NOISY_WIDE: f64 = 0.9;
+const TOO_NOISY: &str = "Recorded traces: sessions too noisy for an interval of the machine";
 
 /// What is run, as a user would.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -204,6 +210,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
         longer::measure(&trace, replications, name, &mut keep);
         hyperfine(&trace, sessions, name, &mut keep);
     }
+    wide_noise(replications, &mut |row| rows.push(row));
     // The report has a section for each promise.
     rows.sort_by_key(|row| row.promise);
     rows.into_iter().for_each(report);
@@ -229,6 +236,7 @@ fn measure(
     let pieces = Pieces::of(trace, mode.value());
     let mut session = Vec::new();
     let mut machine = Vec::new();
+    let mut too_noisy = 0;
     let mut lengths = Vec::new();
     for from in beginnings(trace, mode.longest(), sessions) {
         let Some(found) = mode.session(trace, from) else { continue };
@@ -239,8 +247,10 @@ fn measure(
             is_series: matches!(mode, Mode::Stream { .. }),
         };
         let wider = interval_over(found.interval, taken, (CONFIDENCE, trace.horizon()));
+        too_noisy += u64::from(matches!(wider, Some(Err(_))));
         let truth = pieces.truth(found.middle(trace, from));
         session.push(IntervalClaim { interval: found.interval, truth });
+        let wider = wider.and_then(Result::ok);
         machine.extend(wider.map(|interval| IntervalClaim { interval, truth }));
         lengths.push(found.seconds);
     }
@@ -277,6 +287,45 @@ fn measure(
         Bar::Exempt("it covers only the session"),
         &session,
     ));
+    let bar = match trace.beside {
+        false => Bar::AtMost(TOO_NOISY_ALONE),
+        true => Bar::Exempt("next to other work"),
+    };
+    report(ValidationRow {
+        promise: TOO_NOISY,
+        setting: setting.to_owned(),
+        bar,
+        measured: BarSeries::Share { hits: too_noisy, trials: session.len() as u64 },
+        note: String::new(),
+    });
+}
+
+/// Sessions whose noise is slow and spans a factor of ten: no interval of them means anything.
+fn wide_noise(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
+    let mut rng = Rng::new(43);
+    let mut hits = 0;
+    for _ in 0..replications {
+        let units: Vec<f64> = (0..8)
+            .flat_map(|_| {
+                let level = 10_f64.powf(rng.uniform());
+                let block: Vec<f64> =
+                    (0..10).map(|_| level * (0.05 * rng.normal()).exp()).collect();
+                block
+            })
+            .collect();
+        let views: Vec<&[f64]> = units.chunks(1).collect();
+        let Ok(found) = clustered(&views, 0.5, PER_LOOK_LEVEL) else { continue };
+        let taken = Taken { units: &units, seconds: 40.0, beside: false, is_series: false };
+        let wider = interval_over(found.interval, taken, (CONFIDENCE, HORIZON_S));
+        hits += u64::from(matches!(wider, Some(Err(_))));
+    }
+    report(ValidationRow {
+        promise: TOO_NOISY,
+        setting: "simulated: eight levels within a factor of ten, 5 s each".to_owned(),
+        bar: Bar::AtLeast(TOO_NOISY_WIDE),
+        measured: BarSeries::Share { hits, trials: replications },
+        note: String::new(),
+    });
 }
 
 /// hyperfine's result for ten runs and at least three seconds: mean and standard deviation.

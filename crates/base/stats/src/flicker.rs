@@ -12,6 +12,10 @@
 //! What independent noise explains is only taken off as far as a session tells the two apart, by its length and by the
 //! number of its values. And a session of a second says nothing of the minutes around it, nor does one of ten seconds
 //! next to other work, which is calm for seconds and busy for others, nor do two minutes of a single process.
+//!
+//! Times and rates are positive, and noise multiplies them: all of this is done with their logarithms, so that no bound
+//! reaches zero. Only if a unit is zero or negative (counts, differences) the units are taken as they are. An interval
+//! whose upper bound is more than four times the lower one is not given: what was seen is said instead.
 
 use crate::Interval;
 use crate::describe::{finite, median, order_statistic};
@@ -38,6 +42,8 @@ const AT_ONCE: f64 = -0.25;
 const COMES_AND_GOES: f64 = 2.0;
 /// Independent noise shows up to this much of its Allan variance more, in eight blocks: a standard deviation of them.
 const BY_CHANCE: f64 = 1.5;
+/// An interval whose upper bound is more than so many times its lower one says too little to be printed.
+pub const WIDEST_RATIO: f64 = 4.0;
 /// Standard errors of an order-statistic interval at .95.
 const STANDARD_ERRORS: f64 = 1.96;
 
@@ -66,42 +72,85 @@ impl Taken<'_> {
     }
 }
 
+/// The session is too noisy for an interval of the machine: what was seen of its units, in the unit of the samples.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TooNoisy {
+    /// The lowest unit.
+    pub lowest: f64,
+    /// The highest unit.
+    pub highest: f64,
+}
+
 /// The interval of this machine over ten minutes, from that of a session, whose level is `level`.
 ///
 /// None with fewer than eight units, one that is not finite, or too short a time: 2 s, 12 s next to other work, two
 /// minutes in a single process.
+///
+/// # Errors
+///
+/// [`TooNoisy`] if the upper bound would exceed [`WIDEST_RATIO`] times the lower one.
 #[must_use]
-pub fn machine_interval(session: Interval, taken: Taken<'_>, level: f64) -> Option<Interval> {
+pub fn machine_interval(
+    session: Interval,
+    taken: Taken<'_>,
+    level: f64,
+) -> Option<Result<Interval, TooNoisy>> {
     interval_over(session, taken, (level, HORIZON_S))
 }
 
 /// The interval of [`machine_interval`] over `horizon_s` seconds instead of ten minutes.
+///
+/// # Errors
+///
+/// [`TooNoisy`] if the upper bound would exceed [`WIDEST_RATIO`] times the lower one.
 #[must_use]
 pub fn interval_over(
     session: Interval,
     taken: Taken<'_>,
     (level, horizon_s): (f64, f64),
-) -> Option<Interval> {
+) -> Option<Result<Interval, TooNoisy>> {
     let Taken { units, seconds, .. } = taken;
     if units.len() < BLOCKS || finite(units).is_err() || !taken.is_long() {
         return None;
     }
+    let lowest = units.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = units.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if lowest <= 0.0 || session.low <= 0.0 {
+        let added = slow_variance_over(units, seconds, (level, horizon_s))?;
+        let low = session.estimate - in_quadrature(session.estimate - session.low, added);
+        let high = session.estimate + in_quadrature(session.high - session.estimate, added);
+        // What can't be negative is not said to be.
+        let low = if session.low >= 0.0 { low.max(0.0) } else { low };
+        return Some(Ok(Interval { estimate: session.estimate, low, high }));
+    }
+    let logs: Vec<f64> = units.iter().map(|unit| unit.ln()).collect();
+    let added = slow_variance_over(&logs, seconds, (level, horizon_s))?;
+    let half_below = (session.estimate / session.low).ln();
+    let half_above = (session.high / session.estimate).ln();
+    let wider_below = in_quadrature(half_below, added);
+    let wider_above = in_quadrature(half_above, added);
+    if wider_below + wider_above > WIDEST_RATIO.ln() {
+        return Some(Err(TooNoisy { lowest, highest }));
+    }
+    // Multiplied by what is added, so that the bounds stay exactly those of the session if nothing is.
+    Some(Ok(Interval {
+        estimate: session.estimate,
+        low: session.low * (half_below - wider_below).exp(),
+        high: session.high * (wider_above - half_above).exp(),
+    }))
+}
+
+/// The square of the half-width that slow noise adds over `horizon_s` seconds, in the square of the units' unit.
+fn slow_variance_over(units: &[f64], seconds: f64, (level, horizon_s): (f64, f64)) -> Option<f64> {
     let slow = slow_variance(units, seconds)?;
     // At least one doubling: below half of one, AT_ONCE would make the added variance negative.
     let doublings = (horizon_s / seconds).max(2.0).log2();
     let t = two_sided_t(level, BLOCKS as f64 - 1.0);
-    let added = t * t * slow * COMES_AND_GOES * (PER_DOUBLING * doublings + AT_ONCE);
-    let low = session.estimate - widened(session.estimate - session.low, added);
-    Some(Interval {
-        estimate: session.estimate,
-        // What can't be negative is not said to be.
-        low: if session.low >= 0.0 { low.max(0.0) } else { low },
-        high: session.estimate + widened(session.high - session.estimate, added),
-    })
+    Some(t * t * slow * COMES_AND_GOES * (PER_DOUBLING * doublings + AT_ONCE))
 }
 
 /// A half-width to which a variance is added.
-fn widened(half: f64, added: f64) -> f64 {
+fn in_quadrature(half: f64, added: f64) -> f64 {
     (half * half + added).sqrt()
 }
 
@@ -136,7 +185,7 @@ fn standard_error(units: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Taken, machine_interval, tells};
+    use super::{Taken, TooNoisy, machine_interval, tells};
     use crate::Interval;
     use crate::rng::Rng;
 
@@ -147,8 +196,60 @@ mod tests {
     }
 
     fn over(session: Interval, units: &[f64], seconds: f64) -> Option<Interval> {
+        answer(session, units, seconds).map(|found| found.expect("not too noisy"))
+    }
+
+    fn answer(
+        session: Interval,
+        units: &[f64],
+        seconds: f64,
+    ) -> Option<Result<Interval, TooNoisy>> {
         let taken = Taken { units, seconds, beside: false, is_series: false };
         machine_interval(session, taken, 0.95)
+    }
+
+    /// Eighty units around 40 that drift slowly by this factor up and down.
+    fn drifting(factor: f64) -> Vec<f64> {
+        let mut rng = Rng::new(9);
+        let slow = |at: u32| (f64::from(at) / 80.0 * std::f64::consts::TAU).sin();
+        (0..80).map(|at| 40.0 * factor.powf(slow(at)) * (0.01 * rng.normal()).exp()).collect()
+    }
+
+    #[test]
+    fn no_bound_of_positive_units_reaches_zero() {
+        let session = Interval { estimate: 40.0, low: 36.0, high: 44.0 };
+        let found = over(session, &drifting(1.2), 4.0).unwrap();
+        assert!(found.low > 0.5 * session.low && found.low < 0.95 * session.low, "{found:?}");
+        // As far below the estimate as above it, in logarithms.
+        let [below, above] = [found.estimate / found.low, found.high / found.estimate];
+        assert!((below / above - 1.0).abs() < 0.05, "{found:?}");
+    }
+
+    #[test]
+    fn an_interval_of_more_than_a_factor_of_four_is_too_noisy_to_say() {
+        let session = Interval { estimate: 40.0, low: 36.0, high: 44.0 };
+        let units = drifting(3.0);
+        let noisy = answer(session, &units, 4.0).unwrap().unwrap_err();
+        let lowest = units.iter().copied().fold(f64::INFINITY, f64::min);
+        let highest = units.iter().copied().fold(0.0, f64::max);
+        assert_eq!(noisy, TooNoisy { lowest, highest });
+        assert!((12.0..14.0).contains(&noisy.lowest), "{noisy:?}");
+        // Just inside and just outside, without any slow noise.
+        let calm = [40.0; 9];
+        let inside = Interval { estimate: 40.0, low: 20.1, high: 80.0 };
+        assert_eq!(answer(inside, &calm, 5.0), Some(Ok(inside)));
+        let outside = Interval { low: 19.9, ..inside };
+        assert!(answer(outside, &calm, 5.0).unwrap().is_err());
+    }
+
+    #[test]
+    fn what_may_be_zero_keeps_its_scale() {
+        let session = Interval { estimate: 1.0, low: 0.0, high: 2.0 };
+        let units: Vec<f64> = (0..16).map(|at| f64::from(at / 4 % 3)).collect();
+        let found = over(session, &units, 5.0).unwrap();
+        assert!(found.low == 0.0 && found.high > 2.0, "{found:?}");
+        let below = Interval { low: -1.0, ..session };
+        assert!(over(below, &units, 5.0).unwrap().low < -1.0);
     }
 
     #[test]
@@ -199,7 +300,8 @@ mod tests {
             assert!(of(&units, seconds).is_none());
         }
         let hard = |seconds, beside, is_series| {
-            machine_interval(SESSION, Taken { units: &units, seconds, beside, is_series }, 0.95)
+            let taken = Taken { units: &units, seconds, beside, is_series };
+            machine_interval(SESSION, taken, 0.95)
         };
         assert!(of(&units, 11.0).is_some() && hard(11.0, true, false).is_none());
         assert!(hard(12.0, true, false).is_some() && hard(119.0, false, true).is_none());

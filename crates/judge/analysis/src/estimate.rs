@@ -1,7 +1,7 @@
 //! Medians with intervals, from samples grouped by process.
 
 use plumb_stats::describe::median;
-use plumb_stats::flicker::{self, Taken};
+use plumb_stats::flicker::{self, Taken, TooNoisy};
 use plumb_stats::precision::{PER_LOOK_LEVEL, clustered, clustered_estimate, serial_quantile};
 use plumb_stats::sequence::widening;
 use plumb_stats::{Interval, NoInterval};
@@ -54,29 +54,59 @@ pub(crate) fn median_at_any_time(processes: &[&[f64]]) -> Option<Estimated> {
     let found = median_of_processes(processes, PER_LOOK_LEVEL)?;
     let factor = widening(processes.len(), CONFIDENCE).map_err(|why| why.to_string());
     let value = found.estimate.value;
-    let interval = found.estimate.interval.and_then(|ends| {
-        let wider = |end: f64| factor.clone().map(|factor| value + factor * (end - value));
-        Ok(Ends { low: wider(ends.low)?, high: wider(ends.high)? })
-    });
+    let interval = found
+        .estimate
+        .interval
+        .and_then(|ends| factor.map(|factor| widened_by(factor, value, ends)));
     Some(Estimated { estimate: Estimate { value, interval }, ..found })
 }
 
-/// The interval of this machine over ten minutes, from that of a session that was so long, `beside` other work or not.
+/// An interval `factor` times as wide around `value`: on the log scale if everything is positive, so that no bound
+/// reaches zero.
+fn widened_by(factor: f64, value: f64, ends: Ends) -> Ends {
+    if ends.low > 0.0 && value > 0.0 {
+        let low = value * (ends.low / value).powf(factor);
+        return Ends { low, high: value * (ends.high / value).powf(factor) };
+    }
+    let low = value + factor * (ends.low - value);
+    Ends { low, high: value + factor * (ends.high - value) }
+}
+
+/// How a session was taken, and the unit of its values.
+pub(crate) struct SessionFacts<'a> {
+    /// Seconds from its first sample to its last, where samples have times.
+    pub(crate) seconds: Option<f64>,
+    /// Whether the machine had other work.
+    pub(crate) beside: bool,
+    /// The unit of the metric, in SI base units.
+    pub(crate) unit: &'a str,
+}
+
+/// The interval of this machine over ten minutes, from that of a session; or, as in [`Estimate`], the words to show if
+/// the session is too noisy. None if the session says nothing of the minutes around it.
 pub(crate) fn machine_interval(
     session: &Estimate,
     processes: &[&[f64]],
-    seconds: Option<f64>,
-    beside: bool,
-) -> Option<Ends> {
+    facts: &SessionFacts<'_>,
+) -> Option<Result<Ends, String>> {
     let ends = session.interval.as_ref().ok()?;
     let (is_series, units) = match processes {
         [series] => (true, series.to_vec()),
         _ => (false, processes.iter().filter_map(|samples| median(samples)).collect()),
     };
     let interval = Interval { estimate: session.value, low: ends.low, high: ends.high };
-    let taken = Taken { units: &units, seconds: seconds?, beside, is_series };
-    let found = flicker::machine_interval(interval, taken, CONFIDENCE)?;
-    Some(Ends { low: found.low, high: found.high })
+    let taken = Taken { units: &units, seconds: facts.seconds?, beside: facts.beside, is_series };
+    Some(match flicker::machine_interval(interval, taken, CONFIDENCE)? {
+        Ok(found) => Ok(Ends { low: found.low, high: found.high }),
+        Err(noisy) => Err(too_noisy_text(&noisy, facts.unit)),
+    })
+}
+
+/// `too noisy to say: 12.0 ns to 133 ns seen`.
+fn too_noisy_text(noisy: &TooNoisy, unit: &str) -> String {
+    let lowest = plumb_units::quantity(noisy.lowest, unit);
+    let highest = plumb_units::quantity(noisy.highest, unit);
+    format!("too noisy to say: {lowest} to {highest} seen")
 }
 
 /// Joins a value with its interval or the reason why there is none.
@@ -121,7 +151,10 @@ fn excess_below(samples: &[f64], median: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{PER_LOOK_LEVEL, median_at_any_time, median_of_processes, worth};
+    use super::{
+        Ends, PER_LOOK_LEVEL, SessionFacts, machine_interval, median_at_any_time,
+        median_of_processes, widened_by, worth,
+    };
 
     #[test]
     fn nothing_and_nonsense_give_no_estimate() {
@@ -152,6 +185,30 @@ mod tests {
         assert!(
             median_of_processes(&slices[..19], PER_LOOK_LEVEL).unwrap().estimate.interval.is_ok()
         );
+    }
+
+    #[test]
+    fn a_wider_interval_of_positive_values_does_not_reach_zero() {
+        let wider = widened_by(4.0, 40.0, Ends { low: 20.0, high: 60.0 });
+        assert!((wider.low - 2.5).abs() < 1e-9 && (wider.high - 202.5).abs() < 1e-9, "{wider:?}");
+        let around_zero = widened_by(4.0, 1.0, Ends { low: 0.0, high: 2.0 });
+        assert_eq!(around_zero, Ends { low: -3.0, high: 5.0 });
+    }
+
+    #[test]
+    fn the_machine_of_a_very_noisy_session_has_words_and_no_interval() {
+        // Latencies of 20 and of 160 ns for half of the session each, after one of 12 and one of 200.
+        let mut values = vec![12e-9, 200e-9];
+        values.extend((0..20_u32).map(|at| 20e-9 * (1.0 + f64::from(at % 3) / 100.0)));
+        values.extend((0..20_u32).map(|at| 160e-9 * (1.0 + f64::from(at % 3) / 100.0)));
+        let processes: Vec<&[f64]> = values.chunks(1).collect();
+        let session = median_of_processes(&processes, PER_LOOK_LEVEL).unwrap().estimate;
+        assert!(session.interval.is_ok());
+        let facts = SessionFacts { seconds: Some(20.0), beside: false, unit: "s" };
+        let found = machine_interval(&session, &processes, &facts).unwrap();
+        assert_eq!(found.unwrap_err(), "too noisy to say: 12.0 ns to 200 ns seen");
+        let short = SessionFacts { seconds: Some(1.0), ..facts };
+        assert!(machine_interval(&session, &processes, &short).is_none());
     }
 
     #[test]

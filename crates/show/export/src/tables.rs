@@ -127,7 +127,7 @@ fn result<'a>(view: &'a View, row: &'a ResultRow) -> Vec<TableCell<'a>> {
         finding.estimate.value.into(),
         optional(finding.estimate.low()),
         optional(finding.estimate.high()),
-        finding.estimate.interval.as_ref().err().map_or("", String::as_str).into(),
+        finding.shown().interval.err().unwrap_or_default().into(),
         finding.confidence.into(),
         whole(finding.invocations),
         whole(finding.samples),
@@ -145,8 +145,8 @@ fn result<'a>(view: &'a View, row: &'a ResultRow) -> Vec<TableCell<'a>> {
         words.join(" ").into(),
         host.unwrap_or_default().into(),
         labels.join(" ").into(),
-        optional(finding.machine.map(|ends| ends.low)),
-        optional(finding.machine.map(|ends| ends.high)),
+        optional(finding.machine_ends().map(|ends| ends.low)),
+        optional(finding.machine_ends().map(|ends| ends.high)),
     ]
 }
 

@@ -104,8 +104,9 @@ pub struct Finding {
     pub statistic: String,
     /// The estimate with its interval, or why it has none.
     pub estimate: Estimate,
-    /// The interval of this machine over ten minutes, where the session says anything of that; it decides nothing.
-    pub machine: Option<Ends>,
+    /// The interval of this machine over ten minutes, or that the session is too noisy for one; None where the session
+    /// says nothing of that. It decides nothing.
+    pub machine: Option<Result<Ends, String>>,
     /// What the best quarter of the processes reaches: an estimand of its own, which decides nothing. None for other
     /// metrics than the workload's first, and for fewer than 13 processes.
     pub best_quarter: Option<Estimate>,
@@ -168,11 +169,17 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The estimate as scorecards show it: with the machine's interval, where there is one.
+    /// The estimate as every output shows it: with what the session says of the machine, else with its own interval.
     #[must_use]
     pub fn shown(&self) -> Estimate {
-        let interval = self.machine.map_or_else(|| self.estimate.interval.clone(), Ok);
-        Estimate { value: self.estimate.value, interval }
+        let interval = self.machine.as_ref().unwrap_or(&self.estimate.interval);
+        Estimate { value: self.estimate.value, interval: interval.clone() }
+    }
+
+    /// The interval of this machine over ten minutes, if there is one.
+    #[must_use]
+    pub fn machine_ends(&self) -> Option<Ends> {
+        self.machine.as_ref()?.as_ref().ok().copied()
     }
 
     /// Relative half-width that a run so many times as long is to reach; None without an interval.

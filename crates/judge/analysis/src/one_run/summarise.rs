@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::asked::Asked;
 use crate::comparison::covariates::CounterMeans;
 use crate::comparison::pairs::{against_above, against_first};
-use crate::estimate::{Estimate, machine_interval, median_at_any_time, median_of_processes};
+use crate::estimate::{
+    Estimate, SessionFacts, machine_interval, median_at_any_time, median_of_processes,
+};
 use crate::facts::{point_facts, run_facts};
 use crate::method::{CONFIDENCE, METHOD_VERSION, level};
 use crate::one_run::also_changed::{add_covariates_to_levels, add_covariates_to_points};
@@ -169,6 +171,7 @@ fn of_metric(
     let process_medians: Vec<f64> = slices.iter().filter_map(|values| median(values)).collect();
     let headline = primary || metric.headline;
     let session_s = data.seconds();
+    let session = SessionFacts { seconds: session_s, beside: data.is_beside(), unit: &metric.unit };
     // No precision is asked of a metric that is not shown first.
     let wanted = match headline {
         true => data.wanted().or_else(|| record.plan.rules_of(data.planned)?.precision),
@@ -182,7 +185,7 @@ fn of_metric(
         invocations: processes.len(),
         samples: pool.len(),
         n_eff: found.n_eff,
-        machine: machine_interval(&found.estimate, &slices, session_s, data.is_beside()),
+        machine: machine_interval(&found.estimate, &slices, &session),
         session_s,
         stretch: found.stretch,
         resolved: found.resolved,

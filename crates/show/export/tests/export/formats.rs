@@ -21,31 +21,31 @@ fn a_first_look_as_markdown() {
 
     | point | metric | median | 95 % interval | unit | ± | n | CPU | flags |
     | :-- | :-- | --: | :-- | :-- | --: | --: | --: | :-- |
-    | `cpu.sieve` | rate | 412 | [400, 425] | ops/s | 3.1 % | 13×20 | 99 % |  |
-    | `cpu.sieve:threads=2` | rate | 800 | [773, 827] | ops/s | 3.3 % | 13×20 | 199 % |  |
-    | `memory.copy`<br>86 % \[85, 87\] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt) | bandwidth | 11.4 | [10.6, 12.1] | GB/s | 6.7 % | 13×20 | 99 % |  |
+    | `cpu.sieve` | rate | 412 | [400, 426] | ops/s | 3.2 % | 13×20 | 99 % |  |
+    | `cpu.sieve:threads=2` | rate | 800 | [774, 827] | ops/s | 3.4 % | 13×20 | 199 % |  |
+    | `memory.copy`<br>86 % \[85, 87\] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt) | bandwidth | 11.4 | [10.6, 12.1] | GB/s | 6.9 % | 13×20 | 99 % |  |
     | `memory.copy:method=loop`<br>74 % \[73, 74\] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt) | bandwidth | 9.7 | [9.4, 10.0] | GB/s | 2.9 % | 13×20 | 99 % |  |
-    | `memory.copy:method=block`<br>77 % \[76, 78\] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt) | bandwidth | 10.1 | [9.1, 11.2] | GB/s | 11 % | 13×20 | 99 % |  |
-    | `memory.copy:method=nt` | bandwidth | 13.2 | [12.1, 14.3] | GB/s | 8.6 % | 13×20 | 99 % |  |
-    | `memory.latency:size=16KiB` | latency | 1.42 | [1.39, 1.46] | ns | 2.5 % | 13×20 | 99 % |  |
-    | `memory.latency` | latency | 88 | [66, 110] | ns | 25 % | 13×20 | 99 % | capped |
-    | `scheduler.messaging:groups=10` | time | 1.83 | [1.68, 2.00] | s | 9.4 % | 10×3 | 198 % |  |
-    | `scheduler.pipe` | time | 4.1 | [3.3, 4.9] | µs | 20 % | 13×20 | 98 % |  |
+    | `memory.copy:method=block`<br>77 % \[76, 78\] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt) | bandwidth | 10.1 | [9.1, 11.3] | GB/s | 11 % | 13×20 | 99 % |  |
+    | `memory.copy:method=nt` | bandwidth | 13.2 | [12.1, 14.4] | GB/s | 8.9 % | 13×20 | 99 % |  |
+    | `memory.latency:size=16KiB` | latency | 1.42 | [1.39, 1.46] | ns | 2.6 % | 13×20 | 99 % |  |
+    | `memory.latency` | latency | 88 | [69, 112] | ns | 27 % | 13×20 | 99 % | capped |
+    | `scheduler.messaging:groups=10` | time | 1.83 | [1.69, 2.00] | s | 9.7 % | 10×3 | 198 % |  |
+    | `scheduler.pipe` | time | 4.1 | [3.4, 5.0] | µs | 22 % | 13×20 | 98 % |  |
     | `scheduler.pipe:placement=across`<br>19.7 µs in 62 % \[32, 84\] of the processes, 27.2 µs in the others | time | 19.7 or 27.2 | [18.9, 20.3] or none: too few processes: 5, needs 8 | µs | 4.2 % or none | 13×20 | 107 % | noisy, bimodal |
-    | `process.fork` | time | 132 | [126, 137] | µs | 4.0 % | 13×20 | 99 % |  |
+    | `process.fork` | time | 132 | [127, 137] | µs | 4.0 % | 13×20 | 99 % |  |
     | `process.command` | wall | 609 | [600, 615] | µs | 1.5 % | 220×1 | 95 % |  |
     | `storage.sequential:operation=write` | bandwidth | 85 | [70, 100] | MB/s | 18 % | 10×8 | 13 % | noisy |
     | `storage.random` | rate | 21 | [15, 28] | k ops/s | 33 % | 10×10 | 35 % | cached, noisy |
     | `storage.random` | latency\_p99 | 160 | [160, 210] | µs | 31 % | 10×10 | 35 % | cached |
     | `network.tcp` | throughput | 2.860 | [2.829, 2.878] | GB/s | 1.1 % | 1×240 | 127 % | single-process |
-    | `crypto.aead` | throughput | 4.31 | [4.18, 4.44] | GB/s | 3.1 % | 13×20 | 99 % |  |
-    | `crypto.aead:cipher=aes-128-gcm` | throughput | 5.12 | [4.95, 5.29] | GB/s | 3.4 % | 13×20 | 99 % |  |
+    | `crypto.aead` | throughput | 4.31 | [4.18, 4.45] | GB/s | 3.1 % | 13×20 | 99 % |  |
+    | `crypto.aead:cipher=aes-128-gcm` | throughput | 5.12 | [4.95, 5.30] | GB/s | 3.4 % | 13×20 | 99 % |  |
     | `crypto.aead:cipher=chacha20-poly1305` | throughput | 1.87 | [1.82, 1.92] | GB/s | 2.7 % | 13×20 | 99 % |  |
     | `ssh.cipher` | throughput | 610 | none: too few processes: 4, needs 8 | MB/s |  | 4×3 | 180 % |  |
     | `ssh.cipher:cipher=chacha20-poly1305@openssh.com` | throughput | 331 | none: too few processes: 4, needs 8 | MB/s |  | 4×3 | 180 % |  |
     | `language.sieve` | wall | 4.92 | [4.85, 4.99] | ms | 1.4 % | 31×1 | 99 % |  |
     | `language.sieve:language=javascript` | wall | 61.5 | [61.2, 61.7] | ms | 0.5 % | 31×1 | 99 % |  |
-    | `language.sieve:language=python` | wall | 213 | [195, 230] | ms | 8.3 % | 31×1 | 99 % |  |
+    | `language.sieve:language=python` | wall | 213 | [196, 231] | ms | 8.7 % | 31×1 | 99 % |  |
 
     ±: half-width of the interval; n: invocations × samples per invocation; CPU: user and system time over wall time.
 
@@ -88,7 +88,7 @@ fn commands_as_markdown() {
     | :-- | :-- | --: | :-- | :-- | --: | --: | --: | :-- |
     | `gzip -1 corpus` | wall | 415 | [403, 427] | ms | 3.0 % | 20×1 | 98 % |  |
     | `zstd -1 corpus` | wall | 102 | [99, 106] | ms | 3.6 % | 20×1 | 98 % |  |
-    | `pigz -1 corpus` | wall | 413 | [396, 430] | ms | 4.1 % | 20×1 | 98 % |  |
+    | `pigz -1 corpus` | wall | 413 | [396, 430] | ms | 4.2 % | 20×1 | 98 % |  |
 
     ±: half-width of the interval; n: invocations × samples per invocation; CPU: user and system time over wall time.
 
@@ -103,30 +103,30 @@ fn commands_as_markdown() {
 fn a_first_look_in_words() {
     let finding = summarise(&testing::first_look());
     assert_snapshot!(in_words(&View::new(&finding)).join("\n"), @"
-    Prime sieve: 412 ops/s [400, 425].
-    Prime sieve (2 threads): 800 ops/s [773, 827].
+    Prime sieve: 412 ops/s [400, 426].
+    Prime sieve (2 threads): 800 ops/s [774, 827].
     Memory copies of 64 MiB (libc): 11.4 GB/s [10.6, 12.1]; 86 % [85, 87] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt).
     Memory copies of 64 MiB (loop): 9.7 GB/s [9.4, 10.0]; 74 % [73, 74] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt).
-    Memory copies of 64 MiB (block): 10.1 GB/s [9.1, 11.2]; 77 % [76, 78] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt).
-    Memory copies of 64 MiB (nt): 13.2 GB/s [12.1, 14.3].
+    Memory copies of 64 MiB (block): 10.1 GB/s [9.1, 11.3]; 77 % [76, 78] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt).
+    Memory copies of 64 MiB (nt): 13.2 GB/s [12.1, 14.4].
     Memory latency over 16 KiB: 1.42 ns [1.39, 1.46].
-    Memory latency over 64 MiB: 88 ns [66, 110]. Flagged: capped.
-    Messages between groups of tasks (groups 10): 1.83 s [1.68, 2.00].
-    Round trips through a pipe (same): 4.1 µs [3.3, 4.9].
+    Memory latency over 64 MiB: 88 ns [69, 112]. Flagged: capped.
+    Messages between groups of tasks (groups 10): 1.83 s [1.69, 2.00].
+    Round trips through a pipe (same): 4.1 µs [3.4, 5.0].
     Round trips through a pipe (across): 19.7 [18.9, 20.3] µs in 62 % [32, 84] of the processes, 27.2 µs in the others. Flagged: bimodal, noisy.
-    process.fork: 132 µs [126, 137].
+    process.fork: 132 µs [127, 137].
     process.command: 609 µs [600, 615].
     Sequential writes of 1 MiB (O_DIRECT): 85 MB/s [70, 100]. Flagged: noisy.
     Random reads of 4 KiB (O_DIRECT): 21 k ops/s [15, 28]. Flagged: cached, noisy.
     TCP throughput: 2.860 GB/s [2.829, 2.878]. Flagged: single-process.
-    Encryption of 16 KiB with aes-256-gcm: 4.31 GB/s [4.18, 4.44].
-    Encryption of 16 KiB with aes-128-gcm: 5.12 GB/s [4.95, 5.29].
+    Encryption of 16 KiB with aes-256-gcm: 4.31 GB/s [4.18, 4.45].
+    Encryption of 16 KiB with aes-128-gcm: 5.12 GB/s [4.95, 5.30].
     Encryption of 16 KiB with chacha20-poly1305: 1.87 GB/s [1.82, 1.92].
     An ssh session with aes256-gcm@openssh.com: 610 MB/s (no interval: too few processes: 4, needs 8).
     An ssh session with chacha20-poly1305@openssh.com: 331 MB/s (no interval: too few processes: 4, needs 8).
     Prime sieve in c: 4.92 ms [4.85, 4.99].
     Prime sieve in javascript: 61.5 ms [61.2, 61.7].
-    Prime sieve in python: 213 ms [195, 230].
+    Prime sieve in python: 213 ms [196, 231].
     cpu.sieve by threads: threads=2: 1.939× threads=1, efficiency 97.0 % [96.3, 97.6]
     ");
 }

@@ -129,7 +129,8 @@ pub struct ResultPart {
     pub low: Option<f64>,
     /// Upper end of the interval of the session.
     pub high: Option<f64>,
-    /// Why there is no interval.
+    /// Why no interval is shown. With `low` and `high`, the session has one, and is too noisy to describe the machine
+    /// (`too noisy to say: …`).
     pub no_interval: Option<String>,
     /// Level of the interval.
     pub confidence: f64,
@@ -149,7 +150,7 @@ pub struct ResultPart {
     /// Why sampling stopped.
     pub stop: Option<String>,
     /// Lower end of the interval that every other output shows: the machine's if the session says anything of that, else the
-    /// session's; null without one.
+    /// session's; null without one, see `no_interval`.
     pub shown_low: Option<f64>,
     /// Upper end of the interval that every other output shows.
     pub shown_high: Option<f64>,
@@ -158,7 +159,7 @@ pub struct ResultPart {
     /// The subject of the shown interval: `machine` (over ten minutes) or `session` (the seconds that were measured).
     #[cfg_attr(test, schemars(extend("enum" = ["machine", "session"])))]
     pub shown_of: &'static str,
-    /// Lower end of the interval of this machine over ten minutes; null if the session does not say.
+    /// Lower end of the interval of this machine over ten minutes; null if the session does not say, or is too noisy.
     pub machine_low: Option<f64>,
     /// Upper end of it.
     pub machine_high: Option<f64>,
@@ -380,6 +381,7 @@ fn result(row: &ResultRow) -> ResultPart {
     // Cloned once and taken apart: nearly every field goes into the document.
     let finding = row.finding.clone();
     let shown = finding.shown();
+    let machine = finding.machine_ends();
     ResultPart {
         series: finding.series,
         name: point.name.clone(),
@@ -397,7 +399,7 @@ fn result(row: &ResultRow) -> ResultPart {
         estimate: estimate.value,
         low: estimate.low(),
         high: estimate.high(),
-        no_interval: estimate.interval.clone().err(),
+        no_interval: shown.interval.clone().err(),
         confidence: finding.confidence,
         invocations: finding.invocations,
         samples: finding.samples,
@@ -410,8 +412,8 @@ fn result(row: &ResultRow) -> ResultPart {
         shown_high: shown.high(),
         shown_half_width: shown.relative_half_width(),
         shown_of: if finding.machine.is_some() { "machine" } else { "session" },
-        machine_low: finding.machine.map(|ends| ends.low),
-        machine_high: finding.machine.map(|ends| ends.high),
+        machine_low: machine.map(|ends| ends.low),
+        machine_high: machine.map(|ends| ends.high),
         best_quarter: finding.best_quarter.as_ref().map(estimate_part),
         levels: finding.levels.as_ref().map(levels_part),
         burst: finding.burst.as_ref().map(burst_part),

@@ -276,9 +276,12 @@ pub fn both_intervals(finding: &Finding) -> Option<String> {
     let session = finding.estimate.relative_half_width()?;
     let seconds = finding.session_s?;
     // Told apart only if the session was long enough to speak of the machine.
-    let machine = finding.machine.and(finding.shown().relative_half_width());
-    let more = match machine {
-        Some(machine) => format!("±{} on this machine", percent(machine)),
+    let more = match &finding.machine {
+        Some(Ok(_)) => {
+            let machine = finding.shown().relative_half_width()?;
+            format!("±{} on this machine", percent(machine))
+        }
+        Some(Err(why)) => format!("but on this machine {why}"),
         None if seconds < SHORT_S => "which is too short to describe this machine".to_owned(),
         None => return None,
     };
@@ -357,7 +360,8 @@ fn below(row: &ResultRow, terminal: &Terminal, table: &mut Table) {
     if let Some(text) = burst_text(row.finding) {
         table.across(BELOW, nothing(), TextLine::new(Style::Plain, &text));
     }
-    if let Err(why) = &row.figure.interval {
+    // Two levels stand in place of the median, each with its own interval.
+    if let (Err(why), None) = (&row.figure.interval, &row.levels) {
         table.across(
             BELOW,
             TextLine::new(Style::Flag, "no interval: "),

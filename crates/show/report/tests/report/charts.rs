@@ -212,16 +212,16 @@ fn charts_fit_an_ordinary_terminal() {
     let copy = of(&all, "memory.copy/boxes");
     insta::assert_snapshot!(drawing(copy, &Terminal::plain(80)), @"
     memory.copy: steady samples of every point · bandwidth (GB/s)
-      copy libc                        • ├───▒▒┃▒▒────┤ ••
+      copy libc                        •├────▒▒┃▒▒───┤  ••
                                        ├───────●────────┤
-      copy loop     •••├───▒▒┃▒───┤
-                         ├───●──┤
-      copy block         ••├────▒┃▒▒────┤•
-                     ├───────────●────────────┤
-      copy nt                                               ├────▒▒▒┃▒─────┤••
-                                                       ├────────────●────────────┤
-                  ───┴──────────┴──────────┴──────────┴──────────┴───────────┴──────
-                     9         10         11         12         13          14
+      copy loop     •••├───▒┃▒▒───┤
+                         ├──●───┤
+      copy block         ••├───▒▒┃▒▒────┤•
+                      ├──────────●────────────┤
+      copy nt                                              ├─────▒▒┃▒▒─────┤••
+                                                       ├───────────●─────────────┤
+                  ───┴──────────┴──────────┴──────────┴──────────┴──────────┴───────
+                     9         10         11         12         13         14
       • steady samples · ● median over processes, 95 % interval
       shows 448 of 1,040 samples: the smallest and the largest of each point, and
       evenly spaced ranks between; boxes and intervals use all samples
