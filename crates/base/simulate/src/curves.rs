@@ -122,6 +122,19 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
             truth.share(replications, |points| knee(points) == Ok(RateGrowth::Unfinished))
         }));
     }
+    for truth in stops() {
+        report(ValidationRow {
+            bar: Bar::AtMost(0.05),
+            ..row(
+                "a curve said to grow at its end although its last doubling is flat",
+                0.0,
+                &truth,
+                |truth| {
+                    truth.share(replications, |points| knee(points) == Ok(RateGrowth::Unfinished))
+                },
+            )
+        });
+    }
     for truth in lines() {
         let promise = "95 % interval of the cost of a call and of a byte";
         report(row(promise, 0.94, &truth, |truth| of_line(replications, truth)));
@@ -278,6 +291,15 @@ fn growing() -> [TrueCurve; 3] {
             100.0 * at / (1.0 + 0.1 * (at - 1.0))
         }),
         TrueCurve::new("linear, 1..8+1", counted(8), |at| 100.0 * at),
+    ]
+}
+
+/// Curves that grow up to their last doubling, which has too few points for a knee.
+fn stops() -> [TrueCurve; 3] {
+    [
+        TrueCurve::new("linear to 8, 1..16", doublings(5), |at| 100.0 * at.min(8.0)),
+        TrueCurve::new("root to 4, 1..8", doublings(4), |at| 100.0 * at.min(4.0).sqrt()),
+        TrueCurve::new("linear to 4, 1..8+1", counted(8), |at| 100.0 * at.min(4.0)),
     ]
 }
 

@@ -81,14 +81,14 @@ pub(crate) fn result(row: &ResultRow) -> [Tag; 2] {
         // The interval that ± and every other output show.
         return estimated(&row.finding.shown(), &row.finding.unit);
     };
-    let values = either(&levels.lower.quantity(), &levels.upper.quantity());
+    let values = either(&levels.first.quantity(), &levels.second.quantity());
     let values = wrap("td", values).class("num levels");
     let value = row.finding.estimate.value.to_string();
     // Two levels have no median of their own to sort by; the estimate lies between them.
     let values = values.with("title", &levels.shares()).with("data-value", &value);
     [
         values,
-        wrap("td", either(&brackets(&levels.lower), &brackets(&levels.upper)))
+        wrap("td", either(&brackets(&levels.first), &brackets(&levels.second)))
             .class("interval levels"),
     ]
 }
@@ -112,13 +112,12 @@ fn point_link(view: &View, row: &ResultRow) -> Html {
 
 pub(crate) fn reached(row: &ResultRow) -> Tag {
     if let Some(levels) = &row.finding.levels {
-        let halves =
-            [&levels.lower, &levels.upper].map(|level| level.estimate.relative_half_width());
+        let halves = levels.by_share().map(|level| level.estimate.relative_half_width());
         let Some(widest) = halves.iter().copied().flatten().reduce(f64::max) else {
             return nothing();
         };
-        let [lower, upper] = halves.map(|half| half.map_or_else(|| "none".to_owned(), percent));
-        return wrap("td", either(&lower, &upper))
+        let [first, second] = halves.map(|half| half.map_or_else(|| "none".to_owned(), percent));
+        return wrap("td", either(&first, &second))
             .class("num levels")
             .with("title", &nine_digits(widest));
     }

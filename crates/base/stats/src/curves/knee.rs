@@ -5,9 +5,13 @@
 //! would take 2 for each, and find knees in noise): flat; one slope; growth and then flat; flat and then a slope; two
 //! slopes. There is a knee where a piece that grows is followed by one that is flat or falls. Hinges on
 //! logarithms, as for thresholds in dose-response curves (Hinkley 1971, *Inference in two-phase regression*).
+//!
+//! That a curve still grows at its end is a statement of its own: the interval of the slope over the last doubling of the
+//! parameter (or the last step, if that is larger) has to exclude no growth. Models prefer a slope to nothing where two
+//! levels or a neighbour made one point low, and points without intervals show no growth at all.
 
 use super::least_squares::fit;
-use super::point::{CurveFigure, CurvePoint, NoFit, noise, ordered, relative_errors};
+use super::point::{CurveFigure, CurvePoint, LEAST_ERROR, NoFit, noise, ordered, relative_errors};
 use crate::distribution::two_sided_z;
 use crate::precision::CONFIDENCE;
 
@@ -29,6 +33,8 @@ pub enum RateGrowth {
     Never,
     /// It still grows at the last point, so that the knee lies beyond.
     Unfinished,
+    /// It grew, and the points' intervals do not show whether it still does at the last point.
+    Undecided,
     /// It grows up to a knee.
     Until {
         /// The parameter's value there, with its interval.
@@ -107,15 +113,33 @@ pub fn knee(points: &[CurvePoint]) -> Result<RateGrowth, NoFit> {
     let bends = bends(&x, &y, &noise);
     let straight = straight(&x, &y, &noise);
     let best = bends.iter().min_by(|a, b| a.total().total_cmp(&b.total()));
-    Ok(match best.filter(|best| best.total() < straight.1) {
-        None if straight.0 == GrowthShape::Unfinished => RateGrowth::Unfinished,
-        None => RateGrowth::Never,
-        Some(best) => match best.growth {
-            GrowthShape::Never => RateGrowth::Never,
-            GrowthShape::Unfinished => RateGrowth::Unfinished,
-            GrowthShape::Until => until(best, &bends, &x, relative_errors(&points).is_some()),
-        },
+    let bend = best.filter(|best| best.total() < straight.1);
+    let shape = bend.map_or(straight.0, |bend| bend.growth);
+    Ok(match (shape, bend) {
+        (GrowthShape::Until, Some(bend)) => {
+            until(bend, &bends, &x, relative_errors(&points).is_some())
+        }
+        (GrowthShape::Unfinished, _) if grows_at_its_end(&points) => RateGrowth::Unfinished,
+        (GrowthShape::Unfinished, _) => RateGrowth::Undecided,
+        _ => RateGrowth::Never,
     })
+}
+
+/// Whether the interval of the slope over the last doubling, or over the last step if that is larger, lies above 0. No
+/// point without an interval shows growth.
+fn grows_at_its_end(points: &[CurvePoint]) -> bool {
+    let last = points[points.len() - 1].at;
+    let in_last_doubling = points.iter().filter(|point| point.at >= 0.5 * last).count();
+    let end = &points[points.len() - in_last_doubling.max(2)..];
+    let Some(errors) = relative_errors(end) else { return false };
+    let noise: Vec<f64> = errors.into_iter().map(|error| error.max(LEAST_ERROR)).collect();
+    let x: Vec<f64> = end.iter().map(|point| point.at.ln()).collect();
+    let y: Vec<f64> = end.iter().map(|point| point.estimate.ln()).collect();
+    let Some(line) = fit(&[vec![1.0; x.len()], x], &y, &noise) else { return false };
+    // Two points lie on their line.
+    let df = (end.len() - 2).max(1) as f64;
+    let scale = (line.squares / df).max(1.0);
+    line.coefficients[1] > two_sided_z(CONFIDENCE) * line.errors[1] * scale.sqrt()
 }
 
 /// The better one of a level and a slope, and what it costs in all.
@@ -252,6 +276,31 @@ mod tests {
         // Amdahl's law with a tenth that is serial: the last doubling still gives a quarter more.
         assert_eq!(of([100.0, 182.0, 308.0, 471.0, 640.0]), RateGrowth::Unfinished);
         assert_eq!(of([100.0, 100.0, 101.0, 200.0, 400.0]), RateGrowth::Unfinished);
+    }
+
+    #[test]
+    fn growth_at_the_end_needs_an_interval_that_excludes_none() {
+        let of = |values: &[(f64, f64)], half: Option<f64>| {
+            let mut points = curve(values);
+            for point in &mut points {
+                let ends =
+                    |half: f64| (point.estimate * (1.0 - half), point.estimate * (1.0 + half));
+                point.ends = half.map(ends);
+            }
+            knee(&points).unwrap()
+        };
+        // Two flows that lay on the lower of two levels read as one.
+        let flows = [(1.0, 412.0), (2.0, 496.0), (4.0, 789.0), (8.0, 723.0)];
+        let slow = [(1.0, 96.0), (2.0, 121.0), (4.0, 146.0), (8.0, 147.0)];
+        let doubles = [(1.0, 100.0), (2.0, 200.0), (4.0, 400.0), (8.0, 800.0)];
+        for half in [None, Some(0.02), Some(0.1)] {
+            assert_ne!(of(&flows, half), RateGrowth::Unfinished, "{half:?}");
+            assert_ne!(of(&slow, half), RateGrowth::Unfinished, "{half:?}");
+        }
+        assert_eq!(of(&doubles, None), RateGrowth::Undecided);
+        assert_eq!(of(&doubles, Some(0.1)), RateGrowth::Unfinished);
+        // As wide as the growth itself.
+        assert_eq!(of(&doubles, Some(0.6)), RateGrowth::Undecided);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::precision::CONFIDENCE;
 use crate::{Interval, NoInterval};
 
 /// A point is known no better than so, or few very precise ones would decide a fit alone.
-const LEAST_ERROR: f64 = 0.005;
+pub(super) const LEAST_ERROR: f64 = 0.005;
 
 /// The most points that are fitted; the searches take the third power of their number.
 pub const MOST_POINTS: usize = 200;

@@ -73,6 +73,8 @@ pub enum CurveFound {
     Flat,
     /// It still grows at its end: no knee yet.
     Unfinished,
+    /// It grew, and the points' intervals do not show whether it still does at its end.
+    Undecided,
     /// Where growth stops.
     Knee {
         /// The parameter's value there.

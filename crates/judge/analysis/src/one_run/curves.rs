@@ -181,6 +181,7 @@ fn found(kind: CurveKind, points: &[CurvePoint], better: Better) -> Result<Curve
         CurveKind::Knee => match knee::knee(points)? {
             knee::RateGrowth::Never => CurveFound::Flat,
             knee::RateGrowth::Unfinished => CurveFound::Unfinished,
+            knee::RateGrowth::Undecided => CurveFound::Undecided,
             knee::RateGrowth::Until { knee, level } => {
                 let level = figure(level);
                 let inverse = better == Better::Lower;

@@ -95,6 +95,16 @@ impl TwoLevels {
         Some(Self { of, boundary, switches, lower, upper, covariates: Asked::NotAsked })
     }
 
+    /// Both levels, the one with the larger share first; the lower one if they are equal.
+    #[must_use]
+    pub fn by_share(&self) -> [&Level; 2] {
+        if self.upper.count > self.lower.count {
+            [&self.upper, &self.lower]
+        } else {
+            [&self.lower, &self.upper]
+        }
+    }
+
     /// How far the upper level lies above the lower one, relative to it.
     #[must_use]
     pub fn apart(&self) -> f64 {

@@ -49,6 +49,8 @@ fn processes_on_two_levels_have_both_and_what_was_different_beside() {
     let levels = result.levels.as_ref().unwrap();
     // Of a rate the upper level is the faster one.
     assert_eq!((levels.of, levels.lower.count, levels.upper.count), (LevelsOf::Processes, 10, 20));
+    // The larger share comes first, although it is the upper level.
+    assert_eq!(levels.by_share().map(|level| level.count), [20, 10]);
     assert!((levels.upper.estimate.value / 1e10 - 1.0).abs() < 0.01, "{levels:?}");
     assert!((levels.lower.estimate.value / 0.8e10 - 1.0).abs() < 0.01, "{levels:?}");
     assert!(levels.upper.share.low().unwrap() < 0.6 && levels.upper.share.high().unwrap() < 0.85);
@@ -75,6 +77,7 @@ fn commands_lie_on_levels_each_by_itself() {
     add_covariates_to_levels(&mut finding, &record, &CounterMeans::new());
     let levels = finding.results[0].levels.as_ref().unwrap();
     assert_eq!((levels.lower.count, levels.upper.count, levels.switches), (40, 20, 39));
+    assert_eq!(levels.by_share().map(|level| level.count), [40, 20]);
     assert_eq!(levels.covariates.items()[0].what, "samples on CPU 0");
     assert_eq!(levels.covariates.items()[0].effect, -1.0);
 }

@@ -39,7 +39,7 @@ pub(super) fn mark(draft: &mut Draft, curve: &Curve, alone: bool) {
             let group = draft.group("perfect scaling", Tone::Baseline);
             bent(draft, group, (first, last), |at| curve.perfect(at));
         }
-        CurveFound::Flat | CurveFound::Unfinished => {}
+        CurveFound::Flat | CurveFound::Unfinished | CurveFound::Undecided => {}
     }
 }
 

@@ -104,7 +104,7 @@ fn of_levels(rows: &[(usize, &ResultRow)], beside: f64) -> Mark {
     for (index, row) in rows {
         let (Some(found), Some(text)) = (&row.finding.levels, &row.levels) else { continue };
         let at = place(*index) + beside;
-        for (level, figure) in [(&found.lower, &text.lower), (&found.upper, &text.upper)] {
+        for (level, figure) in found.by_share().into_iter().zip([&text.first, &text.second]) {
             let share = share_text(&level.share);
             let tip = format!("{figure} in {share} of the {}", found.unit());
             all.push((at, level.estimate.clone(), tip));
@@ -125,8 +125,8 @@ fn rules(point: &ChartPoint) -> Option<Mark> {
     let row = point.row?;
     let found = row.finding.levels.as_ref()?;
     let text = row.levels.as_ref()?;
-    let at = vec![found.lower.estimate.value, found.upper.estimate.value];
-    let tips = vec![text.lower.to_string(), text.upper.to_string()];
+    let at = found.by_share().map(|level| level.estimate.value).to_vec();
+    let tips = vec![text.first.to_string(), text.second.to_string()];
     Some(Mark::Rules { along: Along::Y, at, tips })
 }
 

@@ -60,6 +60,13 @@ fn lines(curve: &Curve) -> Vec<String> {
             let last = curve.points.last().map(|point| point.at).unwrap_or_default();
             vec![format!("no knee yet: the curve still grows at {}", place(curve, last))]
         }
+        CurveFound::Undecided => {
+            let last = curve.points.last().map(|point| point.at).unwrap_or_default();
+            vec![format!(
+                "no knee found: the intervals do not show whether the curve still grows at {}",
+                place(curve, last)
+            )]
+        }
         CurveFound::Knee { at, level } => vec![knee(curve, at, level)],
         CurveFound::Line { fixed, each, off } => vec![line(curve, fixed, each, *off)],
     }

@@ -38,8 +38,8 @@ pub struct CurvePart {
     pub plateaus: Vec<PlateauPart>,
     /// Of latencies of memory over its size: the caches that the kernel claims.
     pub caches: Vec<CachePart>,
-    /// Of `knee`: whether it does not grow, still grows at its end, or grows until the knee.
-    #[cfg_attr(test, schemars(extend("enum" = ["never", "unfinished", "until", null])))]
+    /// Of `knee`: whether it does not grow, still grows at its end, may or may not do so, or grows until the knee.
+    #[cfg_attr(test, schemars(extend("enum" = ["never", "unfinished", "undecided", "until", null])))]
     pub growth: Option<&'static str>,
     /// Where growth stops, and the metric there; null if it has no knee.
     pub knee: Option<KneePart>,
@@ -195,6 +195,7 @@ fn with_figures(empty: CurvePart, found: &CurveFound) -> CurvePart {
         }
         CurveFound::Flat => CurvePart { growth: Some("never"), ..empty },
         CurveFound::Unfinished => CurvePart { growth: Some("unfinished"), ..empty },
+        CurveFound::Undecided => CurvePart { growth: Some("undecided"), ..empty },
         CurveFound::Knee { at, level } => {
             let knee = Some(KneePart { at: estimate(at), level: estimate(level) });
             CurvePart { growth: Some("until"), knee, ..empty }

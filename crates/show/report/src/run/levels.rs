@@ -8,15 +8,15 @@ use crate::comparison::covariates::{MovedPart, covariate_part, covariates_list};
 use crate::figure::figure;
 use crate::json_parts::estimate::{EstimatePart, estimate};
 
-/// Two levels as text.
+/// Two levels as text. The one with the larger share comes first, everywhere.
 #[derive(Debug, Clone)]
 pub struct LevelsText {
-    /// The lower one.
-    pub lower: Figure,
-    /// The upper one.
-    pub upper: Figure,
-    /// `53 % [36, 69] of the processes`: how much lies on the lower one.
-    lower_share: String,
+    /// The one with the larger share.
+    pub first: Figure,
+    /// The one with the smaller share.
+    pub second: Figure,
+    /// `53 % [36, 69] of the processes`: how much lies on the first one.
+    first_share: String,
     /// The differences at the upper level.
     pub beside: Option<String>,
     switches: usize,
@@ -26,13 +26,14 @@ impl LevelsText {
     /// The levels of a result with this unit.
     #[must_use]
     pub fn new(levels: &TwoLevels, unit: &str) -> Self {
+        let [first, second] = levels.by_share();
         let upper = figure(&levels.upper.estimate, unit);
         let told = covariates_list(levels.covariates.items());
         Self {
-            lower: figure(&levels.lower.estimate, unit),
-            lower_share: format!("{} of the {}", share_text(&levels.lower.share), levels.unit()),
+            first: figure(&first.estimate, unit),
+            second: figure(&second.estimate, unit),
+            first_share: format!("{} of the {}", share_text(&first.share), levels.unit()),
             beside: told.map(|told| format!("different at {}: {told}", upper.quantity())),
-            upper,
             switches: levels.switches,
         }
     }
@@ -40,27 +41,27 @@ impl LevelsText {
     /// `385 ms in 53 % [36, 69] of the processes, 487 ms in the others`.
     #[must_use]
     pub fn shares(&self) -> String {
-        self.sentence(&self.lower.quantity(), &self.upper.quantity())
+        self.sentence(&self.first.quantity(), &self.second.quantity())
     }
 
     /// The same with the intervals of both: `385 [380, 391] ms in 53 % [36, 69] of the processes, …`.
     #[must_use]
     pub fn whole(&self) -> String {
-        self.sentence(&full(&self.lower), &full(&self.upper))
+        self.sentence(&full(&self.first), &full(&self.second))
     }
 
-    fn sentence(&self, lower: &str, upper: &str) -> String {
+    fn sentence(&self, first: &str, second: &str) -> String {
         // One switch is a change at a time; many are a lottery from process to process.
         let once = if self.switches == 1 { "; it changed once" } else { "" };
-        format!("{lower} in {}, {upper} in the others{once}", self.lower_share)
+        format!("{first} in {}, {second} in the others{once}", self.first_share)
     }
 
     /// `385 or 487`: something of both levels, once if it is the same.
     #[must_use]
     pub fn both(&self, of: impl Fn(&Figure) -> String) -> String {
-        let lower = of(&self.lower);
-        let upper = of(&self.upper);
-        if lower == upper { lower } else { format!("{lower} or {upper}") }
+        let first = of(&self.first);
+        let second = of(&self.second);
+        if first == second { first } else { format!("{first} or {second}") }
     }
 }
 

@@ -122,8 +122,8 @@ fn half_width(row: &ResultRow) -> Option<String> {
     match &row.finding.levels {
         None => row.finding.shown().relative_half_width().map(percent),
         Some(levels) => {
-            let halves = [&levels.lower, &levels.upper]
-                .map(|level| level.estimate.relative_half_width().map(percent));
+            let halves =
+                levels.by_share().map(|level| level.estimate.relative_half_width().map(percent));
             halves
                 .iter()
                 .any(Option::is_some)

@@ -36,20 +36,20 @@ const BELOW: usize = 4;
 struct ResultColumn {
     column: TableColumn,
     cell: fn(&ResultRow, &Terminal) -> TextLine,
-    /// What it says of the upper one of two levels, which has its own line.
-    upper: fn(&ResultRow) -> TextLine,
+    /// What it says of the second one of two levels, which has its own line.
+    second_level: fn(&ResultRow) -> TextLine,
 }
 
 fn field(column: TableColumn, cell: fn(&ResultRow, &Terminal) -> TextLine) -> ResultColumn {
-    ResultColumn { column, cell, upper: |_| TextLine::default() }
+    ResultColumn { column, cell, second_level: |_| TextLine::default() }
 }
 
-fn with_upper(
+fn with_second_level(
     column: TableColumn,
     cell: fn(&ResultRow, &Terminal) -> TextLine,
-    upper: fn(&ResultRow) -> TextLine,
+    second_level: fn(&ResultRow) -> TextLine,
 ) -> ResultColumn {
-    ResultColumn { column, cell, upper }
+    ResultColumn { column, cell, second_level }
 }
 
 /// The results by family, and what the columns mean.
@@ -88,7 +88,7 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
             table.row(cells);
             if row.levels.is_some() {
                 let mut cells: Vec<TextLine> =
-                    fields.iter().map(|field| (field.upper)(row)).collect();
+                    fields.iter().map(|field| (field.second_level)(row)).collect();
                 strip.into_iter().for_each(|place| cells.insert(place, TextLine::default()));
                 table.row(cells);
             }
@@ -99,37 +99,37 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
 }
 
 fn fields(terminal: &Terminal) -> Vec<ResultColumn> {
-    let name = [with_upper(
+    let name = [with_second_level(
         TableColumn::left("").wrapping(),
         |row, _| name(row),
         |_| TextLine::new(Style::Muted, "    or"),
     )];
     let level = format!("{} interval", percent(CONFIDENCE));
     let figure = [
-        with_upper(
+        with_second_level(
             TableColumn::right("median"),
             |row, _| median(shown(row)),
-            |row| median(upper(row)),
+            |row| median(second(row)),
         ),
-        with_upper(
+        with_second_level(
             TableColumn::left(&level).gap(1),
             |row, _| interval(shown(row)),
-            |row| interval(upper(row)),
+            |row| interval(second(row)),
         ),
-        with_upper(
+        with_second_level(
             TableColumn::left("unit").gap(1),
             |row, _| muted(Some(shown(row).unit.clone())),
-            |row| muted(Some(upper(row).unit.clone())),
+            |row| muted(Some(second(row).unit.clone())),
         ),
     ];
-    let reached = [with_upper(
+    let reached = [with_second_level(
         TableColumn::right("±"),
         |row, _| reached(row.finding),
         |row| {
             row.finding
                 .levels
                 .as_ref()
-                .map_or_else(TextLine::default, |levels| half_width(&levels.upper))
+                .map_or_else(TextLine::default, |levels| half_width(levels.by_share()[1]))
         },
     )];
     let counts = [field(TableColumn::right("n"), |row, _| muted(Some(row.counts.clone())))];
@@ -181,14 +181,14 @@ fn name(row: &ResultRow) -> TextLine {
     TextLine::new(Style::Name, &format!("  {name}{}", row.on_target()))
 }
 
-/// The figure of a row; of two levels the lower one.
+/// The figure of a row; of two levels the one with the larger share.
 fn shown<'r>(row: &'r ResultRow) -> &'r Figure {
-    row.levels.as_ref().map_or(&row.figure, |levels| &levels.lower)
+    row.levels.as_ref().map_or(&row.figure, |levels| &levels.first)
 }
 
-/// The upper one of two levels.
-fn upper<'r>(row: &'r ResultRow) -> &'r Figure {
-    row.levels.as_ref().map_or(&row.figure, |levels| &levels.upper)
+/// The one of two levels with the smaller share.
+fn second<'r>(row: &'r ResultRow) -> &'r Figure {
+    row.levels.as_ref().map_or(&row.figure, |levels| &levels.second)
 }
 
 fn median(figure: &Figure) -> TextLine {
@@ -254,7 +254,7 @@ fn muted(value: Option<String>) -> TextLine {
 /// The half-width that is shown; good if the session's is as narrow as was wanted.
 pub(super) fn reached(finding: &Finding) -> TextLine {
     if let Some(levels) = &finding.levels {
-        return half_width(&levels.lower);
+        return half_width(levels.by_share()[0]);
     }
     let (Some(reached), Some(shown)) = (finding.reached, finding.shown().relative_half_width())
     else {

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use plumb_analysis::testing::{Builder, COPY, Spec};
-use plumb_analysis::{RunFinding, summarise, testing};
+use plumb_analysis::{Estimate, RunFinding, summarise, testing};
 use plumb_model::{Flag, FlagKind, RunRecord, RunStatus};
 use plumb_report::run::{best_quarter_text, both_intervals};
 use plumb_report::{
@@ -338,7 +338,7 @@ fn a_comparison_says_that_only_the_shares_of_two_levels_moved() {
     let text = plumb_report::comparison::levels_text(&finding.against_first[0].found).unwrap();
     assert_snapshot!(text, @"two levels: the faster 0.998× [0.994, 1.005], the slower 1.000× [0.995, 1.005] the cost; the share of the slower is 30 % [18, 46], then 80 % [65, 90]: only the shares moved");
     let words = plumb_report::in_words(&View::new(&finding));
-    assert!(words[0].contains("GB/s in 30 % [18, 46] of the processes, 9.99 ["), "{words:?}");
+    assert!(words[0].contains("GB/s in 70 % [54, 82] of the processes, 7.99 ["), "{words:?}");
     assert!(words[2].ends_with(&text), "{words:?}");
     let document = serde_json::to_value(plumb_report::document(&View::new(&finding))).unwrap();
     let levels = &document["results"][1]["levels"];
@@ -632,4 +632,27 @@ fn a_machine_too_noisy_to_say_reads_the_same_everywhere() {
     }
     // The session has its interval, which rules go by.
     assert!(result["low"].is_number() && result["high"].is_number(), "{result}");
+}
+
+#[test]
+fn the_level_with_the_larger_share_comes_first_everywhere() {
+    let mut finding = summarise(&testing::first_look());
+    let result = finding.results.iter_mut().find(|result| result.levels.is_some()).unwrap();
+    let levels = result.levels.as_mut().unwrap();
+    // As two flows that two of nine processes send as one.
+    levels.lower.estimate = Estimate { value: 496e-6, interval: Err("too few".to_owned()) };
+    levels.lower.count = 2;
+    levels.lower.share.value = 0.22;
+    levels.upper.estimate = Estimate { value: 789e-6, interval: Err("too few".to_owned()) };
+    levels.upper.count = 7;
+    levels.upper.share = Estimate { value: 0.78, interval: Err("too few".to_owned()) };
+    let view = View::new(&finding);
+    let sentences = in_words(&view).join("\n");
+    for text in [&brief(&finding, 100), &markdown(&view), &sentences] {
+        let larger = text.find("789").unwrap();
+        assert!(larger < text.find("496").unwrap(), "{text}");
+    }
+    let card = shown(&finding, &Terminal::plain(100));
+    assert!(card.contains("789 µs in 78 % of the processes, 496 µs in the others"), "{card}");
+    assert!(card.find("789 none").unwrap() < card.find("496 none").unwrap(), "{card}");
 }
