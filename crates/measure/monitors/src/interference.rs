@@ -11,6 +11,8 @@
 use plumb_model::{Interference, KernelLine, Reading, Readings, Samples, TICKS_PER_S, Trace};
 use plumb_units::{seconds_to, whole_percent};
 
+use crate::monitors::tree::MAX_PROCESSES;
+
 /// Share of all CPU time that the hypervisor may give to others (docs/method.md, *Edge cases*).
 const STEAL: f64 = 0.01;
 /// Fewer ticks than this are chance, whatever share they are.
@@ -33,6 +35,8 @@ const FOREIGN_BYTES: u64 = 1_000_000;
 /// Plumb's own processes moved no data to speak of: this share of what was moved, or so many bytes.
 const OWN_SHARE: f64 = 0.1;
 const OWN_BYTES: u64 = 1_000_000;
+/// If plumb's own processes were not read for more than this share of the time, nothing is said of others.
+const MOST_UNSEEN: f64 = 0.1;
 /// Share of the time in which tasks may wait for memory, or for disks that the workload does not use.
 const MEMORY_PRESSURE: f64 = 0.01;
 const IO_PRESSURE: f64 = 0.10;
@@ -163,9 +167,22 @@ impl<'r> Window<'r> {
         self.readings.trace(name)?.readings.iter().map(|reading| reading.value).max()
     }
 
+    /// The share of the time after the last full reading of plumb's own processes; None if there is none.
+    ///
+    /// With very many processes only their number is read, and a monitor that failed is not read again: what they did
+    /// since then is unknown.
+    fn unseen_share(&self) -> Option<f64> {
+        let readings = &self.readings.trace("tree.processes")?.readings;
+        let is_full = |reading: &&Reading| {
+            usize::try_from(reading.value).is_ok_and(|processes| processes <= MAX_PROCESSES)
+        };
+        let last = readings.iter().rev().find(is_full)?;
+        Some(ratio(self.to_ns.saturating_sub(last.at_ns), self.to_ns - self.from_ns))
+    }
+
     /// Whether it is known what plumb's own processes did.
     fn knows_own(&self) -> bool {
-        self.readings.trace("tree.processes").is_some()
+        self.unseen_share().is_some_and(|share| share <= MOST_UNSEEN)
     }
 
     /// Bytes that plumb's own processes moved from and to devices.
@@ -180,11 +197,16 @@ impl<'r> Window<'r> {
         kb.saturating_mul(1024)
     }
 
-    fn steal(&self) -> Option<String> {
+    /// Ticks of all CPUs, whatever they did.
+    fn all_ticks(&self) -> u64 {
         // Without guest and guest_nice: the kernel counts those in user and nice already (proc(5)).
         let times = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
         let ticks = times.iter().map(|name| self.amount(&format!("stat.{name}")));
-        let all = ticks.fold(0, u64::saturating_add);
+        ticks.fold(0, u64::saturating_add)
+    }
+
+    fn steal(&self) -> Option<String> {
+        let all = self.all_ticks();
         let stolen = self.amount("stat.steal");
         let share = ratio(stolen, all);
         (share > STEAL && stolen >= FEWEST_TICKS)
@@ -238,7 +260,15 @@ impl<'r> Window<'r> {
         if self.own_bytes() < OWN_BYTES {
             all = all.saturating_add(self.amount("stat.system"));
         }
-        let ticks = all.saturating_sub(self.sum(&["tree.user", "tree.system"]));
+        // What ran after the last reading of plumb's own processes may all be theirs.
+        let unseen = self.unseen_share()? * ratio(self.all_ticks(), 1);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a number of ticks"
+        )]
+        let own = self.sum(&["tree.user", "tree.system"]).saturating_add(unseen.ceil() as u64);
+        let ticks = all.saturating_sub(own);
         let share = ratio(ticks, 1) / (self.seconds() * TICKS_PER_S);
         (self.knows_own() && share > FOREIGN_CPU && ticks >= FOREIGN_TICKS)
             .then(|| format!("other processes used {} of one CPU", whole_percent(share)))

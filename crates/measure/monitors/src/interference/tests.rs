@@ -175,3 +175,27 @@ fn what_has_a_moment_touches_the_samples_of_that_moment() {
     let nobody = Samples { start_ns: vec![9 * SECOND], elapsed_ns: vec![1], ..Samples::default() };
     assert_eq!(touched(&found[0], &nobody).last, 0);
 }
+
+/// A second in which forty groups of processes keep both CPUs busy, and the tree is fully read until this moment.
+fn busy_with_own_until(last_full_ns: u64, last_processes: u64) -> Readings {
+    let own = [(0, 1000), (last_full_ns, 1000 + 200 * last_full_ns / SECOND)];
+    let counts = [(0, 3), (last_full_ns, 3), (SECOND, last_processes)];
+    let mut readings = second(&[("stat.user", 200)]);
+    readings.traces.retain(|trace| !trace.counter.name.starts_with("tree.") && trace.counter.name != "stat.idle");
+    readings.traces.push(trace("tree.user", CounterKind::Counter, &own));
+    readings.traces.push(trace("tree.processes", CounterKind::Gauge, &counts));
+    readings
+}
+
+#[test]
+fn what_own_processes_do_unseen_is_not_of_others() {
+    // 1,600 tasks at the end of the invocation, and a tree that was read no more.
+    assert_eq!(rules(&busy_with_own_until(SECOND / 10, 1641)), [] as [&str; 0]);
+    assert_eq!(rules(&busy_with_own_until(SECOND * 19 / 20, 1641)), [] as [&str; 0]);
+    // Gone before the last reading: their times are with their parents.
+    assert_eq!(rules(&busy_with_own_until(SECOND, 3)), [] as [&str; 0]);
+    // Others are still found next to an unseen twentieth.
+    let mut readings = busy_with_own_until(SECOND * 19 / 20, 1641);
+    readings.traces.retain(|trace| trace.counter.name != "tree.user");
+    assert_eq!(rules(&readings), ["foreign-cpu"]);
+}

@@ -21,7 +21,7 @@ mod softnet;
 mod space;
 mod stat;
 mod thermal;
-mod tree;
+pub(crate) mod tree;
 mod vmstat;
 mod worker;
 

@@ -25,8 +25,9 @@ pub const MONITOR: Monitor = Monitor {
     },
 };
 
-/// More processes than this are not walked: the reading would disturb what it watches.
-const MAX_PROCESSES: usize = 1000;
+/// With more processes than this, a reading says how many there are and no more: it would disturb what it watches.
+/// Once they are gone, their times are with their parents.
+pub(crate) const MAX_PROCESSES: usize = 1000;
 
 struct ProcessTree {
     root: Root,
@@ -46,8 +47,8 @@ struct TreeSums {
 }
 
 impl ProcessTree {
-    /// All descendants and plumb itself.
-    fn walk(&mut self) -> Result<(), String> {
+    /// Finds plumb and its descendants, up to a few more than [`MAX_PROCESSES`].
+    fn walk(&mut self) {
         self.found.clear();
         self.found.push(self.own);
         let mut next = 0;
@@ -60,10 +61,9 @@ impl ProcessTree {
                 self.found.extend(numbers(&children).filter_map(|pid| u32::try_from(pid).ok()));
             }
             if self.found.len() > MAX_PROCESSES {
-                return Err(format!("not read: there are over {MAX_PROCESSES} processes"));
+                break;
             }
         }
-        Ok(())
     }
 
     fn process_file(&self, pid: u32, name: &str) -> Option<Vec<u8>> {
@@ -100,7 +100,12 @@ fn times(text: &str, sums: &mut TreeSums) {
 
 impl CounterSource for ProcessTree {
     fn read(&mut self, buffer: &mut CounterBuffer) -> Result<(), String> {
-        self.walk()?;
+        self.walk();
+        if self.found.len() > MAX_PROCESSES {
+            let processes = u64::try_from(self.found.len()).unwrap_or(u64::MAX);
+            buffer.put(CounterField::gauge("processes", ""), processes);
+            return Ok(());
+        }
         let mut sums = TreeSums::default();
         for &pid in &self.found {
             self.add(pid, &mut sums);
@@ -118,9 +123,33 @@ impl CounterSource for ProcessTree {
 
 #[cfg(test)]
 mod tests {
-    use super::{CounterBuffer, MONITOR};
+    use super::{CounterBuffer, MAX_PROCESSES, MONITOR};
     use plumb_machine::Root;
+    use std::fs;
     use std::process::Command;
+
+    #[test]
+    fn with_very_many_processes_only_their_number_is_read() {
+        let root = tempfile::tempdir().unwrap();
+        let own = std::process::id();
+        let task = root.path().join(format!("proc/{own}/task/{own}"));
+        fs::create_dir_all(&task).unwrap();
+        fs::write(task.join("children"), "").unwrap();
+        let mut tree = (MONITOR.open)(&Root::at(root.path())).unwrap();
+        let mut buffer = CounterBuffer::new("tree");
+        for (turn, children) in [(1, 0), (2, MAX_PROCESSES), (3, 2)] {
+            let names: Vec<String> = (0..children).map(|at| (4_000_000 + at).to_string()).collect();
+            fs::write(task.join("children"), names.join(" ")).unwrap();
+            buffer.turn(turn);
+            tree.read(&mut buffer).unwrap();
+        }
+        let (traces, _) = buffer.finish();
+        let counts = traces.iter().find(|trace| trace.counter.name == "tree.processes").unwrap();
+        let seen: Vec<u64> = counts.readings.iter().map(|reading| reading.value).collect();
+        assert_eq!(seen[1], MAX_PROCESSES as u64 + 1, "{seen:?}");
+        // It is read again once they are gone.
+        assert!(seen.len() == 3 && seen[2] < 3, "{seen:?}");
+    }
 
     #[test]
     fn a_child_and_what_it_leaves_behind_are_ours() {
