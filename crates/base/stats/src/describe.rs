@@ -98,7 +98,10 @@ pub(crate) fn finite(values: &[f64]) -> Result<(), NoInterval> {
 /// The mean of values that are known to be finite; NaN without values. [`mean`] checks.
 #[must_use]
 pub fn mean_of(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+    let count = values.len() as f64;
+    let sum: f64 = values.iter().sum();
+    // The sum of values near the largest number overflows, their mean does not.
+    if sum.is_finite() { sum / count } else { values.iter().map(|value| value / count).sum() }
 }
 
 /// The variance of two or more values that are known to be finite. [`variance`] checks.

@@ -218,7 +218,10 @@ impl WeightedSamples {
         for (index, &(value, process)) in self.sorted.iter().enumerate() {
             before += self.weights[process];
             if (before - wanted).abs() <= ROUNDING * self.weight {
-                return self.sorted.get(index + 1).map_or(value, |next| 0.5 * (value + next.0));
+                return self
+                    .sorted
+                    .get(index + 1)
+                    .map_or(value, |next| f64::midpoint(value, next.0));
             }
             if before > wanted {
                 return value;
@@ -335,6 +338,17 @@ mod tests {
     fn normals(count: usize, seed: u64) -> Vec<f64> {
         let mut rng = Rng::new(seed);
         (0..count).map(|_| 100.0 + rng.normal()).collect()
+    }
+
+    #[test]
+    fn the_largest_and_the_smallest_number_are_their_own_medians() {
+        for value in [1e308, 5e-324] {
+            let sample = [value];
+            let processes = [&sample[..]; 10];
+            assert_eq!(super::clustered_estimate(&processes, 0.5), Some(value));
+            let mean = crate::describe::mean(&[value; 10]).unwrap();
+            assert!((mean / value - 1.0).abs() < 1e-12, "{mean:e}");
+        }
     }
 
     #[test]
