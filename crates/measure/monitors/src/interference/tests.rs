@@ -181,7 +181,9 @@ fn busy_with_own_until(last_full_ns: u64, last_processes: u64) -> Readings {
     let own = [(0, 1000), (last_full_ns, 1000 + 200 * last_full_ns / SECOND)];
     let counts = [(0, 3), (last_full_ns, 3), (SECOND, last_processes)];
     let mut readings = second(&[("stat.user", 200)]);
-    readings.traces.retain(|trace| !trace.counter.name.starts_with("tree.") && trace.counter.name != "stat.idle");
+    readings.traces.retain(|trace| {
+        !trace.counter.name.starts_with("tree.") && trace.counter.name != "stat.idle"
+    });
     readings.traces.push(trace("tree.user", CounterKind::Counter, &own));
     readings.traces.push(trace("tree.processes", CounterKind::Gauge, &counts));
     readings

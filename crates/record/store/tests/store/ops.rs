@@ -71,6 +71,7 @@ fn ready() -> impl Strategy<Value = Ready> {
             notes,
             flags,
             bytes_on_disk,
+            fixed_iterations: false,
             without: Vec::new(),
         })
 }
