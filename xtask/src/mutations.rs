@@ -61,9 +61,8 @@ const MUTATIONS: [Mutation; 13] = [
     Mutation {
         dropped: "pairing: a process compared with one of another round",
         file: "pairs.rs",
-        from: "let both = units.into_iter().map(|unit| (costs_in(first, unit), costs_in(later, unit)));",
-        to: "let count = units.len() as u32; \
-             let both = units.into_iter().map(|unit| (costs_in(first, unit), costs_in(later, (17 * unit + 5) % count)));",
+        from: "let other = costs_in(later, unit);",
+        to: "let other = costs_in(later, (17 * unit + 5) % first.len() as u32);",
         group: "verdicts",
     },
     Mutation {

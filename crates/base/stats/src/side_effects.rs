@@ -106,7 +106,7 @@ pub struct RuleOfOneSide {
     pub first: usize,
     /// Units in which only the later side met it.
     pub later: usize,
-    /// All units.
+    /// Units in which both sides were measured.
     pub units: usize,
 }
 

@@ -215,7 +215,7 @@ mod tests {
     fn a_difference_that_may_be_0_has_the_unit_and_digits_of_its_interval() {
         assert_eq!(shown(-128_858e3, -121e3, 126_950e3, "B/s"), "0 [-129, 127] MB/s");
         assert_eq!(shown(-4.9e-3, -1.9e-3, 0.8e-3, "s"), "-1.9 [-4.9, 0.8] ms");
-        assert_eq!(shown(-0.8e-3, 0.9e-6, 0.7e-3, "s"), "0.0 [-0.8, 0.7] ms");
+        assert_eq!(shown(-0.8e-3, 0.9e-6, 0.7e-3, "s"), "1 [-800, 700] µs");
     }
 
     #[test]

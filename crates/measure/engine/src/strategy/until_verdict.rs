@@ -40,9 +40,9 @@ pub struct UntilVerdict {
     /// Rows that are left of the Latin square, and the points that it is of.
     square: Vec<Vec<usize>>,
     square_of: Vec<usize>,
-    /// Units at the last look of each point; None before the first round.
+    /// PairCounts at the last look of each point; None before the first round.
     looked: Vec<Option<usize>>,
-    /// Units of each point, excluded ones included, when its pairs were last chosen.
+    /// PairCounts of each point, excluded ones included, when its pairs were last chosen.
     chosen_at: Vec<usize>,
 }
 
@@ -72,7 +72,7 @@ impl UntilVerdict {
         let forced =
             first.stopped.or(self.common_stop(history, 0)).or(self.common_stop(history, point));
         // Upper bounds that need no matching of rounds: mostly they say already that no look is due.
-        let units = Units::of(first, later, self.a_unit);
+        let units = PairCounts::of(first, later, self.a_unit);
         let mut pace = Pace::of(history, point, units.counted);
         let forced = forced.or(self.time_is_up(history, &pace).then_some(StopReason::Budget));
         // Whether exclusions are too many is judged where a look may be due: those that belong to a side are none.
@@ -128,7 +128,7 @@ impl UntilVerdict {
 
     /// Whether a look may be due: by the units that count, or by all of them, as exclusions may turn out to belong to a
     /// side.
-    fn may_be_due(&self, point: usize, units: &Units) -> bool {
+    fn may_be_due(&self, point: usize, units: &PairCounts) -> bool {
         let Some(looked) = self.looked[point] else { return true };
         let has_more = self.is_due(self.chosen_at[point], units.all);
         self.is_due(looked, units.counted) || (units.counted < units.all && has_more)
@@ -196,7 +196,7 @@ impl UntilVerdict {
 
     /// After the first unit of slow points: how long those take that they get.
     fn slow(&mut self, history: &History, point: usize) -> Option<Decision> {
-        let units = Units::of(&history.points[0], &history.points[point], self.a_unit);
+        let units = PairCounts::of(&history.points[0], &history.points[point], self.a_unit);
         let pace = Pace::of(history, point, units.counted);
         self.goal.time_ns.filter(|_| pace.pairs > 0 && pace.is_slow && !self.told_slow)?;
         self.told_slow = true;
@@ -264,14 +264,14 @@ impl Strategy for UntilVerdict {
 }
 
 /// The most units that a comparison can have: an invocation may lack its partner.
-struct Units {
-    /// Units that are not excluded.
+struct PairCounts {
+    /// PairCounts that are not excluded.
     counted: usize,
-    /// All units.
+    /// Units, excluded ones included.
     all: usize,
 }
 
-impl Units {
+impl PairCounts {
     fn of(first: &PointHistory, later: &PointHistory, a_unit: usize) -> Self {
         let (all_first, excluded_first) = first.side.counts();
         let (all_later, excluded_later) = later.side.counts();
@@ -282,7 +282,7 @@ impl Units {
 
 /// How fast the units of a comparison come.
 struct Pace {
-    /// Units so far.
+    /// PairCounts so far.
     pairs: usize,
     /// Time of a unit of this comparison, in nanoseconds.
     pair_ns: u64,

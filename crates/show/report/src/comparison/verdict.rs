@@ -86,13 +86,13 @@ pub struct InUnit {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SideEffectPart {
-    /// The rule.
+    /// The name of the rule, as monitors report it.
     pub rule: String,
     /// Pairs in which only the first side met it.
     pub first: usize,
     /// Pairs in which only this side met it.
     pub later: usize,
-    /// All pairs.
+    /// Pairs in which both sides were measured.
     pub pairs: usize,
 }
 

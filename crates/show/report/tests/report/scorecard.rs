@@ -217,7 +217,7 @@ fn a_first_look_in_160_columns() {
 #[test]
 fn commands_are_compared_with_the_first() {
     let finding = summarise(&testing::exec());
-    assert_snapshot!(shown(&finding, &Terminal::plain(100)), @"
+    assert_snapshot!(shown(&finding, &Terminal::plain(100)), @r"
     plumb exec 'gzip -1 corpus' 'zstd -1 corpus' 'pigz -1 corpus'            complete · run 019aa82151c0
     Intel(R) Xeon(R) Processor @ 2.30GHz · 2 CPUs · 24 GiB · virtual machine (QEMU)
     Linux 6.18.44 · Debian GNU/Linux 12 (bookworm)
@@ -236,11 +236,11 @@ fn commands_are_compared_with_the_first() {
     intervals describe this machine over ten minutes if sessions are long enough · ±: half-width of the
     interval · n: invocations × samples · CPU: share of wall time · shape: low to high
 
-    Compared with gzip -1 corpus, margin 1 %
-      zstd -1 corpus  faster        0.2470× the cost [0.2457, 0.2486], 4.05× as fast, -312.3 [-314.2,
-                                    -310.5] ms, 20 pairs, beyond margin
-      pigz -1 corpus  inconclusive  0.995× the cost [0.988, 1.002], -1.9 [-4.9, 0.8] ms, 20 pairs, could
-                                    have found 0.8 %, about 34 pairs would settle it
+    Compared with gzip -1 corpus, margin 1 %, 95 % confidence over all 3 verdicts
+      zstd -1 corpus  faster        0.2470× the cost [0.2451, 0.2489], 4.05× as fast, -312 [-315, -310]
+                                    ms, 20 pairs, beyond margin
+      pigz -1 corpus  inconclusive  0.995× the cost [0.986, 1.003], -1.9 [-5.6, 1.4] ms, 20 pairs, could
+                                    have found 0.9 %, about 53 pairs would settle it
         against zstd -1 corpus above: slower, 4.03× the cost [3.99, 4.06], +310 [307, 313] ms, 20 pairs,
         beyond margin
 
