@@ -39,18 +39,24 @@ struct DisturbedEnd {
 /// Runs the bars of this file.
 pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let replications = PAIRS_CHEAPER * replications;
+    let mut rows = Vec::new();
     for neighbour in [0.1, 0.3, 0.5] {
         let around = Surroundings { neighbour, added: 0.3, ..Surroundings::default() };
-        neighbour_of_both(around, replications, report);
+        neighbour_of_both(around, replications, &mut |row| rows.push(row));
     }
     for outlasts in [false, true] {
         for own in [0.05, 0.1, OFTEN, 0.5, 1.0] {
             for added in [0.05, 0.2, 1.0] {
                 let around = Surroundings { own, added, outlasts, ..Surroundings::default() };
-                work_of_one_side(around, replications, report);
+                work_of_one_side(around, replications, &mut |row| rows.push(row));
             }
         }
     }
+    // Rows of one promise stand together.
+    let mut promises: Vec<&str> = rows.iter().map(|row| row.promise).collect();
+    promises.dedup();
+    rows.sort_by_key(|row| promises.iter().position(|promise| *promise == row.promise));
+    rows.into_iter().for_each(report);
 }
 
 fn neighbour_of_both(
