@@ -292,7 +292,9 @@ impl LookSchedule {
     pub fn hopeless(self, judgement: &Judgement, pairs: usize, reach: usize) -> bool {
         let last = self.most_pairs().min(reach);
         let far = judgement.pairs_needed.is_none_or(|needed| needed > HOPELESS * last);
-        !judgement.settled() && 2 * pairs >= last && far
+        // More pairs can show that a neighbour disturbs both sides; how many it takes is not known.
+        let is_open = !judgement.settled() && !judgement.contradicted;
+        is_open && 2 * pairs >= last && far
     }
 }
 
@@ -341,6 +343,14 @@ mod tests {
         assert_eq!(needed(0.0, 0.1), Some(312));
         assert_eq!(needed(0.0, 10.0), None);
         assert_eq!(needed(0.05, 0.01), None);
+    }
+
+    #[test]
+    fn pairs_that_contradict_the_excluded_ones_are_not_hopeless() {
+        let open = Judgement { pairs_needed: None, ..Judgement::open(14) };
+        assert!(LookSchedule::Forty.hopeless(&open, 40, 40));
+        let contradicted = Judgement::contradicted_by_excluded();
+        assert!(!LookSchedule::Forty.hopeless(&contradicted, 40, 40));
     }
 
     #[test]

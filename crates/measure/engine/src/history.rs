@@ -64,10 +64,13 @@ impl History {
         for invocation in &record.invocations {
             let Some(point) = history.points.get_mut(invocation.point) else { continue };
             point.excluded += usize::from(invocation.is_disturbed());
+            if !invocation.is_workload_done() {
+                continue;
+            }
             let measured = invocation.measurement();
             let observation =
                 Observation::of(&record.plan, invocation.point, invocation.round, measured);
-            if invocation.is_workload_done() && invocation.is_disturbed() {
+            if invocation.is_disturbed() {
                 point.add_excluded(observation.as_ref());
             }
             if invocation.counts_for(invocation.point) {

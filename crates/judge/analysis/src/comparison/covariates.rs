@@ -27,6 +27,9 @@ const FEWEST_EVENTS: f64 = 5.0;
 /// The rate of CPU time that neither plumb nor anything that it started used.
 pub(crate) const FOREIGN_CPU: &str = "CPU time of other processes per invocation";
 
+/// One part in so many of an invocation may pass without a reading of plumb's own processes.
+const MOST_UNREAD: u64 = 10;
+
 /// The smallest difference of two shares that is told.
 const LEAST_OF_SHARES: f64 = 0.3;
 
@@ -219,23 +222,31 @@ impl ArmRates {
         rates
     }
 
-    /// CPU time of the machine that is not plumb's and of nothing that plumb started, in seconds.
+    /// CPU time of the machine that is not plumb's and of nothing that plumb started, in seconds. Not if the time of plumb's
+    /// own processes is not known up to the end.
     fn add_foreign_cpu(&mut self, amounts: &[CounterAmount]) {
-        let ticks = |name: &str| {
-            let found = amounts.iter().find(|amount| amount.counter.name == name);
-            found.map_or(0, |amount| amount.amount)
-        };
-        if !amounts.iter().any(|amount| amount.counter.name == "tree.user") {
+        let named = |name: &str| amounts.iter().find(|amount| amount.counter.name == name);
+        // Counters that did not move are not among the amounts; the number of processes is, whenever they are read.
+        if named("tree.processes").is_none() {
             return;
         }
-        let all = ticks("stat.user") + ticks("stat.nice") + ticks("stat.system");
-        let foreign = all.saturating_sub(ticks("tree.user") + ticks("tree.system"));
-        let rates = self
-            .rates
-            .entry(FOREIGN_CPU.to_owned())
-            .or_insert_with(|| Rates { unit: "s".to_owned(), ..Rates::default() });
+        let all = [named("stat.user"), named("stat.nice"), named("stat.system")];
+        let own = [named("tree.user"), named("tree.system")];
+        let all_ns = all.iter().flatten().map(|amount| amount.duration_ns).max().unwrap_or(0);
+        let own_ns = own.iter().flatten().map(|amount| amount.duration_ns).max();
+        if own_ns.is_some_and(|own_ns| own_ns < all_ns - all_ns / MOST_UNREAD) {
+            return;
+        }
+        let all_ticks: u64 = all.iter().flatten().map(|amount| amount.amount).sum();
+        let own_ticks: u64 = own.iter().flatten().map(|amount| amount.amount).sum();
+        // A level: where it is missing it is not known, and not zero.
+        let rates = self.rates.entry(FOREIGN_CPU.to_owned()).or_insert_with(|| Rates {
+            unit: "s".to_owned(),
+            is_level: true,
+            ..Rates::default()
+        });
         #[expect(clippy::cast_precision_loss, reason = "ticks of one invocation")]
-        rates.values.push(foreign as f64 / TICKS_PER_S);
+        rates.values.push(all_ticks.saturating_sub(own_ticks) as f64 / TICKS_PER_S);
         rates.counted_over.push(1.0);
     }
 

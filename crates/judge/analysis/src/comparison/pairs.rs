@@ -382,13 +382,17 @@ fn disturbed(
     chosen: &ChosenPairs,
 ) -> Option<NoVerdict> {
     let pairs = chosen.judged.len();
-    // What belongs to a side was put back; the rest of those that were excluded may lack a partner.
-    let put_back = chosen.of_one_side.is_empty();
-    let excluded = match put_back {
-        true => record.excluded(from).max(record.excluded(point)),
-        false => chosen.all.len() - pairs,
-    };
-    let counted = if put_back { record.good_invocations(point).count() } else { pairs };
+    let excluded;
+    let counted;
+    if chosen.of_one_side.is_empty() {
+        // Those that were excluded may lack a partner, so they are counted by themselves.
+        excluded = record.excluded(from).max(record.excluded(point));
+        counted = record.good_invocations(point).count();
+    } else {
+        // Pairs that were excluded for a side's own work count again.
+        excluded = chosen.all.len() - pairs;
+        counted = pairs;
+    }
     let too_many = pairs_too_disturbed(excluded, counted);
     let too_few_left = excluded > pairs && pairs < FEWEST_PAIRS;
     let of = excluded + counted;

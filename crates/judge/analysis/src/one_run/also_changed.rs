@@ -149,13 +149,14 @@ mod tests {
             let number = number as u64;
             let foreign = 20 * invocation.point as u64 + number % 3;
             let ticks = |name, ticks| amount(name, "tick", CounterKind::Counter, ticks);
-            let read = vec![
-                ticks("stat.user", 100 + foreign),
-                ticks("stat.system", 10),
-                ticks("tree.user", 100),
-                ticks("tree.system", 10),
-            ];
-            counters.insert(invocation.invocation, read);
+            // An invocation shorter than a tick has no CPU time of its own.
+            counters.insert(
+                invocation.invocation,
+                vec![
+                    ticks("stat.user", foreign),
+                    amount("tree.processes", "", CounterKind::Gauge, 3),
+                ],
+            );
         }
         let mut finding = summarise(&record);
         add_covariates_to_points(&mut finding, &record, &counters);
