@@ -56,11 +56,40 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
         report(coverage(name, noise, pairs));
     }
     for later_sides in [2, 9] {
-        report(several_equal_sides(later_sides, pairs));
+        report(ValidationRow {
+            promise: "any of several equal sides called slower or faster than the first",
+            setting: format!("{} sides", later_sides + 1),
+            bar: Bar::AtMost(0.05),
+            measured: share_of_runs(later_sides, 0.0, pairs, |ends| {
+                ends.iter().any(ComparisonEnd::is_different)
+            }),
+            note: String::new(),
+        });
     }
     for later_sides in [2, 9] {
-        report(one_slower_side_of(later_sides, pairs));
+        report(ValidationRow {
+            promise: "the one of several sides that is 2 % slower found if the standard deviation of pairs is 2 %",
+            setting: format!("{} sides", later_sides + 1),
+            bar: Bar::AtLeast(0.9),
+            measured: share_of_runs(later_sides, 0.02, pairs, |ends| {
+                ends.last().is_some_and(|end| end.verdict == Verdict::Slower)
+            }),
+            note: String::new(),
+        });
     }
+}
+
+/// In how many runs of several sides, the last of them slower by `effect`, the comparisons end so.
+fn share_of_runs(
+    later_sides: usize,
+    effect: f64,
+    replications: u64,
+    counts: impl Fn(&[ComparisonEnd]) -> bool,
+) -> BarSeries {
+    let hits = (0..replications)
+        .filter(|&seed| counts(&several_sides(later_sides, effect, &mut Rng::new(seed))))
+        .count();
+    BarSeries::Share { hits: hits as u64, trials: replications }
 }
 
 /// Later sides against one first side, in the same rounds; the last one costs more by `effect`.
@@ -74,42 +103,11 @@ fn several_sides(later_sides: usize, effect: f64, rng: &mut Rng) -> Vec<Comparis
         let slower = if side == later_sides { effect.ln_1p() } else { 0.0 };
         let logs: Vec<f64> =
             draws().iter().zip(&first).map(|(later, first)| slower + later - first).collect();
-        let of_side = |pairs: usize| logs[..pairs].to_vec();
-        ends.push(compare_one_of(later_sides, LookSchedule::Forty, most, of_side));
+        ends.push(compare_one_of(later_sides, LookSchedule::Forty, most, |pairs| {
+            logs[..pairs].to_vec()
+        }));
     }
     ends
-}
-
-fn several_equal_sides(later_sides: usize, replications: u64) -> ValidationRow {
-    let misled = (0..replications)
-        .filter(|&seed| {
-            let ends = several_sides(later_sides, 0.0, &mut Rng::new(seed));
-            ends.iter().any(ComparisonEnd::is_different)
-        })
-        .count();
-    ValidationRow {
-        promise: "any of several equal sides called slower or faster than the first",
-        setting: format!("{} sides", later_sides + 1),
-        bar: Bar::AtMost(0.05),
-        measured: BarSeries::Share { hits: misled as u64, trials: replications },
-        note: String::new(),
-    }
-}
-
-fn one_slower_side_of(later_sides: usize, replications: u64) -> ValidationRow {
-    let found = (0..replications)
-        .filter(|&seed| {
-            let ends = several_sides(later_sides, 0.02, &mut Rng::new(seed));
-            ends.last().is_some_and(|end| end.verdict == Verdict::Slower)
-        })
-        .count();
-    ValidationRow {
-        promise: "the one of several sides that is 2 % slower found if the standard deviation of pairs is 2 %",
-        setting: format!("{} sides", later_sides + 1),
-        bar: Bar::AtLeast(0.9),
-        measured: BarSeries::Share { hits: found as u64, trials: replications },
-        note: String::new(),
-    }
 }
 
 /// In which turns versions are run; the second is compared with the first.

@@ -275,9 +275,11 @@ impl ChosenPairs {
             Verdict::Faster => estimate < 0.0,
             Verdict::Equivalent => {
                 let of_all = judge_pairs(&self.all, level, margin);
-                let is_inside = |pairs: &Vec<f64>| mean_is_inside(pairs, level, margin.ln_1p());
                 of_all.is_ok_and(|judged| judged.verdict == Verdict::Equivalent)
-                    && self.perhaps_own.iter().all(is_inside)
+                    && self
+                        .perhaps_own
+                        .iter()
+                        .all(|pairs| mean_is_inside(pairs, level, margin.ln_1p()))
             }
         }
     }
