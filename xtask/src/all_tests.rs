@@ -24,6 +24,8 @@ const FIRST: [&str; 8] = [
 ];
 /// The number of test binaries that run at the same time.
 const AT_ONCE: usize = 3;
+/// The binary whose tests spend half of their time waiting for processes, and how many of them run at the same time.
+const WAITING: (&str, &str) = ("robust", "4");
 /// With more failures than this, chance is not the reason, and no test is tried again.
 const MOST_FLAKY: usize = 10;
 /// How often a failed test is tried alone: a machine may stall for minutes.
@@ -45,6 +47,9 @@ impl Binary {
     fn command(&self, tests: &[String]) -> Command {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        if self.name == WAITING.0 {
+            command.env("RUST_TEST_THREADS", WAITING.1);
+        }
         if !tests.is_empty() {
             command.args(["--exact", "--test-threads=1"]).args(tests);
         }

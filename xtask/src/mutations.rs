@@ -29,12 +29,19 @@ struct Mutation {
     group: &'static str,
 }
 
-const MUTATIONS: [Mutation; 13] = [
+const MUTATIONS: [Mutation; 14] = [
     Mutation {
-        dropped: "Student's t: normal quantiles for the noise between six runs",
+        dropped: "Student's t: normal quantiles for the noise between six pairs of runs",
         file: "stored_runs.rs",
-        from: "two_sided_t(level, (runs - 1) as f64)",
+        from: "two_sided_t(level, noise.df)",
         to: "two_sided_z(level)",
+        group: "runs",
+    },
+    Mutation {
+        dropped: "distance in time: earlier runs count however far they are apart",
+        file: "stored_runs.rs",
+        from: "lags_s.contains(&(other_s - one_s).abs())",
+        to: "*lags_s.end() > 0.0",
         group: "runs",
     },
     Mutation {

@@ -10,11 +10,11 @@ const RUNS: usize = 8;
 /// Standard deviation of neighbouring runs, relative.
 const SD: f64 = 0.01;
 /// A run, and the pause to the next where runs follow each other, in seconds.
-const RUN_S: f64 = 150.0;
+pub(crate) const RUN_S: f64 = 150.0;
 /// Slow noise has parts an octave apart, the first as long as a run, the last of over three months.
 const OCTAVES: usize = 16;
-const HOUR_S: f64 = 3600.0;
-const DAY_S: f64 = 24.0 * HOUR_S;
+pub(crate) const HOUR_S: f64 = 3600.0;
+pub(crate) const DAY_S: f64 = 24.0 * HOUR_S;
 
 /// When a baseline and a check are taken.
 #[derive(Debug, Clone, Copy)]
@@ -50,25 +50,26 @@ const SETTINGS: [BaselineTiming; 6] = [
     },
 ];
 
-/// The level of one series: independent noise, and slow noise that adds to the variance of a difference, a doubling of
-/// time, the share of the variance of neighbours that [`PER_DOUBLING`] says.
-struct SeriesLevel {
+/// The level of one series: independent noise, and slow noise, which adds to the variance of a difference with every
+/// doubling of time.
+pub(crate) struct SeriesLevel {
     parts: [f64; OCTAVES],
     white: f64,
     octave: f64,
 }
 
 impl SeriesLevel {
-    fn new(slow: bool, rng: &mut Rng) -> Self {
+    /// A doubling of time adds this share of the variance of neighbours; 0 if no noise is slow.
+    pub(crate) fn new(per_doubling: f64, rng: &mut Rng) -> Self {
         // Half of the mean square difference of neighbours is SD²; each octave has half of what a doubling adds.
-        let octave = if slow { (0.5 * PER_DOUBLING).sqrt() * SD } else { 0.0 };
+        let octave = (0.5 * per_doubling).sqrt() * SD;
         let fast: f64 = (0..OCTAVES).map(|at| 1.0 - (-RUN_S / memory_s(at)).exp()).sum();
         let white = (SD * SD - octave * octave * fast).max(0.0).sqrt();
         Self { parts: std::array::from_fn(|_| rng.normal()), white, octave }
     }
 
     /// The log cost of a run so long after the one before.
-    fn run(&mut self, after_s: f64, rng: &mut Rng) -> f64 {
+    pub(crate) fn run(&mut self, after_s: f64, rng: &mut Rng) -> f64 {
         for (at, part) in self.parts.iter_mut().enumerate() {
             let keep = (-after_s / memory_s(at)).exp();
             *part = keep * *part + (1.0 - keep * keep).sqrt() * rng.normal();
@@ -102,7 +103,9 @@ fn check(
     effect: f64,
     rng: &mut Rng,
 ) -> Vec<usize> {
-    let mut levels: Vec<SeriesLevel> = (0..SERIES).map(|_| SeriesLevel::new(slow, rng)).collect();
+    let per_doubling = if slow { PER_DOUBLING } else { 0.0 };
+    let mut levels: Vec<SeriesLevel> =
+        (0..SERIES).map(|_| SeriesLevel::new(per_doubling, rng)).collect();
     let baseline = measure(&mut levels, RUNS, (0.0, setting.every_s), rng);
     let mut screen = measure(&mut levels, 1, (setting.later_s, RUN_S), rng);
     let mut again = measure(&mut levels, CONFIRM_RUNS, (RUN_S, RUN_S), rng);

@@ -5,12 +5,13 @@
 
 use plumb_stats::Interval;
 use plumb_stats::audit::share_interval;
+use plumb_stats::describe::median_of;
 use plumb_stats::history::{StretchStep, certain, suspects};
 use plumb_stats::multiple::{benjamini_hochberg, common_mode, crashes_differ, holm};
 use plumb_stats::pairs::{log_ratios, signed_rank_p};
 use plumb_stats::regression_gate::{RegressionGate, Shift};
 use plumb_stats::sequence::anytime_interval;
-use plumb_stats::stored_runs::{RunsCompared, compare_runs};
+use plumb_stats::stored_runs::{DatedRun, NoiseHistory, RunsCompared, StoredSide, compare_runs};
 use plumb_stats::verdict::{Judgement, MARGIN, Verdict, judge_pairs};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -68,8 +69,13 @@ fn judged(logs: &[f64]) -> Judgement {
     judge_pairs(logs, 0.95, MARGIN).unwrap()
 }
 
+/// A run a side, an hour apart, of these processes, and earlier runs an hour apart.
 fn compared(a: &[f64], b: &[f64], earlier: &[f64]) -> RunsCompared {
-    compare_runs(a, b, earlier, 0.95).unwrap()
+    let run = |hour: u32, cost: f64| DatedRun { began_s: Some(f64::from(hour) * 3600.0), cost };
+    let earlier: Vec<DatedRun> = (0..).zip(earlier).map(|(hour, cost)| run(hour, *cost)).collect();
+    let a = StoredSide { runs: &[run(1000, median_of(a))], processes: a };
+    let b = StoredSide { runs: &[run(1001, median_of(b))], processes: b };
+    compare_runs(a, b, NoiseHistory::OneMachine(&earlier), 0.95).unwrap()
 }
 
 fn shifts(baseline: &[Vec<f64>], fresh: &[f64]) -> Vec<Shift> {
@@ -138,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn swapping_runs_negates_exactly(a in small(), b in small(), earlier in vec(-0.02..0.02f64, 0..9)) {
+    fn swapping_runs_negates_exactly(a in small(), b in small(), earlier in vec(-0.02..0.02f64, 0..12)) {
         let one = compared(&a, &b, &earlier);
         let other = compared(&b, &a, &earlier);
         prop_assert_eq!(one.interval, mirrored(other.interval));
@@ -148,7 +154,7 @@ proptest! {
 
     #[test]
     fn units_and_order_do_not_matter_to_runs(a in small(), b in small(), shift in -5.0..5.0f64) {
-        let earlier = [0.0, 0.01, -0.01, 0.005, 0.002, -0.02];
+        let earlier = [0.0, 0.01, -0.01, 0.005, 0.002, -0.02, 0.01];
         let found = compared(&a, &b, &earlier).interval;
         let in_other_units = compared(&moved(&a, shift), &moved(&b, shift), &moved(&earlier, shift));
         prop_assert!(close(found, in_other_units.interval));

@@ -6,10 +6,11 @@ use std::path::Path;
 use clap::Args;
 use plumb_analysis::{CompareSettings, Comparison, ComparisonFinding, NoVerdict};
 use plumb_classics::COUNTING;
-use plumb_model::{By, Id, Impact, SeriesInRun, Target, Verdict};
+use plumb_model::{By, Id, Impact, RunOfSeries, SeriesInRun, Target, Verdict};
 use plumb_query::Selection;
 use plumb_store::Store;
 use plumb_suite::margin;
+use plumb_text::command_line::typed;
 use plumb_text::counted;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -18,6 +19,8 @@ use crate::reading::output::{self, OutputFormat};
 use crate::reading::runs;
 use crate::ui::Ui;
 
+/// So many runs of either side in turns are eight blocks.
+const FEWEST_IN_TURNS: usize = 9;
 /// Series of a run that are named where none is common.
 const MOST_NAMED: usize = 3;
 
@@ -33,9 +36,10 @@ const MOST_NAMED: usize = 3;
   plumb compare --across tool=hyperfine last   an imported result and a run of the same command
   plumb report --by kernel -o report        a comparison by kernel as a page with charts
 
-Runs measured at different times differ even when nothing has changed. plumb learns how much from earlier runs of \
-the same series on the same host. With fewer than six of them it gives no verdict, but reports how much runs would \
-have to vary for the difference to be due to chance. `plumb ab` needs no history. If every run has a label such as \
+Runs measured at different times differ even when nothing has changed. If the sides were measured in turns, eight \
+blocks are enough for a verdict. Otherwise plumb needs six pairs of earlier runs of the same series on the same host that \
+are as far apart as the sides; without them it reports how much runs would have to vary for the difference to be due to \
+chance. `plumb ab` needs no history. If every run has a label such as \
 `price=19.95`, plumb also shows each result per price.")]
 pub struct CompareArgs {
     /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`, which select all runs that have them [default with
@@ -116,6 +120,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         say_counting(&plumb_query::read(&store, Selection::Runs(&ids))?, ui);
     }
     say_hosts(&store, &finding, &args.runs, ui)?;
+    say_turns(&finding, ui);
     let format = if ui.wants_json() { OutputFormat::Json } else { args.format };
     ui.out(&output::comparison(&finding, format, ui)?);
     let undecided =
@@ -163,7 +168,7 @@ fn say_hosts(store: &Store, found: &ComparisonFinding, typed: &[String], ui: &Ui
     let by = found.by.as_deref();
     let is_mixed = by.is_some_and(|by| by.split(',').any(|field| field == By::KIND));
     let against = || found.results.iter().flat_map(|result| &result.against_first).flatten();
-    if is_mixed || !against().any(|comparison| comparison.verdict == Err(NoVerdict::Uncalibrated)) {
+    if is_mixed || !against().any(is_uncalibrated) {
         return Ok(());
     }
     let ids: Vec<Id> = found.runs.iter().map(|run| run.run).collect();
@@ -185,6 +190,27 @@ fn say_hosts(store: &Store, found: &ComparisonFinding, typed: &[String], ui: &Ui
         ));
     }
     Ok(())
+}
+
+fn is_uncalibrated(comparison: &Comparison) -> bool {
+    matches!(comparison.verdict, Err(NoVerdict::Uncalibrated { .. }))
+}
+
+/// If the times of the runs leave a comparison without a verdict, the commands that measure the first and the last side
+/// in turns.
+fn say_turns(found: &ComparisonFinding, ui: &Ui) {
+    let mut against = found.results.iter().flat_map(|result| &result.against_first).flatten();
+    let (Some(first), Some(last)) = (found.runs.first(), found.runs.last()) else { return };
+    let is_typed = !first.command.is_empty() && !last.command.is_empty();
+    if !is_typed || !against.any(is_uncalibrated) {
+        return;
+    }
+    let again = |run: &RunOfSeries| typed(run.command.iter().skip(1).map(String::as_str));
+    ui.say(&format!(
+        "For a verdict, measure in turns, each {FEWEST_IN_TURNS} times:\n  plumb {}\n  plumb {}",
+        again(first),
+        again(last)
+    ));
 }
 
 fn open(against: &Comparison) -> bool {

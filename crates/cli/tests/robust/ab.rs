@@ -107,7 +107,7 @@ fn points_of_a_workload_are_sides_too() {
     let place = place();
     let sides = ["cpu.sieve:limit=100000", "cpu.sieve:limit=200000"];
     ab(&place, "-q --margin 5%", &sides).exits(0).shows(&["slower"]);
-    let ran = ab(&place, "-q --json --metric cpu --budget 20s", &sides).exits(0);
+    let ran = ab(&place, "-q --json --metric cpu --margin 20%", &sides).exits(0);
     let document = parsed(&ran);
     assert_eq!(document["schema"], "plumb.comparison/1");
     let only = &document["results"][0];

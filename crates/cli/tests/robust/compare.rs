@@ -3,7 +3,7 @@
 use crate::{exec, parsed, place};
 
 #[test]
-fn two_runs_get_an_honest_sentence_and_seven_a_verdict() {
+fn two_runs_get_an_honest_sentence_and_a_history_a_verdict() {
     let place = place();
     let measure = |time: &str, label: &str| {
         let command = format!("sleep {time}");
@@ -16,13 +16,19 @@ fn two_runs_get_an_honest_sentence_and_seven_a_verdict() {
     measure("0.02", "old");
     measure("0.3", "new");
     let ran = place.run("compare what=old what=new").unwrap().exits(0);
-    ran.shows(&["Compared with what=old", "no verdict", "uncalibrated", "this could be chance"]);
+    let ran = ran.shows(&[
+        "Compared with what=old",
+        "no verdict",
+        "uncalibrated",
+        "this could be chance",
+    ]);
+    ran.says(&["measure in turns, each 9 times:", "--label what=old", "--label what=new"]);
     place.run("compare --strict what=old what=new").unwrap().exits(5);
     let document = parsed(&place.run("compare --json what=old what=new").unwrap().exits(0));
     assert_eq!(document["schema"], "plumb.comparison/1");
     let against = &document["results"][0]["against_first"][0];
     assert!(against["verdict"].is_null() && against["break_even"].as_f64().unwrap() > 0.1);
-    for _ in 0..6 {
+    for _ in 0..8 {
         measure("0.02", "again");
     }
     let ran = place.run("compare what=old what=new").unwrap().exits(0);

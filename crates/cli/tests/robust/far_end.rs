@@ -9,7 +9,7 @@ use crate::common::{ProgramOutput, TestEnvironment, ran};
 use crate::{GONE_WITHIN, PATIENCE, measured_at, parsed, place, results};
 
 /// A run of one point for a while, as its words go on.
-const RUN: &str = "run --no-lock --quiet --json --prepare none --monitor none --to ssh:far";
+const RUN: &str = "run --no-lock --quiet --json --prepare none --monitor none --invocation-time 60ms --to ssh:far";
 
 /// A running sshd that lets this user in, and how to get there.
 struct FarSshd {

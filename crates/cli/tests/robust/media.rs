@@ -13,7 +13,7 @@ use crate::{PATIENCE, in_namespace, last, place, results};
 const KILLS: u64 = 3;
 
 /// A point that is measured quickly, on its own medium.
-const RUN: &str = "run storage.files:files=64 --min-invocations 2 --no-lock -q --dir ../work --set";
+const RUN: &str = "run storage.files:files=64 --min-invocations 2 --max-invocations 2 --no-lock -q --dir ../work --set";
 
 /// Nothing is left, soon.
 fn is_gone(place: &TestEnvironment) {
@@ -118,7 +118,10 @@ fn two_media_are_two_sides_and_points_of_a_suite_have_their_own() {
     };
     let points = [point(""), point("\"medium=ram:128MiB+ext4\"")].concat();
     place.write("media.toml", &format!("name = \"media\"\n{points}")).unwrap();
-    place.run("run media.toml --min-invocations 2 --dir ../work --no-lock -q").unwrap().exits(0);
+    place
+        .run("run media.toml --min-invocations 2 --max-invocations 2 --dir ../work --no-lock -q")
+        .unwrap()
+        .exits(0);
     let document = last(&place);
     let names: Vec<&str> =
         results(&document, "rate").iter().filter_map(|result| result["name"].as_str()).collect();
@@ -134,7 +137,8 @@ fn zeros_on_a_filesystem_that_compresses_are_flagged() {
     }
     let place = place();
     let points = "storage.sequential:size=32MiB,direct=no,data=zeros storage.sequential:size=32MiB,direct=no";
-    let run = format!("run {points} --min-invocations 2 --no-lock -q --dir ../work");
+    let run =
+        format!("run {points} --min-invocations 2 --max-invocations 2 --no-lock -q --dir ../work");
     let is_flagged = |medium: &str| -> Vec<bool> {
         place.run(&format!("{run} --set medium={medium}")).unwrap().exits(0);
         let document = last(&place);

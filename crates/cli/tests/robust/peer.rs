@@ -10,7 +10,8 @@ use crate::common::{ProgramOutput, TestEnvironment, ran};
 use crate::{GONE_WITHIN, PATIENCE, measured_at, parsed, place};
 
 /// A run for a while, as its words go on.
-const RUN: &str = "run --no-lock --quiet --json --prepare none --monitor none --to";
+const RUN: &str =
+    "run --no-lock --quiet --json --prepare none --monitor none --invocation-time 60ms --to";
 
 /// A running peer, and a place from where it is reached with the same key.
 struct RunningPeer {

@@ -142,7 +142,7 @@ fn points_behind_a_link_say_what_binds_them() {
 #[test]
 fn a_curve_is_on_the_scorecard_in_every_format_and_on_its_chart() {
     let place = place();
-    let points = "crypto.aead -p bytes=64..4096 --min-invocations 10 --max-invocations 10";
+    let points = "crypto.aead -p bytes=64..4096 --min-invocations 10 --max-invocations 10 --invocation-time 30ms";
     let ran = place.run(&format!("run --full --no-lock {points}")).unwrap().exits(0);
     ran.shows(&["Curves", "crypto.aead by bytes", "per call +", "× bytes"]);
     let document = last(&place);

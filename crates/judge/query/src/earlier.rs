@@ -3,8 +3,8 @@
 use plumb_model::{Id, RunStatus};
 use plumb_store::RunSummary;
 
-/// Earlier runs that are read.
-const MOST_EARLIER: usize = 20;
+/// Earlier runs that are read: with one a day, pairs of them are as far apart as a week.
+const MOST_EARLIER: usize = 60;
 
 /// The newest complete runs besides these, which tell how much runs differ by themselves.
 #[must_use]
@@ -61,8 +61,8 @@ mod tests {
         let of = |run| others(&runs, &[Id::from_u128(run)]);
         assert_eq!(of(7), [Id::from_u128(6), Id::from_u128(1)]);
         assert!(of(3).is_empty());
-        let many: Vec<_> = (0..30).map(|n| run(n, None, Complete)).collect();
-        let found = others(&many, &[Id::from_u128(29)]);
-        assert_eq!((found.len(), found[0]), (MOST_EARLIER, Id::from_u128(28)));
+        let many: Vec<_> = (0..90).map(|n| run(n, None, Complete)).collect();
+        let found = others(&many, &[Id::from_u128(89)]);
+        assert_eq!((found.len(), found[0]), (MOST_EARLIER, Id::from_u128(88)));
     }
 }

@@ -161,8 +161,12 @@ impl<'r> EngineRun<'r> {
         let began_ns = self.stream.elapsed_ns();
         let until_ns = began_ns + self.pacing.pause_ns(began_ns);
         self.after_pauses.round(until_ns > began_ns);
-        while self.stream.elapsed_ns() < until_ns && !(self.interrupted)() {
-            self.stream.sleep((until_ns - self.stream.elapsed_ns()).min(SLICE_NS));
+        loop {
+            let left_ns = until_ns.saturating_sub(self.stream.elapsed_ns());
+            if left_ns == 0 || (self.interrupted)() {
+                return;
+            }
+            self.stream.sleep(left_ns.min(SLICE_NS));
         }
     }
 

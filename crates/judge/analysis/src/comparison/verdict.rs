@@ -108,6 +108,8 @@ pub struct ByRuns {
     pub break_even: Option<f64>,
     /// The deviation between runs that the interval allows for.
     pub run_sd: Option<f64>,
+    /// The blocks in which both were measured in turns, if these decide.
+    pub blocks: Option<usize>,
 }
 
 /// What a comparison looked like on the way.
@@ -197,8 +199,11 @@ pub enum NoVerdict {
     },
     /// There are fewer pairs than a verdict takes.
     FewPairs,
-    /// Too few earlier runs tell how much runs differ by themselves.
-    Uncalibrated,
+    /// Both were measured at different times, and too few earlier runs show how much time alone changes.
+    Uncalibrated {
+        /// The blocks in which they were measured in turns, too few of them.
+        blocks: usize,
+    },
     /// Of this metric neither direction is better.
     NoDirection,
     /// A cost is not above 0, so that it has no log.
@@ -239,10 +244,16 @@ impl fmt::Display for NoVerdict {
                 "other activity disturbed {excluded} of {of} pairs, too many for a verdict: use a quieter machine, or --on-interference keep"
             ),
             Self::FewPairs => write!(f, "a verdict needs {FEWEST_PAIRS} pairs"),
-            Self::Uncalibrated => write!(
+            Self::Uncalibrated { blocks: 0 | 1 } => write!(
                 f,
-                "fewer than {FEWEST_RUNS} earlier runs: too few to estimate run-to-run noise"
+                "measured at different times (a verdict needs {FEWEST_RUNS} pairs of earlier runs as far apart, or {FEWEST_PAIRS} blocks in turns)"
             ),
+            Self::Uncalibrated { blocks } => {
+                write!(
+                    f,
+                    "measured in turns, but only in {blocks} blocks (a verdict needs {FEWEST_PAIRS})"
+                )
+            }
             Self::NoDirection => f.write_str("neither direction is better"),
             Self::NotPositive => f.write_str("a value is zero, negative or not a number"),
             Self::NoInterval(reason) => reason.fmt(f),

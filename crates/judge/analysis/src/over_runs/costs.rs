@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use plumb_model::{Better, Impact, RunOfSeries, SeriesInRun};
 use plumb_stats::describe::median;
 
+const NS_PER_S: f64 = 1e9;
+
 /// The natural log of what a value costs: of a rate that of its inverse. A value without a log gives an infinite
 /// cost or none, which the intervals refuse.
 pub(crate) fn log_cost(value: f64, better: Better) -> f64 {
@@ -24,6 +26,11 @@ pub(crate) fn process_costs(series: &SeriesInRun) -> Vec<f64> {
 /// The log cost of a series in a run: the middle of its processes.
 pub(crate) fn run_cost(series: &SeriesInRun) -> Option<f64> {
     median(&process_costs(series))
+}
+
+/// When a run began, in seconds since 1970; None for an import that does not know it.
+pub(crate) fn began_s(run: &RunOfSeries) -> Option<f64> {
+    (run.started_unix_ns != 0).then(|| run.started_unix_ns as f64 / NS_PER_S)
 }
 
 /// The series of one run.

@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 use plumb_model::{By, SeriesInRun};
 use plumb_stats::describe::variance;
 use plumb_stats::standing_out::EarlierNoise;
+use plumb_stats::stored_runs::DatedRun;
 
 use crate::over_runs::common_movement::common_movements;
-use crate::over_runs::costs::{CostsOfRun, by_run, environment};
+use crate::over_runs::costs::{CostsOfRun, began_s, by_run, environment};
 
 /// What earlier runs of the same series show of the noise between runs: those on the first run's machine
 /// and, of these, the environment with the most of them.
 #[derive(Debug, Default)]
 pub(crate) struct RunsNoise {
-    by_series: BTreeMap<String, Vec<f64>>,
+    by_series: BTreeMap<String, Vec<DatedRun>>,
+    /// Whether they are of several machines of one kind.
+    pub(crate) is_of_kind: bool,
     /// By how much each series varies when common movements are taken out, the first run included.
     beside_common: BTreeMap<String, EarlierNoise>,
 }
@@ -30,24 +33,26 @@ impl RunsNoise {
         earlier.retain(|run| {
             first.as_ref().is_some_and(|first| first.run.is_one_machine(run.run, by))
         });
-        let mut by_series: BTreeMap<&str, BTreeMap<_, Vec<f64>>> = BTreeMap::new();
+        let mut by_series: BTreeMap<&str, BTreeMap<_, Vec<DatedRun>>> = BTreeMap::new();
         for run in &earlier {
             let environment = environment(run.run);
             for (name, cost) in &run.costs {
                 let of_series = by_series.entry(name).or_default();
-                of_series.entry(environment.clone()).or_default().push(*cost);
+                let dated = DatedRun { began_s: began_s(run.run), cost: *cost };
+                of_series.entry(environment.clone()).or_default().push(dated);
             }
         }
-        let most = |(series, by): (&str, BTreeMap<_, Vec<f64>>)| {
+        let most = |(series, by): (&str, BTreeMap<_, Vec<DatedRun>>)| {
             Some((series.to_owned(), by.into_values().max_by_key(Vec::len)?))
         };
         let by_series = by_series.into_iter().filter_map(most).collect();
         let beside_common = first.map(|first| beside_common(&first, &earlier));
-        Self { by_series, beside_common: beside_common.unwrap_or_default() }
+        let beside_common = beside_common.unwrap_or_default();
+        Self { by_series, is_of_kind: by == By::Kind, beside_common }
     }
 
-    /// The log costs that earlier runs had of this series.
-    pub(crate) fn logs(&self, series: &str) -> &[f64] {
+    /// The earlier runs of this series.
+    pub(crate) fn runs(&self, series: &str) -> &[DatedRun] {
         self.by_series.get(series).map_or(&[], Vec::as_slice)
     }
 

@@ -5,7 +5,9 @@
 
 use plumb_model::{Better, SeriesInRun};
 use plumb_stats::describe::median;
-use plumb_stats::stored_runs::{RunNoise, RunsCompared, compare_runs, rank_sum_interval};
+use plumb_stats::stored_runs::{
+    DatedRun, NoiseHistory, RunNoise, RunsCompared, StoredSide, compare_runs,
+};
 use plumb_stats::verdict::judge;
 
 use crate::asked::Asked;
@@ -13,11 +15,8 @@ use crate::comparison::levels::LevelsCompared;
 use crate::comparison::verdict::{Basis, ByRuns, Comparison, NoVerdict, VerdictRemark};
 use crate::estimate::estimate;
 use crate::method::CONFIDENCE;
-use crate::over_runs::costs::{process_costs, run_cost};
+use crate::over_runs::costs::{began_s, process_costs, run_cost};
 use crate::over_runs::noise::RunsNoise;
-
-/// With so many runs on either side, runs are the unit and nothing else need be known of their noise.
-const RUNS_AS_UNITS: usize = 4;
 
 /// One series in two arms of stored runs: the only way in which stored runs are compared.
 pub(crate) fn by_runs(
@@ -27,19 +26,21 @@ pub(crate) fn by_runs(
     margin: f64,
 ) -> Comparison {
     let better = first.first().map_or(Better::Neither, |series| series.better);
-    let earlier = first.first().map_or(&[][..], |series| noise.logs(&series.comparable_name()));
+    let earlier = first.first().map_or(&[][..], |series| noise.runs(&series.comparable_name()));
     let firsts: Vec<f64> = first.iter().flat_map(|series| process_costs(series)).collect();
     let laters: Vec<f64> = later.iter().flat_map(|series| process_costs(series)).collect();
-    let enough = first.len().min(later.len()) >= RUNS_AS_UNITS;
-    let found = if enough {
-        let firsts: Vec<f64> = first.iter().filter_map(|series| run_cost(series)).collect();
-        let laters: Vec<f64> = later.iter().filter_map(|series| run_cost(series)).collect();
-        let interval = rank_sum_interval(&firsts, &laters, CONFIDENCE);
-        let run_noise = RunNoise::Calibrated { runs: first.len() + later.len(), sd: f64::NAN };
-        interval.map(|interval| RunsCompared { interval, exact: false, run_noise })
-    } else {
-        compare_runs(&firsts, &laters, earlier, CONFIDENCE)
-    };
+    let first_runs = dated(first);
+    let later_runs = dated(later);
+    let costs: Vec<f64> = earlier.iter().map(|run| run.cost).collect();
+    let found = compare_runs(
+        StoredSide { runs: &first_runs, processes: &firsts },
+        StoredSide { runs: &later_runs, processes: &laters },
+        match noise.is_of_kind {
+            true => NoiseHistory::OneKind(&costs),
+            false => NoiseHistory::OneMachine(earlier),
+        },
+        CONFIDENCE,
+    );
     let found = match found {
         Ok(found) => directed(judged(&found, margin), better),
         Err(reason) => Comparison {
@@ -56,6 +57,17 @@ pub(crate) fn by_runs(
     Comparison { levels: LevelsCompared::of(&firsts, &laters, margin), ..found }
 }
 
+/// The runs of a series with their costs.
+fn dated(series: &[&SeriesInRun]) -> Vec<DatedRun> {
+    let mut runs = Vec::with_capacity(series.len());
+    for one in series {
+        if let Some(cost) = run_cost(one) {
+            runs.push(DatedRun { began_s: began_s(&one.run), cost });
+        }
+    }
+    runs
+}
+
 /// Where no direction is better, a difference is neither faster nor slower.
 fn directed(found: Comparison, better: Better) -> Comparison {
     if better == Better::Neither {
@@ -67,18 +79,23 @@ fn directed(found: Comparison, better: Better) -> Comparison {
 fn judged(found: &RunsCompared, margin: f64) -> Comparison {
     let judged = found.judge(margin);
     let noise = match found.run_noise {
-        RunNoise::Uncalibrated { break_even } => {
-            ByRuns { break_even: Some(break_even.exp_m1()), run_sd: None }
+        RunNoise::Uncalibrated { break_even, .. } => {
+            ByRuns { break_even: Some(break_even.exp_m1()), ..ByRuns::default() }
         }
         RunNoise::Calibrated { sd, .. } => {
-            ByRuns { break_even: None, run_sd: sd.is_finite().then(|| sd.exp_m1()) }
+            ByRuns { run_sd: Some(sd.exp_m1()), ..ByRuns::default() }
         }
+        RunNoise::InTurns { blocks } => ByRuns { blocks: Some(blocks), ..ByRuns::default() },
+    };
+    let blocks = match found.run_noise {
+        RunNoise::Uncalibrated { blocks, .. } => blocks,
+        _ => 0,
     };
     let inside = judge(&found.interval, 0, margin);
     Comparison {
         basis: Basis::Runs(noise),
         ratio: Some(estimate(found.interval.estimate.exp(), Ok(found.interval.map(f64::exp)))),
-        verdict: judged.map(|judged| judged.verdict).ok_or(NoVerdict::Uncalibrated),
+        verdict: judged.map(|judged| judged.verdict).ok_or(NoVerdict::Uncalibrated { blocks }),
         remarks: VerdictRemark::those(&[
             (judged.is_none(), VerdictRemark::Uncalibrated),
             (judged.is_some() && inside.negligible, VerdictRemark::Negligible),

@@ -20,11 +20,17 @@ fn settings() -> CompareSettings {
     CompareSettings::default()
 }
 
+/// The record with this number: a run an hour.
+fn numbered(mut record: RunRecord, number: u128) -> RunRecord {
+    record.run = Id::from_u128(number);
+    record.started_unix_ns = i64::try_from(number).unwrap() * 3_600_000_000_000;
+    record
+}
+
 /// A run of one workload at so many times its usual level.
 fn run(level: f64, id: u128, label: (&str, &str)) -> RunRecord {
     let spec = Spec { value: 1e9 * level, ..COPY };
-    let mut record = Builder::new(Some("s")).measured(&spec).build();
-    record.run = Id::from_u128(id);
+    let mut record = numbered(Builder::new(Some("s")).measured(&spec).build(), id);
     record.plan.labels.insert(label.0.into(), label.1.into());
     record
 }
@@ -43,8 +49,8 @@ fn two_runs_alone_are_uncalibrated_and_say_how_much_noise_would_explain_them() {
 }
 
 #[test]
-fn six_earlier_runs_give_a_verdict_that_allows_for_their_noise() {
-    let earlier: Vec<RunRecord> = [1.0, 1.02, 0.99, 1.01, 0.98, 1.0]
+fn six_pairs_of_earlier_runs_give_a_verdict_that_allows_for_their_noise() {
+    let earlier: Vec<RunRecord> = [1.0, 1.02, 0.99, 1.01, 0.98, 1.0, 1.01]
         .iter()
         .zip(10..)
         .map(|(level, id)| run(*level, id, ("k", "h")))
@@ -61,6 +67,39 @@ fn six_earlier_runs_give_a_verdict_that_allows_for_their_noise() {
 }
 
 #[test]
+fn labels_measured_on_different_days_have_no_verdict_and_in_turns_they_have_one() {
+    // Four runs a label, each label's within .1 %, the labels 1.5 % apart.
+    let levels = [1.0, 1.001, 0.9995, 1.0005];
+    let imported = |label: &'static str, level: f64, from: u128, apart: u128| {
+        let runs = (0..).zip(levels);
+        runs.map(move |(number, own)| run(level * own, from + apart * number, ("k", label)))
+    };
+    let by = Some("k".to_owned());
+    let verdict = |runs: &[RunRecord]| {
+        let settings = CompareSettings { by: by.clone(), ..settings() };
+        compared(runs, &[], None, &settings).results[0].against_first[0].clone().unwrap()
+    };
+    let days: Vec<RunRecord> =
+        imported("a", 1.0, 1, 1).chain(imported("b", 0.985, 25, 1)).collect();
+    assert_eq!(verdict(&days).verdict, Err(NoVerdict::Uncalibrated { blocks: 0 }));
+    // Eight more blocks.
+    let turns: Vec<RunRecord> = (0..4)
+        .flat_map(|round| {
+            imported("a", 1.0, 1 + 8 * round, 2).chain(imported("b", 0.985, 2 + 8 * round, 2))
+        })
+        .collect();
+    let found = verdict(&turns);
+    assert_eq!(found.verdict, Ok(Verdict::Slower), "{found:?}");
+    assert!(found.by_runs().unwrap().blocks.unwrap() >= 8);
+    let few = verdict(&turns[..16]);
+    assert!(matches!(few.verdict, Err(NoVerdict::Uncalibrated { blocks: 7 })), "{few:?}");
+    // What has no date never alternates.
+    let mut undated = turns;
+    undated[3].started_unix_ns = 0;
+    assert_eq!(verdict(&undated).verdict, Err(NoVerdict::Uncalibrated { blocks: 0 }));
+}
+
+#[test]
 fn a_harmless_change_leaves_earlier_runs_of_use_and_a_relevant_one_does_not() {
     let verdict = |field: &str| {
         let with = |id: u32| {
@@ -69,7 +108,7 @@ fn a_harmless_change_leaves_earlier_runs_of_use_and_a_relevant_one_does_not() {
             facts.insert(field.into(), format!("value {id}"));
             record
         };
-        let earlier: Vec<RunRecord> = (10..16).map(with).collect();
+        let earlier: Vec<RunRecord> = (10..17).map(with).collect();
         let arms = [run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b"))];
         let finding = compared(&arms, &series(&earlier), None, &settings());
         finding.results[0].against_first[0].clone().unwrap().verdict
@@ -83,9 +122,7 @@ fn a_harmless_change_leaves_earlier_runs_of_use_and_a_relevant_one_does_not() {
 fn a_run_of_a_program_against_itself_counts_once() {
     let twice = |level: f64, id| {
         let spec = Spec { value: 1e9 * level, ..COPY };
-        let mut record = Builder::new(Some("s")).measured(&spec).measured(&spec).build();
-        record.run = Id::from_u128(id);
-        record
+        numbered(Builder::new(Some("s")).measured(&spec).measured(&spec).build(), id)
     };
     let earlier: Vec<RunRecord> = (10..13).map(|id| twice(1.0, id)).collect();
     let arms = [run(1.0, 1, ("k", "a")), run(0.5, 2, ("k", "b"))];
@@ -102,9 +139,7 @@ fn all_series_together_have_no_interval_while_the_noise_between_runs_is_unknown(
     let two = |level: f64, id| {
         let spec = Spec { value: 1e9 * level, ..COPY };
         let other = Spec { id: "memory.other", ..spec };
-        let mut record = Builder::new(Some("s")).measured(&spec).measured(&other).build();
-        record.run = Id::from_u128(id);
-        record
+        numbered(Builder::new(Some("s")).measured(&spec).measured(&other).build(), id)
     };
     let arms = [two(1.0, 1), two(0.5, 2)];
     let overall = |earlier: &[RunRecord], every_metric| {
@@ -118,7 +153,7 @@ fn all_series_together_have_no_interval_while_the_noise_between_runs_is_unknown(
     };
     let alone = overall(&[], false).unwrap();
     assert!((alone.value - 2.0).abs() < 0.1 && alone.interval.is_err(), "{alone:?}");
-    let earlier: Vec<RunRecord> = (10..16).map(|id| two(1.0, id)).collect();
+    let earlier: Vec<RunRecord> = (10..17).map(|id| two(1.0, id)).collect();
     assert!(overall(&earlier, false).unwrap().interval.is_ok());
     assert_eq!(overall(&earlier, true), None);
 }
@@ -205,7 +240,7 @@ fn the_noise_between_runs_is_that_of_one_host_or_of_a_kind() {
         let finding = compared(&two, &series(earlier), None, &CompareSettings { by, ..settings() });
         finding.results[0].against_first[0].as_ref().unwrap().verdict
     };
-    assert_eq!(verdict(None, &earlier), Err(NoVerdict::Uncalibrated));
+    assert_eq!(verdict(None, &earlier), Err(NoVerdict::Uncalibrated { blocks: 0 }));
     assert!(verdict(Some("run,kind"), &earlier).is_ok());
     let unknown: Vec<RunRecord> = (10..18).map(|id| on("", id, "6.1")).collect();
     assert!(verdict(None, &unknown).is_ok(), "a host that nobody knows mixes");
@@ -258,13 +293,13 @@ fn the_sides_of_one_run_are_arms() {
 #[test]
 fn where_no_direction_is_better_nothing_is_faster_or_slower() {
     let run = |value: f64, id: u128| {
-        let mut record = Builder::new(Some("s")).measured(&Spec { value, ..COPY }).build();
-        record.run = Id::from_u128(id);
+        let mut record =
+            numbered(Builder::new(Some("s")).measured(&Spec { value, ..COPY }).build(), id);
         record.plan.points[0].description.metrics[0].better = Better::Neither;
         record
     };
     let earlier: Vec<RunRecord> =
-        (10..16_u32).map(|id| run(1e9 + 1e6 * f64::from(id), id.into())).collect();
+        (10..17_u32).map(|id| run(1e9 + 1e6 * f64::from(id), id.into())).collect();
     let finding = compared(&[run(1e9, 1), run(2e9, 2)], &series(&earlier), None, &settings());
     let against = finding.results[0].against_first[0].as_ref().unwrap();
     assert_eq!(against.verdict, Err(NoVerdict::NoDirection));

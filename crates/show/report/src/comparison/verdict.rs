@@ -57,6 +57,8 @@ pub struct VerdictPart {
     pub break_even: Option<f64>,
     /// The relative deviation between runs that the interval allows for; null for pairs.
     pub run_sd: Option<f64>,
+    /// Blocks of stored runs that were measured in turns, if these decide; null otherwise.
+    pub blocks: Option<usize>,
     /// Changes of the levels; null if neither side has two.
     pub levels: Option<LevelsComparedPart>,
     /// Other changes, if the interval excludes equality: facts first, then rates, the farthest apart first.
@@ -162,6 +164,7 @@ pub(crate) fn verdict_part(found: &Comparison, terms: &Terms<'_>) -> VerdictPart
         told_apart: pairs.and_then(|pairs| pairs.told_apart),
         break_even: runs.and_then(|runs| runs.break_even),
         run_sd: runs.and_then(|runs| runs.run_sd),
+        blocks: runs.and_then(|runs| runs.blocks),
         levels: found.levels.as_ref().map(levels_part),
         moved: found.covariates.items().iter().map(covariate_part).collect(),
         spread_between: pairs.and_then(|pairs| pairs.spread.between.as_ref().map(spread)),

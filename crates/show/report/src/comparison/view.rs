@@ -30,12 +30,14 @@ pub fn remarks(against: &Comparison) -> String {
     let chance =
         noise.break_even.filter(|_| open).zip(ratio).map(|(sd, ratio)| break_even(sd, ratio));
     let allowed = noise.run_sd.map(|sd| format!("runs vary by {} on their own", percent(sd)));
+    let turns = noise
+        .blocks
+        .map(|blocks| format!("measured in turns, {}", counted(blocks, "block", "blocks")));
     let remarks = against.remarks.iter().map(ToString::to_string);
-    let why =
-        against.verdict.err().filter(|_| noise.break_even.is_none()).map(|why| why.to_string());
+    let why = against.verdict.err().map(|why| why.to_string());
     let side_effects = against.by_pairs().and_then(side_effects);
     let all = pairs.into_iter().chain(remarks).chain(why).chain(side_effects);
-    let all = all.chain(chance).chain(allowed);
+    let all = all.chain(chance).chain(allowed).chain(turns);
     let all = all.chain(settling(against)).chain(levels_text(against));
     all.collect::<Vec<_>>().join(", ")
 }
