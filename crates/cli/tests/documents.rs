@@ -1,4 +1,4 @@
-//! What documents and comments cite exists: files that a clone has, and sections of the method.
+//! What documents and comments cite exists: files that a clone has, sections of the method, and figures of the validation.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::collections::BTreeSet;
@@ -76,5 +76,116 @@ fn cited_sections_of_the_method_exist() {
                 assert!(exists, "{}: docs/method.md has no section {section}", file.display());
             }
         }
+    }
+}
+
+/// A figure in a document, and the rows of docs/validation.md that it sums up.
+struct ClaimedFigure {
+    document: &'static str,
+    /// The sentence, with `LOW` and `HIGH` for the least and the largest of the rows in percent.
+    sentence: &'static str,
+    /// How the title of the section begins.
+    section: &'static str,
+    /// What a row has, and what it has not.
+    with: &'static str,
+    without: &'static str,
+}
+
+const CLAIMS: [ClaimedFigure; 8] = [
+    ClaimedFigure {
+        document: "README.md",
+        sentence: "they cover the true median in at least LOW % of runs",
+        section: "Stopped 95 % interval of the median",
+        with: "| >= ",
+        without: "| none",
+    },
+    ClaimedFigure {
+        document: "README.md",
+        sentence: "bursts longer than a command (LOW to HIGH %)",
+        section: "Stopped 95 % interval of the median: a sample is a process",
+        with: "| none: bursts outlast a command",
+        without: "| >= ",
+    },
+    ClaimedFigure {
+        document: "README.md",
+        sentence: "a single process that stays in one regime (LOW to HIGH %)",
+        section: "Stopped 95 % interval of the median: one long process",
+        with: "| none",
+        without: "| >= ",
+    },
+    ClaimedFigure {
+        document: "README.md",
+        sentence: "contained the median of the surrounding ten minutes in LOW to HIGH % of the sessions that got one",
+        section: "Recorded traces: the machine's interval contains the median",
+        with: "|",
+        without: "| none",
+    },
+    ClaimedFigure {
+        document: "README.md",
+        sentence: "as hyperfine prints it, contained it in LOW to HIGH %.",
+        section: "Recorded traces: values printed by other tools",
+        with: "mean ± σ (hyperfine)",
+        without: "1.96",
+    },
+    ClaimedFigure {
+        document: "docs/method.md",
+        sentence: "Without it, LOW to HIGH % of simulated comparisons of equal programs report a difference",
+        section: "Stored runs of a program called different if the noise between times did not count",
+        with: "apart",
+        without: "independent runs",
+    },
+    ClaimedFigure {
+        document: "docs/method.md",
+        sentence: "finds LOW % after one run a day",
+        section: "A 5 % slow-down of one series, found by a check that allows for slow noise",
+        with: "one run per day",
+        without: "runs in 20 min",
+    },
+    ClaimedFigure {
+        document: "docs/method.md",
+        sentence: "and LOW % after eight runs in 20 min",
+        section: "A 5 % slow-down of one series, found by a check that allows for slow noise",
+        with: "runs in 20 min, checked a week later",
+        without: "one run per day",
+    },
+];
+
+/// The shares that a table of the page has in these rows.
+fn shares(page: &str, claim: &ClaimedFigure) -> Vec<f64> {
+    let mut in_section = false;
+    let mut found = Vec::new();
+    for line in page.lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            in_section = title.starts_with(claim.section);
+        }
+        let is_meant = line.contains(claim.with) && !line.contains(claim.without);
+        let share = line.split('|').nth(3).and_then(|cell| cell.trim().parse().ok());
+        if let Some(share) = share.filter(|_| in_section && is_meant) {
+            found.push(share);
+        }
+    }
+    found
+}
+
+#[test]
+fn figures_are_those_of_the_validation() {
+    let root = root();
+    let page = fs::read_to_string(root.join("docs/validation.md")).unwrap();
+    for claim in CLAIMS {
+        let shares = shares(&page, &claim);
+        assert!(!shares.is_empty(), "{}: no row", claim.sentence);
+        let percent = |share: f64| format!("{:.0}", 100.0 * share);
+        let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+        // What is said of all must hold of the least before rounding.
+        let low = if claim.sentence.contains("at least LOW") {
+            (100.0 * least).floor() / 100.0
+        } else {
+            least
+        };
+        let high = shares.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sentence = claim.sentence.replace("LOW", &percent(low)).replace("HIGH", &percent(high));
+        let text = fs::read_to_string(root.join(claim.document)).unwrap();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&sentence), "{} does not say: {sentence}", claim.document);
     }
 }
