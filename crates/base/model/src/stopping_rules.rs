@@ -21,6 +21,10 @@ pub struct StoppingRules {
     /// Longest time spent on the point, in nanoseconds: no invocation begins later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_time_ns: Option<u64>,
+    /// Whether the session is to be long enough to describe the machine, and no longer than that takes on a machine
+    /// without other work: the default if nobody says how long or how precise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub describe_machine: bool,
 }
 
 impl StoppingRules {
@@ -89,6 +93,7 @@ mod tests {
             min_time_ns: 20,
             max_invocations: Some(50),
             max_time_ns: Some(60),
+            describe_machine: true,
         };
         for goal in [Goal::Rules(all), Goal::Rules(StoppingRules::default()), Goal::Soak] {
             let stored = serde_json::to_string(&goal).unwrap();

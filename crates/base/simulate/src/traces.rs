@@ -8,10 +8,12 @@ mod trace;
 
 use trace::{ChunkTrace, PROCESS, SAMPLE};
 
+use std::f64::consts::FRAC_PI_2;
+
 use crate::bars::{Bar, BarSeries, ValidationRow};
 use plumb_stats::Interval;
 use plumb_stats::describe::{mean_of, median, variance_of};
-use plumb_stats::flicker::{HORIZON_S, Taken, interval_over};
+use plumb_stats::flicker::{HORIZON_S, Taken, default_length_s, interval_over};
 use plumb_stats::precision::{
     CONFIDENCE, DEFAULT_PRECISION, FIRST_LOOK, FIRST_LOOK_SINGLE, PER_LOOK_LEVEL, clustered, looks,
     serial_quantile,
@@ -36,6 +38,11 @@ const LONGEST: usize = 60_000;
 /// Promised of the machine's interval.
 const COVERAGE: f64 = 0.9;
 
+/// Promised of sessions of default length on a machine that does nothing else: this share gets an interval of the machine,
+/// and half of them end within so many seconds.
+const WITH_INTERVAL: f64 = 0.8;
+const LONGEST_MEDIAN_S: f64 = 20.0;
+
 /// On a machine that does nothing else, this share of sessions may be called too noisy for an interval.
 const TOO_NOISY_ALONE: f64 = 0.01;
 /// If slow noise spans a factor of ten, this share must be.
@@ -47,8 +54,12 @@ const TOO_NOISY: &str = "Recorded traces: sessions too noisy for an interval of 
 enum Mode {
     /// Runs of a command of so many chunks, one after the other, for at least so many chunks.
     Command { chunks: usize, at_least: usize },
+    /// The same, for as long as plumb takes if nobody says otherwise.
+    DefaultCommand { chunks: usize },
     /// Processes of one point, one after the other.
     Point,
+    /// The same, for as long as plumb takes if nobody says otherwise.
+    DefaultPoint,
     /// So many processes of a point among many, one every 4.6 s.
     Interleaved { processes: usize },
     /// One process, a sample a second.
@@ -56,7 +67,11 @@ enum Mode {
 }
 
 /// Modes by name.
-const MODES: [(&str, Mode); 8] = [
+const MODES: [(&str, Mode); 12] = [
+    ("exec, 3 ms, by default", Mode::DefaultCommand { chunks: 3 }),
+    ("exec, 30 ms, by default", Mode::DefaultCommand { chunks: 30 }),
+    ("exec, 100 ms, by default", Mode::DefaultCommand { chunks: 100 }),
+    ("run of one point, by default", Mode::DefaultPoint),
     ("exec, 30 ms, to 1 %", Mode::Command { chunks: 30, at_least: 0 }),
     ("exec, 30 ms, to 1 %, at least 4 s", Mode::Command { chunks: 30, at_least: 4_000 }),
     ("exec, 30 ms, to 1 %, at least 20 s", Mode::Command { chunks: 30, at_least: 20_000 }),
@@ -115,8 +130,8 @@ impl Mode {
     /// Chunks of one value.
     fn value(self) -> usize {
         match self {
-            Self::Command { chunks, .. } => chunks,
-            Self::Point | Self::Interleaved { .. } => SAMPLE,
+            Self::Command { chunks, .. } | Self::DefaultCommand { chunks } => chunks,
+            Self::Point | Self::DefaultPoint | Self::Interleaved { .. } => SAMPLE,
             Self::Stream { .. } => 1000,
         }
     }
@@ -124,7 +139,8 @@ impl Mode {
     /// The most chunks that a session takes.
     fn longest(self) -> usize {
         match self {
-            Self::Command { .. } | Self::Point => LONGEST,
+            Self::Command { .. } | Self::DefaultCommand { .. } => LONGEST,
+            Self::Point | Self::DefaultPoint => LONGEST,
             Self::Interleaved { processes } => processes * ROUND,
             Self::Stream { seconds } => seconds * 1000,
         }
@@ -132,13 +148,24 @@ impl Mode {
 
     fn session(self, trace: &ChunkTrace, from: usize) -> Option<TraceSession> {
         match self {
-            Self::Command { chunks, at_least } => command(trace, from, chunks, at_least),
-            Self::Point => {
+            Self::Command { chunks, at_least } => {
+                let ends = |narrow: bool, chunks: usize, _| narrow && chunks >= at_least;
+                command(trace, from, chunks, ends)
+            }
+            Self::DefaultCommand { chunks } => {
+                let ends = |narrow, _, seconds| ends_by_default(narrow, seconds, trace.beside);
+                command(trace, from, chunks, ends)
+            }
+            Self::Point | Self::DefaultPoint => {
                 let counts = looks(FIRST_LOOK).take_while(|look| look * PROCESS <= LONGEST);
-                processes(trace, from, PROCESS, counts)
+                let ends = |narrow, seconds| match self {
+                    Self::DefaultPoint => ends_by_default(narrow, seconds, trace.beside),
+                    _ => narrow,
+                };
+                processes(trace, from, PROCESS, (counts, &ends))
             }
             Self::Interleaved { processes: count } => {
-                processes(trace, from, ROUND, std::iter::once(count))
+                processes(trace, from, ROUND, (std::iter::once(count), &|narrow, _| narrow))
             }
             Self::Stream { seconds } => {
                 let units: Vec<f64> =
@@ -150,12 +177,19 @@ impl Mode {
     }
 }
 
-/// Runs of a command until the interval is narrow enough, or a minute is over.
+/// Whether a session ends after so many seconds if nobody says how long it is to take.
+fn ends_by_default(narrow: bool, seconds: f64, beside: bool) -> bool {
+    let (least_s, most_s) = default_length_s(beside);
+    (narrow && seconds >= least_s) || most_s.is_some_and(|most_s| seconds >= most_s)
+}
+
+/// Runs of a command until `ends`, asked with whether the interval is narrow enough, the chunks and the seconds, or a
+/// minute is over.
 fn command(
     trace: &ChunkTrace,
     from: usize,
     chunks: usize,
-    at_least: usize,
+    ends: impl Fn(bool, usize, f64) -> bool,
 ) -> Option<TraceSession> {
     let mut last = None;
     for look in looks(FIRST_LOOK_SINGLE).take_while(|look| look * chunks <= LONGEST) {
@@ -166,19 +200,19 @@ fn command(
         let seconds = trace.time(from, look * chunks);
         // A session that runs out of time shows its last interval, however wide.
         last = Some(TraceSession { interval: found.interval, units, seconds });
-        if narrow && look * chunks >= at_least {
+        if ends(narrow, look * chunks, seconds) {
             break;
         }
     }
     last
 }
 
-/// Processes until the interval is narrow enough, or no more are asked for.
+/// Processes until `ends`, asked with whether the interval is narrow enough and the seconds, or no more are asked for.
 fn processes(
     trace: &ChunkTrace,
     from: usize,
     apart: usize,
-    counts: impl Iterator<Item = usize>,
+    (counts, ends): (impl Iterator<Item = usize>, &dyn Fn(bool, f64) -> bool),
 ) -> Option<TraceSession> {
     let mut last = None;
     for count in counts {
@@ -190,7 +224,7 @@ fn processes(
         let units = views.iter().filter_map(|samples| median(samples)).collect();
         let seconds = trace.time(from, (count - 1) * apart + PROCESS.min(apart));
         last = Some(TraceSession { interval: found.interval, units, seconds });
-        if narrow {
+        if ends(narrow, seconds) {
             break;
         }
     }
@@ -265,7 +299,7 @@ fn measure(
             .map(|said| (said.interval.high - said.interval.low) / 2.0 / said.truth)
             .collect();
         let width = median(&widths).unwrap_or(0.0);
-        let length = mean_of(&lengths);
+        let length = median(&lengths).unwrap_or(0.0);
         ValidationRow {
             promise,
             setting: setting.to_owned(),
@@ -287,6 +321,9 @@ fn measure(
         Bar::Exempt("it covers only the session"),
         &session,
     ));
+    if matches!(mode, Mode::DefaultCommand { .. } | Mode::DefaultPoint) {
+        default_sessions(trace, setting, (machine.len(), session.len()), &lengths, report);
+    }
     let bar = match trace.beside {
         false => Bar::AtMost(TOO_NOISY_ALONE),
         true => Bar::Exempt("next to other work"),
@@ -296,6 +333,35 @@ fn measure(
         setting: setting.to_owned(),
         bar,
         measured: BarSeries::Share { hits: too_noisy, trials: session.len() as u64 },
+        note: String::new(),
+    });
+}
+
+/// How many of the sessions of default length got an interval of the machine, and how long they took.
+fn default_sessions(
+    trace: &ChunkTrace,
+    setting: &str,
+    (with, of): (usize, usize),
+    lengths: &[f64],
+    report: &mut dyn FnMut(ValidationRow),
+) {
+    let promised = |bar| if trace.beside { Bar::Exempt("next to other work") } else { bar };
+    report(ValidationRow {
+        promise: "Recorded traces: sessions of default length that get an interval of the machine",
+        setting: setting.to_owned(),
+        bar: promised(Bar::AtLeast(WITH_INTERVAL)),
+        measured: BarSeries::Share { hits: with as u64, trials: of as u64 },
+        note: String::new(),
+    });
+    report(ValidationRow {
+        promise: "Recorded traces: the median length of a session of default length, in seconds",
+        setting: setting.to_owned(),
+        bar: promised(Bar::AtMost(LONGEST_MEDIAN_S)),
+        measured: BarSeries::Mean {
+            mean: median(lengths).unwrap_or(f64::NAN),
+            // Of a median of normal values.
+            error: (FRAC_PI_2 * variance_of(lengths) / lengths.len() as f64).sqrt(),
+        },
         note: String::new(),
     });
 }

@@ -35,6 +35,13 @@ const LEAST_S: f64 = 2.0;
 const LEAST_BESIDE_S: f64 = 12.0;
 /// The same of the samples of a single process.
 const LEAST_SERIES_S: f64 = 120.0;
+/// How long a session takes at least, in seconds, if it is to describe the machine, and the same next to other work: a
+/// little more than the least times, and at 4 s twice, because that is cheap and tells more.
+const DEFAULT_LEAST_S: f64 = 4.0;
+const DEFAULT_LEAST_BESIDE_S: f64 = 13.0;
+/// A session that can't reach its precision ends after this time, in seconds, if there is no other work: on recordings,
+/// more time hardly makes the interval of the machine narrower or more often right.
+const DEFAULT_MOST_S: f64 = 16.0;
 /// Under 1/f noise, what a doubling of the time adds to the variance, in Allan variances, and what it begins with.
 const PER_DOUBLING: f64 = 0.5;
 const AT_ONCE: f64 = -0.25;
@@ -69,6 +76,15 @@ impl Taken<'_> {
             _ => LEAST_S,
         };
         self.seconds.is_finite() && self.seconds >= least_s
+    }
+}
+
+/// How long a session takes if nobody says otherwise, in seconds: at least, and at most if it can't reach its precision.
+#[must_use]
+pub fn default_length_s(beside: bool) -> (f64, Option<f64>) {
+    match beside {
+        true => (DEFAULT_LEAST_BESIDE_S, None),
+        false => (DEFAULT_LEAST_S, Some(DEFAULT_MOST_S)),
     }
 }
 

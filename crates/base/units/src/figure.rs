@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::digits::{Digits, decimals, trimmed};
+use crate::length::length;
 use crate::prefix::{Prefix, largest_that_fits, prefixes};
 
 /// An estimate and its interval as text, in one unit.
@@ -51,6 +52,24 @@ impl Figure {
         ends.map_or_else(|_| String::new(), |(low, high)| format!("[{low}, {high}]"))
     }
 
+    /// The interval as a cell of a table has it: `[12.35, 12.47]`, `(in 2.1 s)`, or `none`.
+    #[must_use]
+    pub fn interval_cell(&self) -> String {
+        match &self.interval {
+            Ok(_) => self.brackets(),
+            // In brackets of its own: the unit of the value may follow.
+            Err(why) => why
+                .strip_prefix(OF_SESSION)
+                .map_or_else(|| "none".to_owned(), |length| format!("(in {length})")),
+        }
+    }
+
+    /// Why there is no interval, unless the cell says it: a reader of the table asks for more.
+    #[must_use]
+    pub fn missing(&self) -> Option<&str> {
+        self.interval.as_ref().err().map(String::as_str).filter(|why| !is_of_session_alone(why))
+    }
+
     /// The estimate with its unit: `12.41 GB/s`.
     #[must_use]
     pub fn quantity(&self) -> String {
@@ -66,9 +85,28 @@ impl fmt::Display for Figure {
                 &format!("{} {}", self.estimate, self.brackets()),
                 &self.unit,
             )),
-            Err(why) => write!(f, "{} (no interval: {why})", self.quantity()),
+            Err(why) => write!(f, "{} {}", self.quantity(), without_interval(why)),
         }
     }
+}
+
+/// How the words begin that stand for an interval of a session that is too short to describe the machine.
+const OF_SESSION: &str = "in these ";
+
+/// What stands for the interval of a session of so many seconds that describes nothing but itself.
+#[must_use]
+pub fn of_session_alone(seconds: f64) -> String {
+    format!("{OF_SESSION}{}", length(seconds))
+}
+
+fn is_of_session_alone(why: &str) -> bool {
+    why.starts_with(OF_SESSION)
+}
+
+/// `in these 2.1 s`, or `(no interval: …)`: what follows a value without an interval.
+#[must_use]
+pub fn without_interval(why: &str) -> String {
+    if is_of_session_alone(why) { why.to_owned() } else { format!("(no interval: {why})") }
 }
 
 fn with_unit(number: &str, unit: &str) -> String {
@@ -82,7 +120,7 @@ pub fn percent_figure(share: f64, interval: Result<(f64, f64), &str>) -> String 
     let shown = Figure::new(share * 100.0, in_percent, "");
     let interval = match &shown.interval {
         Ok(_) => shown.brackets(),
-        Err(why) => format!("(no interval: {why})"),
+        Err(why) => without_interval(why),
     };
     format!("{} % {interval}", shown.estimate)
 }

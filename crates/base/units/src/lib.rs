@@ -26,8 +26,8 @@ mod typed;
 
 pub use base::base_unit;
 pub use figure::{
-    Figure, change, largest_of, percent_figure, plain, quantity, quantity_in_unit_of,
-    rounded_count, scale_of,
+    Figure, change, largest_of, of_session_alone, percent_figure, plain, quantity,
+    quantity_in_unit_of, rounded_count, scale_of, without_interval,
 };
 pub use length::{length, seconds_to};
 pub use percent::{percent, percent_change, percent_to, percent_with_ends, whole_percent};

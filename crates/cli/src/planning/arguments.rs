@@ -22,7 +22,9 @@ pub struct GoalArgs {
 pub struct ExecutionArgs {
     /// Limit the time of the whole run [default: 1m per point or comparison]
     ///
-    /// A suite may set another default. `ab` allows time for 18 pairs if one invocation takes more than 2 s.
+    /// A suite may set another default. `ab` allows time for 18 pairs if one invocation takes more than 2 s. If nothing
+    /// says how long or how precise, `run` and `exec` measure each point for at least 4 s and end after 16 s, or up to a
+    /// minute next to other work.
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
     /// Label the run

@@ -192,6 +192,7 @@ pub fn goal(args: &GoalArgs, named: &mut NamedPoints) -> Result<(StoppingRules, 
     if budget_ns.is_some() || !is_open(&rules) {
         return Ok((rules, budget_ns));
     }
+    rules.describe_machine = stated.are_none();
     if named.points.iter().filter_map(|point| point.rules.as_ref()).all(is_open) {
         return Ok((rules, Some(POINT_BUDGET_NS.saturating_mul(named.points.len() as u64))));
     }

@@ -72,6 +72,7 @@ pub use over_runs::since::{EarlierRuns, is_comparable_run, series_since};
 pub use over_runs::standing_out::StandingOut;
 pub use plumb_stats::curves::link::Binds;
 pub use plumb_stats::describe::BoxPlot;
+pub use plumb_stats::flicker::default_length_s;
 pub use plumb_stats::levels::LevelsOf;
 pub use plumb_stats::side_effects::RuleOfOneSide;
 pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};

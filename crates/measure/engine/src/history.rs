@@ -29,6 +29,8 @@ pub struct PointHistory {
     pub invocations: usize,
     /// Invocations that ended well and were excluded.
     pub excluded: usize,
+    /// Invocations that ended well while other activity disturbed them, excluded or not.
+    pub disturbed: usize,
     /// Invocations that failed.
     pub failures: usize,
     /// Failures since the last invocation that ended well.
@@ -64,6 +66,7 @@ impl History {
         for invocation in &record.invocations {
             let Some(point) = history.points.get_mut(invocation.point) else { continue };
             point.excluded += usize::from(invocation.is_disturbed());
+            point.disturbed += usize::from(!invocation.interference.is_empty());
             if !invocation.is_workload_done() {
                 continue;
             }
@@ -176,6 +179,12 @@ impl PointHistory {
         if let Some((round, cost)) = observation.and_then(|observation| observation.cost) {
             self.side.add(round, cost, true);
         }
+    }
+
+    /// Whether more than a fifth of it was measured next to other work.
+    #[must_use]
+    pub fn is_beside(&self) -> bool {
+        5 * self.disturbed > self.invocations + self.excluded
     }
 
     /// Takes note of an invocation that failed.

@@ -107,6 +107,7 @@ impl<'r> RoundSchedule<'r> {
             if let Some((round, _)) = cost {
                 known.add_turn(round, exclusion::names(&one.rules), follows_itself);
             }
+            known.disturbed += usize::from(!one.rules.is_empty());
             match (by, one.observation) {
                 (Some(by), observation) => {
                     known.excluded += 1;

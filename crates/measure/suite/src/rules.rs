@@ -47,6 +47,7 @@ impl TypedRules {
             min_invocations: self.min_invocations.unwrap_or(rules.min_invocations),
             max_invocations: self.max_invocations.or(rules.max_invocations),
             min_time_ns: min_time_ns.unwrap_or(rules.min_time_ns),
+            describe_machine: rules.describe_machine,
             max_time_ns: max_time_ns.or(rules.max_time_ns),
         })
     }

@@ -134,6 +134,7 @@ pub(crate) fn estimated(estimate: &Estimate, unit: &str) -> [Tag; 2] {
 pub(crate) fn interval(shown: &Figure) -> Tag {
     match &shown.interval {
         Ok(_) => wrap("td", shown.brackets()).class("interval"),
+        Err(_) if shown.missing().is_none() => wrap("td", shown.interval_cell()).class("interval"),
         Err(why) => wrap("td", format!("none: {why}")).class("interval none"),
     }
 }

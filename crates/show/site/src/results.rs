@@ -94,7 +94,7 @@ pub(crate) fn result(row: &ResultRow) -> [Tag; 2] {
 }
 
 fn brackets(figure: &Figure) -> String {
-    if figure.interval.is_ok() { figure.brackets() } else { "none".to_owned() }
+    figure.interval_cell()
 }
 
 /// The label of a point, which leads to its workload's page.

@@ -7,7 +7,6 @@ use plumb_model::Verdict;
 use plumb_stats::NoInterval;
 use plumb_stats::pairs::FEWEST_PAIRS;
 use plumb_stats::side_effects::RuleOfOneSide;
-use plumb_stats::stored_runs::FEWEST_RUNS;
 
 use crate::asked::Asked;
 use crate::comparison::covariates::Covariate;
@@ -244,16 +243,13 @@ impl fmt::Display for NoVerdict {
                 "other activity disturbed {excluded} of {of} pairs, too many for a verdict: use a quieter machine, or --on-interference keep"
             ),
             Self::FewPairs => write!(f, "a verdict needs {FEWEST_PAIRS} pairs"),
-            Self::Uncalibrated { blocks: 0 | 1 } => write!(
-                f,
-                "measured at different times (a verdict needs {FEWEST_RUNS} pairs of earlier runs as far apart, or {FEWEST_PAIRS} blocks in turns)"
-            ),
-            Self::Uncalibrated { blocks } => {
-                write!(
-                    f,
-                    "measured in turns, but only in {blocks} blocks (a verdict needs {FEWEST_PAIRS})"
-                )
+            Self::Uncalibrated { blocks: 0 | 1 } => {
+                f.write_str("measured at different times, with too little history")
             }
+            Self::Uncalibrated { blocks } => write!(
+                f,
+                "measured in turns, but only in {blocks} blocks of the {FEWEST_PAIRS} for a verdict"
+            ),
             Self::NoDirection => f.write_str("neither direction is better"),
             Self::NotPositive => f.write_str("a value is zero, negative or not a number"),
             Self::NoInterval(reason) => reason.fmt(f),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use plumb_model::{Better, ClockSource, Flag, Id, OnInterference, SampleIs, StopReason, Target};
 
 use plumb_stats::precision::half_after;
+use plumb_units::of_session_alone;
 
 use crate::asked::Asked;
 use crate::comparison::pairs::PointComparison;
@@ -169,11 +170,24 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The estimate as every output shows it: with what the session says of the machine, else with its own interval.
+    /// The estimate as every output shows it: with what the session says of the machine. The interval of a session that
+    /// is too short to describe the machine is not shown: readers would take it for that of the machine.
     #[must_use]
     pub fn shown(&self) -> Estimate {
-        let interval = self.machine.as_ref().unwrap_or(&self.estimate.interval);
-        Estimate { value: self.estimate.value, interval: interval.clone() }
+        let interval = match (&self.machine, self.session_s) {
+            (Some(machine), _) => machine.clone(),
+            (None, seconds) => self.of_session(seconds),
+        };
+        Estimate { value: self.estimate.value, interval }
+    }
+
+    /// The interval of a session that is too short to describe the machine. What never varies is known for certain.
+    fn of_session(&self, seconds: Option<f64>) -> Result<Ends, String> {
+        let ends = self.estimate.interval.clone()?;
+        match seconds {
+            Some(seconds) if ends.low < ends.high => Err(of_session_alone(seconds)),
+            _ => Ok(ends),
+        }
     }
 
     /// The interval of this machine over ten minutes, if there is one.

@@ -15,6 +15,7 @@ use plumb_stats::Interval;
 use plumb_stats::components::components;
 use plumb_stats::describe::{median, quantile, variance};
 use plumb_stats::distribution::two_sided_z;
+use plumb_stats::flicker;
 
 use super::strategy::{Round, Strategy, close, common_stop, decision};
 use crate::history::{History, PointHistory};
@@ -127,8 +128,17 @@ impl UntilRules {
             self.advance(point, known.processes.len());
         }
         let spread = history.elapsed_ns >= self.spread_ns;
-        let done = precise && spread && minima_reached(&self.points[point].rules, known);
-        let stop = if done { Some(StopReason::Precision) } else { forced };
+        let rules = &self.points[point].rules;
+        let (least_s, most_s) = flicker::default_length_s(known.is_beside());
+        let is_default = rules.describe_machine;
+        let long = !is_default || seconds(session_ns(history)) >= least_s;
+        let done = precise && spread && long && minima_reached(rules, known);
+        let over = is_default && most_s.is_some_and(|most_s| seconds(known.spent_ns) >= most_s);
+        let stop = match forced {
+            _ if done => Some(StopReason::Precision),
+            None if over => Some(StopReason::Budget),
+            forced => forced,
+        };
         // Of a point that the budget ends, it says what a longer run would take.
         let open = matches!(stop, None | Some(StopReason::Budget));
         let remaining_ns = open.then(|| self.remaining_ns(point, relative, known));
@@ -192,6 +202,10 @@ impl UntilRules {
         let remaining_ns = each_ns * u64::try_from(last.saturating_sub(have)).ok()?;
         let at_least_ns = state.rules.min_time_ns.saturating_sub(known.spent_ns);
         let at_most_ns = state.rules.max_time_ns.unwrap_or(u64::MAX).saturating_sub(known.spent_ns);
+        let remaining_ns = match state.rules.describe_machine {
+            true => by_default_ns(remaining_ns, known),
+            false => remaining_ns,
+        };
         // The maximum last: it ends a point whatever else is asked for.
         Some(remaining_ns.max(at_least_ns).min(at_most_ns))
     }
@@ -214,6 +228,24 @@ impl Strategy for UntilRules {
         round.points = self.worth_while(history, round.points, &round.decisions);
         round
     }
+}
+
+/// The time since the first invocation began, in nanoseconds, without preparations and pauses.
+fn session_ns(history: &History) -> u64 {
+    history.points.iter().map(|point| point.spent_ns).sum()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
+}
+
+/// The rest of a session of default length that needs so much more for its precision.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few seconds")]
+fn by_default_ns(remaining_ns: u64, known: &PointHistory) -> u64 {
+    let (least_s, most_s) = flicker::default_length_s(known.is_beside());
+    let left_ns = |length_s: f64| ((length_s * 1e9) as u64).saturating_sub(known.spent_ns);
+    remaining_ns.max(left_ns(least_s)).min(most_s.map_or(u64::MAX, left_ns))
 }
 
 fn minima_reached(rules: &StoppingRules, known: &PointHistory) -> bool {

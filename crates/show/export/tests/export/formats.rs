@@ -33,18 +33,18 @@ fn a_first_look_as_markdown() {
     | `scheduler.pipe` | time | 4.1 | [3.4, 5.0] | µs | 22 % | 13×20 | 98 % |  |
     | `scheduler.pipe:placement=across`<br>19.7 µs in 62 % \[32, 84\] of the processes, 27.2 µs in the others | time | 19.7 or 27.2 | [18.9, 20.3] or none: too few processes: 5, needs 8 | µs | 4.2 % or none | 13×20 | 107 % | noisy, bimodal |
     | `process.fork` | time | 132 | [127, 137] | µs | 4.0 % | 13×20 | 99 % |  |
-    | `process.command` | wall | 609 | [600, 615] | µs | 1.5 % | 220×1 | 95 % |  |
-    | `storage.sequential:operation=write` | bandwidth | 85 | [70, 100] | MB/s | 18 % | 10×8 | 13 % | noisy |
-    | `storage.random` | rate | 21 | [15, 28] | k ops/s | 33 % | 10×10 | 35 % | cached, noisy |
-    | `storage.random` | latency\_p99 | 160 | [160, 210] | µs | 31 % | 10×10 | 35 % | cached |
-    | `network.tcp` | throughput | 2.860 | [2.829, 2.878] | GB/s | 1.1 % | 1×240 | 127 % | single-process |
+    | `process.command` | wall | 609 | (in 134 ms) | µs |  | 220×1 | 95 % |  |
+    | `storage.sequential:operation=write` | bandwidth | 84.7 | (in 829 ms) | MB/s |  | 10×8 | 13 % | noisy |
+    | `storage.random` | rate | 20.7 | (in 992 ms) | k ops/s |  | 10×10 | 35 % | cached, noisy |
+    | `storage.random` | latency\_p99 | 160 | (in 992 ms) | µs |  | 10×10 | 35 % | cached |
+    | `network.tcp` | throughput | 2.86 | (in 1.9 s) | GB/s |  | 1×240 | 127 % | single-process |
     | `crypto.aead` | throughput | 4.31 | [4.18, 4.45] | GB/s | 3.1 % | 13×20 | 99 % |  |
     | `crypto.aead:cipher=aes-128-gcm` | throughput | 5.12 | [4.95, 5.30] | GB/s | 3.4 % | 13×20 | 99 % |  |
     | `crypto.aead:cipher=chacha20-poly1305` | throughput | 1.87 | [1.82, 1.92] | GB/s | 2.7 % | 13×20 | 99 % |  |
     | `ssh.cipher` | throughput | 610 | none: too few processes: 4, needs 8 | MB/s |  | 4×3 | 180 % |  |
     | `ssh.cipher:cipher=chacha20-poly1305@openssh.com` | throughput | 331 | none: too few processes: 4, needs 8 | MB/s |  | 4×3 | 180 % |  |
-    | `language.sieve` | wall | 4.92 | [4.85, 4.99] | ms | 1.4 % | 31×1 | 99 % |  |
-    | `language.sieve:language=javascript` | wall | 61.5 | [61.2, 61.7] | ms | 0.5 % | 31×1 | 99 % |  |
+    | `language.sieve` | wall | 4.92 | (in 153 ms) | ms |  | 31×1 | 99 % |  |
+    | `language.sieve:language=javascript` | wall | 61.5 | (in 1.9 s) | ms |  | 31×1 | 99 % |  |
     | `language.sieve:language=python` | wall | 213 | [196, 231] | ms | 8.7 % | 31×1 | 99 % |  |
 
     ±: half-width of the interval; n: invocations × samples per invocation; CPU: user and system time over wall time.
@@ -102,7 +102,7 @@ fn commands_as_markdown() {
 #[test]
 fn a_first_look_in_words() {
     let finding = summarise(&testing::first_look());
-    assert_snapshot!(in_words(&View::new(&finding)).join("\n"), @"
+    assert_snapshot!(in_words(&View::new(&finding)).join("\n"), @r"
     Prime sieve: 412 ops/s [400, 426].
     Prime sieve (2 threads): 800 ops/s [774, 827].
     Memory copies of 64 MiB (libc): 11.4 GB/s [10.6, 12.1]; 86 % [85, 87] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt).
@@ -115,17 +115,17 @@ fn a_first_look_in_words() {
     Round trips through a pipe (same): 4.1 µs [3.4, 5.0].
     Round trips through a pipe (across): 19.7 [18.9, 20.3] µs in 62 % [32, 84] of the processes, 27.2 µs in the others. Flagged: bimodal, noisy.
     process.fork: 132 µs [127, 137].
-    process.command: 609 µs [600, 615].
-    Sequential writes of 1 MiB (O_DIRECT): 85 MB/s [70, 100]. Flagged: noisy.
-    Random reads of 4 KiB (O_DIRECT): 21 k ops/s [15, 28]. Flagged: cached, noisy.
-    TCP throughput: 2.860 GB/s [2.829, 2.878]. Flagged: single-process.
+    process.command: 609 µs in these 134 ms.
+    Sequential writes of 1 MiB (O_DIRECT): 84.7 MB/s in these 829 ms. Flagged: noisy.
+    Random reads of 4 KiB (O_DIRECT): 20.7 k ops/s in these 992 ms. Flagged: cached, noisy.
+    TCP throughput: 2.86 GB/s in these 1.9 s. Flagged: single-process.
     Encryption of 16 KiB with aes-256-gcm: 4.31 GB/s [4.18, 4.45].
     Encryption of 16 KiB with aes-128-gcm: 5.12 GB/s [4.95, 5.30].
     Encryption of 16 KiB with chacha20-poly1305: 1.87 GB/s [1.82, 1.92].
     An ssh session with aes256-gcm@openssh.com: 610 MB/s (no interval: too few processes: 4, needs 8).
     An ssh session with chacha20-poly1305@openssh.com: 331 MB/s (no interval: too few processes: 4, needs 8).
-    Prime sieve in c: 4.92 ms [4.85, 4.99].
-    Prime sieve in javascript: 61.5 ms [61.2, 61.7].
+    Prime sieve in c: 4.92 ms in these 153 ms.
+    Prime sieve in javascript: 61.5 ms in these 1.9 s.
     Prime sieve in python: 213 ms [196, 231].
     cpu.sieve by threads: threads=2: 1.939× threads=1, efficiency 97.0 % [96.3, 97.6]
     ");

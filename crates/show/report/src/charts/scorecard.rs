@@ -51,7 +51,7 @@ fn family_medians(family: &str, metric: &str, rows: &[&ResultRow]) -> Option<Cha
     let group = draft.group("median, 95 % interval", Tone::Plain);
     draft.layer(Some(group), intervals(rows));
     for row in rows {
-        if let Err(why) = &row.figure.interval {
+        if let Some(why) = row.figure.missing() {
             draft.note(format!("{} has no interval: {why}", name(row)));
         }
     }

@@ -1,6 +1,8 @@
 //! One text for every fact, shared by terminal and Markdown; the document takes the same finding.
 
-use plumb_analysis::{ByPairs, Comparison, ComparisonFinding, RuleOfOneSide, SeriesComparison};
+use plumb_analysis::{
+    ByPairs, Comparison, ComparisonFinding, NoVerdict, RuleOfOneSide, SeriesComparison,
+};
 use plumb_model::Impact;
 use plumb_text::counted;
 use plumb_units::percent;
@@ -34,7 +36,11 @@ pub fn remarks(against: &Comparison) -> String {
         .blocks
         .map(|blocks| format!("measured in turns, {}", counted(blocks, "block", "blocks")));
     let remarks = against.remarks.iter().map(ToString::to_string);
-    let why = against.verdict.err().map(|why| why.to_string());
+    // Of stored runs at different times, the noise that could explain the difference says more than why it is not known.
+    let is_said = |why: &NoVerdict| {
+        noise.break_even.is_none() || matches!(why, NoVerdict::Uncalibrated { blocks: 2.. })
+    };
+    let why = against.verdict.err().filter(is_said).map(|why| why.to_string());
     let side_effects = against.by_pairs().and_then(side_effects);
     let all = pairs.into_iter().chain(remarks).chain(why).chain(side_effects);
     let all = all.chain(chance).chain(allowed).chain(turns);

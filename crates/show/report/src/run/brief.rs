@@ -210,9 +210,9 @@ fn remarks(row: &ResultRow, crowded: bool) -> Vec<RowRemark> {
                 changes_reading: FlagWeight::of(flag).changes_reading(),
             })
             .collect();
-    if let (Err(why), None) = (&row.figure.interval, &row.levels) {
+    if let (Some(why), None) = (row.figure.missing(), &row.levels) {
         // What follows a colon are the numbers of this row. Among many rows only the whole scorecard has room for them.
-        let kind = why.split_once(": ").map_or(why.as_str(), |(kind, _)| kind);
+        let kind = why.split_once(": ").map_or(why, |(kind, _)| kind);
         let word = if crowded { kind } else { why }.to_owned();
         remarks.insert(must_show(&remarks), RowRemark { word, changes_reading: false });
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{Finding, RunFacts, RunFinding};
+use plumb_analysis::{Finding, RunFacts, RunFinding, default_length_s};
 use plumb_model::{
     Confidence, Goal, PreparationRecord, Prepared, RunStatus, StoppingRules, Target, VerdictGoal,
 };
@@ -181,9 +181,19 @@ fn goal(finding: &RunFinding) -> String {
             |ns| format!("a stream of {} per point", length(seconds(ns))),
         ),
     };
-    let budget = budget.map(|budget| format!("within {budget}"));
+    let budget = match (budget, of_default_length(finding)) {
+        (Some(budget), Some(most)) => Some(format!("within {most}, next to other work {budget}")),
+        (budget, _) => budget.map(|budget| format!("within {budget}")),
+    };
     let head = [Some(wanted), budget].into_iter().flatten().collect::<Vec<_>>().join(" ");
     format!("goal: {head}; {}", reached(finding))
+}
+
+/// How long each point may take on a machine without other work, if nobody said how long.
+fn of_default_length(finding: &RunFinding) -> Option<String> {
+    let Goal::Rules(rules) = &finding.run.goal else { return None };
+    let (_, most_s) = default_length_s(false);
+    Some(format!("{} per point", length(most_s.filter(|_| rules.describe_machine)?)))
 }
 
 fn verdict(goal: &VerdictGoal) -> String {

@@ -135,6 +135,7 @@ fn half_width(row: &ResultRow) -> Option<String> {
 fn interval(figure: &Figure) -> String {
     match &figure.interval {
         Ok(_) => figure.brackets(),
+        Err(_) if figure.missing().is_none() => figure.interval_cell(),
         Err(why) => format!("none: {}", escape(why)),
     }
 }

@@ -198,7 +198,7 @@ fn median(figure: &Figure) -> TextLine {
 pub(super) fn interval(figure: &Figure) -> TextLine {
     match &figure.interval {
         Ok(_) => TextLine::new(Style::Interval, &figure.brackets()),
-        Err(_) => TextLine::new(Style::Flag, "none"),
+        Err(_) => TextLine::new(Style::Flag, &figure.interval_cell()),
     }
 }
 
@@ -361,7 +361,7 @@ fn below(row: &ResultRow, terminal: &Terminal, table: &mut Table) {
         table.across(BELOW, nothing(), TextLine::new(Style::Plain, &text));
     }
     // Two levels stand in place of the median, each with its own interval.
-    if let (Err(why), None) = (&row.figure.interval, &row.levels) {
+    if let (Some(why), None) = (row.figure.missing(), &row.levels) {
         table.across(
             BELOW,
             TextLine::new(Style::Flag, "no interval: "),

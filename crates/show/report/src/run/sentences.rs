@@ -1,6 +1,7 @@
 //! A run in sentences, to be read aloud or put into a letter.
 
 use plumb_text::clean;
+use plumb_units::without_interval;
 
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
@@ -45,7 +46,7 @@ fn sentence(row: &ResultRow) -> String {
     let figure = &row.figure;
     let interval = match &figure.interval {
         Ok(_) => format!(" {}", figure.brackets()),
-        Err(why) => format!(" (no interval: {why})"),
+        Err(why) => format!(" {}", without_interval(why)),
     };
     let metric = match labels::metric(finding).as_str() {
         "" => String::new(),

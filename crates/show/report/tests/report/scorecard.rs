@@ -36,61 +36,60 @@ fn a_first_look_in_80_columns() {
     goal: ±3 % within 2 min; reached by 17 of 24 measured points in this session, 2
     without an interval
 
-                               median 95 % interval  unit         n    CPU  shape
+                                median 95 % interval unit         n    CPU  shape
     cpu
-      sieve 1 thread              412 [400, 426]     ops/s    13×20   99 %  ▂▂▅▇▇▆▄▃
-      sieve 2 threads             800 [774, 827]     ops/s    13×20  199 %  ▃▅▅▇▇▇▅▃
+      sieve 1 thread               412 [400, 426]    ops/s    13×20   99 %  ▂▂▅▇▇▆▄▃
+      sieve 2 threads              800 [774, 827]    ops/s    13×20  199 %  ▃▅▅▇▇▇▅▃
     memory
-      copy libc                  11.4 [10.6, 12.1]   GB/s     13×20   99 %  ▃▃▅▇▆▅▄▃
+      copy libc                   11.4 [10.6, 12.1]  GB/s     13×20   99 %  ▃▃▅▇▆▅▄▃
         86 % [85, 87] of this machine's ceiling (13.2 GB/s, from
         memory.copy:method=nt)
-      copy loop                   9.7 [9.4, 10.0]    GB/s     13×20   99 %  ▂▂▄▆▇▇▅▃
+      copy loop                    9.7 [9.4, 10.0]   GB/s     13×20   99 %  ▂▂▄▆▇▇▅▃
         74 % [73, 74] of this machine's ceiling (13.2 GB/s, from
         memory.copy:method=nt)
-      copy block                 10.1 [9.1, 11.3]    GB/s     13×20   99 %  ▂▃▄▆▇▅▃▂
+      copy block                  10.1 [9.1, 11.3]   GB/s     13×20   99 %  ▂▃▄▆▇▅▃▂
         77 % [76, 78] of this machine's ceiling (13.2 GB/s, from
         memory.copy:method=nt)
-      copy nt                    13.2 [12.1, 14.4]   GB/s     13×20   99 %  ▃▄▅▇▇▄▂▃
-      latency 16KiB              1.42 [1.39, 1.46]   ns       13×20   99 %  ▃▄▅▇▇▆▅▃
-      latency 64MiB                88 [69, 112]      ns       13×20   99 %  ▃▄▇▇▇▄▄▃
+      copy nt                     13.2 [12.1, 14.4]  GB/s     13×20   99 %  ▃▄▅▇▇▄▂▃
+      latency 16KiB               1.42 [1.39, 1.46]  ns       13×20   99 %  ▃▄▅▇▇▆▅▃
+      latency 64MiB                 88 [69, 112]     ns       13×20   99 %  ▃▄▇▇▇▄▄▃
         ! capped
     scheduler
-      messaging groups=10        1.83 [1.69, 2.00]   s         10×3  198 %  ▂▃▇▄▄▂▁▂
-      pipe same                   4.1 [3.4, 5.0]     µs       13×20   98 %  ▃▅▅▇▆▅▄▃
-      pipe across                19.7 [18.9, 20.3]   µs       13×20  107 %  ▆▇▂▂▂▃▅▃
-        or                       27.2 none           µs
+      messaging groups=10         1.83 [1.69, 2.00]  s         10×3  198 %  ▂▃▇▄▄▂▁▂
+      pipe same                    4.1 [3.4, 5.0]    µs       13×20   98 %  ▃▅▅▇▆▅▄▃
+      pipe across                 19.7 [18.9, 20.3]  µs       13×20  107 %  ▆▇▂▂▂▃▅▃
+        or                        27.2 none          µs
         19.7 µs in 62 % [32, 84] of the processes, 27.2 µs in the others
         ! noisy, bimodal
     process
-      fork                        132 [127, 137]     µs       13×20   99 %  ▃▄▆▇▇▆▃▃
-      command                     609 [600, 615]     µs       220×1   95 %  ▃▃▆▇▇▆▄▂
+      fork                         132 [127, 137]    µs       13×20   99 %  ▃▄▆▇▇▆▃▃
+      command                      609 (in 134 ms)   µs       220×1   95 %  ▃▃▆▇▇▆▄▂
     storage
-      sequential write             85 [70, 100]      MB/s      10×8   13 %  ▃▄▄▆▇▆▇▃
+      sequential write            84.7 (in 829 ms)   MB/s      10×8   13 %  ▃▄▄▆▇▆▇▃
         waits for I/O 71 % of the time
         ! noisy
-      random                       21 [15, 28]       k ops/s  10×10   35 %  ▂▄▅▇▆▄▄▃
+      random                      20.7 (in 992 ms)   k ops/s  10×10   35 %  ▂▄▅▇▆▄▄▃
         waits for I/O 58 % of the time
         ! cached, noisy
     network
-      tcp                       2.860 [2.829, 2.878] GB/s     1×240  127 %  ▂▃▆▆▇▄▃▂
+      tcp                         2.86 (in 1.9 s)    GB/s     1×240  127 %  ▂▃▆▆▇▄▃▂
         ! single-process
     crypto
-      aead aes-256-gcm           4.31 [4.18, 4.45]   GB/s     13×20   99 %  ▄▄▇▆▇▄▃▃
-      aead aes-128-gcm           5.12 [4.95, 5.30]   GB/s     13×20   99 %  ▂▄▆▇▆▆▄▃
-      aead chacha20-poly1305     1.87 [1.82, 1.92]   GB/s     13×20   99 %  ▃▄▅▇▆▆▄▂
+      aead aes-256-gcm            4.31 [4.18, 4.45]  GB/s     13×20   99 %  ▄▄▇▆▇▄▃▃
+      aead aes-128-gcm            5.12 [4.95, 5.30]  GB/s     13×20   99 %  ▂▄▆▇▆▆▄▃
+      aead chacha20-poly1305      1.87 [1.82, 1.92]  GB/s     13×20   99 %  ▃▄▅▇▆▆▄▂
     ssh
-      cipher                      610 none           MB/s       4×3  180 %  ▃▇▄▃▃▄▁▃
-        aes256-gcm@
-        openssh.com
+      cipher                       610 none          MB/s       4×3  180 %  ▃▇▄▃▃▄▁▃
+        aes256-gcm@openssh.com
         no interval: too few processes: 4, needs 8
-      cipher                      331 none           MB/s       4×3  180 %  ▃▇▅▁▇▅▁▃
+      cipher                       331 none          MB/s       4×3  180 %  ▃▇▅▁▇▅▁▃
         chacha20-poly1305@
         openssh.com
         no interval: too few processes: 4, needs 8
     language
-      sieve c                    4.92 [4.85, 4.99]   ms        31×1   99 %  ▇▇▃▃▇▃▃▅
-      sieve javascript           61.5 [61.2, 61.7]   ms        31×1   99 %  ▂▁▁▃▃▃▇▅
-      sieve python                213 [196, 231]     ms        31×1   99 %  ▂▃▃▇▃▄▃▄
+      sieve c                     4.92 (in 153 ms)   ms        31×1   99 %  ▇▇▃▃▇▃▃▅
+      sieve javascript            61.5 (in 1.9 s)    ms        31×1   99 %  ▂▁▁▃▃▃▇▅
+      sieve python                 213 [196, 231]    ms        31×1   99 %  ▂▃▃▇▃▄▃▄
     intervals describe this machine over ten minutes if sessions are long enough ·
     n: invocations × samples · CPU: share of wall time · shape: low to high
 
@@ -141,50 +140,50 @@ fn a_first_look_in_160_columns() {
     2026-11-21 20:05 UTC · took 2 min 19 s · board=rev-c · plumb 0.1.0
     goal: ±3 % within 2 min; reached by 17 of 24 measured points in this session, 2 without an interval
 
-                                  metric      median 95 % interval  unit         ±      n   user  system  iowait    memory  shape         stopped by  flags
+                                   metric      median 95 % interval unit         ±      n   user  system  iowait    memory  shape         stopped by  flags
     cpu
-      sieve 1 thread              rate           412 [400, 426]     ops/s    3.2 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▂▃▅▇▇▇▇▆▄▃▃  precision
-      sieve 2 threads             rate           800 [774, 827]     ops/s    3.4 %  13×20  198 %     1 %     0 %  6.00 MiB  ▂▄▅▄▇▆▇▅▆▅▃▃  precision
+      sieve 1 thread               rate           412 [400, 426]    ops/s    3.2 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▂▃▅▇▇▇▇▆▄▃▃  precision
+      sieve 2 threads              rate           800 [774, 827]    ops/s    3.4 %  13×20  198 %     1 %     0 %  6.00 MiB  ▂▄▅▄▇▆▇▅▆▅▃▃  precision
     memory
-      copy libc                   bandwidth     11.4 [10.6, 12.1]   GB/s     6.9 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▇▆▆▄▄▃▂  precision
+      copy libc                    bandwidth     11.4 [10.6, 12.1]  GB/s     6.9 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▇▆▆▄▄▃▂  precision
         86 % [85, 87] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt)
-      copy loop                   bandwidth      9.7 [9.4, 10.0]    GB/s     2.9 %  13×20   99 %     0 %     0 %   132 MiB  ▂▂▂▃▅▅▆▇▅▄▃▂  precision
+      copy loop                    bandwidth      9.7 [9.4, 10.0]   GB/s     2.9 %  13×20   99 %     0 %     0 %   132 MiB  ▂▂▂▃▅▅▆▇▅▄▃▂  precision
         74 % [73, 74] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt)
-      copy block                  bandwidth     10.1 [9.1, 11.3]    GB/s      11 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▆▇▆▄▄▂▂  precision
+      copy block                   bandwidth     10.1 [9.1, 11.3]   GB/s      11 %  13×20   99 %     0 %     0 %   132 MiB  ▂▃▃▄▅▆▇▆▄▄▂▂  precision
         77 % [76, 78] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt)
-      copy nt                     bandwidth     13.2 [12.1, 14.4]   GB/s     8.9 %  13×20   99 %     0 %     0 %   132 MiB  ▂▄▄▄▆▇▇▄▃▃▂▃  precision
-      latency 16KiB               latency       1.42 [1.39, 1.46]   ns       2.6 %  13×20   99 %     0 %     0 %  68.0 MiB  ▃▃▄▅▆▇▇▆▆▅▃▃  precision
-      latency 64MiB               latency         88 [69, 112]      ns        27 %  13×20   99 %     0 %     0 %  68.0 MiB  ▂▃▅▆▆▇▇▆▃▄▂▃  precision   capped
+      copy nt                      bandwidth     13.2 [12.1, 14.4]  GB/s     8.9 %  13×20   99 %     0 %     0 %   132 MiB  ▂▄▄▄▆▇▇▄▃▃▂▃  precision
+      latency 16KiB                latency       1.42 [1.39, 1.46]  ns       2.6 %  13×20   99 %     0 %     0 %  68.0 MiB  ▃▃▄▅▆▇▇▆▆▅▃▃  precision
+      latency 64MiB                latency         88 [69, 112]     ns        27 %  13×20   99 %     0 %     0 %  68.0 MiB  ▂▃▅▆▆▇▇▆▃▄▂▃  precision   capped
     scheduler
-      messaging groups=10         time          1.83 [1.69, 2.00]   s        9.7 %   10×3   12 %   186 %     0 %  6.00 MiB  ▂▂▃▇▇▄▄▄▁▁▁▂  budget
-      pipe same                   time           4.1 [3.4, 5.0]     µs        22 %  13×20   14 %    84 %     0 %  6.00 MiB  ▄▄▅▆▇▇▇▆▆▅▄▃  precision
-      pipe across                 time          19.7 [18.9, 20.3]   µs       4.2 %  13×20   11 %    96 %     0 %  6.00 MiB  ▄▇▅▂▁▂▁▂▃▄▄▃  precision   noisy, bimodal
-        or                                      27.2 none           µs
+      messaging groups=10          time          1.83 [1.69, 2.00]  s        9.7 %   10×3   12 %   186 %     0 %  6.00 MiB  ▂▂▃▇▇▄▄▄▁▁▁▂  budget
+      pipe same                    time           4.1 [3.4, 5.0]    µs        22 %  13×20   14 %    84 %     0 %  6.00 MiB  ▄▄▅▆▇▇▇▆▆▅▄▃  precision
+      pipe across                  time          19.7 [18.9, 20.3]  µs       4.2 %  13×20   11 %    96 %     0 %  6.00 MiB  ▄▇▅▂▁▂▁▂▃▄▄▃  precision   noisy, bimodal
+        or                                       27.2 none          µs
         19.7 µs in 62 % [32, 84] of the processes, 27.2 µs in the others
     process
-      fork                        time           132 [127, 137]     µs       4.0 %  13×20    8 %    91 %     0 %  6.00 MiB  ▃▄▃▅▇▇▇▇▅▃▃▃  precision
-      command                     wall           609 [600, 615]     µs       1.5 %  220×1   31 %    64 %     0 %  2.00 MiB  ▃▃▃▅▇▆▇▆▅▄▂▂  precision
+      fork                         time           132 [127, 137]    µs       4.0 %  13×20    8 %    91 %     0 %  6.00 MiB  ▃▄▃▅▇▇▇▇▅▃▃▃  precision
+      command                      wall           609 (in 134 ms)   µs              220×1   31 %    64 %     0 %  2.00 MiB  ▃▃▃▅▇▆▇▆▅▄▂▂  precision
     storage
-      sequential write            bandwidth       85 [70, 100]      MB/s      18 %   10×8    1 %    12 %    71 %  7.00 MiB  ▃▃▃▄▄▆▇▅▄▆▄▂  budget      noisy
-      random                      rate            21 [15, 28]       k ops/s   33 %  10×10    4 %    31 %    58 %  6.00 MiB  ▂▄▄▅▆▇▅▆▄▄▄▂  budget      cached, noisy
+      sequential write             bandwidth     84.7 (in 829 ms)   MB/s             10×8    1 %    12 %    71 %  7.00 MiB  ▃▃▃▄▄▆▇▅▄▆▄▂  budget      noisy
+      random                       rate          20.7 (in 992 ms)   k ops/s         10×10    4 %    31 %    58 %  6.00 MiB  ▂▄▄▅▆▇▅▆▄▄▄▂  budget      cached, noisy
     network
-      tcp                         throughput   2.860 [2.829, 2.878] GB/s     1.1 %  1×240    6 %   121 %     0 %  6.00 MiB  ▂▂▄▄▆▆▇▆▄▃▃▂  budget      single-process
+      tcp                          throughput    2.86 (in 1.9 s)    GB/s            1×240    6 %   121 %     0 %  6.00 MiB  ▂▂▄▄▆▆▇▆▄▃▃▂  budget      single-process
     crypto
-      aead aes-256-gcm            throughput    4.31 [4.18, 4.45]   GB/s     3.1 %  13×20   99 %     0 %     0 %  6.00 MiB  ▃▄▄▆▆▆▇▅▄▃▂▃  precision
-      aead aes-128-gcm            throughput    5.12 [4.95, 5.30]   GB/s     3.4 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▆▆▇▆▆▅▅▃▃  precision
-      aead chacha20-poly1305      throughput    1.87 [1.82, 1.92]   GB/s     2.7 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▄▅▇▆▆▄▄▂▃  precision
+      aead aes-256-gcm             throughput    4.31 [4.18, 4.45]  GB/s     3.1 %  13×20   99 %     0 %     0 %  6.00 MiB  ▃▄▄▆▆▆▇▅▄▃▂▃  precision
+      aead aes-128-gcm             throughput    5.12 [4.95, 5.30]  GB/s     3.4 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▆▆▇▆▆▅▅▃▃  precision
+      aead chacha20-poly1305       throughput    1.87 [1.82, 1.92]  GB/s     2.7 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▄▅▇▆▆▄▄▂▃  precision
     ssh
-      cipher                      throughput     610 none           MB/s              4×3  142 %    38 %     0 %  6.00 MiB  ▄▇▇▇▁▄▄▄▄▁▁▄  budget
+      cipher                       throughput     610 none          MB/s              4×3  142 %    38 %     0 %  6.00 MiB  ▄▇▇▇▁▄▄▄▄▁▁▄  budget
         aes256-gcm@openssh.com
         no interval: too few processes: 4, needs 8
-      cipher                      throughput     331 none           MB/s              4×3  142 %    38 %     0 %  6.00 MiB  ▃▁▆▃▃▁▃▇▁▁▁▃  budget
+      cipher                       throughput     331 none          MB/s              4×3  142 %    38 %     0 %  6.00 MiB  ▃▁▆▃▃▁▃▇▁▁▁▃  budget
         chacha20-poly1305@
         openssh.com
         no interval: too few processes: 4, needs 8
     language
-      sieve c                     wall          4.92 [4.85, 4.99]   ms       1.4 %   31×1   97 %     2 %     0 %  4.00 MiB  ▃▅▇▂▄▁▅▆▁▃▂▄  precision
-      sieve javascript            wall          61.5 [61.2, 61.7]   ms       0.5 %   31×1   97 %     2 %     0 %  71.0 MiB  ▂▂▁▁▂▃▃▃▃▇▄▄  precision
-      sieve python                wall           213 [196, 231]     ms       8.7 %   31×1   97 %     2 %     0 %  47.0 MiB  ▂▂▃▃▄▇▃▄▃▂▃▄  precision
+      sieve c                      wall          4.92 (in 153 ms)   ms               31×1   97 %     2 %     0 %  4.00 MiB  ▃▅▇▂▄▁▅▆▁▃▂▄  precision
+      sieve javascript             wall          61.5 (in 1.9 s)    ms               31×1   97 %     2 %     0 %  71.0 MiB  ▂▂▁▁▂▃▃▃▃▇▄▄  precision
+      sieve python                 wall           213 [196, 231]    ms       8.7 %   31×1   97 %     2 %     0 %  47.0 MiB  ▂▂▃▃▄▇▃▄▃▂▃▄  precision
     intervals describe this machine over ten minutes if sessions are long enough · ±: half-width of the interval · n: invocations × samples · user, system, iowait:
     share of wall time · shape: low to high
 
@@ -524,31 +523,31 @@ fn the_answer_comes_first_and_next_steps_are_two() {
     Goal: ±3 % within 2 min; reached by 17 of 24 points in this session, 2 without an interval.
     Caution: flags affect the meaning of 4 of 24 results (cached, capped, single-process, bimodal).
 
-                                            median 95 % interval  unit         ±  flags
-    cpu        sieve 1 thread                  412 [400, 426]     ops/s    3.2 %
-               sieve 2 threads                 800 [774, 827]     ops/s    3.4 %
-    memory     copy libc                      11.4 [10.6, 12.1]   GB/s     6.9 %
-               copy loop                       9.7 [9.4, 10.0]    GB/s     2.9 %
-               copy block                     10.1 [9.1, 11.3]    GB/s      11 %
-               copy nt                        13.2 [12.1, 14.4]   GB/s     8.9 %
-               latency 16KiB                  1.42 [1.39, 1.46]   ns       2.6 %
-               latency 64MiB                    88 [69, 112]      ns        27 %  capped
-    scheduler  messaging groups=10            1.83 [1.69, 2.00]   s        9.7 %
-               pipe same                       4.1 [3.4, 5.0]     µs        22 %
-               pipe across            19.7 or 27.2 two levels     µs              noisy
-    process    fork                            132 [127, 137]     µs       4.0 %
-               command                         609 [600, 615]     µs       1.5 %
-    storage    sequential write                 85 [70, 100]      MB/s      18 %  all: noisy
-               random                           21 [15, 28]       k ops/s   33 %  cached
-    network    tcp                           2.860 [2.829, 2.878] GB/s     1.1 %  single-process
-    crypto     aead aes-256-gcm               4.31 [4.18, 4.45]   GB/s     3.1 %
-               aead aes-128-gcm               5.12 [4.95, 5.30]   GB/s     3.4 %
-               aead chacha20-poly13…          1.87 [1.82, 1.92]   GB/s     2.7 %
-    ssh        cipher aes256-gcm@op…           610 none           MB/s            all: too few processes
-               cipher chacha20-poly…           331 none           MB/s
-    language   sieve c                        4.92 [4.85, 4.99]   ms       1.4 %
-               sieve javascript               61.5 [61.2, 61.7]   ms       0.5 %
-               sieve python                    213 [196, 231]     ms       8.7 %
+                                             median 95 % interval unit         ±  flags
+    cpu        sieve 1 thread                   412 [400, 426]    ops/s    3.2 %
+               sieve 2 threads                  800 [774, 827]    ops/s    3.4 %
+    memory     copy libc                       11.4 [10.6, 12.1]  GB/s     6.9 %
+               copy loop                        9.7 [9.4, 10.0]   GB/s     2.9 %
+               copy block                      10.1 [9.1, 11.3]   GB/s      11 %
+               copy nt                         13.2 [12.1, 14.4]  GB/s     8.9 %
+               latency 16KiB                   1.42 [1.39, 1.46]  ns       2.6 %
+               latency 64MiB                     88 [69, 112]     ns        27 %  capped
+    scheduler  messaging groups=10             1.83 [1.69, 2.00]  s        9.7 %
+               pipe same                        4.1 [3.4, 5.0]    µs        22 %
+               pipe across             19.7 or 27.2 two levels    µs              noisy
+    process    fork                             132 [127, 137]    µs       4.0 %
+               command                          609 (in 134 ms)   µs
+    storage    sequential write                84.7 (in 829 ms)   MB/s            all: noisy
+               random                          20.7 (in 992 ms)   k ops/s         cached
+    network    tcp                             2.86 (in 1.9 s)    GB/s            single-process
+    crypto     aead aes-256-gcm                4.31 [4.18, 4.45]  GB/s     3.1 %
+               aead aes-128-gcm                5.12 [4.95, 5.30]  GB/s     3.4 %
+               aead chacha20-poly1305          1.87 [1.82, 1.92]  GB/s     2.7 %
+    ssh        cipher aes256-gcm@ope…           610 none          MB/s            all: too few processes
+               cipher chacha20-poly1…           331 none          MB/s
+    language   sieve c                         4.92 (in 153 ms)   ms
+               sieve javascript                61.5 (in 1.9 s)    ms
+               sieve python                     213 [196, 231]    ms       8.7 %
       cpu.sieve by threads  threads=2: 1.939× threads=1, efficiency 97.0 % [96.3, 97.6]
     Failed: datastore.batch: the database answered: disk I/O error (3 of 3 invocations); last output: d…
     Not supported here: network.icmp: raw sockets need CAP_NET_RAW and ping sockets are closed to this …
