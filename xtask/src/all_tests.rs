@@ -25,7 +25,7 @@ const FIRST: [&str; 8] = [
 /// The number of test binaries that run at the same time.
 const AT_ONCE: usize = 3;
 /// The binary whose tests spend half of their time waiting for processes, and how many of them run at the same time.
-const WAITING: (&str, &str) = ("robust", "4");
+const WAITING: (&str, &str) = ("robust", "3");
 /// With more failures than this, chance is not the reason, and no test is tried again.
 const MOST_FLAKY: usize = 10;
 /// How often a failed test is tried alone: a machine may stall for minutes.

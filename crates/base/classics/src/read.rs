@@ -30,7 +30,26 @@ pub fn read(
     if imports.iter().all(|import| import.series.is_empty()) {
         return Err(ImportError::nothing(format, "no results"));
     }
+    if let Some(metric) = imports.iter().find_map(too_large) {
+        let why = format!("a value of `{metric}` is too large for a number in its base unit");
+        return Err(ImportError::damaged(format, why));
+    }
     Ok(imports)
+}
+
+/// A metric with a value that is infinite or no number in SI base units, whatever the file has.
+fn too_large(import: &Import) -> Option<&str> {
+    for invocation in import.series.iter().flat_map(|series| &series.invocations) {
+        for (metric, values) in &invocation.values {
+            if !values.iter().all(|value| value.is_finite()) {
+                return Some(metric);
+            }
+        }
+        if let Some((metric, _)) = invocation.work.iter().find(|(_, work)| !work.is_finite()) {
+            return Some(metric);
+        }
+    }
+    None
 }
 
 /// Whether a text looks like this, also when its end is missing.

@@ -634,6 +634,43 @@ fn a_figure_cut_off_is_found() {
     }
 }
 
+/// Where the numbers of a text begin and end.
+fn numbers(text: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(begin) = text[at..].find(|c: char| c.is_ascii_digit()).map(|skip| at + skip) {
+        let rest = &text[begin..];
+        let length = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        found.push((begin, begin + length));
+        at = begin + length;
+    }
+    found
+}
+
+#[test]
+fn extreme_numbers_are_refused_or_stay_finite() {
+    let mut refused = 0;
+    for (name, text) in fixtures() {
+        let numbers = numbers(&text);
+        for (begin, end) in numbers.iter().step_by(numbers.len().div_ceil(60)) {
+            for extreme in ["1e308", "5e-324"] {
+                let changed = format!("{}{extreme}{}", &text[..*begin], &text[*end..]);
+                let Ok(imports) = read(&changed, None, None) else {
+                    refused += 1;
+                    continue;
+                };
+                let series = imports.iter().flat_map(|import| &import.series);
+                for invocation in series.flat_map(|series| &series.invocations) {
+                    let all = invocation.values.values().flatten().chain(invocation.work.values());
+                    let mut infinite = all.filter(|value| !value.is_finite());
+                    assert!(infinite.next().is_none(), "{name} with {extreme} at {begin}");
+                }
+            }
+        }
+    }
+    assert!(refused > 100, "{refused}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -4,7 +4,6 @@
 use std::fmt;
 
 use crate::digits::{Digits, decimals, trimmed};
-use crate::length::length;
 use crate::prefix::{Prefix, largest_that_fits, prefixes};
 
 /// An estimate and its interval as text, in one unit.
@@ -91,13 +90,7 @@ impl fmt::Display for Figure {
 }
 
 /// How the words begin that stand for an interval of a session that is too short to describe the machine.
-const OF_SESSION: &str = "in these ";
-
-/// What stands for the interval of a session of so many seconds that describes nothing but itself.
-#[must_use]
-pub fn of_session_alone(seconds: f64) -> String {
-    format!("{OF_SESSION}{}", length(seconds))
-}
+pub(crate) const OF_SESSION: &str = "in these ";
 
 fn is_of_session_alone(why: &str) -> bool {
     why.starts_with(OF_SESSION)

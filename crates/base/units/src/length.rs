@@ -1,9 +1,15 @@
 //! Lengths of time.
 
-use crate::figure::quantity;
+use crate::figure::{OF_SESSION, quantity};
 
 /// From this many hours on a length of time is written in days.
 const HOURS_BEFORE_DAYS: f64 = 48.0;
+
+/// What stands for the interval of a session of so many seconds that describes nothing but itself.
+#[must_use]
+pub fn of_session_alone(seconds: f64) -> String {
+    format!("{OF_SESSION}{}", length(seconds))
+}
 
 /// A length of time in seconds: `850 ms`, `12.3 s`, `2 min 05 s`, `3 h 02 min`, `4 d 02 h`.
 #[must_use]

@@ -26,10 +26,10 @@ mod typed;
 
 pub use base::base_unit;
 pub use figure::{
-    Figure, change, largest_of, of_session_alone, percent_figure, plain, quantity,
-    quantity_in_unit_of, rounded_count, scale_of, without_interval,
+    Figure, change, largest_of, percent_figure, plain, quantity, quantity_in_unit_of,
+    rounded_count, scale_of, without_interval,
 };
-pub use length::{length, seconds_to};
+pub use length::{length, of_session_alone, seconds_to};
 pub use percent::{percent, percent_change, percent_to, percent_with_ends, whole_percent};
 pub use size::{binary_size, decimal_size, rounded_size, whole_size};
 pub use typed::{

@@ -201,8 +201,8 @@ fn is_uncalibrated(comparison: &Comparison) -> bool {
 fn say_turns(found: &ComparisonFinding, ui: &Ui) {
     let mut against = found.results.iter().flat_map(|result| &result.against_first).flatten();
     let (Some(first), Some(last)) = (found.runs.first(), found.runs.last()) else { return };
-    let is_typed = !first.command.is_empty() && !last.command.is_empty();
-    if !is_typed || !against.any(is_uncalibrated) {
+    let is_imported = first.plumb.is_empty() || last.plumb.is_empty();
+    if is_imported || !against.any(is_uncalibrated) {
         return;
     }
     let again = |run: &RunOfSeries| typed(run.command.iter().skip(1).map(String::as_str));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::TestEnvironment;
-use crate::{last, measured, parsed, place};
+use crate::{exec, last, measured, parsed, place};
 
 /// A committed result of a tool.
 fn fixture(name: &str) -> PathBuf {
@@ -35,6 +35,18 @@ fn an_imported_result_is_a_run_like_any_other() {
         let ran = place.run(&format!("export tool=fio --format {format}")).unwrap().exits(0);
         ran.shows(&["andread"]);
     }
+}
+
+#[test]
+fn the_last_run_is_the_last_that_came() {
+    let place = measured();
+    // Text of mbw has no date.
+    copy(&place, "mbw-1.2.2.txt");
+    place.run("import mbw-1.2.2.txt").unwrap().exits(0);
+    place.run("show last").unwrap().exits(0).shows(&["mbw"]);
+    exec(&place, "-n 2 -q", &["true"]).exits(0);
+    place.run("show last").unwrap().exits(0).shows(&["true"]);
+    place.run("show last~1").unwrap().exits(0).shows(&["mbw"]);
 }
 
 #[test]

@@ -35,6 +35,7 @@ mod tests {
         RunSummary {
             run: Id::from_u128(n),
             started_unix_ns: 0,
+            came_unix_ns: 0,
             ended_unix_ns: None,
             status,
             suite: suite.map(str::to_owned),

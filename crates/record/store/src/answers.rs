@@ -12,6 +12,9 @@ pub struct RunSummary {
     pub run: Id,
     /// Wall-clock start, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: i64,
+    /// When it came, by which people mean the last one: when it was measured; of another tool's result, whatever its
+    /// date, not before anything that was in the store when it was imported.
+    pub came_unix_ns: i64,
     /// Wall-clock end, when it has one.
     pub ended_unix_ns: Option<i64>,
     /// Whether it is complete, running or interrupted.

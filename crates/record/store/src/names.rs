@@ -6,7 +6,13 @@ use crate::answers::RunSummary;
 use crate::error::StoreError;
 
 /// The run that a person means; `runs` are in the order of their start.
+///
+/// The last is the last measured, or the last imported as another tool's result, whatever date that has.
 pub(crate) fn resolve(runs: &[RunSummary], name: &str) -> Result<Id, StoreError> {
+    let mut runs = runs.to_vec();
+    // Another tool's result has the time of the newest run before it: of equal times it is the last.
+    runs.sort_by_key(|run| (run.came_unix_ns, run.started_unix_ns != run.came_unix_ns));
+    let runs = runs.as_slice();
     if let Some(back) = steps_back(name) {
         return from_end(runs, name, back?);
     }
@@ -104,6 +110,7 @@ mod tests {
         RunSummary {
             run: Id::parse_str(id).unwrap(),
             started_unix_ns: 0,
+            came_unix_ns: 0,
             ended_unix_ns: None,
             status: RunStatus::Complete,
             suite: None,
@@ -115,6 +122,27 @@ mod tests {
             host: Host::default(),
             points: 0,
             samples: 0,
+        }
+    }
+
+    #[test]
+    fn the_last_is_the_last_measured_or_imported_as_a_result() {
+        let mut runs = runs();
+        for (run, at) in runs.iter_mut().zip([100, 200, 300]) {
+            run.started_unix_ns = at;
+            run.came_unix_ns = at;
+        }
+        // A result without a date, imported after the second was measured, or after the third.
+        let undated = |came_unix_ns| RunSummary {
+            came_unix_ns,
+            ..run("01940000-0000-7000-8000-000000000004", Some(("host", "b")))
+        };
+        let before: Vec<RunSummary> = [undated(200)].into_iter().chain(runs.clone()).collect();
+        assert_eq!(resolve(&before, "last").unwrap(), runs[2].run);
+        assert_eq!(resolve(&before, "last~1").unwrap(), before[0].run);
+        let after: Vec<RunSummary> = [undated(300)].into_iter().chain(runs).collect();
+        for name in ["last", "host=b"] {
+            assert_eq!(resolve(&after, name).unwrap(), after[0].run, "{name}");
         }
     }
 

@@ -173,7 +173,7 @@ fn imprecise(finding: &Finding) -> Option<Flag> {
     let reached = finding.reached?;
     let wanted = finding.wanted?;
     (reached > NOISY_OVER * wanted).then(|| {
-        let why = format!("reached ±{}, wanted ±{}", percent(reached), percent(wanted));
+        let why = format!("±{} in this session, wanted ±{}", percent(reached), percent(wanted));
         Flag::new(FlagKind::Noisy, why)
     })
 }
@@ -372,6 +372,10 @@ fn environment_changed(record: &RunRecord) -> Option<Flag> {
 
 /// Wall clock and monotonic clock run apart while a machine is suspended or its clock is stepped.
 fn suspended(record: &RunRecord) -> Option<Flag> {
+    // Another tool's result has no times of plumb's clocks.
+    if record.plumb.is_empty() {
+        return None;
+    }
     let between = record.segments.windows(2).find_map(|pair| {
         let [before, after] = pair else { return None };
         if before.owner.boot_id != after.owner.boot_id {

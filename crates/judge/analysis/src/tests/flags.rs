@@ -1,6 +1,8 @@
 //! Reasons to distrust.
 
-use plumb_model::{ClockKind, ClockSource, Flag, FlagKind, Histogram, Metric, QuantityKind, Role};
+use plumb_model::{
+    ClockKind, ClockSource, Flag, FlagKind, Histogram, Metric, QuantityKind, Role, RunRecord,
+};
 
 use super::{only, why};
 use crate::summarise;
@@ -135,6 +137,8 @@ fn a_resumed_run_says_so_and_tells_when_the_machine_slept() {
     let finding = only(&record);
     assert!(why(&finding, &FlagKind::Resumed).unwrap().contains("2 stretches"));
     assert!(why(&finding, &FlagKind::Suspended).unwrap().contains("600 s"));
+    let imported = RunRecord { plumb: String::new(), ..record };
+    assert_eq!(why(&only(&imported), &FlagKind::Suspended), None);
 }
 
 #[test]

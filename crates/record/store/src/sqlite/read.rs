@@ -32,7 +32,10 @@ pub(super) fn summaries(db: &Connection) -> Result<Vec<RunSummary>, DbError> {
             FROM invocation JOIN batch ON batch.invocation = invocation.id \
             WHERE invocation.run = run.id), \
            (SELECT host FROM target WHERE target.run = run.id \
-            ORDER BY target, segment DESC, ordinal DESC LIMIT 1) \
+            ORDER BY target, segment DESC, ordinal DESC LIMIT 1), \
+           CASE WHEN run.plumb = '' \
+             THEN max(run.started_unix_ns) OVER (ORDER BY run.id ROWS UNBOUNDED PRECEDING) \
+             ELSE run.started_unix_ns END \
          FROM run JOIN plan ON plan.id = run.plan ORDER BY run.started_unix_ns, run.uuid",
         &[],
         |row| summary(db, row),
@@ -72,6 +75,7 @@ fn summary(db: &Connection, row: &Row<'_>) -> Result<RunSummary, DbError> {
     Ok(RunSummary {
         run: identity(row.get(1)?),
         started_unix_ns: row.get(2)?,
+        came_unix_ns: row.get(8)?,
         ended_unix_ns,
         status,
         suite: row.get(4)?,

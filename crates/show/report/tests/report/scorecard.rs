@@ -105,8 +105,8 @@ fn a_first_look_in_80_columns() {
                       result (memory.latency: 64 MiB where 4 × the last-level cache
                       of 260 MiB is wanted)
       noisy           the samples vary too much for the requested precision
-                      (scheduler.pipe:placement=across: reached ±32 %, wanted ±3 %;
-                      2 more)
+                      (scheduler.pipe:placement=across: ±32 % in this session,
+                      wanted ±3 %; 2 more)
       single-process  another process may give a different result, however narrow
                       the interval (network.tcp: one process: the variation between
                       processes is unknown)
@@ -193,7 +193,7 @@ fn a_first_look_in_160_columns() {
     Reasons to distrust
       cached          fewer bytes reached the device than the workload moved: this measures memory as well (storage.random: 3 % of the bytes reached the device)
       capped          a size is smaller than recommended: caches may affect the result (memory.latency: 64 MiB where 4 × the last-level cache of 260 MiB is wanted)
-      noisy           the samples vary too much for the requested precision (scheduler.pipe:placement=across: reached ±32 %, wanted ±3 %; 2 more)
+      noisy           the samples vary too much for the requested precision (scheduler.pipe:placement=across: ±32 % in this session, wanted ±3 %; 2 more)
       single-process  another process may give a different result, however narrow the interval (network.tcp: one process: the variation between processes is
                       unknown)
       bimodal         there are two levels: a median between them describes neither (scheduler.pipe:placement=across: 38 % of the processes are 38 % above the
