@@ -70,9 +70,16 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The measured invocations of a point that count, in order.
+    /// The measured invocations of a point that count, in order. Of a comparison whose pairs were all disturbed, all: what
+    /// disturbs every pair may be work of one side, and then its comparison rests on them.
     pub fn good_invocations(&self, point: usize) -> impl Iterator<Item = &InvocationRecord> {
-        self.invocations.iter().filter(move |invocation| invocation.counts_for(point))
+        let all_are_disturbed = self.plan.comparison().is_some()
+            && !self.invocations.iter().any(|invocation| invocation.counts_for(point));
+        self.invocations.iter().filter(move |invocation| {
+            let is_disturbed = invocation.is_disturbed() && invocation.is_workload_done();
+            invocation.counts_for(point)
+                || (all_are_disturbed && invocation.point == point && is_disturbed)
+        })
     }
 
     /// The measured invocations that ended well, in their order; each with whether the one before it was of the same point.

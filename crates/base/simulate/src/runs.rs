@@ -171,13 +171,12 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
 
 fn equal(arrangement: Arrangement, noise: SlowNoise, trials: u64) -> ValidationRow {
     let ends = ends(arrangement, noise, 0.0, trials);
-    let different = |end: &&Option<Verdict>| matches!(end, Some(Verdict::Slower | Verdict::Faster));
     ValidationRow {
         promise: "stored runs of a program called different",
         setting: format!("{}: {}", arrangement.name, noise.name),
         bar: Bar::AtMost(0.05),
-        measured: share(&ends, different),
-        note: format!("no verdict in {:.2}", share(&ends, |end| end.is_none()).value()),
+        measured: share(&ends, is_different),
+        note: format!("no verdict in {:.2}", share(&ends, Option::is_none).value()),
     }
 }
 
@@ -187,18 +186,18 @@ fn without_verdict(arrangement: Arrangement, trials: u64) -> ValidationRow {
         promise: "no verdict on stored runs if nothing shows how much time alone changes",
         setting: arrangement.name.to_owned(),
         bar: Bar::AtLeast(1.0),
-        measured: share(&ends, |end| end.is_none()),
+        measured: share(&ends, Option::is_none),
         note: String::new(),
     }
 }
 
 /// What the interval alone says, without the noise between times.
 fn without_time(arrangement: Arrangement, noise: SlowNoise, trials: u64) -> ValidationRow {
-    let excludes_equality = |seed: &u64| {
-        let found = compared(arrangement, noise, 0.0, &mut Rng::new(*seed));
-        found.is_some_and(|found| !found.interval.contains(0.0))
-    };
-    let hits = (0..trials).filter(excludes_equality).count() as u64;
+    let mut hits = 0;
+    for seed in 0..trials {
+        let found = compared(arrangement, noise, 0.0, &mut Rng::new(seed));
+        hits += u64::from(found.is_some_and(|found| !found.interval.contains(0.0)));
+    }
     ValidationRow {
         promise: "stored runs of a program called different if the noise between times did not count",
         setting: format!("{}: {}", arrangement.name, noise.name),
@@ -214,13 +213,18 @@ fn slower(arrangement: Arrangement, bar: Bar, trials: u64) -> ValidationRow {
         promise: "a 5 % slow-down between stored runs found if runs differ by 1 %",
         setting: arrangement.name.to_owned(),
         bar,
-        measured: share(&ends, |end| **end == Some(Verdict::Slower)),
+        measured: share(&ends, |end| *end == Some(Verdict::Slower)),
         note: String::new(),
     }
 }
 
-fn share(ends: &[Option<Verdict>], is: impl Fn(&&Option<Verdict>) -> bool) -> BarSeries {
-    BarSeries::Share { hits: ends.iter().filter(is).count() as u64, trials: ends.len() as u64 }
+fn is_different(end: &Option<Verdict>) -> bool {
+    matches!(end, Some(Verdict::Slower | Verdict::Faster))
+}
+
+fn share(ends: &[Option<Verdict>], is: fn(&Option<Verdict>) -> bool) -> BarSeries {
+    let hits = ends.iter().filter(|end| is(end)).count() as u64;
+    BarSeries::Share { hits, trials: ends.len() as u64 }
 }
 
 /// The verdicts of so many comparisons in which B is slower by `effect`.
@@ -299,8 +303,13 @@ fn compared(
         runs[usize::from(is_of_b)].push(run);
         processes[usize::from(is_of_b)].extend(costs);
     }
-    let side = |of: usize| StoredSide { runs: &runs[of], processes: &processes[of] };
-    compare_runs(side(0), side(1), NoiseHistory::OneMachine(&earlier), CONFIDENCE).ok()
+    compare_runs(
+        StoredSide { runs: &runs[0], processes: &processes[0] },
+        StoredSide { runs: &runs[1], processes: &processes[1] },
+        NoiseHistory::OneMachine(&earlier),
+        CONFIDENCE,
+    )
+    .ok()
 }
 
 #[cfg(test)]

@@ -149,23 +149,20 @@ impl Mode {
     fn session(self, trace: &ChunkTrace, from: usize) -> Option<TraceSession> {
         match self {
             Self::Command { chunks, at_least } => {
-                let ends = |narrow: bool, chunks: usize, _| narrow && chunks >= at_least;
-                command(trace, from, chunks, ends)
+                command(trace, from, chunks, SessionEnd::Narrow { at_least })
             }
-            Self::DefaultCommand { chunks } => {
-                let ends = |narrow, _, seconds| ends_by_default(narrow, seconds, trace.beside);
-                command(trace, from, chunks, ends)
-            }
+            Self::DefaultCommand { chunks } => command(trace, from, chunks, SessionEnd::Default),
             Self::Point | Self::DefaultPoint => {
                 let counts = looks(FIRST_LOOK).take_while(|look| look * PROCESS <= LONGEST);
-                let ends = |narrow, seconds| match self {
-                    Self::DefaultPoint => ends_by_default(narrow, seconds, trace.beside),
-                    _ => narrow,
+                let end = match self {
+                    Self::DefaultPoint => SessionEnd::Default,
+                    _ => SessionEnd::Narrow { at_least: 0 },
                 };
-                processes(trace, from, PROCESS, (counts, &ends))
+                processes(trace, from, PROCESS, (counts, end))
             }
             Self::Interleaved { processes: count } => {
-                processes(trace, from, ROUND, (std::iter::once(count), &|narrow, _| narrow))
+                let end = SessionEnd::Narrow { at_least: 0 };
+                processes(trace, from, ROUND, (std::iter::once(count), end))
             }
             Self::Stream { seconds } => {
                 let units: Vec<f64> =
@@ -177,19 +174,34 @@ impl Mode {
     }
 }
 
-/// Whether a session ends after so many seconds if nobody says how long it is to take.
-fn ends_by_default(narrow: bool, seconds: f64, beside: bool) -> bool {
-    let (least_s, most_s) = default_length_s(beside);
-    (narrow && seconds >= least_s) || most_s.is_some_and(|most_s| seconds >= most_s)
+/// When a session ends.
+#[derive(Debug, Clone, Copy)]
+enum SessionEnd {
+    /// Once the interval is narrow enough, after at least so many chunks.
+    Narrow { at_least: usize },
+    /// As if nobody says how long or how precise.
+    Default,
 }
 
-/// Runs of a command until `ends`, asked with whether the interval is narrow enough, the chunks and the seconds, or a
-/// minute is over.
+impl SessionEnd {
+    /// Whether it is now, after so many chunks and seconds.
+    fn is_now(self, narrow: bool, chunks: usize, seconds: f64, beside: bool) -> bool {
+        match self {
+            Self::Narrow { at_least } => narrow && chunks >= at_least,
+            Self::Default => {
+                let (least_s, most_s) = default_length_s(beside);
+                (narrow && seconds >= least_s) || most_s.is_some_and(|most_s| seconds >= most_s)
+            }
+        }
+    }
+}
+
+/// Runs of a command until the session ends, or a minute is over.
 fn command(
     trace: &ChunkTrace,
     from: usize,
     chunks: usize,
-    ends: impl Fn(bool, usize, f64) -> bool,
+    end: SessionEnd,
 ) -> Option<TraceSession> {
     let mut last = None;
     for look in looks(FIRST_LOOK_SINGLE).take_while(|look| look * chunks <= LONGEST) {
@@ -200,19 +212,19 @@ fn command(
         let seconds = trace.time(from, look * chunks);
         // A session that runs out of time shows its last interval, however wide.
         last = Some(TraceSession { interval: found.interval, units, seconds });
-        if ends(narrow, look * chunks, seconds) {
+        if end.is_now(narrow, look * chunks, seconds, trace.beside) {
             break;
         }
     }
     last
 }
 
-/// Processes until `ends`, asked with whether the interval is narrow enough and the seconds, or no more are asked for.
+/// Processes until the session ends, or no more are asked for.
 fn processes(
     trace: &ChunkTrace,
     from: usize,
     apart: usize,
-    (counts, ends): (impl Iterator<Item = usize>, &dyn Fn(bool, f64) -> bool),
+    (counts, end): (impl Iterator<Item = usize>, SessionEnd),
 ) -> Option<TraceSession> {
     let mut last = None;
     for count in counts {
@@ -224,7 +236,7 @@ fn processes(
         let units = views.iter().filter_map(|samples| median(samples)).collect();
         let seconds = trace.time(from, (count - 1) * apart + PROCESS.min(apart));
         last = Some(TraceSession { interval: found.interval, units, seconds });
-        if ends(narrow, seconds) {
+        if end.is_now(narrow, count * apart, seconds, trace.beside) {
             break;
         }
     }
@@ -345,18 +357,21 @@ fn default_sessions(
     lengths: &[f64],
     report: &mut dyn FnMut(ValidationRow),
 ) {
-    let promised = |bar| if trace.beside { Bar::Exempt("next to other work") } else { bar };
+    let (share, length) = match trace.beside {
+        true => (Bar::Exempt("next to other work"), Bar::Exempt("next to other work")),
+        false => (Bar::AtLeast(WITH_INTERVAL), Bar::AtMost(LONGEST_MEDIAN_S)),
+    };
     report(ValidationRow {
         promise: "Recorded traces: sessions of default length that get an interval of the machine",
         setting: setting.to_owned(),
-        bar: promised(Bar::AtLeast(WITH_INTERVAL)),
+        bar: share,
         measured: BarSeries::Share { hits: with as u64, trials: of as u64 },
         note: String::new(),
     });
     report(ValidationRow {
         promise: "Recorded traces: the median length of a session of default length, in seconds",
         setting: setting.to_owned(),
-        bar: promised(Bar::AtMost(LONGEST_MEDIAN_S)),
+        bar: length,
         measured: BarSeries::Mean {
             mean: median(lengths).unwrap_or(f64::NAN),
             // Of a median of normal values.

@@ -153,9 +153,8 @@ fn inside(
     level: f64,
 ) -> Result<(Interval, bool), NoInterval> {
     let by_runs = a.runs.len().min(b.runs.len()) >= RUNS_AS_UNITS;
-    let costs = |runs: &[DatedRun]| runs.iter().map(|run| run.cost).collect::<Vec<f64>>();
     let (a, b) = match by_runs {
-        true => (costs(a.runs), costs(b.runs)),
+        true => (costs_of(a.runs), costs_of(b.runs)),
         false => (a.processes.to_vec(), b.processes.to_vec()),
     };
     match rank_sum_interval(&a, &b, level) {
@@ -163,6 +162,10 @@ fn inside(
         Err(NoInterval::AllEqual) => Ok((Interval::exactly(b[0] - a[0]), true)),
         Err(reason) => Err(reason),
     }
+}
+
+fn costs_of(runs: &[DatedRun]) -> Vec<f64> {
+    runs.iter().map(|run| run.cost).collect()
 }
 
 /// What enough blocks in turns say; these are the log ratios of their costs, B over A.
@@ -191,11 +194,8 @@ struct RunStretch {
 fn blocks_in_turns(a: &[DatedRun], b: &[DatedRun]) -> Vec<f64> {
     let stretches = stretches(a, b).unwrap_or_default();
     // The side with more stretches between two of the other has more blocks.
-    let flanked = |is_of_b: bool| {
-        stretches.windows(3).filter(|three| three[1].is_of_b == is_of_b).collect::<Vec<_>>()
-    };
-    let of_b = flanked(true);
-    let of_a = flanked(false);
+    let of_b = flanked(&stretches, true);
+    let of_a = flanked(&stretches, false);
     let (blocks, sign) = if of_a.len() > of_b.len() { (of_a, -1.0) } else { (of_b, 1.0) };
     let mut log_ratios = Vec::with_capacity(blocks.len());
     for three in &blocks {
@@ -204,6 +204,11 @@ fn blocks_in_turns(a: &[DatedRun], b: &[DatedRun]) -> Vec<f64> {
         log_ratios.push(sign * (mean_of(&three[1].costs) - 0.5 * (before + after)));
     }
     log_ratios
+}
+
+/// The stretches of one side between two of the other, each with these two.
+fn flanked(stretches: &[RunStretch], is_of_b: bool) -> Vec<&[RunStretch]> {
+    stretches.windows(3).filter(|three| three[1].is_of_b == is_of_b).collect()
 }
 
 /// The runs of two sides in the order of time; None if one has no date.
@@ -251,8 +256,7 @@ fn noise_between_times(
     b: &[DatedRun],
     earlier: &[DatedRun],
 ) -> Result<Option<DifferenceNoise>, NoInterval> {
-    let costs: Vec<f64> = earlier.iter().map(|run| run.cost).collect();
-    finite(&costs)?;
+    finite(&costs_of(earlier))?;
     let Some(gap_s) = distance_s(a, b) else { return Ok(None) };
     let longest_s = (MOST_OF_GAP * gap_s).max(LEAST_GAP_S);
     let found = LEAST_OF_GAP
@@ -619,9 +623,8 @@ mod tests {
 
     fn compared_in_order(order: &str, slow: impl Fn(usize) -> f64) -> super::RunsCompared {
         let [a, b] = in_order(order, 0.02, slow);
-        let costs = |runs: &[DatedRun]| runs.iter().map(|run| run.cost).collect::<Vec<f64>>();
-        let a_costs = costs(&a);
-        let b_costs = costs(&b);
+        let a_costs = super::costs_of(&a);
+        let b_costs = super::costs_of(&b);
         let a = StoredSide { runs: &a, processes: &a_costs };
         let b = StoredSide { runs: &b, processes: &b_costs };
         compare_runs(a, b, NoiseHistory::OneMachine(&[]), 0.95).unwrap()

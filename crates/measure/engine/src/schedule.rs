@@ -130,7 +130,9 @@ impl<'r> RoundSchedule<'r> {
             let only_failed = point.invocations == 0 && point.failures > 0;
             let has_failed = point.stopped == Some(StopReason::Failed) || only_failed;
             let is_unsupported = point.stopped == Some(StopReason::Unsupported);
-            ended.measured += usize::from(point.invocations > 0);
+            // A comparison can rest on pairs that were all disturbed: by work of one side.
+            let is_compared = self.plan.comparison().is_some() && point.excluded > 0;
+            ended.measured += usize::from(point.invocations > 0 || is_compared);
             ended.failed += usize::from(has_failed);
             ended.unsupported += usize::from(is_unsupported);
         }

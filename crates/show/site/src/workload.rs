@@ -180,6 +180,8 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&ResultRow]) -> Html {
     if let Some(row) = of_point {
         let both = plumb_report::run::both_intervals(row.finding);
         pairs.extend(both.map(|both| (term("Interval", "interval"), both.into())));
+        let other = plumb_report::run::other_cpu_text(row.finding);
+        pairs.extend(other.map(|text| (Html::text("Other processes"), text.into())));
         let best = plumb_report::run::best_quarter_text(row.finding);
         pairs.extend(best.map(|text| (Html::text("Best quarter"), text.into())));
         let pauses = plumb_report::run::pauses_text(row.finding);

@@ -171,6 +171,15 @@ fn change(one: &Rates, other: &Rates) -> Option<f64> {
     (change >= LEAST_CHANGE).then_some(change)
 }
 
+/// The CPU time of other processes in each of the invocations of which it is known, in seconds.
+pub(crate) fn foreign_cpu_s(
+    invocations: &[&InvocationRecord],
+    counters: &CounterMeans,
+) -> Vec<f64> {
+    let mut arm = ArmRates::of(invocations, counters);
+    arm.rates.remove(FOREIGN_CPU).map_or_else(Vec::new, |rates| rates.values)
+}
+
 /// A rate in the invocations of an arm.
 #[derive(Debug, Clone, Default)]
 struct Rates {

@@ -151,6 +151,9 @@ pub struct Finding {
     pub target: usize,
     /// Shares of wall time, where resource use is known.
     pub cpu: Option<CpuShares>,
+    /// CPU time of other processes in each invocation, in seconds, if it is a cost next to that of the work itself: work
+    /// that it may cause elsewhere. Not asked without counters, and of first metrics alone.
+    pub other_cpu: Option<Estimate>,
     /// Largest peak of resident memory of a worker, in bytes, where it is known.
     pub peak_memory_bytes: Option<u64>,
     /// The clock that it was timed by; None means CLOCK_MONOTONIC.

@@ -16,6 +16,7 @@ pub(crate) mod levels;
 pub(crate) mod link_fit;
 pub(crate) mod link_fits;
 pub(crate) mod odd_addresses;
+pub(crate) mod other_cpu;
 pub(crate) mod pauses;
 pub(crate) mod point_data;
 pub(crate) mod random_reads;

@@ -24,6 +24,7 @@ use crate::one_run::histogram;
 use crate::one_run::levels::TwoLevels;
 use crate::one_run::link_fits::link_fits;
 use crate::one_run::odd_addresses::flag_odd;
+use crate::one_run::other_cpu;
 use crate::one_run::pauses;
 use crate::one_run::point_data::PointData;
 use crate::one_run::random_reads::flag_faster;
@@ -55,10 +56,14 @@ pub fn summarise_with<E>(
 ) -> Result<RunFinding, E> {
     let mut finding = summarise(record);
     let has_levels = finding.results.iter().any(|result| result.levels.is_some());
+    let may_cost = other_cpu::may_cost(record);
     if let Some(counters) = questions.counters
-        && (has_levels || !finding.against_first.is_empty())
+        && (has_levels || may_cost || !finding.against_first.is_empty())
     {
         let counters = counters()?;
+        if may_cost {
+            other_cpu::add_other_cpu(&mut finding, record, &counters);
+        }
         add_covariates_to_points(&mut finding, record, &counters);
         add_covariates_to_levels(&mut finding, record, &counters);
     }
@@ -187,6 +192,7 @@ fn of_metric(
         n_eff: found.n_eff,
         machine: machine_interval(&found.estimate, &slices, &session),
         session_s,
+        other_cpu: None,
         stretch: found.stretch,
         resolved: found.resolved,
         pauses: primary.then(|| pauses::of(record, data.index, metric)).flatten(),
@@ -226,6 +232,7 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
         levels: None,
         burst: None,
         session_s: None,
+        other_cpu: None,
         stretch: None,
         resolved: true,
         pauses: None,

@@ -8,7 +8,7 @@ use plumb_units::percent;
 use crate::run::answer::answer;
 use crate::run::importance::{FlagWeight, by_importance};
 use crate::run::results_table::{
-    best_quarter_gap, best_quarter_text, interval, pauses_text, reached,
+    best_quarter_gap, best_quarter_text, interval, other_cpu_text, pauses_text, reached,
 };
 use crate::run::terminal::{
     NARROWEST, NextSteps, comparisons, flags as flags_chapter, heading, steps, title,
@@ -317,6 +317,7 @@ fn below(row: &ResultRow, least_gap: f64) -> Option<String> {
         .iter()
         .cloned()
         .chain(expectation)
+        .chain(other_cpu_text(row.finding))
         .chain(best_quarter_text(row.finding).filter(|_| is_far))
         .chain(pauses_text(row.finding))
         .chain(stopped)

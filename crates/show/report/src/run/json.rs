@@ -166,6 +166,9 @@ pub struct ResultPart {
     /// What the best quarter of the processes reaches (the lower quartile of costs), in `unit`; null for fewer than 13
     /// processes and for other metrics than the workload's first. Verdicts never use it.
     pub best_quarter: Option<EstimatePart>,
+    /// CPU time of other processes in each invocation, in seconds, if it is a cost next to that of the work itself: work
+    /// that it may cause elsewhere; null if it is not, or not known.
+    pub other_cpu: Option<EstimatePart>,
     /// The two levels on which processes or samples lie; null where there is one, and for other metrics than the
     /// workload's first.
     pub levels: Option<LevelsPart>,
@@ -415,6 +418,7 @@ fn result(row: &ResultRow) -> ResultPart {
         machine_low: machine.map(|ends| ends.low),
         machine_high: machine.map(|ends| ends.high),
         best_quarter: finding.best_quarter.as_ref().map(estimate_part),
+        other_cpu: finding.other_cpu.as_ref().map(estimate_part),
         levels: finding.levels.as_ref().map(levels_part),
         burst: finding.burst.as_ref().map(burst_part),
         session_s: finding.session_s,

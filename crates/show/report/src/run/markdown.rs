@@ -7,7 +7,7 @@ use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
 use crate::run::burst::burst_text;
-use crate::run::results_table::best_quarter_text;
+use crate::run::results_table::{best_quarter_text, other_cpu_text};
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{
     FlagNote, ResultRow, View, baseline_text, comparison_text, encryption_text, shared_confidence,
@@ -90,6 +90,7 @@ fn result(row: &ResultRow) -> String {
     let flags: Vec<String> = finding.flags.iter().map(|f| escape(f.flag.word())).collect();
     let baseline = baseline_text(finding).map(|text| format!("<br>{}", escape(&text)));
     let burst = burst_text(finding).map(|text| format!("<br>{}", escape(&text)));
+    let other = other_cpu_text(finding).map(|text| format!("<br>{}", escape(&text)));
     let best = best_quarter_text(finding).map(|text| format!("<br>{}", escape(&text)));
     let goal = row.goal.as_ref().map(|text| format!("<br>{}", escape(text)));
     let cells = [
@@ -97,6 +98,7 @@ fn result(row: &ResultRow) -> String {
             + &escape(&row.on_target())
             + &levels.unwrap_or_default()
             + &burst.unwrap_or_default()
+            + &other.unwrap_or_default()
             + &best.unwrap_or_default()
             + &baseline.unwrap_or_default()
             + &goal.unwrap_or_default(),

@@ -32,7 +32,7 @@ pub use json::{RunDocument, document, json};
 pub use labels::metric;
 pub use levels::LevelsText;
 pub use markdown::markdown;
-pub use results_table::{best_quarter_text, both_intervals, pauses_text};
+pub use results_table::{best_quarter_text, both_intervals, other_cpu_text, pauses_text};
 pub use sentences::in_words;
 pub use since_last::since_last_text;
 pub use terminal::{NextSteps, scorecard};

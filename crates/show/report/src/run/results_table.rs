@@ -374,6 +374,9 @@ fn below(row: &ResultRow, terminal: &Terminal, table: &mut Table) {
     if let Some(text) = both_intervals(row.finding).filter(|_| in_detail) {
         table.across(BELOW, nothing(), TextLine::new(Style::Muted, &text));
     }
+    if let Some(text) = other_cpu_text(row.finding) {
+        table.across(BELOW, nothing(), TextLine::new(Style::Plain, &text));
+    }
     if let Some(text) = best_quarter_text(row.finding) {
         table.across(BELOW, nothing(), TextLine::new(Style::Plain, &text));
     }
@@ -412,6 +415,15 @@ fn waits_for_devices(cpu: &CpuShares) -> bool {
     // together exceed the time, and the share of waiting means nothing.
     let is_sound = cpu.user + cpu.system + cpu.iowait <= 1.0 + TOLERATED;
     is_sound && cpu.iowait >= WORTH_SAYING
+}
+
+/// The CPU time of other processes: `other processes used 48 [40, 56] ms of CPU time in each invocation`.
+#[must_use]
+pub fn other_cpu_text(finding: &Finding) -> Option<String> {
+    let shown = figure(finding.other_cpu.as_ref()?, "s");
+    Some(format!(
+        "other processes used {shown} of CPU time in each invocation, which this work may cause"
+    ))
 }
 
 /// What the workload said of itself, and the versions of what does the work.
