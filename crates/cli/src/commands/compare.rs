@@ -205,12 +205,19 @@ fn say_turns(found: &ComparisonFinding, ui: &Ui) {
     if is_imported || !against.any(is_uncalibrated) {
         return;
     }
-    let again = |run: &RunOfSeries| typed(run.command.iter().skip(1).map(String::as_str));
+    // Sides that differ by a fact, such as the kernel, may have the same command.
+    let mut commands = vec![command_line(first), command_line(last)];
+    commands.dedup();
+    let commands = commands.join("\n  ");
     ui.say(&format!(
-        "For a verdict, measure in turns, each {FEWEST_IN_TURNS} times:\n  plumb {}\n  plumb {}",
-        again(first),
-        again(last)
+        "For a verdict, measure the sides in turns, {FEWEST_IN_TURNS} times each:\n  {commands}"
     ));
+}
+
+/// The command of a run, to be typed again.
+fn command_line(run: &RunOfSeries) -> String {
+    let words = run.command.iter().skip(1).map(String::as_str);
+    typed(std::iter::once("plumb").chain(words))
 }
 
 fn open(against: &Comparison) -> bool {

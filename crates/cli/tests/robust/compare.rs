@@ -22,7 +22,11 @@ fn two_runs_get_an_honest_sentence_and_a_history_a_verdict() {
         "uncalibrated",
         "this could be chance",
     ]);
-    ran.says(&["measure in turns, each 9 times:", "--label what=old", "--label what=new"]);
+    ran.says(&[
+        "measure the sides in turns, 9 times each:",
+        "--label what=old",
+        "--label what=new",
+    ]);
     place.run("compare --strict what=old what=new").unwrap().exits(5);
     let document = parsed(&place.run("compare --json what=old what=new").unwrap().exits(0));
     assert_eq!(document["schema"], "plumb.comparison/1");

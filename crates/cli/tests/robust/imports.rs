@@ -44,9 +44,14 @@ fn the_last_run_is_the_last_that_came() {
     copy(&place, "mbw-1.2.2.txt");
     place.run("import mbw-1.2.2.txt").unwrap().exits(0);
     place.run("show last").unwrap().exits(0).shows(&["mbw"]);
+    // Of two results the one that came later is the last, whatever their names.
+    copy(&place, "hackbench-2.4.txt");
+    place.run("import hackbench-2.4.txt").unwrap().exits(0);
+    place.run("show last").unwrap().exits(0).shows(&["hackbench"]);
+    place.run("show last~1").unwrap().exits(0).shows(&["mbw"]);
     exec(&place, "-n 2 -q", &["true"]).exits(0);
     place.run("show last").unwrap().exits(0).shows(&["true"]);
-    place.run("show last~1").unwrap().exits(0).shows(&["mbw"]);
+    place.run("show last~2").unwrap().exits(0).shows(&["mbw"]);
 }
 
 #[test]

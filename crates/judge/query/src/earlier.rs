@@ -36,6 +36,7 @@ mod tests {
             run: Id::from_u128(n),
             started_unix_ns: 0,
             came_unix_ns: 0,
+            row: 0,
             ended_unix_ns: None,
             status,
             suite: suite.map(str::to_owned),

@@ -75,6 +75,34 @@ fn what_is_slower_right_after_a_pause_is_left_out() {
     assert!(pauses - left_out <= 1, "{left_out} of {pauses}");
 }
 
+/// How long a session of one point takes if nobody says how long or how precise, in seconds, and why it ends.
+fn by_default(noise: f64, disturbs: fn(usize) -> bool, spread_s: Option<u64>) -> (f64, StopReason) {
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise }]);
+    fake.disturbs = disturbs;
+    let rules = StoppingRules { describe_machine: true, ..StoppingRules::precision(0.01) };
+    let spread_ns = spread_s.map(|seconds| seconds * SECOND_NS);
+    let budget_ns = Some(120 * SECOND_NS);
+    fake.run(&Plan { spread_ns, budget_ns, ..plan(1, Goal::Rules(rules)) }).unwrap();
+    (fake.now_ns() as f64 / SECOND_NS as f64, stop_reasons(&fake)[&0])
+}
+
+#[test]
+fn a_session_of_default_length_describes_the_machine() {
+    // The precision is reached within a second.
+    let (took_s, stop) = by_default(0.001, |_| false, None);
+    assert!((4.0..8.0).contains(&took_s) && stop == StopReason::Precision, "{took_s} {stop:?}");
+    let (took_s, stop) = by_default(0.001, |_| true, None);
+    assert!((13.0..18.0).contains(&took_s) && stop == StopReason::Precision, "{took_s} {stop:?}");
+    // It is not reached in a minute.
+    let (took_s, stop) = by_default(0.9, |_| false, None);
+    assert!((16.0..21.0).contains(&took_s) && stop == StopReason::Budget, "{took_s} {stop:?}");
+    let (took_s, stop) = by_default(0.9, |_| true, None);
+    assert!(took_s >= 119.0 && stop == StopReason::Budget, "{took_s} {stop:?}");
+    // What is spread over a time takes all of it.
+    let (took_s, _) = by_default(0.9, |_| false, Some(60));
+    assert!(took_s >= 60.0, "{took_s}");
+}
+
 #[test]
 fn a_stream_is_one_invocation_with_a_sample_a_second() {
     let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }]);

@@ -15,6 +15,8 @@ pub struct RunSummary {
     /// When it came, by which people mean the last one: when it was measured; of another tool's result, whatever its
     /// date, not before anything that was in the store when it was imported.
     pub came_unix_ns: i64,
+    /// The number under which this store keeps it: what comes later has a higher one.
+    pub row: i64,
     /// Wall-clock end, when it has one.
     pub ended_unix_ns: Option<i64>,
     /// Whether it is complete, running or interrupted.

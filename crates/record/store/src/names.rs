@@ -10,8 +10,8 @@ use crate::error::StoreError;
 /// The last is the last measured, or the last imported as another tool's result, whatever date that has.
 pub(crate) fn resolve(runs: &[RunSummary], name: &str) -> Result<Id, StoreError> {
     let mut runs = runs.to_vec();
-    // Another tool's result has the time of the newest run before it: of equal times it is the last.
-    runs.sort_by_key(|run| (run.came_unix_ns, run.started_unix_ns != run.came_unix_ns));
+    // Another tool's result has the time of the newest run before it: of equal times the one that came later is the last.
+    runs.sort_by_key(|run| (run.came_unix_ns, run.row));
     let runs = runs.as_slice();
     if let Some(back) = steps_back(name) {
         return from_end(runs, name, back?);
@@ -111,6 +111,7 @@ mod tests {
             run: Id::parse_str(id).unwrap(),
             started_unix_ns: 0,
             came_unix_ns: 0,
+            row: 0,
             ended_unix_ns: None,
             status: RunStatus::Complete,
             suite: None,
@@ -135,6 +136,7 @@ mod tests {
         // A result without a date, imported after the second was measured, or after the third.
         let undated = |came_unix_ns| RunSummary {
             came_unix_ns,
+            row: 1,
             ..run("01940000-0000-7000-8000-000000000004", Some(("host", "b")))
         };
         let before: Vec<RunSummary> = [undated(200)].into_iter().chain(runs.clone()).collect();

@@ -387,7 +387,8 @@ fn disturbed(
     if chosen.of_one_side.is_empty() {
         // Those that were excluded may lack a partner, so they are counted by themselves.
         excluded = record.excluded(from).max(record.excluded(point));
-        counted = record.good_invocations(point).count();
+        let all = record.invocations.iter();
+        counted = all.filter(|invocation| invocation.counts_for(point)).count();
     } else {
         // Pairs that were excluded for a side's own work count again.
         excluded = chosen.all.len() - pairs;

@@ -151,7 +151,7 @@ pub struct Finding {
     pub target: usize,
     /// Shares of wall time, where resource use is known.
     pub cpu: Option<CpuShares>,
-    /// CPU time of other processes in each invocation, in seconds, if it is a cost next to that of the work itself: work
+    /// CPU time of other processes in each run of a command, or each invocation of others, in seconds, if it is a cost next to that of the work itself: work
     /// that it may cause elsewhere. Not asked without counters, and of first metrics alone.
     pub other_cpu: Option<Estimate>,
     /// Largest peak of resident memory of a worker, in bytes, where it is known.

@@ -305,13 +305,16 @@ fn resumed(data: &PointData) -> Option<Flag> {
     })
 }
 
-/// What was disturbed and replaced, which the results do not show any more.
+/// What was disturbed and replaced, which the results do not show any more; or that nothing else is left to show.
 fn excluded(record: &RunRecord) -> Option<Flag> {
     let excluded = record.invocations.iter().filter(|invocation| invocation.is_disturbed()).count();
     let measured =
         record.invocations.iter().filter(|invocation| invocation.role == Role::Workload).count();
     (excluded > 0).then(|| {
-        let why = format!("{excluded} of {measured} invocations were disturbed and excluded");
+        let why = match excluded < measured || record.plan.comparison().is_none() {
+            true => format!("{excluded} of {measured} invocations were disturbed and excluded"),
+            false => format!("all {measured} invocations were disturbed, so none is excluded"),
+        };
         Flag::new(FlagKind::Interference, why)
     })
 }

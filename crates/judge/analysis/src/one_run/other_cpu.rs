@@ -1,7 +1,7 @@
 //! The CPU time of other processes next to a workload: work that it may cause elsewhere, in a daemon, a database or the
 //! kernel, is a cost that its own times do not show.
 
-use plumb_model::{Interference, InvocationRecord, RunRecord};
+use plumb_model::{Interference, InvocationRecord, RunRecord, SampleIs};
 use plumb_stats::describe::{mean_of, variance_of};
 use plumb_stats::distribution::two_sided_t;
 
@@ -33,18 +33,31 @@ fn is_met(invocations: &[&InvocationRecord]) -> bool {
     ONE_IN * met.count() > invocations.len()
 }
 
-/// Adds to the first metric of every point what other processes cost in each of its invocations.
+/// Adds to the first metric of every point what other processes cost in each run of a command, or in each invocation.
 pub(crate) fn add_other_cpu(finding: &mut RunFinding, record: &RunRecord, counters: &CounterMeans) {
     for result in finding.results.iter_mut().filter(|result| result.primary) {
         let invocations: Vec<&InvocationRecord> = done(record, result.point.index).collect();
         if !is_met(&invocations) {
             continue;
         }
-        let other = mean_with_interval(&foreign_cpu_s(&invocations, counters));
+        let runs = match result.sample_is {
+            SampleIs::Process => runs_of_each(&invocations),
+            SampleIs::Iteration => 1.0,
+        };
+        let times_s: Vec<f64> =
+            foreign_cpu_s(&invocations, counters).iter().map(|time_s| time_s / runs).collect();
+        let other = mean_with_interval(&times_s);
         let own: Vec<f64> = invocations.iter().map(|invocation| own_cpu_s(invocation)).collect();
-        let least = LEAST_SHARE * if own.is_empty() { 0.0 } else { mean_of(&own) };
+        let least = LEAST_SHARE * mean_of(&own) / runs;
         result.other_cpu = other.filter(|other| other.low().is_some_and(|low| low > least));
     }
+}
+
+/// How many runs of a short command an invocation holds, on average.
+#[expect(clippy::cast_precision_loss, reason = "small counts")]
+fn runs_of_each(invocations: &[&InvocationRecord]) -> f64 {
+    let runs: usize = invocations.iter().map(|invocation| invocation.samples.len()).sum();
+    (runs as f64 / invocations.len() as f64).max(1.0)
 }
 
 /// The CPU time of the worker and what it started, in seconds.

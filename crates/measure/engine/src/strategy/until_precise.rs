@@ -40,6 +40,8 @@ const MEDIAN_COST: f64 = std::f64::consts::FRAC_PI_2;
 /// simulated in the tests of the event stream.
 const LARGER_SIDE: f64 = 1.6;
 
+const NS_PER_S: f64 = 1e9;
+
 /// So many equal shares of a budget a point may have before others.
 const SHARES: u64 = 2;
 
@@ -133,7 +135,9 @@ impl UntilRules {
         let is_default = rules.describe_machine;
         let long = !is_default || seconds(session_ns(history)) >= least_s;
         let done = precise && spread && long && minima_reached(rules, known);
-        let over = is_default && most_s.is_some_and(|most_s| seconds(known.spent_ns) >= most_s);
+        // A run that is spread over a time takes all of it.
+        let may_end = is_default && spread;
+        let over = may_end && most_s.is_some_and(|most_s| seconds(known.spent_ns) >= most_s);
         let stop = match forced {
             _ if done => Some(StopReason::Precision),
             None if over => Some(StopReason::Budget),
@@ -237,15 +241,17 @@ fn session_ns(history: &History) -> u64 {
 
 #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
 fn seconds(ns: u64) -> f64 {
-    ns as f64 * 1e-9
+    ns as f64 / NS_PER_S
 }
 
 /// The rest of a session of default length that needs so much more for its precision.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few seconds")]
 fn by_default_ns(remaining_ns: u64, known: &PointHistory) -> u64 {
     let (least_s, most_s) = flicker::default_length_s(known.is_beside());
-    let left_ns = |length_s: f64| ((length_s * 1e9) as u64).saturating_sub(known.spent_ns);
-    remaining_ns.max(left_ns(least_s)).min(most_s.map_or(u64::MAX, left_ns))
+    let least_ns = (least_s * NS_PER_S) as u64;
+    let most_ns = most_s.map_or(u64::MAX, |most_s| (most_s * NS_PER_S) as u64);
+    let needed_ns = known.spent_ns.saturating_add(remaining_ns);
+    needed_ns.clamp(least_ns, most_ns).saturating_sub(known.spent_ns)
 }
 
 fn minima_reached(rules: &StoppingRules, known: &PointHistory) -> bool {

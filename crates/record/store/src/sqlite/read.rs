@@ -76,6 +76,7 @@ fn summary(db: &Connection, row: &Row<'_>) -> Result<RunSummary, DbError> {
         run: identity(row.get(1)?),
         started_unix_ns: row.get(2)?,
         came_unix_ns: row.get(8)?,
+        row: key,
         ended_unix_ns,
         status,
         suite: row.get(4)?,

@@ -166,7 +166,7 @@ pub struct ResultPart {
     /// What the best quarter of the processes reaches (the lower quartile of costs), in `unit`; null for fewer than 13
     /// processes and for other metrics than the workload's first. Verdicts never use it.
     pub best_quarter: Option<EstimatePart>,
-    /// CPU time of other processes in each invocation, in seconds, if it is a cost next to that of the work itself: work
+    /// CPU time of other processes in each run of a command, or each invocation of others, in seconds, if it is a cost next to that of the work itself: work
     /// that it may cause elsewhere; null if it is not, or not known.
     pub other_cpu: Option<EstimatePart>,
     /// The two levels on which processes or samples lie; null where there is one, and for other metrics than the

@@ -1,7 +1,7 @@
 //! The results of a scorecard: a row a point, with as many columns as there is room for.
 
 use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Estimate, Finding, Level};
-use plumb_model::{Better, FlagKind, StopReason};
+use plumb_model::{Better, FlagKind, SampleIs, StopReason};
 use plumb_text::sparkline::histogram;
 use plumb_text::{IntervalScale, Style, Table, TableColumn, Terminal, TextLine};
 use plumb_units::length;
@@ -417,12 +417,16 @@ fn waits_for_devices(cpu: &CpuShares) -> bool {
     is_sound && cpu.iowait >= WORTH_SAYING
 }
 
-/// The CPU time of other processes: `other processes used 48 [40, 56] ms of CPU time in each invocation`.
+/// The CPU time of other processes: `other processes used 48 [40, 56] ms of CPU time in each run`.
 #[must_use]
 pub fn other_cpu_text(finding: &Finding) -> Option<String> {
     let shown = figure(finding.other_cpu.as_ref()?, "s");
+    let each = match finding.sample_is {
+        SampleIs::Process => "run",
+        SampleIs::Iteration => "invocation",
+    };
     Some(format!(
-        "other processes used {shown} of CPU time in each invocation, which this work may cause"
+        "other processes used {shown} of CPU time in each {each}, which this work may cause"
     ))
 }
 
