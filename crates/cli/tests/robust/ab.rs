@@ -196,11 +196,12 @@ fn work_that_a_daemon_does_for_one_side_is_not_lost() {
     daemon.join().unwrap();
     output.exits(0);
     alone.exits(0).shows(&["other processes used"]);
-    // Half of its runs cost six times as much.
-    assert!(
-        ["slower", "inconclusive"].contains(&verdict["verdict"].as_str().unwrap()),
-        "{verdict}"
-    );
+    // Half of its runs cost six times as much. Other tests may disturb both sides too often for a verdict.
+    let is_right = match verdict["verdict"].as_str() {
+        Some(word) => ["slower", "inconclusive"].contains(&word),
+        None => verdict["no_verdict"].as_str().unwrap().contains("other activity disturbed"),
+    };
+    assert!(is_right, "{verdict}");
 }
 
 #[test]
