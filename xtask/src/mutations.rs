@@ -29,7 +29,7 @@ struct Mutation {
     group: &'static str,
 }
 
-const MUTATIONS: [Mutation; 14] = [
+const MUTATIONS: [Mutation; 16] = [
     Mutation {
         dropped: "Student's t: normal quantiles for the noise between six pairs of runs",
         file: "stored_runs.rs",
@@ -103,9 +103,23 @@ const MUTATIONS: [Mutation; 14] = [
     Mutation {
         dropped: "Holm over all series: over the flagged alone",
         file: "regression_gate.rs",
-        from: "holm(&p_values, CONFIRM_ALPHA)",
-        to: "holm(&p_values, CONFIRM_ALPHA * self.series.len() as f64 / flagged.len() as f64)",
+        from: "holm(&p_values, alpha)",
+        to: "holm(&p_values, alpha * self.series.len() as f64 / flagged.len() as f64)",
         group: "checks",
+    },
+    Mutation {
+        dropped: "noise between times that nobody knows: a short baseline decides",
+        file: "regression_gate.rs",
+        from: "let is_hasty = self.span_s < HASTE_S;",
+        to: "let is_hasty = false;",
+        group: "baselines",
+    },
+    Mutation {
+        dropped: "noise between times that earlier runs show: the baseline's alone",
+        file: "regression_gate.rs",
+        from: "if by_times.p > by_runs.p { by_times } else { by_runs }",
+        to: "by_runs",
+        group: "baselines",
     },
     Mutation {
         dropped: "price of a bend: the model with the least squares",

@@ -4,25 +4,40 @@
 //! The unit is the run. A series (one metric of one point) is its log estimate in every run; a new run differs from the
 //! baseline's mean by the noise between runs, which six or more earlier runs show but badly. So the variances of all
 //! series are drawn together, as far as they are alike (Smyth 2004, empirical Bayes on log variances). A screening of
-//! one new run flags series; fresh runs alone confirm them, by Holm over all series.
+//! one new run flags series; fresh sessions alone confirm them, by Holm over all series. The runs of one session share
+//! its noise, so they count as one.
 //!
 //! Runs of one hour have not seen what differs between days. Such noise grows with the logarithm of time
-//! ([`crate::flicker`]): every doubling of time that the baseline does not cover adds a share of its variance.
+//! ([`crate::flicker`]): every doubling of time that the baseline does not cover adds a share of its variance. Levels
+//! that a host switches between are not seen at all in so short a time. Earlier runs as far apart as baseline and check
+//! show them; without such runs a small change stays undecided.
 
 use crate::describe::{finite, mean_of, variance_of};
 use crate::distribution::{digamma, t_cdf, trigamma, trigamma_inverse, two_sided_t};
 use crate::multiple::holm;
-use crate::stored_runs::FEWEST_RUNS;
+use crate::stored_runs::{DifferenceNoise, FEWEST_RUNS};
 use crate::{Interval, NoInterval};
 
-/// A series is flagged whose p in the screening is no larger.
-pub const SCREEN_P: f64 = 0.05;
-/// Fresh runs to confirm what was flagged.
+/// A series is flagged whose p in the screening is no larger. Confirming takes long, and a change that can be confirmed
+/// has a smaller p.
+pub const SCREEN_P: f64 = 0.02;
+/// Fresh runs of a session that confirms what was flagged.
 pub const CONFIRM_RUNS: usize = 3;
-/// The chance of any false alarm, up or down, among all series.
-pub const CONFIRM_ALPHA: f64 = 0.10;
+/// From the screening to a session that confirms, and from one such session to the next, in seconds.
+pub const CONFIRM_APART_S: f64 = 600.0;
+/// The chance of any false alarm, up or down, among all series and baselines.
+pub const CONFIRM_ALPHA: f64 = 0.20;
 /// No series is confirmed whose p is larger, so that its 95 % interval supports it.
 const CONFIRM_P: f64 = 0.05;
+
+/// Runs of a baseline that began within this time, in seconds, have not seen what differs between times.
+pub const HASTE_S: f64 = 3600.0;
+/// Within ten minutes, sessions of 15 s on the recorded hosts without other work differ by up to this, as a log ratio...
+const KNOWN_SHIFT: f64 = 0.065;
+/// ...which is up to this many standard deviations of neighbouring sessions.
+const KNOWN_SDS: f64 = 6.5;
+/// Hours show more than ten minutes; nobody has recorded them.
+const TIMES_KNOWN: f64 = 1.5;
 
 /// The share of the variance of neighbouring runs that a doubling of time adds, as the first recorded traces of minutes
 /// show it; nobody has recorded days.
@@ -100,6 +115,11 @@ pub struct RegressionGate {
     prior: Prior,
     /// The variance that the baseline's runs were too close together to show, as a share of what they show.
     unseen: f64,
+    /// From the first run of the baseline to the last, in seconds; infinite if that is not known.
+    span_s: f64,
+    /// The variance of the difference of two runs that are as far apart as baseline and check, with its degrees of
+    /// freedom, for every series whose earlier runs show it.
+    between_times: Vec<Option<(f64, f64)>>,
 }
 
 impl RegressionGate {
@@ -113,7 +133,14 @@ impl RegressionGate {
             baseline.iter().map(|runs| baseline_series(runs)).collect::<Result<_, _>>()?;
         let variances: Vec<(f64, f64)> =
             series.iter().map(|series| (series.variance, series.runs - 1.0)).collect();
-        Ok(Self { prior: Prior::of(&variances), series, unseen: 0.0 })
+        let between_times = vec![None; series.len()];
+        Ok(Self {
+            prior: Prior::of(&variances),
+            series,
+            unseen: 0.0,
+            span_s: f64::INFINITY,
+            between_times,
+        })
     }
 
     /// The same for fresh runs `age_s` after the middle of a baseline whose runs began within `span_s`, both in
@@ -124,7 +151,44 @@ impl RegressionGate {
     pub fn after(self, span_s: f64, age_s: f64) -> Self {
         // Runs that began in the same second, as imported ones may, would make the ratio infinite.
         let doublings = (APART * age_s / span_s.max(LEAST_SPAN_S)).log2();
-        Self { unseen: PER_DOUBLING * doublings.max(0.0), ..self }
+        Self { unseen: PER_DOUBLING * doublings.max(0.0), span_s, ..self }
+    }
+
+    /// The same for series whose earlier runs, as far apart as baseline and check, show the noise between these times. The
+    /// variances of all series are drawn together as those of the baseline.
+    ///
+    /// # Panics
+    /// Unless there is one entry per series.
+    #[must_use]
+    pub fn with_noise_between_times(self, earlier: &[Option<DifferenceNoise>]) -> Self {
+        assert_eq!(earlier.len(), self.series.len(), "an entry per series");
+        let squares: Vec<Option<(f64, f64)>> = earlier
+            .iter()
+            .map(|noise| noise.map(|noise| (noise.sd_of_difference.powi(2), noise.df)))
+            .collect();
+        let known: Vec<(f64, f64)> = squares.iter().copied().flatten().collect();
+        let prior = Prior::of(&known);
+        let between_times = squares
+            .iter()
+            .map(|square| square.map(|(variance, df)| prior.moderate(variance, df)))
+            .collect();
+        Self { between_times, ..self }
+    }
+
+    /// Whether a shift of the series could be noise between times of which nothing is known: the baseline is of less than
+    /// [`HASTE_S`], no earlier runs are as far apart as it and the check, and recorded hosts show shifts of this size.
+    ///
+    /// # Panics
+    /// For the number of a series that was not given.
+    pub fn could_be_the_time(&self, series: usize, shift: &Shift) -> bool {
+        let LogSums { variance, runs, .. } = self.series[series];
+        let is_hasty = self.span_s < HASTE_S;
+        if !is_hasty || self.between_times[series].is_some() || variance == 0.0 {
+            return false;
+        }
+        let (variance, _) = self.prior.moderate(variance, runs - 1.0);
+        let known = KNOWN_SHIFT.max(KNOWN_SDS * variance.sqrt());
+        shift.interval.estimate.abs() <= TIMES_KNOWN * known
     }
 
     /// How many times as wide the interval of one fresh run is as if the baseline covered the time since, where it
@@ -138,16 +202,44 @@ impl RegressionGate {
         self.prior
     }
 
-    /// How far the mean of `fresh` runs of a series (numbered as they were given) is from its baseline.
+    /// How far the mean of `fresh` sessions of a series (numbered as they were given) is from its baseline; each is the
+    /// mean of its runs.
     ///
     /// A series without any variance, such as a counter, is compared exactly: nothing is lent to it.
     ///
     /// # Errors
-    /// [`NoInterval::TooFewSamples`] for no runs, [`NoInterval::NotFinite`].
+    /// [`NoInterval::TooFewSamples`] for no sessions, [`NoInterval::NotFinite`].
     ///
     /// # Panics
     /// For the number of a series that was not given.
     pub fn shift(&self, series: usize, fresh: &[f64]) -> Result<Shift, NoInterval> {
+        self.shift_counting(series, fresh, fresh.len())
+    }
+
+    /// The same for sessions that began so many seconds apart. If the runs of the baseline are farther apart than these,
+    /// part of the noise between its runs is common to all sessions, so that they count as one.
+    ///
+    /// # Errors
+    /// As of [`Self::shift`].
+    ///
+    /// # Panics
+    /// For the number of a series that was not given.
+    pub fn shift_of_sessions(
+        &self,
+        series: usize,
+        fresh: &[f64],
+        apart_s: f64,
+    ) -> Result<Shift, NoInterval> {
+        let are_independent = apart_s >= self.span_s / APART;
+        self.shift_counting(series, fresh, if are_independent { fresh.len() } else { 1 })
+    }
+
+    fn shift_counting(
+        &self,
+        series: usize,
+        fresh: &[f64],
+        independent: usize,
+    ) -> Result<Shift, NoInterval> {
         finite(fresh)?;
         if fresh.is_empty() {
             return Err(NoInterval::TooFewSamples);
@@ -160,20 +252,24 @@ impl RegressionGate {
         }
         let (variance, df) = self.prior.moderate(variance, runs - 1.0);
         // Fresh runs of one hour share the slow noise, so more of them do not reduce `unseen`.
-        let error = (variance * (1.0 / fresh.len() as f64 + 1.0 / runs + self.unseen)).sqrt();
-        let df = df.min(MOST_DF);
-        let half = two_sided_t(0.95, df) * error;
-        let interval = Interval { estimate, low: estimate - half, high: estimate + half };
-        Ok(Shift { interval, p: 2.0 * t_cdf(-estimate.abs() / error, df) })
+        let of_runs = variance * (1.0 / independent as f64 + 1.0 / runs + self.unseen);
+        let by_runs = shift_of(estimate, of_runs, df);
+        let Some((of_times, df)) = self.between_times[series] else { return Ok(by_runs) };
+        // Their difference has the noise of two single runs, the shift that of one and of the baseline's mean.
+        let of_times = (of_times - variance * (1.0 - 1.0 / runs)).max(of_runs);
+        let by_times = shift_of(estimate, of_times, df);
+        // Both kinds of noise must be excluded: few earlier runs may by chance show less than the baseline does.
+        Ok(if by_times.p > by_runs.p { by_times } else { by_runs })
     }
 
-    /// Which of the flagged series are confirmed by the shifts of fresh runs alone: `flagged` are series and shifts.
-    pub fn confirm(&self, flagged: &[(usize, Shift)]) -> Vec<usize> {
+    /// Which of the flagged series are confirmed by the shifts of fresh sessions alone, if the chance of any false alarm is
+    /// to be at most `alpha`: `flagged` are series and shifts.
+    pub fn confirm(&self, flagged: &[(usize, Shift)], alpha: f64) -> Vec<usize> {
         // Holm over the flagged series alone would fail .14 to .19 of clean checks: the screening chose the extreme
         // ones.
         let mut p_values = vec![1.0; self.series.len()];
         flagged.iter().for_each(|(series, shift)| p_values[*series] = shift.p);
-        let rejected = holm(&p_values, CONFIRM_ALPHA);
+        let rejected = holm(&p_values, alpha);
         (0..p_values.len()).filter(|&at| rejected[at] && p_values[at] <= CONFIRM_P).collect()
     }
 }
@@ -183,6 +279,15 @@ impl Shift {
     pub fn is_flagged(&self) -> bool {
         self.p <= SCREEN_P
     }
+}
+
+/// A log ratio with the variance of its error, which has `df` degrees of freedom.
+fn shift_of(estimate: f64, variance: f64, df: f64) -> Shift {
+    let df = df.min(MOST_DF);
+    let error = variance.sqrt();
+    let half = two_sided_t(0.95, df) * error;
+    let interval = Interval { estimate, low: estimate - half, high: estimate + half };
+    Shift { interval, p: 2.0 * t_cdf(-estimate.abs() / error, df) }
 }
 
 fn baseline_series(runs: &[f64]) -> Result<LogSums, NoInterval> {
@@ -199,10 +304,11 @@ fn baseline_series(runs: &[f64]) -> Result<LogSums, NoInterval> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Prior, RegressionGate};
+    use super::{CONFIRM_ALPHA, HASTE_S, Prior, RegressionGate};
     use crate::NoInterval;
     use crate::describe::variance_of;
     use crate::rng::Rng;
+    use crate::stored_runs::DifferenceNoise;
 
     fn runs(count: usize, sd: f64, rng: &mut Rng) -> Vec<f64> {
         (0..count).map(|_| sd * rng.normal()).collect()
@@ -256,7 +362,7 @@ mod tests {
         let gate = RegressionGate::new(&views).unwrap();
         for series in 0..20 {
             let shift = gate.shift(series, &runs(1, 0.02, &mut rng)).unwrap();
-            assert_eq!(!shift.interval.contains(0.0), shift.is_flagged());
+            assert_eq!(!shift.interval.contains(0.0), shift.p < 0.05);
         }
     }
 
@@ -267,7 +373,7 @@ mod tests {
         let same = gate.shift(0, &[1.0, 1.0, 1.0]).unwrap();
         let moved = gate.shift(0, &[1.1, 1.1, 1.1]).unwrap();
         assert_eq!((same.p, moved.p), (1.0, 0.0));
-        assert_eq!(gate.confirm(&[(0, moved), (1, same)]), [0]);
+        assert_eq!(gate.confirm(&[(0, moved), (1, same)], CONFIRM_ALPHA), [0]);
     }
 
     #[test]
@@ -297,15 +403,51 @@ mod tests {
     }
 
     #[test]
+    fn a_short_baseline_leaves_small_changes_undecided() {
+        let mut rng = Rng::new(5);
+        let baseline: Vec<Vec<f64>> = (0..20).map(|_| runs(8, 0.005, &mut rng)).collect();
+        let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
+        let gate = RegressionGate::new(&views).unwrap();
+        let could_be = |gate: &RegressionGate, change: f64| {
+            gate.could_be_the_time(0, &gate.shift(0, &[change]).unwrap())
+        };
+        let short = gate.clone().after(600.0, 3600.0);
+        assert!(could_be(&short, 0.08) && !could_be(&short, 0.15));
+        // Nothing is undecided if the baseline is long, or if earlier runs show the noise between times.
+        assert!(!could_be(&gate.clone().after(HASTE_S, 86_400.0), 0.08));
+        let seen = DifferenceNoise { sd_of_difference: 0.04, df: 6.0, runs: 12 };
+        let known = short.clone().with_noise_between_times(&[Some(seen); 20]);
+        assert!(!could_be(&known, 0.08));
+        let alone = short.shift(0, &[0.08]).unwrap();
+        let with_history = known.shift(0, &[0.08]).unwrap();
+        assert!(alone.is_flagged() && !with_history.is_flagged(), "{alone:?} {with_history:?}");
+    }
+
+    #[test]
+    fn sessions_closer_together_than_the_runs_of_the_baseline_count_as_one() {
+        let baseline = [0.0, 0.01, -0.01, 0.02, -0.02, 0.0];
+        let gate = RegressionGate::new(&[&baseline]).unwrap().after(86_400.0, 0.0);
+        let half = |sessions: &[f64], apart_s: f64| {
+            let interval = gate.shift_of_sessions(0, sessions, apart_s).unwrap().interval;
+            interval.high - interval.estimate
+        };
+        let one = half(&[0.1], 600.0);
+        assert!((half(&[0.1; 3], 600.0) - one).abs() < 1e-12);
+        // Variances 1/3 + 1/6 instead of 1 + 1/6.
+        let expected = one * (0.5f64 / (7.0 / 6.0)).sqrt();
+        assert!((half(&[0.1; 3], 86_400.0) - expected).abs() < 1e-12);
+    }
+
+    #[test]
     fn unflagged_series_count_in_holm() {
         let mut rng = Rng::new(3);
         let baseline: Vec<Vec<f64>> = (0..40).map(|_| runs(8, 0.01, &mut rng)).collect();
         let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
         let gate = RegressionGate::new(&views).unwrap();
         let mut shift = gate.shift(5, &[0.05; 3]).unwrap();
-        assert_eq!(gate.confirm(&[(5, shift)]), [5]);
+        assert_eq!(gate.confirm(&[(5, shift)], CONFIRM_ALPHA), [5]);
         shift.p = 0.02;
-        assert_eq!(gate.confirm(&[(5, shift)]), [0usize; 0]);
+        assert_eq!(gate.confirm(&[(5, shift)], CONFIRM_ALPHA), [0usize; 0]);
     }
 
     #[test]

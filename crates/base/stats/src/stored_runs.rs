@@ -230,13 +230,15 @@ fn stretches(a: &[DatedRun], b: &[DatedRun]) -> Option<Vec<RunStretch>> {
     Some(stretches)
 }
 
-/// How much two runs differ that are far apart.
-struct DifferenceNoise {
-    sd_of_difference: f64,
+/// How much two runs of one program differ that are far apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DifferenceNoise {
+    /// The root of the mean square of the difference of their log costs.
+    pub sd_of_difference: f64,
     /// Degrees of freedom of its square.
-    df: f64,
+    pub df: f64,
     /// The runs that show it.
-    runs: usize,
+    pub runs: usize,
 }
 
 /// The noise between machines of one kind; None if too few runs show it.
@@ -250,8 +252,12 @@ fn noise_of_kind(costs: &[f64]) -> Result<Option<DifferenceNoise>, NoInterval> {
     Ok(Some(DifferenceNoise { sd_of_difference, df: (costs.len() - 1) as f64, runs: costs.len() }))
 }
 
-/// The noise between runs that are as far apart as the two sides; None if too few pairs show it.
-fn noise_between_times(
+/// The noise between runs that are as far apart as the two sides, from earlier runs and those of each side; None if fewer
+/// than [`FEWEST_RUNS`] pairs that do not overlap show it, or a run of a side has no date.
+///
+/// # Errors
+/// [`NoInterval::NotFinite`].
+pub fn noise_between_times(
     a: &[DatedRun],
     b: &[DatedRun],
     earlier: &[DatedRun],

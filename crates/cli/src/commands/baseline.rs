@@ -6,27 +6,24 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand as Commands};
 use plumb_model::{By, Host, Id, RunStatus};
+use plumb_stats::regression_gate::HASTE_S;
 use plumb_store::{Baseline, Store, short};
 use plumb_suite::time_ns;
 use plumb_text::{Style, Table, TableColumn, TextLine, clean, counted, time};
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
+use crate::locate;
 use crate::measuring::execute::execute;
 use crate::measuring::job::MeasuringJob;
 use crate::measuring::setup::Setup;
 use crate::measuring::target::{TargetArgs, folders};
+use crate::measuring::waiting::wait_until;
 use crate::planning::arguments::{GoalArgs, by};
 use crate::planning::plan::{PlanRequest, plan};
 use crate::planning::{points, prepare};
 use crate::reading::runs;
 use crate::ui::Ui;
-use crate::{interrupt, locate};
-
-/// Runs that began within this time are too close together to tell how much runs differ, in nanoseconds.
-const HASTE_NS: i64 = 3_600_000_000_000;
-/// How long to sleep between two looks at the clock and at signals.
-const PAUSE: Duration = Duration::from_millis(200);
 
 /// Manage baselines: named sets of runs to check against
 #[derive(Debug, Args)]
@@ -130,12 +127,12 @@ fn warn_of_haste(store: &Store, members: &[Id], ui: &Ui) -> Result<()> {
     let starts =
         summaries.iter().filter(|run| members.contains(&run.run)).map(|run| run.started_unix_ns);
     let (first, last) = starts.fold((i64::MAX, i64::MIN), |(a, b), at| (a.min(at), b.max(at)));
-    let span = last.saturating_sub(first);
-    if members.len() > 1 && span < HASTE_NS {
-        #[expect(clippy::cast_precision_loss, reason = "a length of time for people")]
-        let span = plumb_units::length(span.max(0) as f64 * 1e-9);
+    #[expect(clippy::cast_precision_loss, reason = "a length of time")]
+    let span_s = last.saturating_sub(first).max(0) as f64 * 1e-9;
+    if members.len() > 1 && span_s < HASTE_S {
+        let span = plumb_units::length(span_s);
         ui.warn(&format!(
-            "all runs began within {span}, so a check may mistake normal variation from hour to hour, or boot to boot, for a change (--every 1h spreads fresh runs)"
+            "all runs began within {span}, so small changes will be undecided: they could be normal variation from hour to hour or boot to boot (--every 1h spreads fresh runs)"
         ));
     }
     Ok(())
@@ -202,7 +199,8 @@ fn measure(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Vec<Id>> {
         ui.say(&format!("run {} of {}", number + 1, args.fresh));
         members.push(measure_one(args, store, ui)?);
         if number + 1 < args.fresh {
-            wait_until(began + every.unwrap_or_default())?;
+            let before = format!("before run {} of {}", number + 2, args.fresh);
+            wait_until(began + every.unwrap_or_default(), &before, ui)?;
         }
     }
     Ok(members)
@@ -228,16 +226,6 @@ fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
             .hint("plumb baseline set NAME RUN…    uses the runs stored so far"));
     }
     Ok(measured.record.run)
-}
-
-fn wait_until(when: Instant) -> Result<()> {
-    while Instant::now() < when {
-        if interrupt::is_interrupted() {
-            return Err(CommandError::interrupted("interrupted while waiting for the next run"));
-        }
-        std::thread::sleep(PAUSE.min(when.saturating_duration_since(Instant::now())));
-    }
-    Ok(())
 }
 
 fn list(store: &Store, ui: &Ui) -> Result<Exit> {

@@ -1,19 +1,23 @@
 //! `plumb check`: did this machine become slower than its baseline?
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use clap::Args;
-use plumb_analysis::{Caveats, CheckFinding, Checker, FreshRun, canary_shift};
+use clap::{Args, value_parser};
+use plumb_analysis::{
+    BaselineRuns, Caveats, CheckFinding, CheckedAgainst, Checker, ConfirmingSessions,
+    FirstBaseline, FreshRun, OtherRuns, canary_shift,
+};
 use plumb_export::check_junit;
 use plumb_model::{
     By, Goal, Host, Id, Impact, OnInterference, Plan, Preparation, RunOfSeries, SampleIs,
-    StoppingRules, Value, Verdict, VerdictGoal,
+    SeriesInRun, StoppingRules, Value, Verdict, VerdictGoal,
 };
-use plumb_query::StoredRuns;
+use plumb_query::{Selection, StoredRuns};
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
 use plumb_store::{Baseline, Store};
-use plumb_suite::margin;
+use plumb_suite::{margin, pause_ns};
 use plumb_text::counted;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -23,6 +27,7 @@ use crate::measuring::execute::{StoredRun, execute};
 use crate::measuring::job::MeasuringJob;
 use crate::measuring::setup::Setup;
 use crate::measuring::target::{TargetArgs, folders};
+use crate::measuring::waiting::wait_until;
 use crate::planning::arguments::{PrepareArgs, by, on_interference, presets};
 use crate::planning::prepare::{self, Prepare};
 use crate::planning::{catalogue, plan, points};
@@ -44,13 +49,17 @@ const CANARY_RUNS: usize = 3;
 #[command(after_long_help = "Examples:
   plumb check                                  against the most recently changed baseline
   plumb check --baseline good --margin 3%
+  plumb check --apart 0s                       confirm at once: faster, but more false alarms
+  plumb check --sessions 3 --apart 1h          confirm in three sessions, an hour apart
   plumb check --junit check.xml --markdown check.md
   plumb check --by kind                        against runs of any host of this kind of machine
 
-plumb first repeats the baseline's measurements once. If some series look different, it measures them in three more \
-runs, and only these runs decide. Counting all series, at most 1 in 16 checks of an unchanged machine fails. plumb \
-also compares the machine with itself. If that shows a difference, plumb ignores the alerts. It also ignores alerts \
-smaller than the drift of an unchanged control workload. Exit codes: 0 no regression, 1 a confirmed regression, 3 a \
+plumb first repeats the baseline's measurements once. If some series look different, it measures them again ten minutes \
+later, in three runs, and only these decide. Counting all series, at most 1 in 100 checks of an unchanged machine \
+fails. If the runs of the baseline began within an hour, and no earlier runs show how much the machine differs from \
+hour to hour, small changes are undecided. plumb also compares with the first baseline of this name, so that small \
+steps add up, and compares the machine with itself. If that shows a difference, plumb ignores the alerts. It also \
+ignores alerts smaller than the drift of an unchanged control workload. Exit codes: 0 no regression, 1 a confirmed regression, 3 a \
 series could not be measured, 4 a workload failed, 5 no verdict (--strict).")]
 pub struct CheckArgs {
     /// The baseline [default: the most recently changed one]
@@ -59,6 +68,12 @@ pub struct CheckArgs {
     /// The smallest relative change that matters
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     margin: String,
+    /// Confirm in this many sessions of three runs
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u16).range(1..=100))]
+    sessions: u16,
+    /// Wait this long before each session
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    apart: String,
     /// Name this host, as in `plumb run`
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     host: Option<Host>,
@@ -105,32 +120,28 @@ impl Subcommand for CheckArgs {
 /// Checks the machine against a baseline.
 fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let margin = margin(&args.margin)?;
+    let apart = Duration::from_nanos(pause_ns(&args.apart)?);
     let stored = read(store, args, ui)?;
-    let baseline = &stored.name;
     let now = plumb_machine::now().unix_ns;
-    let StoredRuns { runs, series } = &stored.members;
-    let checker = Checker::new(baseline, runs, series, margin, now).map_err(|why| {
-        CommandError::nothing(why).hint(format!("plumb baseline set {baseline} --runs 8"))
+    let checker = Checker::new(stored.against(args.by), margin, now).map_err(|why| {
+        CommandError::nothing(why).hint(format!("plumb baseline set {} --runs 8", stored.name))
     })?;
     let again = Again { args, store, ui };
-    let newest = stored.plan.ok_or_else(|| CommandError::nothing("the baseline has no runs"))?;
+    let newest =
+        stored.plan.clone().ok_or_else(|| CommandError::nothing("the baseline has no runs"))?;
     let plan = prepared(newest, args)?;
     let canaries = again.canaries(&plan)?;
     let points = counted(plan.points.len(), "point", "points");
     let screen = again.measure(&plan, &format!("screening {points}"))?;
     let screened = FreshRun::of(&screen.record);
     let flagged = checker.screen(&screened);
-    let mut confirming = Vec::new();
+    let mut confirming = ConfirmingSessions::default();
     let mut doubts = Caveats::default();
     // After a clean screening this is not needed: controls can only take back alerts.
     if !flagged.is_empty() {
         let points = flagged.iter().map(|&point| screen.record.plan.points[point].clone());
         let plan = Plan { points: points.collect(), ..plan };
-        let points = counted(flagged.len(), "point", "points");
-        for number in 1..=CONFIRM_RUNS {
-            let what = format!("confirming {points}: run {number} of {CONFIRM_RUNS}");
-            confirming.push(FreshRun::of(&again.measure(&plan, &what)?.record));
-        }
+        confirming = again.confirm(&plan, apart)?;
         doubts.vetoes.extend(again.null_control(&plan)?);
         doubts.canary_shift = canary_shift(&canaries.series, &again.canaries(&plan)?.series);
     }
@@ -177,8 +188,31 @@ struct StoredBaseline {
     name: String,
     /// Its runs that count here.
     members: StoredRuns,
+    /// The runs that count here of the baseline as it was first set, and when that was, if these are others.
+    first: Option<(i64, StoredRuns)>,
+    /// The series of other runs, which show how much runs differ by themselves.
+    earlier: Vec<SeriesInRun>,
     /// The plan of the newest of them, which is carried out again.
     plan: Option<Plan>,
+}
+
+impl StoredBaseline {
+    fn against(&self, by: By) -> CheckedAgainst<'_> {
+        let first = self.first.as_ref().map(|(set_unix_ns, runs)| FirstBaseline {
+            runs: baseline_runs(runs),
+            set_unix_ns: *set_unix_ns,
+        });
+        CheckedAgainst {
+            name: &self.name,
+            current: baseline_runs(&self.members),
+            first,
+            earlier: OtherRuns { series: &self.earlier, by },
+        }
+    }
+}
+
+fn baseline_runs(stored: &StoredRuns) -> BaselineRuns<'_> {
+    BaselineRuns { runs: &stored.runs, series: &stored.series }
 }
 
 /// The baseline that is meant, as far as its runs are in this store and count here. The store is closed before anything
@@ -186,15 +220,39 @@ struct StoredBaseline {
 fn read(store: Option<&Path>, args: &CheckArgs, ui: &Ui) -> Result<StoredBaseline> {
     let store = runs::open(store)?;
     let baseline = chosen(&store, args.baseline.as_deref())?;
-    let here = store.runs()?;
-    let members: Vec<Id> = baseline.runs.iter().filter(|run| here.contains(run)).copied().collect();
-    let all = StoredRuns::read(&store, &members)?;
+    let all = StoredRuns::read(&store, &in_store(&store, &baseline.runs)?)?;
     let members = on_this_machine(&baseline.name, all, args, ui)?;
+    let ids: Vec<Id> = members.runs.iter().map(|run| run.run).collect();
+    let others = plumb_query::others(&store.summaries()?, &ids);
+    let earlier = plumb_query::read(&store, Selection::Runs(&others))?;
     let plan = match members.runs.last() {
         Some(newest) => Some(store.record(newest.run)?.plan),
         None => None,
     };
-    Ok(StoredBaseline { name: baseline.name, members, plan })
+    let first = first_set(&store, &baseline, &members)?;
+    Ok(StoredBaseline { name: baseline.name, members, first, earlier, plan })
+}
+
+/// Those of the runs that the store has.
+fn in_store(store: &Store, wanted: &[Id]) -> Result<Vec<Id>> {
+    let here = store.runs()?;
+    Ok(wanted.iter().filter(|run| here.contains(run)).copied().collect())
+}
+
+/// The baseline as it was first set, if its runs were others; of these, those that were measured where the present ones
+/// were.
+fn first_set(
+    store: &Store,
+    baseline: &Baseline,
+    members: &StoredRuns,
+) -> Result<Option<(i64, StoredRuns)>> {
+    let Some(first) = store.first_baseline(&baseline.name)? else { return Ok(None) };
+    if first.runs == baseline.runs {
+        return Ok(None);
+    }
+    let mut runs = StoredRuns::read(store, &in_store(store, &first.runs)?)?;
+    runs.retain(|run| members.runs.iter().any(|member| member.is_one_machine(run, By::Host)));
+    Ok((!runs.runs.is_empty()).then_some((first.changed_unix_ns, runs)))
 }
 
 /// Measures what the baseline measured.
@@ -228,6 +286,33 @@ impl Again<'_> {
             return Err(CommandError::interrupted("interrupted; a check needs all its runs"));
         }
         Ok(measured)
+    }
+
+    /// Measures the points in sessions, each so long after the one before.
+    fn confirm(&self, plan: &Plan, apart: Duration) -> Result<ConfirmingSessions> {
+        let points = counted(plan.points.len(), "point", "points");
+        let number = self.args.sessions;
+        let mut sessions = Vec::with_capacity(number.into());
+        for session in 1..=number {
+            let of =
+                if number > 1 { format!(", session {session} of {number}") } else { String::new() };
+            if !apart.is_zero() {
+                let names: Vec<String> = plan.points.iter().map(|point| point.name()).collect();
+                let names = names.join(", ");
+                let wait = plumb_units::length(apart.as_secs_f64());
+                self.ui.say(&format!(
+                    "looks different: {names}; measuring again in {wait}{of} (--apart 0s does not wait)"
+                ));
+                wait_until(Instant::now() + apart, "before measuring again", self.ui)?;
+            }
+            let mut runs = Vec::with_capacity(CONFIRM_RUNS);
+            for number in 1..=CONFIRM_RUNS {
+                let what = format!("confirming {points}{of}: run {number} of {CONFIRM_RUNS}");
+                runs.push(FreshRun::of(&self.measure(plan, &what)?.record));
+            }
+            sessions.push(runs);
+        }
+        Ok(ConfirmingSessions { sessions, apart_s: apart.as_secs_f64() })
     }
 
     /// Measures work that nothing has changed; how far it moves says what the machine does meanwhile.

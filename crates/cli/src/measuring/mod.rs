@@ -9,3 +9,4 @@ mod run_monitors;
 pub mod setup;
 pub mod side_by_side;
 pub mod target;
+pub mod waiting;

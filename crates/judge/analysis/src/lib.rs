@@ -57,9 +57,10 @@ pub use one_run::time_series::{
 };
 pub use one_run::times::{ProcessTimes, process_times};
 pub use over_runs::arms::{CompareSettings, without};
+pub use over_runs::baseline_gate::{BaselineRuns, BaselineTimes, ConfirmingSessions, OtherRuns};
 pub use over_runs::check::{
-    BaselineTimes, Caveats, ChangedSince, CheckFinding, CheckState, CheckedSeries, Checker,
-    SinceOf, canary_shift,
+    Caveats, ChangedSince, CheckFinding, CheckState, CheckedAgainst, CheckedSeries, Checker,
+    FirstBaseline, SinceOf, WhichBaseline, canary_shift,
 };
 pub use over_runs::common_movement::CommonMovements;
 pub use over_runs::compare::compare;

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use plumb_analysis::{
-    Caveats, ChangedSince, CheckFinding, Checker, FreshRun, RunReader, first_since_step,
+    Caveats, ChangedSince, CheckFinding, Checker, ConfirmingSessions, FreshRun, RunReader,
+    first_since_step,
 };
 use plumb_model::{By, Id};
 use plumb_store::{Store, StoreError};
@@ -11,7 +12,7 @@ use plumb_store::{Store, StoreError};
 use crate::counters::counters_of;
 use crate::series::{Selection, read};
 
-/// What came of the screening run of a check and the confirming ones, which are stored. `by` says whose runs tell since
+/// What came of the screening run of a check and of the confirming sessions, which are stored. `by` says whose runs tell since
 /// when a confirmed change has been there.
 ///
 /// # Errors
@@ -20,7 +21,7 @@ pub fn of_check(
     store: &Store,
     checker: &Checker<'_>,
     screen: &FreshRun,
-    confirming: &[FreshRun],
+    confirming: &ConfirmingSessions,
     doubts: Caveats,
     by: By,
 ) -> Result<CheckFinding, StoreError> {

@@ -30,6 +30,11 @@ pub fn time_ns(text: &str) -> Result<u64, UsageError> {
     }
 }
 
+/// The same, or `0s` for none.
+pub fn pause_ns(text: &str) -> Result<u64, UsageError> {
+    plumb_units::parse_time(text).map_err(|error| UsageError::new(error.0))
+}
+
 /// `k=v` taken apart.
 pub fn pair(text: &str) -> Result<(String, String), UsageError> {
     match text.split_once('=') {

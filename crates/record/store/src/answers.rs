@@ -67,6 +67,13 @@ pub struct Baseline {
     pub changed_unix_ns: i64,
 }
 
+impl Baseline {
+    /// One that never had a run.
+    pub(crate) fn empty(name: &str) -> Self {
+        Self { name: name.to_owned(), runs: Vec::new(), changed_unix_ns: 0 }
+    }
+}
+
 /// A noise audit of a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditFact {

@@ -135,6 +135,12 @@ pub trait Backend: RecordSource<Error = StoreError> + fmt::Debug + Send {
         Ok(self.baselines()?.into_iter().find(|baseline| baseline.name == name))
     }
 
+    /// The baseline of this name as it was first set, since it was last removed; None if it has no runs.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn first_baseline(&self, name: &str) -> Result<Option<Baseline>, StoreError>;
+
     /// Makes `runs` the members of a baseline; others leave it. Facts are only ever added: the last one
     /// of a name and run counts. `fresh` gives an identity that rises with time.
     ///

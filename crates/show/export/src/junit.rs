@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use plumb_analysis::{CheckFinding, CheckedSeries, PointFacts};
+use plumb_analysis::{CheckFinding, CheckedSeries, PointFacts, WhichBaseline};
 use plumb_text::time::rfc3339;
 use plumb_text::xml;
 use plumb_units::quantity;
@@ -70,7 +70,11 @@ pub fn check_junit(finding: &CheckFinding) -> String {
         } else {
             String::new()
         };
-        cases.add(&series.series, &series.point.workload, &inside);
+        let name = match series.against {
+            WhichBaseline::Current => series.series.clone(),
+            WhichBaseline::First => format!("{} since the first baseline", series.series),
+        };
+        cases.add(&name, &series.point.workload, &inside);
     }
     for (series, runs) in &finding.uncalibrated {
         cases.skipped += 1;

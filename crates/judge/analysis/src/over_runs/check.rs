@@ -1,8 +1,9 @@
 //! A fresh run against a baseline of earlier ones: docs/method.md, *Regression gate*.
 //!
-//! One run screens every series; those that differ are measured in three further runs, and these alone
+//! One run screens every series; those that differ are measured in a further session or several, and these alone
 //! decide, with Holm's correction over all series of the check. What runs differ by themselves is learnt
-//! from the baseline, each series' variance drawn towards what they have in common.
+//! from the baseline, each series' variance drawn towards what they have in common. The first baseline of the same
+//! name is compared, too, so that small steps from baseline to baseline add up to a change that is seen.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,8 +11,7 @@ use std::sync::Arc;
 use plumb_model::{Better, By, Id, PointFacts, RunOfSeries, SeriesInRun, Verdict};
 use plumb_stats::describe::{mean, variance};
 use plumb_stats::multiple::common_shift;
-use plumb_stats::regression_gate::{RegressionGate, Shift};
-use plumb_stats::stored_runs::FEWEST_RUNS;
+use plumb_stats::regression_gate::{CONFIRM_ALPHA, Shift};
 use plumb_stats::verdict::judge;
 
 use crate::asked::Asked;
@@ -19,6 +19,9 @@ use crate::comparison::covariates::{Covariate, facts_that_differ};
 use crate::estimate::{Estimate, estimate};
 use crate::method::METHOD_VERSION;
 use crate::one_run::fresh_run::{FreshRun, NotMeasured};
+use crate::over_runs::baseline_gate::{
+    BaselineGate, BaselineRuns, BaselineTimes, ConfirmingSessions, FlaggedSeries, OtherRuns,
+};
 use crate::over_runs::costs::{run_cost, value_of_log};
 use crate::over_runs::environment_diff::{Difference, differences};
 use crate::run_reader::RunReader;
@@ -34,15 +37,19 @@ pub struct CheckFinding {
     pub baseline_runs: usize,
     /// When they began, where that is known.
     pub baseline_times: Option<BaselineTimes>,
+    /// When the first baseline of this name was set, in nanoseconds since 1970 (UTC), if it is another and was compared.
+    pub first_baseline_unix_ns: Option<i64>,
     /// The fresh runs: the one that screened, then those that confirmed.
     pub runs: Vec<Arc<RunOfSeries>>,
+    /// Sessions that confirmed.
+    pub sessions: usize,
     /// Smallest relative change that matters.
     pub margin: f64,
     /// Whether this is another machine than the baseline's.
     pub machines_differ: bool,
     /// What differs between baseline and now besides what is checked.
     pub differences: Vec<Difference>,
-    /// Every series, what matters most first.
+    /// Every series, what matters most first; also those that differ from the first baseline.
     pub series: Vec<CheckedSeries>,
     /// Series that the baseline has in fewer than six runs, with the number.
     pub uncalibrated: Vec<(String, usize)>,
@@ -58,35 +65,6 @@ pub struct CheckFinding {
     pub canary_shift: Option<f64>,
 }
 
-/// When the runs of a baseline began.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BaselineTimes {
-    /// From the first to the last, in seconds.
-    pub span_s: f64,
-    /// From the middle of these to the check, in seconds.
-    pub age_s: f64,
-    /// How many times as wide the interval of one fresh run is as if the baseline covered the time since; 1 where
-    /// it does.
-    pub widened: f64,
-}
-
-impl BaselineTimes {
-    /// Of runs with these starts and a check at this moment; None where a start or an order of them is not known.
-    #[expect(clippy::cast_precision_loss, reason = "lengths of time")]
-    fn of(baseline: &[Arc<RunOfSeries>], now_unix_ns: i64) -> Option<Self> {
-        let starts = || baseline.iter().map(|run| run.started_unix_ns);
-        let first = starts().min()?;
-        let last = starts().max()?;
-        // Imports may not know when they were measured.
-        if first <= 0 || now_unix_ns < last {
-            return None;
-        }
-        let span_s = (last - first) as f64 * 1e-9;
-        let age_s = (now_unix_ns - last) as f64 * 1e-9 + 0.5 * span_s;
-        Some(Self { span_s, age_s, widened: 1.0 })
-    }
-}
-
 /// One series of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedSeries {
@@ -100,12 +78,16 @@ pub struct CheckedSeries {
     pub unit: String,
     /// Which direction is good.
     pub better: Better,
+    /// The baseline that it is compared with.
+    pub against: WhichBaseline,
     /// The geometric mean of the baseline's runs, as the ratio takes it.
     pub baseline: f64,
     /// That of the fresh runs that decided.
     pub now: f64,
     /// Fresh runs that decided.
     pub fresh_runs: usize,
+    /// Sessions of these; 0 if the screening run decided.
+    pub sessions: usize,
     /// Cost over the baseline's cost: over 1 is slower.
     pub ratio: Estimate,
     /// What became of it.
@@ -118,6 +100,15 @@ pub struct CheckedSeries {
     pub since: Asked<ChangedSince>,
     /// What else changed: not asked unless the change is confirmed.
     pub covariates: Asked<Vec<Covariate>>,
+}
+
+/// The baseline that a series is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhichBaseline {
+    /// The one that was asked for, as it is now.
+    Current,
+    /// The one that first had its name.
+    First,
 }
 
 /// The run with which a change began.
@@ -135,9 +126,12 @@ pub type SinceOf<'q, E> = &'q dyn Fn(&str) -> Result<Option<ChangedSince>, E>;
 /// What became of a series in a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CheckState {
-    /// Further runs found the change too.
+    /// Further sessions found the change too.
     Confirmed,
-    /// Further runs did not.
+    /// The change is no larger than what may differ between times on such hosts, and the baseline is too short to show
+    /// how much that is here.
+    Undecided,
+    /// Further sessions did not find it.
     Unconfirmed,
     /// The first run was as usual.
     Clean,
@@ -149,6 +143,7 @@ impl CheckState {
     pub fn word(self) -> &'static str {
         match self {
             Self::Confirmed => "confirmed",
+            Self::Undecided => "undecided",
             Self::Unconfirmed => "not confirmed",
             Self::Clean => "as usual",
         }
@@ -189,7 +184,13 @@ impl CheckFinding {
     #[must_use]
     pub fn is_inconclusive(&self) -> bool {
         let doubted = self.alerts().count() > self.regressions().count();
-        self.series.is_empty() || !self.not_measured.is_empty() || doubted
+        let undecided = self.undecided().any(|series| series.ratio.value > 1.0);
+        self.series.is_empty() || !self.not_measured.is_empty() || doubted || undecided
+    }
+
+    /// Changes that could be what differs between times.
+    pub fn undecided(&self) -> impl Iterator<Item = &CheckedSeries> {
+        self.series.iter().filter(|series| series.state == CheckState::Undecided)
     }
 }
 
@@ -216,59 +217,51 @@ pub fn canary_shift(before: &[SeriesInRun], after: &[SeriesInRun]) -> Option<f64
     largest
 }
 
+/// What runs are checked against.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckedAgainst<'b> {
+    /// The baseline's name.
+    pub name: &'b str,
+    /// The baseline as it is now.
+    pub current: BaselineRuns<'b>,
+    /// As it was first set, if it was another then.
+    pub first: Option<FirstBaseline<'b>>,
+    /// Other runs of the same machine.
+    pub earlier: OtherRuns<'b>,
+}
+
+/// A baseline as it was first set.
+#[derive(Debug, Clone, Copy)]
+pub struct FirstBaseline<'b> {
+    /// The runs that it had then.
+    pub runs: BaselineRuns<'b>,
+    /// When it was set, in nanoseconds since 1970 (UTC).
+    pub set_unix_ns: i64,
+}
+
 /// A baseline, ready to check runs against.
 #[derive(Debug)]
 pub struct Checker<'b> {
     name: String,
-    runs: &'b [Arc<RunOfSeries>],
     margin: f64,
-    times: Option<BaselineTimes>,
-    gate: RegressionGate,
-    series: Vec<BaselineSeries<'b>>,
-    uncalibrated: Vec<(String, usize)>,
-}
-
-/// A first metric in the runs of a baseline.
-#[derive(Debug)]
-struct BaselineSeries<'b> {
-    name: String,
-    in_runs: Vec<&'b SeriesInRun>,
-    /// Log cost of every run that has one.
-    logs: Vec<f64>,
+    current: BaselineGate<'b>,
+    first: Option<(i64, BaselineGate<'b>)>,
 }
 
 impl<'b> Checker<'b> {
-    /// Of the runs of a baseline and their series, for a check at this moment, in nanoseconds since 1970 (UTC).
+    /// For a check at this moment, in nanoseconds since 1970 (UTC).
     ///
     /// # Errors
-    /// Why nothing can be checked against it: too few runs, or values that are no numbers.
-    pub fn new(
-        name: &str,
-        runs: &'b [Arc<RunOfSeries>],
-        series: &'b [SeriesInRun],
-        margin: f64,
-        now_unix_ns: i64,
-    ) -> Result<Self, String> {
-        let all = baseline_series(series);
-        let (series, few): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|series| series.logs.len() >= FEWEST_RUNS);
-        let uncalibrated = few.into_iter().map(|series| (series.name, series.logs.len())).collect();
-        if series.is_empty() {
-            let have = runs.len();
-            return Err(format!(
-                "a check needs {FEWEST_RUNS} runs of a series; `{name}` has {have}"
-            ));
-        }
-        let logs: Vec<&[f64]> = series.iter().map(|series| series.logs.as_slice()).collect();
-        let fresh = RegressionGate::new(&logs).map_err(|reason| reason.to_string())?;
-        let known_times = BaselineTimes::of(runs, now_unix_ns);
-        let gate = match known_times {
-            Some(times) => fresh.after(times.span_s, times.age_s),
-            None => fresh,
-        };
-        let widened = gate.widened(runs.len());
-        let times = known_times.map(|times| BaselineTimes { widened, ..times });
-        Ok(Self { name: name.to_owned(), runs, margin, times, gate, series, uncalibrated })
+    /// Why nothing can be checked against the baseline: too few runs, or values that are no numbers.
+    pub fn new(against: CheckedAgainst<'b>, margin: f64, now_unix_ns: i64) -> Result<Self, String> {
+        let current = BaselineGate::new(against.current, against.earlier, now_unix_ns)
+            .map_err(|why| format!("the baseline `{}` {why}", against.name))?;
+        // A first baseline of too few runs says nothing; the check is of the current one.
+        let first = against.first.and_then(|first| {
+            let gate = BaselineGate::new(first.runs, against.earlier, now_unix_ns).ok()?;
+            Some((first.set_unix_ns, gate))
+        });
+        Ok(Self { name: against.name.to_owned(), margin, current, first })
     }
 
     /// The smallest relative change that matters.
@@ -277,30 +270,26 @@ impl<'b> Checker<'b> {
         self.margin
     }
 
-    /// The points of the run's plan whose series differ from the baseline.
+    /// The points of the run's plan whose series differ from a baseline by more than could be undecided anyway: measuring
+    /// these again would be in vain.
     #[must_use]
     pub fn screen(&self, run: &FreshRun) -> Vec<usize> {
         let mut points = BTreeSet::new();
-        for index in self.flagged(run) {
-            let series = self.in_run(index, run);
-            points.extend(series.and_then(|series| Some(series.points.first()?.point)));
+        for (_, gate) in self.gates() {
+            for flagged in gate.flagged(run).iter().filter(|flagged| !flagged.could_be_the_time) {
+                let series = gate.in_run(flagged.index, run);
+                points.extend(series.and_then(|series| Some(series.points.first()?.point)));
+            }
         }
         points.into_iter().collect()
     }
 
-    /// The series that the screening run flags.
-    fn flagged(&self, run: &FreshRun) -> Vec<usize> {
-        let mut flagged = Vec::new();
-        for index in 0..self.series.len() {
-            let Some(cost) = self.in_run(index, run).and_then(run_cost) else { continue };
-            if self.gate.shift(index, &[cost]).is_ok_and(|shift| shift.is_flagged()) {
-                flagged.push(index);
-            }
-        }
-        flagged
+    fn gates(&self) -> impl Iterator<Item = (WhichBaseline, &BaselineGate<'b>)> {
+        let first = self.first.iter().map(|(_, gate)| (WhichBaseline::First, gate));
+        std::iter::once((WhichBaseline::Current, &self.current)).chain(first)
     }
 
-    /// What came of the screening run and the confirming ones. With `since`, confirmed changes are dated; `reader` is
+    /// What came of the screening run and the confirming sessions. With `since`, confirmed changes are dated; `reader` is
     /// asked what else changed with them.
     ///
     /// # Errors
@@ -308,148 +297,180 @@ impl<'b> Checker<'b> {
     pub fn finish<E>(
         &self,
         screen: &FreshRun,
-        confirming: &[FreshRun],
+        confirming: &ConfirmingSessions,
         doubts: Caveats,
         since: Option<SinceOf<'_, E>>,
         reader: &mut RunReader<'_, E>,
     ) -> Result<CheckFinding, E> {
-        let fresh: Vec<&FreshRun> = std::iter::once(screen).chain(confirming).collect();
-        let flagged = self.flagged(screen);
-        let confirmed = self.confirmed(&flagged, confirming);
-        let differences = self.differences(&fresh);
+        let fresh: Vec<&FreshRun> = std::iter::once(screen).chain(confirming.runs()).collect();
         let mut series: Vec<CheckedSeries> = Vec::new();
-        for index in 0..self.series.len() {
-            let state = match (flagged.contains(&index), confirmed.contains(&index)) {
-                (false, _) => CheckState::Clean,
-                (true, false) => CheckState::Unconfirmed,
-                (true, true) => CheckState::Confirmed,
-            };
-            let Some(found) = self.in_run(index, screen) else { continue };
-            let deciding =
-                if state == CheckState::Clean { std::slice::from_ref(screen) } else { confirming };
-            let Some(mut checked) = self.checked(index, found, deciding, state) else { continue };
-            if state == CheckState::Confirmed {
-                if let Some(since) = since {
-                    checked.since = since(&checked.stored)?.into();
-                }
-                checked.covariates = self.also_changed(index, confirming, &differences, reader)?;
-            }
-            series.push(checked);
+        // The chance of a false alarm is shared by all baselines.
+        let alpha = CONFIRM_ALPHA / self.gates().count() as f64;
+        for (which, gate) in self.gates() {
+            let mut check =
+                OneBaseline { gate, which, screen, confirming, margin: self.margin, reader };
+            series.extend(check.checked(alpha, since)?);
         }
         // What matters most comes first: confirmed changes before others, large ones before small ones.
         series.sort_by(|a, b| a.state.cmp(&b.state).then(b.change().total_cmp(&a.change())));
+        let runs = self.current.runs;
         Ok(CheckFinding {
             method: METHOD_VERSION,
             baseline: self.name.clone(),
-            baseline_runs: self.runs.len(),
-            baseline_times: self.times,
+            baseline_runs: runs.len(),
+            baseline_times: self.current.times,
+            first_baseline_unix_ns: self.first.as_ref().map(|(set, _)| *set),
             margin: self.margin,
-            machines_differ: self.runs.iter().any(|run| !run.is_one_machine(&screen.run, By::Host)),
-            differences,
+            machines_differ: runs.iter().any(|run| !run.is_one_machine(&screen.run, By::Host)),
+            differences: differences_from(&self.current, &fresh),
             runs: fresh.iter().map(|fresh| Arc::clone(&fresh.run)).collect(),
+            sessions: confirming.sessions.len(),
             series,
-            uncalibrated: self.uncalibrated.clone(),
-            not_measured: self.not_measured(screen, confirming, &flagged),
+            uncalibrated: self.current.uncalibrated.clone(),
+            not_measured: not_measured(&self.current, screen, confirming),
             common_shift: self.common_shift(screen),
             vetoes: doubts.vetoes,
             canary_shift: doubts.canary_shift,
         })
     }
 
-    /// The flagged series that the confirming runs find changed, too.
-    fn confirmed(&self, flagged: &[usize], confirming: &[FreshRun]) -> Vec<usize> {
-        let mut again: Vec<(usize, Shift)> = Vec::new();
-        for &index in flagged {
-            let shift = self.gate.shift(index, &self.logs_of(index, confirming));
-            again.extend(shift.ok().map(|shift| (index, shift)));
-        }
-        self.gate.confirm(&again)
-    }
-
-    /// What differs between baseline and fresh runs besides what is checked.
-    fn differences(&self, fresh: &[&FreshRun]) -> Vec<Difference> {
-        let baseline: Vec<&RunOfSeries> = self.runs.iter().map(Arc::as_ref).collect();
-        let now: Vec<&RunOfSeries> = fresh.iter().map(|fresh| fresh.run.as_ref()).collect();
-        differences(&[baseline, now])
-    }
-
-    /// What else changed with a series.
-    fn also_changed<E>(
-        &self,
-        index: usize,
-        confirming: &[FreshRun],
-        differences: &[Difference],
-        reader: &mut RunReader<'_, E>,
-    ) -> Result<Asked<Vec<Covariate>>, E> {
-        if !reader.asks_what_changed() {
-            return Ok(Asked::NotAsked);
-        }
-        let again = confirming.iter().filter_map(|run| self.in_run(index, run));
-        let mut changed = facts_that_differ(differences, 0, 1);
-        changed.extend(reader.rates(&self.series[index].in_runs, &again.collect::<Vec<_>>())?);
-        Ok(Asked::list(changed))
-    }
-
-    /// The series that the screening run lacks, and those that it flags and every confirming run lacks.
-    fn not_measured(
-        &self,
-        screen: &FreshRun,
-        confirming: &[FreshRun],
-        flagged: &[usize],
-    ) -> Vec<NotMeasured> {
-        let mut found = Vec::new();
-        for (index, series) in self.series.iter().enumerate() {
-            if self.logs_of(index, std::slice::from_ref(screen)).is_empty() {
-                found.push(screen.why_not(&series.name));
-            } else if flagged.contains(&index) && self.logs_of(index, confirming).is_empty() {
-                found.push(confirming.last().unwrap_or(screen).why_not(&series.name));
-            }
-        }
-        found
-    }
-
     /// How far all series of a run moved, where they did so together.
     fn common_shift(&self, run: &FreshRun) -> Option<f64> {
         let mut shifts = Vec::new();
-        for index in 0..self.series.len() {
-            let logs = self.logs_of(index, std::slice::from_ref(run));
-            let shift = self.gate.shift(index, &logs).ok();
+        for index in 0..self.current.series.len() {
+            let shift = self.current.shift_of_run(index, run).ok();
             shifts.extend(shift.map(|shift| shift.interval.estimate));
         }
         common_shift(&shifts).map(f64::exp_m1)
     }
+}
 
-    /// A series of the baseline in a fresh run.
-    fn in_run<'f>(&self, index: usize, run: &'f FreshRun) -> Option<&'f SeriesInRun> {
-        let name = &self.series[index].name;
-        let mut first_metrics = run.series.iter().filter(|series| series.primary);
-        first_metrics.find(|series| series.comparable_name() == *name)
+/// What differs between a baseline and fresh runs besides what is checked.
+fn differences_from(gate: &BaselineGate<'_>, fresh: &[&FreshRun]) -> Vec<Difference> {
+    let baseline: Vec<&RunOfSeries> = gate.runs.iter().map(Arc::as_ref).collect();
+    let now: Vec<&RunOfSeries> = fresh.iter().map(|fresh| fresh.run.as_ref()).collect();
+    differences(&[baseline, now])
+}
+
+/// The series that the screening run lacks, and those that it flags and every confirming run lacks.
+fn not_measured(
+    gate: &BaselineGate<'_>,
+    screen: &FreshRun,
+    confirming: &ConfirmingSessions,
+) -> Vec<NotMeasured> {
+    let flagged = gate.flagged(screen);
+    let mut found = Vec::new();
+    for (index, series) in gate.series.iter().enumerate() {
+        let was_measured_again =
+            flagged.iter().any(|flagged| flagged.index == index && !flagged.could_be_the_time);
+        if gate.costs_of(index, [screen]).is_empty() {
+            found.push(screen.why_not(&series.name));
+        } else if was_measured_again && gate.costs_of(index, confirming.runs()).is_empty() {
+            found.push(confirming.runs().last().unwrap_or(screen).why_not(&series.name));
+        }
     }
+    found
+}
 
-    fn logs_of(&self, index: usize, runs: &[FreshRun]) -> Vec<f64> {
-        runs.iter().filter_map(|run| run_cost(self.in_run(index, run)?)).collect()
-    }
+/// A check against one baseline.
+struct OneBaseline<'c, 'b, 'r, E> {
+    gate: &'c BaselineGate<'b>,
+    which: WhichBaseline,
+    screen: &'c FreshRun,
+    confirming: &'c ConfirmingSessions,
+    margin: f64,
+    reader: &'c mut RunReader<'r, E>,
+}
 
+impl<E> OneBaseline<'_, '_, '_, E> {
+    /// All series, or if it is the first baseline those that differ from it.
     fn checked(
+        &mut self,
+        alpha: f64,
+        since: Option<SinceOf<'_, E>>,
+    ) -> Result<Vec<CheckedSeries>, E> {
+        let flagged = self.gate.flagged(self.screen);
+        let confirmed = self.gate.confirmed(&flagged, self.confirming, alpha);
+        let mut found = Vec::new();
+        for index in 0..self.gate.series.len() {
+            let flagged = flagged.iter().find(|flagged| flagged.index == index);
+            let state = self.state(flagged, confirmed.contains(&index));
+            if self.which == WhichBaseline::First && state == CheckState::Clean {
+                continue;
+            }
+            let Some(in_screen) = self.gate.in_run(index, self.screen) else { continue };
+            let Some(mut series) = self.series(index, in_screen, state) else { continue };
+            if state == CheckState::Confirmed {
+                if let Some(since) = since {
+                    series.since = since(&series.stored)?.into();
+                }
+                series.covariates = self.also_changed(index)?;
+            }
+            found.push(series);
+        }
+        Ok(found)
+    }
+
+    fn state(&self, flagged: Option<&FlaggedSeries>, is_confirmed: bool) -> CheckState {
+        let Some(flagged) = flagged else { return CheckState::Clean };
+        if flagged.could_be_the_time {
+            return CheckState::Undecided;
+        }
+        if !is_confirmed {
+            return CheckState::Unconfirmed;
+        }
+        let shift = self.gate.shift_of_sessions(flagged.index, self.confirming);
+        match shift.is_ok_and(|shift| self.gate.could_be_the_time(flagged.index, &shift)) {
+            true => CheckState::Undecided,
+            false => CheckState::Confirmed,
+        }
+    }
+
+    /// What else changed with a series.
+    fn also_changed(&mut self, index: usize) -> Result<Asked<Vec<Covariate>>, E> {
+        if !self.reader.asks_what_changed() {
+            return Ok(Asked::NotAsked);
+        }
+        let fresh: Vec<&FreshRun> =
+            std::iter::once(self.screen).chain(self.confirming.runs()).collect();
+        let again: Vec<&SeriesInRun> =
+            self.confirming.runs().filter_map(|run| self.gate.in_run(index, run)).collect();
+        let mut changed = facts_that_differ(&differences_from(self.gate, &fresh), 0, 1);
+        changed.extend(self.reader.rates(&self.gate.series[index].in_runs, &again)?);
+        Ok(Asked::list(changed))
+    }
+
+    fn series(
         &self,
         index: usize,
-        found: &SeriesInRun,
-        deciding: &[FreshRun],
+        in_screen: &SeriesInRun,
         state: CheckState,
     ) -> Option<CheckedSeries> {
-        let logs = self.logs_of(index, deciding);
-        let before = &self.series[index].logs;
-        let shift = self.gate.shift(index, &logs).ok()?;
+        // Sessions decide if they measured the series again.
+        let again = self.gate.costs_of(index, self.confirming.runs());
+        let sessions = match (state, again.is_empty()) {
+            (CheckState::Clean, _) | (_, true) => 0,
+            _ => self.confirming.sessions.len(),
+        };
+        let (logs, shift): (Vec<f64>, Shift) = if sessions == 0 {
+            let cost = run_cost(in_screen)?;
+            (vec![cost], self.gate.shift_of_run(index, self.screen).ok()?)
+        } else {
+            (again, self.gate.shift_of_sessions(index, self.confirming).ok()?)
+        };
+        let before = &self.gate.series[index].logs;
         let judged = judge(&shift.interval, 0, self.margin);
         Some(CheckedSeries {
-            series: self.series[index].name.clone(),
-            stored: found.name.clone(),
-            point: Arc::clone(&found.point),
-            unit: found.unit.clone(),
-            better: found.better,
-            baseline: value_of_log(mean(before)?, found.better),
-            now: value_of_log(mean(&logs)?, found.better),
+            series: self.gate.series[index].name.clone(),
+            stored: in_screen.name.clone(),
+            point: Arc::clone(&in_screen.point),
+            unit: in_screen.unit.clone(),
+            better: in_screen.better,
+            against: self.which,
+            baseline: value_of_log(mean(before)?, in_screen.better),
+            now: value_of_log(mean(&logs)?, in_screen.better),
             fresh_runs: logs.len(),
+            sessions,
             ratio: estimate(shift.interval.estimate.exp(), Ok(shift.interval.map(f64::exp))),
             state,
             verdict: judged.verdict,
@@ -458,25 +479,4 @@ impl<'b> Checker<'b> {
             covariates: Asked::NotAsked,
         })
     }
-}
-
-/// The first metrics of a baseline by their names among comparable ones, in the order in which they first occur.
-fn baseline_series(series: &[SeriesInRun]) -> Vec<BaselineSeries<'_>> {
-    let mut found: Vec<BaselineSeries> = Vec::new();
-    for one in series.iter().filter(|series| series.primary) {
-        let name = one.comparable_name();
-        let log = run_cost(one);
-        match found.iter_mut().find(|known| known.name == name) {
-            Some(known) => {
-                known.in_runs.push(one);
-                known.logs.extend(log);
-            }
-            None => found.push(BaselineSeries {
-                name,
-                in_runs: vec![one],
-                logs: log.into_iter().collect(),
-            }),
-        }
-    }
-    found
 }

@@ -2,6 +2,7 @@
 //! [`crate::RunReader`]; no function here sees a record.
 
 pub(crate) mod arms;
+pub(crate) mod baseline_gate;
 pub(crate) mod check;
 pub(crate) mod common_movement;
 pub(crate) mod compare;

@@ -1,6 +1,7 @@
 //! What is found in records made by hand, by subject.
 
 mod burst;
+mod checks;
 mod curves;
 mod flags;
 mod levels;

@@ -63,27 +63,65 @@ pub(super) fn audits(
     Ok(of_kind.into_iter().filter(|(of, _)| of.may_be(host)).map(|(_, audit)| audit).collect())
 }
 
-/// The last fact of each name and run, by name, runs oldest first.
-pub(super) fn baselines(db: &Connection) -> Result<Vec<Baseline>, DbError> {
+/// A run that joined or left a baseline.
+struct MembershipFact {
+    name: String,
+    run: Id,
+    is_member: bool,
+    at_unix_ns: i64,
+}
+
+/// All facts about baselines, oldest first.
+fn facts(db: &Connection) -> Result<Vec<MembershipFact>, DbError> {
     // Of changes at the same moment the identity decides, so that merged stores agree.
     let sql = "SELECT name, run_uuid, action, at_unix_ns FROM baseline ORDER BY at_unix_ns, uuid";
-    let mut select = db.prepare_cached(sql)?;
-    let rows = select.query_map([], |row| {
-        let run = identity(row.get(1)?);
-        Ok((row.get::<_, String>(0)?, run, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
-    })?;
-    let mut found: BTreeMap<String, (BTreeMap<Id, bool>, i64)> = BTreeMap::new();
-    for row in rows {
-        let (name, run, action, at_unix_ns) = row?;
-        let (runs, changed) = found.entry(name).or_default();
-        runs.insert(run, action == "add");
-        *changed = at_unix_ns;
+    all(db, sql, &[], |row| {
+        Ok(MembershipFact {
+            name: row.get(0)?,
+            run: identity(row.get(1)?),
+            is_member: row.get::<_, String>(2)? == "add",
+            at_unix_ns: row.get(3)?,
+        })
+    })
+}
+
+/// The last fact of each name and run, by name, runs oldest first.
+pub(super) fn baselines(db: &Connection) -> Result<Vec<Baseline>, DbError> {
+    let mut found: BTreeMap<String, Baseline> = BTreeMap::new();
+    for fact in facts(db)? {
+        let baseline =
+            found.entry(fact.name.clone()).or_insert_with(|| Baseline::empty(&fact.name));
+        change(baseline, &fact);
     }
-    let made = found.into_iter().map(|(name, (runs, changed_unix_ns))| {
-        let runs = runs.into_iter().filter(|(_, member)| *member).map(|(run, _)| run).collect();
-        Baseline { name, runs, changed_unix_ns }
-    });
-    Ok(made.filter(|baseline: &Baseline| !baseline.runs.is_empty()).collect())
+    Ok(found.into_values().filter(|baseline| !baseline.runs.is_empty()).collect())
+}
+
+/// The baseline of this name as it was first set; one that was removed begins anew. None if there is none.
+pub(super) fn first_baseline(db: &Connection, name: &str) -> Result<Option<Baseline>, DbError> {
+    let facts: Vec<MembershipFact> =
+        facts(db)?.into_iter().filter(|fact| fact.name == name).collect();
+    let mut current = Baseline::empty(name);
+    let mut first = None;
+    // Facts of one moment are one change: what the baseline was between them was never set.
+    for together in facts.chunk_by(|one, next| one.at_unix_ns == next.at_unix_ns) {
+        together.iter().for_each(|fact| change(&mut current, fact));
+        if current.runs.is_empty() {
+            first = None;
+        } else if first.is_none() {
+            first = Some(current.clone());
+        }
+    }
+    Ok(first)
+}
+
+fn change(baseline: &mut Baseline, fact: &MembershipFact) {
+    baseline.changed_unix_ns = fact.at_unix_ns;
+    baseline.runs.retain(|run| *run != fact.run);
+    if fact.is_member {
+        // Identities rise with time.
+        let at = baseline.runs.partition_point(|run| *run < fact.run);
+        baseline.runs.insert(at, fact.run);
+    }
 }
 
 /// The newest run of a baseline that is in the store.

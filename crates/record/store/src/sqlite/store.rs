@@ -153,6 +153,10 @@ impl Backend for Sqlite {
         self.read(baseline::baselines)
     }
 
+    fn first_baseline(&self, name: &str) -> Result<Option<Baseline>, StoreError> {
+        self.read(|db| baseline::first_baseline(db, name))
+    }
+
     fn set_baseline(
         &self,
         name: &str,

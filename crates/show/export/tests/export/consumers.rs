@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use plumb_analysis::testing::{self, Builder, RunsAtHand, Spec};
-use plumb_analysis::{Caveats, Checker, FreshRun, RunFinding, RunReader, summarise};
+use plumb_analysis::{
+    BaselineRuns, Caveats, CheckedAgainst, Checker, ConfirmingSessions, FreshRun, OtherRuns,
+    RunFinding, RunReader, summarise,
+};
 use plumb_export::{bmf, check_junit, go_bench, hyperfine, junit, openmetrics, otava, xlsx};
-use plumb_model::{Id, ParameterType, RunRecord};
+use plumb_model::{By, Id, ParameterType, RunRecord};
 use plumb_report::View;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -318,14 +321,21 @@ fn a_check_fails_as_a_case_where_a_regression_is_confirmed() {
         [1.0, 1.01, 0.99, 1.005, 0.995, 1.0].iter().zip(0..).map(|(f, n)| run_of(n, *f)).collect();
     let slow: Vec<RunRecord> = (10..14).map(|n| run_of(n, 0.5)).collect();
     let baseline = RunsAtHand::of(&baseline);
-    let checker = Checker::new("good", &baseline.runs, &baseline.series, 0.01, 0).unwrap();
+    let against = CheckedAgainst {
+        name: "good",
+        current: BaselineRuns { runs: &baseline.runs, series: &baseline.series },
+        first: None,
+        earlier: OtherRuns { series: &[], by: By::Host },
+    };
+    let checker = Checker::new(against, 0.01, 0).unwrap();
     let fresh: Vec<FreshRun> = slow.iter().map(FreshRun::of).collect();
     assert!(!checker.screen(&fresh[0]).is_empty());
+    let confirming = ConfirmingSessions { sessions: vec![fresh[1..].to_vec()], apart_s: 600.0 };
     let record = |_| -> Result<_, Infallible> { panic!("a verdict takes no record") };
     let finding = |vetoes| {
         let doubts = Caveats { vetoes, canary_shift: None };
         let mut reader = RunReader::new(&record);
-        checker.finish(&fresh[0], &fresh[1..], doubts, None, &mut reader).unwrap()
+        checker.finish(&fresh[0], &confirming, doubts, None, &mut reader).unwrap()
     };
     let kinds = |document: &str| {
         let cases = read("junit", document.as_bytes());

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{CheckFinding, CheckedSeries};
+use plumb_analysis::{CheckFinding, CheckedSeries, WhichBaseline};
+use plumb_text::time::rfc3339;
 use serde::Serialize;
 
 use crate::json_parts::text::pretty;
@@ -32,8 +33,12 @@ pub struct CheckDocument {
     /// How many times as wide the interval of one fresh run is as if the baseline covered the time since; 1 if it
     /// does, or the times are not known.
     pub widened: f64,
+    /// When the first baseline of this name was set (RFC 3339), if it was another and is compared, too.
+    pub first_baseline: Option<String>,
     /// Ids of the fresh runs; the first screened, the others confirmed.
     pub runs: Vec<String>,
+    /// Sessions of those that confirmed.
+    pub sessions: usize,
     /// Smallest relative change that matters.
     pub margin: f64,
     /// `regression`, `clean` or `inconclusive`.
@@ -63,6 +68,9 @@ pub struct CheckedPart {
     pub name: String,
     /// Unit of the metric, an SI base unit.
     pub unit: String,
+    /// What it is compared with: the baseline, or the first one of this name.
+    #[cfg_attr(test, schemars(extend("enum" = ["baseline", "first baseline"])))]
+    pub against: &'static str,
     /// The geometric mean of the baseline's runs.
     pub baseline: f64,
     /// That of the fresh runs that decided.
@@ -78,8 +86,8 @@ pub struct CheckedPart {
     /// The verdict from the interval alone.
     #[cfg_attr(test, schemars(extend("enum" = ["faster", "slower", "equivalent", "inconclusive"])))]
     pub verdict: &'static str,
-    /// `confirmed`, `not confirmed` or `as usual`.
-    #[cfg_attr(test, schemars(extend("enum" = ["confirmed", "not confirmed", "as usual"])))]
+    /// `confirmed`, `undecided`, `not confirmed` or `as usual`.
+    #[cfg_attr(test, schemars(extend("enum" = ["confirmed", "undecided", "not confirmed", "as usual"])))]
     pub state: &'static str,
     /// The run with which a confirmed change began, if history tells.
     pub since_run: Option<String>,
@@ -105,7 +113,9 @@ pub fn check_document(finding: &CheckFinding) -> CheckDocument {
         baseline_span_s: finding.baseline_times.map(|times| times.span_s),
         baseline_age_s: finding.baseline_times.map(|times| times.age_s),
         widened: finding.baseline_times.map_or(1.0, |times| times.widened),
+        first_baseline: finding.first_baseline_unix_ns.map(rfc3339),
         runs: finding.runs.iter().map(|run| run.run.to_string()).collect(),
+        sessions: finding.sessions,
         margin: finding.margin,
         outcome,
         common_shift: finding.common_shift,
@@ -126,6 +136,10 @@ fn part(series: &CheckedSeries) -> CheckedPart {
         series: series.series.clone(),
         name: series.point.name.clone(),
         unit: series.unit.clone(),
+        against: match series.against {
+            WhichBaseline::Current => "baseline",
+            WhichBaseline::First => "first baseline",
+        },
         baseline: series.baseline,
         now: series.now,
         fresh_runs: series.fresh_runs,

@@ -16,7 +16,7 @@ pub fn check_markdown(finding: &CheckFinding) -> String {
     for series in &finding.series {
         let shown = figure(&series.ratio, "");
         let [baseline, now] = both(series);
-        let notes = note(series).map(|note| format!("<br>{}", escape(&note)));
+        let notes = note(series, finding).map(|note| format!("<br>{}", escape(&note)));
         let (word, style) = standing(series, finding);
         let word = if style == Style::Bad { format!("**{word}**") } else { word };
         out.push_str(&format!(

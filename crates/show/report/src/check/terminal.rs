@@ -26,7 +26,7 @@ pub fn check_card(finding: &CheckFinding, terminal: &Terminal) -> String {
     .indented(2);
     for series in &finding.series {
         table.row(cells(series, finding));
-        for note in note(series).into_iter().chain(covariates_text(&series.covariates)) {
+        for note in note(series, finding).into_iter().chain(covariates_text(&series.covariates)) {
             table.across(4, TextLine::default(), TextLine::new(Style::Muted, &note));
         }
     }

@@ -1,6 +1,6 @@
 //! The text of a check, for every output format.
 
-use plumb_analysis::{BaselineTimes, CheckFinding, CheckState, CheckedSeries};
+use plumb_analysis::{BaselineTimes, CheckFinding, CheckState, CheckedSeries, WhichBaseline};
 use plumb_model::{Impact, Verdict, short_id};
 use plumb_text::time::date;
 use plumb_text::{Style, counted};
@@ -27,7 +27,9 @@ pub(crate) fn title(finding: &CheckFinding) -> String {
 
 /// The remarks above the table.
 pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
-    let mut lines: Vec<String> = finding.baseline_times.iter().flat_map(times).collect();
+    let has_undecided = finding.undecided().next().is_some();
+    let mut lines: Vec<String> =
+        finding.baseline_times.iter().flat_map(|found| times(found, has_undecided)).collect();
     if finding.machines_differ {
         lines.push("The baseline was measured on another machine.".to_owned());
     }
@@ -39,6 +41,13 @@ pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
             difference.impact.word(),
             difference.field,
             difference.values.join(" | ")
+        ));
+    }
+    let undecided = finding.undecided().count();
+    if undecided > 0 {
+        let series = counted(undecided, "series is", "series are");
+        lines.push(format!(
+            "{series} undecided: runs within an hour do not show how much this machine differs from hour to hour; plumb baseline set --every 1h learns it"
         ));
     }
     lines.extend(finding.common_shift.map(|shift| {
@@ -58,11 +67,12 @@ pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
 }
 
 /// How old the runs of the baseline are and how wide apart, and what follows from that.
-fn times(times: &BaselineTimes) -> Vec<String> {
+fn times(times: &BaselineTimes, has_undecided: bool) -> Vec<String> {
     let span = length(times.span_s);
     let age = length(times.age_s);
     let mut lines = vec![format!("the baseline's runs began within {span}, {age} ago")];
-    if times.widened >= WORTH_WIDENING {
+    // The remark on undecided series gives the same advice.
+    if times.widened >= WORTH_WIDENING && !has_undecided {
         let widened = quantity(times.widened, "");
         lines.push(format!(
             "they do not cover changes over {age}, so intervals are {widened}× as wide; plumb baseline set --every spreads runs"
@@ -74,7 +84,9 @@ fn times(times: &BaselineTimes) -> Vec<String> {
 /// The text below it.
 pub(crate) fn closing(finding: &CheckFinding) -> String {
     let confirmed = finding.regressions().count();
+    let undecided = finding.undecided().count();
     let first = match confirmed {
+        0 if undecided > 0 => format!("no confirmed regression, {undecided} undecided"),
         0 if finding.is_inconclusive() => "no verdict".to_owned(),
         0 => "no regression".to_owned(),
         n => counted(n, "confirmed regression", "confirmed regressions"),
@@ -98,6 +110,7 @@ pub(crate) fn standing(series: &CheckedSeries, finding: &CheckFinding) -> (Strin
         _ if finding.is_doubted(series) => ("ignored".to_owned(), Style::Flag),
         (CheckState::Confirmed, Verdict::Slower) => ("slower".to_owned(), Style::Bad),
         (CheckState::Confirmed, Verdict::Faster) => ("faster".to_owned(), Style::Good),
+        (CheckState::Undecided, _) => ("undecided".to_owned(), Style::Flag),
         (_, Verdict::Equivalent) => ("equivalent".to_owned(), Style::Estimate),
         (state, _) => (state.word().to_owned(), Style::Plain),
     }
@@ -107,15 +120,26 @@ pub(crate) fn name(series: &CheckedSeries) -> String {
     if series.point.titled { series.point.name.clone() } else { series.series.clone() }
 }
 
-/// The note on a confirmed change.
-pub(crate) fn note(series: &CheckedSeries) -> Option<String> {
+/// The note on a change that is confirmed, or that is one from the first baseline.
+pub(crate) fn note(series: &CheckedSeries, finding: &CheckFinding) -> Option<String> {
+    let first = match series.against {
+        WhichBaseline::Current => String::new(),
+        WhichBaseline::First => {
+            let set = finding.first_baseline_unix_ns.map_or(String::new(), date);
+            format!("compared with the first baseline of this name ({set}); ")
+        }
+    };
     if series.state != CheckState::Confirmed {
-        return None;
+        return (!first.is_empty()).then(|| first.trim_end_matches("; ").to_owned());
     }
     let noise = format!("runs vary by {} on their own", percent(series.run_sd));
     let runs = counted(series.fresh_runs, "fresh run", "fresh runs");
     let since = series.since.found().map(|since| {
         format!(", since {} (run {})", date(since.started_unix_ns), short_id(since.run))
     });
-    Some(format!("confirmed by {runs}; {noise}{}", since.unwrap_or_default()))
+    let sessions = match series.sessions {
+        0 | 1 => String::new(),
+        sessions => format!(" in {sessions} sessions"),
+    };
+    Some(format!("{first}confirmed by {runs}{sessions}; {noise}{}", since.unwrap_or_default()))
 }

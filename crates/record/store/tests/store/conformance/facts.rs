@@ -34,6 +34,23 @@ pub fn a_baseline_is_what_was_said_last(store: &dyn Backend) {
     assert!(store.baseline("other").unwrap().is_none());
 }
 
+pub fn the_first_baseline_of_a_name_is_known_until_it_is_removed(store: &dyn Backend) {
+    for (n, started) in [(1, 100), (2, 200), (3, 300)] {
+        write(store, &Script::new(id(n), started, &[]).end(false).events);
+    }
+    let first = || store.first_baseline("main").unwrap().map(|first| first.runs);
+    assert_eq!(first(), None);
+    set(store, "main", &[id(1), id(2)], 1);
+    set(store, "main", &[id(2), id(3)], 2);
+    set(store, "other", &[id(3)], 3);
+    assert_eq!(first(), Some(vec![id(1), id(2)]));
+    assert_eq!(store.first_baseline("main").unwrap().unwrap().changed_unix_ns, 1);
+    set(store, "main", &[], 4);
+    assert_eq!(first(), None);
+    set(store, "main", &[id(3)], 5);
+    assert_eq!(first(), Some(vec![id(3)]));
+}
+
 pub fn audits_are_of_a_machine(store: &dyn Backend) {
     let epyc = target("epyc");
     let xeon = target("xeon");

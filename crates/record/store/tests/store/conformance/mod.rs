@@ -90,6 +90,7 @@ macro_rules! every_check {
                 }
                 facts {
                     a_baseline_is_what_was_said_last,
+                    the_first_baseline_of_a_name_is_known_until_it_is_removed,
                     audits_are_of_a_machine,
                     targets_are_read_without_samples,
                     hosts_are_kept,
