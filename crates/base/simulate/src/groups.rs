@@ -8,14 +8,15 @@ use std::thread;
 use crate::bars::ValidationRow;
 use crate::{
     baselines, best_quarter, checks, curves, fixed, histories, levels, limits, looks, ratchet,
-    runs, sequences, side_effects, standing_out, steady, stopping, suites, times, traces, verdicts,
+    runs, sequences, sessions, side_effects, standing_out, steady, stopping, suites, times, traces,
+    verdicts,
 };
 
 /// Measures some bars with so many replications a cell, and hands over each row as it is done.
 pub type MeasureBars = fn(u64, &mut dyn FnMut(ValidationRow));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, MeasureBars); 25] = [
+pub const GROUPS: [(&str, MeasureBars); 26] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -34,6 +35,7 @@ pub const GROUPS: [(&str, MeasureBars); 25] = [
     ("checks", checks::run),
     ("baselines", baselines::run),
     ("ratchet", ratchet::run),
+    ("sessions", sessions::run),
     ("histories", histories::run),
     ("sequences", sequences::run),
     ("steady", steady::run),

@@ -21,6 +21,7 @@ pub mod recording;
 mod runs;
 mod sequences;
 pub mod series;
+mod sessions;
 mod side_effects;
 mod standing_out;
 mod steady;

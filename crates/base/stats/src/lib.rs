@@ -47,6 +47,7 @@ pub mod regression_gate;
 pub mod rng;
 pub mod search;
 pub mod sequence;
+pub mod sessions;
 pub mod side_effects;
 pub mod spread;
 pub mod standing_out;

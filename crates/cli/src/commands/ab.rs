@@ -2,24 +2,30 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use clap::Args;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::{Args, value_parser};
+use plumb_analysis::{SESSIONS_LABEL, over_sessions};
 use plumb_model::{
     CPU, Confidence, Goal, PEAK_MEMORY, PlannedPoint, Preparation, PreparationSlot, VerdictGoal,
 };
-use plumb_suite::{margin, nearest};
+use plumb_report::{sessions_card, sessions_json};
+use plumb_store::short;
+use plumb_suite::{margin, nearest, pause_ns};
 use plumb_units::percent;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
+use crate::measuring::execute::execute;
 use crate::measuring::job::{FailOn, FailPolicy, MeasuringJob};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
 use crate::measuring::side_by_side::copy_side_by_side;
 use crate::measuring::target::{FilesPlace, TargetArgs, folders};
+use crate::measuring::waiting::wait_until;
 use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
 use crate::planning::command::{self, TypedCommand};
 use crate::planning::plan::{PlanRequest, plan};
@@ -36,6 +42,7 @@ use crate::ui::Ui;
   plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
   plumb ab --budget 5m ./old ./new                 take more time to find smaller differences
   plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
+  plumb ab --sessions 6 --apart 10m ./old ./new    repeat the comparison in six sessions
   plumb ab --set thp=always --set thp=never memory.latency    compare two values of a knob
 
 plumb runs A and B back to back in random order, so that other activity affects both equally. It checks the \
@@ -43,7 +50,11 @@ interval of the cost ratio after 8, 12, 18, 27, 40, … pairs until there is a v
 with all these checks, at most 1 in 20 runs of equal sides reports a difference, whatever the number of sides. The verdict is faster, slower, \
 equivalent (the whole interval is within the margin) or inconclusive. If it is inconclusive, plumb reports the \
 smallest difference that it could have found and the command that would find it. With more than two sides, plumb \
-orders them by a Latin square and compares each with the first; the time limit is a minute per additional side.")]
+orders them by a Latin square and compares each with the first; the time limit is a minute per additional side.
+
+Pairs of one session share what holds for that session: where memory was placed, the neighbours of this hour. --sessions \
+repeats the comparison, and the verdict over all sessions counts each as one. With fewer than six, plumb needs earlier \
+sessions of this host to know how much sessions differ; without them there is no verdict.")]
 pub struct AbArgs {
     /// Two or more commands (each quoted as one argument) or points (`memory.copy:method=nt`)
     ///
@@ -56,6 +67,12 @@ pub struct AbArgs {
     /// Compare this metric, such as `cpu` or `peak_memory` [default: the first metric of the points]
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
+    /// Repeat the comparison in this many fresh sessions
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u16).range(1..=100))]
+    sessions: u16,
+    /// Start sessions at this interval
+    #[arg(long, value_name = "TIME", default_value = "10m", requires = "sessions")]
+    apart: String,
     /// Measure in ABBA or BAAB blocks instead of pairs, which cancels linear drift at twice the cost
     #[arg(long, hide_short_help = true)]
     quad: bool,
@@ -107,16 +124,62 @@ fn confidence() -> impl TypedValueParser<Value = Confidence> {
 
 impl Subcommand for AbArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
-        ab(self, context.store, context.ui)
+        if self.quad && self.sides.len().max(self.execution.prepare.set.len()) > 2 {
+            return Err(CommandError::usage("--quad compares two sides")
+                .hint("without --quad, plumb compares more than two sides in Latin squares"));
+        }
+        if self.sessions > 1 {
+            return in_sessions(self, context.store, context.ui);
+        }
+        let (setup, job) = prepared(self, None, context.store, context.ui)?;
+        measure(setup, job, context.ui)
     }
 }
 
-/// Compares commands or points, pair by pair, until there is a verdict.
-fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    if args.quad && args.sides.len().max(args.execution.prepare.set.len()) > 2 {
-        return Err(CommandError::usage("--quad compares two sides")
-            .hint("without --quad, plumb compares more than two sides in Latin squares"));
+/// Repeats the comparison in sessions and judges them together.
+fn in_sessions(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let apart = Duration::from_nanos(pause_ns(&args.apart)?);
+    let label = short(plumb_machine::fresh_id());
+    let mut findings = Vec::with_capacity(args.sessions.into());
+    let mut last = None;
+    for number in 1..=args.sessions {
+        let began = Instant::now();
+        ui.say(&format!("session {number} of {}", args.sessions));
+        let (setup, job) = prepared(args, Some(&label), store, ui)?;
+        let measured = execute(setup, job, ui)?;
+        if measured.ended.interrupted {
+            return Err(CommandError::interrupted("interrupted; the sessions so far are stored")
+                .hint("plumb show --runs    lists them"));
+        }
+        findings.push(measured.finding);
+        last = Some(measured.store);
+        if number < args.sessions {
+            let before = format!("before session {} of {}", number + 1, args.sessions);
+            wait_until(began + apart, &before, ui)?;
+        }
     }
+    let host = locate::host(args.execution.host.as_ref())?;
+    let earlier = match &last {
+        Some(store) => plumb_query::earlier_sessions(store, &host, &label)?,
+        None => Vec::new(),
+    };
+    let finding = over_sessions(&findings, &earlier);
+    if ui.wants_json() {
+        ui.out(&sessions_json(&finding).map_err(|error| CommandError::bug(error.to_string()))?);
+    } else {
+        ui.out(&sessions_card(&finding, &ui.terminal()));
+    }
+    let policy = FailPolicy { fail_on: args.fail_on, strict: args.strict };
+    Ok(policy.exits_of_sessions(&finding).into_iter().min().unwrap_or(Exit::Nothing))
+}
+
+/// A comparison of commands or points, pair by pair, until there is a verdict; `sessions` labels it as one of several.
+fn prepared<'s>(
+    args: &AbArgs,
+    sessions: Option<&str>,
+    store: Option<&'s Path>,
+    ui: &Ui,
+) -> Result<(Setup, MeasuringJob<'s>)> {
     let mut setup = Setup::start()?;
     setup.keep_to(&args.execution.prepare);
     let all = setup.all_threads();
@@ -159,7 +222,10 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         points = copy_side_by_side(points, &folders.scratch)?;
     }
     let request = PlanRequest::new(points, Goal::Verdict(goal), prepare);
-    let plan = plan(request, &args.execution, &folders.dir)?;
+    let mut plan = plan(request, &args.execution, &folders.dir)?;
+    if let Some(label) = sessions {
+        plan.labels.insert(SESSIONS_LABEL.to_owned(), label.to_owned());
+    }
     let job = MeasuringJob {
         lock: !args.execution.no_lock,
         host: args.execution.host.clone(),
@@ -167,7 +233,7 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         live: args.live.live,
         ..MeasuringJob::new(plan, folders, store)
     };
-    measure(setup, job, ui)
+    Ok((setup, job))
 }
 
 /// The values of a knob that are compared, and what else is set: if one side is named, the sets of the

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plumb_analysis::PointComparison;
+use plumb_analysis::{Comparison, Estimate, PointComparison, SessionsFinding};
 use plumb_model::{Host, Plan, RunRecord, Verdict};
 
 use crate::error::Exit;
@@ -74,26 +74,35 @@ pub struct FailPolicy {
 impl FailPolicy {
     /// The exit codes that these comparisons ask for.
     pub fn exits(self, comparisons: &[PointComparison]) -> Vec<Exit> {
-        comparisons.iter().map(|comparison| self.exit(comparison)).collect()
+        let exit = |comparison: &PointComparison| {
+            let Comparison { verdict, ratio, .. } = &comparison.found;
+            self.exit(verdict.ok(), ratio.as_ref(), comparison.margin)
+        };
+        comparisons.iter().map(exit).collect()
     }
 
-    fn exit(self, comparison: &PointComparison) -> Exit {
-        match comparison.found.verdict {
-            Ok(Verdict::Slower) if self.fails(comparison) => Exit::Regression,
-            Ok(Verdict::Inconclusive) | Err(_) if self.strict => Exit::Inconclusive,
+    /// The same of a comparison that was repeated in sessions.
+    pub fn exits_of_sessions(self, finding: &SessionsFinding) -> Vec<Exit> {
+        let comparisons = finding.comparisons.iter();
+        comparisons
+            .map(|side| self.exit(side.verdict, side.ratio.as_ref(), finding.margin))
+            .collect()
+    }
+
+    fn exit(self, verdict: Option<Verdict>, ratio: Option<&Estimate>, margin: f64) -> Exit {
+        match verdict {
+            Some(Verdict::Slower) if self.fails(ratio, margin) => Exit::Regression,
+            Some(Verdict::Inconclusive) | None if self.strict => Exit::Inconclusive,
             _ => Exit::Fine,
         }
     }
 
-    fn fails(self, comparison: &PointComparison) -> bool {
-        let most = 1.0 + comparison.margin;
-        let ratio = comparison.found.ratio.as_ref();
+    fn fails(self, ratio: Option<&Estimate>, margin: f64) -> bool {
+        let most = 1.0 + margin;
         match self.fail_on {
             None => false,
             Some(FailOn::Slower) => ratio.is_some_and(|ratio| ratio.value >= most),
-            Some(FailOn::Certain) => {
-                ratio.and_then(plumb_analysis::Estimate::low).is_some_and(|low| low > most)
-            }
+            Some(FailOn::Certain) => ratio.and_then(Estimate::low).is_some_and(|low| low > most),
         }
     }
 }

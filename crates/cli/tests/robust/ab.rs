@@ -41,6 +41,26 @@ fn much_slower_is_slower_at_a_look_and_fails_where_asked() {
 }
 
 #[test]
+fn sessions_are_judged_together_and_earlier_ones_count() {
+    let place = place();
+    let sides = ["sleep 0.01", "sleep 0.04"];
+    let options = "--max-pairs 8 --sessions 3 --apart 0s --json -q";
+    let document = parsed(&ab(&place, &format!("{options} --strict"), &sides).exits(5));
+    let compared = &document["comparisons"][0];
+    assert_eq!(compared["sessions"].as_array().unwrap().len(), 3);
+    assert_eq!(compared["sessions"][0]["verdict"].as_str(), Some("slower"));
+    // Three sessions do not show how much sessions differ.
+    assert_eq!((&compared["verdict"], &compared["low"]), (&Value::Null, &Value::Null));
+    assert!((1.5..6.0).contains(&compared["ratio"].as_f64().unwrap()), "{document}");
+    // With the three before they do.
+    let document = parsed(&ab(&place, &format!("{options} --fail-on slower"), &sides).exits(1));
+    let compared = &document["comparisons"][0];
+    assert_eq!(compared["verdict"].as_str(), Some("slower"), "{document}");
+    assert!(compared["session_sd"].as_f64().is_some(), "{document}");
+    place.run("show --runs").unwrap().exits(0).shows(&["sessions="]);
+}
+
+#[test]
 fn what_moved_with_a_slower_side_is_told() {
     let place = place();
     let sides = [

@@ -69,12 +69,17 @@ pub use over_runs::history::{
     Cycle, CycleFinding, HistoryFinding, HistoryStep, OtherHosts, RecordedChange, first_since_step,
     history,
 };
+pub use over_runs::sessions::{
+    RepeatedComparison, SESSIONS_LABEL, SessionResult, SessionsFinding, over_sessions,
+    session_log_ratios,
+};
 pub use over_runs::since::{EarlierRuns, is_comparable_run, series_since};
 pub use over_runs::standing_out::StandingOut;
 pub use plumb_stats::curves::link::Binds;
 pub use plumb_stats::describe::BoxPlot;
 pub use plumb_stats::flicker::default_length_s;
 pub use plumb_stats::levels::LevelsOf;
+pub use plumb_stats::sessions::SessionNoise;
 pub use plumb_stats::side_effects::RuleOfOneSide;
 pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};
 pub use run_reader::{CountersOf, RecordOf, RunReader};

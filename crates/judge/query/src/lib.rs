@@ -9,6 +9,7 @@ mod earlier;
 mod labelled;
 mod previous;
 mod series;
+mod sessions;
 mod stored_runs;
 
 pub use check::of_check;
@@ -17,6 +18,7 @@ pub use earlier::others;
 pub use labelled::{MOST_GROUPED, NamedRuns, labelled};
 pub use previous::{SinceLastRun, since_last};
 pub use series::{Selection, SeriesByRun, fill, keep, read};
+pub use sessions::earlier_sessions;
 pub use stored_runs::StoredRuns;
 
 use std::borrow::Cow;

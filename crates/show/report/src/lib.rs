@@ -16,6 +16,7 @@ pub mod monitors;
 pub mod run;
 #[cfg(test)]
 mod schemas;
+pub mod sessions;
 mod standing_out;
 
 pub use check::{CheckDocument, check_card, check_document, check_json, check_markdown};
@@ -35,3 +36,4 @@ pub use run::{
     FlagWeight, NextSteps, RunDocument, View, again, brief_scorecard, document, in_words, json,
     markdown, rules_text, scorecard, since_last_text,
 };
+pub use sessions::{SessionsDocument, sessions_card, sessions_json};

@@ -5,7 +5,10 @@ use std::path::Path;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use crate::{CheckDocument, ComparisonDocument, HistoryDocument, MachineDocument, RunDocument};
+use crate::{
+    CheckDocument, ComparisonDocument, HistoryDocument, MachineDocument, RunDocument,
+    SessionsDocument,
+};
 
 /// With `UPDATE_SCHEMAS` set, the committed schema is written again instead.
 fn is_committed<T: schemars::JsonSchema>(name: &str) {
@@ -26,6 +29,7 @@ fn the_committed_schemas_are_those_of_the_documents() {
     is_committed::<RunDocument>("plumb.run-1.json");
     is_committed::<ComparisonDocument>("plumb.comparison-1.json");
     is_committed::<CheckDocument>("plumb.check-1.json");
+    is_committed::<SessionsDocument>("plumb.sessions-1.json");
     is_committed::<HistoryDocument>("plumb.history-1.json");
     is_committed::<crate::CountersDocument>("plumb.counters-1.json");
     is_committed::<crate::MonitorsDocument>("plumb.monitors-1.json");

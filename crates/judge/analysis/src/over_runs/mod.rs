@@ -11,5 +11,6 @@ pub(crate) mod environment_diff;
 pub(crate) mod history;
 pub(crate) mod noise;
 pub(crate) mod runs;
+pub(crate) mod sessions;
 pub(crate) mod since;
 pub(crate) mod standing_out;
