@@ -52,8 +52,8 @@ pub use link::{LinkDirection, LinkTerms};
 pub use machine::{CpuPlace, Environment, Facts, Machine, Owner, Target};
 pub use measurement::Measurement;
 pub use plan::{
-    AFTER_PAUSE, CPU, Companion, ComparisonPlan, Expectation, Goal, MARGIN, PEAK_MEMORY, Plan,
-    PlannedPoint, Program, SHORTEST_PAUSE_NS, Sampling, VerdictGoal,
+    AFTER_PAUSE, CPU, Companion, ComparisonPlan, Expectation, ExtraWork, Goal, MARGIN, PEAK_MEMORY,
+    Plan, PlannedPoint, Program, ProofPoint, ProofRole, SHORTEST_PAUSE_NS, Sampling, VerdictGoal,
 };
 pub use plumb_stats::verdict::{Confidence, Verdict};
 pub use point::{Point, PointError};

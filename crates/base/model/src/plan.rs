@@ -216,6 +216,44 @@ pub struct PlannedPoint {
     /// The other machine on which its server is started; None: this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_end: Option<FarEnd>,
+    /// What it is for in a comparison that proves itself (`ab --prove`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<ProofPoint>,
+}
+
+/// A point of a comparison that proves itself.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProofPoint {
+    /// What it is for.
+    pub role: ProofRole,
+    /// The work that is added to it; none unless its role is to be slower.
+    pub extra_work: ExtraWork,
+}
+
+/// What a point of a comparison that proves itself is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProofRole {
+    /// One of the sides that the user compares.
+    Side,
+    /// The first side again: no difference may be found.
+    Again,
+    /// The first side with extra work: it must be found slower by as much.
+    Planted,
+}
+
+/// Work that is added inside the time that is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ExtraWork {
+    /// As a share of the time without it.
+    pub share: f64,
+    /// Of a command: steps of an empty loop that its process takes before the program starts.
+    pub loops: u64,
+}
+
+impl ExtraWork {
+    /// No work, added in the same way.
+    pub const NONE: Self = Self { share: 0.0, loops: 0 };
 }
 
 /// How long an invocation samples.
@@ -348,6 +386,7 @@ impl PlannedPoint {
             monitors: Vec::new(),
             labels: BTreeMap::new(),
             far_end: None,
+            proof: None,
         }
     }
 

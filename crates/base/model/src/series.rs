@@ -42,8 +42,8 @@ pub struct SeriesInRun {
     pub primary: bool,
     /// Versions of the components that do the work, as the first invocation reported them.
     pub versions: BTreeMap<String, String>,
-    /// Whether the point is one of several values of a knob that are compared. Such sides are no part of a
-    /// history, because nobody measures them under the usual conditions.
+    /// Whether the point is one of several values of a knob that are compared, or of a comparison that proves itself. Such
+    /// sides are no part of a history, because nobody measures them under the usual conditions.
     pub is_side_of_knob: bool,
     /// The points of the plan that give the series: several if a program was compared with itself.
     pub points: Vec<PointOnTarget>,

@@ -10,6 +10,7 @@ mod checks;
 mod curves;
 pub mod environment;
 mod fixed;
+mod gates;
 pub mod groups;
 mod histories;
 mod levels;

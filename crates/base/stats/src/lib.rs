@@ -34,6 +34,7 @@ pub mod distribution;
 pub mod effect;
 pub mod exclusion;
 pub mod flicker;
+pub mod gate_power;
 pub mod histogram;
 pub mod history;
 mod interval;

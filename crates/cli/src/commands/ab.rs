@@ -6,19 +6,20 @@ use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, value_parser};
-use plumb_analysis::{SESSIONS_LABEL, over_sessions};
+use plumb_analysis::{GateOutcome, SESSIONS_LABEL, over_sessions};
 use plumb_model::{
-    CPU, Confidence, Goal, PEAK_MEMORY, PlannedPoint, Preparation, PreparationSlot, VerdictGoal,
+    CPU, Confidence, ExtraWork, Goal, PEAK_MEMORY, PlannedPoint, Preparation, PreparationSlot,
+    VerdictGoal,
 };
-use plumb_report::{sessions_card, sessions_json};
+use plumb_report::{View, brief_scorecard, gate_card, gate_json, sessions_card, sessions_json};
 use plumb_store::short;
-use plumb_suite::{margin, nearest, pause_ns};
+use plumb_suite::{margin, nearest, pause_ns, share};
 use plumb_units::percent;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::measuring::execute::execute;
+use crate::measuring::execute::{StoredRun, execute};
 use crate::measuring::job::{FailOn, FailPolicy, MeasuringJob};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
@@ -29,8 +30,9 @@ use crate::measuring::waiting::wait_until;
 use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
 use crate::planning::command::{self, TypedCommand};
 use crate::planning::plan::{PlanRequest, plan};
-use crate::planning::{catalogue, knobs, points, prepare};
+use crate::planning::{catalogue, knobs, points, prepare, proof};
 use crate::reading::audits;
+use crate::reading::output::closing;
 use crate::ui::Ui;
 
 /// Is B slower than A? Measure pairs of commands or points until there is a verdict
@@ -43,6 +45,7 @@ use crate::ui::Ui;
   plumb ab --budget 5m ./old ./new                 take more time to find smaller differences
   plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
   plumb ab --sessions 6 --apart 10m ./old ./new    repeat the comparison in six sessions
+  plumb ab --prove ./old ./new                     a gate for CI that shows that it can find 2 %
   plumb ab --set thp=always --set thp=never memory.latency    compare two values of a knob
 
 plumb runs A and B back to back in random order, so that other activity affects both equally. It checks the \
@@ -54,7 +57,11 @@ orders them by a Latin square and compares each with the first; the time limit i
 
 Pairs of one session share what holds for that session: where memory was placed, the neighbours of this hour. --sessions \
 repeats the comparison, and the verdict over all sessions counts each as one. With fewer than six, plumb needs earlier \
-sessions of this host to know how much sessions differ; without them there is no verdict.")]
+sessions of this host to know how much sessions differ; without them there is no verdict.
+
+--prove also measures the first side again and with a known share of extra work. If plumb finds a difference where there is \
+none, or does not find the extra work, the gate abstains and exits with 5. If the second side is slower, fresh pairs \
+must confirm it at 99 %, and plumb exits with 1.")]
 pub struct AbArgs {
     /// Two or more commands (each quoted as one argument) or points (`memory.copy:method=nt`)
     ///
@@ -73,6 +80,10 @@ pub struct AbArgs {
     /// Start sessions at this interval
     #[arg(long, value_name = "TIME", default_value = "10m", requires = "sessions")]
     apart: String,
+    /// Show that this comparison finds a slow-down of SHARE [default: 2%], or abstain
+    #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "2%",
+        conflicts_with_all = ["sessions", "quad", "fail_on"])]
+    prove: Option<String>,
     /// Measure in ABBA or BAAB blocks instead of pairs, which cancels linear drift at twice the cost
     #[arg(long, hide_short_help = true)]
     quad: bool,
@@ -108,6 +119,9 @@ pub struct AbArgs {
 /// Time of a comparison when the user limits neither time nor pairs, in nanoseconds.
 const COMPARISON_NS: u64 = 60_000_000_000;
 
+/// The control sides of a comparison that proves itself.
+const CONTROL_SIDES: u64 = 2;
+
 /// Numbers of pairs that may give a verdict.
 fn max_pairs() -> impl TypedValueParser<Value = usize> {
     let most = VerdictGoal::MOST_PAIRS as u64;
@@ -131,9 +145,82 @@ impl Subcommand for AbArgs {
         if self.sessions > 1 {
             return in_sessions(self, context.store, context.ui);
         }
-        let (setup, job) = prepared(self, None, context.store, context.ui)?;
+        if let Some(planted) = &self.prove {
+            return proved(self, share(planted)?, context.store, context.ui);
+        }
+        let (setup, job) = prepared(self, AbRun::Comparison, context.store, context.ui)?;
         measure(setup, job, context.ui)
     }
+}
+
+/// What a run is for.
+#[derive(Debug, Clone, Copy)]
+enum AbRun<'r> {
+    /// The comparison that the user asked for.
+    Comparison,
+    /// One of several sessions, with their label.
+    Session(&'r str),
+    /// The size of extra work.
+    Pilot,
+    /// The comparison with control sides.
+    Proof(ExtraWork),
+    /// Fresh pairs of a comparison that found a slow-down.
+    Confirmation,
+}
+
+/// Compares two sides and proves that a slow-down of this share would be found.
+fn proved(args: &AbArgs, planted: f64, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    if args.sides.len() != 2 {
+        return Err(CommandError::usage("--prove compares two sides")
+            .hint("plumb ab --prove './old' './new'"));
+    }
+    let run = |run: AbRun<'_>| -> Result<StoredRun> {
+        let (setup, job) = prepared(args, run, store, ui)?;
+        let measured = execute(setup, job, ui)?;
+        if measured.ended.interrupted {
+            return Err(CommandError::interrupted("interrupted; a proof needs all its runs"));
+        }
+        Ok(measured)
+    };
+    let builtin = args.sides.iter().filter(|side| is_builtin_point(side)).count();
+    let extra = if builtin == args.sides.len() {
+        ExtraWork { share: planted, loops: 0 }
+    } else {
+        ui.say("measuring how much extra work is wanted");
+        proof::sized_work(&run(AbRun::Pilot)?.record, planted)?
+    };
+    let measured = run(AbRun::Proof(extra))?;
+    let no_proof = || CommandError::bug("a comparison with control sides has no proof");
+    let StoredRun { record, finding, .. } = &measured;
+    let mut gate = plumb_analysis::gate(record, finding, None).ok_or_else(no_proof)?;
+    if gate.needs_confirmation() {
+        ui.say("looks slower; confirming on fresh pairs");
+        let fresh = run(AbRun::Confirmation)?.finding;
+        gate = plumb_analysis::gate(record, finding, Some(&fresh)).ok_or_else(no_proof)?;
+    }
+    if ui.wants_json() {
+        let comparison = plumb_analysis::compare_sides(record, finding);
+        let document = gate_json(&gate, &comparison);
+        ui.out(&document.map_err(|error| CommandError::bug(error.to_string()))?);
+    } else {
+        let next = closing(record, finding, &measured.store);
+        ui.out(&brief_scorecard(&View::new(finding), &ui.terminal(), &next));
+        ui.out(&gate_card(&gate, &ui.terminal()));
+    }
+    Ok(match gate.outcome() {
+        GateOutcome::Regression => Exit::Regression,
+        GateOutcome::NoRegression => Exit::Fine,
+        GateOutcome::Inconclusive if !args.strict => Exit::Fine,
+        GateOutcome::Inconclusive | GateOutcome::NotConfirmed | GateOutcome::Abstained => {
+            Exit::Inconclusive
+        }
+    })
+}
+
+/// Whether a side is a point of a built-in workload, which adds extra work to its own samples.
+fn is_builtin_point(side: &str) -> bool {
+    let id = side.split(':').next().unwrap_or_default();
+    catalogue::builtin_names().iter().any(|name| name == id)
 }
 
 /// Repeats the comparison in sessions and judges them together.
@@ -145,7 +232,7 @@ fn in_sessions(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     for number in 1..=args.sessions {
         let began = Instant::now();
         ui.say(&format!("session {number} of {}", args.sessions));
-        let (setup, job) = prepared(args, Some(&label), store, ui)?;
+        let (setup, job) = prepared(args, AbRun::Session(&label), store, ui)?;
         let measured = execute(setup, job, ui)?;
         if measured.ended.interrupted {
             return Err(CommandError::interrupted("interrupted; the sessions so far are stored")
@@ -173,10 +260,10 @@ fn in_sessions(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     Ok(policy.exits_of_sessions(&finding).into_iter().min().unwrap_or(Exit::Nothing))
 }
 
-/// A comparison of commands or points, pair by pair, until there is a verdict; `sessions` labels it as one of several.
+/// What is to be measured for this purpose: commands or points, pair by pair, until there is a verdict.
 fn prepared<'s>(
     args: &AbArgs,
-    sessions: Option<&str>,
+    run: AbRun<'_>,
     store: Option<&'s Path>,
     ui: &Ui,
 ) -> Result<(Setup, MeasuringJob<'s>)> {
@@ -206,11 +293,17 @@ fn prepared<'s>(
     let metric = metric(args.metric.as_deref(), &points)?;
     let most = args.max_pairs.unwrap_or(VerdictGoal::MOST_PAIRS);
     let is_limited = args.max_pairs.is_some() || args.execution.budget.is_some();
-    let comparisons = points.len().saturating_sub(1) as u64;
+    let comparisons = match run {
+        AbRun::Proof(_) => points.len().saturating_sub(1) as u64 + CONTROL_SIDES,
+        _ => points.len().saturating_sub(1) as u64,
+    };
     let goal = VerdictGoal {
         noise_floor,
         quad: args.quad,
-        confidence: args.confidence,
+        confidence: match run {
+            AbRun::Confirmation => Confidence::NinetyNine,
+            _ => args.confidence,
+        },
         time_ns: (!is_limited).then(|| COMPARISON_NS.saturating_mul(comparisons)),
         ..VerdictGoal::new(&metric, margin, most)
     };
@@ -221,9 +314,19 @@ fn prepared<'s>(
     if !args.no_copy && of_knob.is_empty() {
         points = copy_side_by_side(points, &folders.scratch)?;
     }
-    let request = PlanRequest::new(points, Goal::Verdict(goal), prepare);
+    let mut goal = Goal::Verdict(goal);
+    match run {
+        AbRun::Comparison | AbRun::Session(_) => {}
+        AbRun::Pilot => {
+            points = proof::pilot_points(&points[0])?;
+            goal = proof::pilot_goal();
+        }
+        AbRun::Proof(extra) => points = proof::proof_points(&points, extra),
+        AbRun::Confirmation => points = proof::confirming_points(&points),
+    }
+    let request = PlanRequest::new(points, goal, prepare);
     let mut plan = plan(request, &args.execution, &folders.dir)?;
-    if let Some(label) = sessions {
+    if let AbRun::Session(label) = run {
         plan.labels.insert(SESSIONS_LABEL.to_owned(), label.to_owned());
     }
     let job = MeasuringJob {

@@ -10,4 +10,5 @@ mod other_machines;
 pub mod plan;
 pub mod points;
 pub mod prepare;
+pub mod proof;
 mod several_suites;

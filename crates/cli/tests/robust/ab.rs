@@ -61,6 +61,37 @@ fn sessions_are_judged_together_and_earlier_ones_count() {
 }
 
 #[test]
+fn a_gate_proves_that_it_works_or_abstains() {
+    let place = place();
+    let options = "-q --json --prove=100% --max-pairs 12";
+    // Other tests may disturb a gate so much that it abstains; a user would try again, too.
+    let decided = |sides: &[&str]| {
+        for _ in 0..4 {
+            let ran = ab(&place, options, sides);
+            let document = parsed(&ran);
+            if document["outcome"] != "abstained" {
+                return (ran, document);
+            }
+            ran.exits(5);
+        }
+        panic!("the machine is too busy for a gate");
+    };
+    let (ran, document) = decided(&["sleep 0.01", "sleep 0.06"]);
+    ran.exits(1);
+    assert_eq!(document["schema"].as_str(), Some("plumb.gate/1"));
+    assert_eq!(document["outcome"].as_str(), Some("regression"), "{document}");
+    assert_eq!(document["confirmation"]["confidence"].as_f64(), Some(0.99));
+    // The extra work is CPU time of the process that is timed.
+    let slower = document["proof"]["slower"]["ratio"].as_f64().unwrap();
+    assert!((1.5..2.6).contains(&slower), "{document}");
+    let (ran, document) = decided(&["sleep 0.06", "sleep 0.01"]);
+    ran.exits(0);
+    assert_eq!(document["outcome"].as_str(), Some("no regression"), "{document}");
+    assert_eq!(document["confirmation"], Value::Null);
+    ab(&place, "--prove", &["true", "true", "true"]).exits(2).says(&["--prove compares two sides"]);
+}
+
+#[test]
 fn what_moved_with_a_slower_side_is_told() {
     let place = place();
     let sides = [

@@ -41,6 +41,7 @@ pub use one_run::finding::{
     SinceLast, Unsupported,
 };
 pub use one_run::fresh_run::{FreshRun, NotMeasured};
+pub use one_run::gate::{GateDoubt, GateFinding, GateOutcome, gate};
 pub use one_run::histogram::{PointTail, tails};
 pub use one_run::levels::{Level, TwoLevels};
 pub use one_run::link_fit::{EffectiveDepth, LinkFit, LinkFound, LinkShares, PointBehindLink};
@@ -78,6 +79,7 @@ pub use over_runs::standing_out::StandingOut;
 pub use plumb_stats::curves::link::Binds;
 pub use plumb_stats::describe::BoxPlot;
 pub use plumb_stats::flicker::default_length_s;
+pub use plumb_stats::gate_power::GatePower;
 pub use plumb_stats::levels::LevelsOf;
 pub use plumb_stats::sessions::SessionNoise;
 pub use plumb_stats::side_effects::RuleOfOneSide;

@@ -176,6 +176,11 @@ impl KeeperLauncher {
         let start = Start {
             seed: spec.seed,
             endpoints: at,
+            extra_work: spec
+                .planned
+                .proof
+                .filter(|_| spec.role == Role::Workload)
+                .map(|proof| proof.extra_work),
             ..start_of(&self.settings, dir, params, spec.role)
         };
         match self.far_host(spec.role, spec.planned) {
@@ -531,6 +536,7 @@ fn start_of(settings: &LauncherSettings, dir: &str, params: Settings, role: Role
         seed: settings.seed,
         endpoints: Endpoints::new(),
         facts: settings.facts.clone(),
+        extra_work: None,
     }
 }
 

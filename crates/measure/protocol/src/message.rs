@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use plumb_model::{Description, Facts, Flag, Ready, Role, Samples, Settings, Usage};
+use plumb_model::{Description, ExtraWork, Facts, Flag, Ready, Role, Samples, Settings, Usage};
 use serde::{Deserialize, Serialize};
 
 /// Version of the protocol.
@@ -102,6 +102,9 @@ pub struct Start {
     /// Facts of the host.
     #[serde(default)]
     pub facts: Facts,
+    /// Work to add inside the time that is measured; only built-in workloads are asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra_work: Option<ExtraWork>,
 }
 
 impl Start {

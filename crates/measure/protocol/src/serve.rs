@@ -53,6 +53,7 @@ pub fn serve<I: AsFd, O: Write>(
         instance: None,
         held: Vec::new(),
         iterations_per_ns: None,
+        more_iterations: 0.0,
     };
     let mut input = LineReader::new(input, MAX_LINE);
     loop {
@@ -79,6 +80,8 @@ struct ServedWorkload<'w, O> {
     instance: Option<Box<dyn Instance>>,
     held: Vec<Box<dyn Held>>,
     iterations_per_ns: Option<f64>,
+    /// Iterations that samples get beyond those that they report, as a share of these.
+    more_iterations: f64,
 }
 
 impl<O: Write> ServedWorkload<'_, O> {
@@ -132,6 +135,17 @@ impl<O: Write> ServedWorkload<'_, O> {
         match self.workload.start(start) {
             Ok(started) => {
                 let fixed_iterations = started.instance.fixed_iterations();
+                if let Some(extra) = start.extra_work.filter(|extra| extra.share > 0.0)
+                    && !started.instance.adds_extra_work()
+                {
+                    if fixed_iterations {
+                        return refusal(StartError::unsupported(
+                            "extra work cannot be added to a sample of one fixed iteration",
+                            "prove the gate with a command, or with a workload of many iterations per sample",
+                        ));
+                    }
+                    self.more_iterations = extra.share;
+                }
                 self.instance = Some(started.instance);
                 Reply::Ready(Ready {
                     clock: Some(clock::source()),
@@ -153,8 +167,12 @@ impl<O: Write> ServedWorkload<'_, O> {
             // If plumb is gone, the reply that follows finds out.
             let _ = write_reply(output, id, Reply::Progress { text: text.to_owned() });
         };
-        sample(instance, iterations, &mut progress)
-            .unwrap_or_else(|failure| Reply::Failed { why: failure.0 })
+        let taken = if self.more_iterations > 0.0 {
+            sample_with_extra(instance, iterations, self.more_iterations, &mut progress)
+        } else {
+            sample(instance, iterations, &mut progress)
+        };
+        taken.unwrap_or_else(|failure| Reply::Failed { why: failure.0 })
     }
 
     fn with_instance(
@@ -209,6 +227,45 @@ impl<O: Write> ServedWorkload<'_, O> {
     }
 }
 
+/// Takes samples of more iterations than they report, by this share.
+fn sample_with_extra(
+    instance: &mut dyn Instance,
+    iterations: &[u64],
+    share: f64,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Reply, Failure> {
+    let reply = sample(instance, &with_extra(iterations, share)?, progress)?;
+    Ok(match reply {
+        Reply::Samples(mut taken) => {
+            taken.samples.iterations = iterations.to_vec();
+            Reply::Samples(taken)
+        }
+        reply => reply,
+    })
+}
+
+/// These iterations and as many more as the share says.
+fn with_extra(iterations: &[u64], share: f64) -> Result<Vec<u64>, Failure> {
+    let mut more = Vec::with_capacity(iterations.len());
+    for count in iterations {
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a count far below 2^53"
+        )]
+        let extra = (*count as f64 * share).round() as u64;
+        // With fewer, rounding would add another share than was asked for.
+        if extra < LEAST_EXTRA {
+            return Err(Failure(format!(
+                "a sample of {count} iterations is too short to add {share} of them; use longer samples"
+            )));
+        }
+        more.push(count + extra);
+    }
+    Ok(more)
+}
+
 fn write_reply(output: &mut impl Write, id: u64, reply: Reply) -> Result<(), ServeError> {
     let mut line = serde_json::to_vec(&ReplyLine { id, reply })
         .map_err(|error| ServeError::Reply(std::io::Error::other(error)))?;
@@ -222,6 +279,9 @@ fn refusal(error: StartError) -> Reply {
         StartError::Failed(why) => Reply::Failed { why },
     }
 }
+
+/// The fewest iterations that are added to a sample, so that rounding changes their share by a twentieth at most.
+const LEAST_EXTRA: u64 = 10;
 
 /// A calibrating sample as long as this is not a stall.
 const STALL_NS: u64 = 1_000_000_000;
@@ -541,6 +601,25 @@ mod tests {
         assert_eq!(replies[7]["type"], "done");
         let ids: Vec<u64> = replies.iter().map(|reply| reply["id"].as_u64().unwrap()).collect();
         assert_eq!(ids, [0, 1, 2, 3, 3, 3, 3, 4]);
+    }
+
+    #[test]
+    fn extra_work_is_done_and_not_reported() {
+        let start =
+            START.replace(r#""seed":1"#, r#""seed":1,"extra_work":{"share":0.5,"loops":0}"#);
+        let replies = talk(&format!(
+            "{start}\n{}\n{}\n",
+            r#"{"id":2,"type":"sample","iterations":[100]}"#,
+            r#"{"id":3,"type":"sample","iterations":[10]}"#,
+        ));
+        assert_eq!(replies[1]["text"], "spins 150 times");
+        assert_eq!(replies[2]["iterations"], serde_json::json!([100]));
+        assert!(replies[2]["elapsed_ns"][0].as_u64().unwrap() >= 150_000, "{replies:?}");
+        // Five iterations more could be rounded by a tenth.
+        assert!(
+            replies[3]["why"].as_str().unwrap().contains("too short to add 0.5"),
+            "{replies:?}"
+        );
     }
 
     #[test]

@@ -141,6 +141,12 @@ pub trait Instance {
         false
     }
 
+    /// Whether it adds the extra work that it was started with by itself. Otherwise samples get more iterations than they
+    /// report.
+    fn adds_extra_work(&self) -> bool {
+        false
+    }
+
     /// The shortest sample worth taking, in nanoseconds: below it the borders of a sample (a queue that
     /// fills, a closing round trip, a flush) would show in its time. `calibrate` aims no lower.
     fn shortest_sample_ns(&self) -> u64 {

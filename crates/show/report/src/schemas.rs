@@ -6,7 +6,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use crate::{
-    CheckDocument, ComparisonDocument, HistoryDocument, MachineDocument, RunDocument,
+    CheckDocument, ComparisonDocument, GateDocument, HistoryDocument, MachineDocument, RunDocument,
     SessionsDocument,
 };
 
@@ -29,6 +29,7 @@ fn the_committed_schemas_are_those_of_the_documents() {
     is_committed::<RunDocument>("plumb.run-1.json");
     is_committed::<ComparisonDocument>("plumb.comparison-1.json");
     is_committed::<CheckDocument>("plumb.check-1.json");
+    is_committed::<GateDocument>("plumb.gate-1.json");
     is_committed::<SessionsDocument>("plumb.sessions-1.json");
     is_committed::<HistoryDocument>("plumb.history-1.json");
     is_committed::<crate::CountersDocument>("plumb.counters-1.json");

@@ -95,8 +95,13 @@ fn is_measured(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> bool 
 
 /// The log ratios of the second point's units over the first's; None where nothing is compared.
 pub(crate) fn log_ratios_of(record: &RunRecord) -> Option<Vec<f64>> {
+    log_ratios_between(record, 1)
+}
+
+/// The log ratios of this point's units over the first's; None where nothing is compared.
+pub(crate) fn log_ratios_between(record: &RunRecord, point: usize) -> Option<Vec<f64>> {
     let plan = record.plan.comparison()?;
-    Some(Sides::of(record, 0, 1, &plan).choose(&plan).judged)
+    Some(Sides::of(record, 0, point, &plan).choose(&plan).judged)
 }
 
 /// Both sides of a comparison, excluded invocations included.

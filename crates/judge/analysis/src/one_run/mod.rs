@@ -11,6 +11,7 @@ pub(crate) mod failures;
 pub(crate) mod finding;
 pub(crate) mod flags;
 pub(crate) mod fresh_run;
+pub(crate) mod gate;
 pub(crate) mod histogram;
 pub(crate) mod levels;
 pub(crate) mod link_fit;

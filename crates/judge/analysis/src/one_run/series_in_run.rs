@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use plumb_model::{
-    ClockSource, Environment, MeasuredOn, Metric, PointOnTarget, QuantityKind, Role, RunCompanion,
-    RunOfSeries, RunRecord, SeriesInRun,
+    ClockSource, Environment, MeasuredOn, Metric, PlannedPoint, PointOnTarget, QuantityKind, Role,
+    RunCompanion, RunOfSeries, RunRecord, SeriesInRun,
 };
 use plumb_stats::describe::median;
 use plumb_stats::precision::PER_LOOK_LEVEL;
@@ -83,8 +83,7 @@ impl MetricPoints<'_> {
             better: self.metric.better,
             primary: self.primary,
             versions: first.ready.versions.clone(),
-            // Values of a knob that are conditions of their point make a series of their own.
-            is_side_of_knob: !planned.preparation.is_empty() && planned.point.conditions.is_empty(),
+            is_side_of_knob: is_side_of_knob(planned),
             points: self.parts.iter().map(place).collect(),
             process_medians: slices.iter().filter_map(|values| median(values)).collect(),
             samples: processes.iter().map(Vec::len).sum(),
@@ -92,6 +91,13 @@ impl MetricPoints<'_> {
             estimate: median_of_processes(&slices, PER_LOOK_LEVEL)?.estimate,
         })
     }
+}
+
+/// Whether nobody measures the point under these conditions but to compare them.
+fn is_side_of_knob(planned: &PlannedPoint) -> bool {
+    // Values of a knob that are conditions of their point make a series of their own.
+    let is_of_knob = !planned.preparation.is_empty() && planned.point.conditions.is_empty();
+    is_of_knob || planned.proof.is_some()
 }
 
 /// The steady values of a metric, an entry an independent process. Processes of several points are in the order in

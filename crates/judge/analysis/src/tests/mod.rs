@@ -4,6 +4,7 @@ mod burst;
 mod checks;
 mod curves;
 mod flags;
+mod gates;
 mod levels;
 mod links;
 mod pairs;

@@ -273,6 +273,7 @@ mod tests {
             seed: 1,
             endpoints: words.into_iter().collect(),
             facts: Facts::default(),
+            extra_work: None,
         }
     }
 

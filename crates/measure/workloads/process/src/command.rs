@@ -1,11 +1,14 @@
 //! `process.command`: the wall clock and resource use of a command, a fresh process a sample.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::{self, Stdio};
 
 use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready, SampleIs};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
+use crate::static_program::StaticProgram;
 use plumb_workload_kit::declare::{path, switch, text, workload};
 use plumb_workload_kit::memory_floor;
 use plumb_workload_kit::spawn::{
@@ -67,8 +70,20 @@ impl Workload for ProcessCommand {
         // Before the program is looked for: `setup` may well make it.
         untimed.run("setup", &untimed.setup)?;
         let path = find_program(first).map_err(|failure| missing(failure, first))?;
-        let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let program = SpawnedProgram::new(&path, &argv, None, start.seed)?;
+        let mut argv: Vec<OsString> = words.iter().map(OsString::from).collect();
+        // All sides of a comparison that proves itself are started by it, so that its own time is no difference.
+        let spin = start
+            .extra_work
+            .map(|extra| StaticProgram::spinning(Path::new(&start.scratch), extra.loops));
+        let spin = spin.transpose()?;
+        let program = match &spin {
+            Some(spin) => {
+                argv.splice(0..0, ["spin".into(), path.clone().into_os_string()]);
+                let spin_path = Path::new(OsStr::from_bytes(spin.path().to_bytes()));
+                SpawnedProgram::new(spin_path, &argv, None, start.seed)?
+            }
+            None => SpawnedProgram::new(&path, &argv, None, start.seed)?,
+        };
         let mut ready = Ready::default();
         ready.notes.push(format!("program {}", path.display()));
         ready.notes.push(memory_floor::note(program.rehearse()));
@@ -78,6 +93,7 @@ impl Workload for ProcessCommand {
             shown: words.join(" "),
             ignore_failure: start.is_on("ignore_failure"),
             untimed,
+            spin,
         };
         Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
@@ -131,6 +147,8 @@ struct CommandRuns {
     shown: String,
     ignore_failure: bool,
     untimed: Untimed,
+    /// The program that starts it after some extra work, kept as long as it is used.
+    spin: Option<StaticProgram>,
 }
 
 /// Shell commands around the runs, empty if there is none. Their time is in no sample.
@@ -241,5 +259,9 @@ impl Instance for CommandRuns {
 
     fn fixed_iterations(&self) -> bool {
         true
+    }
+
+    fn adds_extra_work(&self) -> bool {
+        self.spin.is_some()
     }
 }

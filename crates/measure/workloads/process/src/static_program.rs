@@ -1,4 +1,5 @@
-//! The smallest program there is: an ELF file of one page that ends with the first byte of its argument as status.
+//! The smallest programs there are, ELF files of one page: one ends with the first byte of its argument as status, the other
+//! counts down an empty loop and then becomes the program that its first argument names.
 //!
 //! It is made of bytes here, so that neither a compiler nor anything of the system is needed, and so that it is the
 //! same everywhere: no loader, no libraries, no relocations.
@@ -43,9 +44,44 @@ const CODE: (&[u8], u16) = (
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const CODE: (&[u8], u16) = (&[], 0);
 
-/// The bytes of the ELF file: headers, then the code.
-fn elf() -> Vec<u8> {
-    let (code, machine) = CODE;
+/// Where the number of steps stands in [`SPIN`].
+#[cfg(target_arch = "x86_64")]
+const STEPS_AT: usize = 2;
+/// Counts down, then starts the program of the first argument with the arguments from the second on.
+#[cfg(target_arch = "x86_64")]
+const SPIN: &[u8] = &[
+    0x48, 0xb9, 0, 0, 0, 0, 0, 0, 0, 0, // mov rcx, steps
+    0x48, 0xff, 0xc9, // dec rcx
+    0x75, 0xfb, // jnz, to the dec
+    0x48, 0x8b, 0x04, 0x24, // mov rax, [rsp]: the number of arguments
+    0x48, 0x8b, 0x7c, 0x24, 0x10, // mov rdi, [rsp + 16]: the second argument
+    0x48, 0x8d, 0x74, 0x24, 0x18, // lea rsi, [rsp + 24]: the arguments from the third on
+    0x48, 0x8d, 0x54, 0xc4, 0x10, // lea rdx, [rsp + 8 rax + 16]: the environment
+    0xb8, 0x3b, 0x00, 0x00, 0x00, // mov eax, 59: execve
+    0x0f, 0x05, // syscall
+    0xbf, 0x7f, 0x00, 0x00, 0x00, // mov edi, 127: only if that failed
+    0xb8, 0xe7, 0x00, 0x00, 0x00, // mov eax, 231: exit_group
+    0x0f, 0x05, // syscall
+];
+
+/// The code that takes so many steps, at least one; none on an architecture for which it is not written.
+#[cfg(target_arch = "x86_64")]
+fn spin_code(steps: u64) -> Vec<u8> {
+    let mut code = SPIN.to_vec();
+    // From 0 the loop would count through all of 2^64.
+    code[STEPS_AT..STEPS_AT + 8].copy_from_slice(&steps.max(1).to_le_bytes());
+    code
+}
+
+/// The code that takes so many steps; none on an architecture for which it is not written.
+#[cfg(not(target_arch = "x86_64"))]
+fn spin_code(_steps: u64) -> Vec<u8> {
+    Vec::new()
+}
+
+/// The bytes of an ELF file: headers, then the code.
+fn elf(code: &[u8]) -> Vec<u8> {
+    let machine = CODE.1;
     let size = HEADERS + code.len() as u64;
     let mut file = b"\x7fELF\x02\x01\x01".to_vec();
     file.resize(16, 0);
@@ -86,15 +122,27 @@ impl StaticProgram {
     /// # Errors
     /// Unsupported on an architecture for which it is not written, and if nothing can be written.
     pub(crate) fn create(folder: &Path) -> Result<Self, StartError> {
-        if CODE.0.is_empty() {
+        Self::of_code(folder, CODE.0, "run process.command with your own program")
+    }
+
+    /// Writes the program that takes so many steps of an empty loop before it becomes another.
+    ///
+    /// # Errors
+    /// As of [`Self::create`].
+    pub(crate) fn spinning(folder: &Path, steps: u64) -> Result<Self, StartError> {
+        Self::of_code(folder, &spin_code(steps), "compare without --prove")
+    }
+
+    fn of_code(folder: &Path, code: &[u8], fix: &str) -> Result<Self, StartError> {
+        if code.is_empty() {
             return Err(StartError::unsupported(
-                format!("plumb has no static program for {}", std::env::consts::ARCH),
-                "run process.command with your own program",
+                format!("plumb has no such static program for {}", std::env::consts::ARCH),
+                fix,
             ));
         }
         let folder = Folder::create(folder, "exec")?;
         let path = folder.path().join("program");
-        let written = fs::write(&path, elf())
+        let written = fs::write(&path, elf(code))
             .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
         written.map_err(|error| Failure::io(format!("writing {}", path.display()), &error))?;
         let path = CString::new(path.as_os_str().as_bytes())
@@ -112,8 +160,25 @@ mod tests {
     use super::{HEADERS, elf};
 
     #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn the_spinning_program_becomes_another_with_its_arguments_and_environment() {
+        let folder =
+            plumb_workload_kit::folder::Folder::create(&std::env::temp_dir(), "spin").unwrap();
+        let program = super::StaticProgram::spinning(folder.path(), 1000).unwrap();
+        let mut command = std::process::Command::new(program.path().to_str().unwrap());
+        command.args(["/bin/sh", "sh", "-c", "echo $0 $1 $KEPT; exit 3", "zero", "one"]);
+        let ran = command.env("KEPT", "kept").output().unwrap();
+        assert_eq!(ran.status.code(), Some(3));
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), "zero one kept\n");
+        let missing = std::process::Command::new(program.path().to_str().unwrap())
+            .args(["/nowhere", "x"])
+            .status();
+        assert_eq!(missing.unwrap().code(), Some(127));
+    }
+
+    #[test]
     fn headers_are_as_long_as_they_say() {
-        let file = elf();
+        let file = elf(super::CODE.0);
         assert_eq!(file.len() as u64, HEADERS + super::CODE.0.len() as u64);
         assert_eq!(&file[..4], b"\x7fELF");
         assert_eq!(file[54..60], [56, 0, 2, 0, 64, 0], "two program headers of 56 bytes");

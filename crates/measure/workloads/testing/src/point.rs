@@ -39,6 +39,7 @@ impl<'w> TestPoint<'w> {
             seed: 42,
             endpoints: [].into(),
             facts: facts(),
+            extra_work: None,
         };
         TestPoint { workload: *workload, start, fixture: Ready::default(), held: Vec::new() }
     }

@@ -1,6 +1,7 @@
 //! Arms side by side: the sides of a paired run, or stored runs.
 
 pub(crate) mod covariates;
+mod gate;
 pub(crate) mod json;
 pub(crate) mod levels;
 mod markdown;
@@ -9,6 +10,7 @@ pub(crate) mod verdict;
 mod view;
 
 pub use covariates::covariates_text;
+pub use gate::{GateDocument, gate_card, gate_json};
 pub use json::{COMPARISON_SCHEMA, ComparisonDocument, comparison_document, comparison_json};
 pub use levels::levels_text;
 pub use markdown::comparison_markdown;

@@ -1,0 +1,200 @@
+//! A comparison that proves that it works: docs/method.md, *A gate that proves itself*.
+//!
+//! Next to the sides that the user compares, the first side runs again, and again with a known share of extra work. The
+//! first must not be found different, the second must be found slower by that share. Only then does the verdict count.
+
+use plumb_model::{ProofRole, RunRecord, Verdict};
+use plumb_stats::gate_power::{GatePower, RepeatedLooks, gate_power};
+use plumb_stats::rng::Rng;
+use plumb_stats::verdict::LookSchedule;
+
+use crate::comparison::pairs::{PointComparison, log_ratios_between};
+use crate::estimate::Estimate;
+use crate::one_run::finding::RunFinding;
+
+/// Keeps the draws of the power apart from the other random choices of the run's seed.
+const POWER: u64 = 0x706f_7765;
+
+/// The index of the user's later side.
+const LATER_SIDE: usize = 1;
+
+/// The proof of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GateFinding {
+    /// The extra work, as a share.
+    pub planted: f64,
+    /// The first side, measured again, compared with itself.
+    pub again: Option<Estimate>,
+    /// The first side with the extra work, compared with itself.
+    pub slower: Option<Estimate>,
+    /// The probability that a side that is slower by the share is reported; None without enough pairs of the first side
+    /// with itself.
+    pub power: Option<GatePower>,
+    /// Why the verdict does not count; None if it does.
+    pub doubt: Option<GateDoubt>,
+    /// The later side of the user.
+    pub side: Option<PointComparison>,
+    /// The same on fresh pairs; None if that was not asked.
+    pub confirmation: Option<PointComparison>,
+}
+
+/// What a gate decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateOutcome {
+    /// The later side is slower, and fresh pairs say so, too.
+    Regression,
+    /// It looked slower, but fresh pairs do not say so.
+    NotConfirmed,
+    /// It is not slower.
+    NoRegression,
+    /// Neither is shown.
+    Inconclusive,
+    /// The gate does not work here.
+    Abstained,
+}
+
+impl GateOutcome {
+    /// The words that are shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Regression => "regression",
+            Self::NotConfirmed => "not confirmed",
+            Self::NoRegression => "no regression",
+            Self::Inconclusive => "inconclusive",
+            Self::Abstained => "abstained",
+        }
+    }
+}
+
+impl GateFinding {
+    /// Whether the later side looks slower, so that fresh pairs must decide.
+    #[must_use]
+    pub fn needs_confirmation(&self) -> bool {
+        self.doubt.is_none() && self.side.as_ref().is_some_and(is_slower)
+    }
+
+    /// What the gate decides.
+    #[must_use]
+    pub fn outcome(&self) -> GateOutcome {
+        if self.doubt.is_some() {
+            return GateOutcome::Abstained;
+        }
+        if self.needs_confirmation() {
+            return match self.confirmation.as_ref().is_some_and(is_slower) {
+                true => GateOutcome::Regression,
+                false => GateOutcome::NotConfirmed,
+            };
+        }
+        match self.side.as_ref().map(|side| side.found.verdict) {
+            Some(Ok(Verdict::Equivalent | Verdict::Faster)) => GateOutcome::NoRegression,
+            // Slower by less than matters.
+            Some(Ok(Verdict::Slower)) => GateOutcome::NoRegression,
+            _ => GateOutcome::Inconclusive,
+        }
+    }
+}
+
+/// Whether the later side is slower by the margin or more.
+fn is_slower(comparison: &PointComparison) -> bool {
+    let ratio = comparison.found.ratio.as_ref();
+    comparison.found.verdict == Ok(Verdict::Slower)
+        && ratio.is_some_and(|ratio| ratio.value >= 1.0 + comparison.margin)
+}
+
+/// Why the verdict of a gate does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateDoubt {
+    /// The first side was found different from itself.
+    NullFound,
+    /// The extra work was not found.
+    PlantNotFound,
+    /// A difference was found, but not of the size of the extra work.
+    PlantMissed,
+    /// One of the two was not measured.
+    NotMeasured,
+}
+
+impl GateDoubt {
+    /// The reason in words.
+    #[must_use]
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::NullFound => "the first side differs from itself",
+            Self::PlantNotFound => "the extra work was not found: more pairs would find it",
+            Self::PlantMissed => "the difference that was found is not that of the extra work",
+            Self::NotMeasured => "the control sides could not be measured",
+        }
+    }
+}
+
+/// The proof in a run's record, with what fresh pairs of the user's sides found; None if no proof was asked for.
+#[must_use]
+pub fn gate(
+    record: &RunRecord,
+    finding: &RunFinding,
+    confirmation: Option<&RunFinding>,
+) -> Option<GateFinding> {
+    let again = point_of(record, ProofRole::Again)?;
+    let planted = point_of(record, ProofRole::Planted)?;
+    let share = record.plan.points[planted].proof?.extra_work.share;
+    let compared = |point: usize| {
+        finding.against_first.iter().find(|comparison| comparison.point.index == point)
+    };
+    let null = compared(again);
+    let plant = compared(planted);
+    Some(GateFinding {
+        planted: share,
+        again: null.and_then(|null| null.found.ratio.clone()),
+        slower: plant.and_then(|plant| plant.found.ratio.clone()),
+        power: power(record, finding, again, share),
+        doubt: doubt(null, plant, share),
+        side: compared(LATER_SIDE).cloned(),
+        confirmation: confirmation.and_then(|fresh| fresh.against_first.first().cloned()),
+    })
+}
+
+fn point_of(record: &RunRecord, role: ProofRole) -> Option<usize> {
+    record.plan.points.iter().position(|point| point.proof.is_some_and(|proof| proof.role == role))
+}
+
+fn doubt(
+    null: Option<&PointComparison>,
+    plant: Option<&PointComparison>,
+    share: f64,
+) -> Option<GateDoubt> {
+    let (Some(null), Some(plant)) = (null, plant) else { return Some(GateDoubt::NotMeasured) };
+    let interval = |comparison: &PointComparison| {
+        let ratio = comparison.found.ratio.as_ref()?;
+        Some((ratio.low()?, ratio.high()?))
+    };
+    let (Some((low, high)), Some(_)) = (interval(plant), interval(null)) else {
+        return Some(GateDoubt::NotMeasured);
+    };
+    if matches!(null.found.verdict, Ok(Verdict::Slower | Verdict::Faster)) {
+        Some(GateDoubt::NullFound)
+    } else if low <= 1.0 {
+        Some(GateDoubt::PlantNotFound)
+    } else if !(low..=high).contains(&(1.0 + share)) {
+        Some(GateDoubt::PlantMissed)
+    } else {
+        None
+    }
+}
+
+/// How likely the comparison reports a side that is slower by the share, in as many pairs as the longest of this run's
+/// comparisons had.
+fn power(record: &RunRecord, finding: &RunFinding, again: usize, share: f64) -> Option<GatePower> {
+    let plan = record.plan.comparison()?;
+    let null = log_ratios_between(record, again)?;
+    let pairs = finding.against_first.iter().filter_map(|comparison| comparison.found.by_pairs());
+    let looks = RepeatedLooks {
+        schedule: plan.looks.unwrap_or(LookSchedule::Fixed(null.len())),
+        confidence: plan.confidence,
+        comparisons: plan.comparisons,
+        margin: plan.margin,
+        pairs: pairs.map(|pairs| pairs.pairs).max()?,
+    };
+    let mut rng = Rng::new(record.plan.seed ^ POWER);
+    gate_power(&null, share.ln_1p(), looks, &mut rng).ok()
+}
