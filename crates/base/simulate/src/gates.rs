@@ -22,7 +22,7 @@ const LOOKS: RepeatedLooks = RepeatedLooks {
 
 /// The noise of pairs.
 #[derive(Debug, Clone, Copy)]
-struct PairNoise {
+struct GateNoise {
     name: &'static str,
     sd: f64,
     heavy: bool,
@@ -30,17 +30,17 @@ struct PairNoise {
     memory: f64,
 }
 
-const CALM: PairNoise = PairNoise { name: "sd 2 %", sd: 0.02, heavy: false, memory: 0.0 };
+const CALM: GateNoise = GateNoise { name: "sd 2 %", sd: 0.02, heavy: false, memory: 0.0 };
 
-const NOISES: [PairNoise; 5] = [
-    PairNoise { name: "sd 1 %", sd: 0.01, ..CALM },
+const NOISES: [GateNoise; 5] = [
+    GateNoise { name: "sd 1 %", sd: 0.01, ..CALM },
     CALM,
-    PairNoise { name: "sd 3 %", sd: 0.03, ..CALM },
-    PairNoise { name: "sd 2 %, heavy tails", heavy: true, ..CALM },
-    PairNoise { name: "sd 2 %, with a memory of pairs", memory: 0.3, ..CALM },
+    GateNoise { name: "sd 3 %", sd: 0.03, ..CALM },
+    GateNoise { name: "sd 2 %, heavy tails", heavy: true, ..CALM },
+    GateNoise { name: "sd 2 %, with a memory of pairs", memory: 0.3, ..CALM },
 ];
 
-impl PairNoise {
+impl GateNoise {
     fn draw(self, pairs: usize, rng: &mut Rng) -> Vec<f64> {
         let mut last = 0.0;
         let mut drawn = Vec::with_capacity(pairs);

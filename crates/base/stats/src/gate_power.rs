@@ -23,7 +23,7 @@ const TAIL: f64 = 0.025;
 /// A comparison whose looks are repeated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RepeatedLooks {
-    /// Its looks.
+    /// When it looks at its pairs.
     pub schedule: LookSchedule,
     /// How sure all its verdicts together are.
     pub confidence: Confidence,
@@ -38,7 +38,7 @@ pub struct RepeatedLooks {
 /// The probability that a slow-down is reported.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GatePower {
-    /// The probability.
+    /// The estimated probability.
     pub probability: f64,
     /// Lower end of its 95 % interval.
     pub low: f64,

@@ -63,7 +63,7 @@ fn sessions_are_judged_together_and_earlier_ones_count() {
 #[test]
 fn a_gate_proves_that_it_works_or_abstains() {
     let place = place();
-    let options = "-q --json --prove=100% --max-pairs 12";
+    let options = "-q --json --prove=90% --max-pairs 12";
     // Other tests may disturb a gate so much that it abstains; a user would try again, too.
     let decided = |sides: &[&str]| {
         for _ in 0..4 {
@@ -180,7 +180,7 @@ fn three_sides_are_all_compared_with_the_first() {
     let place = place();
     let sides = ["sleep 0.01", "sleep 0.06", "sleep 0.08"];
     let ran = ab(&place, "-q", &sides).exits(0);
-    assert_eq!(ran.stdout.matches(" slower ").count(), 2, "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("  slower  ").count(), 2, "{}", ran.stdout);
 }
 
 #[test]

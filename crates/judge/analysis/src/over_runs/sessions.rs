@@ -45,7 +45,7 @@ pub struct RepeatedComparison {
 /// What one session found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionResult {
-    /// Its run.
+    /// Id of its run.
     pub run: Id,
     /// When that began, in nanoseconds since 1970 (UTC).
     pub started_unix_ns: i64,
@@ -53,7 +53,7 @@ pub struct SessionResult {
     pub ratio: Option<Estimate>,
     /// The verdict of its pairs.
     pub verdict: Option<Verdict>,
-    /// Its pairs.
+    /// Pairs that it measured.
     pub pairs: usize,
 }
 

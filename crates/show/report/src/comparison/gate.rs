@@ -23,7 +23,7 @@ pub struct GateDocument {
     /// What the gate decides.
     #[cfg_attr(test, schemars(extend("enum" = ["regression", "not confirmed", "no regression", "inconclusive", "abstained"])))]
     pub outcome: &'static str,
-    /// The proof.
+    /// Whether the comparison works here.
     pub proof: GatePart,
     /// The later side on fresh pairs; null if it did not look slower.
     pub confirmation: Option<VerdictPart>,
@@ -77,7 +77,7 @@ pub struct RatioPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PowerPart {
-    /// The estimate.
+    /// The estimated probability.
     pub probability: f64,
     /// Lower end of its interval.
     pub low: f64,
