@@ -110,8 +110,7 @@ fn stays(hits: u64, trials: u64, share: f64) -> bool {
 pub fn table(parts: &[Part]) -> String {
     let pilots: Vec<&Pilot> = parts.iter().flat_map(|part| &part.pilots).collect();
     if pilots.is_empty() {
-        return "\n## Pilots\n\nThese results are older than pilots, so they have no bars for what is found.\n"
-            .to_owned();
+        return "\n## Pilots\n\nThese results are older than pilots: no bars.\n".to_owned();
     }
     let mut table = String::from(
         "\n## Pilots\n\nMedian over parts, and their range.\n\n\

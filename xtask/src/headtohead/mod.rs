@@ -21,6 +21,7 @@ mod programs;
 mod relinked;
 mod results;
 mod schedule;
+mod shares;
 mod tools;
 
 /// Where everything goes that is made on the way.

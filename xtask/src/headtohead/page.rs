@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use plumb_stats::audit::share_interval;
 use plumb_stats::describe;
 
 use super::programs::{EFFECTS, PROGRAMS};
 use super::results::{Calibrated, Part, Results, ToolComparison, ToolVerdict};
+use super::shares::share;
 use super::{bars, neighbour, relinked};
 
 /// Below so many comparisons in a cell the page warns.
@@ -158,16 +158,15 @@ fn warning(comparisons: &[ToolComparison]) -> String {
 const HOW: &str = "\
 Each tool compares A with itself, and A with B, the same program with 1, 2 or 5 % more work (counted in \
 rounds): the same sides in the same condition, for 20 s each, in random order.\n\n\
-- **plumb ab** (`--budget 20s`) goes first and ends with a verdict, often long before the 20 s are over.\n\
+- **plumb ab** (`--budget 20s`) goes first and ends with a verdict, often long before 20 s.\n\
 - **hyperfine** (`-N`): as many runs of each side as fit. Its summary reports a difference if its `±` \
 excludes 1; its script `welch_ttest.py` if Welch's test is significant at 5 %.\n\
 - **criterion**: the first side is the baseline of the second, each after a warm-up of 3/8 of its time and with up to \
 100 samples (the defaults). *Regressed* or *improved* is a difference; its noise threshold of 1 % hides smaller ones.\n\
 - **tango** (`compare -t`) runs both sides TANGO. Its asterisk is a difference: the mean of the differences lies 2.6 \
 standard errors from zero, and over NOISE.\n\n\
-*Wrong*: share of A/A comparisons with a difference. *Found*: share in which B was called slower. Brackets are exact 95 % \
-intervals (Clopper and Pearson). *Pairs differ by*: the noise that plumb measured, as median and middle half of the \
-comparisons.\n";
+*Wrong*: share of A/A comparisons with a difference. *Found*: share in which B was called slower. Brackets are 95 % \
+intervals (Clopper and Pearson). *Pairs differ by*: the noise that plumb measured, median and middle half.\n";
 
 /// How every tool is used, by the version that was.
 fn how(parts: &[Part]) -> String {
@@ -236,14 +235,6 @@ fn is_hit(verdict: ToolVerdict, effect: u32) -> bool {
 /// Whether a rule called the slower side faster.
 fn is_reversed(judge: &Judge, comparison: &ToolComparison) -> bool {
     comparison.effect > 0 && (judge.verdict)(comparison) == ToolVerdict::Faster
-}
-
-/// `2 of 40: 5 % [1, 17]`.
-pub fn share(hits: u64, trials: u64) -> String {
-    let Ok(interval) = share_interval(hits, trials, 0.95) else { return "–".into() };
-    let [estimate, low, high] =
-        [interval.estimate, interval.low, interval.high].map(|share| 100.0 * share);
-    format!("{hits} of {trials}: {estimate:.0} % [{low:.0}, {high:.0}]")
 }
 
 /// The full verdicts of plumb, and whether its promises were kept.

@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use plumb_stats::describe;
 
-use super::page::share;
 use super::programs::PROGRAMS;
 use super::results::{ToolComparison, ToolVerdict};
+use super::shares::share;
 
 /// What a tool says of one comparison.
-struct Figure {
+struct ToolFigure {
     verdict: ToolVerdict,
     ratio: f64,
     ends: Option<[f64; 2]>,
@@ -18,13 +18,13 @@ struct Figure {
 /// A rule by which a tool reports a difference, and its figure.
 struct Reader {
     name: &'static str,
-    figure: fn(&ToolComparison) -> Figure,
+    figure: fn(&ToolComparison) -> ToolFigure,
 }
 
 const READERS: [Reader; 5] = [
     Reader {
         name: "plumb ab",
-        figure: |comparison| Figure {
+        figure: |comparison| ToolFigure {
             verdict: comparison.plumb.verdict,
             ratio: comparison.plumb.ratio,
             ends: comparison.plumb.ends,
@@ -32,7 +32,7 @@ const READERS: [Reader; 5] = [
     },
     Reader {
         name: "hyperfine, its summary",
-        figure: |comparison| Figure {
+        figure: |comparison| ToolFigure {
             verdict: comparison.hyperfine.summary,
             ratio: comparison.hyperfine.ratio,
             ends: None,
@@ -40,7 +40,7 @@ const READERS: [Reader; 5] = [
     },
     Reader {
         name: "hyperfine, its Welch script",
-        figure: |comparison| Figure {
+        figure: |comparison| ToolFigure {
             verdict: comparison.hyperfine.welch,
             ratio: comparison.hyperfine.ratio,
             ends: None,
@@ -48,7 +48,7 @@ const READERS: [Reader; 5] = [
     },
     Reader {
         name: "criterion",
-        figure: |comparison| Figure {
+        figure: |comparison| ToolFigure {
             verdict: comparison.criterion.verdict,
             ratio: comparison.criterion.ratio,
             ends: comparison.criterion.ends,
@@ -56,7 +56,7 @@ const READERS: [Reader; 5] = [
     },
     Reader {
         name: "tango",
-        figure: |comparison| Figure {
+        figure: |comparison| ToolFigure {
             verdict: comparison.tango.verdict,
             ratio: comparison.tango.ratio,
             ends: comparison.tango.ends,
@@ -131,7 +131,7 @@ fn different(reader: &Reader, comparisons: &[&ToolComparison]) -> String {
 }
 
 /// How far a ratio is from 1.
-fn distance(figure: &Figure) -> f64 {
+fn distance(figure: &ToolFigure) -> f64 {
     (figure.ratio - 1.0).abs()
 }
 
