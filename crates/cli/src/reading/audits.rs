@@ -21,9 +21,18 @@ pub fn noise_floor(store: Option<&Path>, here: &Host, class: AuditClass) -> Resu
     }
     let store = Store::open(&path)?;
     let machine = plumb_machine::machine(&locate::root()).fingerprint;
-    let Some(audit) = store.audits(&machine, here)?.pop() else { return Ok(None) };
+    let mut audits = store.audits(&machine, here)?;
+    // An audit of relinked copies alone says nothing of equals, and takes back no earlier one.
+    audits.retain(|audit| is_of_equals(&audit.json));
+    let Some(audit) = audits.pop() else { return Ok(None) };
     let floors = floors(&audit.json);
     Ok(floors.into_iter().find(|(of, _)| of == class.word()).map(|(_, floor)| floor))
+}
+
+/// Whether a kept audit compared kinds of work with themselves.
+pub fn is_of_equals(json: &str) -> bool {
+    let document: Value = serde_json::from_str(json).unwrap_or_default();
+    document["classes"].as_array().is_some_and(|classes| !classes.is_empty())
 }
 
 /// The noise floor of every kind of work in a kept audit.

@@ -45,6 +45,16 @@ fn an_audit_is_kept_and_quoted() {
 }
 
 #[test]
+fn without_a_compiler_an_audit_says_that_layout_is_unsupported() {
+    let place = place();
+    let mut doctor = place.plumb("doctor --audit --of layout --comparisons 1 --no-lock -q");
+    ran(doctor.env("PATH", place.tmp()))
+        .unwrap()
+        .exits(3)
+        .says(&["layout is unsupported: cc was not found; install a C compiler"]);
+}
+
+#[test]
 fn other_machines_get_their_marks() {
     let place = place();
     for (name, mark) in [("laptop", "F"), ("server", "A"), ("aws", "C"), ("container", "F")] {

@@ -111,6 +111,60 @@ pub fn audit_class(class: &str, records: &[RunRecord]) -> ClassAudit {
     }
 }
 
+/// The fewest relinked copies that give a figure of their own.
+pub const FEWEST_LINKS: usize = 10;
+
+/// How far copies of one program differ that are linked again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayoutAudit {
+    /// Copies whose comparison with the first gave a ratio.
+    pub links: usize,
+    /// Those that were called faster or slower.
+    pub told_apart: usize,
+    /// The ratio that is farthest from 1.
+    pub largest: Option<f64>,
+    /// The interval of that ratio.
+    pub ends: Option<Ends>,
+    /// The largest relative difference of one more copy, at 95 %; None below [`FEWEST_LINKS`] copies.
+    pub effect: Option<f64>,
+}
+
+/// How far relinked copies differ, or why there are none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LayoutFinding {
+    /// Copies were compared.
+    Measured(LayoutAudit),
+    /// No copy could be linked, for this reason.
+    Unsupported(String),
+}
+
+/// What comparisons of one program with relinked copies of it show.
+///
+/// The bound includes the noise of these comparisons, like the noise floor of equals.
+#[must_use]
+pub fn audit_layout(records: &[RunRecord]) -> LayoutAudit {
+    let mut ratios = Vec::new();
+    let mut told_apart = 0;
+    for record in records {
+        let Some(comparison) = against_first(record).into_iter().next() else { continue };
+        if matches!(comparison.found.verdict, Ok(Verdict::Faster | Verdict::Slower)) {
+            told_apart += 1;
+        }
+        ratios.extend(comparison.found.ratio);
+    }
+    let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.value.ln()).collect();
+    let largest = ratios.iter().max_by(|a, b| a.value.ln().abs().total_cmp(&b.value.ln().abs()));
+    LayoutAudit {
+        links: ratios.len(),
+        told_apart,
+        largest: largest.map(|ratio| ratio.value),
+        ends: largest.and_then(|ratio| ratio.interval.clone().ok()),
+        effect: (logs.len() >= FEWEST_LINKS)
+            .then(|| noise_floor(&logs).ok().map(f64::exp_m1))
+            .flatten(),
+    }
+}
+
 /// Whether this comparison found what was put in.
 #[must_use]
 pub fn audit_injected(share: f64, record: &RunRecord) -> Injected {

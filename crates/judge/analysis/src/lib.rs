@@ -21,7 +21,10 @@ pub mod testing;
 mod tests;
 
 pub use asked::Asked;
-pub use audit::{ClassAudit, Injected, VarianceComponents, audit_class, audit_injected};
+pub use audit::{
+    ClassAudit, FEWEST_LINKS, Injected, LayoutAudit, LayoutFinding, VarianceComponents,
+    audit_class, audit_injected, audit_layout,
+};
 pub use comparison::covariates::{CounterMeans, Covariate, CovariateChange};
 pub use comparison::finding::{Arm, ArmSamples, ComparisonFinding, SeriesComparison};
 pub use comparison::levels::{LevelShift, LevelsCompared};

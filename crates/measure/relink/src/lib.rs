@@ -50,7 +50,7 @@ pub enum RelinkError {
     /// The compiler could not be started for another reason, or failed.
     #[error("cc {words}: {why}")]
     Compiler {
-        /// Its arguments.
+        /// The arguments that it was given.
         words: String,
         /// What it printed, or the system's error.
         why: String,
@@ -58,7 +58,7 @@ pub enum RelinkError {
     /// A file of the build could not be written.
     #[error("cannot write {path}: {error}")]
     Write {
-        /// The file.
+        /// The file that could not be written.
         path: PathBuf,
         /// The system's error.
         error: std::io::Error,
