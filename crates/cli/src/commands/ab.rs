@@ -18,7 +18,7 @@ use crate::measuring::job::{FailOn, FailPolicy, MeasuringJob};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
-use crate::measuring::side_by_side::copy_side_by_side;
+use crate::measuring::side_by_side::{self, copy_side_by_side};
 use crate::measuring::target::{FilesPlace, TargetArgs, folders};
 use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
 use crate::planning::command::{self, TypedCommand};
@@ -144,8 +144,15 @@ fn ab(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let most = args.max_pairs.unwrap_or(VerdictGoal::MOST_PAIRS);
     let is_limited = args.max_pairs.is_some() || args.execution.budget.is_some();
     let comparisons = points.len().saturating_sub(1) as u64;
+    // Memory does not depend on where code lies.
+    let other_files =
+        if metric == PEAK_MEMORY { Vec::new() } else { side_by_side::other_files(&points) };
+    let layout_effect =
+        if other_files.is_empty() { None } else { audits::layout_effect(store, &here)? };
     let goal = VerdictGoal {
         noise_floor,
+        other_files,
+        layout_effect,
         quad: args.quad,
         confidence: args.confidence,
         time_ns: (!is_limited).then(|| COMPARISON_NS.saturating_mul(comparisons)),

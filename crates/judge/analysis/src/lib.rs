@@ -30,7 +30,8 @@ pub use comparison::finding::{Arm, ArmSamples, ComparisonFinding, SeriesComparis
 pub use comparison::levels::{LevelShift, LevelsCompared};
 pub use comparison::pairs::PointComparison;
 pub use comparison::verdict::{
-    Basis, ByPairs, ByRuns, Comparison, LookFound, NoVerdict, SpreadRatio, VerdictRemark,
+    Basis, ByPairs, ByRuns, Comparison, LookFound, NoVerdict, OtherBuild, SpreadRatio,
+    VerdictRemark,
 };
 pub use estimate::{Ends, Estimate};
 pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};
