@@ -53,6 +53,9 @@ fn is_enough(pilot: &Pilot, effect: u32) -> bool {
 
 /// What was promised of comparisons with one effect, how far it was kept, and whether that is enough.
 pub fn promises(parts: &[Part], cell: &[&ToolComparison], effect: u32) -> (String, &'static str) {
+    if cell.is_empty() {
+        return ("–".to_owned(), kept(0, true));
+    }
     let is_piloted = cell.iter().any(|comparison| pilot(parts, comparison).is_some());
     let barred: Vec<&ToolComparison> = cell
         .iter()
@@ -219,6 +222,7 @@ mod tests {
         assert_eq!(promise, "wrong at most 5 % of 10: 0; equivalent: no pilot, no bar");
         assert_eq!(is_kept, "kept");
         assert_eq!(promises(&[part()], &cell, 5), ("no pilot, no bar".to_owned(), "–"));
+        assert_eq!(promises(&parts(0.01), &[], 1), ("–".to_owned(), "–"));
         assert!(table(&[part()]).contains("older than pilots"));
         let rows = table(&[parts(0.01), parts(0.03)].concat());
         assert!(rows.contains("| integer | no | 2.0 % (1.0 to 3.0) |"), "{rows}");

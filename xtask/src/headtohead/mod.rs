@@ -281,8 +281,8 @@ impl HeadToHead {
 impl Part {
     /// The rounds of every effect of a program.
     fn rounds(&self, program: &RoundsProgram) -> Result<[u64; 4], String> {
-        let calibrated = self.programs.iter().find(|calibrated| calibrated.name == program.name);
-        let calibrated = calibrated.ok_or_else(|| format!("no rounds of {}", program.name))?;
+        let found = self.programs.iter().find(|calibrated| calibrated.name == program.name);
+        let calibrated = found.ok_or_else(|| format!("no rounds of {}", program.name))?;
         Ok(calibrated.rounds)
     }
 }

@@ -491,6 +491,10 @@ mod tests {
         assert!(counted.contains("| 1.0 ms | 1.0100, 1.0200, 1.0500; relinked 1.0001 |\n"));
     }
 
+    fn rows_of_plumb(page: &str) -> Vec<&str> {
+        page.lines().filter(|line| line.starts_with("| plumb ab |")).collect()
+    }
+
     #[test]
     fn a_relinked_copy_that_differs_is_not_a_wrong_verdict() {
         let mut results = Results::open(Path::new("none")).unwrap();
@@ -502,11 +506,7 @@ mod tests {
         again.tango.verdict = ToolVerdict::Faster;
         results.comparisons.push(again);
         let after = page(&results, "");
-        let rows = |page: &str| -> Vec<String> {
-            let rows = page.lines().filter(|line| line.starts_with("| plumb ab |"));
-            rows.map(str::to_owned).collect()
-        };
-        assert_eq!(rows(&before), rows(&after));
+        assert_eq!(rows_of_plumb(&before), rows_of_plumb(&after));
         assert!(after.contains("wrong at most 5 % of 10: 0"), "{after}");
         assert!(after.contains("## Copies that are linked again"), "{after}");
         assert!(!before.contains("## Copies that are linked again"));
@@ -514,9 +514,9 @@ mod tests {
 
     #[test]
     fn the_rule_of_tango_is_that_of_its_version() {
-        let of = |tango: &str| how(&[Part { tango: tango.into(), ..part() }]);
-        assert!(of("tango-bench 0.7.2").contains("in turns, as plumb does."));
-        let new = of("tango-bench 0.9.0");
+        let old = how(&[Part { tango: "tango-bench 0.7.2".into(), ..part() }]);
+        assert!(old.contains("in turns, as plumb does."));
+        let new = how(&[Part { tango: "tango-bench 0.9.0".into(), ..part() }]);
         assert!(new.contains("at once, in lockstep.") && new.contains("over one percent."));
     }
 }
