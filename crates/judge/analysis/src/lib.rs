@@ -22,8 +22,8 @@ mod tests;
 
 pub use asked::Asked;
 pub use audit::{
-    ClassAudit, FEWEST_LINKS, Injected, LayoutAudit, LayoutFinding, VarianceComponents,
-    audit_class, audit_injected, audit_layout,
+    ClassAudit, FEWEST_LINKS, Injected, LayoutAudit, LayoutFinding, NoLayoutEffect,
+    VarianceComponents, audit_class, audit_injected, audit_layout,
 };
 pub use comparison::covariates::{CounterMeans, Covariate, CovariateChange};
 pub use comparison::finding::{Arm, ArmSamples, ComparisonFinding, SeriesComparison};

@@ -1,6 +1,6 @@
 //! `plumb.audit/1`: what the store keeps of an audit. Fields may be added, never changed.
 
-use plumb_analysis::{ClassAudit, Injected, LayoutFinding};
+use plumb_analysis::{ClassAudit, Injected, LayoutFinding, NoLayoutEffect};
 use serde::Serialize;
 
 /// Name of the document's form.
@@ -41,8 +41,11 @@ pub struct LayoutPart {
     pub low: Option<f64>,
     /// Upper end of its interval.
     pub high: Option<f64>,
-    /// The largest relative difference of one more copy, at 95 %; null with fewer than 10 copies.
+    /// The largest relative difference of one more copy, at 95 %; null with fewer than 10 copies, or if noise is too large.
     pub effect: Option<f64>,
+    /// Why there is no bound: `few_copies` or `noise`.
+    #[cfg_attr(test, schemars(extend("enum" = ["few_copies", "noise", null])))]
+    pub no_effect: Option<&'static str>,
     /// Why no copy could be linked.
     pub unsupported: Option<String>,
 }
@@ -169,6 +172,10 @@ fn layout_part(layout: &LayoutFinding) -> LayoutPart {
             low: audit.ends.map(|ends| ends.low),
             high: audit.ends.map(|ends| ends.high),
             effect: audit.effect,
+            no_effect: audit.no_effect.map(|why| match why {
+                NoLayoutEffect::FewCopies => "few_copies",
+                NoLayoutEffect::Noise => "noise",
+            }),
             unsupported: None,
         },
         LayoutFinding::Unsupported(why) => {

@@ -1,6 +1,8 @@
 //! The audit of a machine on a terminal.
 
-use plumb_analysis::{ClassAudit, FEWEST_LINKS, Injected, LayoutAudit, LayoutFinding};
+use plumb_analysis::{
+    ClassAudit, FEWEST_LINKS, Injected, LayoutAudit, LayoutFinding, NoLayoutEffect,
+};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
 use plumb_units::percent;
 
@@ -34,9 +36,12 @@ fn layout_line(layout: &LayoutFinding) -> String {
     let largest = audit
         .largest
         .map_or_else(String::new, |ratio| format!(", the largest difference {ratio:.3}×{ends}"));
-    let effect = match audit.effect {
-        Some(effect) => format!("; copies of one program differ by up to {}", percent(effect)),
-        None => format!("; a bound needs {FEWEST_LINKS} copies"),
+    let effect = match (audit.effect, audit.no_effect) {
+        (Some(effect), _) => format!("; copies of one program differ by up to {}", percent(effect)),
+        (None, Some(NoLayoutEffect::Noise)) => {
+            "; too noisy to say how far copies of one program differ".to_owned()
+        }
+        (None, _) => format!("; a bound needs {FEWEST_LINKS} copies"),
     };
     format!("linked again: {told_apart} of {links} copies told apart{largest}{effect}\n")
 }
@@ -112,7 +117,7 @@ pub fn audit_card(
 mod tests {
     use plumb_analysis::Ends;
 
-    use super::{LayoutAudit, LayoutFinding, layout_line};
+    use super::{LayoutAudit, LayoutFinding, NoLayoutEffect, layout_line};
 
     #[test]
     fn linked_again_is_shown_with_its_largest_difference_and_its_bound() {
@@ -122,16 +127,22 @@ mod tests {
             largest: Some(1.033),
             ends: Some(Ends { low: 1.01, high: 1.093 }),
             effect: Some(0.025),
+            no_effect: None,
         };
         assert_eq!(
             layout_line(&LayoutFinding::Measured(audit.clone())),
             "linked again: 2 of 12 copies told apart, the largest difference 1.033× [1.010, 1.093]; \
              copies of one program differ by up to 2.5 %\n"
         );
-        let few = LayoutAudit { links: 3, effect: None, ..audit };
-        assert!(
-            layout_line(&LayoutFinding::Measured(few)).ends_with("; a bound needs 10 copies\n")
-        );
+        let without = LayoutAudit { effect: None, ..audit };
+        for (why, end) in [
+            (NoLayoutEffect::FewCopies, "; a bound needs 10 copies\n"),
+            (NoLayoutEffect::Noise, "; too noisy to say how far copies of one program differ\n"),
+        ] {
+            let audit = LayoutAudit { no_effect: Some(why), ..without.clone() };
+            let line = layout_line(&LayoutFinding::Measured(audit));
+            assert!(line.ends_with(end), "{line}");
+        }
     }
 
     #[test]
