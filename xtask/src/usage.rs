@@ -12,8 +12,9 @@ usage: cargo xtask CHORE
       kill -9 plumb at many moments of a run (100 unless given) and write docs/soak.md; fails if
       anything that was promised did not hold
   headtohead [--minutes N] [--continue] [--results FILE] [--write FILE] [--seed N] [--quick]
-      plumb against hyperfine and criterion on programs with known differences, for N minutes (50 unless
-      given; 0 only counts what there is); --continue goes on with the results of earlier calls
+      plumb against hyperfine, criterion and tango on programs with known differences and on copies linked
+      again, for N minutes (50 unless given; 0 only counts what there is); --continue goes on with the results
+      of earlier calls of the same build of plumb
   traces record --write FILE [--minutes N] [--beside bursty|full]
       record how fast this machine does fixed work, and short commands, for N minutes (30 unless given),
       alone or next to a process that burns a CPU

@@ -72,8 +72,13 @@ fn file_of_command() -> Option<PathBuf> {
     if command.components().count() > 1 {
         return std::fs::canonicalize(command).ok();
     }
+    on_path(&command)
+}
+
+/// The file that a shell starts for a bare name.
+pub fn on_path(name: &Path) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(&command)).find(|file| file.is_file())
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 /// A name that no other run uses at the same time: `plumb-PID-TIME`.

@@ -34,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("measure/keeper", &["machine", "media", "protocol"]),
     ("measure/peer", &["protocol"]),
     ("measure/plugins", &["keeper", "launch", "protocol", "stats"]),
+    ("measure/relink", &["stats"]),
     ("measure/suite", &[]),
     ("measure/workloads/kit", &["protocol"]),
     ("measure/workloads/ends", &["protocol", "workload-kit"]),

@@ -1,24 +1,27 @@
 //! plumb against hyperfine, criterion and tango on real programs, of which it is known how much slower B is.
 //!
 //! `schedule` says what is compared when, `programs` makes sides whose difference is counted, `tools`
-//! drives each tool as its users do, `results` keeps every comparison, `page` counts. A call measures for
-//! some minutes; the next goes on where it ended, so that hours are gathered in parts.
+//! drives each tool as its users do, `results` keeps every comparison, `page` counts, `bars` and `relinked` for it. A call
+//! measures for some minutes; the next goes on where it ended, so that hours are gathered in parts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use self::neighbour::{Neighbour, NeighbourKind};
-use self::programs::{EFFECTS, PROGRAMS, Shelf};
-use self::results::{Part, RecordLine, Results, ToolComparison};
+use self::programs::{EFFECTS, PROGRAMS, RoundsProgram, Shelf};
+use self::results::{Part, Pilot, RecordLine, Results, ToolComparison};
 use self::schedule::{ComparedCase, Planned};
 use self::tools::{CommandPair, ComparedTools, Other};
 
+mod bars;
 pub mod neighbour;
 mod page;
 mod programs;
+mod relinked;
 mod results;
 mod schedule;
+mod shares;
 mod tools;
 
 /// Where everything goes that is made on the way.
@@ -101,10 +104,11 @@ fn open(options: &HeadToHeadOptions) -> Result<Results, String> {
 /// Compares until the time is over, or a quick look has seen every cell.
 fn measure(options: &HeadToHeadOptions, results: &mut Results) -> Result<(), String> {
     let head_to_head = HeadToHead::set_up()?;
-    let part = head_to_head.part(options, &results.parts)?;
-    results.append(RecordLine::Part(part.clone()))?;
     let cells = if options.quick { schedule::quick() } else { schedule::cells() };
     let begun = Instant::now();
+    let mut part = head_to_head.part(options, &results.parts)?;
+    part.pilots = head_to_head.pilots(&part, &cells, results.parts.len())?;
+    results.append(RecordLine::Part(part.clone()))?;
     let mut longest = 0.0_f64;
     let seconds = options.minutes * 60.0;
     // A comparison that might not end in time is not begun; the longest one so far is the guess.
@@ -127,8 +131,9 @@ fn measure(options: &HeadToHeadOptions, results: &mut Results) -> Result<(), Str
 /// One comparison on one line.
 fn one_line(comparison: &ToolComparison) -> String {
     let company = if comparison.neighbour { ", neighbour" } else { "" };
+    let build = if comparison.relinked { ", relinked" } else { "" };
     format!(
-        "{}: {} {} %{company}: plumb {:?} {:.3} in {:.1} s, hyperfine {:?}/{:?} {:.3} in {:.1} s, \
+        "{}: {} {} %{build}{company}: plumb {:?} {:.3} in {:.1} s, hyperfine {:?}/{:?} {:.3} in {:.1} s, \
          criterion {:?} {:.3} in {:.1} s, tango {:?} {:.3} in {:.1} s",
         comparison.number,
         comparison.program,
@@ -160,9 +165,7 @@ impl HeadToHead {
     fn set_up() -> Result<Self, String> {
         let plumb = PathBuf::from(crate::host::build()?);
         let folder = fs::canonicalize(FOLDER).map_err(|error| format!("{FOLDER}: {error}"))?;
-        let programs = folder.join("programs");
-        fs::create_dir_all(&programs).map_err(|error| format!("{FOLDER}: {error}"))?;
-        let shelf = Shelf::set_up(programs)?;
+        let shelf = Shelf::set_up(folder.join("programs"))?;
         Ok(Self { shelf, tools: ComparedTools::set_up(folder, plumb.clone())?, plumb })
     }
 
@@ -187,14 +190,37 @@ impl HeadToHead {
             criterion: tools::version_of_criterion(),
             tango: tools::version_of_tango(),
             programs,
+            pilots: Vec::new(),
         };
         match first {
-            Some(first) if !is_same(first, &part) => Err(format!(
-                "the results are of {}, {} and {}; --results FILE begins others",
-                first.hyperfine, first.criterion, first.tango
-            )),
-            _ => Ok(part),
+            Some(first) => may_join(first, &part).map(|()| part),
+            None => Ok(part),
         }
+    }
+
+    /// Measures the pilots of a part: null pairs of every program of these cells, alone or next to a neighbour.
+    fn pilots(
+        &self,
+        part: &Part,
+        cells: &[ComparedCase],
+        parts_before: usize,
+    ) -> Result<Vec<Pilot>, String> {
+        let wanted = schedule::pilots(cells);
+        let first = parts_before * wanted.len();
+        let mut pilots = Vec::new();
+        for (index, (program, neighbour)) in wanted.into_iter().enumerate() {
+            let seed = schedule::pilot_seed(part.seed, first + index);
+            let program = &PROGRAMS[program];
+            let words = self.shelf.command(program, part.rounds(program)?[0])?;
+            self.tools.clean()?;
+            let _disturbing = neighbour
+                .then(|| Neighbour::start(NeighbourKind::Bursty, seed.into()))
+                .transpose()?;
+            let pilot = self.tools.pilot(&words, program.name, neighbour, seed)?;
+            eprintln!("{}", pilot_line(&pilot));
+            pilots.push(pilot);
+        }
+        Ok(pilots)
     }
 
     fn compare(
@@ -203,7 +229,7 @@ impl HeadToHead {
         planned: &Planned,
         number: usize,
     ) -> Result<ToolComparison, String> {
-        let ComparedCase { program, effect, neighbour } = planned.cell;
+        let ComparedCase { program, effect, neighbour, relinked } = planned.cell;
         let sides = self.sides(part, planned)?;
         // Criterion would find the baseline of the comparison before.
         self.tools.clean()?;
@@ -229,6 +255,7 @@ impl HeadToHead {
             program: PROGRAMS[program].name.into(),
             effect: EFFECTS[effect],
             neighbour,
+            relinked,
             swapped: planned.swapped,
             plumb,
             hyperfine: hyperfine.ok_or(missing)?,
@@ -239,17 +266,76 @@ impl HeadToHead {
 
     fn sides(&self, part: &Part, planned: &Planned) -> Result<CommandPair, String> {
         let program = &PROGRAMS[planned.cell.program];
-        let calibrated = part.programs.iter().find(|calibrated| calibrated.name == program.name);
-        let rounds = calibrated.ok_or_else(|| format!("no rounds of {}", program.name))?.rounds;
+        let rounds = part.rounds(program)?;
         let a = self.shelf.command(program, rounds[0])?;
-        let b = self.shelf.command(program, rounds[planned.cell.effect])?;
+        let b = match planned.cell.relinked {
+            true => self.shelf.relinked(program, rounds[0], planned.link_seed)?,
+            false => self.shelf.command(program, rounds[planned.cell.effect])?,
+        };
         let swapped = planned.swapped;
         let (first, second) = if swapped { (b, a) } else { (a, b) };
         Ok(CommandPair { first, second, swapped })
     }
 }
 
-/// Whether results of both parts may be counted together; machines and plumb itself are named.
-fn is_same(a: &Part, b: &Part) -> bool {
-    (&a.hyperfine, &a.criterion, &a.tango) == (&b.hyperfine, &b.criterion, &b.tango)
+impl Part {
+    /// The rounds of every effect of a program.
+    fn rounds(&self, program: &RoundsProgram) -> Result<[u64; 4], String> {
+        let found = self.programs.iter().find(|calibrated| calibrated.name == program.name);
+        let calibrated = found.ok_or_else(|| format!("no rounds of {}", program.name))?;
+        Ok(calibrated.rounds)
+    }
+}
+
+/// A pilot on one line.
+fn pilot_line(pilot: &Pilot) -> String {
+    let company = if pilot.neighbour { ", neighbour" } else { "" };
+    let spread =
+        pilot.pair_sd.map_or_else(|| "nothing".to_owned(), |sd| format!("{:.1} %", 100.0 * sd));
+    format!(
+        "pilot: {}{company}: {} pairs in {:.1} s differ by {spread}",
+        pilot.program, pilot.pairs, pilot.wall_s
+    )
+}
+
+/// Whether the results of a new part may be counted with those of a first one; machines may differ, and are named.
+///
+/// # Errors
+/// When they are of other versions, of another build of plumb, or older than pilots.
+fn may_join(first: &Part, part: &Part) -> Result<(), String> {
+    if first.pilots.is_empty() {
+        return Err(
+            "the results are of an older chore, without pilots; --results FILE begins others"
+                .into(),
+        );
+    }
+    let of_first = [&first.plumb, &first.hyperfine, &first.criterion, &first.tango];
+    let of_part = [&part.plumb, &part.hyperfine, &part.criterion, &part.tango];
+    let other = of_first.into_iter().zip(of_part).find(|(old, new)| old != new);
+    match other {
+        None => Ok(()),
+        Some((old, new)) => {
+            Err(format!("the results are of {old}, not of {new}; --results FILE begins others"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::results::tests::{part, pilot};
+    use super::*;
+
+    #[test]
+    fn only_results_of_one_build_with_pilots_are_gone_on_with() {
+        let first = Part { pilots: vec![pilot(0.01)], ..part() };
+        assert_eq!(may_join(&first, &part()), Ok(()));
+        let other = Part { plumb: "plumb 0 (another commit)".into(), ..part() };
+        let error = may_join(&first, &other).unwrap_err();
+        assert!(error.contains("of plumb 0, not of plumb 0 (another commit)"), "{error}");
+        assert!(error.contains("--results FILE"), "{error}");
+        let other = Part { tango: "tango 1".into(), ..part() };
+        assert!(may_join(&first, &other).unwrap_err().contains("tango 1"));
+        let error = may_join(&part(), &first).unwrap_err();
+        assert!(error.contains("without pilots") && error.contains("--results FILE"), "{error}");
+    }
 }

@@ -2,15 +2,12 @@
 
 use std::fmt::Write;
 
-use plumb_stats::audit::share_interval;
-use plumb_stats::outlook::told_apart;
-use plumb_stats::verdict::{Confidence, LookSchedule};
-use plumb_stats::{describe, distribution};
+use plumb_stats::describe;
 
-use super::neighbour;
 use super::programs::{EFFECTS, PROGRAMS};
-use super::results::{Calibrated, Part, Plumb, Results, ToolComparison, ToolVerdict};
-use super::tools::TIME_S;
+use super::results::{Calibrated, Part, Results, ToolComparison, ToolVerdict};
+use super::shares::share;
+use super::{bars, neighbour, relinked};
 
 /// Below so many comparisons in a cell the page warns.
 const FEW: usize = 30;
@@ -50,40 +47,35 @@ const JUDGES: [Judge; 5] = [
     },
 ];
 
-/// What plumb promises if the time can tell the effect apart: the least share found, and of A/A the least share called
-/// equivalent within the margin of 1 % (docs/validation.md, "found within a time limit").
-const FOUND_AT_LEAST: f64 = 0.8;
-const PROVEN_AT_LEAST: f64 = 0.6;
-const MARGIN: f64 = 0.01;
-
-/// The promise of plumb: the largest share of wrong verdicts in A/A.
-const WRONG_AT_MOST: f64 = 0.05;
-
 /// The whole page; `typed` is what followed the chore's name.
 pub fn page(results: &Results, typed: &str) -> String {
-    let all: Vec<&ToolComparison> = results.comparisons.iter().collect();
+    let parts = &results.parts;
+    let (again, all): (Vec<_>, Vec<_>) =
+        results.comparisons.iter().partition(|comparison| comparison.relinked);
     let mut page = head(results, typed);
-    page.push_str(HOW);
-    page.push_str(PROMISES);
-    page.push_str(&section("All together", &all));
+    page.push_str(&how(parts));
+    page.push_str(bars::EXPLAINED);
+    page.push_str(&section("All together", parts, &all));
     for (company, neighbour) in [("Undisturbed", false), ("Next to a noisy neighbour", true)] {
         for (size, short) in [("30 ms", false), ("3 ms", true)] {
             let chosen = chosen(&all, |comparison| {
                 comparison.neighbour == neighbour && is_short(comparison) == short
             });
-            page.push_str(&section(&format!("{company}, programs of {size}"), &chosen));
+            page.push_str(&section(&format!("{company}, programs of {size}"), parts, &chosen));
         }
     }
+    page.push_str(&relinked::section(&again, &all));
     page.push_str(&by_program(&all));
-    page.push_str(&injected(&results.parts));
+    page.push_str(&bars::table(parts));
+    page.push_str(&injected(parts));
     page.push_str(&seen(&all));
     page
 }
 
-fn section(title: &str, chosen: &[&ToolComparison]) -> String {
+fn section(title: &str, parts: &[Part], chosen: &[&ToolComparison]) -> String {
     match chosen {
         [] => String::new(),
-        _ => format!("\n## {title}\n\n{}\n{}", tools(chosen), verdicts(chosen)),
+        _ => format!("\n## {title}\n\n{}\n{}", tools(chosen), verdicts(parts, chosen)),
     }
 }
 
@@ -147,7 +139,9 @@ fn warning(comparisons: &[ToolComparison]) -> String {
     for effect in EFFECTS {
         for neighbour in [false, true] {
             let cell = comparisons.iter().filter(|comparison| {
-                comparison.effect == effect && comparison.neighbour == neighbour
+                comparison.effect == effect
+                    && comparison.neighbour == neighbour
+                    && !comparison.relinked
             });
             cells.push(cell.count());
         }
@@ -163,19 +157,27 @@ fn warning(comparisons: &[ToolComparison]) -> String {
 
 const HOW: &str = "\
 Each tool compares A with itself, and A with B, the same program with 1, 2 or 5 % more work (counted in \
-rounds). All tools compare the same sides in the same condition, for 20 s each, in random order.\n\n\
-- **plumb ab** (`--budget 20s`) goes first. It looks at its pairs while it measures and ends with a verdict, \
-often long before the 20 s are over.\n\
+rounds): the same sides in the same condition, for 20 s each, in random order.\n\n\
+- **plumb ab** (`--budget 20s`) goes first and ends with a verdict, often long before 20 s.\n\
 - **hyperfine** (`-N`): as many runs of each side as fit. Its summary reports a difference if its `±` \
 excludes 1; its script `welch_ttest.py` if Welch's test is significant at 5 %.\n\
-- **criterion**: the first side is saved as a baseline and the second compared with it, each after a warm-up \
-of 3/8 of its time (the default), with up to 100 samples (the default). *Regressed* or *improved* is a \
-difference; its noise threshold of 1 % hides smaller ones.\n\
-- **tango** (`compare -t`) runs both sides in turns, as plumb does. Its asterisk is a difference: the mean \
-of the differences lies 2.6 standard errors from zero, and over half a percent.\n\n\
-*Wrong*: share of A/A comparisons in which a tool called a program faster or slower than itself. *Found*: \
-share in which it called B slower. Brackets are exact 95 % intervals (Clopper and Pearson). *Pairs differ \
-by* is the noise that plumb measured: the median over the comparisons, and their middle half.\n";
+- **criterion**: the first side is the baseline of the second, each after a warm-up of 3/8 of its time and with up to \
+100 samples (the defaults). *Regressed* or *improved* is a difference; its noise threshold of 1 % hides smaller ones.\n\
+- **tango** (`compare -t`) runs both sides TANGO. Its asterisk is a difference: the mean of the differences lies 2.6 \
+standard errors from zero, and over NOISE.\n\n\
+*Wrong*: share of A/A comparisons with a difference. *Found*: share in which B was called slower. Brackets are 95 % \
+intervals (Clopper and Pearson). *Pairs differ by*: the noise that plumb measured, median and middle half.\n";
+
+/// How every tool is used, by the version that was.
+fn how(parts: &[Part]) -> String {
+    // Until 0.7 one process ran both sides; since 0.9 two processes run in lockstep.
+    let is_old = parts.first().is_some_and(|part| part.tango.starts_with("tango-bench 0.7"));
+    let (runs, noise) = match is_old {
+        true => ("in turns, as plumb does", "half a percent"),
+        false => ("at once, in lockstep", "one percent"),
+    };
+    HOW.replace("TANGO", runs).replace("NOISE", noise)
+}
 
 /// The table of all rules.
 fn tools(chosen: &[&ToolComparison]) -> String {
@@ -235,16 +237,8 @@ fn is_reversed(judge: &Judge, comparison: &ToolComparison) -> bool {
     comparison.effect > 0 && (judge.verdict)(comparison) == ToolVerdict::Faster
 }
 
-/// `2 of 40: 5 % [1, 17]`.
-fn share(hits: u64, trials: u64) -> String {
-    let Ok(interval) = share_interval(hits, trials, 0.95) else { return "–".into() };
-    let [estimate, low, high] =
-        [interval.estimate, interval.low, interval.high].map(|share| 100.0 * share);
-    format!("{hits} of {trials}: {estimate:.0} % [{low:.0}, {high:.0}]")
-}
-
 /// The full verdicts of plumb, and whether its promises were kept.
-fn verdicts(chosen: &[&ToolComparison]) -> String {
+fn verdicts(parts: &[Part], chosen: &[&ToolComparison]) -> String {
     let mut table = String::from(
         "| plumb's verdicts | slower | faster | equivalent | inconclusive | pairs | time | promised | |\n\
          |---|---|---|---|---|---|---|---|---|\n",
@@ -261,7 +255,7 @@ fn verdicts(chosen: &[&ToolComparison]) -> String {
             .map_or("–".into(), |mean| format!("{mean:.0}"));
         let time = mean(|comparison| comparison.plumb.wall_s)
             .map_or("–".into(), |mean| format!("{mean:.1} s"));
-        let (promise, kept) = promises(&cell, effect);
+        let (promise, kept) = bars::promises(parts, &cell, effect);
         _ = writeln!(
             table,
             "| B {effect} % slower | {} | {} | {} | {} | {pairs} | {time} | {promise} | {kept} |",
@@ -272,63 +266,6 @@ fn verdicts(chosen: &[&ToolComparison]) -> String {
         );
     }
     table
-}
-
-const PROMISES: &str = "\nPromises depend on how far pairs differ: if 20 s are enough to find the effect, \
-plumb finds four in five, and proves three in five of A/A equivalent within 1 % \
-([validation](validation.md), *found within a time limit*). A promise is *broken* if a tool that barely keeps it \
-would score this badly in fewer than 1 of 100 head-to-heads of this size, so few comparisons break few \
-promises.\n";
-
-/// What was promised of a cell, how far it was kept, and whether that is enough.
-fn promises(cell: &[&ToolComparison], effect: u32) -> (String, &'static str) {
-    let told: Vec<&ToolComparison> =
-        cell.iter().copied().filter(|comparison| tells(&comparison.plumb, effect)).collect();
-    let (found, trials) = hits(&JUDGES[0], cell, effect);
-    if effect > 0 {
-        let (found, trials) = hits(&JUDGES[0], &told, effect);
-        let promise = format!("{:.0} % of {trials}: {found}", 100.0 * FOUND_AT_LEAST);
-        return (promise, kept(trials, reaches(found, trials, FOUND_AT_LEAST)));
-    }
-    let proven = told
-        .iter()
-        .filter(|comparison| comparison.plumb.verdict == ToolVerdict::Equivalent)
-        .count() as u64;
-    let open = told.len() as u64;
-    let promise = format!(
-        "wrong at most {:.0} % of {trials}: {found}; equivalent {:.0} % of {open}: {proven}",
-        100.0 * WRONG_AT_MOST,
-        100.0 * PROVEN_AT_LEAST
-    );
-    let is_kept = stays(found, trials, WRONG_AT_MOST) && reaches(proven, open, PROVEN_AT_LEAST);
-    (promise, kept(trials, is_kept))
-}
-
-fn kept(trials: u64, is_kept: bool) -> &'static str {
-    match (trials, is_kept) {
-        (0, _) => "–",
-        (_, true) => "kept",
-        (_, false) => "**broken**",
-    }
-}
-
-/// Whether so few or fewer hits would happen to a tool of this share at least once in 100.
-fn reaches(hits: u64, trials: u64, share: f64) -> bool {
-    distribution::binomial_cdf(hits, trials, share) >= 0.01
-}
-
-/// Whether so many or more would.
-fn stays(hits: u64, trials: u64, share: f64) -> bool {
-    hits.checked_sub(1)
-        .is_none_or(|fewer| 1.0 - distribution::binomial_cdf(fewer, trials, share) >= 0.01)
-}
-
-/// Whether pairs that differ so far tell the effect apart in the time; of A/A, whether they prove the margin.
-fn tells(plumb: &Plumb, effect: u32) -> bool {
-    let most = (TIME_S * f64::from(plumb.pairs) / plumb.wall_s) as usize;
-    let level = LookSchedule::Long.level(Confidence::NinetyFive, most);
-    let wanted = if effect > 0 { f64::from(effect) / 100.0 } else { MARGIN };
-    plumb.pair_sd.is_none_or(|sd| told_apart(sd.ln_1p(), most, level) <= wanted.ln_1p())
 }
 
 /// The verdicts of each tool on each program, in both conditions.
@@ -416,7 +353,11 @@ fn counted<'a>(part: &Part, column: &'a str) -> &'a str {
 
 fn instructions(program: &Calibrated) -> String {
     let Some([a, more @ ..]) = program.instructions else { return String::new() };
-    more.map(|b| format!("{:.4}", b as f64 / a as f64)).join(", ")
+    let mut ratios = more.map(|b| format!("{:.4}", b as f64 / a as f64)).join(", ");
+    if let Some(again) = program.relinked_instructions {
+        _ = write!(ratios, "; relinked {:.4}", again as f64 / a as f64);
+    }
+    ratios
 }
 
 /// The median ratio that every tool measured, undisturbed: whether the injection is what it should be.
@@ -455,7 +396,7 @@ fn seen(all: &[&ToolComparison]) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::super::results::tests::comparison;
+    use super::super::results::tests::{comparison, part, pilot};
     use super::*;
 
     /// Ten right comparisons of each effect, of which some are spoiled.
@@ -501,32 +442,13 @@ mod tests {
     #[test]
     fn plumbs_verdicts_are_all_counted() {
         let all = some();
-        let table = verdicts(&all.iter().collect::<Vec<_>>());
+        let pilots = vec![pilot(0.01)];
+        let table = verdicts(&[Part { pilots, ..part() }], &all.iter().collect::<Vec<_>>());
         let proven = "| B 0 % slower | 0 | 0 | 10 | 0 | 12 | 4.0 s | wrong at most 5 % of 10: 0; equivalent 60 % of 10: 10 | \
                       kept |";
         assert!(table.contains(proven), "{table}");
         let found = "| B 1 % slower | 9 | 0 | 0 | 1 | 12 | 4.0 s | 80 % of 10: 9 | kept |";
         assert!(table.contains(found), "{table}");
-    }
-
-    #[test]
-    fn a_promise_is_broken_beyond_chance() {
-        // P(X >= 6) of 40 at 5 % is .014, P(X >= 7) .003; of 20 at 80 %, P(X <= 11) is .010, P(X <= 10) .003.
-        assert!(stays(6, 40, 0.05) && !stays(7, 40, 0.05));
-        assert!(reaches(12, 20, 0.8) && !reaches(10, 20, 0.8));
-        assert_eq!((kept(0, false), kept(3, false)), ("–", "**broken**"));
-    }
-
-    #[test]
-    fn nothing_is_promised_of_what_the_time_can_not_tell_apart() {
-        let told = |pair_sd, effect| {
-            let mut compared = comparison(0, effect);
-            compared.plumb.pair_sd = pair_sd;
-            tells(&compared.plumb, effect)
-        };
-        // 60 pairs in 20 s: at a level of about .002 they tell .5 of the standard deviation apart.
-        assert!(told(Some(0.03), 2) && told(Some(0.03), 5) && told(None, 1));
-        assert!(!told(Some(0.06), 2) && !told(Some(0.03), 1) && !told(Some(0.03), 0));
     }
 
     #[test]
@@ -551,18 +473,9 @@ mod tests {
             total_s: 0.03,
             rounds: [3000, 3031, 3062, 3155],
             instructions: None,
+            relinked_instructions: None,
         };
-        let part = |programs| Part {
-            seed: 1,
-            date: "2026-01-01".into(),
-            machine: "one".into(),
-            plumb: "plumb 0".into(),
-            hyperfine: "hyperfine 1".into(),
-            criterion: "criterion 0".into(),
-            tango: "tango 0".into(),
-            programs,
-        };
-        results.parts = vec![part(vec![program.clone()])];
+        results.parts = vec![Part { programs: vec![program.clone()], ..part() }];
         let blind = page(&results, "--minutes 1");
         assert!(blind.contains("`cargo xtask headtohead --minutes 1`"));
         assert!(blind.contains("On one: the truth is known"));
@@ -572,7 +485,38 @@ mod tests {
             blind.contains("| integer | 1.000, 1.000, 1.000, 1.000 | 1.010, 1.010, 1.010, 1.010 |")
         );
         program.instructions = Some([1_000_000, 1_010_000, 1_020_000, 1_050_000]);
-        results.parts = vec![part(vec![program])];
-        assert!(page(&results, "").contains("| 1.0 ms | 1.0100, 1.0200, 1.0500 |\n"));
+        program.relinked_instructions = Some(1_000_100);
+        results.parts = vec![Part { programs: vec![program], ..part() }];
+        let counted = page(&results, "");
+        assert!(counted.contains("| 1.0 ms | 1.0100, 1.0200, 1.0500; relinked 1.0001 |\n"));
+    }
+
+    fn rows_of_plumb(page: &str) -> Vec<&str> {
+        page.lines().filter(|line| line.starts_with("| plumb ab |")).collect()
+    }
+
+    #[test]
+    fn a_relinked_copy_that_differs_is_not_a_wrong_verdict() {
+        let mut results = Results::open(Path::new("none")).unwrap();
+        results.parts = vec![part()];
+        results.comparisons = some();
+        let before = page(&results, "");
+        let mut again = ToolComparison { relinked: true, ..comparison(40, 0) };
+        again.plumb.verdict = ToolVerdict::Slower;
+        again.tango.verdict = ToolVerdict::Faster;
+        results.comparisons.push(again);
+        let after = page(&results, "");
+        assert_eq!(rows_of_plumb(&before), rows_of_plumb(&after));
+        assert!(after.contains("wrong at most 5 % of 10: 0"), "{after}");
+        assert!(after.contains("## Copies that are linked again"), "{after}");
+        assert!(!before.contains("## Copies that are linked again"));
+    }
+
+    #[test]
+    fn the_rule_of_tango_is_that_of_its_version() {
+        let old = how(&[Part { tango: "tango-bench 0.7.2".into(), ..part() }]);
+        assert!(old.contains("in turns, as plumb does."));
+        let new = how(&[Part { tango: "tango-bench 0.9.0".into(), ..part() }]);
+        assert!(new.contains("at once, in lockstep.") && new.contains("over one percent."));
     }
 }

@@ -29,6 +29,20 @@ pub struct Part {
     pub criterion: String,
     pub tango: String,
     pub programs: Vec<Calibrated>,
+    /// What its bars follow from; parts of older chores have none.
+    #[serde(default)]
+    pub pilots: Vec<Pilot>,
+}
+
+/// Null pairs of a program, which are measured before any comparison of its part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pilot {
+    pub program: String,
+    pub neighbour: bool,
+    pub pairs: u32,
+    /// How far pairs differ, as a relative deviation; none if all are alike.
+    pub pair_sd: Option<f64>,
+    pub wall_s: f64,
 }
 
 /// A program with the rounds that make it as slow as it should be; settled once on every machine.
@@ -43,6 +57,9 @@ pub struct Calibrated {
     pub rounds: [u64; 4],
     /// Instructions in user space of every effect, if the machine counts them.
     pub instructions: Option<[u64; 4]>,
+    /// Instructions of a copy that is linked again, with the rounds of side A.
+    #[serde(default)]
+    pub relinked_instructions: Option<u64>,
 }
 
 /// One comparison by every tool; ratios and verdicts are of B over A, however they were presented.
@@ -55,6 +72,9 @@ pub struct ToolComparison {
     /// By how many percent B is slower.
     pub effect: u32,
     pub neighbour: bool,
+    /// B is a copy of A that is linked again: it may really differ, so no verdict on it is wrong.
+    #[serde(default)]
+    pub relinked: bool,
     /// B was presented as the first side.
     pub swapped: bool,
     pub plumb: Plumb,
@@ -88,6 +108,9 @@ impl ToolVerdict {
 pub struct Plumb {
     pub verdict: ToolVerdict,
     pub ratio: f64,
+    /// The interval of the ratio.
+    #[serde(default)]
+    pub ends: Option<[f64; 2]>,
     pub pairs: u32,
     /// How far pairs differ, as a relative deviation; none if all are alike or too few.
     pub pair_sd: Option<f64>,
@@ -111,6 +134,9 @@ pub struct Hyperfine {
 pub struct PeerVerdict {
     pub verdict: ToolVerdict,
     pub ratio: f64,
+    /// The interval of the ratio, if the tool gives one.
+    #[serde(default)]
+    pub ends: Option<[f64; 2]>,
     /// Of both sides, warm-up included.
     pub runs: usize,
     pub wall_s: f64,
@@ -162,7 +188,9 @@ impl Results {
 
 #[cfg(test)]
 pub mod tests {
-    use super::{Hyperfine, PeerVerdict, Plumb, ToolComparison, ToolVerdict};
+    use std::path::Path;
+
+    use super::{Hyperfine, Part, PeerVerdict, Pilot, Plumb, Results, ToolComparison, ToolVerdict};
 
     /// A comparison that every tool gets right, for tests to spoil.
     pub fn comparison(number: usize, effect: u32) -> ToolComparison {
@@ -178,11 +206,45 @@ pub mod tests {
             program: "integer".into(),
             effect,
             neighbour: false,
+            relinked: false,
             swapped: false,
-            plumb: Plumb { verdict, ratio, pairs: 12, pair_sd: Some(0.01), wall_s },
+            plumb: Plumb { verdict, ratio, ends: None, pairs: 12, pair_sd: Some(0.01), wall_s },
             hyperfine: Hyperfine { summary: none, welch: none, ratio, runs: 60, wall_s },
-            criterion: PeerVerdict { verdict: none, ratio, runs: 90, wall_s },
-            tango: PeerVerdict { verdict: none, ratio, runs: 80, wall_s },
+            criterion: PeerVerdict { verdict: none, ratio, ends: None, runs: 90, wall_s },
+            tango: PeerVerdict { verdict: none, ratio, ends: None, runs: 80, wall_s },
         }
+    }
+
+    /// A part of one program, without pilots.
+    pub fn part() -> Part {
+        Part {
+            seed: 1,
+            date: "2026-01-01".into(),
+            machine: "one".into(),
+            plumb: "plumb 0".into(),
+            hyperfine: "hyperfine 1".into(),
+            criterion: "criterion 0".into(),
+            tango: "tango 0".into(),
+            programs: Vec::new(),
+            pilots: Vec::new(),
+        }
+    }
+
+    /// A pilot of the program of [`comparison`]: 40 pairs take 4 s.
+    pub fn pilot(pair_sd: f64) -> Pilot {
+        Pilot {
+            program: "integer".into(),
+            neighbour: false,
+            pairs: 40,
+            pair_sd: Some(pair_sd),
+            wall_s: 4.0,
+        }
+    }
+
+    #[test]
+    fn the_stored_results_of_an_older_chore_are_read() {
+        let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/head-to-head.jsonl");
+        let results = Results::open(&stored).unwrap();
+        assert!(results.comparisons.len() > 100);
     }
 }

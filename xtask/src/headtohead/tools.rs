@@ -10,8 +10,8 @@ use std::time::Instant;
 use plumb_stats::{describe, distribution};
 use serde_json::Value;
 
-use super::programs::output;
-use super::results::{Hyperfine, PeerVerdict, Plumb, ToolVerdict};
+use super::programs::{output, output_of};
+use super::results::{Hyperfine, PeerVerdict, Pilot, Plumb, ToolVerdict};
 
 /// The time of every tool for a comparison, in seconds.
 pub const TIME_S: f64 = 20.0;
@@ -28,8 +28,11 @@ const FEWEST_SAMPLES: f64 = 10.0;
 /// The number of samples that criterion takes by default.
 const DEFAULT_SAMPLES: f64 = 100.0;
 
-/// The time of a sample that tango fills with iterations, in seconds.
-const TANGO_SLICE_S: f64 = 0.01;
+/// The most pairs of a pilot. `ab` ends one look earlier, at 27 pairs, because the last look could change nothing.
+const PILOT_PAIRS: &str = "40";
+
+/// No pilot should end early because its sides are alike, so its margin is far below what 40 pairs resolve.
+const PILOT_MARGIN: &str = "0.01%";
 
 /// The time of tango apart from samples, in seconds.
 const TANGO_OVERHEAD: f64 = 0.2;
@@ -64,6 +67,11 @@ impl CommandPair {
     /// The second's time over the first's as B's over A's.
     fn b_over_a(&self, ratio: f64) -> f64 {
         if self.swapped { ratio.recip() } else { ratio }
+    }
+
+    /// The interval of such a ratio.
+    fn ends_of_b(&self, [low, high]: [f64; 2]) -> [f64; 2] {
+        if self.swapped { [high.recip(), low.recip()] } else { [low, high] }
     }
 
     fn quoted(&self) -> Result<[String; 2], String> {
@@ -119,21 +127,56 @@ impl ComparedTools {
     /// # Errors
     /// When it fails or says nothing.
     pub fn plumb(&self, sides: &CommandPair, seed: u32) -> Result<(Plumb, Budget), String> {
-        let begun = Instant::now();
-        let mut command = self.command(&self.plumb);
-        command.args(["ab", "--json", "--quiet", "--no-lock", "--store", "store.db"]);
-        command.args(["--budget", &format!("{TIME_S}s"), "--seed", &seed.to_string()]);
-        let said = output(command.args(sides.quoted()?))?;
-        let wall_s = begun.elapsed().as_secs_f64();
-        let said = plumb_said(&said).ok_or_else(|| format!("plumb said something else: {said}"))?;
+        let (said, wall_s) = self.ab(sides, seed, &["--budget", &format!("{TIME_S}s")])?;
         let plumb = Plumb {
             verdict: sides.of_b(said.verdict),
             ratio: sides.b_over_a(said.ratio),
+            ends: said.ends.map(|ends| sides.ends_of_b(ends)),
             pairs: said.pairs,
             pair_sd: said.pair_sd,
             wall_s,
         };
         Ok((plumb, Budget { wall_s: TIME_S, runs_s: said.runs_s }))
+    }
+
+    /// `plumb ab` of a command and itself, for its pairs alone: their verdict counts nowhere.
+    ///
+    /// # Errors
+    /// When it fails or says nothing.
+    pub fn pilot(
+        &self,
+        words: &[String],
+        program: &str,
+        neighbour: bool,
+        seed: u32,
+    ) -> Result<Pilot, String> {
+        let sides = CommandPair { first: words.to_vec(), second: words.to_vec(), swapped: false };
+        let limits = ["--max-pairs", PILOT_PAIRS, "--margin", PILOT_MARGIN];
+        let (said, wall_s) = self.ab(&sides, seed, &limits)?;
+        Ok(Pilot {
+            program: program.to_owned(),
+            neighbour,
+            pairs: said.pairs,
+            pair_sd: said.pair_sd,
+            wall_s,
+        })
+    }
+
+    /// What `plumb ab` says within some limits, and the time that it took, in seconds.
+    fn ab(
+        &self,
+        sides: &CommandPair,
+        seed: u32,
+        limits: &[&str],
+    ) -> Result<(PlumbSaid, f64), String> {
+        let begun = Instant::now();
+        let mut command = self.command(&self.plumb);
+        command.args(["ab", "--json", "--quiet", "--no-lock", "--store", "store.db"]);
+        command.args(["--seed", &seed.to_string()]).args(limits);
+        let said = output(command.args(sides.quoted()?))?;
+        let wall_s = begun.elapsed().as_secs_f64();
+        let said = plumb_said(&said).ok_or_else(|| format!("plumb said something else: {said}"))?;
+        Ok((said, wall_s))
     }
 
     /// hyperfine without a shell, with as many runs as the budget allows.
@@ -173,11 +216,15 @@ impl ComparedTools {
         let change = self.read("command/change/estimates.json")?;
         let verdict = criterion_said(&said)
             .ok_or_else(|| format!("criterion said something else: {said}"))?;
-        let ratio = criterion_ratio(&change)
+        let [low, ratio, high] = criterion_ratio(&change)
             .ok_or_else(|| format!("criterion kept something else: {change}"))?;
-        let verdict = sides.of_b(verdict);
-        let ratio = sides.b_over_a(ratio);
-        Ok(PeerVerdict { verdict, ratio, runs: first.runs + second.runs, wall_s })
+        Ok(PeerVerdict {
+            verdict: sides.of_b(verdict),
+            ratio: sides.b_over_a(ratio),
+            ends: Some(sides.ends_of_b([low, high])),
+            runs: first.runs + second.runs,
+            wall_s,
+        })
     }
 
     fn criterion_once(
@@ -195,7 +242,7 @@ impl ComparedTools {
         output(command.env("HEADTOHEAD_SAMPLES", plan.samples.to_string()))
     }
 
-    /// tango: the second side compared with the first, in turns.
+    /// tango: the second side compared with the first, both at once.
     ///
     /// # Errors
     /// When it fails or says nothing.
@@ -207,11 +254,18 @@ impl ComparedTools {
         command.args(["--color", "never", "compare"]).arg(first).args(["-v", "-t", &seconds]);
         command.env("HEADTOHEAD_FIRST", sides.first.join("\n"));
         command.env("HEADTOHEAD_SECOND", sides.second.join("\n"));
-        let said = output(&mut command)?;
+        // It ends with 1 if the second side is slower.
+        let said = output_of(&mut command, &[0, 1])?;
         let wall_s = begun.elapsed().as_secs_f64();
         let (verdict, ratio, runs) =
             tango_said(&said).ok_or_else(|| format!("tango said something else: {said}"))?;
-        Ok(PeerVerdict { verdict: sides.of_b(verdict), ratio: sides.b_over_a(ratio), runs, wall_s })
+        Ok(PeerVerdict {
+            verdict: sides.of_b(verdict),
+            ratio: sides.b_over_a(ratio),
+            ends: None,
+            runs,
+            wall_s,
+        })
     }
 
     fn command(&self, program: &Path) -> Command {
@@ -275,10 +329,9 @@ const CRITERION: [(&str, &str); 3] = [
     ("benches/command.rs", include_str!("assets/criterion.rs")),
 ];
 
-/// The crate that times two commands in turns by tango: a side a program.
-const TANGO: [(&str, &str); 6] = [
+/// The crate that times two commands at once by tango: a side a program.
+const TANGO: [(&str, &str); 5] = [
     ("Cargo.toml", include_str!("assets/tango.toml")),
-    ("build.rs", "fn main() {\n    println!(\"cargo:rustc-link-arg-benches=-rdynamic\");\n}\n"),
     ("src/lib.rs", "//! Only its benches count.\n"),
     ("side.rs", include_str!("assets/tango.rs")),
     ("benches/first.rs", "const SIDE: &str = \"HEADTOHEAD_FIRST\";\ninclude!(\"../side.rs\");\n"),
@@ -323,6 +376,7 @@ fn executable(told: &str, bench: &str) -> Option<PathBuf> {
 struct PlumbSaid {
     verdict: ToolVerdict,
     ratio: f64,
+    ends: Option<[f64; 2]>,
     pairs: u32,
     pair_sd: Option<f64>,
     /// Of both sides.
@@ -342,9 +396,10 @@ fn plumb_said(said: &str) -> Option<PlumbSaid> {
     let pairs = u32::try_from(against["pairs"].as_u64()?).ok()?;
     let ratio = against["ratio"].as_f64()?;
     let pair_sd = against["pair_sd"].as_f64();
+    let ends = against["low"].as_f64().zip(against["high"].as_f64()).map(Into::into);
     let arms = &result["arms"];
     let runs_s = [arms[0]["estimate"].as_f64()?, arms[1]["estimate"].as_f64()?];
-    Some(PlumbSaid { verdict, ratio, pairs, pair_sd, runs_s })
+    Some(PlumbSaid { verdict, ratio, ends, pairs, pair_sd, runs_s })
 }
 
 /// Runs of each side; two at least, as hyperfine wants.
@@ -454,19 +509,19 @@ fn criterion_said(said: &str) -> Option<ToolVerdict> {
     sentences.iter().find(|(sentence, _)| said.contains(sentence)).map(|(_, verdict)| *verdict)
 }
 
-/// The ratio of means in `change/estimates.json`.
-fn criterion_ratio(kept: &str) -> Option<f64> {
+/// The ratio of means in `change/estimates.json`, between the ends of its interval.
+fn criterion_ratio(kept: &str) -> Option<[f64; 3]> {
     let document: Value = serde_json::from_str(kept).ok()?;
-    Some(1.0 + document["mean"]["point_estimate"].as_f64()?)
+    let mean = &document["mean"];
+    let interval = &mean["confidence_interval"];
+    let changes = [&interval["lower_bound"], &mean["point_estimate"], &interval["upper_bound"]];
+    let [low, change, high] = changes.map(Value::as_f64);
+    Some([1.0 + low?, 1.0 + change?, 1.0 + high?])
 }
 
-/// The time that tango is asked to measure so that it ends in time: what it counts are the samples of one side; both
-/// take as long, and each is warmed up by a tenth of its iterations, one at least.
+/// The time that tango is asked to measure so that it ends in time.
 fn tango_time(budget: &Budget) -> f64 {
-    let run_s = describe::mean(&budget.runs_s).unwrap_or(f64::NAN);
-    let iterations = (TANGO_SLICE_S / run_s).floor().max(1.0);
-    let warm_up = (iterations / 10.0).floor().max(1.0);
-    (budget.wall_s - TANGO_OVERHEAD) / (2.0 * (1.0 + warm_up / iterations))
+    budget.wall_s - TANGO_OVERHEAD
 }
 
 /// The mean of the table that `-v` shows: an asterisk marks what is significant. `n` are samples of each side.
@@ -486,10 +541,12 @@ mod tests {
     fn plumb_is_understood() {
         let said = r#"{"schema": "plumb.comparison/1", "results": [{
             "arms": [{"estimate": 0.0314}, {"estimate": 0.0320}],
-            "against_first": [{"ratio": 1.033, "verdict": "slower", "pairs": 27, "pair_sd": 0.04}]}]}"#;
+            "against_first": [{"ratio": 1.033, "low": 1.01, "high": 1.06, "verdict": "slower", "pairs": 27,
+                "pair_sd": 0.04}]}]}"#;
         let understood = PlumbSaid {
             verdict: ToolVerdict::Slower,
             ratio: 1.033,
+            ends: Some([1.01, 1.06]),
             pairs: 27,
             pair_sd: Some(0.04),
             runs_s: [0.0314, 0.0320],
@@ -498,6 +555,7 @@ mod tests {
         let none = said.replace("\"slower\"", "null");
         assert_eq!(plumb_said(&none).unwrap().verdict, ToolVerdict::Inconclusive);
         assert_eq!(plumb_said(&said.replace("slower", "odd")), None);
+        assert_eq!(plumb_said(&said.replace("1.01", "null")).unwrap().ends, None);
     }
 
     #[test]
@@ -541,9 +599,10 @@ mod tests {
             assert_eq!(criterion_said(&said(none)), Some(ToolVerdict::Inconclusive));
         }
         assert_eq!(criterion_said(&said("")), None);
-        let kept = r#"{"mean": {"point_estimate": 0.0568, "standard_error": 0.02},
+        let kept = r#"{"mean": {"point_estimate": 0.0625, "standard_error": 0.02, "confidence_interval":
+            {"confidence_level": 0.95, "lower_bound": -0.125, "upper_bound": 0.25}},
             "median": {"point_estimate": 0.04}}"#;
-        assert_eq!(criterion_ratio(kept), Some(1.0568));
+        assert_eq!(criterion_ratio(kept), Some([0.875, 1.0625, 1.25]));
         assert!(version_of_criterion().starts_with("criterion 0."));
     }
 
@@ -561,9 +620,8 @@ mod tests {
         assert_eq!(told("+0.42%").0, ToolVerdict::Inconclusive);
         assert_eq!(tango_said("command"), None);
         assert!(version_of_tango().starts_with("tango-bench 0."));
-        let time = |run_s| tango_time(&Budget { wall_s: 20.2, runs_s: [run_s; 2] });
-        // Of 30 ms: a run to warm up and one that counts, on each side; of 3 ms: one and three.
-        assert!((time(0.03) - 5.0).abs() < 0.01 && (time(0.003) - 7.5).abs() < 0.01);
+        let time = tango_time(&Budget { wall_s: 20.2, runs_s: [0.03; 2] });
+        assert!((19.0..20.2).contains(&time), "{time}");
     }
 
     #[test]
@@ -586,6 +644,7 @@ mod tests {
         assert_eq!(sides.of_b(ToolVerdict::Faster), ToolVerdict::Slower);
         assert_eq!(sides.of_b(ToolVerdict::Equivalent), ToolVerdict::Equivalent);
         assert_eq!(sides.b_over_a(0.8), 1.25);
+        assert_eq!(sides.ends_of_b([0.8, 2.0]), [0.5, 1.25]);
         assert_eq!(sides.quoted().unwrap(), ["b", "'a b'"]);
     }
 

@@ -112,6 +112,13 @@ pub struct VerdictGoal {
     /// The noise floor of this machine by its last audit: the margin is no smaller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise_floor: Option<f64>,
+    /// Points that start another program file than the first point, by their indices: their difference is one of these two
+    /// files, and another build of either could differ.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_files: Vec<usize>,
+    /// How far copies of a program differ on this machine that are linked again, by its last audit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout_effect: Option<f64>,
     /// Whether a difference settles a comparison only once its whole interval lies beyond the margin: where
     /// agreement within it is the question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -135,6 +142,8 @@ impl VerdictGoal {
             time_ns: None,
             confidence: Confidence::default(),
             noise_floor: None,
+            other_files: Vec::new(),
+            layout_effect: None,
             beyond: false,
         }
     }

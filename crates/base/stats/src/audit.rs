@@ -1,7 +1,7 @@
 //! The resolution of a machine, from comparing programs with themselves: docs/method.md, *Audit*.
 
 use crate::describe::finite;
-use crate::distribution::{binomial_cdf, two_sided_t};
+use crate::distribution::{binomial_cdf, normal_quantile, two_sided_t};
 use crate::outlook::told_apart;
 use crate::precision::CONFIDENCE;
 use crate::{Interval, NoInterval};
@@ -10,6 +10,8 @@ use crate::{Interval, NoInterval};
 const EFFICIENCY: f64 = 0.977_205_023_805_84;
 /// How rarely chance alone may break a promise.
 const RARE: f64 = 0.01;
+/// How rarely noise alone may look like builds that differ.
+const BY_NOISE: f64 = 0.02;
 /// The fewest comparisons of a program with itself that give a noise floor.
 pub const FEWEST_COMPARISONS: usize = 5;
 
@@ -36,6 +38,60 @@ pub fn noise_floor(estimates: &[f64]) -> Result<f64, NoInterval> {
     // Squares around 0, not around the mean: the true value is known, so no degree of freedom is lost.
     let squares: f64 = estimates.iter().map(|estimate| estimate * estimate).sum();
     Ok(two_sided_t(CONFIDENCE, count) * (squares / count).sqrt())
+}
+
+/// How far builds of one program differ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum BuildSpread {
+    /// More than the noise of their comparisons explains: the log ratio that one more build stays inside with a chance
+    /// of 95 %, without that noise.
+    BeyondNoise(f64),
+    /// Noise explains it: the same bound, noise included, is an upper limit.
+    WithinNoise(f64),
+}
+
+/// How far builds differ whose log ratios to a first build are these, each with its standard error from so many pairs.
+///
+/// Cochran's Q (1954) decides whether noise explains them; the variance beyond noise is the mean square less the mean
+/// squared error. An error from few pairs is itself uncertain, so its square is inflated as that of Student's t.
+///
+/// # Errors
+/// [`NoInterval::TooFewSamples`] below [`FEWEST_COMPARISONS`], [`NoInterval::NotFinite`].
+pub fn build_spread(builds: &[BuildEstimate]) -> Result<BuildSpread, NoInterval> {
+    let logs: Vec<f64> = builds.iter().map(|build| build.log_ratio).collect();
+    let bound = noise_floor(&logs)?;
+    let count = builds.len() as f64;
+    let mut q = 0.0;
+    let mut noise = 0.0;
+    for build in builds {
+        let df = build.pairs as f64 - 1.0;
+        let squared_error = build.error.powi(2) * df / (df - 2.0).max(1.0);
+        finite(&[squared_error])?;
+        q += build.log_ratio.powi(2) / squared_error.max(f64::MIN_POSITIVE);
+        noise += squared_error / count;
+    }
+    if q <= chi_squared_beyond(count) {
+        return Ok(BuildSpread::WithinNoise(bound));
+    }
+    let square = (logs.iter().map(|log| log * log).sum::<f64>() / count - noise).max(0.0);
+    Ok(BuildSpread::BeyondNoise(two_sided_t(CONFIDENCE, count) * square.sqrt()))
+}
+
+/// One build compared with the first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BuildEstimate {
+    /// The estimate by Hodges and Lehmann.
+    pub log_ratio: f64,
+    /// The standard error of that estimate.
+    pub error: f64,
+    /// The number of pairs.
+    pub pairs: usize,
+}
+
+/// What a chi-squared variable exceeds with the chance [`BY_NOISE`], by the cube root of Wilson & Hilferty (1931).
+fn chi_squared_beyond(df: f64) -> f64 {
+    let ninth = 2.0 / (9.0 * df);
+    df * (1.0 - ninth + normal_quantile(1.0 - BY_NOISE) * ninth.sqrt()).powi(3)
 }
 
 /// The share of `trials` that were `hits`, such as wrong verdicts, with its exact interval (Clopper & Pearson 1934).
@@ -73,10 +129,63 @@ fn share_where(hits: u64, trials: u64, probability: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{detectable, noise_floor, share_interval, wrong_by_chance};
+    use super::{
+        BuildEstimate, BuildSpread, build_spread, chi_squared_beyond, detectable, noise_floor,
+        share_interval, wrong_by_chance,
+    };
     use crate::NoInterval;
-    use crate::pairs::signed_rank_interval;
+    use crate::outlook::pair_scale;
+    use crate::pairs::{hodges_lehmann, signed_rank_interval};
     use crate::rng::Rng;
+
+    /// Builds whose effects have this deviation, measured in pairs with noise of deviation 1.
+    fn simulated(rng: &mut Rng, builds: usize, pairs: usize, effect: f64) -> BuildSpread {
+        let mut estimates = Vec::new();
+        for _ in 0..builds {
+            let centre = effect * rng.normal();
+            let logs: Vec<f64> = (0..pairs).map(|_| centre + rng.normal()).collect();
+            estimates.push(BuildEstimate {
+                log_ratio: hodges_lehmann(&logs).unwrap(),
+                error: pair_scale(&logs).unwrap() / (pairs as f64).sqrt(),
+                pairs,
+            });
+        }
+        build_spread(&estimates).unwrap()
+    }
+
+    #[test]
+    fn builds_of_one_layout_differ_by_noise_alone() {
+        // qchisq(.98, c(10, 20)) of R.
+        assert!((chi_squared_beyond(10.0) - 21.16).abs() < 0.05);
+        assert!((chi_squared_beyond(20.0) - 35.02).abs() < 0.05);
+        let mut rng = Rng::new(8);
+        for (builds, pairs) in [(10, 14), (10, 40), (20, 18)] {
+            let wrong = (0..400)
+                .filter(|_| {
+                    let found = simulated(&mut rng, builds, pairs, 0.0);
+                    matches!(found, BuildSpread::BeyondNoise(_))
+                })
+                .count();
+            assert!(wrong <= 16, "{builds} builds, {pairs} pairs: {wrong} of 400");
+        }
+    }
+
+    #[test]
+    fn layouts_that_differ_twice_as_much_as_noise_are_found_and_bounded_without_it() {
+        let mut rng = Rng::new(9);
+        let effect = 2.0 / 40_f64.sqrt();
+        let mut bounds = Vec::new();
+        for _ in 0..400 {
+            if let BuildSpread::BeyondNoise(bound) = simulated(&mut rng, 10, 40, effect) {
+                bounds.push(bound);
+            }
+        }
+        assert!(bounds.len() >= 360, "{} of 400", bounds.len());
+        // 95 % of builds lie within 1.96 deviations; Student's t of 10 values is 2.23.
+        let middle = crate::describe::median(&bounds).unwrap() / effect;
+        assert!((1.9..2.5).contains(&middle), "{middle}");
+        assert_eq!(build_spread(&[]), Err(NoInterval::TooFewSamples));
+    }
 
     #[test]
     fn chance_explains_some_wrong_verdicts_and_not_many() {

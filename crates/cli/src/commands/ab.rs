@@ -24,7 +24,7 @@ use crate::measuring::job::{FailOn, FailPolicy, MeasuringJob};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
-use crate::measuring::side_by_side::copy_side_by_side;
+use crate::measuring::side_by_side::{self, copy_side_by_side};
 use crate::measuring::target::{FilesPlace, TargetArgs, folders};
 use crate::measuring::waiting::wait_until;
 use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
@@ -297,8 +297,15 @@ fn prepared<'s>(
         AbRun::Proof(_) => points.len().saturating_sub(1) as u64 + CONTROL_SIDES,
         _ => points.len().saturating_sub(1) as u64,
     };
+    // Memory does not depend on where code lies.
+    let other_files =
+        if metric == PEAK_MEMORY { Vec::new() } else { side_by_side::other_files(&points) };
+    let layout_effect =
+        if other_files.is_empty() { None } else { audits::layout_effect(store, &here)? };
     let goal = VerdictGoal {
         noise_floor,
+        other_files,
+        layout_effect,
         quad: args.quad,
         confidence: match run {
             AbRun::Confirmation => Confidence::NinetyNine,

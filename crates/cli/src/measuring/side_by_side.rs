@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use plumb_model::{PlannedPoint, Value};
 
 use crate::error::{CommandError, Result};
+use crate::locate;
 
 /// The parameter of `process.command` that names the file to start.
 const PROGRAM: &str = "program";
@@ -42,15 +43,58 @@ pub fn is_copied(planned: &PlannedPoint) -> bool {
     matches!(planned.point.settings.get(PROGRAM), Some(Value::Text(path)) if !path.is_empty())
 }
 
-/// The program of a command that is an ELF file outside the system's folders.
-fn own_executable(planned: &PlannedPoint) -> Option<PathBuf> {
+/// Points whose program is another file than that of the first point, by their indices. Only machine code counts: a
+/// script has no layout.
+pub fn other_files(points: &[PlannedPoint]) -> Vec<usize> {
+    let programs: Vec<Option<PathBuf>> = points.iter().map(machine_code).collect();
+    let Some(Some(first)) = programs.first() else { return Vec::new() };
+    let others = programs.iter().enumerate().skip(1);
+    others
+        .filter(|(_, program)| program.as_ref().is_some_and(|other| !is_same_file(first, other)))
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// Whether both have the same content. One that can't be read differs from nothing.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    if one == other {
+        return true;
+    }
+    match (fs::read(one), fs::read(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => true,
+    }
+}
+
+/// The ELF file that a command starts.
+fn machine_code(planned: &PlannedPoint) -> Option<PathBuf> {
+    let named = first_word(planned)?;
+    let path = match named.contains('/') {
+        true => PathBuf::from(named),
+        false => locate::on_path(Path::new(&named))?,
+    };
+    let path = fs::canonicalize(path).ok()?;
+    is_elf(&path).then_some(path)
+}
+
+/// The first word of a command that needs no shell.
+fn first_word(planned: &PlannedPoint) -> Option<String> {
     let Some(Value::Text(command)) = planned.point.settings.get("command") else { return None };
     let words: Vec<String> = serde_json::from_str(command).ok()?;
-    let named = words.first()?;
+    words.into_iter().next()
+}
+
+fn is_elf(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == *b"\x7fELF"
+}
+
+/// The program of a command that is an ELF file outside the system's folders.
+fn own_executable(planned: &PlannedPoint) -> Option<PathBuf> {
+    let named = first_word(planned)?;
     // Without a slash it is looked for among the system's programs.
     let path = fs::canonicalize(named.contains('/').then_some(named)?).ok()?;
     let of_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
-    let mut magic = [0; 4];
-    fs::File::open(&path).ok()?.read_exact(&mut magic).ok()?;
-    (!of_system && magic == *b"\x7fELF").then_some(path)
+    (!of_system && is_elf(&path)).then_some(path)
 }

@@ -1,6 +1,10 @@
 //! `plumb doctor`: what it finds wrong with machines, what an audit keeps, and what later verdicts make of it.
 
-use crate::common::ran;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use crate::common::{TestEnvironment, ran};
 use crate::{is_root, measured, parsed, place, trees};
 
 #[test]
@@ -42,6 +46,70 @@ fn an_audit_is_kept_and_quoted() {
     let point = "storage.random:size=1MiB,place=memory";
     let ab = format!("ab --no-lock --budget 1s {point} {point},block=8KiB");
     place.run(&ab).unwrap().exits(0).says(&["margin 25 % instead of 1 %"]);
+}
+
+/// Sets a figure in every kept audit that has its place.
+fn set_audited(place: &TestEnvironment, figure: &str, value: &str) {
+    let sql = format!("UPDATE audit SET json = json_replace(json, '{figure}', {value})");
+    let done = place.program("sqlite3").arg(place.store()).arg(sql).status().unwrap();
+    assert!(done.success());
+}
+
+/// What is said of the builds of `./one 0.02` and a slower command.
+fn build_note(place: &TestEnvironment, second: &str) -> Value {
+    let mut command = place.plumb("ab --no-lock --max-pairs 8 --margin 20% --json");
+    let ran = ran(command.args(["./one 0.02", second]).current_dir(place.work())).unwrap();
+    let against = &parsed(&ran.exits(0))["results"][0]["against_first"][0];
+    assert_eq!(against["verdict"], "slower", "{against}");
+    against["other_build"].clone()
+}
+
+#[test]
+fn an_audit_links_a_program_again_and_ab_quotes_it() {
+    let place = place();
+    // A full audit is not taken back by one of copies alone.
+    let of_equals = "doctor --audit --of process --comparisons 1 --no-lock -q";
+    place.run(of_equals).unwrap().exits(0);
+    set_audited(&place, "$.classes[0].noise_floor", "0.11");
+    let ran = place.run("doctor --audit --of layout --comparisons 1 --no-lock -q --json").unwrap();
+    let document = parsed(&ran.exits(0));
+    let layout = &document["layout"];
+    assert_eq!((&layout["links"], &layout["unsupported"]), (&1.into(), &Value::Null));
+    let ratio = layout["ratio"].as_f64().unwrap();
+    assert!((0.5..2.0).contains(&ratio), "{document}");
+    assert!(layout["effect"].is_null(), "one copy gives no bound: {document}");
+
+    // Two different programs, one of them under two names. What follows an ELF file does not change what it does.
+    let sleep = std::fs::read("/bin/sleep").unwrap();
+    for (name, end) in [("one", "1"), ("same", "1"), ("other", "2")] {
+        let file = place.work().join(name);
+        std::fs::write(&file, [&sleep[..], end.as_bytes()].concat()).unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    set_audited(&place, "$.layout.effect", "0.9");
+    let noted = build_note(&place, "./other 0.03");
+    assert_eq!(noted["layout_effect"], 0.9, "{noted}");
+    let shown = place.run("show").unwrap().exits(0);
+    shown.shows(&["of these two files", "differed by up to 90 % when it was linked again"]);
+    place.run("show --format markdown").unwrap().exits(0).shows(&["of these two files"]);
+    assert!(build_note(&place, "./same 0.03").is_null(), "one content under two names");
+    set_audited(&place, "$.layout.effect", "0.1");
+    assert!(build_note(&place, "./other 0.03").is_null(), "more than relinked copies differ by");
+    set_audited(&place, "$.layout.effect", "null");
+    assert!(build_note(&place, "./other 0.03").is_null(), "more than builds commonly differ by");
+    // The margin still is that of the audit of equals.
+    let ran = place.run("ab --no-lock --budget 1s true true").unwrap().exits(0);
+    ran.says(&["margin 11 % instead of 1 %"]);
+}
+
+#[test]
+fn without_a_compiler_an_audit_says_that_layout_is_unsupported() {
+    let place = place();
+    let mut doctor = place.plumb("doctor --audit --of layout --comparisons 1 --no-lock -q");
+    ran(doctor.env("PATH", place.tmp()))
+        .unwrap()
+        .exits(3)
+        .says(&["layout is unsupported: cc was not found; install a C compiler"]);
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! What comparisons of a program with itself say about a machine: docs/method.md, *Audit*.
 
 use plumb_model::{RunRecord, Usage, Verdict};
-use plumb_stats::audit::{detectable, noise_floor, share_interval};
+use plumb_stats::audit::{
+    BuildEstimate, BuildSpread, build_spread, detectable, noise_floor, share_interval,
+};
 use plumb_stats::components::{Components, components};
 use plumb_stats::describe::variance;
 use plumb_stats::long_run::long_run;
+use plumb_stats::outlook::pair_scale;
 use plumb_stats::verdict::{Confidence, LookSchedule};
 
 use crate::comparison::pairs::{against_first, log_ratios_of};
@@ -108,6 +111,94 @@ pub fn audit_class(class: &str, records: &[RunRecord]) -> ClassAudit {
         preemptions_per_s: per_second(records, |usage| usage.involuntary_switches),
         faults_per_s: per_second(records, |usage| usage.minor_faults + usage.major_faults),
         drift: drift(records),
+    }
+}
+
+/// The fewest relinked copies that give a figure of their own.
+pub const FEWEST_LINKS: usize = 10;
+
+/// How far copies of one program differ that are linked again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayoutAudit {
+    /// Copies whose comparison with the first gave a ratio.
+    pub links: usize,
+    /// Those that were called faster or slower.
+    pub told_apart: usize,
+    /// The ratio that is farthest from 1.
+    pub largest: Option<f64>,
+    /// The interval of that ratio.
+    pub ends: Option<Ends>,
+    /// The largest relative difference of one more copy, at 95 %; None if [`Self::no_effect`] says why.
+    pub effect: Option<f64>,
+    /// Why there is no bound.
+    pub no_effect: Option<NoLayoutEffect>,
+}
+
+/// Why an audit gives no bound for relinked copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoLayoutEffect {
+    /// It had fewer than [`FEWEST_LINKS`] copies.
+    FewCopies,
+    /// Noise explains all differences, and is so large that a bound would say nothing of builds.
+    Noise,
+}
+
+/// How far relinked copies differ, or why there are none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LayoutFinding {
+    /// Copies were compared.
+    Measured(LayoutAudit),
+    /// No copy could be linked, for this reason.
+    Unsupported(String),
+}
+
+/// A bound that is due to noise is published up to here: builds commonly differ by less.
+const LARGEST_NOISE_BOUND: f64 = 0.05;
+
+/// What comparisons of one program with relinked copies of it show.
+#[must_use]
+pub fn audit_layout(records: &[RunRecord]) -> LayoutAudit {
+    let mut ratios = Vec::new();
+    let mut builds = Vec::new();
+    let mut told_apart = 0;
+    for record in records {
+        let Some(comparison) = against_first(record).into_iter().next() else { continue };
+        if matches!(comparison.found.verdict, Ok(Verdict::Faster | Verdict::Slower)) {
+            told_apart += 1;
+        }
+        let scale = log_ratios_of(record).and_then(|logs| Some((pair_scale(&logs)?, logs.len())));
+        if let (Some(ratio), Some((scale, pairs))) = (&comparison.found.ratio, scale) {
+            builds.push(build_estimate(ratio.value.ln(), scale, pairs));
+        }
+        ratios.extend(comparison.found.ratio);
+    }
+    let effect = layout_effect(&builds);
+    let largest = ratios.iter().max_by(|a, b| a.value.ln().abs().total_cmp(&b.value.ln().abs()));
+    LayoutAudit {
+        links: ratios.len(),
+        told_apart,
+        largest: largest.map(|ratio| ratio.value),
+        ends: largest.and_then(|ratio| ratio.interval.clone().ok()),
+        effect: effect.ok(),
+        no_effect: effect.err(),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn build_estimate(log_ratio: f64, scale: f64, pairs: usize) -> BuildEstimate {
+    BuildEstimate { log_ratio, error: scale / (pairs as f64).sqrt(), pairs }
+}
+
+fn layout_effect(builds: &[BuildEstimate]) -> Result<f64, NoLayoutEffect> {
+    if builds.len() < FEWEST_LINKS {
+        return Err(NoLayoutEffect::FewCopies);
+    }
+    match build_spread(builds) {
+        Ok(BuildSpread::BeyondNoise(log)) => Ok(log.exp_m1()),
+        Ok(BuildSpread::WithinNoise(log)) if log.exp_m1() <= LARGEST_NOISE_BOUND => {
+            Ok(log.exp_m1())
+        }
+        _ => Err(NoLayoutEffect::Noise),
     }
 }
 

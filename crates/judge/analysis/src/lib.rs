@@ -21,13 +21,17 @@ pub mod testing;
 mod tests;
 
 pub use asked::Asked;
-pub use audit::{ClassAudit, Injected, VarianceComponents, audit_class, audit_injected};
+pub use audit::{
+    ClassAudit, FEWEST_LINKS, Injected, LayoutAudit, LayoutFinding, NoLayoutEffect,
+    VarianceComponents, audit_class, audit_injected, audit_layout,
+};
 pub use comparison::covariates::{CounterMeans, Covariate, CovariateChange};
 pub use comparison::finding::{Arm, ArmSamples, ComparisonFinding, SeriesComparison};
 pub use comparison::levels::{LevelShift, LevelsCompared};
 pub use comparison::pairs::PointComparison;
 pub use comparison::verdict::{
-    Basis, ByPairs, ByRuns, Comparison, LookFound, NoVerdict, SpreadRatio, VerdictRemark,
+    Basis, ByPairs, ByRuns, Comparison, LookFound, NoVerdict, OtherBuild, SpreadRatio,
+    VerdictRemark,
 };
 pub use estimate::{Ends, Estimate};
 pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};

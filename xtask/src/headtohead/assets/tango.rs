@@ -1,7 +1,7 @@
 // One command, timed by tango. What to start comes from the environment; the rest is as tango ships.
 use std::process::{Command, Stdio};
 
-use tango_bench::{benchmark_fn, tango_benchmarks, tango_main, IntoBenchmarks};
+use tango_bench::{benchmark_fn, tango_benchmarks, IntoBenchmarks};
 
 fn command() -> impl IntoBenchmarks {
     [benchmark_fn("command", |bencher| {
@@ -16,4 +16,3 @@ fn command() -> impl IntoBenchmarks {
 }
 
 tango_benchmarks!(command());
-tango_main!();

@@ -2,19 +2,22 @@
 
 use std::path::Path;
 
-use plumb_analysis::{ClassAudit, Injected, audit_class, audit_injected};
+use plumb_analysis::{
+    ClassAudit, Injected, LayoutFinding, audit_class, audit_injected, audit_layout,
+};
 use plumb_doctor::{AuditClock, audit_card, audit_document};
 use plumb_machine::ClockMark;
 use plumb_model::{AuditClass, Goal, Host, MARGIN, PlannedPoint, RunRecord, Target, VerdictGoal};
 use plumb_stats::audit::wrong_by_chance;
 use plumb_store::Store;
 
+use crate::commands::doctor::relinked;
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 use crate::measuring::execute::execute;
 use crate::measuring::job::MeasuringJob;
 use crate::measuring::setup::Setup;
-use crate::measuring::target::{FilesPlace, folders};
+use crate::measuring::target::{FilesPlace, Folders, folders};
 use crate::planning::arguments::ExecutionArgs;
 use crate::planning::plan::{PlanRequest, plan};
 use crate::planning::{points, prepare};
@@ -33,6 +36,9 @@ const INJECTED: [(f64, &str); 3] = [
     (0.02, "cpu.sieve:limit=102000"),
     (0.05, "cpu.sieve:limit=105000"),
 ];
+
+/// The kind of work that is a program next to relinked copies of itself.
+const LAYOUT: &str = "layout";
 
 /// The largest share of comparisons of equals that plumb may call different, by promise.
 const PROMISED_WRONG: f64 = 0.05;
@@ -56,6 +62,8 @@ struct Subjects {
     classes: Vec<(AuditClass, &'static str)>,
     /// Points that the user named.
     points: Vec<String>,
+    /// Whether a program is compared with relinked copies of itself.
+    layout: bool,
 }
 
 impl Subjects {
@@ -71,15 +79,18 @@ impl Subjects {
                 kinds.extend(text.split(',').map(str::trim));
             }
         }
+        let layout = kinds.contains(&LAYOUT);
+        kinds.retain(|kind| *kind != LAYOUT);
         for kind in &kinds {
             if !CLASSES.iter().any(|(class, _)| class.word() == *kind) {
                 let error = CommandError::usage(format!("--of {kind}: unknown kind of work"));
-                return Err(error
-                    .hint("try cpu, memory, scheduler, process, or a point such as memory.read"));
+                return Err(error.hint(
+                    "try cpu, memory, scheduler, process, layout, or a point such as memory.read",
+                ));
             }
         }
         let asked = CLASSES.into_iter().filter(|(class, _)| kinds.contains(&class.word()));
-        Ok(Self { classes: asked.collect(), points })
+        Ok(Self { classes: asked.collect(), points, layout })
     }
 
     fn has(&self, class: AuditClass) -> bool {
@@ -112,6 +123,7 @@ pub fn audit(settings: &AuditSettings<'_>, store: Option<&Path>, ui: &Ui) -> Res
     // A third mark, because only two stretches show whether the CPU's counter keeps its rate.
     let halfway = ClockMark::now();
     let injected = if subjects.has(AuditClass::Cpu) { auditor.inject()? } else { Vec::new() };
+    let layout = if subjects.layout { Some(auditor.compare_links()?) } else { None };
     let drift = ClockMark::drift(began, halfway, ClockMark::now());
     let clock = AuditClock {
         resolution_ns: grain.resolution_ns,
@@ -120,23 +132,32 @@ pub fn audit(settings: &AuditSettings<'_>, store: Option<&Path>, ui: &Ui) -> Res
         counter_ppm: drift.and_then(|drift| drift.counter_ppm),
     };
     let Some(target) = auditor.target else {
-        return Err(CommandError::nothing("nothing was compared"));
+        return Err(CommandError::nothing(nothing_compared(layout.as_ref())));
     };
+    let layout = layout.as_ref();
     // Stored before the named points join them: the margins of verdicts rest on the kinds of work.
-    if !classes.is_empty() {
+    if !classes.is_empty() || matches!(layout, Some(LayoutFinding::Measured(_))) {
         let kept = Store::open(locate::store(store)?)?;
-        let text = document(&target, &classes, &injected, clock)?;
+        let text = document(&target, &classes, &injected, layout, clock)?;
         kept.add_audit(&target, plumb_machine::now().unix_ns, &text)?;
     }
     let promise = promise_line(&named);
     classes.extend(named);
     if ui.wants_json() {
-        ui.out(&document(&target, &classes, &injected, clock)?);
+        ui.out(&document(&target, &classes, &injected, layout, clock)?);
     } else {
-        let card = audit_card(&classes, &injected, clock, &ui.terminal());
+        let card = audit_card(&classes, &injected, layout, clock, &ui.terminal());
         ui.out(&format!("{card}{promise}"));
     }
     Ok(Exit::Fine)
+}
+
+/// Why an audit has nothing to show.
+fn nothing_compared(layout: Option<&LayoutFinding>) -> String {
+    match layout {
+        Some(LayoutFinding::Unsupported(why)) => format!("layout is unsupported: {why}"),
+        _ => "nothing was compared".to_owned(),
+    }
 }
 
 /// The JSON document of an audit, which is also what the store keeps.
@@ -144,11 +165,12 @@ fn document(
     target: &Target,
     classes: &[ClassAudit],
     injected: &[Injected],
+    layout: Option<&LayoutFinding>,
     clock: AuditClock,
 ) -> Result<String> {
     let machine = &target.machine.fingerprint;
     let environment = &target.environment.fingerprint;
-    let document = audit_document(machine, environment, classes, injected, clock);
+    let document = audit_document(machine, environment, classes, injected, layout, clock);
     serde_json::to_string(&document).map_err(|error| CommandError::bug(error.to_string()))
 }
 
@@ -201,6 +223,27 @@ impl Auditor<'_> {
         Ok(injected)
     }
 
+    /// Compares a program with relinked copies of itself; the reason if none can be linked.
+    fn compare_links(&mut self) -> Result<LayoutFinding> {
+        let comparisons = self.settings.comparisons;
+        let mut records = Vec::new();
+        for number in 1..=comparisons {
+            self.ui.say(&format!("comparing relinked copies: {number} of {comparisons}"));
+            let mut setup = Setup::start()?;
+            let folders = folders(&mut setup.keeper, &FilesPlace::Scratch)?;
+            // The same seeds in every audit, so that audits of two machines compare the same copies.
+            let files = match relinked::build(&folders.scratch, number as u64) {
+                Ok(files) => files,
+                Err(error) => return Ok(LayoutFinding::Unsupported(error.to_string())),
+            };
+            records.push(self.measure(setup, folders, LAYOUT, relinked::sides(&files)?)?);
+        }
+        if self.target.is_none() {
+            self.target = records.first().and_then(|record| record.targets.first().cloned());
+        }
+        Ok(LayoutFinding::Measured(audit_layout(&records)))
+    }
+
     fn compare(&self, name: &str, one: &str, other: &str) -> Result<RunRecord> {
         let mut setup = Setup::start()?;
         let all = setup.all_threads();
@@ -209,6 +252,18 @@ impl Auditor<'_> {
             let typed = [point.to_owned()];
             points.extend(points::resolve(&mut setup.keeper, &typed, &[], all)?.points);
         }
+        let folders = folders(&mut setup.keeper, &FilesPlace::Scratch)?;
+        self.measure(setup, folders, name, points)
+    }
+
+    fn measure(
+        &self,
+        mut setup: Setup,
+        folders: Folders,
+        name: &str,
+        points: Vec<PlannedPoint>,
+    ) -> Result<RunRecord> {
+        let all = setup.all_threads();
         let primary = points.first().and_then(|point| point.description.primary());
         let metric = primary.map(|metric| metric.name.clone()).unwrap_or_default();
         let goal = Goal::Verdict(VerdictGoal::new(&metric, MARGIN, 40));
@@ -216,7 +271,6 @@ impl Auditor<'_> {
             ExecutionArgs { labels: vec![format!("audit={name}")], ..ExecutionArgs::default() };
         // As `ab` measures, whose margin this is to bound.
         let prepare = prepare::wanted(&mut setup.keeper, &execution.prepare, None, all)?;
-        let folders = folders(&mut setup.keeper, &FilesPlace::Scratch)?;
         let plan = plan(PlanRequest::new(points, goal, prepare), &execution, &folders.dir)?;
         let job = MeasuringJob {
             lock: self.settings.lock,
@@ -242,6 +296,8 @@ mod tests {
         let classes: Vec<AuditClass> = subjects.classes.iter().map(|(class, _)| *class).collect();
         assert_eq!(classes, [AuditClass::Cpu, AuditClass::Process]);
         assert_eq!(subjects.points, [typed[1]]);
+        assert!(!subjects.layout);
+        assert!(Subjects::read(&["process,layout".to_owned()]).unwrap().layout);
         let error = Subjects::read(&["cpu,disk".to_owned()]).unwrap_err();
         assert!(error.to_string().contains("--of disk"), "{error}");
     }

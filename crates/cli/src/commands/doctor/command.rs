@@ -24,8 +24,9 @@ use crate::locate;
 
 Without --audit, plumb inspects the machine for a second and changes nothing; docs/doctor.md explains the grade and \
 every symptom. An audit compares programs with themselves in the same way as `plumb ab`, so every difference it \
-finds is noise. Then it slows a program down by 1, 2 and 5 % and checks whether it detects that. `plumb ab` never \
-uses a margin below the noise that the last audit of this machine found, and says so when it raises the margin.")]
+finds is noise. Then it slows a program down by 1, 2 and 5 % and checks whether it detects that, and compares a C \
+program with copies that are linked in another order (needs cc). `plumb ab` never uses a margin below the noise that \
+the last audit of this machine found, and says so when it raises the margin.")]
 pub struct DoctorArgs {
     /// The directory that you will measure in [default: the current one]
     #[arg(long, value_name = "DIR")]
@@ -44,14 +45,14 @@ pub struct DoctorArgs {
     /// Make this many comparisons for each kind of work
     #[arg(long, value_name = "N", default_value_t = 20, requires = "audit")]
     comparisons: usize,
-    /// Audit these kinds of work: cpu (with added slow-downs), memory, scheduler or process. For a POINT such as
-    /// memory.read, report how often comparing it with itself shows a difference; repeat --of for several
+    /// Audit these kinds of work: cpu (with added slow-downs), memory, scheduler, process, or layout (a C program
+    /// next to copies that are linked again). For a POINT such as memory.read, report how often comparing it with itself shows a difference; repeat --of for several
     /// points
     #[arg(
         long,
         value_name = "KIND,…",
         requires = "audit",
-        default_value = "cpu,memory,scheduler,process"
+        default_value = "cpu,memory,scheduler,process,layout"
     )]
     of: Vec<String>,
     /// Name this host, as in `plumb run`

@@ -12,7 +12,7 @@ use plumb_store::Store;
 
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::reading::audits::floors;
+use crate::reading::audits::{floors, is_of_equals};
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 
@@ -54,6 +54,7 @@ fn last_audit(store: Option<&Path>, machine: &str, host: &Host, ui: &Ui) -> Opti
     let audits = Store::open_read_only(&path).and_then(|store| store.audits(machine, host));
     match audits {
         Ok(mut audits) => {
+            audits.retain(|audit| is_of_equals(&audit.json));
             let audit = audits.pop()?;
             Some(LastAudit { at_unix_ns: audit.at_unix_ns, floors: floors(&audit.json) })
         }

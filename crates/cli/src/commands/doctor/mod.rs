@@ -4,5 +4,6 @@ mod audit;
 mod command;
 mod diagnose;
 mod monitors;
+mod relinked;
 
 pub use command::DoctorArgs;

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use plumb_model::{
-    CPU, ComparisonPlan, Decision, FlagKind, InvocationRecord, Outcome, Preparation, Role,
-    RunRecord,
+    CPU, ComparisonPlan, Decision, FlagKind, Goal, InvocationRecord, Outcome, Preparation, Role,
+    RunRecord, Verdict,
 };
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
@@ -24,7 +24,7 @@ use plumb_stats::verdict::{Judgement, interval_of_pairs};
 use crate::asked::Asked;
 use crate::comparison::levels::LevelsCompared;
 use crate::comparison::verdict::{
-    Basis, ByPairs, Comparison, LookFound, NoVerdict, SpreadRatio, VerdictRemark,
+    Basis, ByPairs, Comparison, LookFound, NoVerdict, OtherBuild, SpreadRatio, VerdictRemark,
 };
 use crate::estimate::{Estimate, estimate};
 use crate::facts::{PointFacts, point_facts};
@@ -32,6 +32,8 @@ use crate::method::CONFIDENCE;
 
 /// Below this chance of so unequal shares, one side fails more often.
 const FAILURES_DIFFER: f64 = 0.05;
+/// The largest relative difference that another build can commonly explain, on machines that were not audited.
+const COMMON_LAYOUT_EFFECT: f64 = 0.05;
 /// With more than this share of pairs left out, those that remain are a choice of their own.
 const MOST_LEFT_OUT: f64 = 0.2;
 
@@ -309,6 +311,8 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
         .collect();
     let looks = looks(&decisions, &sides, plan);
     let scale = pair_scale(logs);
+    let ratio = ratio(logs, level);
+    let verdict = judged.as_ref().ok().map(|judged| judged.verdict);
     let basis = ByPairs {
         pairs: logs.len(),
         rederived: (!looks.is_empty()).then(|| rederived(&decisions, &looks)),
@@ -323,15 +327,34 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
         spread: spread(record, from, point, plan),
         left_out: failed.rounds,
         side_effects: chosen.of_one_side.clone(),
+        other_build: other_build(record, from, point, verdict, ratio.as_ref()),
     };
     Comparison {
         basis: Basis::Pairs(basis),
-        ratio: ratio(logs, level),
+        ratio,
         remarks: judged.as_ref().map(remarks).unwrap_or_default(),
         verdict: judged.map(|judged| judged.verdict),
         levels: LevelsCompared::of(&own_logs(&first), &own_logs(&later), plan.margin),
         covariates: Asked::NotAsked,
     }
+}
+
+/// Whether a difference of two files is so small that another build of either could explain it (docs/method.md, *Order*).
+fn other_build(
+    record: &RunRecord,
+    from: usize,
+    point: usize,
+    verdict: Option<Verdict>,
+    ratio: Option<&Estimate>,
+) -> Option<OtherBuild> {
+    let Goal::Verdict(goal) = &record.plan.goal else { return None };
+    let is_found = matches!(verdict, Some(Verdict::Faster | Verdict::Slower));
+    if from != 0 || !is_found || !goal.other_files.contains(&point) {
+        return None;
+    }
+    let effect = goal.layout_effect.unwrap_or(COMMON_LAYOUT_EFFECT);
+    let is_below = ratio?.value.ln().abs() < effect.ln_1p();
+    is_below.then_some(OtherBuild { layout_effect: goal.layout_effect })
 }
 
 /// The logs of costs; what has none is left for the intervals to refuse.

@@ -90,6 +90,15 @@ pub struct ByPairs {
     pub left_out: usize,
     /// Rules of interference that one side meets more often than chance allows: work that this side causes elsewhere.
     pub side_effects: Vec<RuleOfOneSide>,
+    /// Whether another build of the same source could differ as much as these two files.
+    pub other_build: Option<OtherBuild>,
+}
+
+/// A difference between two files that is small enough to be due to their builds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OtherBuild {
+    /// How far relinked copies of one program differ on this machine; None if no audit measured that.
+    pub layout_effect: Option<f64>,
 }
 
 impl ByPairs {

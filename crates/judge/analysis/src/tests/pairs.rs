@@ -1,9 +1,11 @@
 //! Points of one run in pairs.
 
-use plumb_model::{Interference, RunRecord, Verdict};
+use plumb_model::{Goal, Interference, RunRecord, Verdict, VerdictGoal};
 
 use crate::testing::{Builder, COPY, Spec, exec, fail};
-use crate::{ByPairs, NoVerdict, PointComparison, summarise};
+use crate::{
+    ByPairs, NoLayoutEffect, NoVerdict, OtherBuild, PointComparison, audit_layout, summarise,
+};
 
 fn pairs(found: &PointComparison) -> &ByPairs {
     found.found.by_pairs().unwrap()
@@ -103,6 +105,63 @@ fn a_neighbour_of_both_sides_stays_excluded() {
     let by_pairs = comparison.by_pairs().unwrap();
     assert_eq!((by_pairs.pairs, by_pairs.side_effects.len()), (15, 0));
     assert_eq!(comparison.verdict, Ok(Verdict::Faster));
+}
+
+/// Two builds, of which the second has so many times the rate of the first.
+fn two_builds(rate: f64, layout_effect: Option<f64>, other_files: Vec<usize>) -> RunRecord {
+    let second = Spec { value: COPY.value * rate, ..COPY };
+    let goal =
+        VerdictGoal { other_files, layout_effect, ..VerdictGoal::new("bandwidth", 0.001, 40) };
+    Builder::new(None)
+        .measured(&COPY)
+        .measured(&second)
+        .with(|record| record.plan.goal = Goal::Verdict(goal))
+        .build()
+}
+
+/// What is said of two builds, with the layout effect of this machine and the points that are other files.
+fn of_two_builds(
+    rate: f64,
+    layout_effect: Option<f64>,
+    other_files: Vec<usize>,
+) -> (Verdict, Option<OtherBuild>) {
+    let record = two_builds(rate, layout_effect, other_files);
+    let comparison = summarise(&record).against_first.remove(0).found;
+    (comparison.verdict.unwrap(), comparison.by_pairs().unwrap().other_build)
+}
+
+#[test]
+fn a_small_difference_of_two_files_may_be_due_to_their_builds() {
+    let measured = OtherBuild { layout_effect: Some(0.05) };
+    let unknown = OtherBuild { layout_effect: None };
+    assert_eq!(of_two_builds(0.97, Some(0.05), vec![1]), (Verdict::Slower, Some(measured)));
+    assert_eq!(of_two_builds(1.03, Some(0.05), vec![1]), (Verdict::Faster, Some(measured)));
+    assert_eq!(of_two_builds(0.97, None, vec![1]), (Verdict::Slower, Some(unknown)));
+    // Beyond what relinked copies show, beyond what they commonly show, one file, and no difference.
+    assert_eq!(of_two_builds(0.97, Some(0.02), vec![1]), (Verdict::Slower, None));
+    assert_eq!(of_two_builds(0.9, None, vec![1]), (Verdict::Slower, None));
+    assert_eq!(of_two_builds(0.97, Some(0.05), vec![]), (Verdict::Slower, None));
+    assert_eq!(of_two_builds(1.0, Some(0.05), vec![1]).1, None);
+}
+
+#[test]
+fn relinked_copies_give_a_bound_from_ten_on() {
+    let mut rates = vec![1.0; 10];
+    rates.extend([0.97, 1.02]);
+    let records: Vec<RunRecord> =
+        rates.iter().map(|rate| two_builds(*rate, None, vec![])).collect();
+    let audit = audit_layout(&records);
+    assert_eq!((audit.links, audit.told_apart), (12, 2));
+    let largest = audit.largest.unwrap();
+    assert!((largest - 1.0 / 0.97).abs() < 0.003, "{largest}");
+    assert!(audit.ends.is_some_and(|ends| ends.low < largest && largest < ends.high));
+    // Student's t of 12 values is 2.18, and the root of their mean square .0105; noise is far smaller.
+    let effect = audit.effect.unwrap();
+    assert!((0.021..0.025).contains(&effect), "{effect}");
+    let few = audit_layout(&records[..9]);
+    assert_eq!((few.links, few.told_apart, few.effect), (9, 0, None));
+    assert_eq!(few.no_effect, Some(NoLayoutEffect::FewCopies));
+    assert_eq!(audit_layout(&[]).largest, None);
 }
 
 #[test]

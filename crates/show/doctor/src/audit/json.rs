@@ -1,6 +1,6 @@
 //! `plumb.audit/1`: what the store keeps of an audit. Fields may be added, never changed.
 
-use plumb_analysis::{ClassAudit, Injected};
+use plumb_analysis::{ClassAudit, Injected, LayoutFinding, NoLayoutEffect};
 use serde::Serialize;
 
 /// Name of the document's form.
@@ -21,8 +21,33 @@ pub struct AuditDocument {
     pub classes: Vec<ClassPart>,
     /// Slow-downs that were put in.
     pub injected: Vec<InjectedPart>,
+    /// How far copies of one program differ that are linked again; null if that was not asked.
+    pub layout: Option<LayoutPart>,
     /// Resolution, cost and drift of the clock.
     pub clock: AuditClock,
+}
+
+/// How far copies of one program differ that are linked again, in another order and with padding.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LayoutPart {
+    /// Copies that were compared with the first one.
+    pub links: usize,
+    /// Those that were called faster or slower.
+    pub told_apart: usize,
+    /// The ratio that is farthest from 1.
+    pub ratio: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// The largest relative difference of one more copy, at 95 %; null with fewer than 10 copies, or if noise is too large.
+    pub effect: Option<f64>,
+    /// Why there is no bound: `few_copies` or `noise`.
+    #[cfg_attr(test, schemars(extend("enum" = ["few_copies", "noise", null])))]
+    pub no_effect: Option<&'static str>,
+    /// Why no copy could be linked.
+    pub unsupported: Option<String>,
 }
 
 /// The resolution of the clock that everything is timed by.
@@ -102,6 +127,7 @@ pub fn audit_document(
     environment: &str,
     classes: &[ClassAudit],
     injected: &[Injected],
+    layout: Option<&LayoutFinding>,
     clock: AuditClock,
 ) -> AuditDocument {
     AuditDocument {
@@ -110,6 +136,7 @@ pub fn audit_document(
         environment: environment.to_owned(),
         classes: classes.iter().map(class).collect(),
         injected: injected.iter().map(injection).collect(),
+        layout: layout.map(layout_part),
         clock,
     }
 }
@@ -133,6 +160,27 @@ pub(crate) fn class(audit: &ClassAudit) -> ClassPart {
         preemptions_per_s: audit.preemptions_per_s,
         faults_per_s: audit.faults_per_s,
         drift: audit.drift,
+    }
+}
+
+fn layout_part(layout: &LayoutFinding) -> LayoutPart {
+    match layout {
+        LayoutFinding::Measured(audit) => LayoutPart {
+            links: audit.links,
+            told_apart: audit.told_apart,
+            ratio: audit.largest,
+            low: audit.ends.map(|ends| ends.low),
+            high: audit.ends.map(|ends| ends.high),
+            effect: audit.effect,
+            no_effect: audit.no_effect.map(|why| match why {
+                NoLayoutEffect::FewCopies => "few_copies",
+                NoLayoutEffect::Noise => "noise",
+            }),
+            unsupported: None,
+        },
+        LayoutFinding::Unsupported(why) => {
+            LayoutPart { unsupported: Some(why.clone()), ..LayoutPart::default() }
+        }
     }
 }
 

@@ -16,4 +16,4 @@ pub use levels::levels_text;
 pub use markdown::comparison_markdown;
 pub use terminal::comparison_card;
 pub use view::{closing, for_price, heading, ratio, remarks, series, verdict};
-pub(crate) use view::{pairs_text, settling, side_effects};
+pub(crate) use view::{other_build, pairs_text, settling, side_effects};

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::comparison::covariates::{MovedPart, covariate_part};
 use crate::comparison::levels::{LevelsComparedPart, levels_part};
+use crate::comparison::other_build;
 
 /// A comparison with the first point or arm, or with the one before.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,6 +41,9 @@ pub struct VerdictPart {
     pub left_out: Option<usize>,
     /// Rules of interference that one side meets more often than chance allows: its work outside the measured processes.
     pub side_effects: Vec<SideEffectPart>,
+    /// What the difference of two program files does not say of their sources; null if they are one file, or differ by
+    /// more than a build commonly does.
+    pub other_build: Option<OtherBuildPart>,
     /// Looks at the pairs; 1 for a fixed number of them, null if they were not measured in pairs.
     pub looks: Option<usize>,
     /// The data of each look; empty for a fixed number of pairs.
@@ -96,6 +100,16 @@ pub struct SideEffectPart {
     pub later: usize,
     /// Pairs in which both sides were measured.
     pub pairs: usize,
+}
+
+/// A difference of two program files that is small enough to be due to their builds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OtherBuildPart {
+    /// How far relinked copies of one program differ on this machine, by its last audit; null without one.
+    pub layout_effect: Option<f64>,
+    /// The same in words.
+    pub note: String,
 }
 
 /// A ratio of spreads: over 1 is less repeatable.
@@ -156,6 +170,7 @@ pub(crate) fn verdict_part(found: &Comparison, terms: &Terms<'_>) -> VerdictPart
         pairs: pairs.map(|pairs| pairs.pairs),
         left_out: pairs.map(|pairs| pairs.left_out),
         side_effects: pairs.map_or_else(Vec::new, side_effects),
+        other_build: pairs.and_then(other_build_part),
         looks: pairs.map(ByPairs::looks_taken),
         path: pairs.map_or_else(Vec::new, |pairs| pairs.looks.iter().map(look).collect()),
         rederived: pairs.and_then(|pairs| pairs.rederived),
@@ -197,6 +212,11 @@ fn side_effects(pairs: &ByPairs) -> Vec<SideEffectPart> {
         });
     }
     parts
+}
+
+fn other_build_part(pairs: &ByPairs) -> Option<OtherBuildPart> {
+    let found = pairs.other_build?;
+    Some(OtherBuildPart { layout_effect: found.layout_effect, note: other_build(found) })
 }
 
 fn look(look: &LookFound) -> LookPart {

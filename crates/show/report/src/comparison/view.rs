@@ -1,7 +1,7 @@
 //! One text for every fact, shared by terminal and Markdown; the document takes the same finding.
 
 use plumb_analysis::{
-    ByPairs, Comparison, ComparisonFinding, NoVerdict, RuleOfOneSide, SeriesComparison,
+    ByPairs, Comparison, ComparisonFinding, NoVerdict, OtherBuild, RuleOfOneSide, SeriesComparison,
 };
 use plumb_model::Impact;
 use plumb_text::counted;
@@ -42,7 +42,8 @@ pub fn remarks(against: &Comparison) -> String {
     };
     let why = against.verdict.err().filter(is_said).map(|why| why.to_string());
     let side_effects = against.by_pairs().and_then(side_effects);
-    let all = pairs.into_iter().chain(remarks).chain(why).chain(side_effects);
+    let build = against.by_pairs().and_then(|pairs| pairs.other_build).map(other_build);
+    let all = pairs.into_iter().chain(remarks).chain(why).chain(side_effects).chain(build);
     let all = all.chain(chance).chain(allowed).chain(turns);
     let all = all.chain(settling(against)).chain(levels_text(against));
     all.collect::<Vec<_>>().join(", ")
@@ -66,6 +67,19 @@ pub(crate) fn side_effects(by_pairs: &ByPairs) -> Option<String> {
         "other processes work when {side} runs ({rule}: {later} of {units} invocations of this side alone, {first} of the \
          first), so no pair was excluded for it"
     ))
+}
+
+/// What a difference between two files does not say of their sources.
+pub(crate) fn other_build(found: OtherBuild) -> String {
+    match found.layout_effect {
+        Some(effect) => format!(
+            "of these two files; our test program differed by up to {} when it was linked again",
+            percent(effect)
+        ),
+        None => "of these two files; another build of the same source can differ by a few percent (`plumb doctor --audit` \
+                 measures how much here)"
+            .to_owned(),
+    }
 }
 
 /// The difference that an inconclusive comparison could have found, and the pairs that would settle it, if known.
@@ -191,4 +205,19 @@ pub fn for_price(result: &SeriesComparison, value: f64) -> String {
         Better::Lower | Better::Neither => format!("{} × price", result.unit),
     };
     plumb_units::quantity(value, &unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OtherBuild, other_build};
+
+    #[test]
+    fn a_difference_of_two_files_is_said_to_be_of_these_files() {
+        assert_eq!(
+            other_build(OtherBuild { layout_effect: Some(0.025) }),
+            "of these two files; our test program differed by up to 2.5 % when it was linked again"
+        );
+        let unknown = other_build(OtherBuild { layout_effect: None });
+        assert!(unknown.contains("by a few percent (`plumb doctor --audit`"), "{unknown}");
+    }
 }

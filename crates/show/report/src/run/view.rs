@@ -5,7 +5,7 @@ use plumb_model::{Better, FlagKind};
 use plumb_text::counted;
 use plumb_units::{Figure, percent, quantity};
 
-use crate::comparison::{pairs_text, settling, side_effects, verdict};
+use crate::comparison::{other_build, pairs_text, settling, side_effects, verdict};
 use crate::figure::figure;
 use crate::run::curves::CurveText;
 use crate::run::header::ReportHeader;
@@ -348,6 +348,7 @@ pub fn comparison_text(of: &PointComparison) -> String {
         .chain(settling(comparison))
         .chain(comparison.verdict.err().map(|why| why.to_string()))
         .chain(comparison.by_pairs().and_then(side_effects))
+        .chain(comparison.by_pairs().and_then(|pairs| pairs.other_build).map(other_build))
         .collect::<Vec<_>>()
         .join(", ")
 }
