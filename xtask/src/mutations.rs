@@ -29,7 +29,7 @@ struct Mutation {
     group: &'static str,
 }
 
-const MUTATIONS: [Mutation; 14] = [
+const MUTATIONS: [Mutation; 15] = [
     Mutation {
         dropped: "Student's t: normal quantiles for the noise between six pairs of runs",
         file: "stored_runs.rs",
@@ -106,6 +106,13 @@ const MUTATIONS: [Mutation; 14] = [
         from: "holm(&p_values, CONFIRM_ALPHA)",
         to: "holm(&p_values, CONFIRM_ALPHA * self.series.len() as f64 / flagged.len() as f64)",
         group: "checks",
+    },
+    Mutation {
+        dropped: "largest of all differences: each pair of items by its own critical value",
+        file: "ranks.rs",
+        from: "largest = largest.max((one.mean - other.mean).powi(2) / squared_error);",
+        to: "largest = (one.mean - other.mean).powi(2) / squared_error;",
+        group: "ranks",
     },
     Mutation {
         dropped: "price of a bend: the model with the least squares",

@@ -16,6 +16,7 @@ mod levels;
 pub mod limits;
 pub mod looks;
 pub mod noise;
+mod ranks;
 pub mod recording;
 mod runs;
 mod sequences;
