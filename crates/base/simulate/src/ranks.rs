@@ -184,8 +184,11 @@ fn value(noise: ItemNoise, item: usize, size: ItemsAndValues, rng: &mut Rng) -> 
 }
 
 fn independent(noise: ItemNoise, size: ItemsAndValues, rng: &mut Rng) -> Vec<Vec<f64>> {
-    let values = |item| (0..size.values).map(|_| value(noise, item, size, rng)).collect();
-    (0..size.items).map(values).collect()
+    let mut items = Vec::with_capacity(size.items);
+    for item in 0..size.items {
+        items.push((0..size.values).map(|_| value(noise, item, size, rng)).collect());
+    }
+    items
 }
 
 fn blocks(
@@ -237,10 +240,10 @@ fn separated(
 ) -> ValidationRow {
     let found = (0..replications).map(|seed| rank(&mut Rng::new(seed)));
     let sets: Vec<Vec<RankSet>> = found.flatten().map(|found| found.sets).collect();
-    let is_right = |place: usize, set: &RankSet| set.best == place + 1 && set.worst == place + 1;
     let right = sets.iter().map(|sets| {
-        sets.iter().enumerate().filter(|(place, set)| is_right(*place, set)).count() as f64
-            / size.items as f64
+        let alone = (1..=size.items).map(|rank| RankSet { best: rank, worst: rank });
+        let right = sets.iter().zip(alone).filter(|(set, alone)| *set == alone).count();
+        right as f64 / size.items as f64
     });
     let together = sets.iter().filter(|sets| sets.iter().all(|set| set.size() == 1)).count();
     ValidationRow {

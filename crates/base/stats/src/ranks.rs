@@ -77,26 +77,26 @@ pub struct Ranking {
 pub enum NoRanking {
     /// There is nothing to rank.
     TooFewItems {
-        /// Items given.
+        /// The number of items.
         have: usize,
     },
     /// An item has fewer values than [`FEWEST_VALUES`].
     TooFewValues {
-        /// Its index.
+        /// The index of the item.
         item: usize,
-        /// Its values.
+        /// How many values it has.
         have: usize,
     },
     /// There are fewer blocks than [`FEWEST_VALUES`].
     TooFewBlocks {
-        /// Blocks given.
+        /// The number of blocks.
         have: usize,
     },
     /// A block lacks an item, or has one too many.
     UnevenBlock {
-        /// Its index.
+        /// The index of the block.
         block: usize,
-        /// Its values.
+        /// How many values it has.
         have: usize,
         /// Those of the first block.
         need: usize,
@@ -453,8 +453,11 @@ mod tests {
 
     /// Items with these centres and a noise of 1 % of normal values.
     fn items(centres: &[f64], values: usize, rng: &mut Rng) -> Vec<Vec<f64>> {
-        let item = |centre: &f64| (0..values).map(|_| centre + 0.01 * rng.normal()).collect();
-        centres.iter().map(item).collect()
+        let mut items = Vec::new();
+        for centre in centres {
+            items.push((0..values).map(|_| centre + 0.01 * rng.normal()).collect());
+        }
+        items
     }
 
     fn transposed(items: &[Vec<f64>]) -> Vec<Vec<f64>> {
@@ -530,13 +533,13 @@ mod tests {
     fn a_higher_level_and_more_items_widen_the_intervals() {
         let mut rng = Rng::new(4);
         let all = items(&[0.0; 12], 10, &mut rng);
-        let width = |items: &[Vec<f64>], level: f64| {
-            let found = independent(items, level, &mut Rng::new(SEED)).unwrap();
-            let interval = found.differences[0].interval;
-            interval.high - interval.low
-        };
-        assert!(width(&all, 0.99) > width(&all, 0.95));
-        assert!(width(&all, 0.95) > 1.2 * width(&all[..2], 0.95));
+        let widths =
+            [(&all[..], 0.99), (&all[..], 0.95), (&all[..2], 0.95)].map(|(items, level)| {
+                let found = independent(items, level, &mut Rng::new(SEED)).unwrap();
+                let interval = found.differences[0].interval;
+                interval.high - interval.low
+            });
+        assert!(widths[0] > widths[1] && widths[1] > 1.2 * widths[2], "{widths:?}");
     }
 
     /// The critical value of two items in blocks is that of Student's t for the trimmed mean; of three items of many
@@ -547,31 +550,40 @@ mod tests {
         let draws = IndependentDraws::new(&[200; 3], &mut rng);
         let three = super::critical_value(draws.largest(&[1.0; 3]), 0.95).unwrap();
         assert!((three / 2.343 - 1.0).abs() < 0.05, "{three}");
-        let two = BlockDraws::new(2, 200, &mut rng);
-        let two = super::critical_value(two.largest, 0.95).unwrap();
+        let draws = BlockDraws::new(2, 200, &mut rng);
+        let two = super::critical_value(draws.largest, 0.95).unwrap();
         assert!((two / 1.975 - 1.0).abs() < 0.05, "{two}");
+    }
+
+    fn why_not(items: &[Vec<f64>]) -> NoRanking {
+        independent(items, 0.95, &mut Rng::new(1)).unwrap_err()
+    }
+
+    fn why_not_in_blocks(blocks: &[Vec<f64>]) -> NoRanking {
+        in_blocks(blocks, 0.95, &mut Rng::new(1)).unwrap_err()
     }
 
     #[test]
     fn what_cannot_be_ranked_is_named() {
-        let of = |items: &[Vec<f64>]| independent(items, 0.95, &mut Rng::new(1)).unwrap_err();
-        assert_eq!(of(&[]), NoRanking::TooFewItems { have: 0 });
-        assert_eq!(of(&[vec![0.0; 8]]), NoRanking::TooFewItems { have: 1 });
+        assert_eq!(why_not(&[]), NoRanking::TooFewItems { have: 0 });
+        assert_eq!(why_not(&[vec![0.0; 8]]), NoRanking::TooFewItems { have: 1 });
         let short = NoRanking::TooFewValues { item: 1, have: 7 };
-        assert_eq!(of(&[vec![0.0; 8], vec![0.0; 7]]), short);
+        assert_eq!(why_not(&[vec![0.0; 8], vec![0.0; 7]]), short);
         assert_eq!(short.to_string(), "item 1 has 7 values: measure at least 8");
-        assert_eq!(of(&[vec![f64::NAN; 8], vec![0.0; 8]]), NoRanking::NotFinite { item: 0 });
-        let blocks = |blocks: &[Vec<f64>]| in_blocks(blocks, 0.95, &mut Rng::new(1)).unwrap_err();
-        assert_eq!(blocks(&[]), NoRanking::TooFewItems { have: 0 });
-        assert_eq!(blocks(&vec![vec![0.0; 2]; 7]), NoRanking::TooFewBlocks { have: 7 });
+        assert_eq!(why_not(&[vec![f64::NAN; 8], vec![0.0; 8]]), NoRanking::NotFinite { item: 0 });
+        assert_eq!(why_not_in_blocks(&[]), NoRanking::TooFewItems { have: 0 });
+        assert_eq!(why_not_in_blocks(&vec![vec![0.0; 2]; 7]), NoRanking::TooFewBlocks { have: 7 });
         let mut uneven = vec![vec![0.0; 2]; 8];
         uneven[3].push(0.0);
-        assert_eq!(blocks(&uneven), NoRanking::UnevenBlock { block: 3, have: 3, need: 2 });
+        assert_eq!(
+            why_not_in_blocks(&uneven),
+            NoRanking::UnevenBlock { block: 3, have: 3, need: 2 }
+        );
         uneven[3] = vec![0.0, f64::INFINITY];
-        assert_eq!(blocks(&uneven), NoRanking::NotFinite { item: 1 });
-        let level = |level| independent(&[vec![0.0; 8], vec![1.0; 8]], level, &mut Rng::new(1));
-        for wrong in [0.0, 1.0, f64::NAN] {
-            assert_eq!(level(wrong), Err(NoRanking::Level));
+        assert_eq!(why_not_in_blocks(&uneven), NoRanking::NotFinite { item: 1 });
+        for level in [0.0, 1.0, f64::NAN] {
+            let found = independent(&[vec![0.0; 8], vec![1.0; 8]], level, &mut Rng::new(1));
+            assert_eq!(found, Err(NoRanking::Level));
         }
         let draws = IndependentDraws::new(&[8, 9], &mut Rng::new(1));
         assert_eq!(draws.rank(&[vec![0.0; 8], vec![1.0; 8]], 0.95), Err(NoRanking::OtherShape));
@@ -581,10 +593,10 @@ mod tests {
 
     fn some_items() -> impl Strategy<Value = Vec<Vec<f64>>> {
         vec((-0.05..0.05f64, vec(-0.02..0.02f64, 8..12)), 2..6).prop_map(|items| {
-            let item = |(centre, values): (f64, Vec<f64>)| {
-                values.into_iter().map(|value| centre + value).collect()
-            };
-            items.into_iter().map(item).collect()
+            let items = items
+                .into_iter()
+                .map(|(centre, values)| values.into_iter().map(|value| centre + value).collect());
+            items.collect()
         })
     }
 
