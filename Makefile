@@ -8,10 +8,10 @@ XTASK = "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/xtask"
 xtask:
 	cargo build --locked --quiet --workspace --bin xtask --examples
 
-# Installs whatever the tests need, then runs them all.
+# Installs whatever the tests need, then runs them all. TEST_OPTIONS=--record adds reruns to .ci/reruns.tsv.
 test: xtask
 	bash scripts/install-test-needs
-	$(XTASK) test
+	$(XTASK) test $(TEST_OPTIONS)
 	PLUMB="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/plumb" bash web/test/run
 
 # Formatting, lints, the documentation of the code, what plumb uses of others, and what runs in the browser; as in CI.

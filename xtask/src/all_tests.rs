@@ -11,6 +11,9 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::reruns::{self, RecordedRun};
+use crate::{host, skips};
+
 /// The binaries that take longest. They begin first, so that none of them runs alone at the end.
 const FIRST: [&str; 8] = [
     "robust",
@@ -22,6 +25,8 @@ const FIRST: [&str; 8] = [
     "export",
     "network",
 ];
+/// The binaries that have the machine to themselves, before all others: their bars are a few per cent, and they take seconds.
+const ALONE: [&str; 1] = ["cpu"];
 /// The number of test binaries that run at the same time.
 const AT_ONCE: usize = 3;
 /// The binary whose tests spend half of their time waiting for processes, and how many of them run at the same time.
@@ -47,6 +52,7 @@ impl Binary {
     fn command(&self, tests: &[String]) -> Command {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        command.env(skips::FILE_VARIABLE, skips::file());
         if self.name == WAITING.0 {
             command.env("RUST_TEST_THREADS", WAITING.1);
         }
@@ -63,45 +69,80 @@ struct FailedBinary {
     tests: Vec<String>,
 }
 
+/// What was asked for.
+struct TestOptions {
+    /// Only binaries whose name has this; all if it is empty.
+    filter: String,
+    /// Whether the tests that needed a rerun are recorded in [`reruns::FILE`].
+    record: bool,
+}
+
 /// Builds and runs the tests of all packages; of those binaries whose name has the filter, if there is one.
 ///
 /// # Errors
-/// When the build or a test fails.
+/// When the build or a test fails, or a test needed a rerun in too many recorded runs.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    let filter = match arguments {
-        [] => "",
-        [filter] => filter,
-        _ => return Err("usage: cargo xtask test [BINARY]".to_owned()),
-    };
+    let options = parse(arguments)?;
+    let date = host::now();
     let mut binaries = built()?;
     let folders: BTreeSet<PathBuf> = binaries.iter().map(|binary| binary.folder.clone()).collect();
-    binaries.retain(|binary| binary.name.contains(filter));
+    binaries.retain(|binary| binary.name.contains(&options.filter));
     binaries.sort_by_key(|binary| {
         FIRST.iter().position(|name| *name == binary.name).unwrap_or(FIRST.len())
     });
     let began = Instant::now();
     let failures = Mutex::new(Vec::new());
     let count = binaries.len();
-    let waiting = Mutex::new(VecDeque::from(binaries));
+    let (alone, together): (Vec<Binary>, Vec<Binary>) =
+        binaries.into_iter().partition(|binary| ALONE.contains(&binary.name.as_str()));
+    work(&Mutex::new(VecDeque::from(alone)), &failures);
+    let waiting = Mutex::new(VecDeque::from(together));
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| work(&waiting, &failures));
         }
     });
     let mut failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut rerun = Vec::new();
     if failures.iter().map(|failure| failure.tests.len()).sum::<usize>() <= MOST_FLAKY {
-        failures.retain(|failure| !passes_alone(failure));
+        failures.retain(|failure| {
+            let passes = passes_alone(failure);
+            if passes {
+                let name = &failure.binary.name;
+                rerun.extend(failure.tests.iter().map(|test| format!("{name} {test}")));
+            }
+            !passes
+        });
     }
     let mut names: Vec<&str> =
         failures.iter().map(|failure| failure.binary.name.as_str()).collect();
     // rustdoc compiles a whole crate to find out that it has no example, so crates without any are left out.
-    let with_examples =
-        if filter.is_empty() { packages_with_examples(&folders) } else { Vec::new() };
+    let is_all = options.filter.is_empty();
+    let with_examples = if is_all { packages_with_examples(&folders) } else { Vec::new() };
     if !with_examples.is_empty() && timed("examples", &mut examples(&with_examples)).is_some() {
         names.push("examples");
     }
+    print!("{}", skips::report());
     println!("{count} test binaries in {:.0} s", began.elapsed().as_secs_f64());
-    if names.is_empty() { Ok(()) } else { Err(format!("failed: {}", names.join(", "))) }
+    let recorded =
+        options.record.then(|| RecordedRun { date, commit: host::commit(), tests: rerun });
+    let reliable = if is_all { reruns::judge(Path::new("."), recorded) } else { Ok(()) };
+    let failed = (!names.is_empty()).then(|| format!("failed: {}", names.join(", ")));
+    let wrong: Vec<String> = failed.into_iter().chain(reliable.err()).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+fn parse(arguments: &[String]) -> Result<TestOptions, String> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => Ok(TestOptions { filter: String::new(), record: false }),
+        ["--record"] => Ok(TestOptions { filter: String::new(), record: true }),
+        // Reruns of some binaries would look like runs in which the tests of all others passed.
+        [filter] if !filter.starts_with('-') => {
+            Ok(TestOptions { filter: filter.to_owned(), record: false })
+        }
+        _ => Err("usage: cargo xtask test [--record | BINARY]".to_owned()),
+    }
 }
 
 /// Builds the tests.
@@ -147,7 +188,7 @@ fn passes_alone(FailedBinary { binary, tests }: &FailedBinary) -> bool {
     let passes = !tests.is_empty()
         && (0..TRIES_ALONE).any(|_| timed(&binary.name, &mut binary.command(tests)).is_none());
     if passes {
-        println!("FLAKY: failed beside others, passes alone: {}", tests.join(", "));
+        println!("FLAKY: failed next to others, passes alone: {}", tests.join(", "));
     }
     passes
 }

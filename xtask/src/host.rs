@@ -7,6 +7,18 @@ pub fn today() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }
 
+/// The time in UTC, to the second.
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The commit that is checked out, or `unknown`.
+pub fn commit() -> String {
+    let output = Command::new("git").args(["rev-parse", "--short=8", "HEAD"]).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    text.ok().filter(|text| !text.is_empty()).unwrap_or_else(|| "unknown".to_owned())
+}
+
 /// The kernel and the number of CPUs.
 pub fn machine() -> String {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

@@ -16,6 +16,8 @@ mod kernels;
 mod lines;
 mod mlrsearch;
 mod mutations;
+mod reruns;
+mod skips;
 mod soak;
 mod tables;
 mod traces;

@@ -29,7 +29,7 @@ struct Mutation {
     group: &'static str,
 }
 
-const MUTATIONS: [Mutation; 16] = [
+const MUTATIONS: [Mutation; 17] = [
     Mutation {
         dropped: "Student's t: normal quantiles for the noise between six pairs of runs",
         file: "stored_runs.rs",
@@ -120,6 +120,13 @@ const MUTATIONS: [Mutation; 16] = [
         from: "if by_times.p > by_runs.p { by_times } else { by_runs }",
         to: "by_runs",
         group: "baselines",
+    },
+    Mutation {
+        dropped: "largest of all differences: each pair of items by its own critical value",
+        file: "ranks.rs",
+        from: "largest = largest.max((one.mean - other.mean).powi(2) / squared_error);",
+        to: "largest = (one.mean - other.mean).powi(2) / squared_error;",
+        group: "ranks",
     },
     Mutation {
         dropped: "price of a bend: the model with the least squares",

@@ -18,8 +18,9 @@ usage: cargo xtask CHORE
   traces record --write FILE [--minutes N] [--beside bursty|full]
       record how fast this machine does fixed work, and short commands, for N minutes (30 unless given),
       alone or next to a process that burns a CPU
-  test [BINARY]
-      build and run all tests, several test binaries at once; or those whose name has BINARY
+  test [--record | BINARY]
+      build and run all tests, several test binaries at once; or those whose name has BINARY; list what was
+      skipped; --record adds the tests that needed a rerun to .ci/reruns.tsv
   dependencies [--write]
       licences, sources and versions of what plumb uses (deny.toml), what nothing uses, and the notices in
       THIRD-PARTY.md, which --write writes

@@ -67,12 +67,17 @@ fn banner(line: &str) -> Option<String> {
     Some(rest.split(',').next().unwrap_or(rest).to_owned())
 }
 
+/// An exbibyte: no array is larger.
+const LARGEST_MIB: f64 = MIB * MIB;
+
 /// `0\tMethod: MEMCPY\tElapsed: 0.00176\tMiB: 16.00000\tCopy: 9075.440 MiB/s`.
 fn pass(line: &str) -> Option<MbwPass> {
     let rate = field(line, "Copy: ")?;
     Some(MbwPass {
         label: field(line, "Method: ")?.to_owned(),
-        mib: positive(field(line, "MiB: ")?)?,
+        // Less than a byte, or more than any memory, would be a size of 0, or of hundreds of digits.
+        mib: positive(field(line, "MiB: ")?)
+            .filter(|mib| (1.0 / MIB..LARGEST_MIB).contains(mib))?,
         rate: positive(rate.strip_suffix("MiB/s")?)?,
     })
 }

@@ -4,6 +4,9 @@
 pub(crate) const KIB: f64 = 1024.0;
 pub(crate) const MIB: f64 = 1024.0 * 1024.0;
 
+/// The largest number of nanoseconds, 146 years, and the largest count. Sums of a few stay far from the end of the type.
+pub(crate) const MOST: u64 = u64::MAX >> 2;
+
 /// A number that a rate or a time can be: finite and above zero.
 pub(crate) fn positive(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0)
@@ -20,16 +23,16 @@ pub(crate) fn leading(text: &str) -> Option<f64> {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the cast saturates, and no sample lasts for centuries"
+    reason = "the cast saturates, and what reaches the end is refused"
 )]
 pub(crate) fn nanoseconds(seconds: f64) -> u64 {
-    ((seconds * 1e9).round() as u64).clamp(1, u64::MAX >> 2)
+    ((seconds * 1e9).round() as u64).clamp(1, MOST)
 }
 
 /// A count as a number of operations.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
 pub(crate) fn count(number: f64) -> u64 {
-    (number.round() as u64).clamp(1, u64::MAX >> 2)
+    (number.round() as u64).clamp(1, MOST)
 }
 
 /// A size with a binary suffix: `2G`, `300M`, `8k`, `16384`.
@@ -59,7 +62,7 @@ fn leading_digits(text: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{leading, nanoseconds, positive, size, version};
+    use super::{MOST, leading, nanoseconds, positive, size, version};
 
     #[test]
     fn numbers_have_the_tools_units() {
@@ -69,7 +72,7 @@ mod tests {
         assert_eq!(leading("0.1647s"), Some(0.1647));
         assert_eq!(positive("+++++"), None);
         assert_eq!(positive("nan"), None);
-        assert_eq!(nanoseconds(1e300), u64::MAX >> 2);
+        assert_eq!(nanoseconds(1e300), MOST);
         assert_eq!(nanoseconds(0.0), 1);
         assert_eq!(version("iperf 3.12"), [3, 12]);
         assert_eq!(version("1.2.2-1"), [1, 2, 2]);

@@ -3,6 +3,7 @@
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::import::Import;
+use crate::numbers::MOST;
 use crate::{
     bonnie, cloudwatch, cyclictest, dd, fio, fsmark, hackbench, hyperfine, ioping, iperf3, mbw,
     openssl, perf, ping, sockperf, stream, stress_ng, sysbench,
@@ -37,9 +38,18 @@ pub fn read(
     Ok(imports)
 }
 
-/// A metric with a value that is infinite or no number in SI base units, whatever the file has.
+/// A metric with a value that is infinite or no number in SI base units, whatever the file has; or a time or a count that
+/// was cut off because it does not fit, and would show as a wrong one.
 fn too_large(import: &Import) -> Option<&str> {
-    for invocation in import.series.iter().flat_map(|series| &series.invocations) {
+    let invocations = import.series.iter().flat_map(|series| &series.invocations);
+    let times = invocations.clone().flat_map(|invocation| &invocation.elapsed_ns);
+    if times.fold(0, |sum: u64, time| sum.saturating_add(*time)) >= MOST {
+        return Some("elapsed time");
+    }
+    if invocations.clone().any(|invocation| invocation.iterations >= MOST) {
+        return Some("iterations");
+    }
+    for invocation in invocations {
         for (metric, values) in &invocation.values {
             if !values.iter().all(|value| value.is_finite()) {
                 return Some(metric);

@@ -7,7 +7,7 @@ use std::thread;
 
 use crate::bars::ValidationRow;
 use crate::{
-    baselines, best_quarter, checks, curves, fixed, gates, histories, levels, limits, looks,
+    baselines, best_quarter, checks, curves, fixed, gates, histories, levels, limits, looks, ranks,
     ratchet, runs, sequences, sessions, side_effects, standing_out, steady, stopping, suites,
     times, traces, verdicts,
 };
@@ -16,7 +16,7 @@ use crate::{
 pub type MeasureBars = fn(u64, &mut dyn FnMut(ValidationRow));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, MeasureBars); 27] = [
+pub const GROUPS: [(&str, MeasureBars); 28] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -31,6 +31,7 @@ pub const GROUPS: [(&str, MeasureBars); 27] = [
     ("times", times::run),
     ("runs", runs::run),
     ("standing-out", standing_out::run),
+    ("ranks", ranks::run),
     ("suites", suites::run),
     ("checks", checks::run),
     ("baselines", baselines::run),

@@ -17,6 +17,7 @@ mod levels;
 pub mod limits;
 pub mod looks;
 pub mod noise;
+mod ranks;
 mod ratchet;
 pub mod recording;
 mod runs;

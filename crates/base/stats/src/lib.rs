@@ -6,7 +6,7 @@
 //! - [`verdict`]: faster, slower, equivalent or inconclusive, and at how many pairs to look.
 //! - [`turn_order`]: in which order versions take their turns; [`outlook`]: what pairs can distinguish, and how many it takes.
 //! - [`stored_runs`]: two stored runs, with the noise between runs allowed for.
-//! - [`standing_out`]: which series of two runs moved unlike the others;
+//! - [`standing_out`]: which series of two runs moved unlike the others; [`ranks`]: which ranks several items can have;
 //! - [`regression_gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
 //! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell; [`exclusion`]: when too much was disturbed; [`side_effects`]: which side other activity belongs to.
 //! - [`curves`]: what a curve over a parameter says: efficiency, plateaus, a knee, a line; what binds points behind a link.
@@ -44,6 +44,7 @@ pub mod multiple;
 pub mod outlook;
 pub mod pairs;
 pub mod precision;
+pub mod ranks;
 pub mod regression_gate;
 pub mod rng;
 pub mod search;

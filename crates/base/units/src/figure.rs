@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::digits::{Digits, decimals, trimmed};
+use crate::percent::percent;
 use crate::prefix::{Prefix, largest_that_fits, prefixes};
 
 /// An estimate and its interval as text, in one unit.
@@ -39,6 +40,9 @@ impl Figure {
         let interval = match (digits.ends, interval) {
             (Some(ends), _) => Ok(ends),
             (None, Err(why)) => Err(why.to_owned()),
+            (None, Ok((low, high))) if low.is_finite() && high.is_finite() => {
+                Err("its ends are too far apart to be written".to_owned())
+            }
             (None, Ok(_)) => Err("its ends are not numbers".to_owned()),
         };
         Self { estimate: digits.value, interval, unit }
@@ -109,6 +113,10 @@ fn with_unit(number: &str, unit: &str) -> String {
 /// A share with its interval, as a percentage: `97 % [95, 99]`, or `97 % (no interval: …)`.
 #[must_use]
 pub fn percent_figure(share: f64, interval: Result<(f64, f64), &str>) -> String {
+    // 100 times a large share may be infinite.
+    if !(share * 100.0).is_finite() {
+        return percent(share);
+    }
     let in_percent = interval.map(|(low, high)| (low * 100.0, high * 100.0));
     let shown = Figure::new(share * 100.0, in_percent, "");
     let interval = match &shown.interval {
@@ -213,11 +221,17 @@ fn show_in_unit_of(
     }
     let prefixes = prefixes(unit);
     let prefix = &prefixes[largest_that_fits(&prefixes, size)];
+    // A number of seconds next to one of nanoseconds can be too large for a number of nanoseconds.
+    if !(value / prefix.factor).is_finite() {
+        return show(value, ends, unit);
+    }
     (with_prefix(prefix, value, ends, unit), prefix.unit.clone())
 }
 
 fn with_prefix(prefix: &Prefix, value: f64, ends: Option<(f64, f64)>, unit: &str) -> Digits {
-    let scaled_ends = ends.map(|(low, high)| (low / prefix.factor, high / prefix.factor));
+    let scaled_ends = ends
+        .map(|(low, high)| (low / prefix.factor, high / prefix.factor))
+        .filter(|(low, high)| low.is_finite() && high.is_finite());
     match unit {
         "" => Digits::of_ratio(value, scaled_ends),
         _ => Digits::of(value / prefix.factor, scaled_ends),
@@ -228,7 +242,8 @@ fn with_prefix(prefix: &Prefix, value: f64, ends: Option<(f64, f64)>, unit: &str
 mod tests {
     use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
-    use super::{Figure, change, quantity, rounded_count};
+    use super::{Figure, change, percent_figure, quantity, quantity_in_unit_of, rounded_count};
+    use crate::percent::{percent, percent_change, percent_with_ends};
 
     fn shown(low: f64, value: f64, high: f64, unit: &str) -> String {
         Figure::new(value, Ok((low, high)), unit).to_string()
@@ -316,7 +331,23 @@ mod tests {
         #[test]
         fn any_numbers_are_written(value in any::<f64>(), low in any::<f64>(), high in any::<f64>(), unit in units()) {
             let text = shown(low, value, high, unit);
-            assert!(text.len() < 80, "{text}");
+            assert!(text.len() < 80 && !text.contains("inf") && !text.contains("NaN"), "{text}");
+        }
+
+        #[test]
+        fn any_share_is_a_percentage_or_words(share in any::<f64>(), other in any::<f64>(), size in any::<f64>(), unit in units()) {
+            let texts = [
+                percent(share),
+                percent_change(share, 1),
+                percent_with_ends(share, Some((other, share))),
+                percent_figure(share, Ok((other, share))),
+                change(share, other, unit),
+                quantity_in_unit_of(size, share, unit),
+                Figure::in_unit_of(size, share, Ok((other, share)), unit).to_string(),
+            ];
+            for text in texts {
+                assert!(text.len() < 100 && !text.contains("inf ") && !text.contains("NaN"), "{text}");
+            }
         }
 
         #[test]

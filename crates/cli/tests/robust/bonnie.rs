@@ -6,6 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use plumb_workload_testing::{Lack, skip};
+
 use crate::common::knobs::is_root;
 use crate::common::{ProgramOutput, ran};
 use crate::{last, place};
@@ -99,6 +101,8 @@ fn root_may_work_as_somebody_else() {
     if is_root() {
         user("nobody").exits(0).shows(&["user=nobody"]);
         assert_eq!(place.leftovers(), [""; 0]);
+    } else {
+        skip(Lack::Root);
     }
     user("nobody-of-this-name").exits(2).says(&["there is no such user"]);
 }

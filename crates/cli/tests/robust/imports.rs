@@ -177,3 +177,123 @@ fn imports_are_compared_and_their_machines_are_not_taken_for_one() {
     let ran = ran.shows(&["fio.randread", "63.9", "70.0", "too little data for an interval"]);
     ran.shows(&["unknown (import"]);
 }
+
+/// The text with each number that has a decimal point in place of another.
+fn with_decimals(text: &str, other: &str) -> String {
+    let mut changed = String::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find(|c: char| c.is_ascii_digit()) {
+        let number = &rest[begin..];
+        let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
+        let (number, after) = number.split_at(end);
+        // A sentence may end in a number, and versions and addresses have several points.
+        let is_decimal = number.matches('.').count() == 1 && !number.ends_with('.');
+        changed.push_str(&rest[..begin]);
+        changed.push_str(if is_decimal { other } else { number });
+        rest = after;
+    }
+    changed + rest
+}
+
+/// Fails if a text shows a number that is none, or one of more digits than anybody reads.
+fn assert_readable(command: &str, text: &str) {
+    // The command line that an output names may hold the text of the file itself.
+    let parts = text.split(|c: char| !c.is_alphanumeric());
+    let wrong = parts.filter(|part| {
+        let small = part.to_ascii_lowercase();
+        let is_hash = small.chars().any(|c| c.is_ascii_alphabetic());
+        ["inf", "nan", "infinity"].contains(&small.as_str()) || (part.len() > 25 && !is_hash)
+    });
+    let wrong: Vec<&str> = wrong.collect();
+    assert!(wrong.is_empty(), "{command}: {wrong:?}\n{text}");
+}
+
+/// The text of a page without its markup and scripts, which have words of their own.
+fn in_words(page: &str) -> String {
+    let parts =
+        page.split('<').filter(|part| !part.starts_with("script") && !part.starts_with("style"));
+    parts.filter_map(|part| Some(part.split_once('>')?.1)).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn no_output_shows_a_figure_that_is_none_whatever_was_imported() {
+    let place = place();
+    let run = |command: &str, code: i32| {
+        let ran = place.run(command).unwrap().exits(code);
+        assert_readable(command, &ran.stdout);
+        assert_readable(command, &ran.stderr);
+        ran
+    };
+    // Whole files of one value: their ratios and percentages are beyond every number.
+    let commands = |values: &[f64]| {
+        let times = serde_json::json!(values);
+        let sum: f64 = values.iter().sum();
+        serde_json::json!({"results": [{"command": "it", "mean": sum / 12.0, "median": values[0],
+            "min": values[0], "max": values[11], "user": 1e300, "system": 5e-324, "times": times}]})
+    };
+    let rates = fs::read_to_string(fixture("stream-5.10.txt")).unwrap();
+    let ordinary: Vec<f64> = (0..12).map(|value| 1.0 + 0.01 * f64::from(value)).collect();
+    let tiny: Vec<f64> = ordinary.iter().map(|value| value * 1e-300).collect();
+    let mixed: Vec<f64> = (0..12).map(|value| if value % 2 == 0 { 1e8 } else { 5e-324 }).collect();
+    let mut shown = String::new();
+    for (number, times) in [&ordinary, &tiny, &vec![5e-324; 12], &mixed].into_iter().enumerate() {
+        place.write("times.json", &commands(times).to_string()).unwrap();
+        run(&format!("import --label n=hyperfine{number} times.json"), 0);
+        // The rate of the first line; STREAM prints it next to its times.
+        let changed = rates.replace("20975.1", ["1e300", "5e-324", "1e-300", "20000.5"][number]);
+        place.write("rates.txt", &changed).unwrap();
+        run(&format!("import --label n=stream{number} rates.txt"), 0);
+        for tool in ["hyperfine", "stream"] {
+            let of = format!("n={tool}{number}");
+            for command in [
+                format!("show {of} --all"),
+                format!("show {of} --in-words"),
+                format!("export {of} --format json"),
+                format!("export {of} --format csv"),
+                format!("export {of} --format openmetrics"),
+                format!("report {of} --output {number}-{tool}"),
+            ] {
+                run(&command, 0);
+            }
+            let page = place.cwd().join(format!("{number}-{tool}/index.html"));
+            assert_readable("report", &in_words(&fs::read_to_string(&page).unwrap()));
+            if number > 0 {
+                for before in 0..number {
+                    let sides = format!("n={tool}{before} {of}");
+                    shown += &run(&format!("compare {sides}"), 0).stdout;
+                    run(&format!("compare {sides} --json"), 0);
+                }
+            }
+        }
+    }
+    assert!(shown.contains("over 10000 \u{d7}"), "{shown}");
+    run("history hyperfine.command:command=it/wall", 0);
+    run("history hyperfine.command:command=it/wall --json", 0);
+}
+
+#[test]
+fn files_of_all_tools_with_extreme_numbers_are_refused_or_readable() {
+    let place = place();
+    let mut kept = 0;
+    let folder = fixture("");
+    for file in fs::read_dir(&folder).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let text = fs::read_to_string(folder.join(&name)).unwrap();
+        for extreme in ["1e300", "5e-324"] {
+            place.write(&name, &with_decimals(&text, extreme)).unwrap();
+            let imported = place.run(&format!("import {name} --json")).unwrap();
+            assert_readable(&name, &imported.stderr);
+            if imported.code != Some(0) {
+                continue;
+            }
+            kept += 1;
+            let run = parsed(&imported)["run"].clone();
+            for command in ["show --all", "export --format json"] {
+                let command = format!("{command} {}", run.as_str().unwrap_or("last"));
+                let ran = place.run(&command).unwrap().exits(0);
+                assert_readable(&command, &(ran.stdout + &ran.stderr));
+            }
+        }
+    }
+    assert!(kept > 20, "{kept}");
+}

@@ -3,6 +3,8 @@
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use plumb_workload_testing::{Lack, skip};
+
 use crate::common::TestEnvironment;
 use crate::common::knobs::is_root;
 use crate::common::media::{MediaKill, kill_on_medium, traces};
@@ -26,6 +28,7 @@ fn workloads_lie_on_a_medium_that_nobody_else_sees_and_that_is_gone_afterwards()
     let place = place();
     if !is_root() {
         place.run(&format!("{RUN} medium=ram+ext4")).unwrap().exits(3).says(&["needs root"]);
+        skip(Lack::Root);
         return;
     }
     for (medium, words) in [
@@ -52,10 +55,12 @@ fn a_compressed_device_stands_in_the_journal() {
     let place = place();
     let run = format!("{RUN} medium=zram:128MiB+ext4");
     if !is_root() {
+        skip(Lack::Root);
         return;
     }
     if fs::metadata("/sys/class/zram-control").is_err() {
         place.run(&run).unwrap().exits(3).says(&["no zram", "ram+ext4"]);
+        skip(Lack::Kernel("zram"));
         return;
     }
     let devices = || {
@@ -82,6 +87,7 @@ fn what_cannot_be_is_refused_before_anything_is_measured() {
     refused("ram:much+ext4", 2, &["`much` is not a size"]);
     refused("ram+ext4@round", 2, &["takes no @slot"]);
     if !is_root() {
+        skip(Lack::Root);
         return;
     }
     refused("ram:1000GiB+ext4", 3, &["1024000 MiB", "more than 80 % of", "MiB free in memory"]);
@@ -99,6 +105,7 @@ fn what_cannot_be_is_refused_before_anything_is_measured() {
 #[test]
 fn two_media_are_two_sides_and_points_of_a_suite_have_their_own() {
     if !is_root() {
+        skip(Lack::Root);
         return;
     }
     let place = place();
@@ -133,6 +140,7 @@ fn two_media_are_two_sides_and_points_of_a_suite_have_their_own() {
 #[test]
 fn zeros_on_a_filesystem_that_compresses_are_flagged() {
     if !is_root() {
+        skip(Lack::Root);
         return;
     }
     let place = place();
@@ -153,6 +161,7 @@ fn zeros_on_a_filesystem_that_compresses_are_flagged() {
 #[test]
 fn kill_9_of_plumb_keeper_or_both_takes_the_medium_away() {
     if !is_root() {
+        skip(Lack::Root);
         return;
     }
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
@@ -170,7 +179,12 @@ fn a_device_is_written_only_when_it_is_named_twice_and_nobody_uses_it() {
     let folder = place.run(&format!("{run} ../work --destroy-data ../work")).unwrap();
     folder.exits(2).says(&["is not a device", "give --dir alone"]);
     place.run("run storage.random --destroy-data /dev/null").unwrap().exits(2);
-    if !is_root() || fs::metadata("/dev/loop-control").is_err() {
+    if !is_root() {
+        skip(Lack::Root);
+        return;
+    }
+    if fs::metadata("/dev/loop-control").is_err() {
+        skip(Lack::Kernel("loop"));
         return;
     }
     let script = format!(

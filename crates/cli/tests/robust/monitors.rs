@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
+use plumb_workload_testing::{Lack, skip};
+
 use crate::common::{TestEnvironment, ran};
 use crate::{exec, is_root, last, parsed, place};
 
@@ -57,6 +59,7 @@ fn a_neighbour_that_burns_the_cpus_is_on_every_invocation() {
 fn a_neighbour_that_writes_to_the_disk_is_seen() {
     let place = place();
     if fs::read_to_string("/proc/vmstat").is_ok_and(|text| !text.contains("pgpgout")) {
+        skip(Lack::Kernel("disk counters in /proc/vmstat"));
         return;
     }
     let write = "while :; do dd if=/dev/zero of=big bs=1M count=32 conv=fsync; done";
@@ -99,9 +102,10 @@ impl Drop for Quota {
 #[test]
 fn a_quota_that_holds_plumb_up_is_found() {
     if !is_root() {
+        skip(Lack::Root);
         return;
     }
-    let Some(quota) = Quota::new() else { return };
+    let Some(quota) = Quota::new() else { return skip(Lack::Kernel("cgroups")) };
     let place = place();
     let inside = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", quota.0.display());
     let mut command = place.program("sh");

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use plumb_workload_testing::{Lack, skip};
+
 use crate::common::knobs::{
     KnobKill, KnobOwner, RESTORED_WITHIN, is_root, kill_both, kill_prepared,
 };
@@ -321,6 +323,7 @@ fn a_group_of_cpus_holds_the_command_and_is_gone_after() {
     if done.code == Some(3) {
         // Without root, or without such groups here.
         done.says(&["--set cpuset=0 is unsupported"]);
+        skip(if is_root() { Lack::Kernel("groups of CPUs") } else { Lack::Root });
         return;
     }
     done.exits(0);
@@ -469,6 +472,7 @@ fn units_that_ran_are_stopped_and_run_again_after() {
     let done = ran(units.plumb(run).arg(script)).unwrap();
     if !is_root() {
         done.exits(3).says(&["--set timers=off is unsupported", "root"]);
+        skip(Lack::Root);
         return;
     }
     done.exits(0).shows(&["timers apt-daily.timer on, fstrim.timer on → off", "noisy.service on"]);
@@ -501,6 +505,7 @@ fn swap_is_reset_and_has_its_priority_again() {
     if !made.status.success() {
         // Not root, or nothing here that may swap: it is said, and nothing is measured.
         place.run(run).unwrap().exits(3).says(&["--set swap-reset is unsupported"]);
+        skip(if is_root() { Lack::Kernel("swap on this filesystem") } else { Lack::Root });
         return;
     }
     let before = swaps();

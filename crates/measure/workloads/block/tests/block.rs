@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use plumb_protocol::{StartError, StartedWorkload};
 use plumb_workload_block::ALL;
-use plumb_workload_testing::{TestPoint, alone, assert_ratio, refusal, samples, unsupported};
+use plumb_workload_testing::{
+    Lack, TestPoint, alone, assert_ratio, refusal, samples, skip, unsupported,
+};
 
 fn try_point(
     dir: &Path,
@@ -265,7 +267,7 @@ impl Drop for Shaped {
 fn the_link_is_as_fast_as_one_that_the_kernel_shapes() {
     let _alone = alone();
     if !rustix_is_root() {
-        eprintln!("a network namespace with tbf needs root");
+        skip(Lack::Root);
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -294,6 +296,7 @@ fn has_devices(dir: &Path) -> bool {
         Err(StartError::Unsupported { why, .. }) => {
             assert!(["root", "installed", "has no", "mount"].iter().any(|word| why.contains(word)));
             assert!(!rustix_is_root() || !why.contains("root"), "{why}");
+            skip(Lack::of_reason(&why));
             false
         }
         Err(StartError::Failed(why)) => panic!("{why}"),

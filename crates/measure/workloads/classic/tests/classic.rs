@@ -1,7 +1,7 @@
 //! The family `classic`, driven as the engine drives it: the real tools.
 
 use plumb_workload_classic::ALL;
-use plumb_workload_testing::{TestPoint, refusal, samples, take, unsupported};
+use plumb_workload_testing::{Lack, TestPoint, refusal, samples, skip, take, unsupported};
 
 /// The figure of one process.
 fn figure(point: &TestPoint, metric: &str) -> f64 {
@@ -116,6 +116,7 @@ fn ping_floods_this_machine_alone() {
             (why.as_str(), fix.as_str()),
             ("only root may use ping -f", "start plumb as root")
         );
+        skip(Lack::Root);
         return;
     }
     assert_within("ping", figure(&point, "rate"), 1e2..1e7);

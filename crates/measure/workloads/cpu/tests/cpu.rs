@@ -7,8 +7,8 @@ use std::process::Command;
 
 use plumb_workload_cpu::ALL;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_doubles, assert_ratio, example, fastest_ns, refusal, samples,
-    unsupported, values,
+    Lack, TestPoint, alone, assert_doubles, assert_ratio, example, fastest_ns, refusal, samples,
+    skip, unsupported, values,
 };
 
 /// A started point.
@@ -216,7 +216,7 @@ fn half_the_time_is_lost_under_a_quota_of_half_a_cpu() {
         Err(why) => {
             let is_root = std::fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0);
             assert!(!is_root, "no group with a quota can be made here: {why}");
-            return eprintln!("a group with a quota needs root: {why}");
+            return skip(Lack::Root);
         }
     };
     assert_ratio("lost under a quota of 50 %", 0.45..0.55, || {

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use plumb_model::{Description, MetricSource, ParameterType, QuantityKind, Role, SampleIs, Value};
 use plumb_protocol::{Distribution, StartError, StartedWorkload, Workload, serve};
-use plumb_workload_testing::{TestPoint, alone, assert_ratio, example, fastest_ns, samples, take};
+use plumb_workload_testing::{
+    Lack, TestPoint, alone, assert_ratio, example, fastest_ns, samples, skip_part, take,
+};
 use plumb_workloads::{builtin, manual_page};
 
 /// Settings that make a workload quick; all others have their defaults.
@@ -104,7 +106,7 @@ fn manuals_name_everything() {
 }
 
 /// The quick point of a workload, with fixture and far end; none if it says that it can't run here, why,
-/// and what to do.
+/// and what to do. Then its name and the reason are listed as skipped.
 fn quick(description: &Description, folder: &Path) -> Option<TestPoint<'static>> {
     let settings = QUICK
         .iter()
@@ -125,6 +127,7 @@ fn runs_here<T>(description: &Description, result: Result<T, StartError>) -> Opt
         Ok(started) => Some(started),
         Err(StartError::Unsupported { why, fix }) => {
             assert!(!why.is_empty() && !fix.is_empty(), "{}: {why}; {fix}", description.id);
+            skip_part(&description.id, Lack::of_reason(&why));
             None
         }
         Err(StartError::Failed(why)) => panic!("{}: {why}", description.id),

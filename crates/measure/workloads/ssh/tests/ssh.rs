@@ -6,7 +6,8 @@ use std::path::Path;
 use plumb_protocol::{Batch, StartError};
 use plumb_workload_ssh::ALL;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_ratio, example, fastest_ns, refusal, samples, unsupported,
+    Lack, TestPoint, alone, assert_ratio, example, fastest_ns, refusal, samples, skip_part,
+    unsupported,
 };
 
 /// A point in `scratch`, with a stand-in for plumb at the far end.
@@ -53,6 +54,7 @@ fn sessions_use_the_cipher_that_was_asked_for_and_count_at_the_far_end() {
             Ok(started) => started,
             Err(StartError::Unsupported { why, .. }) => {
                 assert!(why.contains(cipher), "{why}");
+                skip_part(cipher, Lack::Hardware(&why));
                 continue;
             }
             Err(StartError::Failed(why)) => panic!("{why}"),

@@ -2,10 +2,12 @@
 
 mod example;
 mod point;
+mod skip;
 mod taking;
 mod timing;
 
 pub use example::example;
 pub use point::{TestPoint, refusal, unsupported};
+pub use skip::{Lack, skip, skip_part};
 pub use taking::{has_flag, samples, take, values};
 pub use timing::{alone, assert_doubles, assert_ratio, fastest_ns};
