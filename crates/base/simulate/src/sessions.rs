@@ -14,7 +14,7 @@ const MARGIN: f64 = 0.01;
 
 /// A comparison and what its host knows of earlier ones.
 #[derive(Debug, Clone, Copy)]
-struct RepeatedComparison {
+struct ManySessions {
     sessions: usize,
     /// Earlier comparisons, and the sessions of each.
     earlier: (usize, usize),
@@ -26,24 +26,24 @@ struct RepeatedComparison {
 pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let mut settings = Vec::new();
     for sessions in [6, 8, 12] {
-        settings.push(RepeatedComparison { sessions, earlier: (0, 0), unequal: false });
+        settings.push(ManySessions { sessions, earlier: (0, 0), unequal: false });
     }
     for unequal in [false, true] {
         for (sessions, earlier) in [(1, (4, 3)), (3, (4, 3)), (3, (1, 6)), (1, (10, 6))] {
-            settings.push(RepeatedComparison { sessions, earlier, unequal });
+            settings.push(ManySessions { sessions, earlier, unequal });
         }
     }
     for setting in settings {
         // A session of its own kind of noise is unknown to the others: nothing can be promised of a single one.
         let bar = match setting {
-            RepeatedComparison { sessions: 1, unequal: true, .. } => {
+            ManySessions { sessions: 1, unequal: true, .. } => {
                 Bar::Exempt("one session does not show whether it is like the others")
             }
             _ => Bar::AtMost(0.05),
         };
         report(row("a verdict on equal sides, over sessions", setting, bar, 0.0, replications));
     }
-    let alone = RepeatedComparison { sessions: 1, earlier: (0, 0), unequal: false };
+    let alone = ManySessions { sessions: 1, earlier: (0, 0), unequal: false };
     report(ValidationRow {
         promise: "a verdict on equal sides, from the pairs of one session",
         setting: "sd 1 % between sessions, 0.3 % within".to_owned(),
@@ -54,13 +54,13 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
         }),
         note: String::new(),
     });
-    let eight = RepeatedComparison { sessions: 8, earlier: (0, 0), unequal: false };
-    let three = RepeatedComparison { sessions: 3, earlier: (10, 6), unequal: false };
+    let eight = ManySessions { sessions: 8, earlier: (0, 0), unequal: false };
+    let three = ManySessions { sessions: 3, earlier: (10, 6), unequal: false };
     for setting in [eight, three] {
         let bar = Bar::AtLeast(0.9);
         report(row("3 % found over sessions", setting, bar, EFFECT, replications));
     }
-    let five = RepeatedComparison { sessions: 5, earlier: (0, 0), unequal: false };
+    let five = ManySessions { sessions: 5, earlier: (0, 0), unequal: false };
     report(ValidationRow {
         promise: "no verdict from five sessions alone",
         setting: five.name(),
@@ -70,7 +70,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     });
 }
 
-impl RepeatedComparison {
+impl ManySessions {
     fn compared(self, effect: f64, rng: &mut Rng) -> Option<SessionsCompared> {
         let (comparisons, sessions) = self.earlier;
         let mut earlier = Vec::with_capacity(comparisons);
@@ -110,7 +110,7 @@ impl RepeatedComparison {
 
 fn row(
     promise: &'static str,
-    setting: RepeatedComparison,
+    setting: ManySessions,
     bar: Bar,
     effect: f64,
     replications: u64,
