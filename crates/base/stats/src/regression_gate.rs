@@ -36,6 +36,8 @@ pub const HASTE_S: f64 = 3600.0;
 const KNOWN_SHIFT: f64 = 0.065;
 /// ...which is up to this many standard deviations of neighbouring sessions.
 const KNOWN_SDS: f64 = 6.5;
+/// No program of an idle guest was seen to differ by more than this between sessions, however noisy it is.
+const MOST_KNOWN: f64 = 0.25;
 /// Hours show more than ten minutes; nobody has recorded them.
 const TIMES_KNOWN: f64 = 1.5;
 
@@ -187,7 +189,7 @@ impl RegressionGate {
             return false;
         }
         let (variance, _) = self.prior.moderate(variance, runs - 1.0);
-        let known = KNOWN_SHIFT.max(KNOWN_SDS * variance.sqrt());
+        let known = KNOWN_SHIFT.max(KNOWN_SDS * variance.sqrt()).min(MOST_KNOWN);
         shift.interval.estimate.abs() <= TIMES_KNOWN * known
     }
 

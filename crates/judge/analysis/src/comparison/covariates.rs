@@ -8,7 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{CounterAmount, CounterKind, Id, Impact, InvocationRecord, TICKS_PER_S, Usage};
+use plumb_model::{
+    Counter, CounterAmount, CounterKind, Id, Impact, InvocationRecord, TICKS_PER_S, Usage,
+};
 use plumb_stats::describe::{mean, median};
 use plumb_stats::effect::{RankEffect, rank_effect};
 use plumb_stats::multiple::{benjamini_hochberg, crashes_differ};
@@ -200,12 +202,46 @@ struct ArmRates {
     monitored: Vec<f64>,
 }
 
+/// Devices whose numbers say only which were free when they were made, such as plumb's own media.
+const NUMBERED_DEVICES: [&str; 4] = ["loop", "ram", "zram", "dm-"];
+
+/// The amounts with those of all devices of such a kind together: the media of two sides have different numbers, which is no
+/// difference.
+fn over_numbered_devices(amounts: &[CounterAmount]) -> Vec<CounterAmount> {
+    let mut pooled: Vec<CounterAmount> = Vec::with_capacity(amounts.len());
+    for amount in amounts {
+        let Some(name) = without_number(&amount.counter.name) else {
+            pooled.push(amount.clone());
+            continue;
+        };
+        if let Some(sum) = pooled.iter_mut().find(|other| other.counter.name == name) {
+            sum.amount += amount.amount;
+            sum.duration_ns = sum.duration_ns.max(amount.duration_ns);
+        } else {
+            let counter = Counter { name, ..amount.counter.clone() };
+            pooled.push(CounterAmount { counter, ..amount.clone() });
+        }
+    }
+    pooled
+}
+
+/// `diskstats.loop.busy` of `diskstats.loop3.busy`; None of counters of anything else.
+fn without_number(name: &str) -> Option<String> {
+    let (device, rest) = name.strip_prefix("diskstats.")?.split_once('.')?;
+    let kind = NUMBERED_DEVICES.iter().find(|kind| {
+        let number = device.strip_prefix(**kind).unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })?;
+    Some(format!("diskstats.{kind}.{rest}"))
+}
+
 impl ArmRates {
     fn of(invocations: &[&InvocationRecord], counters: &CounterMeans) -> Self {
         let mut arm = Self { rates: BTreeMap::new(), monitored: Vec::new() };
         for invocation in invocations {
             arm.add_own(invocation);
             let Some(amounts) = counters.get(&invocation.invocation) else { continue };
+            let amounts = &over_numbered_devices(amounts);
             let longest = amounts.iter().map(|amount| amount.duration_ns).max().unwrap_or(0);
             arm.monitored.push(seconds(longest));
             amounts.iter().for_each(|amount| arm.add(amount));

@@ -111,6 +111,28 @@ mod tests {
     }
 
     #[test]
+    fn loop_devices_of_the_two_sides_are_one_kind_of_device() {
+        let record = pairs(2.0);
+        let mut finding = summarise(&record);
+        // Each side has its own loop device, busy all the time; a disk is busy with the second side alone.
+        let beside = |(n, invocation): (usize, &InvocationRecord)| {
+            let name = format!("diskstats.loop{}.busy", invocation.point);
+            let mut all =
+                vec![amount(&name, "ns", CounterKind::Counter, 990_000_000 + n as u64 % 3)];
+            if invocation.point == 1 {
+                all.push(amount("diskstats.vda.busy", "ns", CounterKind::Counter, 500_000_000));
+            }
+            (invocation.invocation, all)
+        };
+        let counters = record.invocations.iter().enumerate().map(beside).collect();
+        add_covariates_to_points(&mut finding, &record, &counters);
+        let moved = finding.against_first[0].found.covariates.items();
+        let names: Vec<&str> = moved.iter().map(|covariate| covariate.what.as_str()).collect();
+        assert!(names.contains(&"diskstats.vda.busy"), "{names:?}");
+        assert!(!names.iter().any(|name| name.contains("loop")), "{names:?}");
+    }
+
+    #[test]
     fn what_changed_with_a_slower_side_is_told_the_farthest_first() {
         let record = pairs(2.0);
         let mut finding = summarise(&record);

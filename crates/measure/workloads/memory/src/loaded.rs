@@ -375,7 +375,7 @@ mod tests {
             stop.store(false, Ordering::Relaxed);
             std::thread::scope(|scope| {
                 scope.spawn(|| injector.run());
-                std::thread::sleep(std::time::Duration::from_millis(3));
+                std::thread::sleep(std::time::Duration::from_millis(30));
                 stop.store(true, Ordering::Relaxed);
             });
             injector.verify().unwrap();
