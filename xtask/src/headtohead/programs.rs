@@ -25,7 +25,7 @@ const STARTS: usize = 40;
 const SOURCES: [(&str, &str); 2] =
     [("integer", include_str!("assets/integer.c")), ("memory", include_str!("assets/memory.c"))];
 
-/// Folders of the copies that are compared. Their names are of one length, because the length of argv[0] moves the
+/// Folders of the copies that are compared. Their names are of one length, because the length of `argv[0]` moves the
 /// stack.
 const FIXED: &str = "fixed";
 const AGAIN: &str = "again";
