@@ -12,6 +12,9 @@ use crate::{mlrsearch, mutations};
 /// Simulated systems that MLRsearch's own implementation searches too.
 const COMPARED_SYSTEMS: u64 = 1000;
 
+/// The name of the methods broken on purpose among the groups of bars.
+const MUTATIONS: &str = "mutations";
+
 /// What was asked for.
 struct ValidateOptions {
     /// Simulations per bar.
@@ -37,11 +40,19 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         promise = row.promise;
         missed += usize::from(!row.passes());
     };
+    if options.only.as_deref() == Some(MUTATIONS) {
+        let (_, unnoticed) = mutations::run()?;
+        return if unnoticed == 0 {
+            Ok(())
+        } else {
+            Err(format!("{unnoticed} mutations unnoticed"))
+        };
+    }
     if let Some(name) = &options.only {
         let groups = groups::GROUPS.iter();
         let group = groups.clone().find(|(group, _)| group == name).ok_or_else(|| {
             let known: Vec<&str> = groups.map(|(group, _)| *group).collect();
-            format!("no bars are called {name}; try {}", known.join(", "))
+            format!("no bars are called {name}; try {MUTATIONS}, {}", known.join(", "))
         })?;
         group.1(options.replications, &mut report);
         return if missed == 0 { Ok(()) } else { Err(format!("{missed} bars missed")) };

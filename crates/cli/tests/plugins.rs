@@ -453,6 +453,8 @@ fn the_plug_in_path_is_searched_and_the_current_folder_is_not() {
     place.run(&["test.good"]).ends(0, &["good"]);
     place.plumb(&["list"]).ends(0, &["test.good", "sulks", "ended without answering `describe`"]);
     place.run(&["test.god"]).ends(2, &["did you mean `test.good`?", "sulks"]);
+    let refused = place.plumb(&["ab", "--prove", "test.good", "test.good"]);
+    refused.ends(2, &["plumb can't add extra work to a plug-in", "built-in workloads"]);
     let here = place.path("").to_str().unwrap().to_owned();
     let mut relative = place.command(&["run", "test.good"]);
     relative.current_dir(&here).env("PLUMB_PLUGIN_PATH", ".:good");

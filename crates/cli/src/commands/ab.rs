@@ -325,6 +325,10 @@ fn prepared<'s>(
     match run {
         AbRun::Comparison | AbRun::Session(_) => {}
         AbRun::Pilot => {
+            if !commands {
+                return Err(CommandError::usage("plumb can't add extra work to a plug-in")
+                    .hint("prove the gate with commands or built-in workloads"));
+            }
             points = proof::pilot_points(&points[0])?;
             goal = proof::pilot_goal();
         }
