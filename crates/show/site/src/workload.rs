@@ -142,10 +142,13 @@ fn cpu(shares: Option<CpuShares>) -> Tag {
 fn left_out(row: &ResultRow) -> Tag {
     let discarded = row.finding.discarded;
     let class = &row.finding.warmup;
-    let text =
-        if class.is_empty() { discarded.to_string() } else { format!("{discarded} ({class})") };
     #[expect(clippy::cast_precision_loss, reason = "a count to be sorted by")]
-    number(discarded as f64, "", &text)
+    let count = number(discarded as f64, "", &discarded.to_string());
+    if class.is_empty() {
+        return count;
+    }
+    // A note may wrap: with every column present, the class on the count's line would make the table too wide.
+    count.add(" ").add(wrap("small", format!("({class})")).class("note"))
 }
 
 /// The name of a metric. It leads to its series over all runs; quantiles of distributions have none.
