@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, value_parser};
-use plumb_analysis::{GateOutcome, SESSIONS_LABEL, over_sessions};
+use plumb_analysis::{FailedInvocations, GateOutcome, SESSIONS_LABEL, over_sessions};
 use plumb_model::{
-    CPU, Confidence, ExtraWork, Goal, PEAK_MEMORY, PlannedPoint, Preparation, PreparationSlot,
-    VerdictGoal,
+    CPU, Confidence, ExtraWork, Goal, MissingKind, PEAK_MEMORY, PlannedPoint, Preparation,
+    PreparationSlot, VerdictGoal,
 };
 use plumb_report::{View, brief_scorecard, gate_card, gate_json, sessions_card, sessions_json};
 use plumb_store::short;
@@ -61,7 +61,7 @@ sessions of this host to know how much sessions differ; without them there is no
 
 --prove also measures the first side again and with a known share of extra work. If plumb finds a difference where there is \
 none, or does not find the extra work, the gate abstains and exits with 5. If the second side is slower, fresh pairs \
-must confirm it at 99 %, and plumb exits with 1.")]
+must confirm it at 99 %, and plumb exits with 1. --budget limits each of these runs.")]
 pub struct AbArgs {
     /// Two or more commands (each quoted as one argument) or points (`memory.copy:method=nt`)
     ///
@@ -174,28 +174,20 @@ fn proved(args: &AbArgs, planted: f64, store: Option<&Path>, ui: &Ui) -> Result<
         return Err(CommandError::usage("--prove compares two sides")
             .hint("plumb ab --prove './old' './new'"));
     }
-    let run = |run: AbRun<'_>| -> Result<StoredRun> {
-        let (setup, job) = prepared(args, run, store, ui)?;
-        let measured = execute(setup, job, ui)?;
-        if measured.ended.interrupted {
-            return Err(CommandError::interrupted("interrupted; a proof needs all its runs"));
-        }
-        Ok(measured)
-    };
     let builtin = args.sides.iter().filter(|side| is_builtin_point(side)).count();
     let extra = if builtin == args.sides.len() {
         ExtraWork { share: planted, loops: 0 }
     } else {
-        ui.say("measuring how much extra work is wanted");
-        proof::sized_work(&run(AbRun::Pilot)?.record, planted)?
+        ui.say("sizing the extra work");
+        proof::sized_work(&all_sides(args, AbRun::Pilot, store, ui)?.record, planted)?
     };
-    let measured = run(AbRun::Proof(extra))?;
+    let measured = all_sides(args, AbRun::Proof(extra), store, ui)?;
     let no_proof = || CommandError::bug("a comparison with control sides has no proof");
     let StoredRun { record, finding, .. } = &measured;
     let mut gate = plumb_analysis::gate(record, finding, None).ok_or_else(no_proof)?;
     if gate.needs_confirmation() {
         ui.say("looks slower; confirming on fresh pairs");
-        let fresh = run(AbRun::Confirmation)?.finding;
+        let fresh = all_sides(args, AbRun::Confirmation, store, ui)?.finding;
         gate = plumb_analysis::gate(record, finding, Some(&fresh)).ok_or_else(no_proof)?;
     }
     if ui.wants_json() {
@@ -217,6 +209,33 @@ fn proved(args: &AbArgs, planted: f64, store: Option<&Path>, ui: &Ui) -> Result<
     })
 }
 
+/// Carries out one of several runs. All of its sides must be measured: without one of them, neither a proof nor sessions
+/// together say anything.
+fn all_sides(args: &AbArgs, run: AbRun<'_>, store: Option<&Path>, ui: &Ui) -> Result<StoredRun> {
+    let (setup, job) = prepared(args, run, store, ui)?;
+    let measured = execute(setup, job, ui)?;
+    if measured.ended.interrupted {
+        return Err(CommandError::interrupted("interrupted; the runs so far are stored")
+            .hint("plumb show --runs    lists them"));
+    }
+    if let Some(missing) = measured.record.unsupported.first() {
+        let why = format!("can't compare: {}", missing.why);
+        let error = match missing.kind() {
+            MissingKind::Command => CommandError::usage(why),
+            _ => CommandError::nothing(why),
+        };
+        return Err(error.hint(&missing.fix));
+    }
+    if let Some(failed) = measured.finding.failed.first() {
+        let FailedInvocations { point, why, times, of, .. } = failed;
+        return Err(CommandError::failed(format!(
+            "{} failed in {times} of {of} invocations: {why}",
+            point.name
+        )));
+    }
+    Ok(measured)
+}
+
 /// Whether a side is a point of a built-in workload, which adds extra work to its own samples.
 fn is_builtin_point(side: &str) -> bool {
     let id = side.split(':').next().unwrap_or_default();
@@ -232,12 +251,7 @@ fn in_sessions(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     for number in 1..=args.sessions {
         let began = Instant::now();
         ui.say(&format!("session {number} of {}", args.sessions));
-        let (setup, job) = prepared(args, AbRun::Session(&label), store, ui)?;
-        let measured = execute(setup, job, ui)?;
-        if measured.ended.interrupted {
-            return Err(CommandError::interrupted("interrupted; the sessions so far are stored")
-                .hint("plumb show --runs    lists them"));
-        }
+        let measured = all_sides(args, AbRun::Session(&label), store, ui)?;
         findings.push(measured.finding);
         last = Some(measured.store);
         if number < args.sessions {

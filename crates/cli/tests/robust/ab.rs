@@ -92,6 +92,23 @@ fn a_gate_proves_that_it_works_or_abstains() {
 }
 
 #[test]
+fn a_side_that_cannot_be_measured_ends_a_proof_and_sessions_and_is_never_0() {
+    let place = place();
+    for several in ["--prove=50%", "--sessions 2 --apart 0s"] {
+        let options = format!("-q --max-pairs 8 {several}");
+        ab(&place, &options, &["true", "./missing"])
+            .exits(2)
+            .says(&["command not found: ./missing"]);
+        ab(&place, &options, &["./missing", "true"])
+            .exits(2)
+            .says(&["command not found: ./missing"]);
+        ab(&place, &options, &["true", "false"])
+            .exits(4)
+            .says(&["false failed in", "exit status 1"]);
+    }
+}
+
+#[test]
 fn what_moved_with_a_slower_side_is_told() {
     let place = place();
     let sides = [
