@@ -92,7 +92,7 @@ fn parse(arguments: &[String]) -> Result<ValidateOptions, String> {
 fn lines(row: &ValidationRow, last_promise: &str) -> String {
     let mut text = String::new();
     if row.promise != last_promise {
-        let columns = "| setting | bar | measured | | |\n|---|---|---|---|---|";
+        let columns = "| setting | bar | measured | missed from | | |\n|---|---|---|---|---|---|";
         _ = write!(text, "\n## {}\n\n{columns}\n", capitalised(row.promise));
     }
     let (bar, verdict) = match row.bar {
@@ -101,7 +101,12 @@ fn lines(row: &ValidationRow, last_promise: &str) -> String {
         Bar::Exempt(reason) => (format!("none: {reason}"), ""),
     };
     let measured = row.measured.value();
-    _ = writeln!(text, "| {} | {bar} | {measured:.3} | {verdict} | {} |", row.setting, row.note);
+    let bound = row.missed_from().map_or_else(String::new, |bound| format!("{bound:.3}"));
+    _ = writeln!(
+        text,
+        "| {} | {bar} | {measured:.3} | {bound} | {verdict} | {} |",
+        row.setting, row.note
+    );
     text
 }
 

@@ -1,7 +1,7 @@
 //! Intervals without stopping: a tail quantile of one long series and of histograms of many processes, pairs of the same
 //! program, long-run variance.
 
-use super::bars::{Bar, BarSeries, ValidationRow};
+use super::bars::{Bar, BarSeries, ValidationRow, decided};
 use super::noise::{Noise, NoiseSource};
 use plumb_stats::distribution::normal_quantile;
 use plumb_stats::histogram::{ValueCounts, pooled_quantile};
@@ -46,12 +46,16 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     }
     for (name, noise) in PAIRS {
         for pairs in [12, 20, 40] {
-            report(same_program(PAIRS_CHEAPER * replications, name, noise, pairs));
+            report(decided(replications, PAIRS_CHEAPER * replications, |trials| {
+                same_program(trials, name, noise, pairs)
+            }));
         }
     }
     for (name, noise) in PAIRS {
         for pairs in [12, 40] {
-            report(shifted(PAIRS_CHEAPER * replications, name, noise, pairs));
+            report(decided(replications, PAIRS_CHEAPER * replications, |trials| {
+                shifted(trials, name, noise, pairs)
+            }));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Two levels: how often they are found, how often one is split in two, and whether the interval of a share covers.
 
-use super::bars::{Bar, BarSeries, ValidationRow};
+use super::bars::{Bar, BarSeries, ValidationRow, decided};
 use super::noise::{Memory, Modes, Noise, NoiseDistribution, NoiseSource};
 use plumb_stats::Interval;
 use plumb_stats::levels::{LevelPair, LevelsOf, share};
@@ -128,7 +128,9 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
         SimulatedLevels { samples: 10, of: LevelsOf::Samples, ..COMMANDS },
     ];
     for truth in promised {
-        report(two(truth, Bar::AtLeast(0.95), replications));
+        report(decided(replications, replications, |trials| {
+            two(truth, Bar::AtLeast(0.95), trials)
+        }));
     }
     let lasts = SimulatedLevels { lasts: true, ..COMMANDS };
     report(two(lasts, Bar::Exempt("one level may occur rarely"), replications));
@@ -142,7 +144,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     }
     for plan in PLANS {
         for noise in UNIMODAL.into_iter().chain(Noise::ALL).filter(|&noise| is_unimodal(noise)) {
-            report(one(plan, noise, replications));
+            report(decided(replications, replications, |trials| one(plan, noise, trials)));
         }
     }
     for truth in [

@@ -1,6 +1,6 @@
 //! Rank sets of several items: how often all of them hold the true ranks, and how often neighbours are separated.
 
-use super::bars::{Bar, BarSeries, ValidationRow};
+use super::bars::{Bar, BarSeries, ValidationRow, decided};
 use plumb_stats::distribution::{normal_cdf, normal_quantile};
 use plumb_stats::ranks::{BlockDraws, IndependentDraws, NoRanking, RankSet, Ranking};
 use plumb_stats::rng::Rng;
@@ -110,8 +110,10 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
             let draws = IndependentDraws::new(&vec![values; items], &mut Rng::new(SEED));
             let size = ItemsAndValues { items, values, apart: 0.0 };
             for noise in NOISES {
-                report(coverage(noise, size, replications, |rng| {
-                    draws.rank(&independent(noise, size, rng), LEVEL)
+                report(decided(replications, replications, |trials| {
+                    coverage(noise, size, trials, |rng| {
+                        draws.rank(&independent(noise, size, rng), LEVEL)
+                    })
                 }));
             }
         }
@@ -121,8 +123,10 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
             let draws = BlockDraws::new(items, values, &mut Rng::new(SEED));
             let size = ItemsAndValues { items, values, apart: 0.0 };
             for (noise, of_blocks) in IN_BLOCKS {
-                let mut row = coverage(noise, size, replications, |rng| {
-                    draws.rank(&blocks(noise, of_blocks, size, rng), LEVEL)
+                let mut row = decided(replications, replications, |trials| {
+                    coverage(noise, size, trials, |rng| {
+                        draws.rank(&blocks(noise, of_blocks, size, rng), LEVEL)
+                    })
                 });
                 row.promise = "rank sets in blocks that all hold the true ranks";
                 row.setting = format!("{}, {}", row.setting, of_blocks.name());

@@ -1,7 +1,7 @@
 //! Two runs of many series: false ones among those that are said to stand out, those that are found, and how often
 //! half of the series having moved is noticed.
 
-use super::bars::{Bar, BarSeries, ValidationRow};
+use super::bars::{Bar, BarSeries, ValidationRow, decided};
 use plumb_stats::rng::Rng;
 use plumb_stats::standing_out::{CannotTell, EarlierNoise, FALSE_SHARE, SeriesPair, stand_out};
 
@@ -81,16 +81,22 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let trials = TIMES * replications;
     for noise in NOISES {
         for series in [12, SERIES, 45] {
-            report(false_ones(noise, (series, 0), OtherChange::Nothing, trials));
+            report(decided(replications, trials, |trials| {
+                false_ones(noise, (series, 0), OtherChange::Nothing, trials)
+            }));
         }
     }
     for earlier in [1, 4, 12] {
         for noise in [PLAIN, NOISES[2], NOISES[4]] {
-            report(false_ones(noise, (SERIES, earlier), OtherChange::Nothing, trials));
+            report(decided(replications, trials, |trials| {
+                false_ones(noise, (SERIES, earlier), OtherChange::Nothing, trials)
+            }));
         }
     }
     for noise in NOISES {
-        report(false_ones(noise, (SERIES, 0), OtherChange::Some(5, 10.0), trials));
+        report(decided(replications, trials, |trials| {
+            false_ones(noise, (SERIES, 0), OtherChange::Some(5, 10.0), trials)
+        }));
     }
     let not_promised = Bar::Exempt("two runs are too few");
     for (noise, change, earlier, bar) in [

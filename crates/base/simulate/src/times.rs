@@ -1,7 +1,7 @@
 //! Comparisons whose limit is a time: how often the longest of them mislead, whatever the noise, and what is found of
 //! pairs that differ by so much in so many seconds.
 
-use super::bars::{Bar, BarSeries, ValidationRow};
+use super::bars::{Bar, BarSeries, ValidationRow, decided};
 use super::fixed::{PAIRS, PairNoise};
 use super::verdicts::{count, drawn, pairs_of};
 use plumb_stats::outlook::{pair_scale, told_apart};
@@ -37,22 +37,55 @@ const SPREADS: [(&str, PairNoise); 4] = [
     }),
 ];
 
+/// The noise of the pairs of a long comparison.
+#[derive(Debug, Clone, Copy)]
+enum LongNoise {
+    /// Pairs are independent and symmetric.
+    Independent(&'static str, PairNoise),
+    /// Differences are whole hundredths, so that many are equal.
+    Ties,
+    /// The two processes of a pair have a skewed distribution.
+    Skewed,
+    /// Pairs share the levels of the machine.
+    Blocks,
+}
+
+impl LongNoise {
+    fn all() -> impl Iterator<Item = Self> {
+        let independent = PAIRS.into_iter().map(|(name, noise)| Self::Independent(name, noise));
+        independent.chain([Self::Ties, Self::Skewed, Self::Blocks])
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Independent(name, _) => name,
+            Self::Ties => "ties: whole hundredths",
+            Self::Skewed => "processes with a skewed distribution",
+            Self::Blocks => "AR(.4) of blocks of 300 ms, pairs of 60 ms",
+        }
+    }
+
+    fn source(self) -> PairSource {
+        match self {
+            Self::Independent(_, noise) => Box::new(noise),
+            Self::Ties => Box::new(|rng| (2.0 * rng.normal()).round() / 100.0),
+            Self::Skewed => {
+                Box::new(|rng| tossed((rng.normal().exp() - rng.normal().exp() - 0.1) / 20.0, rng))
+            }
+            Self::Blocks => {
+                let mut blocks = LevelBlocks::default();
+                Box::new(move |rng| blocks.pair(rng))
+            }
+        }
+    }
+}
+
 /// Runs the bars of this file.
 pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     let long = replications.div_ceil(LONG_DEARER);
-    for (name, noise) in PAIRS {
-        report(misled(name, long, || Box::new(noise)));
+    for noise in LongNoise::all() {
+        report(decided(replications, long, |trials| misled(noise, trials)));
     }
-    report(misled("ties: whole hundredths", long, || {
-        Box::new(|rng| (2.0 * rng.normal()).round() / 100.0)
-    }));
-    report(misled("processes with a skewed distribution", long, || {
-        Box::new(|rng| tossed((rng.normal().exp() - rng.normal().exp() - 0.1) / 20.0, rng))
-    }));
-    report(misled("AR(.4) of blocks of 300 ms, pairs of 60 ms", long, || {
-        let mut blocks = LevelBlocks::default();
-        Box::new(move |rng| blocks.pair(rng))
-    }));
     for (pair_s, limit_s) in TIMES {
         for (name, noise) in SPREADS {
             for effect in [0.0, MARGIN, 2.0 * MARGIN] {
@@ -105,12 +138,12 @@ impl LevelBlocks {
 }
 
 /// The longest comparison of equal programs, which nothing ends but a difference.
-fn misled(name: &str, replications: u64, source: impl Fn() -> PairSource) -> ValidationRow {
+fn misled(noise: LongNoise, replications: u64) -> ValidationRow {
     let schedule = LookSchedule::Long;
     let mut hits = 0;
     for seed in 0..replications {
         let mut rng = Rng::new(seed);
-        let mut draw = source();
+        let mut draw = noise.source();
         let mut logs = Vec::new();
         let is_misled = schedule.looks().into_iter().any(|look| {
             logs.extend((logs.len()..look).map(|_| draw(&mut rng)));
@@ -121,7 +154,7 @@ fn misled(name: &str, replications: u64, source: impl Fn() -> PairSource) -> Val
     }
     ValidationRow {
         promise: "a program called slower or faster than itself in up to 10,000 pairs",
-        setting: name.to_owned(),
+        setting: noise.name().to_owned(),
         bar: Bar::AtMost(0.05),
         measured: BarSeries::Share { hits, trials: replications },
         note: String::new(),

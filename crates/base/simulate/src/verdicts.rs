@@ -1,6 +1,6 @@
 //! Verdicts on pairs after looking at every look: how often they are wrong, found, and what they cost.
 
-use super::bars::{Bar, BarSeries, ValidationRow};
+use super::bars::{Bar, BarSeries, ValidationRow, decided};
 use super::environment::{ENVIRONMENTS, SimulatedKind, SimulatedMachine};
 use super::fixed::PAIRS;
 use plumb_stats::Interval;
@@ -37,11 +37,13 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     }
     for (name, design) in [("quads", Design::Quads), ("rounds of 4", Design::Rounds(4))] {
         for environment in ENVIRONMENTS {
-            report(same_program_by(name, design, environment, replications));
+            report(decided(replications, replications, |trials| {
+                same_program_by(name, design, environment, trials)
+            }));
         }
     }
     for environment in ENVIRONMENTS {
-        report(machine_finds(environment, replications));
+        report(decided(replications, replications, |trials| machine_finds(environment, trials)));
     }
     let pairs = PAIRS_CHEAPER * replications;
     for (effect, least, most_pairs) in
@@ -50,10 +52,10 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
         finds(effect, least, most_pairs, pairs, report);
     }
     for (effect, most) in [(2.0 * MARGIN, 0.002), (MARGIN, 0.025)] {
-        report(false_equivalent(effect, most, pairs));
+        report(decided(replications, pairs, |trials| false_equivalent(effect, most, trials)));
     }
     for (name, noise) in PAIRS {
-        report(coverage(name, noise, pairs));
+        report(decided(replications, pairs, |trials| coverage(name, noise, trials)));
     }
     for later_sides in [2, 9] {
         report(ValidationRow {
