@@ -1,6 +1,6 @@
 # plumb: what people type. Everything else is cargo.
 
-.PHONY: test lint kernels soak head-to-head dist bench validate crosscheck xtask
+.PHONY: test lint kernels soak head-to-head gates dist bench validate crosscheck xtask
 
 # The chores, built from the same libraries as the tests: `--examples`, of which there is a small one, makes cargo count the
 # features that tests ask for. `cargo run --package xtask` would compile serde and what depends on it once more.
@@ -47,6 +47,11 @@ soak:
 head-to-head:
 	bash scripts/install-test-needs
 	cargo xtask headtohead --results docs/head-to-head.jsonl --minutes 50 --continue --write docs/head-to-head.md
+
+# 50 minutes more of gates that prove themselves; the result is docs/gates.md.
+gates:
+	bash scripts/install-test-needs
+	cargo xtask gates --results docs/gates.jsonl --minutes 50 --continue --write docs/gates.md
 
 # The simulations of the statistics in full; the result is docs/validation.md.
 validate:

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Some((chore, rest)) if chore == "validate" => validate::run(rest),
         Some((chore, rest)) if chore == "soak" => soak::run(rest),
         Some((chore, rest)) if chore == "headtohead" => headtohead::run(rest),
+        Some((chore, rest)) if chore == "gates" => headtohead::gates::run(rest),
         Some((chore, rest)) if chore == "traces" => traces::run(rest),
         Some((chore, rest)) if chore == "test" => all_tests::run(rest),
         Some((chore, rest)) if chore == "dependencies" => dependencies::run(rest),

@@ -15,6 +15,9 @@ usage: cargo xtask CHORE
       plumb against hyperfine, criterion and tango on programs with known differences and on copies linked
       again, for N minutes (50 unless given; 0 only counts what there is); --continue goes on with the results
       of earlier calls of the same build of plumb
+  gates [--minutes N] [--continue] [--results FILE] [--write FILE]
+      `plumb ab --prove` of programs and themselves for N minutes (50 unless given): false gates, planted
+      work that was found, abstentions
   traces record --write FILE [--minutes N] [--beside bursty|full]
       record how fast this machine does fixed work, and short commands, for N minutes (30 unless given),
       alone or next to a process that burns a CPU

@@ -15,6 +15,7 @@ use self::schedule::{ComparedCase, Planned};
 use self::tools::{CommandPair, ComparedTools, Other};
 
 mod bars;
+pub mod gates;
 pub mod neighbour;
 mod page;
 mod programs;

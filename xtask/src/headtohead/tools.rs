@@ -80,7 +80,7 @@ impl CommandPair {
 }
 
 /// The words as a shell would read them.
-fn quoted(words: &[String]) -> Result<String, String> {
+pub fn quoted(words: &[String]) -> Result<String, String> {
     shlex::try_join(words.iter().map(String::as_str)).map_err(|error| error.to_string())
 }
 
