@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use plumb_protocol::{Failure, Start, StartError};
 
+use plumb_workload_kit::ended;
 use plumb_workload_kit::folder::Folder;
 
 use crate::tool::Built;
@@ -22,15 +23,14 @@ pub(crate) fn built(start: &Start, source: &str, options: &[&str]) -> Result<Bui
     let path = folder.path().join("program");
     fs::write(&text, source).map_err(|e| Failure::io(format!("writing {}", text.display()), &e))?;
     let words = [OsStr::new("-pthread"), OsStr::new("-o"), path.as_os_str()];
-    let output = Command::new("cc")
+    let mut compiler = Command::new("cc");
+    compiler
         .args(options)
         .args(words)
         .arg(&text)
         // What it writes in between goes with the folder.
-        .env("TMPDIR", folder.path())
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| Failure::io("starting cc", &e))?;
+        .env("TMPDIR", folder.path());
+    let output = ended::output(&mut compiler).map_err(|e| Failure::io("starting cc", &e))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let last = said.lines().last().unwrap_or("nothing").to_owned();

@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Stdio;
 
 use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Failure, Held, Start, StartError};
 
 use plumb_workload_kit::declare::{bytes, choice, integer, reported, shared, time_bound, within};
+use plumb_workload_kit::ended;
 
 use crate::laid_out::{self, LaidOut};
 use crate::named::{ToolNames, value_names};
@@ -161,12 +161,10 @@ impl Tool for Fio {
     fn prepare(&self, path: &Path, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
         let size = within(start, "size", 1 << 20, usize::MAX)?;
         let file = LaidOut(Path::new(&start.dir).join(FILE));
-        let output = std::process::Command::new(path)
-            .args(job(&file.0, size, "read"))
-            .args(["--create_only=1", "--ioengine=psync"])
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| Failure::io("starting fio", &error))?;
+        let mut fio = std::process::Command::new(path);
+        fio.args(job(&file.0, size, "read")).args(["--create_only=1", "--ioengine=psync"]);
+        let output =
+            ended::output(&mut fio).map_err(|error| Failure::io("starting fio", &error))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             return Err(Failure(format!("fio could not lay out its file: {said}")).into());

@@ -1,19 +1,17 @@
 //! Which version of a tool is installed.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use plumb_protocol::{Failure, StartError};
+use plumb_workload_kit::ended;
 
 /// The output of a program for these arguments, stdout and then stderr.
 ///
 /// # Errors
 /// When it can't be started.
 pub(crate) fn asked(path: &Path, arguments: &[&str]) -> Result<String, StartError> {
-    let output = Command::new(path)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
+    let output = ended::output(Command::new(path).args(arguments))
         .map_err(|e| Failure::io(format!("starting {}", path.display()), &e))?;
     let text = [output.stdout, output.stderr].concat();
     Ok(String::from_utf8_lossy(&text).into_owned())

@@ -2,19 +2,19 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use plumb_model::{AuditClass, Better, Description, Metric, Ready, Requirement, Role, SampleIs};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::{integer, reported, threads, within, workload};
-use plumb_workload_kit::memory_floor;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
 use plumb_workload_kit::spawn::{
     OutputPipe, SpawnedProgram, VALUES_OF_TOOLS, describe_end, find_program, metrics,
 };
 use plumb_workload_kit::threads::oversubscribed;
+use plumb_workload_kit::{ended, memory_floor};
 
 /// The workload `compression.7zip`: its parameters and metrics, and how it starts.
 pub(crate) struct SevenZip;
@@ -141,9 +141,7 @@ fn arguments(path: &Path, threads: usize, dictionary: usize, test_time: usize) -
 
 /// What the program says of itself when it is given nothing to do.
 fn version(path: &Path) -> Result<String, StartError> {
-    let output = Command::new(path)
-        .stdin(Stdio::null())
-        .output()
+    let output = ended::output(&mut Command::new(path))
         .map_err(|e| Failure::io(format!("starting {}", path.display()), &e))?;
     let output = String::from_utf8_lossy(&output.stdout);
     banner_version(&output).map(str::to_owned).ok_or_else(|| {

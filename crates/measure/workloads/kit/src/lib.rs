@@ -6,6 +6,7 @@ pub mod affinity;
 pub mod child;
 pub mod declare;
 pub mod device;
+pub mod ended;
 pub mod filesystem;
 pub mod folder;
 pub mod framed_stream;

@@ -1,11 +1,11 @@
 //! Programs for administrators, run to their end: mkfs, mount, cryptsetup.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use plumb_protocol::Failure;
 
+use crate::ended;
 use crate::spawn::find_program;
 
 /// Where programs for administrators lie that PATH may not name.
@@ -31,13 +31,7 @@ pub fn tool(name: &str) -> Command {
 pub fn run(command: &mut Command, input: &[u8]) -> Result<(), Failure> {
     let name = shown(command);
     let failed = |error: std::io::Error| Failure::io(name.as_str(), &error);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(failed)?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // Who does not read it says why below.
-        let _ = stdin.write_all(input);
-    }
-    let output = child.wait_with_output().map_err(failed)?;
+    let output = ended::output_for(command, input).map_err(failed)?;
     if output.status.success() {
         return Ok(());
     }

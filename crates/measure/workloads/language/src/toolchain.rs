@@ -6,6 +6,7 @@ use std::process::Command;
 
 use plumb_protocol::{Failure, StartError};
 
+use plumb_workload_kit::ended;
 use plumb_workload_kit::spawn::find_program;
 
 /// A language that the sieve is written in.
@@ -118,10 +119,7 @@ impl Language {
 }
 
 fn ask(tool: &Path, arguments: &[&str]) -> Result<String, Failure> {
-    let output = Command::new(tool)
-        .args(arguments)
-        .stdin(std::process::Stdio::null())
-        .output()
+    let output = ended::output(Command::new(tool).args(arguments))
         .map_err(|e| Failure::io(format!("starting {}", tool.display()), &e))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

@@ -6,6 +6,7 @@ use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 use std::process::Command;
 
+use plumb_workload_kit::ended;
 use plumb_workload_kit::tool::tool;
 use serde_json::Value;
 
@@ -49,7 +50,7 @@ fn second_columns(of_cpus: &str) -> u64 {
 /// Packets that the queue of a device dropped before it sent them; 0 if there is no `tc` to ask.
 pub(crate) fn queue_drops(device: &str) -> u64 {
     let mut ask: Command = tool("tc");
-    let told = ask.args(["-s", "-j", "qdisc", "show", "dev", device]).output();
+    let told = ended::output(ask.args(["-s", "-j", "qdisc", "show", "dev", device]));
     told.ok().and_then(|told| drops_of_queues(&told.stdout)).unwrap_or(0)
 }
 

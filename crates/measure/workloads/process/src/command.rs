@@ -3,17 +3,17 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::{self, Stdio};
+use std::process;
 
 use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready, SampleIs};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
 use crate::static_program::StaticProgram;
 use plumb_workload_kit::declare::{path, switch, text, workload};
-use plumb_workload_kit::memory_floor;
 use plumb_workload_kit::spawn::{
     EndedProcess, SpawnedProgram, VALUE_NAMES, describe_end, find_program, metrics,
 };
+use plumb_workload_kit::{ended, memory_floor};
 
 /// Letters of what an untimed command says last that a failure repeats.
 const MAX_SHOWN_CHARS: usize = 200;
@@ -175,10 +175,9 @@ impl Untimed {
             return Ok(());
         }
         let mut shell = process::Command::new("/bin/sh");
-        // Standard error is kept for the message if it fails; nobody reads the rest.
-        shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null());
-        let output = shell
-            .output()
+        shell.args(["-c", command]);
+        // The command may start a server in the background, which the runs need.
+        let output = ended::output(&mut shell)
             .map_err(|error| Failure(format!("{name} failed: {command}: {error}")))?;
         if output.status.success() {
             return Ok(());

@@ -9,6 +9,7 @@ use std::process::Command;
 use plumb_model::{AuditClass, Description, Ready, SampleIs};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::declare::{integer, path, rate, text, within, workload};
+use plumb_workload_kit::ended;
 use plumb_workload_kit::folder::{Folder, sync_filesystem};
 use plumb_workload_kit::spawn::{
     EndedProcess, SpawnedProgram, VALUE_NAMES, describe_end, find_program, metrics,
@@ -112,9 +113,7 @@ fn with_makefile(tree: &str) -> Result<PathBuf, StartError> {
 
 /// The first line of what a program says of its version.
 fn version(program: &str) -> Result<String, Failure> {
-    let output = Command::new(program)
-        .arg("--version")
-        .output()
+    let output = ended::output(Command::new(program).arg("--version"))
         .map_err(|error| Failure::io(format!("{program} --version"), &error))?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     Ok(said.lines().next().unwrap_or("unknown").trim().to_owned())
@@ -189,8 +188,7 @@ impl Builds {
 
 /// The program that was built must print what its sources say.
 fn check_program(path: &Path, wanted: u32) -> Result<(), Failure> {
-    let output = Command::new(path)
-        .output()
+    let output = ended::output(&mut Command::new(path))
         .map_err(|error| Failure::io(path.display().to_string(), &error))?;
     let printed = String::from_utf8_lossy(&output.stdout);
     if printed.trim() == wanted.to_string() {

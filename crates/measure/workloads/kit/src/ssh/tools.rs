@@ -2,9 +2,11 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use plumb_protocol::{Failure, StartError};
+
+use crate::ended;
 
 /// The command that installs missing programs.
 const INSTALL: &str = "apt-get install openssh-server openssh-client";
@@ -85,9 +87,7 @@ fn find_in(places: &[PathBuf], name: &str) -> Result<PathBuf, StartError> {
 
 fn run(command: &mut Command) -> Result<Output, Failure> {
     let name = command.get_program().to_owned();
-    command
-        .stdin(Stdio::null())
-        .output()
+    ended::output(command)
         .map_err(|error| Failure::io(format!("running {}", name.display()), &error))
 }
 
