@@ -1,7 +1,7 @@
 //! A check of many series against a baseline: false alarms of a clean machine, and slow-downs found.
 
 use super::bars::{Bar, BarSeries, ValidationRow};
-use super::traces;
+use super::traces::checked;
 use plumb_stats::describe::mean_of;
 use plumb_stats::regression_gate::{CONFIRM_ALPHA, CONFIRM_RUNS, RegressionGate, Shift, SlowDown};
 use plumb_stats::rng::Rng;
@@ -121,7 +121,7 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
         report(foretold(STANDARD, effect, Bar::AtLeast(-CALIBRATED), replications));
         report(foretold(STANDARD, effect, Bar::AtMost(CALIBRATED), replications));
     }
-    traces::checks(report);
+    checked::run(report);
 }
 
 /// The series that a check confirms on a machine where the first is slower by `effect`.

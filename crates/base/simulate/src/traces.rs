@@ -3,7 +3,7 @@
 //! Programs are sums of consecutive chunks of fixed work. Sessions begin anywhere in a trace; what they should hold is
 //! the median, of the same program, of the ten minutes around them, or of the whole of a shorter trace.
 
-mod checked;
+pub(crate) mod checked;
 mod longer;
 mod trace;
 
@@ -85,11 +85,6 @@ const MODES: [(&str, Mode); 12] = [
 
 /// Chunks from one process of a point to the next where many points take turns.
 const ROUND: usize = 4_600;
-
-/// Checks on the traces: docs/validation.md, in the group of checks.
-pub(crate) fn checks(report: &mut dyn FnMut(ValidationRow)) {
-    checked::run(report);
-}
 
 /// All pieces of a trace of one size, one after the other.
 struct Pieces<'a> {

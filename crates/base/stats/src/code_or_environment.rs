@@ -12,7 +12,7 @@ pub enum RegressionCause {
     Code,
     /// The old program is slower than it was.
     Environment,
-    /// Both.
+    /// Both of these changed.
     Both,
     /// Neither is shown, or one is and the other may be as large.
     Undecided,
@@ -20,7 +20,7 @@ pub enum RegressionCause {
 
 /// What could be this share of a regression is not ruled out as its cause. If both causes contribute equally, a smaller share
 /// names the wrong one less often, but leaves more undecided (docs/validation.md).
-const MOST: f64 = 0.8;
+const MOST: f64 = 0.75;
 
 /// Where a regression comes from, by the log ratios of new over old now (`code`) and of old now over old then
 /// (`environment`). Effects below `margin` do not count.

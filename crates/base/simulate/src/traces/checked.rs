@@ -33,7 +33,7 @@ const SHORT: Replay = Replay { commands: 33, pause_s: 10.0, effect: 0.0, allows_
 const LONG: Replay = Replay { commands: 133, pause_s: 60.0, ..SHORT };
 
 /// Runs the bars of this file.
-pub(super) fn run(report: &mut dyn FnMut(ValidationRow)) {
+pub(crate) fn run(report: &mut dyn FnMut(ValidationRow)) {
     for replay in [SHORT, LONG] {
         for beside in [false, true] {
             report(replay.row(beside, Bar::AtMost(FALSE_CONFIRMATIONS)));

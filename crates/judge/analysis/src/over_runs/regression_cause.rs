@@ -10,7 +10,7 @@ use crate::over_runs::baseline_gate::BaselineGate;
 /// Where a regression comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CauseFinding {
-    /// The answer.
+    /// The answer, in one word.
     pub cause: RegressionCause,
     /// The present program's cost over that of the kept one, both now; None if one was not measured.
     pub code: Option<Estimate>,

@@ -106,7 +106,7 @@ pub struct CheckedPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CausePart {
-    /// The answer.
+    /// The answer, in one word.
     #[cfg_attr(test, schemars(extend("enum" = ["code", "environment", "both", "undecided"])))]
     pub answer: &'static str,
     /// The present program's cost over that of the kept one, next to each other; null if one was not measured.
