@@ -1,13 +1,17 @@
 //! A check of many series against a baseline: false alarms of a clean machine, and slow-downs found.
 
 use super::bars::{Bar, BarSeries, ValidationRow};
+use super::traces::checked;
 use plumb_stats::describe::mean_of;
-use plumb_stats::regression_gate::{CONFIRM_ALPHA, CONFIRM_RUNS, RegressionGate, Shift};
+use plumb_stats::regression_gate::{CONFIRM_ALPHA, CONFIRM_RUNS, RegressionGate, Shift, SlowDown};
 use plumb_stats::rng::Rng;
 use plumb_stats::stored_runs::FEWEST_RUNS;
+use plumb_stats::verdict::MARGIN;
 
 /// Promised: no more checks of an unchanged machine confirm anything.
 pub(super) const FALSE_ALARMS: f64 = 0.01;
+/// Promised: the probability of finding a slow-down that a check gives is that far off at most, over all checks.
+const CALIBRATED: f64 = 0.05;
 /// Series of a check of the standard suite.
 pub(super) const SERIES: usize = 45;
 /// The spread of the standard deviations of unequal series: lognormal with this sigma.
@@ -113,6 +117,11 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     report(slow(unequal, 0.05, not_promised, replications));
     report(slow(noisy, 0.05, not_promised, replications));
     report(slow(STANDARD, 0.03, not_promised, replications));
+    for effect in [0.03, 0.05] {
+        report(foretold(STANDARD, effect, Bar::AtLeast(-CALIBRATED), replications));
+        report(foretold(STANDARD, effect, Bar::AtMost(CALIBRATED), replications));
+    }
+    checked::run(report);
 }
 
 /// The series that a check confirms on a machine where the first is slower by `effect`.
@@ -152,6 +161,34 @@ fn clean(setting: VaryingMachine, replications: u64) -> ValidationRow {
         measured: count(replications, |rng| !check(setting, 0.0, rng).is_empty()),
         note: String::new(),
     }
+}
+
+/// How much more often a check finds a slow-down of one series than the power that `check --prove` gives says.
+fn foretold(setting: VaryingMachine, effect: f64, bar: Bar, replications: u64) -> ValidationRow {
+    let differences: Vec<f64> = (0..replications.div_ceil(10).max(2))
+        .map(|seed| foretold_in(setting, effect, &mut Rng::new(seed)))
+        .collect();
+    ValidationRow {
+        promise: "how often a check finds a slow-down, less the probability that it gives",
+        setting: format!("{} % in {}", 100.0 * effect, setting.name()),
+        bar,
+        measured: BarSeries::mean(&differences),
+        note: String::new(),
+    }
+}
+
+fn foretold_in(setting: VaryingMachine, effect: f64, rng: &mut Rng) -> f64 {
+    let spread = setting.spread(rng);
+    let baseline = setting.measure(&spread, setting.runs, rng);
+    let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
+    let Ok(gate) = RegressionGate::new(&views) else { return 0.0 };
+    let slow_down = SlowDown { effect: effect.ln_1p(), alpha: CONFIRM_ALPHA, margin: MARGIN };
+    let power = gate.power(0, slow_down, rng).probability;
+    let mut cost = || spread[0] * setting.noise.draw(rng.normal(), rng) + effect.ln_1p();
+    let fresh = [cost(), cost()].map(|cost| gate.shift(0, &[cost]));
+    let [Ok(screen), Ok(session)] = fresh else { return 0.0 };
+    let is_found = screen.is_flagged() && !gate.confirm(&[(0, session)], CONFIRM_ALPHA).is_empty();
+    f64::from(u8::from(is_found)) - power
 }
 
 fn slow(setting: VaryingMachine, effect: f64, bar: Bar, replications: u64) -> ValidationRow {

@@ -3,6 +3,7 @@
 //! Programs are sums of consecutive chunks of fixed work. Sessions begin anywhere in a trace; what they should hold is
 //! the median, of the same program, of the ten minutes around them, or of the whole of a shorter trace.
 
+pub(crate) mod checked;
 mod longer;
 mod trace;
 

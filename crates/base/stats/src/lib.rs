@@ -7,7 +7,7 @@
 //! - [`turn_order`]: in which order versions take their turns; [`outlook`]: what pairs can distinguish, and how many it takes.
 //! - [`stored_runs`]: two stored runs, with the noise between runs allowed for.
 //! - [`standing_out`]: which series of two runs moved unlike the others; [`ranks`]: which ranks several items can have;
-//! - [`regression_gate`]: a new run against a baseline of earlier ones; [`multiple`]: many comparisons at once.
+//! - [`regression_gate`]: a new run against a baseline of earlier ones; [`code_or_environment`]: where a regression comes from; [`multiple`]: many comparisons at once.
 //! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell; [`exclusion`]: when too much was disturbed; [`side_effects`]: which side other activity belongs to.
 //! - [`curves`]: what a curve over a parameter says: efficiency, plateaus, a knee, a line; what binds points behind a link.
 //! - [`spread`]: whether a change makes results more repeatable.
@@ -27,6 +27,7 @@
 pub mod audit;
 pub mod batch;
 pub mod changes;
+pub mod code_or_environment;
 pub mod components;
 pub mod curves;
 pub mod describe;

@@ -14,7 +14,9 @@
 
 use crate::describe::{finite, mean_of, variance_of};
 use crate::distribution::{digamma, t_cdf, trigamma, trigamma_inverse, two_sided_t};
+use crate::gate_power::GatePower;
 use crate::multiple::holm;
+use crate::rng::Rng;
 use crate::stored_runs::{DifferenceNoise, FEWEST_RUNS};
 use crate::{Interval, NoInterval};
 
@@ -48,6 +50,12 @@ pub const PER_DOUBLING: f64 = 0.175;
 const LEAST_SPAN_S: f64 = 60.0;
 /// The span of a baseline over the time between two of its runs: e^(3/2) in the geometric mean, were they drawn evenly.
 const APART: f64 = 4.48;
+
+/// Variances that are drawn for the power of a check, and checks with each.
+const POWER_VARIANCES: usize = 200;
+const POWER_CHECKS: usize = 100;
+/// The bounds of the power leave out this share of them on either side.
+const POWER_TAIL: f64 = 0.025;
 
 /// Student's t is normal from here on.
 const MOST_DF: f64 = 1e9;
@@ -100,6 +108,17 @@ pub struct Shift {
     pub interval: Interval,
     /// Two-sided p of no shift; 0 or 1 if no run of the baseline differs from another.
     pub p: f64,
+}
+
+/// A slow-down that a check is to report.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SlowDown {
+    /// Its log ratio.
+    pub effect: f64,
+    /// The chance of any false alarm among all series.
+    pub alpha: f64,
+    /// The smallest relative change that matters.
+    pub margin: f64,
 }
 
 /// One series of a baseline: log estimates of its runs, summed up.
@@ -183,14 +202,81 @@ impl RegressionGate {
     /// # Panics
     /// For the number of a series that was not given.
     pub fn could_be_the_time(&self, series: usize, shift: &Shift) -> bool {
+        let largest = self.unknown_of_times(series);
+        largest.is_some_and(|largest| shift.interval.estimate.abs() <= largest)
+    }
+
+    /// The largest shift of a series that noise between times could explain, if nothing is known of that noise.
+    fn unknown_of_times(&self, series: usize) -> Option<f64> {
         let LogSums { variance, runs, .. } = self.series[series];
         let is_hasty = self.span_s < HASTE_S;
         if !is_hasty || self.between_times[series].is_some() || variance == 0.0 {
-            return false;
+            return None;
         }
         let (variance, _) = self.prior.moderate(variance, runs - 1.0);
         let known = KNOWN_SHIFT.max(KNOWN_SDS * variance.sqrt()).min(MOST_KNOWN);
-        shift.interval.estimate.abs() <= TIMES_KNOWN * known
+        Some(TIMES_KNOWN * known)
+    }
+
+    /// How far the machine and its environment moved a series, if what the baseline measured is measured again and has this
+    /// log cost: the interval also holds what unknown noise between times could add or take away.
+    ///
+    /// # Errors
+    /// As of [`Self::shift`].
+    ///
+    /// # Panics
+    /// For the number of a series that was not given.
+    pub fn environment(&self, series: usize, again: f64) -> Result<Interval, NoInterval> {
+        let Interval { estimate, low, high } = self.shift(series, &[again])?.interval;
+        let unknown = self.unknown_of_times(series).unwrap_or(0.0);
+        Ok(Interval {
+            estimate,
+            low: low.min(estimate - unknown),
+            high: high.max(estimate + unknown),
+        })
+    }
+
+    /// The probability that a check reports this slow-down of one series. The true variance of the series is drawn from
+    /// what its runs leave open, and a screening run and a session are drawn for each.
+    ///
+    /// # Panics
+    /// For the number of a series that was not given.
+    pub fn power(&self, series: usize, slow_down: SlowDown, rng: &mut Rng) -> GatePower {
+        let LogSums { variance, runs, .. } = self.series[series];
+        let (moderate, df) = self.prior.moderate(variance, runs - 1.0);
+        let mut shares: Vec<f64> = Vec::with_capacity(POWER_VARIANCES);
+        for _ in 0..POWER_VARIANCES {
+            let truth = if variance == 0.0 { 0.0 } else { moderate / chi_squared_over_df(df, rng) };
+            let found = (0..POWER_CHECKS).filter(|_| self.reports(series, slow_down, truth, rng));
+            shares.push(found.count() as f64 / POWER_CHECKS as f64);
+        }
+        shares.sort_by(f64::total_cmp);
+        let tail = (POWER_VARIANCES as f64 * POWER_TAIL).round() as usize;
+        let probability = mean_of(&shares);
+        GatePower {
+            probability,
+            low: shares[tail].min(probability),
+            high: shares[POWER_VARIANCES - 1 - tail].max(probability),
+        }
+    }
+
+    /// Whether one check that is drawn reports the slow-down, if the series has this variance.
+    fn reports(&self, series: usize, slow_down: SlowDown, variance: f64, rng: &mut Rng) -> bool {
+        let LogSums { mean, runs, .. } = self.series[series];
+        // Screening and session share the error of the baseline and the noise between its time and theirs.
+        let of_runs = variance * (1.0 + 1.0 / runs + self.unseen);
+        let of_times = self.between_times[series].map_or(of_runs, |(of_times, _)| {
+            (of_times - variance * (1.0 - 1.0 / runs)).max(of_runs)
+        });
+        let common = mean + slow_down.effect + (of_times - variance).sqrt() * rng.normal();
+        let mut fresh = || self.shift(series, &[common + variance.sqrt() * rng.normal()]);
+        let (Ok(screen), Ok(session)) = (fresh(), fresh()) else { return false };
+        let could_be_the_time =
+            self.could_be_the_time(series, &screen) || self.could_be_the_time(series, &session);
+        screen.is_flagged()
+            && !could_be_the_time
+            && session.interval.estimate >= slow_down.margin.ln_1p()
+            && !self.confirm(&[(series, session)], slow_down.alpha).is_empty()
     }
 
     /// How many times as wide the interval of one fresh run is as if the baseline covered the time since, where it
@@ -283,6 +369,12 @@ impl Shift {
     }
 }
 
+/// A draw of the chi-squared law over its degrees of freedom, by the cube root of Wilson & Hilferty (1931).
+fn chi_squared_over_df(df: f64, rng: &mut Rng) -> f64 {
+    let ninth = 2.0 / (9.0 * df);
+    (1.0 - ninth + rng.normal() * ninth.sqrt()).max(0.1).powi(3)
+}
+
 /// A log ratio with the variance of its error, which has `df` degrees of freedom.
 fn shift_of(estimate: f64, variance: f64, df: f64) -> Shift {
     let df = df.min(MOST_DF);
@@ -306,7 +398,7 @@ fn baseline_series(runs: &[f64]) -> Result<LogSums, NoInterval> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONFIRM_ALPHA, HASTE_S, Prior, RegressionGate};
+    use super::{CONFIRM_ALPHA, HASTE_S, Prior, RegressionGate, SlowDown};
     use crate::NoInterval;
     use crate::describe::variance_of;
     use crate::rng::Rng;
@@ -423,6 +515,40 @@ mod tests {
         let alone = short.shift(0, &[0.08]).unwrap();
         let with_history = known.shift(0, &[0.08]).unwrap();
         assert!(alone.is_flagged() && !with_history.is_flagged(), "{alone:?} {with_history:?}");
+    }
+
+    #[test]
+    fn the_power_grows_with_the_effect_and_is_none_where_nothing_can_be_decided() {
+        let mut rng = Rng::new(6);
+        let baseline: Vec<Vec<f64>> = (0..5).map(|_| runs(8, 0.01, &mut rng)).collect();
+        let views: Vec<&[f64]> = baseline.iter().map(Vec::as_slice).collect();
+        let gate = RegressionGate::new(&views).unwrap();
+        let power = |gate: &RegressionGate, effect: f64| {
+            let slow_down = SlowDown { effect, alpha: CONFIRM_ALPHA, margin: 0.01 };
+            gate.power(0, slow_down, &mut Rng::new(7))
+        };
+        let steps = [0.0, 0.02, 0.05, 0.1].map(|effect| power(&gate, effect));
+        assert!(steps.windows(2).all(|two| two[0].probability <= two[1].probability), "{steps:?}");
+        assert!(steps[0].probability < 0.02 && steps[3].probability > 0.98, "{steps:?}");
+        assert!(
+            steps
+                .iter()
+                .all(|found| found.low <= found.probability && found.probability <= found.high)
+        );
+        // Time could explain 9.75 % here; nothing below is ever reported.
+        let short = gate.clone().after(600.0, 600.0);
+        assert!(power(&short, 0.05).high < 0.05 && power(&short, 0.25).low > 0.9);
+    }
+
+    #[test]
+    fn what_the_machine_did_also_holds_what_time_could_have_done() {
+        let baseline = [0.0, 0.01, -0.01, 0.02, -0.02, 0.0];
+        let gate = RegressionGate::new(&[&baseline]).unwrap();
+        let known = gate.environment(0, 0.05).unwrap();
+        assert_eq!(known, gate.shift(0, &[0.05]).unwrap().interval);
+        assert!(known.low > 0.0);
+        let short = gate.after(600.0, 600.0).environment(0, 0.05).unwrap();
+        assert!(short.low < 0.05 - 0.097 && short.high > 0.05 + 0.097, "{short:?}");
     }
 
     #[test]

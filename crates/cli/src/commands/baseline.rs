@@ -5,11 +5,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand as Commands};
-use plumb_model::{By, Host, Id, RunStatus};
+use plumb_model::{By, Host, Id, RunRecord, RunStatus};
 use plumb_stats::regression_gate::HASTE_S;
-use plumb_store::{Baseline, Store, short};
+use plumb_store::{Baseline, KeptFile, Store, short};
 use plumb_suite::time_ns;
 use plumb_text::{Style, Table, TableColumn, TextLine, clean, counted, time};
+use plumb_units::parse_bytes;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
@@ -21,7 +22,7 @@ use crate::measuring::target::{TargetArgs, folders};
 use crate::measuring::waiting::wait_until;
 use crate::planning::arguments::{GoalArgs, by};
 use crate::planning::plan::{PlanRequest, plan};
-use crate::planning::{points, prepare};
+use crate::planning::{kept, points, prepare};
 use crate::reading::runs;
 use crate::ui::Ui;
 
@@ -50,9 +51,15 @@ enum BaselineCommand {
   plumb baseline set good                            eight fresh runs of first-look
   plumb baseline set good --runs 8 --every 10m --of cpu.sieve,memory.copy
   plumb baseline set good last~7 last~6 last~5 last~4 last~3 last~2 last~1 last
+  plumb baseline set good --keep                     also store what was measured, up to 64 MiB
 
 A check needs at least six runs; eight or more find smaller changes. Runs that are further apart capture more of the \
-variation between runs.")]
+variation between runs.
+
+--keep stores the program of each command and the files that its arguments name, or plumb itself for its own workloads. If a \
+check then finds a regression, it measures them again and shows whether the code or the machine changed. Programs in the \
+system's folders are stored only if no file is named, so that `python3 x.py` stores x.py. Libraries, and files that only the \
+program knows, are not stored: they count as the machine's environment.")]
 struct SetArgs {
     /// The baseline's name
     name: String,
@@ -68,6 +75,9 @@ struct SetArgs {
     /// Measure these suites or workloads
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "first-look")]
     of: Vec<String>,
+    /// Store what was measured, so that a check can measure it again: at most SIZE [default: 64MiB]
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "64MiB")]
+    keep: Option<String>,
     /// Use stored runs from one host, or from all hosts of a kind of machine
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
@@ -102,8 +112,9 @@ fn remove(name: &str, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
 fn set(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let name = &args.name;
     refuse_ambiguous(name)?;
+    let limit = args.keep.as_deref().map(parse_bytes).transpose()?;
     let members = if args.runs.is_empty() {
-        measure(args, store, ui)?
+        measure(args, limit, store, ui)?
     } else {
         let store = runs::open(store)?;
         let members = stored(&args.runs, &store, ui)?;
@@ -111,14 +122,43 @@ fn set(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         members
     };
     let store = Store::open(locate::store(store)?)?;
+    let kept = match limit {
+        Some(limit) => to_keep(args, &store, &members, limit)?,
+        None => Vec::new(),
+    };
     // Only now that all runs are there: an interrupted measurement leaves the old baseline as it is.
+    store.keep_files(&members, &kept)?;
     change(&store, name, &members)?;
+    if !kept.is_empty() {
+        ui.say(&format!("kept {}", kept::list(&kept)));
+    }
     warn_of_haste(&store, &members, ui)?;
     let runs = counted(members.len(), "run", "runs");
     ui.say(&format!(
         "baseline {name} has {runs}; plumb check --baseline {name}    checks against it"
     ));
     Ok(Exit::Fine)
+}
+
+/// The files that these runs measured. Of stored runs, only this host can have them.
+fn to_keep(args: &SetArgs, store: &Store, members: &[Id], limit: u64) -> Result<Vec<KeptFile>> {
+    let here = locate::host(args.goal.execution.host.as_ref())?;
+    let mut oldest_ns = i64::MAX;
+    for summary in store.summaries()?.iter().filter(|summary| members.contains(&summary.run)) {
+        oldest_ns = oldest_ns.min(summary.started_unix_ns);
+        if !summary.host.may_be(&here) {
+            let host = &summary.host;
+            return Err(CommandError::usage(format!(
+                "--keep: run {} was measured on host {host}, whose files are not here",
+                short(summary.run)
+            ))
+            .hint("set the baseline on that host, or without --keep"));
+        }
+    }
+    match members.last() {
+        Some(newest) => kept::collect(&store.record(*newest)?.plan, limit, oldest_ns),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Runs that follow each other at once have not seen what differs between hours, days and boots.
@@ -169,7 +209,11 @@ fn refuse_ambiguous(name: &str) -> Result<()> {
 
 fn change(store: &Store, name: &str, runs: &[Id]) -> Result<()> {
     let now = plumb_machine::now().unix_ns;
-    Ok(store.set_baseline(name, runs, now, &mut plumb_machine::fresh_id)?)
+    store.set_baseline(name, runs, now, &mut plumb_machine::fresh_id)?;
+    // Files that no baseline needs any longer would only fill the disk.
+    let members: Vec<Id> =
+        store.baselines()?.into_iter().flat_map(|baseline| baseline.runs).collect();
+    Ok(store.drop_files_except(&members)?)
 }
 
 fn stored(names: &[String], store: &Store, ui: &Ui) -> Result<Vec<Id>> {
@@ -191,13 +235,18 @@ fn stored(names: &[String], store: &Store, ui: &Ui) -> Result<Vec<Id>> {
 }
 
 /// Fresh runs, one after the other or at an interval.
-fn measure(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Vec<Id>> {
+fn measure(args: &SetArgs, limit: Option<u64>, store: Option<&Path>, ui: &Ui) -> Result<Vec<Id>> {
     let every = args.every.as_deref().map(time_ns).transpose()?.map(Duration::from_nanos);
     let mut members = Vec::new();
     for number in 0..args.fresh {
         let began = Instant::now();
         ui.say(&format!("run {} of {}", number + 1, args.fresh));
-        members.push(measure_one(args, store, ui)?);
+        let record = measure_one(args, store, ui)?;
+        // A baseline that can't keep its files is refused before all runs were measured.
+        if let Some(limit) = limit.filter(|_| number == 0) {
+            kept::collect(&record.plan, limit, record.started_unix_ns)?;
+        }
+        members.push(record.run);
         if number + 1 < args.fresh {
             let before = format!("before run {} of {}", number + 2, args.fresh);
             wait_until(began + every.unwrap_or_default(), &before, ui)?;
@@ -206,7 +255,7 @@ fn measure(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Vec<Id>> {
     Ok(members)
 }
 
-fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
+fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<RunRecord> {
     let mut setup = Setup::start()?;
     let all = setup.all_threads();
     let named = points::resolve(&mut setup.keeper, &args.of, &[], all)?;
@@ -225,7 +274,7 @@ fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Id> {
         return Err(CommandError::interrupted("interrupted; the baseline is unchanged")
             .hint("plumb baseline set NAME RUN…    uses the runs stored so far"));
     }
-    Ok(measured.record.run)
+    Ok(measured.record)
 }
 
 fn list(store: &Store, ui: &Ui) -> Result<Exit> {

@@ -1,5 +1,8 @@
 //! `plumb check`: did this machine become slower than its baseline?
 
+mod cause;
+mod proof;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,7 +20,7 @@ use plumb_query::{Selection, StoredRuns};
 use plumb_report::{check_card, check_json, check_markdown};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
 use plumb_store::{Baseline, Store};
-use plumb_suite::{margin, pause_ns};
+use plumb_suite::{margin, pause_ns, share};
 use plumb_text::counted;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -51,6 +54,7 @@ const CANARY_RUNS: usize = 3;
   plumb check --baseline good --margin 3%
   plumb check --apart 0s                       confirm at once: faster, but more false alarms
   plumb check --sessions 3 --apart 1h          confirm in three sessions, an hour apart
+  plumb check --prove                          a gate for CI that shows that it can find 5 %
   plumb check --junit check.xml --markdown check.md
   plumb check --by kind                        against runs of any host of this kind of machine
 
@@ -59,8 +63,17 @@ later, in three runs, and only these decide. Counting all series, at most 1 in 1
 fails. If the runs of the baseline began within an hour, and no earlier runs show how much the machine differs from \
 hour to hour, small changes are undecided. plumb also compares with the first baseline of this name, so that small \
 steps add up, and compares the machine with itself. If that shows a difference, plumb ignores the alerts. It also \
-ignores alerts smaller than the drift of an unchanged control workload. Exit codes: 0 no regression, 1 a confirmed regression, 3 a \
-series could not be measured, 4 a workload failed, 5 no verdict (--strict).")]
+ignores alerts smaller than the drift of an unchanged control workload.
+
+If the baseline keeps what it measured (`plumb baseline set --keep`), plumb measures that again in turns with what is there \
+now, and shows whether a regression comes from the code or from the machine and its environment.
+
+--prove also measures one point again and with a known share of extra work, and computes how likely the check reports such a \
+slow-down. If plumb finds a difference where there is none, does not find the extra work, or would probably miss it, the check \
+abstains and exits with 5.
+
+Exit codes: 0 no regression, 1 a confirmed regression, 3 a series could not be measured, 4 a workload failed, 5 no verdict \
+(--strict), or the check abstains (--prove).")]
 pub struct CheckArgs {
     /// The baseline [default: the most recently changed one]
     #[arg(long, value_name = "NAME")]
@@ -86,6 +99,9 @@ pub struct CheckArgs {
     /// Exit with 5 if there is no verdict
     #[arg(long)]
     strict: bool,
+    /// Show that this check finds a slow-down of SHARE [default: 5%], or abstain
+    #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "5%")]
+    prove: Option<String>,
     /// Also write JUnit XML to this file
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -121,6 +137,7 @@ impl Subcommand for CheckArgs {
 fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let margin = margin(&args.margin)?;
     let apart = Duration::from_nanos(pause_ns(&args.apart)?);
+    let planted = args.prove.as_deref().map(share).transpose()?;
     let stored = read(store, args, ui)?;
     let now = plumb_machine::now().unix_ns;
     let checker = Checker::new(stored.against(args.by), margin, now).map_err(|why| {
@@ -136,11 +153,14 @@ fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let screened = FreshRun::of(&screen.record);
     let flagged = checker.screen(&screened);
     let mut confirming = ConfirmingSessions::default();
-    let mut doubts = Caveats::default();
+    let mut doubts = Caveats {
+        proof: planted.map(|share| again.prove(&plan, &checker, share)).transpose()?,
+        ..Caveats::default()
+    };
     // After a clean screening this is not needed: controls can only take back alerts.
     if !flagged.is_empty() {
         let points = flagged.iter().map(|&point| screen.record.plan.points[point].clone());
-        let plan = Plan { points: points.collect(), ..plan };
+        let plan = Plan { points: points.collect(), ..plan.clone() };
         confirming = again.confirm(&plan, apart)?;
         doubts.vetoes.extend(again.null_control(&plan)?);
         doubts.canary_shift = canary_shift(&canaries.series, &again.canaries(&plan)?.series);
@@ -148,6 +168,7 @@ fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let finding =
         plumb_query::of_check(&screen.store, &checker, &screened, &confirming, doubts, args.by)?;
     refuse_fatal(&finding, args.force)?;
+    let finding = again.explain(finding, &checker, &stored.members, &plan)?;
     write(&finding, args, ui)?;
     Ok(exit(&finding, args.strict))
 }
@@ -264,6 +285,16 @@ struct Again<'a> {
 
 impl Again<'_> {
     fn measure(&self, plan: &Plan, what: &str) -> Result<StoredRun> {
+        self.measure_made(plan, &|plan, _| Ok(plan.clone()), what)
+    }
+
+    /// Measures what `make` makes of the plan, with files of its own in the run's folder for such.
+    fn measure_made(
+        &self,
+        plan: &Plan,
+        make: &dyn Fn(&Plan, &Path) -> Result<Plan>,
+        what: &str,
+    ) -> Result<StoredRun> {
         self.ui.say(what);
         let mut setup = Setup::start()?;
         let labels = plan::pairs(&self.args.labels)?;
@@ -272,7 +303,8 @@ impl Again<'_> {
         let on_interference = self.args.on_interference;
         let folders = folders(&mut setup.keeper, &self.args.target.place())?;
         let dir = folders.dir.to_string_lossy().into_owned();
-        let plan = Plan { seed, labels, on_interference, dir, ..plan.clone() };
+        let made = make(plan, &folders.scratch)?;
+        let plan = Plan { seed, labels, on_interference, dir, ..made };
         let lock = !self.args.no_lock;
         let host = self.args.host.clone();
         let job = MeasuringJob {
@@ -438,6 +470,8 @@ fn exit(finding: &CheckFinding, strict: bool) -> Exit {
         Exit::Failed
     } else if finding.series.is_empty() || !lost.is_empty() {
         Exit::Nothing
+    } else if finding.abstains().is_some() {
+        Exit::Inconclusive
     } else if finding.regressions().next().is_some() {
         Exit::Regression
     } else if strict && finding.is_inconclusive() {

@@ -10,7 +10,7 @@ use crate::error::{CommandError, Result};
 use crate::locate;
 
 /// The parameter of `process.command` that names the file to start.
-const PROGRAM: &str = "program";
+pub const PROGRAM: &str = "program";
 
 /// Programs here are the system's: they stay where they are.
 const SYSTEM: [&str; 7] = ["/bin", "/sbin", "/usr", "/lib", "/lib64", "/opt", "/snap"];
@@ -95,6 +95,10 @@ fn own_executable(planned: &PlannedPoint) -> Option<PathBuf> {
     let named = first_word(planned)?;
     // Without a slash it is looked for among the system's programs.
     let path = fs::canonicalize(named.contains('/').then_some(named)?).ok()?;
-    let of_system = SYSTEM.iter().any(|folder| path.starts_with(folder));
-    (!of_system && is_elf(&path)).then_some(path)
+    (!is_of_system(&path) && is_elf(&path)).then_some(path)
+}
+
+/// Whether a file lies in the system's folders.
+pub fn is_of_system(path: &Path) -> bool {
+    SYSTEM.iter().any(|folder| path.starts_with(folder))
 }

@@ -4,6 +4,7 @@ pub mod arguments;
 pub mod catalogue;
 pub mod command;
 pub mod dry_run;
+pub mod kept;
 pub mod knobs;
 pub mod monitors;
 mod other_machines;

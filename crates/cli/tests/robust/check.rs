@@ -155,7 +155,96 @@ fn fresh_runs_make_a_baseline() {
     let place = place();
     let set =
         "baseline set mine --runs 2 --of cpu.sieve --min-invocations 1 --no-lock -q --dir ../work";
-    place.run(set).unwrap().exits(0);
+    let set = place.run(set).unwrap().exits(0);
+    set.says(&["all runs began within", "small changes will be undecided", "--every 1h"]);
     let listed = parsed(&place.run("baseline list --json").unwrap().exits(0));
     assert_eq!(listed["baselines"][0]["runs"].as_array().unwrap().len(), 2);
+}
+
+/// A script that sleeps for these seconds, and for as long as a file says that its command line does not name.
+fn script(place: &TestEnvironment, seconds: &str) {
+    let text = format!("sleep {seconds}\nsleep $(cat hidden)\n");
+    place.write("work.sh", &text).unwrap();
+}
+
+/// The cause that a check names of the regression of the script, if nothing speaks against the alert.
+fn cause(place: &TestEnvironment) -> Value {
+    let document = parsed(&undoubted(place, "--json").exits(1));
+    let cause = document["series"][0]["cause"].clone();
+    assert_eq!(document["series"][0]["name"], "sh work.sh", "{document}");
+    for effect in ["code", "environment"] {
+        assert!(cause[effect]["low"].is_number() && cause[effect]["high"].is_number(), "{cause}");
+    }
+    cause
+}
+
+#[test]
+fn a_kept_program_shows_whether_the_code_or_the_machine_changed() {
+    let place = place();
+    script(&place, "0.03");
+    place.write("hidden", "0.001").unwrap();
+    for _ in 0..8 {
+        exec(&place, "-n 5 -q", &["sh work.sh"]).exits(0);
+    }
+    let small = place.run(&format!("baseline set good {} --keep=10", last_runs(8))).unwrap();
+    small.exits(2).says(&["the files to keep have", "work.sh", "--keep=1MiB"]);
+    let set = place.run(&format!("baseline set good {} --keep", last_runs(8))).unwrap().exits(0);
+    // The shell is the system's.
+    set.says(&["kept work.sh ("]);
+    script(&place, "0.12");
+    let code = cause(&place);
+    assert_eq!(code["answer"], "code", "{code}");
+    script(&place, "0.03");
+    place.write("hidden", "0.1").unwrap();
+    let environment = cause(&place);
+    assert_eq!(environment["answer"], "environment", "{environment}");
+}
+
+#[test]
+fn files_that_changed_since_the_runs_are_not_kept() {
+    let place = measured_eight_times();
+    let refused = place.run(&format!("baseline set good {} --keep", last_runs(8))).unwrap();
+    refused.exits(2).says(&["./work changed after the first run began"]);
+}
+
+#[test]
+fn a_check_proves_that_it_works_or_abstains() {
+    let place = measured_eight_times();
+    place.run(&format!("baseline set good {}", last_runs(8))).unwrap().exits(0);
+    // Work of a ten-thousandth can't be found.
+    let weak = place.run("check -q --no-lock --apart 0s --json --prove=0.01%").unwrap().exits(5);
+    let document = parsed(&weak);
+    assert_eq!(document["outcome"], "abstained", "{document}");
+    assert!(document["proof"]["doubt"].is_string(), "{document}");
+    // So large a share is found whatever time does. Other tests may disturb the controls: a user would try again.
+    for _ in 0..4 {
+        let ran = place.run("check -q --no-lock --apart 0s --margin 60% --prove=90%").unwrap();
+        if ran.stdout.contains("the check abstains") {
+            ran.exits(5);
+            continue;
+        }
+        ran.exits(0).shows(&["with 90 % extra work", "this check reports +90 % of", "probability"]);
+        return;
+    }
+    panic!("the machine is too busy for a proof");
+}
+
+#[test]
+fn a_baseline_and_its_check_run_in_the_same_process_tree() {
+    let place = place();
+    let set = "baseline set mine --runs 6 --of cpu.sieve --min-invocations 2 --no-lock -q";
+    place.run(set).unwrap().exits(0);
+    let of_baseline = tree_processes(&place, "mine");
+    let ran = place.run("check --json --no-lock -q --apart 0s").unwrap();
+    let run = parsed(&ran)["runs"][0].as_str().unwrap().to_owned();
+    let of_check = tree_processes(&place, &run);
+    assert!((of_baseline - of_check).abs() < 0.5, "{of_baseline} and {of_check} processes");
+}
+
+/// The processes of plumb's own tree next to the measured one.
+fn tree_processes(place: &TestEnvironment, run: &str) -> f64 {
+    let document = parsed(&place.run(&format!("show {run} --monitors --json")).unwrap().exits(0));
+    let counters = document["points"][0]["counters"].as_array().unwrap();
+    let found = counters.iter().find(|counter| counter["counter"] == "tree.processes");
+    found.unwrap_or_else(|| panic!("{document}"))["median"].as_f64().unwrap()
 }

@@ -36,6 +36,7 @@ pub use comparison::verdict::{
 pub use estimate::{Ends, Estimate};
 pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};
 pub use method::{CONFIDENCE, METHOD_VERSION, TIMES_LONGER};
+pub use one_run::both_programs::BothPrograms;
 pub use one_run::burst::Burst;
 pub use one_run::curve::{
     CacheLevel, Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw,
@@ -45,7 +46,7 @@ pub use one_run::finding::{
     SinceLast, Unsupported,
 };
 pub use one_run::fresh_run::{FreshRun, NotMeasured};
-pub use one_run::gate::{GateDoubt, GateFinding, GateOutcome, gate};
+pub use one_run::gate::{GateDoubt, GateFinding, GateOutcome, PointControls, gate};
 pub use one_run::histogram::{PointTail, tails};
 pub use one_run::levels::{Level, TwoLevels};
 pub use one_run::link_fit::{EffectiveDepth, LinkFit, LinkFound, LinkShares, PointBehindLink};
@@ -67,6 +68,7 @@ pub use over_runs::check::{
     Caveats, ChangedSince, CheckFinding, CheckState, CheckedAgainst, CheckedSeries, Checker,
     FirstBaseline, SinceOf, WhichBaseline, canary_shift,
 };
+pub use over_runs::check_proof::{CheckDoubt, CheckProof};
 pub use over_runs::common_movement::CommonMovements;
 pub use over_runs::compare::compare;
 pub use over_runs::environment_diff::{Difference, target_diff};
@@ -74,12 +76,14 @@ pub use over_runs::history::{
     Cycle, CycleFinding, HistoryFinding, HistoryStep, OtherHosts, RecordedChange, first_since_step,
     history,
 };
+pub use over_runs::regression_cause::CauseFinding;
 pub use over_runs::sessions::{
     RepeatedComparison, SESSIONS_LABEL, SessionResult, SessionsFinding, over_sessions,
     session_log_ratios,
 };
 pub use over_runs::since::{EarlierRuns, is_comparable_run, series_since};
 pub use over_runs::standing_out::StandingOut;
+pub use plumb_stats::code_or_environment::RegressionCause;
 pub use plumb_stats::curves::link::Binds;
 pub use plumb_stats::describe::BoxPlot;
 pub use plumb_stats::flicker::default_length_s;

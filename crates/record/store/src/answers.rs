@@ -74,6 +74,19 @@ impl Baseline {
     }
 }
 
+/// A file that the runs of a baseline executed or read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptFile {
+    /// The word of the command line that names it.
+    pub word: String,
+    /// The file's bytes.
+    pub content: Vec<u8>,
+    /// Whether it may be executed.
+    pub is_executable: bool,
+    /// If it is plumb itself: the version of the protocol that its workers speak.
+    pub protocol: Option<u32>,
+}
+
 /// A noise audit of a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditFact {

@@ -9,7 +9,9 @@ use plumb_model::{
     SinkError, Stamped, Target, Trace,
 };
 
-use crate::answers::{AuditFact, Baseline, DerivedRun, MergeReport, RunEnd, RunSummary, StoreInfo};
+use crate::answers::{
+    AuditFact, Baseline, DerivedRun, KeptFile, MergeReport, RunEnd, RunSummary, StoreInfo,
+};
 use crate::error::StoreError;
 use crate::follow::Follow;
 
@@ -153,6 +155,24 @@ pub trait Backend: RecordSource<Error = StoreError> + fmt::Debug + Send {
         at_unix_ns: i64,
         fresh: &mut dyn FnMut() -> Id,
     ) -> Result<(), StoreError>;
+
+    /// Keeps the files that these runs executed. What is kept of a run already stays as it is.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    fn keep_files(&self, runs: &[Id], files: &[KeptFile]) -> Result<(), StoreError>;
+
+    /// The files that are kept of a run; none if nobody kept any.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn kept_files(&self, run: Id) -> Result<Vec<KeptFile>, StoreError>;
+
+    /// Removes the files that are kept of all other runs than these.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    fn drop_files_except(&self, runs: &[Id]) -> Result<(), StoreError>;
 
     /// The audits of the kind of machine with this fingerprint that may be of this host, oldest first.
     ///

@@ -19,7 +19,9 @@ mod names;
 mod owner;
 mod sqlite;
 
-pub use answers::{AuditFact, Baseline, DerivedRun, MergeReport, RunEnd, RunSummary, StoreInfo};
+pub use answers::{
+    AuditFact, Baseline, DerivedRun, KeptFile, MergeReport, RunEnd, RunSummary, StoreInfo,
+};
 pub use backend::{Backend, Writer};
 pub use error::{ErrorKind, StoreError};
 pub use follow::Follow;

@@ -3,7 +3,7 @@
 //! Next to the sides that the user compares, the first side runs again, and again with a known share of extra work. The
 //! first must not be found different, the second must be found slower by that share. Only then does the verdict count.
 
-use plumb_model::{ProofRole, RunRecord, Verdict};
+use plumb_model::{ProofRole, RunRecord, SeriesInRun, Verdict};
 use plumb_stats::gate_power::{GatePower, RepeatedLooks, gate_power};
 use plumb_stats::rng::Rng;
 use plumb_stats::verdict::LookSchedule;
@@ -11,6 +11,8 @@ use plumb_stats::verdict::LookSchedule;
 use crate::comparison::pairs::{PointComparison, log_ratios_between};
 use crate::estimate::Estimate;
 use crate::one_run::finding::RunFinding;
+use crate::one_run::series_in_run::series_in_run;
+use crate::one_run::summarise::summarise;
 
 /// Keeps the draws of the power apart from the other random choices of the run's seed.
 const POWER: u64 = 0x706f_7765;
@@ -135,23 +137,80 @@ pub fn gate(
     finding: &RunFinding,
     confirmation: Option<&RunFinding>,
 ) -> Option<GateFinding> {
+    let controls = controls(record, finding)?;
+    let again = point_of(record, ProofRole::Again)?;
+    Some(GateFinding {
+        planted: controls.planted,
+        again: controls.again,
+        slower: controls.slower,
+        power: power(record, finding, again, controls.planted),
+        doubt: controls.doubt,
+        side: compared(finding, LATER_SIDE).cloned(),
+        confirmation: confirmation.and_then(|fresh| fresh.against_first.first().cloned()),
+    })
+}
+
+/// What was measured of the first side again, and with extra work.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Controls {
+    /// The extra work, as a share.
+    pub(crate) planted: f64,
+    /// The first side, measured again, compared with itself.
+    pub(crate) again: Option<Estimate>,
+    /// The first side with the extra work, compared with itself.
+    pub(crate) slower: Option<Estimate>,
+    /// What is wrong with them.
+    pub(crate) doubt: Option<GateDoubt>,
+}
+
+/// The controls in a run's record; None if it has none.
+pub(crate) fn controls(record: &RunRecord, finding: &RunFinding) -> Option<Controls> {
     let again = point_of(record, ProofRole::Again)?;
     let planted = point_of(record, ProofRole::Planted)?;
     let share = record.plan.points[planted].proof?.extra_work.share;
-    let compared = |point: usize| {
-        finding.against_first.iter().find(|comparison| comparison.point.index == point)
-    };
-    let null = compared(again);
-    let plant = compared(planted);
-    Some(GateFinding {
+    let null = compared(finding, again);
+    let plant = compared(finding, planted);
+    Some(Controls {
         planted: share,
         again: null.and_then(|null| null.found.ratio.clone()),
         slower: plant.and_then(|plant| plant.found.ratio.clone()),
-        power: power(record, finding, again, share),
         doubt: doubt(null, plant, share),
-        side: compared(LATER_SIDE).cloned(),
-        confirmation: confirmation.and_then(|fresh| fresh.against_first.first().cloned()),
     })
+}
+
+/// The controls of one point of a check.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PointControls {
+    /// The point's name for people.
+    pub(crate) point: String,
+    /// Its series by its name among comparable ones.
+    pub(crate) series: String,
+    /// What was measured.
+    pub(crate) controls: Controls,
+    /// The seed of the run.
+    pub(crate) seed: u64,
+}
+
+impl PointControls {
+    /// Those in the record of a run whose first point is the point; None if it has none.
+    #[must_use]
+    pub fn of(record: &RunRecord) -> Option<Self> {
+        let first = record.plan.points.first()?;
+        let stored = first.point.series(&first.description.primary()?.name);
+        let all = series_in_run(record);
+        let series = all.iter().find(|series| series.name == stored);
+        Some(Self {
+            point: first.name(),
+            series: series.map_or(stored, SeriesInRun::comparable_name),
+            controls: controls(record, &summarise(record))?,
+            seed: record.plan.seed,
+        })
+    }
+}
+
+/// A point compared with the first.
+fn compared(finding: &RunFinding, point: usize) -> Option<&PointComparison> {
+    finding.against_first.iter().find(|comparison| comparison.point.index == point)
 }
 
 fn point_of(record: &RunRecord, role: ProofRole) -> Option<usize> {

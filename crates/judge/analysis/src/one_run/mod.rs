@@ -2,6 +2,7 @@
 
 pub(crate) mod also_changed;
 pub(crate) mod best_quarter;
+pub(crate) mod both_programs;
 pub(crate) mod burst;
 pub(crate) mod caches;
 pub(crate) mod curve;

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use plumb_model::{By, RunOfSeries, SeriesInRun};
-use plumb_stats::NoInterval;
 use plumb_stats::describe::mean;
-use plumb_stats::regression_gate::{RegressionGate, Shift};
+use plumb_stats::gate_power::GatePower;
+use plumb_stats::regression_gate::{RegressionGate, Shift, SlowDown};
+use plumb_stats::rng::Rng;
 use plumb_stats::stored_runs::{DatedRun, DifferenceNoise, FEWEST_RUNS, noise_between_times};
+use plumb_stats::{Interval, NoInterval};
 
 use crate::one_run::fresh_run::FreshRun;
 use crate::over_runs::costs::{began_s, run_cost};
@@ -190,6 +192,22 @@ impl<'b> BaselineGate<'b> {
     /// Whether noise between times of which nothing is known could explain the shift.
     pub(crate) fn could_be_the_time(&self, index: usize, shift: &Shift) -> bool {
         self.gate.could_be_the_time(index, shift)
+    }
+
+    /// How far the machine and its environment moved a series whose log cost is this if the program of the baseline is
+    /// measured again.
+    pub(crate) fn environment(&self, index: usize, again: f64) -> Result<Interval, NoInterval> {
+        self.gate.environment(index, again)
+    }
+
+    /// The probability that a check reports a slow-down of this series.
+    pub(crate) fn power(&self, index: usize, slow_down: SlowDown, rng: &mut Rng) -> GatePower {
+        self.gate.power(index, slow_down, rng)
+    }
+
+    /// The number of the series of this name among comparable ones.
+    pub(crate) fn index(&self, name: &str) -> Option<usize> {
+        self.series.iter().position(|series| series.name == name)
     }
 
     /// A series of the baseline in a fresh run.

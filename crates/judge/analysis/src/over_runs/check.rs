@@ -18,12 +18,16 @@ use crate::asked::Asked;
 use crate::comparison::covariates::{Covariate, facts_that_differ};
 use crate::estimate::{Estimate, estimate};
 use crate::method::METHOD_VERSION;
+use crate::one_run::both_programs::BothPrograms;
 use crate::one_run::fresh_run::{FreshRun, NotMeasured};
+use crate::one_run::gate::PointControls;
 use crate::over_runs::baseline_gate::{
     BaselineGate, BaselineRuns, BaselineTimes, ConfirmingSessions, FlaggedSeries, OtherRuns,
 };
+use crate::over_runs::check_proof::{CheckDoubt, CheckProof, check_proof};
 use crate::over_runs::costs::{run_cost, value_of_log};
 use crate::over_runs::environment_diff::{Difference, differences};
+use crate::over_runs::regression_cause::{CauseFinding, cause_of};
 use crate::run_reader::RunReader;
 
 /// What a check found.
@@ -63,6 +67,8 @@ pub struct CheckFinding {
     /// By how much work that nothing has changed moved while the check ran, relative: smaller alerts do
     /// not count.
     pub canary_shift: Option<f64>,
+    /// Whether the check works; None if no proof was asked for.
+    pub proof: Option<CheckProof>,
 }
 
 /// One series of a check.
@@ -100,6 +106,8 @@ pub struct CheckedSeries {
     pub since: Asked<ChangedSince>,
     /// What else changed: not asked unless the change is confirmed.
     pub covariates: Asked<Vec<Covariate>>,
+    /// Where it comes from: not asked unless it is a regression, and the baseline keeps what it measured.
+    pub cause: Asked<CauseFinding>,
 }
 
 /// The baseline that a series is compared with.
@@ -180,6 +188,26 @@ impl CheckFinding {
         series.state == CheckState::Confirmed && slower
     }
 
+    /// Why the check does not count, whatever it found.
+    #[must_use]
+    pub fn abstains(&self) -> Option<CheckDoubt> {
+        self.proof.as_ref().and_then(|proof| proof.doubt)
+    }
+
+    /// The same with the cause of each series that `cause_of` knows.
+    ///
+    /// # Errors
+    /// Those of `cause_of`.
+    pub fn explained<E>(
+        mut self,
+        mut cause_of: impl FnMut(&CheckedSeries) -> Result<Asked<CauseFinding>, E>,
+    ) -> Result<Self, E> {
+        for series in &mut self.series {
+            series.cause = cause_of(series)?;
+        }
+        Ok(self)
+    }
+
     /// Whether something looked worse, or could not be looked at, and no verdict came of it.
     #[must_use]
     pub fn is_inconclusive(&self) -> bool {
@@ -201,6 +229,8 @@ pub struct Caveats {
     pub vetoes: Vec<String>,
     /// How far canaries moved, relative.
     pub canary_shift: Option<f64>,
+    /// Whether the check works; None if no proof was asked for.
+    pub proof: Option<CheckProof>,
 }
 
 /// By how much canaries moved from one run to another, relative: the largest of their shifts, up or down.
@@ -331,7 +361,21 @@ impl<'b> Checker<'b> {
             common_shift: self.common_shift(screen),
             vetoes: doubts.vetoes,
             canary_shift: doubts.canary_shift,
+            proof: doubts.proof,
         })
+    }
+
+    /// Where the regression of a series comes from.
+    #[must_use]
+    pub fn cause(&self, series: &CheckedSeries, both: &BothPrograms) -> CauseFinding {
+        cause_of(&self.current, &series.series, both, self.margin)
+    }
+
+    /// Whether the check works, by the controls of one of its points.
+    #[must_use]
+    pub fn proof(&self, controls: &PointControls) -> CheckProof {
+        let alpha = CONFIRM_ALPHA / self.gates().count() as f64;
+        check_proof(&self.current, controls, alpha, self.margin)
     }
 
     /// How far all series of a run moved, where they did so together.
@@ -477,6 +521,7 @@ impl<E> OneBaseline<'_, '_, '_, E> {
             run_sd: variance(before).map_or(0.0, f64::sqrt),
             since: Asked::NotAsked,
             covariates: Asked::NotAsked,
+            cause: Asked::NotAsked,
         })
     }
 }

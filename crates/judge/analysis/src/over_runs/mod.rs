@@ -4,12 +4,14 @@
 pub(crate) mod arms;
 pub(crate) mod baseline_gate;
 pub(crate) mod check;
+pub(crate) mod check_proof;
 pub(crate) mod common_movement;
 pub(crate) mod compare;
 pub(crate) mod costs;
 pub(crate) mod environment_diff;
 pub(crate) mod history;
 pub(crate) mod noise;
+pub(crate) mod regression_cause;
 pub(crate) mod runs;
 pub(crate) mod sessions;
 pub(crate) mod since;

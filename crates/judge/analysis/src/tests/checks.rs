@@ -2,12 +2,13 @@
 
 use std::convert::Infallible;
 
-use plumb_model::{By, Id, RunRecord};
+use plumb_model::{By, ExtraWork, Id, ProofPoint, ProofRole, RunRecord};
 
 use crate::testing::{Builder, COPY, RunsAtHand, Spec};
 use crate::{
-    BaselineRuns, Caveats, CheckFinding, CheckState, CheckedAgainst, Checker, ConfirmingSessions,
-    FirstBaseline, FreshRun, OtherRuns, RunReader, WhichBaseline,
+    Asked, BaselineRuns, BothPrograms, CauseFinding, Caveats, CheckDoubt, CheckFinding, CheckProof,
+    CheckState, CheckedAgainst, Checker, ConfirmingSessions, FirstBaseline, FreshRun, GateDoubt,
+    OtherRuns, PointControls, RegressionCause, RunReader, WhichBaseline,
 };
 
 const MINUTE_NS: i64 = 60_000_000_000;
@@ -113,4 +114,123 @@ fn the_first_baseline_shows_what_small_steps_add_up_to() {
     assert_eq!(found.regressions().count(), 1);
     // As usual against both: one row.
     assert_eq!(checked(&first, Some(&first), &none, 1.0).series.len(), 1);
+}
+
+/// A checker of eight runs an hour apart, or a minute.
+fn checker(current: &RunsAtHand) -> Checker<'_> {
+    let against = CheckedAgainst {
+        name: "good",
+        current: BaselineRuns { runs: &current.runs, series: &current.series },
+        first: None,
+        earlier: OtherRuns { series: &[], by: By::Host },
+    };
+    let now_ns = current.runs.last().unwrap().started_unix_ns + HOUR_NS;
+    Checker::new(against, 0.01, now_ns).unwrap()
+}
+
+/// A run in which the kept program and the present one cost so many times as much as in the baseline.
+fn both(kept: f64, present: f64) -> RunRecord {
+    let mut builder = Builder::new(None);
+    for (cost, condition) in [(kept, "artefact=kept"), (present, "artefact=here")] {
+        let spec = Spec { value: 1e9 / cost, processes: 20, ..COPY };
+        builder = builder.measured(&spec).last_point(|planned| {
+            planned.point = planned.point.clone().under(&[condition.to_owned()]);
+        });
+    }
+    builder.with(|record| record.plan.against_first = true).build()
+}
+
+fn cause(baseline: &RunsAtHand, record: &RunRecord) -> CauseFinding {
+    let none = RunsAtHand::of(&[]);
+    let finding = checked(baseline, None, &none, 1.3);
+    let regression = finding.regressions().next().unwrap();
+    checker(baseline).cause(regression, &BothPrograms::of(record))
+}
+
+#[test]
+fn the_kept_program_shows_where_a_regression_comes_from() {
+    let long = baseline(HOUR_NS, HOUR_NS, 1.0);
+    for (kept, present, expected) in [
+        (1.0, 1.3, RegressionCause::Code),
+        (1.3, 1.3, RegressionCause::Environment),
+        (1.15, 1.3, RegressionCause::Both),
+        (1.0, 1.0, RegressionCause::Undecided),
+    ] {
+        let found = cause(&long, &both(kept, present));
+        assert_eq!((found.cause, &found.why), (expected, &None), "{found:?}");
+        let code = found.code.unwrap();
+        assert!((code.value - present / kept).abs() < 0.02, "{code:?}");
+        let environment = found.environment.unwrap();
+        assert!((environment.value - kept).abs() < 0.02 && environment.low().is_some());
+    }
+    // Since so short a baseline, time could have moved the machine by as much as the code did.
+    let short = baseline(HOUR_NS, MINUTE_NS, 1.0);
+    assert_eq!(cause(&short, &both(1.09, 1.09)).cause, RegressionCause::Undecided);
+    assert_eq!(cause(&short, &both(1.0, 1.3)).cause, RegressionCause::Code);
+}
+
+#[test]
+fn a_kept_program_that_cannot_be_measured_decides_nothing_and_says_why() {
+    let long = baseline(HOUR_NS, HOUR_NS, 1.0);
+    let mut record = both(1.0, 1.3);
+    record.invocations.retain(|invocation| invocation.point == 1);
+    let found = cause(&long, &record);
+    assert_eq!(found.cause, RegressionCause::Undecided);
+    assert!(found.why.is_some() && found.environment.is_none(), "{found:?}");
+}
+
+/// The proof of a check by a point that is measured again and with a fifth more work, which cost so many times as much.
+fn proof(baseline: &RunsAtHand, again: f64, planted: f64) -> CheckProof {
+    let roles = [(1.0, ProofRole::Side), (again, ProofRole::Again), (planted, ProofRole::Planted)];
+    let mut builder = Builder::new(None);
+    for (cost, role) in roles {
+        let share = if role == ProofRole::Planted { 0.2 } else { 0.0 };
+        let spec = Spec { value: 1e9 / cost, processes: 20, ..COPY };
+        builder = builder.measured(&spec).last_point(|planned| {
+            let extra_work = ExtraWork { share, loops: 0 };
+            planned.proof = Some(ProofPoint { role, extra_work });
+        });
+    }
+    let record = builder.with(|record| record.plan.against_first = true).build();
+    checker(baseline).proof(&PointControls::of(&record).unwrap())
+}
+
+#[test]
+fn a_check_whose_controls_are_wrong_or_that_is_too_weak_abstains() {
+    let long = baseline(HOUR_NS, HOUR_NS, 1.0);
+    let works = proof(&long, 1.0, 1.2);
+    assert_eq!((works.doubt, works.planted), (None, 0.2));
+    assert!(works.power.unwrap().low > 0.9, "{works:?}");
+    for (again, planted, expected) in [
+        (1.1, 1.2, GateDoubt::NullFound),
+        (1.0, 1.0, GateDoubt::PlantNotFound),
+        (1.0, 1.5, GateDoubt::PlantMissed),
+    ] {
+        let found = proof(&long, again, planted);
+        assert_eq!(found.doubt, Some(CheckDoubt::Controls(expected)));
+    }
+    // Runs that vary by 10 % hide a fifth.
+    let begins = (1..).map(|number| number * HOUR_NS);
+    let records: Vec<RunRecord> = begins
+        .zip(LEVELS)
+        .map(|(began_ns, level)| run(began_ns, 1.0 + 12.0 * (level - 1.0)))
+        .collect();
+    let weak = proof(&RunsAtHand::of(&records), 1.0, 1.2);
+    assert_eq!(weak.doubt, Some(CheckDoubt::TooWeak));
+    assert!(weak.power.unwrap().high < 0.5, "{weak:?}");
+}
+
+#[test]
+fn a_check_that_abstains_says_so_whatever_it_found() {
+    let long = baseline(HOUR_NS, HOUR_NS, 1.0);
+    let none = RunsAtHand::of(&[]);
+    for cost in [1.0, 1.3] {
+        let mut finding = checked(&long, None, &none, cost);
+        assert_eq!(finding.abstains(), None);
+        finding.proof = Some(proof(&long, 1.0, 1.0));
+        let doubt = CheckDoubt::Controls(GateDoubt::PlantNotFound);
+        assert_eq!(finding.abstains(), Some(doubt));
+        let unknown = |_: &_| Ok::<_, Infallible>(Asked::NotAsked);
+        assert_eq!(finding.clone().explained(unknown).unwrap(), finding);
+    }
 }

@@ -11,9 +11,10 @@ use crate::sqlite::db_error::DbError;
 /// The key of a content-addressed row.
 pub(super) type ContentId = [u8; 16];
 
-fn content_id(text: &str) -> ContentId {
+/// The key of this content.
+pub(super) fn content_id(content: &[u8]) -> ContentId {
     // The same content has the same key in every store, so merging needs no translation.
-    uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, text.as_bytes()).into_bytes()
+    uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, content).into_bytes()
 }
 
 /// All 64 bits as SQLite's signed integer; [`unsigned`] gives them back.
@@ -75,7 +76,7 @@ fn keep_facts(
     fingerprint: &str,
     facts: &str,
 ) -> Result<ContentId, DbError> {
-    let id = content_id(&format!("{fingerprint}\n{facts}"));
+    let id = content_id(format!("{fingerprint}\n{facts}").as_bytes());
     db.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES (?, ?, ?)"))?
         .execute(params![id, fingerprint, facts])?;
     Ok(id)
@@ -111,7 +112,7 @@ pub(super) fn keep_plan(db: &Connection, plan: &Plan) -> Result<ContentId, DbErr
 
 /// Keeps a text under the hash of it, once.
 pub(super) fn keep_text(db: &Connection, table: &str, text: &str) -> Result<ContentId, DbError> {
-    let id = content_id(text);
+    let id = content_id(text.as_bytes());
     db.prepare_cached(&format!("INSERT OR IGNORE INTO {table} VALUES (?, ?)"))?
         .execute(params![id, text])?;
     Ok(id)

@@ -23,7 +23,8 @@ use crate::answers::MergeReport;
 use crate::error::StoreError;
 
 /// Rows with a key that means the same in every store.
-const SHARED: [&str; 5] = ["machine", "environment", "description", "plan", "baseline"];
+const SHARED: [&str; 7] =
+    ["machine", "environment", "description", "plan", "baseline", "kept_file", "kept"];
 
 /// Rows known by an integer that means something in one store only.
 const LOCAL: [&str; 4] = ["run", "series", "counter", "invocation"];

@@ -7,6 +7,7 @@ mod counters;
 mod db_error;
 mod derived;
 mod info;
+mod kept;
 mod merge;
 mod open;
 mod read;

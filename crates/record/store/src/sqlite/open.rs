@@ -10,9 +10,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::db_error::DbError;
-use super::derived;
 use super::schema::{APPLICATION_ID, KNOWN, SCHEMA};
 use super::version::version;
+use super::{derived, kept};
 use crate::error::StoreError;
 
 /// How long to wait for another process: an import of some million samples.
@@ -139,7 +139,8 @@ fn refuse_folder(path: &Path) -> Result<(), DbError> {
 
 /// Makes the tables that the file lacks: all of them in an empty one.
 fn make(connection: &mut Connection) -> Result<(), DbError> {
-    if version(connection)?.is_some() && derived::has_tables(connection)? {
+    let is_complete = derived::has_tables(connection)? && kept::has_tables(connection)?;
+    if version(connection)?.is_some() && is_complete {
         return Ok(());
     }
     let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -150,6 +151,7 @@ fn make(connection: &mut Connection) -> Result<(), DbError> {
         step.pragma_update(None, "user_version", KNOWN)?;
     }
     derived::create(&step)?;
+    kept::create(&step)?;
     Ok(step.commit()?)
 }
 
@@ -200,7 +202,7 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::{APPLICATION_ID, KNOWN, SCHEMA, journal, on_network, writable};
-    use crate::sqlite::schema::DERIVED;
+    use crate::sqlite::schema::{DERIVED, KEPT};
     use rusqlite::Connection;
     use std::path::Path;
 
@@ -209,6 +211,7 @@ mod tests {
         let db = Connection::open_in_memory().unwrap();
         db.execute_batch(SCHEMA).unwrap();
         db.execute_batch(DERIVED).unwrap();
+        db.execute_batch(KEPT).unwrap();
         let loose: i64 = db
             .query_row(
                 "SELECT count(*) FROM pragma_table_list \
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_without_derived_tables_gets_them_and_keeps_its_version() {
+    fn a_store_of_an_earlier_plumb_gets_further_tables_and_keeps_its_version() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("plumb.db");
         let before = Connection::open(&path).unwrap();
@@ -234,6 +237,8 @@ mod tests {
         assert_eq!(version, KNOWN);
         let rows: i64 =
             db.query_row("SELECT count(*) FROM derived_series", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 0);
+        let rows: i64 = db.query_row("SELECT count(*) FROM kept", [], |row| row.get(0)).unwrap();
         assert_eq!(rows, 0);
     }
 

@@ -9,5 +9,8 @@ pub(super) const SCHEMA: &str = include_str!("schema.sql");
 /// The tables of what is derived. They are no part of the numbered schema: a store without them gets them.
 pub(super) const DERIVED: &str = include_str!("derived.sql");
 
+/// The tables of what baselines keep. They are no part of the numbered schema either.
+pub(super) const KEPT: &str = include_str!("kept.sql");
+
 /// The schema that this plumb reads and writes. Versions 1 to 3 were never released.
 pub(super) const KNOWN: i64 = 4;

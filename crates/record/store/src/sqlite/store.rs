@@ -10,8 +10,12 @@ use rusqlite::Connection;
 
 use super::db_error::{DbError, at};
 use super::write::SqliteWriter;
-use super::{baseline, counters, derived, info, merge, open, read, series, snapshot, updates};
-use crate::answers::{AuditFact, Baseline, DerivedRun, MergeReport, RunEnd, RunSummary, StoreInfo};
+use super::{
+    baseline, counters, derived, info, kept, merge, open, read, series, snapshot, updates,
+};
+use crate::answers::{
+    AuditFact, Baseline, DerivedRun, KeptFile, MergeReport, RunEnd, RunSummary, StoreInfo,
+};
 use crate::backend::{Backend, Writer};
 use crate::error::StoreError;
 use crate::follow::Follow;
@@ -166,6 +170,18 @@ impl Backend for Sqlite {
     ) -> Result<(), StoreError> {
         let before = self.baseline(name)?.map(|baseline| baseline.runs).unwrap_or_default();
         self.change(|db| baseline::set(db, name, (&before, runs), at_unix_ns, fresh))
+    }
+
+    fn keep_files(&self, runs: &[Id], files: &[KeptFile]) -> Result<(), StoreError> {
+        self.change(|db| kept::keep(db, runs, files))
+    }
+
+    fn kept_files(&self, run: Id) -> Result<Vec<KeptFile>, StoreError> {
+        self.read(|db| kept::of_run(db, run))
+    }
+
+    fn drop_files_except(&self, runs: &[Id]) -> Result<(), StoreError> {
+        self.change(|db| kept::drop_except(db, runs))
     }
 
     fn audits(&self, fingerprint: &str, host: &Host) -> Result<Vec<AuditFact>, StoreError> {

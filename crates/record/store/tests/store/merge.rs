@@ -331,6 +331,9 @@ fn every_table_is_merged_but_the_imports() {
          INSERT INTO exclusion VALUES (1, 'steal');
          INSERT INTO baseline VALUES (x'01930000000070008000000000000001', 1, 'good',
            x'01930000000070008000000000000002', 'add');
+         INSERT INTO kept_file VALUES (x'00112233445566778899aabbccddeeff', x'7f454c46');
+         INSERT INTO kept VALUES (x'01930000000070008000000000000002', './work',
+           x'00112233445566778899aabbccddeeff', 1, NULL);
          INSERT INTO audit SELECT machine, environment, 1, '{}', 'web1' FROM target LIMIT 1;",
     )
     .unwrap();

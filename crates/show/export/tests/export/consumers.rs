@@ -333,7 +333,7 @@ fn a_check_fails_as_a_case_where_a_regression_is_confirmed() {
     let confirming = ConfirmingSessions { sessions: vec![fresh[1..].to_vec()], apart_s: 600.0 };
     let record = |_| -> Result<_, Infallible> { panic!("a verdict takes no record") };
     let finding = |vetoes| {
-        let doubts = Caveats { vetoes, canary_shift: None };
+        let doubts = Caveats { vetoes, canary_shift: None, proof: None };
         let mut reader = RunReader::new(&record);
         checker.finish(&fresh[0], &confirming, doubts, None, &mut reader).unwrap()
     };

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{CheckFinding, CheckedSeries, WhichBaseline};
+use plumb_analysis::{
+    CauseFinding, CheckDoubt, CheckFinding, CheckProof, CheckedSeries, RegressionCause,
+    WhichBaseline,
+};
 use plumb_text::time::rfc3339;
 use serde::Serialize;
 
-use crate::json_parts::text::pretty;
-
 use crate::comparison::covariates::{MovedPart, covariate_part};
+use crate::comparison::gate::{PowerPart, RatioPart, power_part, ratio_part};
+use crate::json_parts::text::pretty;
 
 /// Name of the document's form.
 pub const CHECK_SCHEMA: &str = "plumb.check/1";
@@ -41,8 +44,8 @@ pub struct CheckDocument {
     pub sessions: usize,
     /// Smallest relative change that matters.
     pub margin: f64,
-    /// `regression`, `clean` or `inconclusive`.
-    #[cfg_attr(test, schemars(extend("enum" = ["regression", "clean", "inconclusive"])))]
+    /// `regression`, `clean`, `inconclusive`, or `abstained` if its proof (`--prove`) failed.
+    #[cfg_attr(test, schemars(extend("enum" = ["regression", "clean", "inconclusive", "abstained"])))]
     pub outcome: &'static str,
     /// The relative shift of all series, if they moved together.
     pub common_shift: Option<f64>,
@@ -50,6 +53,8 @@ pub struct CheckDocument {
     pub vetoes: Vec<String>,
     /// By how much unchanged work moved meanwhile, relative: smaller alerts do not count.
     pub canary_shift: Option<f64>,
+    /// Whether the check works; null unless that was asked (`--prove`).
+    pub proof: Option<CheckProofPart>,
     /// Every series, what matters most first.
     pub series: Vec<CheckedPart>,
     /// Series that the baseline has in too few runs.
@@ -93,12 +98,49 @@ pub struct CheckedPart {
     pub since_run: Option<String>,
     /// Other changes, if the change is confirmed: facts first, then rates, the farthest apart first.
     pub moved: Vec<MovedPart>,
+    /// Where a regression comes from; null unless the baseline keeps what it measured (`baseline set --keep`).
+    pub cause: Option<CausePart>,
+}
+
+/// Where a regression comes from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CausePart {
+    /// The answer, in one word.
+    #[cfg_attr(test, schemars(extend("enum" = ["code", "environment", "both", "undecided"])))]
+    pub answer: &'static str,
+    /// The present program's cost over that of the kept one, next to each other; null if one was not measured.
+    pub code: Option<RatioPart>,
+    /// The kept program's cost now over the baseline's; null if it was not measured.
+    pub environment: Option<RatioPart>,
+    /// Why there is no answer, if something is missing.
+    pub why: Option<String>,
+}
+
+/// The proof of a check.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CheckProofPart {
+    /// The point that was measured again and with extra work.
+    pub point: String,
+    /// The extra work, as a share.
+    pub planted: f64,
+    /// The point measured again: its cost over its own.
+    pub again: Option<RatioPart>,
+    /// The point with the extra work: its cost over its own.
+    pub slower: Option<RatioPart>,
+    /// The probability that the check reports a slow-down of this point by the share.
+    pub power: Option<PowerPart>,
+    /// Why the check does not count; null if it does.
+    pub doubt: Option<&'static str>,
 }
 
 /// The check as a document.
 #[must_use]
 pub fn check_document(finding: &CheckFinding) -> CheckDocument {
-    let outcome = if finding.regressions().next().is_some() {
+    let outcome = if finding.abstains().is_some() {
+        "abstained"
+    } else if finding.regressions().next().is_some() {
         "regression"
     } else if finding.is_inconclusive() {
         "inconclusive"
@@ -121,6 +163,7 @@ pub fn check_document(finding: &CheckFinding) -> CheckDocument {
         common_shift: finding.common_shift,
         vetoes: finding.vetoes.clone(),
         canary_shift: finding.canary_shift,
+        proof: finding.proof.as_ref().map(proof_part),
         series: finding.series.iter().map(part).collect(),
         uncalibrated: finding.uncalibrated.iter().map(|(name, _)| name.clone()).collect(),
         not_measured: finding
@@ -150,6 +193,32 @@ fn part(series: &CheckedSeries) -> CheckedPart {
         state: series.state.word(),
         since_run: series.since.found().map(|since| since.run.to_string()),
         moved: series.covariates.items().iter().map(covariate_part).collect(),
+        cause: series.cause.found().map(cause_part),
+    }
+}
+
+fn cause_part(found: &CauseFinding) -> CausePart {
+    CausePart {
+        answer: match found.cause {
+            RegressionCause::Code => "code",
+            RegressionCause::Environment => "environment",
+            RegressionCause::Both => "both",
+            RegressionCause::Undecided => "undecided",
+        },
+        code: found.code.as_ref().map(ratio_part),
+        environment: found.environment.as_ref().map(ratio_part),
+        why: found.why.clone(),
+    }
+}
+
+fn proof_part(proof: &CheckProof) -> CheckProofPart {
+    CheckProofPart {
+        point: proof.point.clone(),
+        planted: proof.planted,
+        again: proof.again.as_ref().map(ratio_part),
+        slower: proof.slower.as_ref().map(ratio_part),
+        power: proof.power.map(power_part),
+        doubt: proof.doubt.map(CheckDoubt::why),
     }
 }
 

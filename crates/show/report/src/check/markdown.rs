@@ -3,7 +3,7 @@
 use plumb_analysis::CheckFinding;
 use plumb_text::Style;
 
-use crate::check::view::{both, closing, name, note, remarks, standing, title};
+use crate::check::view::{both, cause, closing, name, note, remarks, standing, title};
 use crate::figure::figure;
 use plumb_text::markdown::{code, escape};
 
@@ -16,13 +16,14 @@ pub fn check_markdown(finding: &CheckFinding) -> String {
     for series in &finding.series {
         let shown = figure(&series.ratio, "");
         let [baseline, now] = both(series);
-        let notes = note(series, finding).map(|note| format!("<br>{}", escape(&note)));
+        let notes = note(series, finding).into_iter().chain(cause(series));
+        let notes: String = notes.map(|note| format!("<br>{}", escape(&note))).collect();
         let (word, style) = standing(series, finding);
         let word = if style == Style::Bad { format!("**{word}**") } else { word };
         out.push_str(&format!(
             "| {}{} | {} | {} | {} {} | {word} |\n",
             code(&name(series)),
-            notes.unwrap_or_default(),
+            notes,
             escape(&baseline),
             escape(&now),
             shown.estimate,

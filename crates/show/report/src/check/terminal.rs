@@ -3,7 +3,7 @@
 use plumb_analysis::{CheckFinding, CheckedSeries};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
 
-use crate::check::view::{both, closing, name, note, remarks, standing, title};
+use crate::check::view::{both, cause, closing, name, note, remarks, standing, title};
 use crate::comparison::covariates::covariates_text;
 use crate::figure::figure;
 
@@ -26,7 +26,8 @@ pub fn check_card(finding: &CheckFinding, terminal: &Terminal) -> String {
     .indented(2);
     for series in &finding.series {
         table.row(cells(series, finding));
-        for note in note(series, finding).into_iter().chain(covariates_text(&series.covariates)) {
+        let notes = note(series, finding).into_iter().chain(cause(series));
+        for note in notes.chain(covariates_text(&series.covariates)) {
             table.across(4, TextLine::default(), TextLine::new(Style::Muted, &note));
         }
     }

@@ -1,11 +1,16 @@
 //! The text of a check, for every output format.
 
-use plumb_analysis::{BaselineTimes, CheckFinding, CheckState, CheckedSeries, WhichBaseline};
+use plumb_analysis::{
+    BaselineTimes, CheckFinding, CheckProof, CheckState, CheckedSeries, RegressionCause,
+    WhichBaseline,
+};
 use plumb_model::{Impact, Verdict, short_id};
 use plumb_text::time::date;
 use plumb_text::{Style, counted};
 use plumb_units::length;
 use plumb_units::{largest_of, percent, quantity, quantity_in_unit_of};
+
+use crate::comparison::gate::{power_text, ratio_text};
 
 /// A move of canaries from which on it is told.
 const WORTH_SAYING: f64 = 0.01;
@@ -63,6 +68,24 @@ pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
     let lost = finding.not_measured.iter();
     lines.extend(lost.map(|lost| format!("not measured: {}: {}", lost.series, lost.why)));
     lines.extend(finding.vetoes.iter().map(|why| format!("alerts are ignored: {why}")));
+    lines.extend(finding.proof.iter().flat_map(proof_lines));
+    lines
+}
+
+/// What the proof of a check shows.
+fn proof_lines(proof: &CheckProof) -> Vec<String> {
+    let planted = percent(proof.planted);
+    let point = &proof.point;
+    let mut lines = vec![
+        format!("proof: {point} compared with itself: {}", ratio_text(proof.again.as_ref())),
+        format!("proof: with {planted} extra work: {}", ratio_text(proof.slower.as_ref())),
+    ];
+    lines.extend(
+        proof
+            .power
+            .map(|power| format!("this check reports +{planted} of {point} {}", power_text(power))),
+    );
+    lines.extend(proof.doubt.map(|doubt| format!("the check abstains: {}", doubt.why())));
     lines
 }
 
@@ -86,6 +109,7 @@ pub(crate) fn closing(finding: &CheckFinding) -> String {
     let confirmed = finding.regressions().count();
     let undecided = finding.undecided().count();
     let first = match confirmed {
+        _ if finding.abstains().is_some() => "abstained".to_owned(),
         0 if undecided > 0 => format!("no confirmed regression, {undecided} undecided"),
         0 if finding.is_inconclusive() => "no verdict".to_owned(),
         0 => "no regression".to_owned(),
@@ -118,6 +142,25 @@ pub(crate) fn standing(series: &CheckedSeries, finding: &CheckFinding) -> (Strin
 
 pub(crate) fn name(series: &CheckedSeries) -> String {
     if series.point.titled { series.point.name.clone() } else { series.series.clone() }
+}
+
+/// Where a regression comes from, if that was asked.
+pub(crate) fn cause(series: &CheckedSeries) -> Option<String> {
+    let found = series.cause.found()?;
+    let answer = match found.cause {
+        RegressionCause::Code => "the code",
+        RegressionCause::Environment => "the machine or its environment",
+        RegressionCause::Both => "both the code and the machine or its environment",
+        RegressionCause::Undecided => "undecided whether the code or the machine",
+    };
+    if let Some(why) = &found.why {
+        return Some(format!("cause: {answer}: {why}"));
+    }
+    let code = ratio_text(found.code.as_ref());
+    let environment = ratio_text(found.environment.as_ref());
+    Some(format!(
+        "cause: {answer}: {code} of the kept program, both now; the kept program now: {environment} of the baseline"
+    ))
 }
 
 /// The note on a change that is confirmed, or that is one from the first baseline.

@@ -1,6 +1,6 @@
 //! The proof of a comparison (`ab --prove`): text, and a part of the document.
 
-use plumb_analysis::{ComparisonFinding, Estimate, GateDoubt, GateFinding, GateOutcome};
+use plumb_analysis::{ComparisonFinding, Estimate, GateDoubt, GateFinding, GateOutcome, GatePower};
 use plumb_text::{Style, Terminal, TextLine};
 use plumb_units::{percent, quantity};
 use serde::Serialize;
@@ -90,17 +90,17 @@ fn gate_part(gate: &GateFinding) -> GatePart {
         planted: gate.planted,
         again: gate.again.as_ref().map(ratio_part),
         slower: gate.slower.as_ref().map(ratio_part),
-        power: gate.power.map(|power| PowerPart {
-            probability: power.probability,
-            low: power.low,
-            high: power.high,
-        }),
+        power: gate.power.map(power_part),
         doubt: gate.doubt.map(GateDoubt::why),
     }
 }
 
-fn ratio_part(ratio: &Estimate) -> RatioPart {
+pub(crate) fn ratio_part(ratio: &Estimate) -> RatioPart {
     RatioPart { ratio: ratio.value, low: ratio.low(), high: ratio.high() }
+}
+
+pub(crate) fn power_part(power: GatePower) -> PowerPart {
+    PowerPart { probability: power.probability, low: power.low, high: power.high }
 }
 
 /// The proof in lines of a terminal's width.
@@ -112,13 +112,7 @@ pub fn gate_card(gate: &GateFinding, terminal: &Terminal) -> String {
         format!("with {planted} extra work: {}", ratio_text(gate.slower.as_ref())),
     ];
     if let Some(power) = gate.power {
-        let number = |value: f64| quantity(value, "");
-        lines.push(format!(
-            "this gate reports +{planted} with probability {} [{}, {}]",
-            number(power.probability),
-            number(power.low),
-            number(power.high)
-        ));
+        lines.push(format!("this gate reports +{planted} {}", power_text(power)));
     }
     lines.push(decision(gate));
     let mut out = terminal.lines(0, &TextLine::new(Style::Heading, "Proof"));
@@ -145,7 +139,15 @@ fn decision(gate: &GateFinding) -> String {
     }
 }
 
-fn ratio_text(ratio: Option<&Estimate>) -> String {
+/// `with probability 0.93 [0.85, 0.97]`.
+pub(crate) fn power_text(power: GatePower) -> String {
+    let [probability, low, high] =
+        [power.probability, power.low, power.high].map(|value| quantity(value, ""));
+    format!("with probability {probability} [{low}, {high}]")
+}
+
+/// `1.02 [1.01, 1.03] × cost`.
+pub(crate) fn ratio_text(ratio: Option<&Estimate>) -> String {
     let Some(ratio) = ratio else { return "not measured".to_owned() };
     let shown = figure(ratio, "");
     format!("{} {} × cost", shown.estimate, shown.brackets())

@@ -1,7 +1,7 @@
 //! Arms side by side: the sides of a paired run, or stored runs.
 
 pub(crate) mod covariates;
-mod gate;
+pub(crate) mod gate;
 pub(crate) mod json;
 pub(crate) mod levels;
 mod markdown;

@@ -1,7 +1,7 @@
 //! Dated facts: baselines and audits.
 
 use plumb_model::{Event, Host, Id, Target};
-use plumb_store::{AuditFact, Backend};
+use plumb_store::{AuditFact, Backend, KeptFile};
 
 use super::told::write;
 use crate::events::{Script, id, target};
@@ -49,6 +49,29 @@ pub fn the_first_baseline_of_a_name_is_known_until_it_is_removed(store: &dyn Bac
     assert_eq!(first(), None);
     set(store, "main", &[id(3)], 5);
     assert_eq!(first(), Some(vec![id(3)]));
+}
+
+/// An executable file that is kept under this word.
+pub fn kept_file(word: &str, content: &[u8]) -> KeptFile {
+    let content = content.to_vec();
+    KeptFile { word: word.to_owned(), content, is_executable: true, protocol: None }
+}
+
+pub fn files_are_kept_of_runs_and_only_of_those_that_are_named(store: &dyn Backend) {
+    let data = KeptFile { is_executable: false, ..kept_file("data", b"\0\xff") };
+    let own = KeptFile { protocol: Some(1), ..kept_file("plumb", b"elf") };
+    assert_eq!(store.kept_files(id(1)).unwrap(), []);
+    store.keep_files(&[id(1), id(2)], &[data.clone(), own.clone()]).unwrap();
+    assert_eq!(store.kept_files(id(1)).unwrap(), [data.clone(), own.clone()]);
+    assert_eq!(store.kept_files(id(3)).unwrap(), []);
+    // A run did not execute anything else later.
+    store.keep_files(&[id(1)], &[kept_file("plumb", b"other")]).unwrap();
+    assert_eq!(store.kept_files(id(1)).unwrap(), [data.clone(), own.clone()]);
+    store.drop_files_except(&[id(2), id(3)]).unwrap();
+    assert_eq!(store.kept_files(id(1)).unwrap(), []);
+    assert_eq!(store.kept_files(id(2)).unwrap(), [data, own]);
+    store.drop_files_except(&[]).unwrap();
+    assert_eq!(store.kept_files(id(2)).unwrap(), []);
 }
 
 pub fn audits_are_of_a_machine(store: &dyn Backend) {

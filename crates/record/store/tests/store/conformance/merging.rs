@@ -4,6 +4,7 @@ use plumb_model::{Event, Stamped};
 use plumb_store::{MergeReport, StoreError};
 
 use super::StoreRoom;
+use super::facts::kept_file;
 use super::told::write;
 use crate::events::{Script, eventful, fold, id};
 
@@ -57,4 +58,16 @@ pub fn a_run_told_as_events_is_imported_once_and_whole_or_not_at_all(room: &dyn 
     samples.cpu.pop();
     assert!(matches!(here.import("/broken", &broken), Err(StoreError::Invalid(_))));
     assert_eq!(here.runs().unwrap(), [id(1), id(2)]);
+}
+
+pub fn kept_files_come_with_their_runs(room: &dyn StoreRoom) {
+    let here = room.store("here");
+    let there = room.store("there");
+    let file = kept_file("./work", b"one");
+    here.keep_files(&[id(1)], std::slice::from_ref(&file)).unwrap();
+    there.keep_files(&[id(1), id(2)], std::slice::from_ref(&file)).unwrap();
+    for _ in 0..2 {
+        here.merge(there.path()).unwrap();
+        assert_eq!(here.kept_files(id(2)).unwrap(), [file.clone()]);
+    }
 }

@@ -94,12 +94,14 @@ macro_rules! every_check {
                     audits_are_of_a_machine,
                     targets_are_read_without_samples,
                     hosts_are_kept,
+                    files_are_kept_of_runs_and_only_of_those_that_are_named,
                 };
             several:
                 merging {
                     a_merge_brings_what_is_missing_once,
                     a_run_that_was_resumed_twice_keeps_both_ways,
                     a_run_told_as_events_is_imported_once_and_whole_or_not_at_all,
+                    kept_files_come_with_their_runs,
                 }
         }
         proptest::proptest! {
