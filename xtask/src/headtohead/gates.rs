@@ -34,13 +34,13 @@ const ANSWERS: [i32; 3] = [0, 1, 5];
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum GateLine {
-    Part(GatePart),
+    Part(GatesPart),
     Gate(NullGate),
 }
 
 /// Where and with what gates were measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct GatePart {
+struct GatesPart {
     date: String,
     machine: String,
     /// Version and commit.
@@ -151,7 +151,7 @@ fn keep(options: &GateOptions, all: &mut Vec<GateLine>, line: GateLine) -> Resul
 }
 
 /// What this part measures with: the same programs as earlier parts on this machine, and the same build of plumb.
-fn part(plumb: &Path, shelf: &Shelf, all: &[GateLine]) -> Result<GatePart, String> {
+fn part(plumb: &Path, shelf: &Shelf, all: &[GateLine]) -> Result<GatesPart, String> {
     let machine = crate::host::hardware();
     let version = tools::version_of_plumb(plumb)?;
     if let Some(other) = parts(all).find(|part| part.plumb != version) {
@@ -166,11 +166,11 @@ fn part(plumb: &Path, shelf: &Shelf, all: &[GateLine]) -> Result<GatePart, Strin
             PROGRAMS.iter().map(|program| shelf.calibrate(program)).collect::<Result<_, _>>()?
         }
     };
-    Ok(GatePart { date: crate::host::today(), machine, plumb: version, programs })
+    Ok(GatesPart { date: crate::host::today(), machine, plumb: version, programs })
 }
 
 /// The gate with this number.
-fn gate(plumb: &Path, shelf: &Shelf, part: &GatePart, number: usize) -> Result<NullGate, String> {
+fn gate(plumb: &Path, shelf: &Shelf, part: &GatesPart, number: usize) -> Result<NullGate, String> {
     let program = &PROGRAMS[number / 2 % PROGRAMS.len()];
     let neighbour = number % 2 == 1;
     let seed = schedule::pilot_seed(GATE_SEED, number);
@@ -234,14 +234,14 @@ fn gates(all: &[GateLine]) -> impl Iterator<Item = &NullGate> {
     })
 }
 
-fn parts(all: &[GateLine]) -> impl Iterator<Item = &GatePart> {
+fn parts(all: &[GateLine]) -> impl Iterator<Item = &GatesPart> {
     all.iter().filter_map(|line| match line {
         GateLine::Part(part) => Some(part),
         GateLine::Gate(_) => None,
     })
 }
 
-/// The page.
+/// The page of what was measured, in Markdown.
 fn page(all: &[GateLine], typed: &str) -> String {
     let Some(part) = parts(all).last() else { return "# Gates\n\nNothing was measured.\n".into() };
     let measured: Vec<&NullGate> = gates(all).collect();
@@ -327,7 +327,7 @@ fn reasons(page: &mut String, gates: &[&NullGate]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{GateLine, GatePart, NullGate, gate_said, page};
+    use super::{GateLine, GatesPart, NullGate, gate_said, page};
 
     fn gate(number: usize, outcome: &str) -> GateLine {
         let doubt = (outcome == "abstained").then(|| "the extra work was not found".to_owned());
@@ -344,7 +344,7 @@ mod tests {
     }
 
     fn part() -> GateLine {
-        GateLine::Part(GatePart {
+        GateLine::Part(GatesPart {
             date: "2026-01-01".into(),
             machine: "one".into(),
             plumb: "plumb 0".into(),
