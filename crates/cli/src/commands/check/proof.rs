@@ -76,6 +76,5 @@ fn is_command(planned: &PlannedPoint) -> bool {
 
 /// Whether it is a point of a built-in workload, which adds extra work to its own samples.
 fn is_builtin(planned: &PlannedPoint) -> bool {
-    !is_command(planned)
-        && catalogue::builtin_names().iter().any(|name| *name == planned.point.workload)
+    !is_command(planned) && catalogue::builtin_names().contains(&planned.point.workload)
 }
