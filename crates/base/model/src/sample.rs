@@ -237,6 +237,10 @@ pub struct Ready {
     /// Whether a sample is always one iteration, as a pass of a fixed shape is: there is nothing to calibrate.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fixed_iterations: bool,
+    /// How long a spread run paused before it started this process, in nanoseconds: 0 if it did not. The engine writes
+    /// it, whatever the process says; None in other runs, and in those of versions that did not store it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused_ns: Option<u64>,
 }
 
 /// How an invocation ended.

@@ -1,6 +1,7 @@
 //! Comparisons of sides that other processes disturb: neighbours of both, and work that one side causes itself.
 
 use super::bars::{Bar, BarSeries, ValidationRow};
+use plumb_stats::exclusion::pairs_too_disturbed;
 use plumb_stats::rng::Rng;
 use plumb_stats::side_effects::{ChosenPairs, SideOfPairs, choose};
 use plumb_stats::turn_order;
@@ -20,6 +21,8 @@ const PAIRS_CHEAPER: u64 = 5;
 struct Surroundings {
     /// The share of invocations that a neighbour disturbs, whichever side they are of.
     neighbour: f64,
+    /// The share of pairs in which a neighbour disturbs exactly one side, either as often as the other.
+    either: f64,
     /// The share of the second side's invocations that cause work elsewhere.
     own: f64,
     /// What a disturbance or that work adds to the cost of an invocation, relative.
@@ -34,6 +37,15 @@ struct Surroundings {
 struct DisturbedEnd {
     verdict: Verdict,
     has_side_effect: bool,
+    /// Whether it ended because too many pairs were excluded.
+    gave_up: bool,
+}
+
+impl DisturbedEnd {
+    fn inconclusive(chosen: &ChosenPairs, gave_up: bool) -> Self {
+        let has_side_effect = !chosen.of_one_side.is_empty();
+        Self { verdict: Verdict::Inconclusive, has_side_effect, gave_up }
+    }
 }
 
 /// Runs the bars of this file.
@@ -44,6 +56,8 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
         let around = Surroundings { neighbour, added: 0.3, ..Surroundings::default() };
         neighbour_of_both(around, replications, &mut |row| rows.push(row));
     }
+    let either = Surroundings { either: 0.95, added: 0.3, ..Surroundings::default() };
+    neighbour_of_one(either, replications, &mut |row| rows.push(row));
     for outlasts in [false, true] {
         for own in [0.05, 0.1, OFTEN, 0.5, 1.0] {
             for added in [0.05, 0.2, 1.0] {
@@ -94,6 +108,30 @@ fn neighbour_of_both(
     });
 }
 
+/// A neighbour that leaves hardly a pair alone, and belongs to no side: nothing can be said, and to go on is useless.
+fn neighbour_of_one(
+    around: Surroundings,
+    replications: u64,
+    report: &mut dyn FnMut(ValidationRow),
+) {
+    let ends = ends(around, replications);
+    let setting = format!("one side of {} % of the pairs, at random", 100.0 * around.either);
+    report(ValidationRow {
+        promise: "a program called slower or faster than itself next to a neighbour",
+        setting: setting.clone(),
+        bar: Bar::AtMost(0.05),
+        measured: share(&ends, |end| matches!(end.verdict, Verdict::Slower | Verdict::Faster)),
+        note: equivalent_note(&ends),
+    });
+    report(ValidationRow {
+        promise: "given up because a neighbour disturbs nearly every pair",
+        setting,
+        bar: Bar::AtLeast(0.9),
+        measured: share(&ends, |end| end.gave_up),
+        note: String::new(),
+    });
+}
+
 fn work_of_one_side(
     around: Surroundings,
     replications: u64,
@@ -113,6 +151,13 @@ fn work_of_one_side(
         bar: if is_promised { Bar::AtMost(0.02) } else { Bar::Exempt("too rare or too small") },
         measured: share(&ends, |end| end.verdict == Verdict::Equivalent),
         note: format!("{} slower", share(&ends, |end| end.verdict == Verdict::Slower).value()),
+    });
+    report(ValidationRow {
+        promise: "given up because of work that one side causes",
+        setting: setting.clone(),
+        bar: Bar::AtMost(0.02),
+        measured: share(&ends, |end| end.gave_up),
+        note: String::new(),
     });
     report(ValidationRow {
         promise: "work of one side reported",
@@ -148,6 +193,7 @@ fn compared(around: Surroundings, rng: &mut Rng) -> DisturbedEnd {
     let mut left_over = false;
     let mut last_side = None;
     let mut counted = 0;
+    let mut excluded = 0;
     let mut looked = 0;
     let mut chosen_at = 0;
     let mut chosen = ChosenPairs::default();
@@ -155,9 +201,13 @@ fn compared(around: Surroundings, rng: &mut Rng) -> DisturbedEnd {
         let order = turn_order::pair(rng);
         let mut costs = [0.0; 2];
         let mut disturbed = [false; 2];
+        // Drawn only if there is such a neighbour, so that the others keep their random numbers.
+        let struck = (around.either > 0.0 && rng.uniform() < around.either)
+            .then(|| usize::from(rng.uniform() < 0.5));
         for side in order {
             let causes = side == 1 && rng.uniform() < around.own;
-            disturbed[side] = rng.uniform() < around.neighbour || causes || left_over;
+            let by_neighbour = rng.uniform() < around.neighbour || struck == Some(side);
+            disturbed[side] = by_neighbour || causes || left_over;
             left_over = causes && around.outlasts;
             let slower = if side == 1 { around.slower } else { 0.0 };
             let added = if disturbed[side] { around.added } else { 0.0 };
@@ -167,6 +217,7 @@ fn compared(around: Surroundings, rng: &mut Rng) -> DisturbedEnd {
         }
         let is_excluded = disturbed[0] != disturbed[1];
         counted += usize::from(!is_excluded);
+        excluded += usize::from(is_excluded);
         for side in 0..2 {
             sides[side].add(unit, costs[side], is_excluded);
             if disturbed[side] {
@@ -182,6 +233,12 @@ fn compared(around: Surroundings, rng: &mut Rng) -> DisturbedEnd {
         chosen_at = all;
         chosen = choose(&sides[0], &sides[1], 1, &level);
         let pairs = chosen.judged.len();
+        // The engine asks for this at every round; exclusions that turn out to belong to a side are none.
+        let gives_up = pairs_too_disturbed(excluded, counted)
+            && (pairs == 0 || pairs_too_disturbed(all - pairs, pairs));
+        if gives_up {
+            return DisturbedEnd::inconclusive(&chosen, true);
+        }
         if !is_due(looked, pairs) && unit + 1 < MOST_UNITS {
             continue;
         }
@@ -190,9 +247,29 @@ fn compared(around: Surroundings, rng: &mut Rng) -> DisturbedEnd {
         if judged.settled() {
             return DisturbedEnd {
                 verdict: judged.verdict,
-                has_side_effect: !chosen.of_one_side.is_empty(),
+                ..DisturbedEnd::inconclusive(&chosen, false)
             };
         }
     }
-    DisturbedEnd { verdict: Verdict::Inconclusive, has_side_effect: !chosen.of_one_side.is_empty() }
+    DisturbedEnd::inconclusive(&chosen, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Surroundings, compared};
+    use plumb_stats::rng::Rng;
+    use plumb_stats::verdict::Verdict;
+
+    #[test]
+    fn work_in_every_run_of_a_side_is_judged_and_a_neighbour_in_every_pair_is_given_up() {
+        let own = Surroundings { own: 1.0, added: 0.2, ..Surroundings::default() };
+        let either = Surroundings { either: 1.0, added: 0.2, ..Surroundings::default() };
+        for seed in 0..20 {
+            // All of its pairs are excluded until the test of the sides rejects.
+            let end = compared(own, &mut Rng::new(seed));
+            assert!(!end.gave_up && end.verdict == Verdict::Slower, "{seed}");
+        }
+        let ends = (0..20).map(|seed| compared(either, &mut Rng::new(seed)));
+        assert!(ends.filter(|end| end.gave_up).count() >= 18);
+    }
 }

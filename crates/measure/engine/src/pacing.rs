@@ -13,6 +13,9 @@ use crate::history::Observation;
 
 /// Bursts over the whole time.
 const BURSTS: u64 = 40;
+/// From one burst to the next at least, in nanoseconds: on a busy machine, two rounds of a short command would otherwise
+/// leave no time for a pause.
+const SHORTEST_PERIOD_NS: u64 = 500_000_000;
 /// From one burst to the next at most, in nanoseconds.
 const LONGEST_PERIOD_NS: u64 = 3_000_000_000;
 /// Of a period this part is measured, one part in so many.
@@ -31,7 +34,9 @@ impl Pacing {
     /// As a plan wants it.
     pub fn of(plan: &Plan) -> Self {
         Self {
-            period_ns: plan.spread_ns.map(|length_ns| (length_ns / BURSTS).min(LONGEST_PERIOD_NS)),
+            period_ns: plan
+                .spread_ns
+                .map(|length_ns| (length_ns / BURSTS).clamp(SHORTEST_PERIOD_NS, LONGEST_PERIOD_NS)),
             burst: None,
         }
     }

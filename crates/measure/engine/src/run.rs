@@ -69,6 +69,8 @@ struct EngineRun<'r> {
     stream: EventStream<'r>,
     schedule: RoundSchedule<'r>,
     pacing: Pacing,
+    /// How long the pause before this round was, in nanoseconds.
+    paused_ns: u64,
     after_pauses: AfterPauses,
     draws: Draws,
     monitoring: Monitoring<'r>,
@@ -93,6 +95,7 @@ impl<'r> EngineRun<'r> {
             stream: EventStream::begin(sink, clock),
             schedule: RoundSchedule::of(plan, before),
             pacing: Pacing::of(plan),
+            paused_ns: 0,
             after_pauses: AfterPauses::default(),
             draws: Draws::of(plan, at.segment),
             monitoring: Monitoring::by(monitors),
@@ -150,21 +153,22 @@ impl<'r> EngineRun<'r> {
             if points.is_empty() {
                 return Ok(());
             }
-            self.pause();
+            self.paused_ns = self.pause();
             self.one_round(launcher, &points)?;
         }
         self.stream.log("interrupted by a signal")
     }
 
-    /// Waits as long as the plan wants between rounds, or until somebody wants the run to stop.
-    fn pause(&mut self) {
+    /// Waits as long as the plan wants between rounds, or until somebody wants the run to stop. How long that was, in
+    /// nanoseconds.
+    fn pause(&mut self) -> u64 {
         let began_ns = self.stream.elapsed_ns();
         let until_ns = began_ns + self.pacing.pause_ns(began_ns);
         self.after_pauses.round(until_ns > began_ns);
         loop {
             let left_ns = until_ns.saturating_sub(self.stream.elapsed_ns());
             if left_ns == 0 || (self.interrupted)() {
-                return;
+                return self.stream.elapsed_ns() - began_ns;
             }
             self.stream.sleep(left_ns.min(SLICE_NS));
         }
@@ -235,10 +239,13 @@ impl<'r> EngineRun<'r> {
         let stream = &mut self.stream;
         let spec = StartSpec { planned, role, seed };
         let started = launcher.start(spec, &mut |text| stream.progress(point, text));
-        let (session, ready) = match started {
+        let (session, mut ready) = match started {
             Ok(started) => started,
             Err(refusal) => return Ok(Err(refusal)),
         };
+        // Only the first of a round runs right after the pause.
+        ready.paused_ns =
+            self.plan.spread_ns.map(|_| if position == 0 { self.paused_ns } else { 0 });
         let invocation = plumb_machine::fresh_id();
         let started = StartedProcess { invocation, point, role, position, seed, ready };
         let finished = self.invocation(point, began_ns).measure(session, started)?;

@@ -58,6 +58,14 @@ fn spread(kind: FakeBehaviour, seconds: u64) -> (Fake, usize, usize) {
     let pauses = times.windows(2).filter(|two| two[1] - two[0] > SECOND_NS * 4 / 5).count();
     let is_left_out = |event: &&Event| matches!(event, Event::Excluded { by, .. } if by == "pause");
     let left_out = fake.events().filter(is_left_out).count();
+    let stored = fake.events().filter_map(|event| match event {
+        Event::InvocationStarted { ready, .. } => Some(ready.paused_ns.unwrap()),
+        _ => None,
+    });
+    // What it stores tells its pauses from any other gap.
+    let long: Vec<u64> = stored.filter(|ns| *ns > 0).collect();
+    assert_eq!(long.len(), pauses);
+    assert!(long.iter().all(|ns| (SECOND_NS / 2..2 * SECOND_NS).contains(ns)), "{long:?}");
     (fake, pauses, left_out)
 }
 

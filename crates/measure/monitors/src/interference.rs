@@ -48,7 +48,7 @@ const WAKING: f64 = 0.5;
 /// Intervals between readings that a median takes.
 const FEWEST_INTERVALS: usize = 5;
 /// Lines of the kernel's log of this level and worse: warnings.
-const WARNING: u8 = 4;
+pub(crate) const WARNING: u8 = 4;
 /// The kernel's own clock may be off by this much.
 const KERNEL_CLOCK_NS: u64 = 10_000_000;
 /// A clock that moves by this much against another was set, in microseconds.
@@ -310,8 +310,12 @@ impl<'r> Window<'r> {
             .then(|| format!("tasks waited for {what} during {} of the time", whole_percent(share)))
     }
 
+    /// Who waits is not known, so whose bytes they wait for decides. A workload behind a slow link waits long for few: they
+    /// are plumb's own if they are a tenth of what the machine moved.
     fn io_pressure(&self) -> Option<String> {
-        let idle = self.knows_own() && self.own_bytes() < OWN_BYTES;
+        let own = self.own_bytes();
+        let waits_itself = own > 0 && ratio(own, self.all_bytes().max(1)) >= OWN_SHARE;
+        let idle = self.knows_own() && own < OWN_BYTES && !waits_itself;
         idle.then(|| self.pressure("psi.io.some", IO_PRESSURE)).flatten()
     }
 

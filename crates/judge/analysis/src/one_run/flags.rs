@@ -173,8 +173,12 @@ fn imprecise(finding: &Finding) -> Option<Flag> {
     let reached = finding.reached?;
     let wanted = finding.wanted?;
     (reached > NOISY_OVER * wanted).then(|| {
-        let why = format!("±{} in this session, wanted ±{}", percent(reached), percent(wanted));
-        Flag::new(FlagKind::Noisy, why)
+        // The half-width of the result's row: another one of the same result would look like a contradiction.
+        let of_result = match finding.shown().relative_half_width() {
+            Some(shown) => format!("±{}", percent(shown)),
+            None => format!("±{} in this session", percent(reached)),
+        };
+        Flag::new(FlagKind::Noisy, format!("{of_result}, wanted ±{}", percent(wanted)))
     })
 }
 

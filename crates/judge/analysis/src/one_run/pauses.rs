@@ -27,6 +27,8 @@ pub struct Pauses {
 /// Of a metric of a point; None where the run has no pauses before this point's invocations.
 pub(crate) fn of(record: &RunRecord, point: usize, metric: &Metric) -> Option<Pauses> {
     record.plan.spread_ns?;
+    let pauses_are_stored =
+        record.invocations.iter().any(|invocation| invocation.ready.paused_ns.is_some());
     let mut pairs: Vec<(f64, f64)> = Vec::new();
     let mut ended_ns = None;
     let mut after: Option<(f64, f64)> = None;
@@ -36,8 +38,13 @@ pub(crate) fn of(record: &RunRecord, point: usize, metric: &Metric) -> Option<Pa
             continue;
         };
         let gap_ns = ended_ns.replace(ends).map_or(0, |before| began.saturating_sub(before));
-        if gap_ns >= SHORTEST_PAUSE_NS {
-            after = (invocation.point == point).then_some((seconds(gap_ns), value));
+        // Of a run that did not store its pauses, a gap that a busy machine makes is taken for one.
+        let paused_ns = match pauses_are_stored {
+            true => invocation.ready.paused_ns.unwrap_or(0),
+            false => gap_ns,
+        };
+        if paused_ns >= SHORTEST_PAUSE_NS {
+            after = (invocation.point == point).then_some((seconds(paused_ns), value));
         } else if invocation.point == point {
             pairs.extend(after.take().map(|(length, first)| (length, (first / value).ln())));
         }

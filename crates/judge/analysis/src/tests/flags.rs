@@ -32,6 +32,26 @@ fn flags_of_workers_come_once_with_how_often() {
 }
 
 #[test]
+fn a_result_states_one_precision() {
+    let wide = Spec { between: 0.1, ..COPY };
+    let seconds_apart = |record: &mut plumb_model::RunRecord| {
+        for (number, invocation) in (0..).zip(&mut record.invocations) {
+            let late_ns = number * 1_000_000_000;
+            invocation.samples.start_ns.iter_mut().for_each(|start_ns| *start_ns += late_ns);
+        }
+    };
+    let finding = only(&Builder::new(None).measured(&wide).with(seconds_apart).build());
+    // The interval of the machine is the wider one, and the one of the result's row.
+    let shown = finding.shown().relative_half_width().unwrap();
+    assert!(shown > finding.reached.unwrap(), "{finding:?}");
+    let stated = format!("±{}, wanted ±3 %", plumb_units::percent(shown));
+    assert_eq!(why(&finding, &FlagKind::Noisy).unwrap(), stated);
+    // A session that is too short for it has its own alone.
+    let short = only(&Builder::new(None).measured(&wide).build());
+    assert!(why(&short, &FlagKind::Noisy).unwrap().contains("in this session"));
+}
+
+#[test]
 fn wide_drifting_and_split_results_are_flagged() {
     let wide = Spec { between: 0.3, ..COPY };
     let finding = only(&Builder::new(None).measured(&wide).build());

@@ -60,6 +60,28 @@ fn a_run_that_was_cut_off_before_it_judged_does_not_call_them_equivalent() {
 }
 
 #[test]
+fn a_gap_that_a_busy_machine_makes_is_no_pause() {
+    let mut record = spread(1.0, None);
+    let mut late_ns = 0;
+    for (index, invocation) in record.invocations.iter_mut().enumerate() {
+        invocation.ready.paused_ns =
+            Some(if index % 3 == 0 && index > 0 { 800_000_000 } else { 0 });
+        // All gaps are longer than the shortest pause: none of them says which is one.
+        late_ns += 200_000_000;
+        invocation.samples.start_ns.iter_mut().for_each(|at| *at += late_ns);
+    }
+    let pauses = only(&record).pauses.unwrap();
+    assert_eq!(pauses.pairs, 19, "{pauses:?}");
+    assert!((pauses.length_s - 0.8).abs() < 1e-9, "{pauses:?}");
+    // It has paused nowhere.
+    record.invocations.iter_mut().for_each(|invocation| invocation.ready.paused_ns = Some(0));
+    assert_eq!(only(&record).pauses, None);
+    // Of a version that did not store pauses, every gap counts as one: no invocation follows another.
+    record.invocations.iter_mut().for_each(|invocation| invocation.ready.paused_ns = None);
+    assert_eq!(only(&record).pauses, None);
+}
+
+#[test]
 fn a_run_that_is_not_spread_says_nothing_of_pauses() {
     let mut record = spread(1.0, None);
     record.plan.spread_ns = None;

@@ -71,6 +71,17 @@ fn a_workload_that_uses_disks_is_not_blamed_for_what_works_for_it() {
 }
 
 #[test]
+fn a_workload_that_waits_for_few_bytes_of_its_own_waits_for_nobody_else() {
+    let waits = [("psi.io.some", 500_000), ("tree.written", 40_960)];
+    // Behind the simulated link of `block`: the machine moved these bytes, and hardly any others.
+    let behind_a_link: Vec<_> = waits.into_iter().chain([("vmstat.pgpgout", 80)]).collect();
+    assert_eq!(rules(&second(&behind_a_link)), [] as [&str; 0]);
+    // Others moved twenty times as much, though less than the rule of their bytes needs.
+    let next_to_others: Vec<_> = waits.into_iter().chain([("vmstat.pgpgout", 840)]).collect();
+    assert_eq!(rules(&second(&next_to_others)), ["io-pressure"]);
+}
+
+#[test]
 fn time_that_the_kernel_guesses_to_be_user_or_system_is_still_ours() {
     // Short processes: the machine's ticks say system, the processes' own times say user.
     let forks = [("stat.user", 10), ("stat.system", 80)];

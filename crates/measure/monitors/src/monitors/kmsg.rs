@@ -4,10 +4,13 @@ use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt as _;
 
+use plumb_machine::Root;
 use plumb_model::KernelLine;
 
+use super::kernel_subject::is_own;
 use crate::counter_buffer::{CounterBuffer, CounterField};
 use crate::files::why;
+use crate::interference::WARNING;
 use crate::monitor::{CounterSource, Monitor, SLOW_HZ};
 
 /// The monitor `kmsg`: its rate and its manual, and how it is opened.
@@ -25,7 +28,7 @@ pub const MONITOR: Monitor = Monitor {
         let mut file = opened.map_err(|error| why(path, &error))?;
         // The device replays the whole buffer otherwise: only what is logged from now on counts.
         file.seek(SeekFrom::End(0)).map_err(|error| why(path, &error))?;
-        Ok(Box::new(Kmsg { file, lines: 0 }))
+        Ok(Box::new(Kmsg { file, lines: 0, root: root.clone() }))
     },
 };
 
@@ -37,6 +40,7 @@ const MAX_RECORDS: usize = 200;
 struct Kmsg {
     file: File,
     lines: u64,
+    root: Root,
 }
 
 impl CounterSource for Kmsg {
@@ -49,7 +53,8 @@ impl CounterSource for Kmsg {
                 Ok(length) => {
                     self.lines += 1;
                     let text = String::from_utf8_lossy(&record[..length]);
-                    parse(&text).into_iter().for_each(|line| buffer.line(line));
+                    let line = parse(&text).filter(|line| !self.is_of_no_interest(line));
+                    line.into_iter().for_each(|line| buffer.line(line));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 // Lines were overwritten before they were read.
@@ -59,6 +64,14 @@ impl CounterSource for Kmsg {
         }
         buffer.put(CounterField::counter("lines", ""), self.lines);
         Ok(())
+    }
+}
+
+impl Kmsg {
+    /// Whether a line is a warning about plumb's own devices and processes. Those are rare, so the look at the tree of
+    /// processes that it takes is, too.
+    fn is_of_no_interest(&self, line: &KernelLine) -> bool {
+        line.level <= WARNING && is_own(&self.root, std::process::id(), &line.text)
     }
 }
 

@@ -6,6 +6,7 @@ mod cpufreq;
 mod diskstats;
 mod hwmon;
 mod interrupts;
+mod kernel_subject;
 mod kmsg;
 mod latency;
 mod meminfo;

@@ -46,6 +46,13 @@ struct TreeSums {
     written: u64,
 }
 
+/// A process and its descendants, up to a few more than [`MAX_PROCESSES`].
+pub(crate) fn processes(root: &Root, own: u32) -> Vec<u32> {
+    let mut tree = ProcessTree { root: root.clone(), own, found: Vec::new() };
+    tree.walk();
+    tree.found
+}
+
 impl ProcessTree {
     /// Finds plumb and its descendants, up to a few more than [`MAX_PROCESSES`].
     fn walk(&mut self) {

@@ -8,11 +8,12 @@ use plumb_protocol::{Start, StartError};
 
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::{
-    bytes, choice, integer, reported, reported_time, threads, within,
+    bytes, choice, integer, reported, reported_time, threads, time_bound, within,
 };
 
 use crate::build::built;
 use crate::named::{ToolNames, value_names};
+use crate::runs::MOST_SETTLING_NS;
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -102,6 +103,7 @@ impl Tool for CLoop {
                 integer("passes", "passes", 10, "passes of each thread through its arrays"),
                 bytes("size", 64 << 20, "size of each array"),
                 threads("threads, each with separate arrays"),
+                time_bound("settle", 0, "untimed passes for this long before, at least one"),
             ],
         }
     }
@@ -127,7 +129,8 @@ impl Tool for CLoop {
                 let passes = within(start, "passes", 1, 1 << 24)?;
                 let size = within(start, "size", 64, usize::MAX / 4)?;
                 let threads = within(start, "threads", 1, 1024)?;
-                (include_str!("triadloop.c"), TRIAD_OPTIONS, vec![passes, size, threads])
+                let settle = within(start, "settle", 0, MOST_SETTLING_NS)?;
+                (include_str!("triadloop.c"), TRIAD_OPTIONS, vec![passes, size, threads, settle])
             }
         };
         let built = built(start, source, options)?;

@@ -7,9 +7,10 @@ use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
 use plumb_units::whole_size;
-use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+use plumb_workload_kit::declare::{bytes, choice, integer, reported, time_bound, within};
 
 use crate::named::{ToolNames, value_names};
+use crate::runs::{MOST_SETTLING_NS, Settling};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -48,6 +49,7 @@ impl Tool for Mbw {
             ),
             bytes("size", 64 << 20, "size of each of the two arrays, in whole MiB"),
             integer("passes", "passes", 5, "copies per process (-n)"),
+            time_bound("settle", 0, "copies that begin in this time of a process do not count"),
         ]
     }
 
@@ -88,6 +90,7 @@ impl Tool for Mbw {
             ("libc", false) | ("loop", true) => "-t0",
             _ => "-t1",
         };
+        within(start, "settle", 0, MOST_SETTLING_NS)?;
         let passes = within(start, "passes", 1, 1000)?;
         let words =
             ["-n".to_owned(), passes.to_string(), test.to_owned(), (size / MIB).to_string()];
@@ -97,6 +100,10 @@ impl Tool for Mbw {
                 .push("mbw before 1.4 swaps labels: DUMB is memcpy, MEMCPY is the loop".into());
         }
         Ok(call)
+    }
+
+    fn settling(&self, start: &Start) -> Option<Settling> {
+        Settling::of(start.integer("settle"), start.integer("size"))
     }
 
     fn is_asked(&self, start: &Start, series: &ImportedSeries) -> bool {

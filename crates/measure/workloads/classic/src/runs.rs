@@ -20,10 +20,44 @@ pub(crate) struct ToolRun {
     pub is_asked: Box<dyn Fn(&ImportedSeries) -> bool>,
     /// The factor for the figure that it prints.
     pub times: f64,
+    /// Which of its passes do not count; None if all do.
+    pub settling: Option<Settling>,
     /// The CPUs of this thread before it was kept to one.
     pub before: CpuSet,
     /// The folder of a program that was built.
     pub _folder: Option<Folder>,
+}
+
+/// The longest time in which passes may not count, in nanoseconds.
+pub(crate) const MOST_SETTLING_NS: usize = 60_000_000_000;
+
+/// A time at the beginning of a process, whose passes do not count: plumb's own workloads leave it out, too.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Settling {
+    seconds: f64,
+    bytes_per_pass: f64,
+}
+
+impl Settling {
+    /// Of passes that move so many bytes each; None if the time is 0.
+    #[expect(clippy::cast_precision_loss, reason = "times and sizes stay far below 2^53")]
+    pub(crate) fn of(settle_ns: u64, bytes_per_pass: u64) -> Option<Self> {
+        (settle_ns > 0).then_some(Self {
+            seconds: settle_ns as f64 * 1e-9,
+            bytes_per_pass: bytes_per_pass as f64,
+        })
+    }
+
+    /// The rates of the passes that begin after it, in bytes per second.
+    fn steady(self, rates: &[f64]) -> &[f64] {
+        let mut began_s = 0.0;
+        let early = rates.iter().take_while(|rate| {
+            let counts_not = began_s < self.seconds;
+            began_s += self.bytes_per_pass / **rate;
+            counts_not
+        });
+        &rates[early.count()..]
+    }
 }
 
 impl ToolRun {
@@ -67,11 +101,19 @@ impl ToolRun {
         if let Some(why) = failed {
             return Err(Failure(format!("{name}: {why}")));
         }
-        invocation
-            .and_then(|invocation| {
-                Some((median(invocation.values.get(metric)?)?, invocation.flags.clone()))
-            })
-            .ok_or_else(|| Failure(format!("{name} printed no {metric} for the requested test")))
+        let printed =
+            invocation.and_then(|invocation| Some((invocation, invocation.values.get(metric)?)));
+        let Some((invocation, passes)) = printed else {
+            return Err(Failure(format!("{name} printed no {metric} for the requested test")));
+        };
+        let counted = self.settling.map_or(&passes[..], |settling| settling.steady(passes));
+        let figure = median(counted).ok_or_else(|| {
+            Failure(format!(
+                "all {} passes of {name} began within `settle`; set more `passes`",
+                passes.len()
+            ))
+        })?;
+        Ok((figure, invocation.flags.clone()))
     }
 }
 
@@ -122,5 +164,22 @@ impl Drop for ToolRun {
     fn drop(&mut self) {
         // It was this thread's set before.
         let _ = self.before.apply();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Settling, median};
+
+    #[test]
+    fn passes_that_begin_while_the_process_settles_do_not_count() {
+        // Passes of a gigabyte: three of 50 ms at half the speed, then seven of 25 ms.
+        let mut rates = vec![20e9; 3];
+        rates.extend([40e9; 7]);
+        let settling = Settling::of(100_000_000, 1_000_000_000).unwrap();
+        assert_eq!(settling.steady(&rates), &rates[2..]);
+        assert_eq!(median(settling.steady(&rates[..6])), Some(40e9));
+        assert_eq!(median(settling.steady(&rates[..2])), None, "all of them began too early");
+        assert_eq!(Settling::of(0, 1_000_000_000), None);
     }
 }

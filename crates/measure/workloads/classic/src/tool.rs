@@ -16,7 +16,7 @@ use plumb_workload_kit::spawn::{
 };
 
 use crate::named::ToolNames;
-use crate::runs::ToolRun;
+use crate::runs::{Settling, ToolRun};
 
 /// A program that was built for this.
 pub(crate) struct Built {
@@ -87,6 +87,11 @@ pub(crate) trait Tool: Sync {
     /// The factor for the figure that it prints.
     fn times(&self, _start: &Start) -> f64 {
         1.0
+    }
+
+    /// Which of the passes that it prints do not count; None if all do.
+    fn settling(&self, _start: &Start) -> Option<Settling> {
+        None
     }
 
     /// Starts the server of the tool, as [`Workload::start_server`] does.
@@ -184,6 +189,7 @@ impl<T: Tool + Clone + Send + 'static> Workload for Classic<T> {
             version,
             is_asked,
             times: self.0.times(start),
+            settling: self.0.settling(start),
             before,
             _folder: call.built.map(|built| built.folder),
         };

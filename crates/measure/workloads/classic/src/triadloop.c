@@ -1,5 +1,6 @@
 // The triad of STREAM, a[i] = b[i] + 3 * c[i], argv[1] times, on arrays of argv[2] bytes, by each of argv[3] threads on
-// arrays of its own. Prints bytes a second, 24 for an element, of all threads together.
+// arrays of its own, after untimed passes for argv[4] nanoseconds. Prints bytes a second, 24 for an element, of all threads
+// together.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 static pthread_barrier_t barrier;
 static long passes, elements;
+static double settle;
 
 static double now(void) {
     struct timespec t;
@@ -37,7 +39,10 @@ struct worker {
 static void *work(void *mine) {
     struct worker *worker = mine;
     double *a = array(0), *b = array(1), *c = array(2);
-    triad(a, b, c);
+    double from = now();
+    do
+        triad(a, b, c);
+    while (now() - from < settle);
     pthread_barrier_wait(&barrier);
     worker->begun = now();
     for (long pass = 0; pass < passes; pass++)
@@ -50,9 +55,10 @@ static void *work(void *mine) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4)
+    if (argc != 5)
         return 1;
     long threads = atol(argv[3]);
+    settle = atof(argv[4]) * 1e-9;
     passes = atol(argv[1]);
     elements = atol(argv[2]) / sizeof(double);
     if (passes < 1 || elements < 1 || threads < 1 || pthread_barrier_init(&barrier, 0, threads))
