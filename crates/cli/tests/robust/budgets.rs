@@ -21,6 +21,18 @@ const SMALL: &[(&str, &str)] = &[
     ("storage.sequential", ":size=4MiB"),
 ];
 
+/// Runs that are not a workload with its defaults: commands, other goals, shapes, suites.
+const OTHER_RUNS: &[&str] = &[
+    "exec ls pwd --budget 600ms --no-lock -q",
+    "exec --spread 500ms ls --budget 600ms --no-lock -q",
+    "ab ls pwd --budget 600ms --no-lock -q",
+    "run network.tcp:direction=each --budget 600ms --no-lock -q",
+    "run memory.copy --stream 3s --no-lock -q",
+    "run cpu.sieve --for 1s --no-lock -q",
+    "run board --budget 600ms --no-lock -q",
+    "run bonnie --budget 600ms --no-lock -q -- -s 4:8k:64:2 -f -n 1 -b -d ../work",
+];
+
 /// The ids of the built-in workloads that can be started in this role.
 fn ids(role: &str) -> Vec<String> {
     let place = place();
@@ -84,6 +96,8 @@ fn every_workload_and_every_load_ends_with_the_budget() {
             format!("run {point} --with {load} --dir ../work --budget 600ms --no-lock -q")
         })
         .collect();
+    let others = OTHER_RUNS.iter().map(|run| (*run).to_owned());
+    let runs: Vec<String> = runs.into_iter().chain(others).collect();
     let shares = runs.chunks(runs.len().div_ceil(AT_ONCE));
     let mut wrong: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = shares

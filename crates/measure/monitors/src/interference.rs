@@ -40,6 +40,8 @@ const MOST_UNSEEN: f64 = 0.1;
 /// Share of the time in which tasks may wait for memory, or for disks that the workload does not use.
 const MEMORY_PRESSURE: f64 = 0.01;
 const IO_PRESSURE: f64 = 0.10;
+/// Block devices without a disk of their own: on files, on other devices, in memory, behind a program.
+const VIRTUAL_DISKS: [&str; 6] = ["loop", "dm-", "zram", "ram", "nbd", "md"];
 /// Interrupts a second in a burst, and as a multiple of the median.
 const BURST: f64 = 20_000.0;
 const BURST_TIMES: f64 = 10.0;
@@ -311,12 +313,28 @@ impl<'r> Window<'r> {
     }
 
     /// Who waits is not known, so whose bytes they wait for decides. A workload behind a slow link waits long for few: they
-    /// are plumb's own if they are a tenth of what the machine moved.
+    /// are plumb's own if they are a tenth of what the machine moved, or if no disk worked meanwhile.
     fn io_pressure(&self) -> Option<String> {
         let own = self.own_bytes();
         let waits_itself = own > 0 && ratio(own, self.all_bytes().max(1)) >= OWN_SHARE;
-        let idle = self.knows_own() && own < OWN_BYTES && !waits_itself;
+        let idle =
+            self.knows_own() && own < OWN_BYTES && !waits_itself && self.disks_may_have_worked();
         idle.then(|| self.pressure("psi.io.some", IO_PRESSURE)).flatten()
+    }
+
+    /// Whether disks worked for a good part of the time, as far as they were read.
+    ///
+    /// Devices on files and in memory do not count: what waits for those waits for the disk below them, or for a program
+    /// such as the simulated link of `block`, whose bytes the kernel does not count for any process.
+    fn disks_may_have_worked(&self) -> bool {
+        let busy = self.readings.traces.iter().filter_map(|trace| {
+            let device = trace.counter.name.strip_prefix("diskstats.")?.strip_suffix(".busy")?;
+            let is_virtual = VIRTUAL_DISKS.iter().any(|kind| device.starts_with(kind));
+            Some(if is_virtual { 0 } else { trace.amount() })
+        });
+        let busy_ms: Vec<u64> = busy.collect();
+        let longest_ms = busy_ms.iter().max();
+        longest_ms.is_none_or(|&ms| ratio(ms, 1_000) / self.seconds() > IO_PRESSURE)
     }
 
     /// Not where programs were switched about as much more often: they wake each other, with an interrupt where they run on two CPUs.

@@ -4,7 +4,9 @@ use plumb_analysis::{FailedInvocations, PointComparison};
 use plumb_chart::Chart;
 use plumb_report::charts;
 use plumb_report::comparison::covariates_text;
-use plumb_report::run::{FlagNote, View, encryption_text, looks_text, spread_text};
+use plumb_report::run::{
+    FlagNote, View, encryption_text, looks_text, not_reached_heading, spread_text,
+};
 use plumb_units::percent;
 
 use crate::answer::answer;
@@ -189,7 +191,11 @@ fn failure(failed: &FailedInvocations) -> [Tag; 4] {
 
 fn not_reached(view: &View) -> Html {
     let names = list(view.finding.not_reached.iter().map(|point| point.name.as_str()));
-    if names.is_empty() { names } else { heading("not-reached", "Not reached").and(names) }
+    if names.is_empty() {
+        names
+    } else {
+        heading("not-reached", not_reached_heading(view.finding)).and(names)
+    }
 }
 
 /// The commands that show the numbers.

@@ -82,6 +82,15 @@ fn a_workload_that_waits_for_few_bytes_of_its_own_waits_for_nobody_else() {
 }
 
 #[test]
+fn waits_count_only_if_a_disk_worked_meanwhile() {
+    let waits = ("psi.io.some", 500_000);
+    let of_a_program = [waits, ("diskstats.loop3.busy", 900), ("diskstats.vda.busy", 4)];
+    assert_eq!(rules(&second(&of_a_program)), [] as [&str; 0]);
+    let of_a_disk = [waits, ("diskstats.loop3.busy", 900), ("diskstats.vda.busy", 400)];
+    assert_eq!(rules(&second(&of_a_disk)), ["io-pressure"]);
+}
+
+#[test]
 fn time_that_the_kernel_guesses_to_be_user_or_system_is_still_ours() {
     // Short processes: the machine's ticks say system, the processes' own times say user.
     let forks = [("stat.user", 10), ("stat.system", 80)];

@@ -1,6 +1,8 @@
 //! What to type if the time was too short: the same again with more of it, or of a comparison with a margin that
 //! this time was enough for.
 
+use std::collections::BTreeSet;
+
 use crate::run::header::from_to;
 use plumb_analysis::{Comparison, Finding, RunFinding, TIMES_LONGER};
 use plumb_model::{CPU, FlagKind, Goal, RunStatus, StopReason, Verdict, VerdictGoal};
@@ -9,6 +11,8 @@ use plumb_units::percent;
 
 /// More than the estimate says: it is of few pairs if a comparison ended early.
 const ALLOWANCE: f64 = 1.25;
+/// Fewer processes have no interval.
+const FEWEST_PROCESSES: usize = 8;
 /// Nobody is advised to wait longer, in seconds.
 const LONGEST_S: f64 = 3600.0;
 /// Up to this length of a session, in seconds, two minutes are more.
@@ -17,6 +21,8 @@ const SHORT_S: f64 = 60.0;
 const FAR_LESS: f64 = 3.0;
 /// The commands that measure and can take more time.
 const COMMANDS: [&str; 3] = ["run", "ab", "exec"];
+/// Nothing is known of a first invocation that the budget did not suffice for: so many times as much time is advised.
+const UNKNOWN_TIMES: f64 = 4.0;
 /// How long a program takes in all.
 const WALL: &str = "wall";
 /// Nobody is advised a larger margin.
@@ -31,10 +37,50 @@ pub fn again(finding: &RunFinding) -> Option<(String, String)> {
     let command = command_at(&words).map(|at| words[at]).filter(|_| run.segments == 1)?;
     match &run.goal {
         Goal::Verdict(goal) if command == "ab" => settled(finding, goal),
-        Goal::Rules(_) if command == "run" => precise(finding),
-        Goal::Rules(_) if command == "exec" => precise(finding).or_else(|| spread(finding)),
+        Goal::Rules(_) if command == "run" => covering(finding).or_else(|| precise(finding)),
+        Goal::Rules(_) if command == "exec" => {
+            covering(finding).or_else(|| precise(finding)).or_else(|| spread(finding))
+        }
         _ => None,
     }
+}
+
+/// The same for longer if the budget did not suffice for an interval at every point, or not for every point at all.
+fn covering(finding: &RunFinding) -> Option<(String, String)> {
+    let run = &finding.run;
+    if run.status != RunStatus::Complete || run.budget_ns.is_none() {
+        return None;
+    }
+    let in_time = |result: &&Finding| {
+        result.primary
+            && result.stop == Some(StopReason::Budget)
+            && result.estimate.interval.is_err()
+            && result.invocations < FEWEST_PROCESSES
+    };
+    let fewest = finding.results.iter().filter(in_time).map(|result| result.invocations).min();
+    let missed = finding.not_reached.len();
+    let measured: BTreeSet<&str> =
+        finding.results.iter().map(|result| result.point.name.as_str()).collect();
+    let (times, what) = match fewest {
+        // Points share the time in rounds, and those that were not reached take as long as the others on average.
+        Some(fewest) => (
+            share_of(FEWEST_PROCESSES, fewest.max(1))
+                * share_of(measured.len() + missed, measured.len()),
+            "gives every point an interval, if its invocations take as long as before",
+        ),
+        None if missed == 0 => return None,
+        None if measured.is_empty() => (UNKNOWN_TIMES, "may suffice for every point"),
+        None => (
+            share_of(measured.len() + missed, measured.len()),
+            "suffices for every point, if those not reached take as long as the others",
+        ),
+    };
+    let takes_s = times * ALLOWANCE * took_s(finding)?;
+    if takes_s > LONGEST_S {
+        return None;
+    }
+    let words = without(&run.command, &["--budget"]);
+    Some((typed(&words, &["--budget", &budget(takes_s)]), what.to_owned()))
 }
 
 /// The same for longer: until all points are precise, or for the longest that can be foretold and what it reaches then.
@@ -80,6 +126,11 @@ fn spread(finding: &RunFinding) -> Option<(String, String)> {
     let words = without(&run.command, &["--spread", "--budget"]);
     let what = "spreads the runs: this session is too short to estimate its noise".to_owned();
     Some((typed(&words, &["--spread", over]), what))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of points")]
+fn share_of(part: usize, whole: usize) -> f64 {
+    part as f64 / whole as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a time of hours in nanoseconds")]
@@ -160,7 +211,7 @@ fn command_at(words: &[&str]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use plumb_analysis::{Ends, Estimate, Finding, RunFinding};
-    use plumb_model::{Flag, FlagKind, StopReason};
+    use plumb_model::{Flag, FlagKind, RunStatus, StopReason};
 
     use super::{again, cpu_varies_less};
 
@@ -211,6 +262,28 @@ mod tests {
         elsewhere.run.command.splice(1..1, ["--store", "x.db"].map(str::to_owned));
         let command = again(&elsewhere).map(|command| command.0);
         assert_eq!(command.as_deref(), Some("plumb --store x.db run --budget 4m my.toml"));
+    }
+
+    #[test]
+    fn a_budget_too_short_for_intervals_or_for_all_points_has_a_longer_one() {
+        let mut finding = run_of_late_points(&[0.05]);
+        finding.run.budget_ns = Some(60_000_000_000);
+        let command = |finding: &RunFinding| again(finding).map(|command| command.0);
+        let precise = command(&finding);
+        finding.results[0].estimate.interval = Err("too few processes: 4, needs 8".to_owned());
+        finding.results[0].invocations = 4;
+        // Twice the processes, and a quarter more.
+        assert_eq!(command(&finding).unwrap(), "plumb run --budget 3m my.toml");
+        // Two more of 24 points.
+        finding.not_reached.extend([1, 2].map(|index| finding.results[index].point.clone()));
+        assert_eq!(command(&finding).unwrap(), "plumb run --budget 3m my.toml");
+        finding.results.truncate(1);
+        assert_eq!(command(&finding).unwrap(), "plumb run --budget 8m my.toml");
+        finding.results.clear();
+        assert_eq!(command(&finding).unwrap(), "plumb run --budget 5m my.toml");
+        finding.run.status = RunStatus::Interrupted;
+        assert_eq!(command(&finding), None);
+        assert!(precise.is_some());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, clip, cou
 use plumb_units::percent;
 
 use crate::run::answer::answer;
+use crate::run::header::not_reached_heading;
 use crate::run::importance::{FlagWeight, by_importance};
 use crate::run::results_table::{
     best_quarter_gap, best_quarter_text, interval, other_cpu_text, pauses_text, reached,
@@ -403,7 +404,8 @@ fn missing(view: &View, terminal: &Terminal) -> String {
     if !finding.not_reached.is_empty() {
         let names: Vec<&str> =
             finding.not_reached.iter().map(|point| point.name.as_str()).collect();
-        all.push((Style::Flag, "Not reached: ".to_owned(), names.join(", ")));
+        let lead = format!("{}: ", not_reached_heading(finding));
+        all.push((Style::Flag, lead, names.join(", ")));
     }
     let mut out = String::new();
     for (style, lead, why) in all.iter().take(MOST_MISSING) {

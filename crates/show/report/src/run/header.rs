@@ -189,6 +189,17 @@ fn goal(finding: &RunFinding) -> String {
     format!("goal: {head}; {}", reached(finding))
 }
 
+/// The heading of points that were planned but not reached. Only a budget explains by itself why they were not.
+#[must_use]
+pub fn not_reached_heading(finding: &RunFinding) -> String {
+    match finding.run.budget_ns {
+        Some(ns) if finding.run.status == RunStatus::Complete => {
+            format!("Not reached within the budget of {}", length(seconds(ns)))
+        }
+        _ => "Not reached".to_owned(),
+    }
+}
+
 /// How long each point may take on a machine without other work, if nobody said how long.
 fn of_default_length(finding: &RunFinding) -> Option<String> {
     let Goal::Rules(rules) = &finding.run.goal else { return None };

@@ -7,6 +7,7 @@ use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
 use crate::run::burst::burst_text;
+use crate::run::header::not_reached_heading;
 use crate::run::results_table::{best_quarter_text, other_cpu_text};
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{
@@ -48,7 +49,8 @@ pub fn markdown(view: &View) -> String {
     if let Some(title) = since_last::heading(finding) {
         out.push_str(&list(&title, since_last_text(finding).iter().map(|line| escape(line))));
     }
-    out.push_str(&list("Not reached", finding.not_reached.iter().map(|point| code(&point.name))));
+    let not_reached = finding.not_reached.iter().map(|point| code(&point.name));
+    out.push_str(&list(&not_reached_heading(finding), not_reached));
     out
 }
 

@@ -8,6 +8,7 @@ use plumb_units::percent;
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
+use crate::run::header::not_reached_heading;
 use crate::run::results_table::results;
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{
@@ -225,7 +226,7 @@ fn not_reached(view: &View, terminal: &Terminal) -> String {
     if names.is_empty() {
         return String::new();
     }
-    heading("Not reached", terminal)
+    heading(&not_reached_heading(view.finding), terminal)
         + &terminal.lines(2, &TextLine::new(Style::Plain, &names.join(", ")))
 }
 
