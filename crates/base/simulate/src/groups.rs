@@ -7,16 +7,16 @@ use std::thread;
 
 use crate::bars::ValidationRow;
 use crate::{
-    baselines, best_quarter, causes, checks, curves, fixed, gates, histories, levels, limits,
-    looks, ranks, ratchet, runs, sequences, sessions, side_effects, standing_out, steady, stopping,
-    suites, times, traces, verdicts,
+    baselines, best_quarter, builds, causes, checks, curves, fixed, gates, histories, levels,
+    limits, looks, ranks, ratchet, runs, sequences, sessions, side_effects, standing_out, steady,
+    stopping, suites, times, traces, verdicts,
 };
 
 /// Measures some bars with so many replications a cell, and hands over each row as it is done.
 pub type MeasureBars = fn(u64, &mut dyn FnMut(ValidationRow));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, MeasureBars); 29] = [
+pub const GROUPS: [(&str, MeasureBars); 30] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -38,6 +38,7 @@ pub const GROUPS: [(&str, MeasureBars); 29] = [
     ("causes", causes::run),
     ("ratchet", ratchet::run),
     ("sessions", sessions::run),
+    ("builds", builds::run),
     ("gates", gates::run),
     ("histories", histories::run),
     ("sequences", sequences::run),

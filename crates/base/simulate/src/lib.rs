@@ -6,6 +6,7 @@
 pub mod bars;
 mod baselines;
 mod best_quarter;
+mod builds;
 mod causes;
 mod checks;
 mod curves;

@@ -93,6 +93,9 @@ impl fmt::Display for Figure {
     }
 }
 
+/// Smaller numbers are hard to read without an exponent.
+const LEAST_READABLE: f64 = 1e-4;
+
 /// How the words begin that stand for an interval of a session that is too short to describe the machine.
 pub(crate) const OF_SESSION: &str = "in these ";
 
@@ -144,8 +147,14 @@ pub fn quantity_in_unit_of(size: f64, value: f64, unit: &str) -> String {
 #[must_use]
 pub fn change(from: f64, to: f64, unit: &str) -> String {
     let size = largest_of([from, to]);
-    let (was, _) = show_in_unit_of(size, from, None, unit);
-    format!("{} → {}", was.value, quantity_in_unit_of(size, to, unit))
+    let (was, unit_before) = show_in_unit_of(size, from, None, unit);
+    let (became, unit_after) = show_in_unit_of(size, to, None, unit);
+    let became = with_unit(&became.value, &unit_after);
+    if unit_before == unit_after {
+        format!("{} → {became}", was.value)
+    } else {
+        format!("{} → {became}", with_unit(&was.value, &unit_before))
+    }
 }
 
 /// The largest of the sizes that are numbers; 0 if none is.
@@ -178,7 +187,7 @@ pub fn scale_of(size: f64, unit: &str) -> (String, f64) {
 pub fn plain(value: f64) -> String {
     match value.abs() {
         size if !size.is_finite() => "?".to_owned(),
-        size if size >= 1e7 || (size > 0.0 && size < 1e-4) => format!("{value:.3e}"),
+        size if size >= 1e7 || (size > 0.0 && size < LEAST_READABLE) => format!("{value:.3e}"),
         _ => trimmed(value, decimals(value, 4)),
     }
 }
@@ -225,7 +234,14 @@ fn show_in_unit_of(
     if !(value / prefix.factor).is_finite() {
         return show(value, ends, unit);
     }
-    (with_prefix(prefix, value, ends, unit), prefix.unit.clone())
+    let digits = with_prefix(prefix, value, ends, unit);
+    let may_be_zero = value == 0.0 || ends.is_some_and(|(low, high)| low <= 0.0 && high >= 0.0);
+    // Next to a very much larger number nothing would be left of this one.
+    let is_lost = digits.value.parse() == Ok(0.0) || (value / prefix.factor).abs() < LEAST_READABLE;
+    if !may_be_zero && is_lost {
+        return show(value, ends, unit);
+    }
+    (digits, prefix.unit.clone())
 }
 
 fn with_prefix(prefix: &Prefix, value: f64, ends: Option<(f64, f64)>, unit: &str) -> Digits {
@@ -306,6 +322,16 @@ mod tests {
         assert_eq!(quantity(-0.0, "s"), "0 ns");
         assert_eq!(quantity(f64::NAN, "s"), "? s");
         assert_eq!(quantity(1e300, "B/s"), "1.000e288 TB/s");
+    }
+
+    #[test]
+    fn a_number_next_to_a_very_much_larger_one_does_not_read_as_nothing() {
+        assert_eq!(quantity_in_unit_of(5e12, 0.4, "B/s"), "0.400 B/s");
+        assert_eq!(change(0.4, 5e12, "B/s"), "0.400 B/s → 5.00 TB/s");
+        assert_eq!(change(0.0, 5e12, "B/s"), "0 → 5.00 TB/s");
+        assert_eq!(change(4e9, 5e12, "B/s"), "0.00400 → 5.00 TB/s");
+        let ends = Figure::in_unit_of(5e12, 0.4, Ok((0.3, 0.5)), "B/s");
+        assert_eq!(ends.to_string(), "0.40 [0.30, 0.50] B/s");
     }
 
     #[test]

@@ -6,14 +6,17 @@ use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, value_parser};
-use plumb_analysis::{FailedInvocations, GateOutcome, SESSIONS_LABEL, over_sessions};
+use plumb_analysis::{
+    BUILDS_LABEL, FailedInvocations, GateOutcome, SESSIONS_LABEL, SessionsFinding, over_builds,
+    over_sessions,
+};
 use plumb_model::{
     CPU, Confidence, ExtraWork, Goal, MissingKind, PEAK_MEMORY, PlannedPoint, Preparation,
     PreparationSlot, VerdictGoal,
 };
 use plumb_report::{View, brief_scorecard, gate_card, gate_json, sessions_card, sessions_json};
 use plumb_store::short;
-use plumb_suite::{margin, nearest, pause_ns, share};
+use plumb_suite::{margin, nearest, pause_ns, share, time_ns};
 use plumb_units::percent;
 
 use crate::commands::subcommand::{Context, Subcommand};
@@ -25,9 +28,10 @@ use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
 use crate::measuring::side_by_side::{self, copy_side_by_side};
-use crate::measuring::target::{FilesPlace, TargetArgs, folders};
+use crate::measuring::target::{FilesPlace, Folders, TargetArgs, folders};
 use crate::measuring::waiting::wait_until;
 use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
+use crate::planning::builds::{self, BuildFamily};
 use crate::planning::command::{self, TypedCommand};
 use crate::planning::plan::{PlanRequest, plan};
 use crate::planning::{catalogue, knobs, points, prepare, proof};
@@ -46,6 +50,8 @@ use crate::ui::Ui;
   plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
   plumb ab --sessions 6 --apart 10m ./old ./new    repeat the comparison in six sessions
   plumb ab --prove ./old ./new                     a gate for CI that shows that it can find 2 %
+  plumb ab --build 'cc -O2 -DPAD={seed} old.c -o {out}' --build 'cc -O2 -DPAD={seed} new.c -o {out}'
+                                                   compare eight builds of each
   plumb ab --set thp=always --set thp=never memory.latency    compare two values of a knob
 
 plumb runs A and B back to back in random order, so that other activity affects both equally. It checks the \
@@ -59,6 +65,11 @@ Pairs of one session share what holds for that session: where memory was placed,
 repeats the comparison, and the verdict over all sessions counts each as one. With fewer than six, plumb needs earlier \
 sessions of this host to know how much sessions differ; without them there is no verdict.
 
+Two builds of one source differ, too: by where the linker put functions, or by a name in them. --build gives the shell \
+command that builds a side; plumb runs it with the numbers 0, 1, … for {seed} and a new file for {out}, compares each \
+build of the second side with one of the first, and counts each such pair of builds as one. A single SIDE is the command \
+that runs a build, such as '{out} input.txt'. With fewer than six builds there is no verdict.
+
 --prove also measures the first side again and with a known share of extra work. If plumb finds a difference where there is \
 none, or does not find the extra work, the gate abstains and exits with 5. If the second side is slower, fresh pairs \
 must confirm it at 99 %, and plumb exits with 1. --budget limits each of these runs.")]
@@ -66,7 +77,7 @@ pub struct AbArgs {
     /// Two or more commands (each quoted as one argument) or points (`memory.copy:method=nt`)
     ///
     /// To compare two values of a knob, give a single side.
-    #[arg(required = true, value_name = "SIDE")]
+    #[arg(required_unless_present = "build", value_name = "SIDE")]
     sides: Vec<String>,
     /// The smallest relative change that matters
     #[arg(long, value_name = "SHARE", default_value = "1%")]
@@ -80,6 +91,13 @@ pub struct AbArgs {
     /// Start sessions at this interval
     #[arg(long, value_name = "TIME", default_value = "10m", requires = "sessions")]
     apart: String,
+    /// Build a side with this shell command, once per number in {seed}, into the file {out}; give it twice
+    #[arg(long = "build", value_name = "CMD", conflicts_with_all = ["sessions", "prove"])]
+    build: Vec<String>,
+    /// Make and compare this many builds of each side
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u16).range(2..=100),
+        requires = "build", hide_short_help = true)]
+    builds: u16,
     /// Show that this comparison finds a slow-down of SHARE [default: 2%], or abstain
     #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "2%",
         conflicts_with_all = ["sessions", "quad", "fail_on"])]
@@ -145,6 +163,9 @@ impl Subcommand for AbArgs {
         if self.sessions > 1 {
             return in_sessions(self, context.store, context.ui);
         }
+        if !self.build.is_empty() {
+            return of_builds(self, context.store, context.ui);
+        }
         if let Some(planted) = &self.prove {
             return proved(self, share(planted)?, context.store, context.ui);
         }
@@ -154,18 +175,41 @@ impl Subcommand for AbArgs {
 }
 
 /// What a run is for.
-#[derive(Debug, Clone, Copy)]
 enum AbRun<'r> {
     /// The comparison that the user asked for.
     Comparison,
     /// One of several sessions, with their label.
     Session(&'r str),
+    /// One build of each side.
+    Build {
+        /// The label of the runs of all builds.
+        label: &'r str,
+        /// Which build, from 0 on.
+        number: u16,
+        /// How builds are made.
+        families: &'r mut [BuildFamily; 2],
+    },
     /// The size of extra work.
     Pilot,
     /// The comparison with control sides.
     Proof(ExtraWork),
     /// Fresh pairs of a comparison that found a slow-down.
     Confirmation,
+}
+
+impl AbRun<'_> {
+    fn is_of_builds(&self) -> bool {
+        matches!(self, Self::Build { .. })
+    }
+
+    /// The label that it has in common with the runs that are judged with it, by name.
+    fn label(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Self::Session(label) => Some((SESSIONS_LABEL, label)),
+            Self::Build { label, .. } => Some((BUILDS_LABEL, label)),
+            Self::Comparison | Self::Pilot | Self::Proof(_) | Self::Confirmation => None,
+        }
+    }
 }
 
 /// Compares two sides and proves that a slow-down of this share would be found.
@@ -264,20 +308,38 @@ fn in_sessions(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         Some(store) => plumb_query::earlier_sessions(store, &host, &label)?,
         None => Vec::new(),
     };
-    let finding = over_sessions(&findings, &earlier);
+    repeated(args, &over_sessions(&findings, &earlier), ui)
+}
+
+/// Compares builds of both sides, one of each at a time, and judges them together.
+fn of_builds(args: &AbArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    let mut families = BuildFamily::both(&args.build, &args.sides, ui)?;
+    let label = short(plumb_machine::fresh_id());
+    let mut findings = Vec::with_capacity(args.builds.into());
+    for number in 0..args.builds {
+        ui.say(&format!("build {} of {}", number + 1, args.builds));
+        let run = AbRun::Build { label: &label, number, families: &mut families };
+        findings.push(all_sides(args, run, store, ui)?.finding);
+    }
+    families.iter().filter_map(BuildFamily::remark).for_each(|remark| ui.warn(&remark));
+    repeated(args, &over_builds(&findings), ui)
+}
+
+/// Shows a comparison that was repeated, and what its verdict means for the exit code.
+fn repeated(args: &AbArgs, finding: &SessionsFinding, ui: &Ui) -> Result<Exit> {
     if ui.wants_json() {
-        ui.out(&sessions_json(&finding).map_err(|error| CommandError::bug(error.to_string()))?);
+        ui.out(&sessions_json(finding).map_err(|error| CommandError::bug(error.to_string()))?);
     } else {
-        ui.out(&sessions_card(&finding, &ui.terminal()));
+        ui.out(&sessions_card(finding, &ui.terminal()));
     }
     let policy = FailPolicy { fail_on: args.fail_on, strict: args.strict };
-    Ok(policy.exits_of_sessions(&finding).into_iter().min().unwrap_or(Exit::Nothing))
+    Ok(policy.exits_of_sessions(finding).into_iter().min().unwrap_or(Exit::Nothing))
 }
 
 /// What is to be measured for this purpose: commands or points, pair by pair, until there is a verdict.
 fn prepared<'s>(
     args: &AbArgs,
-    run: AbRun<'_>,
+    mut run: AbRun<'_>,
     store: Option<&'s Path>,
     ui: &Ui,
 ) -> Result<(Setup, MeasuringJob<'s>)> {
@@ -287,10 +349,72 @@ fn prepared<'s>(
     let (of_knob, sets) = knob_sides(args)?;
     let of_all = PrepareArgs { set: sets, ..args.execution.prepare.clone() };
     let prepare = prepare::wanted(&mut setup.keeper, &of_all, None, all)?;
-    let mut points = sides(&mut setup, args)?;
+    let built = match &mut run {
+        AbRun::Build { number, families, .. } => {
+            Some(built_sides(&mut setup, args, *number, families, ui)?)
+        }
+        _ => None,
+    };
+    let (mut points, folders_of_builds) = match built {
+        Some(BuiltSides { points, folders }) => (points, Some(folders)),
+        None => (sides(&mut setup, args)?, None),
+    };
     if !of_knob.is_empty() {
         points = at_values(&points, &of_knob);
     }
+    let goal = verdict_goal(args, &run, &points, store, ui)?;
+    let commands = points.iter().all(|planned| planned.point.workload == command::COMMAND);
+    let place = if commands { FilesPlace::Scratch } else { args.target.place() };
+    let folders = match folders_of_builds {
+        Some(folders) => folders,
+        None => folders(&mut setup.keeper, &place)?,
+    };
+    // Values of a knob are compared on one and the same file: a second copy would be a second difference.
+    if !args.no_copy && of_knob.is_empty() {
+        points = copy_side_by_side(points, &folders.scratch)?;
+    }
+    let mut goal = Goal::Verdict(goal);
+    match run {
+        AbRun::Comparison | AbRun::Session(_) | AbRun::Build { .. } => {}
+        AbRun::Pilot => {
+            if !commands {
+                return Err(CommandError::usage("plumb can't add extra work to a plug-in")
+                    .hint("prove the gate with commands or built-in workloads"));
+            }
+            points = proof::pilot_points(&points[0])?;
+            goal = proof::pilot_goal();
+        }
+        AbRun::Proof(extra) => points = proof::proof_points(&points, extra),
+        AbRun::Confirmation => points = proof::confirming_points(&points),
+    }
+    let mut request = PlanRequest::new(points, goal, prepare);
+    if run.is_of_builds()
+        && let Some(budget) = &args.execution.budget
+    {
+        request.budget_ns = Some(time_ns(budget)? / u64::from(args.builds));
+    }
+    let mut plan = plan(request, &args.execution, &folders.dir)?;
+    if let Some((name, label)) = run.label() {
+        plan.labels.insert(name.to_owned(), label.to_owned());
+    }
+    let job = MeasuringJob {
+        lock: !args.execution.no_lock,
+        host: args.execution.host.clone(),
+        fail_on: FailPolicy { fail_on: args.fail_on, strict: args.strict },
+        live: args.live.live,
+        ..MeasuringJob::new(plan, folders, store)
+    };
+    Ok((setup, job))
+}
+
+/// When this run ends: at a verdict, or when its share of the time is over.
+fn verdict_goal(
+    args: &AbArgs,
+    run: &AbRun<'_>,
+    points: &[PlannedPoint],
+    store: Option<&Path>,
+    ui: &Ui,
+) -> Result<VerdictGoal> {
     let wanted = margin(&args.margin)?;
     let here = locate::host(args.execution.host.as_ref())?;
     let class = points.first().and_then(|side| side.description.audit_class);
@@ -304,19 +428,24 @@ fn prepared<'s>(
         ));
     }
     let margin = noise_floor.map_or(wanted, |floor| floor.max(wanted));
-    let metric = metric(args.metric.as_deref(), &points)?;
+    let metric = metric(args.metric.as_deref(), points)?;
     let most = args.max_pairs.unwrap_or(VerdictGoal::MOST_PAIRS);
     let is_limited = args.max_pairs.is_some() || args.execution.budget.is_some();
+    // All builds share the time of a comparison.
+    let builds = if run.is_of_builds() { u64::from(args.builds) } else { 1 };
     let comparisons = match run {
         AbRun::Proof(_) => points.len().saturating_sub(1) as u64 + CONTROL_SIDES,
         _ => points.len().saturating_sub(1) as u64,
     };
-    // Memory does not depend on where code lies.
-    let other_files =
-        if metric == PEAK_MEMORY { Vec::new() } else { side_by_side::other_files(&points) };
+    // Memory does not depend on where code lies, and several builds show by themselves what does.
+    let other_files = if metric == PEAK_MEMORY || run.is_of_builds() {
+        Vec::new()
+    } else {
+        side_by_side::other_files(points)
+    };
     let layout_effect =
         if other_files.is_empty() { None } else { audits::layout_effect(store, &here)? };
-    let goal = VerdictGoal {
+    Ok(VerdictGoal {
         noise_floor,
         other_files,
         layout_effect,
@@ -325,50 +454,44 @@ fn prepared<'s>(
             AbRun::Confirmation => Confidence::NinetyNine,
             _ => args.confidence,
         },
-        time_ns: (!is_limited).then(|| COMPARISON_NS.saturating_mul(comparisons)),
+        time_ns: (!is_limited).then(|| COMPARISON_NS.saturating_mul(comparisons) / builds),
         ..VerdictGoal::new(&metric, margin, most)
-    };
-    let commands = points.iter().all(|planned| planned.point.workload == command::COMMAND);
-    let place = if commands { FilesPlace::Scratch } else { args.target.place() };
-    let folders = folders(&mut setup.keeper, &place)?;
-    // Values of a knob are compared on one and the same file: a second copy would be a second difference.
-    if !args.no_copy && of_knob.is_empty() {
-        points = copy_side_by_side(points, &folders.scratch)?;
+    })
+}
+
+/// One build of each side, as points.
+struct BuiltSides {
+    points: Vec<PlannedPoint>,
+    /// The folders of the run; the builds are in its scratch folder, which the keeper removes.
+    folders: Folders,
+}
+
+/// Makes one build of each side.
+fn built_sides(
+    setup: &mut Setup,
+    args: &AbArgs,
+    number: u16,
+    families: &mut [BuildFamily; 2],
+    ui: &Ui,
+) -> Result<BuiltSides> {
+    let folders = folders(&mut setup.keeper, &FilesPlace::Scratch)?;
+    let mut points = Vec::with_capacity(families.len());
+    for (family, file) in families.iter_mut().zip(builds::FILES) {
+        ui.say(&format!("building: {}", family.name()));
+        let text = family.make(number, file, &folders.scratch)?;
+        let command = TypedCommand::new(&text, args.shell)?;
+        let settings = [command::ignoring(args.ignore_failure)].into();
+        let point = command::point(&command, args.shell, settings, &[])?;
+        points.push(PlannedPoint { title: Some(family.name().to_owned()), ..point });
     }
-    let mut goal = Goal::Verdict(goal);
-    match run {
-        AbRun::Comparison | AbRun::Session(_) => {}
-        AbRun::Pilot => {
-            if !commands {
-                return Err(CommandError::usage("plumb can't add extra work to a plug-in")
-                    .hint("prove the gate with commands or built-in workloads"));
-            }
-            points = proof::pilot_points(&points[0])?;
-            goal = proof::pilot_goal();
-        }
-        AbRun::Proof(extra) => points = proof::proof_points(&points, extra),
-        AbRun::Confirmation => points = proof::confirming_points(&points),
-    }
-    let request = PlanRequest::new(points, goal, prepare);
-    let mut plan = plan(request, &args.execution, &folders.dir)?;
-    if let AbRun::Session(label) = run {
-        plan.labels.insert(SESSIONS_LABEL.to_owned(), label.to_owned());
-    }
-    let job = MeasuringJob {
-        lock: !args.execution.no_lock,
-        host: args.execution.host.clone(),
-        fail_on: FailPolicy { fail_on: args.fail_on, strict: args.strict },
-        live: args.live.live,
-        ..MeasuringJob::new(plan, folders, store)
-    };
-    Ok((setup, job))
+    Ok(BuiltSides { points, folders })
 }
 
 /// The values of a knob that are compared, and what else is set: if one side is named, the sets of the
 /// one knob that is set more than once are the sides.
 fn knob_sides(args: &AbArgs) -> Result<(Vec<Preparation>, Vec<String>)> {
     let sets = &args.execution.prepare.set;
-    if args.sides.len() > 1 {
+    if args.sides.len() > 1 || !args.build.is_empty() {
         return Ok((Vec::new(), sets.clone()));
     }
     let mut sides = Vec::new();

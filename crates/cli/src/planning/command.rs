@@ -40,7 +40,7 @@ impl TypedCommand {
 }
 
 /// How a value of a parameter is asked for in a command: `{threads}`.
-fn placeholder(name: &str) -> String {
+pub fn placeholder(name: &str) -> String {
     format!("{{{name}}}")
 }
 

@@ -1,6 +1,7 @@
 //! From what was typed to a plan: names, suites, plug-ins, preparations.
 
 pub mod arguments;
+pub mod builds;
 pub mod catalogue;
 pub mod command;
 pub mod dry_run;

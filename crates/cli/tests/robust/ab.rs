@@ -91,6 +91,43 @@ fn a_gate_proves_that_it_works_or_abstains() {
     ab(&place, "--prove", &["true", "true", "true"]).exits(2).says(&["--prove compares two sides"]);
 }
 
+/// Writes a script that sleeps for this long, with the seed in it.
+fn script(sleep: &str) -> String {
+    format!("printf '#!/bin/sh\n# {{seed}}\nsleep {sleep}\n' > {{out}}; chmod +x {{out}}")
+}
+
+#[test]
+fn builds_are_the_unit_and_fewer_than_six_give_no_verdict() {
+    let place = place();
+    let built = |options: &str, builds: [&str; 2], sides: &[&str]| {
+        let [first, second] = builds;
+        let all = [&["--build", first, "--build", second], sides].concat();
+        ab(&place, &format!("--max-pairs 8 {options}"), &all)
+    };
+    let fast = script("0.01");
+    let slow = script("0.03");
+    let output = built("--builds 6 --json --fail-on slower", [&fast, &slow], &[]);
+    let document = parsed(&output.exits(1));
+    let compared = &document["comparisons"][0];
+    assert_eq!((&document["unit"], &compared["verdict"]), (&"build".into(), &"slower".into()));
+    assert_eq!(compared["sessions"].as_array().unwrap().len(), 6, "{document}");
+    assert_eq!(compared["first"].as_str(), Some(fast.as_str()));
+    place.run("show --runs").unwrap().exits(0).shows(&["builds="]);
+    // Scripts that differ in nothing but the file's name, with an argument that they ignore.
+    let alike = script("0.01").replace("{seed}", "none");
+    let output = built("--builds 2 --strict", [&alike, &slow], &["{out} argument"]);
+    output
+        .exits(5)
+        .shows(&["over builds", "uncalibrated", "it takes six"])
+        .says(&["does not use {seed}", "are the same file"]);
+    let output = built("--builds 2", ["echo no luck >&2; exit 3 # {out}", &slow], &[]);
+    output.exits(4).says(&["failed", "no luck"]);
+    built("--builds 2", ["true # {out}", &slow], &[]).exits(4).says(&["wrote no file"]);
+    built("--builds 2", ["cc old.c", &slow], &[]).exits(2).says(&["does not contain {out}"]);
+    built("--builds 2", [&fast, &slow], &["./fixed"]).exits(2).says(&["{out}"]);
+    ab(&place, "", &["--build", &fast]).exits(2).says(&["give it twice"]);
+}
+
 #[test]
 fn a_side_that_cannot_be_measured_ends_a_proof_and_sessions_and_is_never_0() {
     let place = place();

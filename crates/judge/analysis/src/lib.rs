@@ -78,8 +78,8 @@ pub use over_runs::history::{
 };
 pub use over_runs::regression_cause::CauseFinding;
 pub use over_runs::sessions::{
-    RepeatedComparison, SESSIONS_LABEL, SessionResult, SessionsFinding, over_sessions,
-    session_log_ratios,
+    BUILDS_LABEL, OuterUnit, RepeatedComparison, SESSIONS_LABEL, SessionResult, SessionsFinding,
+    over_builds, over_sessions, session_log_ratios,
 };
 pub use over_runs::since::{EarlierRuns, is_comparable_run, series_since};
 pub use over_runs::standing_out::StandingOut;

@@ -1,6 +1,6 @@
-//! A comparison that was repeated in sessions: text and document.
+//! A comparison that was repeated in sessions or with other builds: text and document.
 
-use plumb_analysis::{Estimate, RepeatedComparison, SessionNoise, SessionsFinding};
+use plumb_analysis::{Estimate, OuterUnit, RepeatedComparison, SessionNoise, SessionsFinding};
 use plumb_model::{Verdict, short_id};
 use plumb_text::time::{date, rfc3339};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, counted};
@@ -22,6 +22,9 @@ pub struct SessionsDocument {
     pub schema: &'static str,
     /// Version of the method that found the results.
     pub method: u32,
+    /// What differs between the runs: `session` or `build`. The intervals hold over these.
+    #[cfg_attr(test, schemars(extend("enum" = ["session", "build"])))]
+    pub unit: &'static str,
     /// Smallest relative change that matters.
     pub margin: f64,
     /// Level of the intervals of all sides together.
@@ -30,7 +33,7 @@ pub struct SessionsDocument {
     pub comparisons: Vec<RepeatedPart>,
 }
 
-/// A side compared with the first in every session.
+/// A side compared with the first in every session, or build by build.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RepeatedPart {
@@ -49,11 +52,11 @@ pub struct RepeatedPart {
     pub verdict: Option<&'static str>,
     /// The relative deviation between sessions that the interval allows for, if earlier sessions of this host were needed.
     pub session_sd: Option<f64>,
-    /// What each session found.
+    /// What each session, or each build, found.
     pub sessions: Vec<SessionPart>,
 }
 
-/// What one session found from its pairs alone.
+/// What one session, or one build of each side, found from its pairs alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SessionPart {
@@ -79,6 +82,7 @@ pub fn sessions_document(finding: &SessionsFinding) -> SessionsDocument {
     SessionsDocument {
         schema: SESSIONS_SCHEMA,
         method: finding.method,
+        unit: finding.unit.word(),
         margin: finding.margin,
         confidence: finding.confidence,
         comparisons: finding.comparisons.iter().map(part).collect(),
@@ -123,8 +127,12 @@ pub fn sessions_json(finding: &SessionsFinding) -> serde_json::Result<String> {
 pub fn sessions_card(finding: &SessionsFinding, terminal: &Terminal) -> String {
     let mut out = String::new();
     for comparison in &finding.comparisons {
-        let title =
-            format!("{} compared with {}, over sessions", comparison.side, comparison.first);
+        let title = format!(
+            "{} compared with {}, over {}s",
+            comparison.side,
+            comparison.first,
+            finding.unit.word()
+        );
         out.push_str(&terminal.lines(0, &TextLine::new(Style::Heading, &title)));
         out.push_str(&terminal.table(&table(comparison)));
         let line = TextLine::new(Style::Plain, &conclusion(comparison, finding));
@@ -163,21 +171,30 @@ fn ratio_text(ratio: &Estimate) -> String {
 
 /// The answer over all sessions, with what it rests on.
 fn conclusion(comparison: &RepeatedComparison, finding: &SessionsFinding) -> String {
-    let sessions = counted(comparison.sessions.len(), "session", "sessions");
-    let Some(ratio) = &comparison.ratio else { return format!("no ratio in {sessions}") };
+    let units = match finding.unit {
+        OuterUnit::Session => counted(comparison.sessions.len(), "session", "sessions"),
+        OuterUnit::Build => counted(comparison.sessions.len(), "build", "builds"),
+    };
+    let Some(ratio) = &comparison.ratio else { return format!("no ratio in {units}") };
     let shown = ratio_text(ratio);
     let margin = percent(finding.margin);
     match (comparison.verdict, comparison.noise) {
         (Some(verdict), Some(SessionNoise::WithEarlier { sessions: seen, sd })) => format!(
-            "{}: {shown} × cost over {sessions}, margin {margin}; sessions differ by {} ({seen} sessions of this host show it)",
+            "{}: {shown} × cost over {units}, margin {margin}; sessions differ by {} ({seen} sessions of this host show it)",
             verdict.word(),
             percent(sd.exp_m1())
         ),
         (Some(verdict), _) => {
-            format!("{}: {shown} × cost over {sessions}, margin {margin}", verdict.word())
+            format!("{}: {shown} × cost over {units}, margin {margin}", verdict.word())
         }
-        (None, _) => format!(
-            "uncalibrated: {shown} × cost over {sessions}; it takes six, or earlier --sessions of this host, to know how much sessions differ"
-        ),
+        (None, _) => {
+            let needed = match finding.unit {
+                OuterUnit::Session => {
+                    "it takes six, or earlier --sessions of this host, to know how much sessions differ"
+                }
+                OuterUnit::Build => "it takes six to know how much builds differ",
+            };
+            format!("uncalibrated: {shown} × cost over {units}; {needed}")
+        }
     }
 }

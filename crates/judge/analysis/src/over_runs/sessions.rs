@@ -1,4 +1,4 @@
-//! A comparison that was repeated in fresh sessions: docs/method.md, *Sessions*.
+//! A comparison that was repeated, in fresh sessions or with other builds: docs/method.md, *Sessions* and *Builds*.
 
 use plumb_model::{Id, Verdict};
 use plumb_stats::sessions::{SessionNoise, compare_sessions};
@@ -12,11 +12,36 @@ use crate::one_run::finding::RunFinding;
 /// The label that all sessions of a repeated comparison have in common.
 pub const SESSIONS_LABEL: &str = "sessions";
 
+/// The label that the runs of all builds of a comparison have in common.
+pub const BUILDS_LABEL: &str = "builds";
+
+/// The difference between the runs of a repeated comparison, over which it is to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OuterUnit {
+    /// Each run is a session of its own.
+    Session,
+    /// Each run compares a fresh build of one side with one of the other.
+    Build,
+}
+
+impl OuterUnit {
+    /// Its name in documents.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Build => "build",
+        }
+    }
+}
+
 /// What a repeated comparison found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionsFinding {
     /// Version of the method that found it.
     pub method: u32,
+    /// The unit over which the intervals hold.
+    pub unit: OuterUnit,
     /// Smallest relative change that matters.
     pub margin: f64,
     /// Level of the intervals of all sides together.
@@ -71,11 +96,22 @@ fn log_ratio(comparison: &PointComparison) -> Option<f64> {
 /// list of sessions for each.
 #[must_use]
 pub fn over_sessions(sessions: &[RunFinding], earlier: &[Vec<f64>]) -> SessionsFinding {
+    over_units(OuterUnit::Session, sessions, earlier)
+}
+
+/// Runs that compare one build of each side, taken together. Other programs' builds say nothing of how much these differ.
+#[must_use]
+pub fn over_builds(runs: &[RunFinding]) -> SessionsFinding {
+    over_units(OuterUnit::Build, runs, &[])
+}
+
+fn over_units(unit: OuterUnit, sessions: &[RunFinding], earlier: &[Vec<f64>]) -> SessionsFinding {
     let first = sessions.iter().max_by_key(|session| session.against_first.len());
     let sides = first.map_or(&[][..], |session| &session.against_first);
     let comparisons = sides.iter().enumerate();
     SessionsFinding {
         method: METHOD_VERSION,
+        unit,
         margin: sides.first().map_or(plumb_model::MARGIN, |side| side.margin),
         confidence: sides.first().map_or(crate::method::CONFIDENCE, |side| side.confidence),
         comparisons: comparisons

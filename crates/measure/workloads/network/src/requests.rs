@@ -410,7 +410,8 @@ impl<E: Exchange> NumberedRequests<E> {
     fn flag_late(&self, in_time: f64, batch: &mut Batch) {
         if in_time < BOUND_SHARE {
             let why = format!(
-                "{:.0} % of the requests due were sent over 100 µs late, or not at all: latencies include the client's delay",
+                "{:.0} % of the requests due were sent over 100 µs late, or not at all: latencies include the \
+                 client's delay, and while the client catches up, the rate can exceed the offered one",
                 (1.0 - in_time) * 100.0
             );
             batch.flag(Flag::new(FlagKind::ClientBound, why));

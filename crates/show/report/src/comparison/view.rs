@@ -77,7 +77,7 @@ pub(crate) fn other_build(found: OtherBuild) -> String {
             percent(effect)
         ),
         None => "of these two files; another build of the same source can differ by a few percent (`plumb doctor --audit` \
-                 measures how much here)"
+                 measures how much here; `plumb ab --build` compares several builds)"
             .to_owned(),
     }
 }

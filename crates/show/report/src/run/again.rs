@@ -107,7 +107,7 @@ fn precise(finding: &RunFinding) -> Option<(String, String)> {
     let what = match (late.is_empty(), unknown.len()) {
         (true, 0) => format!("estimated time to reach ±{wanted} at all points"),
         (true, more) => format!("estimated time to reach ±{wanted} at all points but {more}"),
-        (false, _) if done == 0 => format!("reaches about {others} within that time"),
+        (false, _) if done == 0 => format!("reaches about {others} in that session"),
         _ => format!("reaches ±{wanted} at {done} of {all} points, about {others} at the others"),
     };
     let words = without(&run.command, &["--budget"]);
@@ -248,7 +248,7 @@ mod tests {
         let other = "reaches ±3 % at 23 of 24 points, about ±4.2 % at the others";
         assert_eq!(again(&alike), says("4m", other));
         alike.results.truncate(1);
-        assert_eq!(again(&alike), says("4m", "reaches about ±4.2 % within that time"));
+        assert_eq!(again(&alike), says("4m", "reaches about ±4.2 % in that session"));
         let mut few = run_of_late_points(&[0.03, 0.05]);
         few.results[1].reached = None;
         assert_eq!(again(&few), says("90s", "estimated time to reach ±3 % at all points but 1"));
