@@ -29,7 +29,7 @@ struct Mutation {
     group: &'static str,
 }
 
-const MUTATIONS: [Mutation; 17] = [
+const MUTATIONS: [Mutation; 19] = [
     Mutation {
         dropped: "Student's t: normal quantiles for the noise between six pairs of runs",
         file: "stored_runs.rs",
@@ -120,6 +120,20 @@ const MUTATIONS: [Mutation; 17] = [
         from: "if by_times.p > by_runs.p { by_times } else { by_runs }",
         to: "by_runs",
         group: "baselines",
+    },
+    Mutation {
+        dropped: "causes that are not ruled out: only those that are shown count",
+        file: "code_or_environment.rs",
+        from: "effect.high < MOST * regression",
+        to: "effect.low < MOST * regression",
+        group: "causes",
+    },
+    Mutation {
+        dropped: "six builds or sessions before a verdict: two are enough",
+        file: "sessions.rs",
+        from: "pub const FEWEST_SESSIONS: usize = 6;",
+        to: "pub const FEWEST_SESSIONS: usize = 2;",
+        group: "builds",
     },
     Mutation {
         dropped: "largest of all differences: each pair of items by its own critical value",

@@ -26,6 +26,9 @@ const LATER_S: f64 = 7.0 * DAY_S;
 const PAIRS: usize = 20;
 const PAIR_SD: f64 = 0.014;
 
+/// The first seed. The rule's threshold was chosen by simulations with seeds below this one: its bars are measured with others.
+const FIRST_SEED: u64 = 1_000_000;
+
 /// The true causes, none of them included.
 const TRUTHS: [Truth; 4] = [
     Truth { name: "nothing changed", code: 0.0, environment: 0.0, cause: None },
@@ -85,7 +88,7 @@ impl CauseCheck {
         let mut right = 0;
         let mut wrong = 0;
         for seed in 0..trials {
-            let Some(found) = self.check(&mut Rng::new(seed)) else { continue };
+            let Some(found) = self.check(&mut Rng::new(FIRST_SEED + seed)) else { continue };
             confirmed += 1;
             right += u64::from(Some(found) == self.truth.cause);
             let is_named = found != RegressionCause::Undecided;
