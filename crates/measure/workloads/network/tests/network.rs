@@ -387,8 +387,9 @@ fn drops_are_found_where_they_happen() {
     for (place, settings) in cases {
         let point = udp(settings);
         let mut started = point.started();
-        // Next to other tests a receiver that gets no CPU drops some, too.
-        assert_ratio("share of the drops in the right place", 0.99..1.001, || {
+        // Next to other tests a receiver that gets no CPU drops some, too. A packet that is under way while the counters are
+        // read is missed at one place and not at the other: half a percent of some 200 drops.
+        assert_ratio("share of the drops in the right place", 0.99..1.011, || {
             let ledger = ledger(&samples(&mut started, &[1000, 3000]));
             let all: f64 = ledger.iter().sum();
             assert!(all > 0.03, "{settings:?}: {ledger:?}");

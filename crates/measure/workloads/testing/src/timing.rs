@@ -2,14 +2,24 @@
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plumb_protocol::StartedWorkload;
+use plumb_stats::Interval;
+use plumb_stats::verdict::interval_of_pairs;
 
 use crate::taking::samples;
 
-/// Times a ratio is measured before it counts as wrong.
-const MAX_ATTEMPTS: u32 = 20;
+/// Times that a ratio is measured: after each, its interval is looked at.
+const MOST_MEASUREMENTS: usize = 3;
+/// Values of each measurement: fewer have no interval.
+const VALUES: usize = 8;
+/// A value that takes longer is a summary of many samples by itself, and a measurement of its own.
+const LONG: Duration = Duration::from_millis(500);
+/// Level of the interval. As usual for equivalence, either end is wrong in at most one case of 20 (Schuirmann 1987).
+const LEVEL: f64 = 0.9;
+/// Other work gets so long to pass by before a ratio is measured again.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Held by tests that time something or that make the process large: two at once would time each other.
 pub fn alone() -> MutexGuard<'static, ()> {
@@ -26,21 +36,72 @@ pub fn fastest_ns(started: &mut StartedWorkload, k: u64) -> f64 {
     samples.elapsed_ns.iter().copied().min().unwrap_or(0) as f64
 }
 
-/// Measures a ratio until it lies where it should; other work on the machine gets a few chances to pass by.
+/// Measures a ratio and asserts that it lies in a range, as plumb decides that two sides are equivalent: the whole interval
+/// of the values lies in it. Other work on the machine widens the interval, so it is measured at most three times.
+///
+/// # Panics
+/// If the interval of all values does not lie in the range after the last measurement.
 pub fn assert_ratio(what: &str, range: Range<f64>, mut ratio: impl FnMut() -> f64) {
-    let mut seen = Vec::new();
-    for chance in 0..MAX_ATTEMPTS {
-        let ratio = ratio();
-        if range.contains(&ratio) {
+    let mut values = Vec::with_capacity(MOST_MEASUREMENTS * VALUES);
+    let mut seen = None;
+    for measurement in 0..MOST_MEASUREMENTS {
+        if measurement > 0 {
+            std::thread::sleep(PAUSE);
+        }
+        let begun = Instant::now();
+        let first = ratio();
+        values.push(first);
+        let interval = if begun.elapsed() > LONG {
+            Ok(Interval::exactly(first))
+        } else {
+            values.extend((1..VALUES).map(|_| ratio()));
+            interval_of_pairs(&values, LEVEL)
+        };
+        if interval.is_ok_and(|ends| range.start <= ends.low && ends.high < range.end) {
             return;
         }
-        seen.push(ratio);
-        std::thread::sleep(Duration::from_millis(5 << chance.min(6)));
+        seen = Some(interval);
     }
-    panic!("{what}: not in {range:?}: {seen:?}");
+    panic!("{what}: {seen:?} is not in {range:?}: {values:?}");
 }
 
 /// Twice the iterations take about twice the time: the work is done each time, and nothing else.
 pub fn assert_doubles(what: &str, started: &mut StartedWorkload, k: u64) {
     assert_ratio(what, 1.5..2.7, || fastest_ns(started, 2 * k) / fastest_ns(started, k));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::{MOST_MEASUREMENTS, VALUES, assert_ratio};
+
+    /// How many values were taken, and whether the assertion held.
+    fn asserted(value: impl Fn(usize) -> f64) -> (usize, bool) {
+        let taken = Cell::new(0);
+        let next = || {
+            taken.set(taken.get() + 1);
+            value(taken.get() - 1)
+        };
+        let held = catch_unwind(AssertUnwindSafe(|| assert_ratio("twice", 1.5..2.7, next)));
+        (taken.get(), held.is_ok())
+    }
+
+    #[test]
+    fn a_ratio_in_its_range_holds_at_once_and_another_never() {
+        assert_eq!(asserted(|index| if index % 2 == 0 { 2.0 } else { 2.1 }), (VALUES, true));
+        assert_eq!(asserted(|_| 2.0), (VALUES, true));
+        let all = MOST_MEASUREMENTS * VALUES;
+        assert_eq!(asserted(|_| 1.2), (all, false));
+        // One value in range is no proof, however many are tried.
+        assert_eq!(asserted(|index| if index == 3 { 2.0 } else { 3.0 }), (all, false));
+        assert_eq!(asserted(|_| f64::NAN), (all, false));
+    }
+
+    #[test]
+    fn other_work_that_passes_by_is_outvoted() {
+        let (taken, held) = asserted(|index| if index < 3 { 9.0 } else { 2.0 });
+        assert!(taken > VALUES && held, "{taken}");
+    }
 }
