@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, value_parser};
 use plumb_analysis::{
-    BUILDS_LABEL, FailedInvocations, GateOutcome, SESSIONS_LABEL, SessionsFinding, over_builds,
-    over_sessions,
+    BUILDS_LABEL, CONFIRMS_LABEL, FailedInvocations, GateOutcome, SESSIONS_LABEL, SessionsFinding,
+    over_builds, over_sessions,
 };
 use plumb_model::{
     CPU, Confidence, ExtraWork, Goal, MissingKind, PEAK_MEMORY, PlannedPoint, Preparation,
     PreparationSlot, VerdictGoal,
 };
-use plumb_report::{View, brief_scorecard, gate_card, gate_json, sessions_card, sessions_json};
+use plumb_report::{View, brief_scorecard, gate_json, sessions_card, sessions_json};
 use plumb_store::short;
 use plumb_suite::{margin, nearest, pause_ns, share, time_ns};
 use plumb_units::percent;
@@ -193,8 +193,8 @@ enum AbRun<'r> {
     Pilot,
     /// The comparison with control sides.
     Proof(ExtraWork),
-    /// Fresh pairs of a comparison that found a slow-down.
-    Confirmation,
+    /// Fresh pairs of the comparison with this id, which found a slow-down.
+    Confirmation(&'r str),
 }
 
 impl AbRun<'_> {
@@ -207,7 +207,8 @@ impl AbRun<'_> {
         match self {
             Self::Session(label) => Some((SESSIONS_LABEL, label)),
             Self::Build { label, .. } => Some((BUILDS_LABEL, label)),
-            Self::Comparison | Self::Pilot | Self::Proof(_) | Self::Confirmation => None,
+            Self::Confirmation(of) => Some((CONFIRMS_LABEL, of)),
+            Self::Comparison | Self::Pilot | Self::Proof(_) => None,
         }
     }
 }
@@ -225,23 +226,26 @@ fn proved(args: &AbArgs, planted: f64, store: Option<&Path>, ui: &Ui) -> Result<
         ui.say("sizing the extra work");
         proof::sized_work(&all_sides(args, AbRun::Pilot, store, ui)?.record, planted)?
     };
-    let measured = all_sides(args, AbRun::Proof(extra), store, ui)?;
-    let no_proof = || CommandError::bug("a comparison with control sides has no proof");
-    let StoredRun { record, finding, .. } = &measured;
-    let mut gate = plumb_analysis::gate(record, finding, None).ok_or_else(no_proof)?;
+    let StoredRun { record, mut finding, store: opened, .. } =
+        all_sides(args, AbRun::Proof(extra), store, ui)?;
+    let mut gate = finding
+        .proof
+        .take()
+        .ok_or_else(|| CommandError::bug("a comparison with control sides has no proof"))?;
     if gate.needs_confirmation() {
         ui.say("looks slower; confirming on fresh pairs");
-        let fresh = all_sides(args, AbRun::Confirmation, store, ui)?.finding;
-        gate = plumb_analysis::gate(record, finding, Some(&fresh)).ok_or_else(no_proof)?;
+        let run = record.run.to_string();
+        let fresh = all_sides(args, AbRun::Confirmation(&run), store, ui)?;
+        gate.confirm(&fresh.finding.against_first);
     }
+    let gate = finding.proof.insert(gate).clone();
     if ui.wants_json() {
-        let comparison = plumb_analysis::compare_sides(record, finding);
+        let comparison = plumb_analysis::compare_sides(&record, &finding);
         let document = gate_json(&gate, &comparison);
         ui.out(&document.map_err(|error| CommandError::bug(error.to_string()))?);
     } else {
-        let next = closing(record, finding, &measured.store);
-        ui.out(&brief_scorecard(&View::new(finding), &ui.terminal(), &next));
-        ui.out(&gate_card(&gate, &ui.terminal()));
+        let next = closing(&record, &finding, &opened);
+        ui.out(&brief_scorecard(&View::new(&finding), &ui.terminal(), &next));
     }
     Ok(match gate.outcome() {
         GateOutcome::Regression => Exit::Regression,
@@ -385,7 +389,7 @@ fn prepared<'s>(
             goal = proof::pilot_goal();
         }
         AbRun::Proof(extra) => points = proof::proof_points(&points, extra),
-        AbRun::Confirmation => points = proof::confirming_points(&points),
+        AbRun::Confirmation(_) => points = proof::confirming_points(&points),
     }
     let mut request = PlanRequest::new(points, goal, prepare);
     if run.is_of_builds()
@@ -451,7 +455,7 @@ fn verdict_goal(
         layout_effect,
         quad: args.quad,
         confidence: match run {
-            AbRun::Confirmation => Confidence::NinetyNine,
+            AbRun::Confirmation(_) => Confidence::NinetyNine,
             _ => args.confidence,
         },
         time_ns: (!is_limited).then(|| COMPARISON_NS.saturating_mul(comparisons) / builds),

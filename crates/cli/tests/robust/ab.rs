@@ -81,6 +81,16 @@ fn a_gate_proves_that_it_works_or_abstains() {
     assert_eq!(document["schema"].as_str(), Some("plumb.gate/1"));
     assert_eq!(document["outcome"].as_str(), Some("regression"), "{document}");
     assert_eq!(document["confirmation"]["confidence"].as_f64(), Some(0.99));
+    // What is stored shows the same, with the fresh pairs of the run that followed.
+    let gate = document["comparison"]["runs"][0].as_str().unwrap().to_owned();
+    let shown = parsed(&place.run(&format!("show {gate} --json")).unwrap().exits(0));
+    assert_eq!(shown["proof"]["outcome"].as_str(), Some("regression"), "{shown}");
+    let [stored, fresh] = [&shown["proof"]["confirmation"], &document["confirmation"]];
+    assert_eq!((&stored["verdict"], &stored["ratio"]), (&fresh["verdict"], &fresh["ratio"]));
+    for format in ["", " --full", " --format markdown"] {
+        let card = place.run(&format!("show {gate}{format}")).unwrap().exits(0);
+        card.shows(&["Proof", "confirmed on fresh pairs"]);
+    }
     // The extra work is CPU time of the process that is timed.
     let slower = document["proof"]["slower"]["ratio"].as_f64().unwrap();
     assert!((1.5..2.6).contains(&slower), "{document}");

@@ -46,7 +46,7 @@ pub use one_run::finding::{
     SinceLast, Unsupported,
 };
 pub use one_run::fresh_run::{FreshRun, NotMeasured};
-pub use one_run::gate::{GateDoubt, GateFinding, GateOutcome, PointControls, gate};
+pub use one_run::gate::{CONFIRMS_LABEL, GateDoubt, GateFinding, GateOutcome, PointControls};
 pub use one_run::histogram::{PointTail, tails};
 pub use one_run::levels::{Level, TwoLevels};
 pub use one_run::link_fit::{EffectiveDepth, LinkFit, LinkFound, LinkShares, PointBehindLink};

@@ -25,8 +25,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use plumb_analysis::{
-    CommonMovements, CompareSettings, ComparisonFinding, HistoryFinding, RunFinding, RunQuestions,
-    RunReader, Traces, compare, history, summarise_with,
+    CONFIRMS_LABEL, CommonMovements, CompareSettings, ComparisonFinding, HistoryFinding,
+    RunFinding, RunQuestions, RunReader, Traces, compare, history, summarise, summarise_with,
 };
 use plumb_model::{Host, Id, InvocationRecord, RunRecord, SeriesInRun};
 use plumb_store::{RunSummary, Store, StoreError};
@@ -66,7 +66,26 @@ pub fn of_run_among(
     let is_asked = since.asks(&this, record.plan.comparison().is_some());
     let questions =
         RunQuestions { counters: Some(&counters), earlier: is_asked.then_some(&earlier as _) };
-    summarise_with(record, &questions)
+    let mut finding = summarise_with(record, &questions)?;
+    if let Some(proof) = finding.proof.as_mut().filter(|proof| proof.needs_confirmation()) {
+        let all: Vec<RunSummary>;
+        let runs = match runs {
+            Some(runs) => runs,
+            None => {
+                all = store.summaries()?;
+                &all
+            }
+        };
+        if let Some(fresh) = runs.iter().rfind(|run| confirms(run, record.run)) {
+            proof.confirm(&summarise(&store.record(fresh.run)?).against_first);
+        }
+    }
+    Ok(finding)
+}
+
+/// Whether a run measured fresh pairs to confirm what this other run found.
+fn confirms(run: &RunSummary, of: Id) -> bool {
+    run.labels.get(CONFIRMS_LABEL).is_some_and(|id| *id == of.to_string())
 }
 
 /// How these runs compare with the first of them, and what moved with that, without the samples that charts draw.

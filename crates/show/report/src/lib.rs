@@ -22,7 +22,7 @@ mod standing_out;
 pub use check::{CheckDocument, check_card, check_document, check_json, check_markdown};
 pub use comparison::{
     ComparisonDocument, GateDocument, comparison_card, comparison_document, comparison_json,
-    comparison_markdown, gate_card, gate_json,
+    comparison_markdown, gate_json, proof_lines,
 };
 pub use figure::figure;
 pub use history::{

@@ -3,7 +3,7 @@
 use plumb_analysis::{FailedInvocations, PointComparison};
 use plumb_chart::Chart;
 use plumb_report::charts;
-use plumb_report::comparison::covariates_text;
+use plumb_report::comparison::{covariates_text, proof_lines};
 use plumb_report::run::{
     FlagNote, View, encryption_text, looks_text, not_reached_heading, spread_text,
 };
@@ -42,12 +42,21 @@ pub fn run_page(view: &View, sides: Vec<Chart>, links: &LinkedPages) -> Page {
     page.add(results(view));
     page.add(curves(view, None));
     page.draw(rest);
-    for part in [comparisons(view), distrust(&view.flags), unsupported(view), failed(view)] {
+    let parts =
+        [comparisons(view), proof(view), distrust(&view.flags), unsupported(view), failed(view)];
+    for part in parts {
         page.add(part);
     }
     page.add(not_reached(view));
     page.add(next(view));
     page
+}
+
+/// Whether the comparison works here (`ab --prove`).
+fn proof(view: &View) -> Html {
+    let lines = proof_lines(view.finding.proof.as_ref());
+    let text = list(lines.iter().map(String::as_str));
+    if text.is_empty() { text } else { heading("proof", "Proof").and(text) }
 }
 
 fn status(view: &View) -> Html {

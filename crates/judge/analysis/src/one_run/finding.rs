@@ -14,6 +14,7 @@ use crate::estimate::{Ends, Estimate};
 use crate::facts::{CpuShares, PointFacts, RunFacts};
 use crate::one_run::burst::Burst;
 use crate::one_run::curve::Curve;
+use crate::one_run::gate::GateFinding;
 use crate::one_run::levels::TwoLevels;
 use crate::one_run::link_fit::LinkFit;
 use crate::one_run::pauses::Pauses;
@@ -38,6 +39,8 @@ pub struct RunFinding {
     pub against_first: Vec<PointComparison>,
     /// Comparisons of every later point but the second with the one above it, when the plan asks for them.
     pub against_above: Vec<PointComparison>,
+    /// Whether the comparison works here, with its control sides (`ab --prove`); None if there are none.
+    pub proof: Option<GateFinding>,
     /// What moved since the last comparable run.
     pub since_last: Asked<SinceLast>,
     /// What can't be measured here.

@@ -8,11 +8,9 @@ use plumb_stats::gate_power::{GatePower, RepeatedLooks, gate_power};
 use plumb_stats::rng::Rng;
 use plumb_stats::verdict::LookSchedule;
 
-use crate::comparison::pairs::{PointComparison, log_ratios_between};
+use crate::comparison::pairs::{PointComparison, against_first, log_ratios_between};
 use crate::estimate::Estimate;
-use crate::one_run::finding::RunFinding;
 use crate::one_run::series_in_run::series_in_run;
-use crate::one_run::summarise::summarise;
 
 /// Keeps the draws of the power apart from the other random choices of the run's seed.
 const POWER: u64 = 0x706f_7765;
@@ -76,6 +74,11 @@ impl GateFinding {
         self.doubt.is_none() && self.side.as_ref().is_some_and(is_slower)
     }
 
+    /// Adds what fresh pairs of the user's sides found: the comparisons of their run.
+    pub fn confirm(&mut self, fresh: &[PointComparison]) {
+        self.confirmation = fresh.first().cloned();
+    }
+
     /// What the gate decides.
     #[must_use]
     pub fn outcome(&self) -> GateOutcome {
@@ -130,23 +133,24 @@ impl GateDoubt {
     }
 }
 
-/// The proof in a run's record, with what fresh pairs of the user's sides found; None if no proof was asked for.
-#[must_use]
-pub fn gate(
-    record: &RunRecord,
-    finding: &RunFinding,
-    confirmation: Option<&RunFinding>,
-) -> Option<GateFinding> {
-    let controls = controls(record, finding)?;
+/// The label of a run of fresh pairs, which confirm what another run found: that run's id.
+pub const CONFIRMS_LABEL: &str = "confirms";
+
+/// The proof in a run's record, from the comparisons with its first point; None if no proof was asked for.
+pub(crate) fn gate(record: &RunRecord, against_first: &[PointComparison]) -> Option<GateFinding> {
+    // A check proves itself for one point of its plan, without a later side.
+    let later = record.plan.points.get(LATER_SIDE)?;
+    later.proof.filter(|proof| proof.role == ProofRole::Side)?;
+    let controls = controls(record, against_first)?;
     let again = point_of(record, ProofRole::Again)?;
     Some(GateFinding {
         planted: controls.planted,
         again: controls.again,
         slower: controls.slower,
-        power: power(record, finding, again, controls.planted),
+        power: power(record, against_first, again, controls.planted),
         doubt: controls.doubt,
-        side: compared(finding, LATER_SIDE).cloned(),
-        confirmation: confirmation.and_then(|fresh| fresh.against_first.first().cloned()),
+        side: compared(against_first, LATER_SIDE).cloned(),
+        confirmation: None,
     })
 }
 
@@ -164,12 +168,12 @@ pub(crate) struct Controls {
 }
 
 /// The controls in a run's record; None if it has none.
-pub(crate) fn controls(record: &RunRecord, finding: &RunFinding) -> Option<Controls> {
+pub(crate) fn controls(record: &RunRecord, against_first: &[PointComparison]) -> Option<Controls> {
     let again = point_of(record, ProofRole::Again)?;
     let planted = point_of(record, ProofRole::Planted)?;
     let share = record.plan.points[planted].proof?.extra_work.share;
-    let null = compared(finding, again);
-    let plant = compared(finding, planted);
+    let null = compared(against_first, again);
+    let plant = compared(against_first, planted);
     Some(Controls {
         planted: share,
         again: null.and_then(|null| null.found.ratio.clone()),
@@ -202,15 +206,15 @@ impl PointControls {
         Some(Self {
             point: first.name(),
             series: series.map_or(stored, SeriesInRun::comparable_name),
-            controls: controls(record, &summarise(record))?,
+            controls: controls(record, &against_first(record))?,
             seed: record.plan.seed,
         })
     }
 }
 
 /// A point compared with the first.
-fn compared(finding: &RunFinding, point: usize) -> Option<&PointComparison> {
-    finding.against_first.iter().find(|comparison| comparison.point.index == point)
+fn compared(against_first: &[PointComparison], point: usize) -> Option<&PointComparison> {
+    against_first.iter().find(|comparison| comparison.point.index == point)
 }
 
 fn point_of(record: &RunRecord, role: ProofRole) -> Option<usize> {
@@ -243,10 +247,15 @@ fn doubt(
 
 /// How likely the comparison reports a side that is slower by the share, in as many pairs as the longest of this run's
 /// comparisons had.
-fn power(record: &RunRecord, finding: &RunFinding, again: usize, share: f64) -> Option<GatePower> {
+fn power(
+    record: &RunRecord,
+    against_first: &[PointComparison],
+    again: usize,
+    share: f64,
+) -> Option<GatePower> {
     let plan = record.plan.comparison()?;
     let null = log_ratios_between(record, again)?;
-    let pairs = finding.against_first.iter().filter_map(|comparison| comparison.found.by_pairs());
+    let pairs = against_first.iter().filter_map(|comparison| comparison.found.by_pairs());
     let looks = RepeatedLooks {
         schedule: plan.looks.unwrap_or(LookSchedule::Fixed(null.len())),
         confidence: plan.confidence,

@@ -20,6 +20,7 @@ use crate::one_run::expectations;
 use crate::one_run::failures;
 use crate::one_run::finding::{Disturbances, Finding, RunFinding};
 use crate::one_run::flags;
+use crate::one_run::gate::gate;
 use crate::one_run::histogram;
 use crate::one_run::levels::TwoLevels;
 use crate::one_run::link_fits::link_fits;
@@ -91,6 +92,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
     expectations::judge(&mut results, record);
     let mut failed = failures::failed(record);
     failed.extend(failures::no_numbers(&data));
+    let against_first = against_first(record);
     RunFinding {
         method: METHOD_VERSION,
         run: run_facts(record),
@@ -98,7 +100,8 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         curves: curves(&results, record),
         links: link_fits(&results, record),
         results,
-        against_first: against_first(record),
+        proof: gate(record, &against_first),
+        against_first,
         against_above: against_above(record),
         since_last: Asked::NotAsked,
         unsupported: failures::unsupported(record),

@@ -3,7 +3,7 @@
 use plumb_model::{ExtraWork, ProofPoint, ProofRole, RunRecord};
 
 use crate::testing::{Builder, COPY, Spec};
-use crate::{GateDoubt, GateFinding, GateOutcome, gate, series_in_run, summarise};
+use crate::{GateDoubt, GateFinding, GateOutcome, series_in_run, summarise};
 
 const SHARE: f64 = 0.05;
 
@@ -29,7 +29,7 @@ fn proved(side: f64, again: f64, planted: f64) -> RunRecord {
 }
 
 fn found(record: &RunRecord) -> GateFinding {
-    gate(record, &summarise(record), None).unwrap()
+    summarise(record).proof.unwrap()
 }
 
 #[test]
@@ -43,10 +43,12 @@ fn a_gate_whose_controls_are_right_decides() {
     assert_eq!(slower.outcome(), GateOutcome::NotConfirmed);
     let record = proved(1.2, 1.0, 1.0 + SHARE);
     let finding = summarise(&record);
-    let confirmed = gate(&record, &finding, Some(&finding)).unwrap();
+    let mut confirmed = found(&record);
+    confirmed.confirm(&finding.against_first);
     assert_eq!(confirmed.outcome(), GateOutcome::Regression);
     let calm = summarise(&proved(1.0, 1.0, 1.0 + SHARE));
-    let refuted = gate(&record, &finding, Some(&calm)).unwrap();
+    let mut refuted = found(&record);
+    refuted.confirm(&calm.against_first);
     assert_eq!(refuted.outcome(), GateOutcome::NotConfirmed);
 }
 
@@ -71,5 +73,5 @@ fn a_gate_whose_controls_are_wrong_abstains_whatever_it_found() {
 fn control_sides_are_no_part_of_a_history() {
     let series = series_in_run(&proved(1.0, 1.0, 1.0 + SHARE));
     assert!(!series.is_empty() && series.iter().all(|series| series.is_side_of_knob));
-    assert_eq!(gate(&crate::testing::exec(), &summarise(&crate::testing::exec()), None), None);
+    assert_eq!(summarise(&crate::testing::exec()).proof, None);
 }

@@ -85,7 +85,7 @@ pub struct PowerPart {
     pub high: f64,
 }
 
-fn gate_part(gate: &GateFinding) -> GatePart {
+pub(crate) fn gate_part(gate: &GateFinding) -> GatePart {
     GatePart {
         planted: gate.planted,
         again: gate.again.as_ref().map(ratio_part),
@@ -103,9 +103,10 @@ pub(crate) fn power_part(power: GatePower) -> PowerPart {
     PowerPart { probability: power.probability, low: power.low, high: power.high }
 }
 
-/// The proof in lines of a terminal's width.
+/// The proof in sentences; none without one.
 #[must_use]
-pub fn gate_card(gate: &GateFinding, terminal: &Terminal) -> String {
+pub fn proof_lines(gate: Option<&GateFinding>) -> Vec<String> {
+    let Some(gate) = gate else { return Vec::new() };
     let planted = percent(gate.planted);
     let mut lines = vec![
         format!("the first side compared with itself: {}", ratio_text(gate.again.as_ref())),
@@ -115,11 +116,17 @@ pub fn gate_card(gate: &GateFinding, terminal: &Terminal) -> String {
         lines.push(format!("this gate reports +{planted} {}", power_text(power)));
     }
     lines.push(decision(gate));
-    let mut out = terminal.lines(0, &TextLine::new(Style::Heading, "Proof"));
-    for line in lines {
-        out.push_str(&terminal.lines(2, &TextLine::new(Style::Plain, &line)));
+    lines
+}
+
+/// The proof in lines of a terminal's width.
+pub(crate) fn proof(gate: Option<&GateFinding>, terminal: &Terminal) -> String {
+    let lines = proof_lines(gate);
+    if lines.is_empty() {
+        return String::new();
     }
-    terminal.signs(out)
+    let text = lines.iter().map(|line| terminal.lines(2, &TextLine::new(Style::Plain, line)));
+    terminal.lines(0, &TextLine::new(Style::Heading, "Proof")) + &text.collect::<String>()
 }
 
 /// What the gate decides, in a sentence.

@@ -5,6 +5,7 @@ use plumb_model::{FlagKind, Goal, StopReason};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, clip, counted, width};
 use plumb_units::percent;
 
+use crate::comparison::proof;
 use crate::run::answer::answer;
 use crate::run::header::not_reached_heading;
 use crate::run::importance::{FlagWeight, by_importance};
@@ -54,6 +55,7 @@ pub fn brief_scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) ->
         header(view, &terminal) + &answer,
         first,
         second,
+        proof(view.finding.proof.as_ref(), &terminal),
         reasons(view, &terminal),
         next(view, closing, &terminal),
     ];

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use plumb_analysis::{
-    BaselineSource, FailedInvocations, Finding, Pauses, ShareOfBaseline, Unsupported,
+    BaselineSource, FailedInvocations, Finding, GateFinding, Pauses, ShareOfBaseline, Unsupported,
 };
 use plumb_model::{Flag, PreparationRecord, Prepared, SampleIs};
 use plumb_text::time::rfc3339;
 use serde::Serialize;
 
 use crate::comparison::verdict::{VerdictPart, point_verdict_part};
+use crate::comparison::{GatePart, gate_part};
 use crate::json_parts::estimate::{EstimatePart, estimate as estimate_part};
 use crate::json_parts::text::pretty;
 
@@ -45,6 +46,8 @@ pub struct RunDocument {
     pub curves: Vec<CurvePart>,
     /// Shares of bandwidth and round trips in the time of points behind a link.
     pub links: Vec<LinkPart>,
+    /// Whether the comparison works here, with its control sides (`ab --prove`); null without control sides.
+    pub proof: Option<ProofPart>,
     /// The series that stand out since the last comparable run; null if there is none, or it was not looked for.
     pub since_last: Option<SinceLastPart>,
     /// The preparations, in order.
@@ -332,6 +335,28 @@ pub struct FailedPart {
     pub log: String,
 }
 
+/// The proof of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ProofPart {
+    /// What the gate decides.
+    #[cfg_attr(test, schemars(extend("enum" = ["regression", "not confirmed", "no regression", "inconclusive", "abstained"])))]
+    pub outcome: &'static str,
+    /// What was measured of the control sides.
+    #[serde(flatten)]
+    pub controls: GatePart,
+    /// The later side on fresh pairs; null if it did not look slower.
+    pub confirmation: Option<VerdictPart>,
+}
+
+fn proof_part(gate: &GateFinding) -> ProofPart {
+    ProofPart {
+        outcome: gate.outcome().word(),
+        controls: gate_part(gate),
+        confirmation: gate.confirmation.as_ref().map(point_verdict_part),
+    }
+}
+
 /// The document of a view.
 #[must_use]
 pub fn document(view: &View) -> RunDocument {
@@ -344,6 +369,7 @@ pub fn document(view: &View) -> RunDocument {
         results: view.rows.iter().map(result).collect(),
         curves: finding.curves.iter().map(|found| curve(found, &finding.results)).collect(),
         links: finding.links.iter().map(|found| link(found, &finding.results)).collect(),
+        proof: finding.proof.as_ref().map(proof_part),
         since_last: since_last_part(view.finding),
         preparations: finding.run.preparations.iter().map(preparation).collect(),
         unsupported: finding.unsupported.iter().map(unsupported).collect(),

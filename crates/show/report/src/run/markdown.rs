@@ -5,7 +5,7 @@ use plumb_units::{Figure, percent, whole_percent};
 
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;
-use crate::comparison::verdict;
+use crate::comparison::{proof_lines, verdict};
 use crate::run::burst::burst_text;
 use crate::run::header::not_reached_heading;
 use crate::run::results_table::{best_quarter_text, other_cpu_text};
@@ -28,6 +28,8 @@ pub fn markdown(view: &View) -> String {
             .map(|curve| format!("{}: {}", code(&curve.name), escape(&curve.lines.join("; ")))),
     ));
     out.push_str(&comparisons(view));
+    let proof = proof_lines(view.finding.proof.as_ref());
+    out.push_str(&list("Proof", proof.iter().map(|line| escape(line))));
     out.push_str(&list("Reasons to distrust", view.flags.iter().map(flag)));
     let finding = view.finding;
     out.push_str(&list(

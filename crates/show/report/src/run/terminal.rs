@@ -7,7 +7,7 @@ use plumb_units::percent;
 
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;
-use crate::comparison::verdict;
+use crate::comparison::{proof, verdict};
 use crate::run::header::not_reached_heading;
 use crate::run::results_table::results;
 use crate::run::since_last::{self, since_last_text};
@@ -44,6 +44,7 @@ pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> Strin
         header(view, &terminal),
         first,
         second,
+        proof(view.finding.proof.as_ref(), &terminal),
         flags(view, &terminal),
         unsupported(view, &terminal),
         failed(view, &terminal),
