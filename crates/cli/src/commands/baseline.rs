@@ -210,10 +210,15 @@ fn refuse_ambiguous(name: &str) -> Result<()> {
 fn change(store: &Store, name: &str, runs: &[Id]) -> Result<()> {
     let now = plumb_machine::now().unix_ns;
     store.set_baseline(name, runs, now, &mut plumb_machine::fresh_id)?;
-    // Files that no baseline needs any longer would only fill the disk.
-    let members: Vec<Id> =
-        store.baselines()?.into_iter().flat_map(|baseline| baseline.runs).collect();
-    Ok(store.drop_files_except(&members)?)
+    // Files that no baseline needs any longer would only fill the disk. A check also compares with the baseline as it was
+    // first set.
+    let mut needed = Vec::new();
+    for baseline in store.baselines()? {
+        let first = store.first_baseline(&baseline.name)?;
+        needed.extend(first.map_or_else(Vec::new, |first| first.runs));
+        needed.extend(baseline.runs);
+    }
+    Ok(store.drop_files_except(&needed)?)
 }
 
 fn stored(names: &[String], store: &Store, ui: &Ui) -> Result<Vec<Id>> {

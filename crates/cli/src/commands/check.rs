@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, value_parser};
 use plumb_analysis::{
     BaselineRuns, Caveats, CheckFinding, CheckedAgainst, Checker, ConfirmingSessions,
-    FirstBaseline, FreshRun, OtherRuns, canary_shift,
+    FirstBaseline, FreshRun, OtherRuns, WhichBaseline, canary_shift,
 };
 use plumb_export::check_junit;
 use plumb_model::{
@@ -168,7 +168,7 @@ fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let finding =
         plumb_query::of_check(&screen.store, &checker, &screened, &confirming, doubts, args.by)?;
     refuse_fatal(&finding, args.force)?;
-    let finding = again.explain(finding, &checker, &stored.members, &plan)?;
+    let finding = again.explain(finding, &checker, &stored, &plan)?;
     write(&finding, args, ui)?;
     Ok(exit(&finding, args.strict))
 }
@@ -218,6 +218,14 @@ struct StoredBaseline {
 }
 
 impl StoredBaseline {
+    /// The runs that count here of the baseline that a series was compared with.
+    fn members_of(&self, which: WhichBaseline) -> &StoredRuns {
+        match (which, &self.first) {
+            (WhichBaseline::First, Some((_, first))) => first,
+            (WhichBaseline::Current | WhichBaseline::First, _) => &self.members,
+        }
+    }
+
     fn against(&self, by: By) -> CheckedAgainst<'_> {
         let first = self.first.as_ref().map(|(set_unix_ns, runs)| FirstBaseline {
             runs: baseline_runs(runs),

@@ -198,6 +198,15 @@ fn a_kept_program_shows_whether_the_code_or_the_machine_changed() {
     place.write("hidden", "0.1").unwrap();
     let environment = cause(&place);
     assert_eq!(environment["answer"], "environment", "{environment}");
+    // A baseline that is set again holds the slower code. The one that was set first still shows it, and its cause.
+    script(&place, "0.12");
+    place.write("hidden", "0.001").unwrap();
+    for _ in 0..8 {
+        exec(&place, "-n 5 -q", &["sh work.sh"]).exits(0);
+    }
+    place.run(&format!("baseline set good {} --keep", last_runs(8))).unwrap().exits(0);
+    let since_first = cause(&place);
+    assert_eq!(since_first["answer"], "code", "{since_first}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Whether a regression comes from the code or from the machine: what the baseline measured is measured again, in turns
 //! with what is there now.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use plumb_analysis::{
@@ -11,7 +12,7 @@ use plumb_protocol::PROTOCOL;
 use plumb_query::StoredRuns;
 use plumb_store::KeptFile;
 
-use super::Again;
+use super::{Again, StoredBaseline};
 use crate::error::Result;
 use crate::planning::kept;
 use crate::reading::runs;
@@ -27,23 +28,23 @@ impl Again<'_> {
         &self,
         finding: CheckFinding,
         checker: &Checker<'_>,
-        members: &StoredRuns,
+        stored: &StoredBaseline,
         plan: &Plan,
     ) -> Result<CheckFinding> {
-        let regressions: Vec<CheckedSeries> = finding
-            .regressions()
-            .filter(|series| series.against == WhichBaseline::Current)
-            .cloned()
-            .collect();
+        let regressions: Vec<CheckedSeries> = finding.regressions().cloned().collect();
         if regressions.is_empty() {
             return Ok(finding);
         }
-        let kept = self.kept_of(members)?;
+        let mut kept = BTreeMap::new();
+        for which in [WhichBaseline::Current, WhichBaseline::First] {
+            kept.insert(which, self.kept_of(stored.members_of(which))?);
+        }
         finding.explained(|series| {
             let planned = plan.points.iter().find(|planned| is_point_of(planned, series));
-            match planned.filter(|planned| kept::is_of(planned, &kept)) {
+            let kept = &kept[&series.against];
+            match planned.filter(|planned| kept::is_of(planned, kept)) {
                 Some(planned) if regressions.contains(series) => {
-                    self.cause_of(series, checker, plan, planned, &kept).map(Asked::Found)
+                    self.cause_of(series, checker, plan, planned, kept).map(Asked::Found)
                 }
                 _ => Ok(Asked::NotAsked),
             }

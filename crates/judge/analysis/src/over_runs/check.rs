@@ -111,7 +111,7 @@ pub struct CheckedSeries {
 }
 
 /// The baseline that a series is compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WhichBaseline {
     /// The one that was asked for, as it is now.
     Current,
@@ -365,10 +365,14 @@ impl<'b> Checker<'b> {
         })
     }
 
-    /// Where the regression of a series comes from.
+    /// Where the regression of a series against its baseline comes from.
     #[must_use]
     pub fn cause(&self, series: &CheckedSeries, both: &BothPrograms) -> CauseFinding {
-        cause_of(&self.current, &series.series, both, self.margin)
+        let gate = match (series.against, &self.first) {
+            (WhichBaseline::First, Some((_, first))) => first,
+            (WhichBaseline::Current | WhichBaseline::First, _) => &self.current,
+        };
+        cause_of(gate, &series.series, both, self.margin)
     }
 
     /// Whether the check works, by the controls of one of its points.
