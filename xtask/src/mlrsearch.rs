@@ -26,19 +26,33 @@ struct Reference {
     output: BufReader<ChildStdout>,
 }
 
+/// The root of the sources.
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The Python that has the reference implementation.
+///
+/// # Errors
+/// When it is not installed, with the remedy.
+pub fn python() -> Result<PathBuf, String> {
+    let python = root().join("target/test-needs/venv/bin/python");
+    if python.exists() {
+        return Ok(python);
+    }
+    Err(format!("{} is not there; try: bash scripts/install-test-needs", python.display()))
+}
+
 impl Reference {
     fn start() -> Result<Self, String> {
-        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-        let python = root.join("target/test-needs/venv/bin/python");
-        let script = root.join("xtask/src/mlrsearch.py");
+        let python = python()?;
+        let script = root().join("xtask/src/mlrsearch.py");
         let mut child = Command::new(&python)
             .arg(script)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| {
-                format!("{}: {error}; try: bash scripts/install-test-needs", python.display())
-            })?;
+            .map_err(|error| format!("{}: {error}", python.display()))?;
         let input = child.stdin.take().ok_or("it has no stdin")?;
         let output = child.stdout.take().ok_or("it has no stdout")?;
         Ok(Self { child, input, output: BufReader::new(output) })

@@ -78,7 +78,14 @@ fn start() -> ExitCode {
 
 /// Restores the settings of the machine that an earlier plumb, or the keeper of this one, could not restore.
 fn restore(ui: &ui::Ui) {
-    for settled in plumb_keeper::recover(&locate::root(), &locate::journals()) {
-        ui.warn(&format!("an earlier plumb left changes on this machine: {settled}"));
+    match plumb_keeper::recover(&locate::root(), &locate::journals()) {
+        Ok(all) => {
+            for settled in all {
+                ui.warn(&format!("an earlier plumb left changes on this machine: {settled}"));
+            }
+        }
+        Err(shared) => ui.warn(&format!(
+            "plumb restores nothing from journals that others may have written: {shared}"
+        )),
     }
 }

@@ -102,8 +102,13 @@ pub fn journals() -> PathBuf {
     if rustix::process::geteuid().is_root() {
         return root().path("/var/lib/plumb/journals");
     }
-    let state = home("XDG_STATE_HOME", ".local/state").unwrap_or_else(env::temp_dir);
-    state.join("plumb/journals")
+    match home("XDG_STATE_HOME", ".local/state") {
+        Some(state) => state.join("plumb/journals"),
+        // The folder for temporary files is shared: each user needs a name of their own there.
+        None => env::temp_dir()
+            .join(format!("plumb-{}", rustix::process::geteuid().as_raw()))
+            .join("journals"),
+    }
 }
 
 /// The environment variable that names this host.

@@ -8,7 +8,7 @@ use plumb_text::{Style, Table, TableColumn, TextLine};
 use serde::Serialize;
 
 use crate::commands::subcommand::{Context, Subcommand};
-use crate::error::{Exit, Result};
+use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
@@ -94,7 +94,11 @@ fn tune(args: &TuneArgs, ui: &Ui) -> Result<Exit> {
 }
 
 fn restore(root: &Root, ui: &Ui) -> Result<Exit> {
-    let settled = plumb_keeper::recover(root, &locate::journals());
+    let settled = plumb_keeper::recover(root, &locate::journals()).map_err(|shared| {
+        CommandError::file(format!("others may have written the journals: {shared}")).hint(
+            "check the journals there, then remove them, or give the folder back to its owner",
+        )
+    })?;
     let failed = settled.iter().any(|settled| matches!(settled, Settled::Failed { .. }));
     if settled.is_empty() {
         ui.out("nothing to restore");

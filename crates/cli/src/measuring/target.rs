@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -121,7 +121,9 @@ fn make(keeper: &mut Keeper, folder: &Path, hint: &str) -> Result<()> {
     }
     // The keeper learns of it first: a plumb that is killed in between leaves nothing behind.
     keeper.own(folder)?;
-    fs::create_dir(folder).map_err(|error| not_made(folder, &error.to_string(), hint))
+    // Servers that run as another user go through it, so others may enter, but neither list nor write.
+    let made = fs::DirBuilder::new().mode(0o711).create(folder);
+    made.map_err(|error| not_made(folder, &error.to_string(), hint))
 }
 
 fn not_made(folder: &Path, why: &str, hint: &str) -> CommandError {

@@ -7,7 +7,7 @@ use plumb_model::{
     Companion, Expectation, Goal, OnInterference, Plan, PlannedPoint, StoppingRules,
 };
 use plumb_stats::precision::DEFAULT_PRECISION;
-use plumb_suite::{Suite, checked, pair, time_ns};
+use plumb_suite::{Suite, checked, label, time_ns};
 
 use crate::error::Result;
 use crate::planning::arguments::{ExecutionArgs, GoalArgs};
@@ -215,9 +215,9 @@ fn or_standard(rules: StoppingRules) -> StoppingRules {
 /// The labels of `--label`.
 ///
 /// # Errors
-/// When one is no `name=value`.
+/// When one is no `name=value`, or has control characters.
 pub fn pairs(labels: &[String]) -> Result<BTreeMap<String, String>> {
-    labels.iter().map(|text| Ok(pair(text)?)).collect()
+    labels.iter().map(|text| Ok(label(text)?)).collect()
 }
 
 /// The seed: the user's, or from the clock.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_suite::{Suite, pair, time_ns};
+use plumb_suite::{Suite, check_label, pair, time_ns};
 
 use crate::error::{CommandError, Result};
 
@@ -66,6 +66,7 @@ pub fn labels(suites: &[Suite], typed: &[String]) -> Result<BTreeMap<String, Str
         |name: &str| typed.iter().any(|text| pair(text).is_ok_and(|(key, _)| key == name));
     for suite in suites {
         for (name, value) in &suite.labels {
+            check_label(name, value)?;
             let before = labels.insert(name.clone(), value.clone());
             if before.is_some_and(|before| before != *value) && !is_typed(name) {
                 let error = conflict(suites, suite, &format!("the label {name} = \"{value}\""));

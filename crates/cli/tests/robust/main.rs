@@ -35,6 +35,7 @@ mod monitors;
 mod names;
 mod peer;
 mod prepare;
+mod private;
 mod proc;
 mod report;
 mod rules;

@@ -7,6 +7,7 @@
 use std::env;
 use std::fs;
 use std::io::Read as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -38,7 +39,7 @@ pub fn write(file: &Path, description: &Description) {
 
 /// Writes the description next to the file and renames it, so that another plumb never reads half of one.
 fn replace(file: &Path, description: &Description) -> Option<()> {
-    fs::create_dir_all(file.parent()?).ok()?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(file.parent()?).ok()?;
     let fresh = file.with_file_name(format!("fresh-{}", process::id()));
     let json = serde_json::to_vec(description).ok()?;
     let moved = fs::write(&fresh, json).and_then(|()| fs::rename(&fresh, file));

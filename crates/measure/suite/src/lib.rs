@@ -14,7 +14,7 @@ mod write;
 pub use error::UsageError;
 pub use expectations::expectations;
 pub use nearest::nearest;
-pub use quantity::{figure, margin, pair, pause_ns, share, time_ns};
+pub use quantity::{check_label, figure, label, margin, pair, pause_ns, share, time_ns};
 pub use range::{expanded, values_of};
 pub use rules::{TypedRules, checked};
 pub use sampling::state_sampling;

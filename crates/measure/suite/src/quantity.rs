@@ -45,6 +45,23 @@ pub fn pair(text: &str) -> Result<(String, String), UsageError> {
     }
 }
 
+/// A label, `k=v`. It stands in file names, timers and lines for cron: a line break in it would begin another line there.
+pub fn label(text: &str) -> Result<(String, String), UsageError> {
+    let (name, value) = pair(text)?;
+    check_label(&name, &value)?;
+    Ok((name, value))
+}
+
+/// Refuses labels with control characters.
+pub fn check_label(name: &str, value: &str) -> Result<(), UsageError> {
+    if name.chars().chain(value.chars()).any(char::is_control) {
+        return Err(UsageError::new(format!(
+            "the label {name:?} = {value:?} contains a control character"
+        )));
+    }
+    Ok(())
+}
+
 /// `105MB/s`, `9 Gbit/s` or `40us` in a metric's unit (`B/s`, `s`, `ops/s`).
 pub fn figure(text: &str, unit: &str) -> Result<f64, UsageError> {
     plumb_units::parse_figure(text, unit).ok_or_else(|| {
@@ -55,7 +72,7 @@ pub fn figure(text: &str, unit: &str) -> Result<f64, UsageError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{pair, share, time_ns};
+    use super::{label, pair, share, time_ns};
 
     #[test]
     fn what_people_type() {
@@ -77,6 +94,10 @@ mod tests {
             assert!(time_ns(text).is_err(), "{text}");
         }
         assert!(pair("=x").is_err() && pair("x").is_err());
+        assert_eq!(label("os=Debian 12"), Ok(("os".into(), "Debian 12".into())));
+        for text in ["x=a\nb", "x\ty=1", "x=\u{1b}[0m", "x=\0"] {
+            assert!(label(text).unwrap_err().to_string().contains("control character"), "{text:?}");
+        }
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use plumb_model::Owner;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+use crate::private::make_private;
 use crate::setting::SystemSetting;
 
 /// How journals end.
@@ -63,7 +63,7 @@ pub fn journals(folder: &Path) -> Vec<PathBuf> {
 /// The lock of the folder, for as long as the file is open.
 pub fn lock(folder: &Path) -> io::Result<File> {
     // Nobody else may write here: recovery writes the values that journals hold, and starts their plug-ins.
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    make_private(folder)?;
     let path = folder.join("lock");
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
     // The file is never removed: a lock on one that has lost its name would exclude nobody.

@@ -6,6 +6,7 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::journal::file::{Intent, JournalContent, JournalEntry, journals, read};
+use crate::private::check_private;
 use crate::setting::SystemSetting;
 
 /// A change that some journal holds.
@@ -26,6 +27,10 @@ pub struct HeldChange {
 /// The changes in all journals now.
 #[must_use]
 pub fn held(folder: &Path) -> Vec<HeldChange> {
+    // What others could have written there says nothing.
+    if check_private(folder).is_err() {
+        return Vec::new();
+    }
     journals(folder).iter().flat_map(|path| held_by(path)).collect()
 }
 

@@ -15,6 +15,7 @@ use crate::journal::file::{
 };
 use crate::journal::settled::{ChangeMade, Settled, settle};
 use crate::plugin::PluginPreparation;
+use crate::private::{NotPrivate, check_private};
 use crate::setting::{OFF, ON, SystemSetting, refused};
 use crate::unchanged::Unchanged;
 
@@ -244,14 +245,17 @@ impl Journal {
 }
 
 /// Restores what journals without a keeper hold, and removes those of another boot.
-#[must_use]
-pub fn recover(root: &Root, folder: &Path) -> Vec<Settled> {
+///
+/// # Errors
+/// When others could have written the journals: what stands there is not believed.
+pub fn recover(root: &Root, folder: &Path) -> Result<Vec<Settled>, NotPrivate> {
     if journals(folder).is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
+    check_private(folder)?;
     match lock(folder) {
-        Ok(_lock) => recover_locked(root, folder),
-        Err(_) => Vec::new(),
+        Ok(_lock) => Ok(recover_locked(root, folder)),
+        Err(_) => Ok(Vec::new()),
     }
 }
 
@@ -296,6 +300,7 @@ mod tests {
     use crate::setting::{OFF, ON, SystemSetting};
     use plumb_machine::Root;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
 
     /// A machine of files, with a folder for journals outside it.
@@ -368,14 +373,29 @@ mod tests {
         let mut journal = machine.journal();
         journal.change(&swappiness(), "10").unwrap();
         journal.change(&swappiness(), "20").unwrap();
-        assert_eq!(recover(&machine.root(), &machine.folder()), [], "its keeper lives");
+        assert_eq!(recover(&machine.root(), &machine.folder()).unwrap(), [], "its keeper lives");
         // What kill -9 leaves: the file, and no lock.
         drop(journal);
         assert!(!held(&machine.folder())[0].alive);
-        let settled = recover(&machine.root(), &machine.folder());
+        let settled = recover(&machine.root(), &machine.folder()).unwrap();
         assert_eq!(settled.len(), 2, "{settled:?}");
         assert_eq!(machine.text("proc/sys/swappiness"), "60\n");
-        assert_eq!(recover(&machine.root(), &machine.folder()), []);
+        assert_eq!(recover(&machine.root(), &machine.folder()).unwrap(), []);
+    }
+
+    #[test]
+    fn a_journal_that_others_could_have_written_is_not_believed() {
+        let machine = FakeMachine::new();
+        let mut journal = machine.journal();
+        journal.change(&swappiness(), "10").unwrap();
+        drop(journal);
+        fs::set_permissions(machine.folder(), fs::Permissions::from_mode(0o777)).unwrap();
+        let refused = recover(&machine.root(), &machine.folder()).unwrap_err().to_string();
+        assert!(refused.contains("can be written by everybody"), "{refused}");
+        assert_eq!(held(&machine.folder()), []);
+        assert_eq!(machine.text("proc/sys/swappiness"), "10");
+        let refused = machine.journal().change(&thp(), "always").unwrap_err();
+        assert!(format!("{refused:?}").contains("can be written by everybody"), "{refused:?}");
     }
 
     #[test]
@@ -385,7 +405,7 @@ mod tests {
         journal.change(&swappiness(), "10").unwrap();
         drop(journal);
         machine.put("proc/sys/swappiness", "60\n");
-        assert_eq!(recover(&machine.root(), &machine.folder()), []);
+        assert_eq!(recover(&machine.root(), &machine.folder()).unwrap(), []);
         assert!(journals(&machine.folder()).is_empty());
     }
 
@@ -403,7 +423,7 @@ mod tests {
             machine.put("sys/thp", "always");
             machine.put("proc/sys/swappiness", "10");
             fs::write(&path, &whole[..length]).unwrap();
-            let settled = recover(&machine.root(), &machine.folder());
+            let settled = recover(&machine.root(), &machine.folder()).unwrap();
             let lines = ends.iter().filter(|end| **end < length).count();
             let expected = [0, 0, 1, 1, 2, 2][lines];
             assert_eq!(settled.len(), expected, "{length} of {}: {settled:?}", whole.len());
@@ -430,7 +450,7 @@ mod tests {
         journal.change(&swappiness(), "10").unwrap();
         drop(journal);
         machine.put("proc/sys/kernel/random/boot_id", "second\n");
-        assert_eq!(recover(&machine.root(), &machine.folder()), [Settled::Stale(1)]);
+        assert_eq!(recover(&machine.root(), &machine.folder()).unwrap(), [Settled::Stale(1)]);
         assert_eq!(machine.text("proc/sys/swappiness"), "10");
         assert!(journals(&machine.folder()).is_empty());
     }
@@ -467,7 +487,7 @@ mod tests {
         journal.hold(plugin("one")).unwrap();
         drop(journal);
         machine.put("proc/sys/kernel/random/boot_id", "second\n");
-        let settled = recover(&machine.root(), &machine.folder());
+        let settled = recover(&machine.root(), &machine.folder()).unwrap();
         let [Settled::Stale(1), gone] = &settled[..] else { panic!("{settled:?}") };
         assert_eq!(gone.to_string(), "plug-in one no longer exists, so its change was not undone");
         assert!(journals(&machine.folder()).is_empty());

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -54,7 +55,9 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
 pub(super) fn writable(path: &Path) -> Result<Connection, DbError> {
     refuse_folder(path)?;
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|error| {
+        let mut made = fs::DirBuilder::new();
+        // What runs executed and printed is nobody else's business.
+        made.recursive(true).mode(0o700).create(folder).map_err(|error| {
             DbError::Unwritable(format!("plumb can't create its folder ({error})"))
         })?;
     }
@@ -63,8 +66,15 @@ pub(super) fn writable(path: &Path) -> Result<Connection, DbError> {
     Ok(connection)
 }
 
+/// Makes the file of a store that is not there, for its owner alone: SQLite would let everybody read it. Its log gets the
+/// same mode. If that fails, SQLite says why.
+fn make_private(path: &Path) {
+    _ = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+}
+
 /// A connection that may write, to a store of the newest schema, its journal left as it is.
 pub(super) fn made(path: &Path) -> Result<Connection, DbError> {
+    make_private(path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     // SQLite opens a file that it may not write for reading, without an error.
