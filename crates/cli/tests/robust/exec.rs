@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::common::ran;
 use crate::{exec, last, parsed, place, results};
 
 #[test]
@@ -111,10 +112,29 @@ fn words_are_split_as_a_shell_would_and_shells_only_on_request() {
     let place = place();
     exec(&place, "-n 2 -q", &["sh -c \"test 'a  b' = 'a  b' && touch 'split here'\""]).exits(0);
     assert!(place.cwd().join("split here").exists());
-    exec(&place, "-n 2 -q", &["touch one && touch two"]).exits(0);
+    exec(&place, "-n 2 -q", &["touch one && touch two"]).exits(0).says(&[
+        "warning: plumb starts no shell",
+        "`&&`",
+        "--shell runs it with /bin/sh",
+    ]);
     assert!(place.cwd().join("&&").exists());
-    exec(&place, "-n 2 -q --shell", &["touch three && touch four"]).exits(0);
+    let shell = exec(&place, "-n 2 -q --shell", &["touch three && touch four"]).exits(0);
+    assert_eq!(shell.stderr, "");
     assert!(place.cwd().join("four").exists());
+    let quoted = exec(&place, "-n 2 -q", &["touch 'a && b'"]).exits(0);
+    assert_eq!(quoted.stderr, "");
+    let words = place.run("exec --no-lock -n 2 -q -- echo hi | wc").unwrap().exits(0);
+    words.says(&["`echo` gets `|` as an argument: --shell"]);
+    let sides = ran(place.plumb("ab --no-lock -q --max-pairs 8").args(["ls > x", "true"])).unwrap();
+    assert_eq!(sides.stderr.matches("plumb starts no shell").count(), 1, "{}", sides.stderr);
+    let suite = r#"name = "words"
+[[point]]
+workload = "process.command"
+set = { command = '["echo","hi","|","wc"]' }
+"#;
+    place.write("words.toml", suite).unwrap();
+    let point = place.run("run --no-lock -q --max-invocations 1 words.toml").unwrap().exits(0);
+    point.says(&["`echo` gets `|` as an argument: shell=yes"]);
     let ran = place.run("exec --no-lock -n 2 -q -- touch -- -five").unwrap().exits(0);
     assert!(place.cwd().join("-five").exists(), "{}", ran.stdout);
     exec(&place, "-n 2", &["echo 'open"]).exits(2).says(&["unmatched quote", "--shell"]);
