@@ -1,5 +1,7 @@
 //! `plumb exec`: commands, what they cost, and how they fail.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -89,6 +91,37 @@ fn a_failing_command_is_4_unless_failures_are_ignored() {
     exec(&place, "-n 2 -q -i", &["false", "sh -c 'exit 3'"]).exits(0);
     let document = last(&place);
     assert_eq!(results(&document, "wall").len(), 2);
+    assert_eq!(
+        document["accepted_failures"][1]["ended"],
+        json!([{"status": 3, "signal": null, "times": 2}])
+    );
+}
+
+#[test]
+fn accepted_failures_stay_visible_and_a_crash_is_not_compared_with_a_success() {
+    let place = place();
+    let crash = "sh -c 'kill -SEGV $$'";
+    let ran = exec(&place, "-n 12 -q -i", &[crash, "true", "sh -c 'exit 3'"]).exits(0);
+    ran.shows(&[
+        "Accepted failures: sh -c 'kill -SEGV $$': all 12 runs ended with SIGSEGV",
+        "all 12 runs ended with exit status 3",
+    ]);
+    let document = last(&place);
+    let why = results(&document, "wall")[1]["against_first"][0]["no_verdict"].clone();
+    let why = why.as_str().unwrap();
+    assert!(why.contains("exit status 0 in 12 of 12 runs, compared with SIGSEGV"), "{why}");
+    place.run("show --in-words").unwrap().shows(&["all 12 runs ended with SIGSEGV."]);
+    let export = parsed(&place.run("export --format hyperfine").unwrap().exits(0));
+    assert_eq!(export["results"][0]["exit_codes"][0], Value::Null);
+    assert_eq!(export["results"][2]["exit_codes"][0], 3);
+    // Stored runs of one command that crashed only in the second.
+    let script = place.write("work", "#!/bin/sh\n[ -e ok ] || kill -ABRT $$\n").unwrap();
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    place.write("ok", "").unwrap();
+    exec(&place, "-n 12 -q -i", &["./work"]).exits(0);
+    fs::remove_file(place.cwd().join("ok")).unwrap();
+    exec(&place, "-n 12 -q -i", &["./work"]).exits(0);
+    place.run("compare last~1 last").unwrap().exits(0).shows(&["SIGABRT in 12 of 12 runs"]);
 }
 
 #[test]

@@ -5,7 +5,8 @@ use plumb_chart::Chart;
 use plumb_report::charts;
 use plumb_report::comparison::covariates_text;
 use plumb_report::run::{
-    FlagNote, View, encryption_text, looks_text, not_reached_heading, spread_text,
+    ACCEPTED_FAILURES, FlagNote, View, encryption_text, looks_text, not_reached_heading,
+    spread_text,
 };
 use plumb_units::percent;
 
@@ -42,7 +43,9 @@ pub fn run_page(view: &View, sides: Vec<Chart>, links: &LinkedPages) -> Page {
     page.add(results(view));
     page.add(curves(view, None));
     page.draw(rest);
-    for part in [comparisons(view), distrust(&view.flags), unsupported(view), failed(view)] {
+    for part in
+        [comparisons(view), distrust(&view.flags), unsupported(view), failed(view), accepted(view)]
+    {
         page.add(part);
     }
     page.add(not_reached(view));
@@ -181,6 +184,17 @@ fn failed(view: &View) -> Html {
         table.row(failure(failed));
     }
     heading("failed", "Failed").and(table.build())
+}
+
+fn accepted(view: &View) -> Html {
+    if view.finding.accepted_failures.is_empty() {
+        return Html::default();
+    }
+    let mut table = DataTable::new(["Point", "How its runs ended"]);
+    for accepted in &view.finding.accepted_failures {
+        table.row([name(accepted.point.name.as_str()), cell(accepted.ends.to_string())]);
+    }
+    heading("accepted-failures", ACCEPTED_FAILURES).and(table.build())
 }
 
 fn failure(failed: &FailedInvocations) -> [Tag; 4] {
