@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use crate::common::{ProgramOutput, TestEnvironment};
+use crate::common::{ProgramOutput, TestEnvironment, ran};
 use crate::{exec, place};
 
 /// Every subcommand, in a form that prints; first those that read the stored runs of `true`.
@@ -82,4 +82,22 @@ fn every_command_reports_that_its_output_is_lost() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_list_of_runs_stays_within_the_terminal() {
+    let place = place();
+    let long =
+        "--label kernel=6.12.3-with-a-name-that-is-longer-than-the-narrowest-terminal-of-all";
+    exec(&place, &format!("-n 2 -q {long}"), &["true"]).exits(0);
+    exec(&place, "-n 2 -q --host web1", &["true with many words as arguments, and then some more"])
+        .exits(0);
+    for columns in [40, 41, 47, 55, 63, 70, 80, 120] {
+        let mut show = place.plumb("show --runs");
+        let shown = ran(show.env("COLUMNS", columns.to_string())).unwrap().exits(0).stdout;
+        for line in shown.lines() {
+            assert!(line.chars().count() <= columns, "{columns}: {line}");
+        }
+        assert!(shown.contains("complete"), "{shown}");
+    }
 }
