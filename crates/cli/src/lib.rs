@@ -67,13 +67,14 @@ fn start() -> ExitCode {
     if restores {
         restore(&ui);
     }
-    match outcome {
-        Ok(exit) => exit.code(),
+    let exit = match outcome {
+        Ok(exit) => exit,
         Err(error) => {
             ui.error(&error);
-            error.exit().code()
+            error.exit()
         }
-    }
+    };
+    ui.exit_with(exit)
 }
 
 /// Restores the settings of the machine that an earlier plumb, or the keeper of this one, could not restore.

@@ -1,10 +1,13 @@
 //! The only place that prints.
 //!
-//! Nothing here fails: a reader that has gone away (`plumb run 2>&1 | head -1`) is no reason to stop
-//! measuring, and the macros of std would panic.
+//! No call here fails: a reader that has gone away (`plumb run 2>&1 | head -1`) and a full disk are no reasons to stop
+//! measuring, and the macros of std would panic. What can't be written to stdout is reported once, and plumb then exits
+//! with the code for files.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
@@ -22,6 +25,8 @@ pub struct Ui {
     colour_err: bool,
     width: usize,
     live: bool,
+    /// Whether stdout refused output; shared by all clones.
+    lost_output: Arc<AtomicBool>,
 }
 
 /// Least time between two lines of progress if stderr is no terminal.
@@ -34,17 +39,18 @@ impl Ui {
     /// Follows the arguments (`--json`, `--quiet`), the terminal and the environment.
     pub fn new(json: bool, quiet: bool) -> Self {
         // anstream looks at the terminal and at NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM.
-        let colour_out = AutoStream::choice(&std::io::stdout()) != ColorChoice::Never;
-        let colour_err = AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
+        let colour_out = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+        let colour_err = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
         Self {
             json,
             quiet,
             colour_out,
             colour_err,
             width: width(),
-            live: std::io::stderr().is_terminal()
+            live: io::stderr().is_terminal()
                 && !quiet
                 && std::env::var("TERM").as_deref() != Ok("dumb"),
+            lost_output: Arc::default(),
         }
     }
 
@@ -57,6 +63,7 @@ impl Ui {
             colour_err: false,
             width: DEFAULT_WIDTH,
             live: false,
+            lost_output: Arc::default(),
         }
     }
 
@@ -100,12 +107,30 @@ impl Ui {
     /// Prints the result of a command on stdout. A closed pipe is not an error.
     pub fn out(&self, text: &str) {
         let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
-        to_stdout(format!("{text}{end}").as_bytes());
+        self.out_bytes(format!("{text}{end}").as_bytes());
     }
 
     /// Prints the binary result of a command on stdout.
     pub fn out_bytes(&self, content: &[u8]) {
-        to_stdout(content);
+        // After an error, more output would make a file that looks whole except for a gap.
+        if self.has_lost_output() {
+            return;
+        }
+        if let Err(error) = to_stdout(content) {
+            self.lost_output.store(true, Ordering::Relaxed);
+            self.error(&CommandError::file(format!("can't write to stdout: {error}")));
+        }
+    }
+
+    /// Whether stdout refused output, which is then already reported.
+    pub fn has_lost_output(&self) -> bool {
+        self.lost_output.load(Ordering::Relaxed)
+    }
+
+    /// The exit code of a command that ended with `exit`: if its output was lost, at least that of a failed file.
+    pub fn exit_with(&self, exit: Exit) -> ExitCode {
+        let worst = if self.has_lost_output() { exit.min(Exit::Store) } else { exit };
+        worst.code()
     }
 
     /// Prints a message on stderr, unless the user wants quiet.
@@ -145,13 +170,17 @@ impl Ui {
     }
 }
 
-fn to_stdout(content: &[u8]) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(content).and_then(|()| stdout.flush());
+/// Writes to stdout. That the reader of a pipe has gone away is no error.
+fn to_stdout(content: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(content).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn to_stderr(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 fn width() -> usize {
@@ -169,6 +198,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         to_stderr(&error.render().to_string());
         return Exit::Usage.code();
     }
-    to_stdout(error.render().to_string().as_bytes());
-    Exit::Fine.code()
+    let ui = Ui::plain();
+    ui.out(&error.render().to_string());
+    ui.exit_with(Exit::Fine)
 }

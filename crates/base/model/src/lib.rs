@@ -22,6 +22,7 @@ mod plan;
 mod point;
 mod point_facts;
 mod preparation;
+mod process_end;
 mod record;
 mod restricted;
 mod sample;
@@ -59,6 +60,7 @@ pub use plumb_stats::verdict::{Confidence, Verdict};
 pub use point::{Point, PointError};
 pub use point_facts::{PointFacts, ShownParameter};
 pub use preparation::{ENCRYPTING, Preparation, PreparationRecord, PreparationSlot, Prepared};
+pub use process_end::{ENDED, ProcessEnd, ProcessEnds};
 pub use record::{
     FixtureRecord, InvocationRecord, Missing, MissingKind, RecordSource, RunRecord, RunStatus,
     Segment,

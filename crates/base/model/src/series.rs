@@ -13,6 +13,7 @@ use crate::host::{By, Host};
 use crate::id::Id;
 use crate::machine::{Environment, Machine};
 use crate::point_facts::PointFacts;
+use crate::process_end::ProcessEnds;
 use crate::record::RunStatus;
 use crate::workload::{Better, ClockSource, Role};
 
@@ -50,6 +51,9 @@ pub struct SeriesInRun {
     /// The median of every independent process, in the order in which they ran.
     #[serde(with = "bits::list")]
     pub process_medians: Vec<f64>,
+    /// How the processes ended, if failures are accepted.
+    #[serde(default, skip_serializing_if = "ProcessEnds::is_empty")]
+    pub ends: ProcessEnds,
     /// Steady samples behind these medians.
     pub samples: usize,
     /// The median over processes, with an interval that allows for repeated looks.

@@ -34,7 +34,7 @@ use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
 use crate::planning::builds::{self, BuildFamily};
 use crate::planning::command::{self, TypedCommand};
 use crate::planning::plan::{PlanRequest, plan};
-use crate::planning::{catalogue, knobs, points, prepare, proof};
+use crate::planning::{catalogue, knobs, points, prepare, proof, shell_syntax};
 use crate::reading::audits;
 use crate::reading::output::closing;
 use crate::ui::Ui;
@@ -159,6 +159,11 @@ impl Subcommand for AbArgs {
         if self.quad && self.sides.len().max(self.execution.prepare.set.len()) > 2 {
             return Err(CommandError::usage("--quad compares two sides")
                 .hint("without --quad, plumb compares more than two sides in Latin squares"));
+        }
+        if !self.shell {
+            for side in &self.sides {
+                shell_syntax::warn_of_text(side, shell_syntax::OPTION, context.ui);
+            }
         }
         if self.sessions > 1 {
             return in_sessions(self, context.store, context.ui);

@@ -22,7 +22,7 @@ use crate::measuring::target::{TargetArgs, folders};
 use crate::measuring::waiting::wait_until;
 use crate::planning::arguments::{GoalArgs, by};
 use crate::planning::plan::{PlanRequest, plan};
-use crate::planning::{kept, points, prepare};
+use crate::planning::{kept, points, prepare, shell_syntax};
 use crate::reading::runs;
 use crate::ui::Ui;
 
@@ -246,7 +246,7 @@ fn measure(args: &SetArgs, limit: Option<u64>, store: Option<&Path>, ui: &Ui) ->
     for number in 0..args.fresh {
         let began = Instant::now();
         ui.say(&format!("run {} of {}", number + 1, args.fresh));
-        let record = measure_one(args, store, ui)?;
+        let record = measure_one(args, number, store, ui)?;
         // A baseline that can't keep its files is refused before all runs were measured.
         if let Some(limit) = limit.filter(|_| number == 0) {
             kept::collect(&record.plan, limit, record.started_unix_ns)?;
@@ -260,10 +260,14 @@ fn measure(args: &SetArgs, limit: Option<u64>, store: Option<&Path>, ui: &Ui) ->
     Ok(members)
 }
 
-fn measure_one(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<RunRecord> {
+/// Measures the fresh run with this number, from 0 on.
+fn measure_one(args: &SetArgs, number: usize, store: Option<&Path>, ui: &Ui) -> Result<RunRecord> {
     let mut setup = Setup::start()?;
     let all = setup.all_threads();
     let named = points::resolve(&mut setup.keeper, &args.of, &[], all)?;
+    if number == 0 {
+        shell_syntax::warn_of_points(&named.points, ui);
+    }
     let execution = &args.goal.execution;
     let prepare = prepare::for_named(&mut setup.keeper, &named, &execution.prepare, all)?;
     let companions = points::companions(&mut setup.keeper, &named.with(&[]), all)?;

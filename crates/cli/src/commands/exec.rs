@@ -18,7 +18,7 @@ use crate::planning::arguments::GoalArgs;
 use crate::planning::command::{TypedCommand, asks_for, ignoring, parameters, point};
 use crate::planning::plan::{PlanRequest, plan};
 use crate::planning::points::{NamedPoints, parameter_sets, products};
-use crate::planning::prepare;
+use crate::planning::{prepare, shell_syntax};
 use crate::ui::Ui;
 
 /// Time commands; several are interleaved and compared with the first
@@ -129,6 +129,12 @@ impl Subcommand for ExecArgs {
 
 /// Measures the commands.
 fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    if !args.shell {
+        for text in &args.commands {
+            shell_syntax::warn_of_text(text, shell_syntax::OPTION, ui);
+        }
+        shell_syntax::warn_of_words(&args.argv, shell_syntax::OPTION, ui);
+    }
     let mut setup = Setup::start()?;
     let points = points(args, setup.all_threads())?;
     let named = NamedPoints { points, explicit: true, ..NamedPoints::default() };

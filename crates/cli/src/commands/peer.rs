@@ -70,6 +70,10 @@ impl Subcommand for PeerArgs {
         let address = listener.local_addr().map_err(unheard)?;
         let document = PeerDocument { schema, listen: Some(address.to_string()), key: &key };
         ui.out(&if ui.wants_json() { pretty(&document)? } else { address.to_string() });
+        if ui.has_lost_output() {
+            // Nobody knows the address.
+            return Ok(Exit::Store);
+        }
         ui.say(&format!(
             "starting servers for anyone with the key {}; press Ctrl-C to stop",
             key.display()

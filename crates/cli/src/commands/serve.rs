@@ -80,6 +80,10 @@ fn serve(args: &ServeArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         store: &path,
     };
     ui.out(&if ui.wants_json() { pretty(&document)? } else { url.clone() });
+    if ui.has_lost_output() {
+        // Nobody knows the address.
+        return Ok(Exit::Store);
+    }
     if open {
         ui.warn(
             "other machines can connect: anyone with this address and its token can read all runs, and so can anyone listening on the network, because the traffic is not encrypted",

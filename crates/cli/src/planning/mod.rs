@@ -14,3 +14,4 @@ pub mod points;
 pub mod prepare;
 pub mod proof;
 mod several_suites;
+pub mod shell_syntax;

@@ -1,9 +1,12 @@
 //! `plumb exec`: commands, what they cost, and how they fail.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::common::ran;
 use crate::{exec, last, parsed, place, results};
 
 #[test]
@@ -88,6 +91,37 @@ fn a_failing_command_is_4_unless_failures_are_ignored() {
     exec(&place, "-n 2 -q -i", &["false", "sh -c 'exit 3'"]).exits(0);
     let document = last(&place);
     assert_eq!(results(&document, "wall").len(), 2);
+    assert_eq!(
+        document["accepted_failures"][1]["ended"],
+        json!([{"status": 3, "signal": null, "times": 2}])
+    );
+}
+
+#[test]
+fn accepted_failures_stay_visible_and_a_crash_is_not_compared_with_a_success() {
+    let place = place();
+    let crash = "sh -c 'kill -SEGV $$'";
+    let ran = exec(&place, "-n 12 -q -i", &[crash, "true", "sh -c 'exit 3'"]).exits(0);
+    ran.shows(&[
+        "Accepted failures: sh -c 'kill -SEGV $$': all 12 runs ended with SIGSEGV",
+        "all 12 runs ended with exit status 3",
+    ]);
+    let document = last(&place);
+    let why = results(&document, "wall")[1]["against_first"][0]["no_verdict"].clone();
+    let why = why.as_str().unwrap();
+    assert!(why.contains("exit status 0 in 12 of 12 runs, compared with SIGSEGV"), "{why}");
+    place.run("show --in-words").unwrap().shows(&["all 12 runs ended with SIGSEGV."]);
+    let export = parsed(&place.run("export --format hyperfine").unwrap().exits(0));
+    assert_eq!(export["results"][0]["exit_codes"][0], Value::Null);
+    assert_eq!(export["results"][2]["exit_codes"][0], 3);
+    // Stored runs of one command that crashed only in the second.
+    let script = place.write("work", "#!/bin/sh\n[ -e ok ] || kill -ABRT $$\n").unwrap();
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    place.write("ok", "").unwrap();
+    exec(&place, "-n 12 -q -i", &["./work"]).exits(0);
+    fs::remove_file(place.cwd().join("ok")).unwrap();
+    exec(&place, "-n 12 -q -i", &["./work"]).exits(0);
+    place.run("compare last~1 last").unwrap().exits(0).shows(&["SIGABRT in 12 of 12 runs"]);
 }
 
 #[test]
@@ -111,10 +145,29 @@ fn words_are_split_as_a_shell_would_and_shells_only_on_request() {
     let place = place();
     exec(&place, "-n 2 -q", &["sh -c \"test 'a  b' = 'a  b' && touch 'split here'\""]).exits(0);
     assert!(place.cwd().join("split here").exists());
-    exec(&place, "-n 2 -q", &["touch one && touch two"]).exits(0);
+    exec(&place, "-n 2 -q", &["touch one && touch two"]).exits(0).says(&[
+        "warning: plumb starts no shell",
+        "`&&`",
+        "--shell runs it with /bin/sh",
+    ]);
     assert!(place.cwd().join("&&").exists());
-    exec(&place, "-n 2 -q --shell", &["touch three && touch four"]).exits(0);
+    let shell = exec(&place, "-n 2 -q --shell", &["touch three && touch four"]).exits(0);
+    assert_eq!(shell.stderr, "");
     assert!(place.cwd().join("four").exists());
+    let quoted = exec(&place, "-n 2 -q", &["touch 'a && b'"]).exits(0);
+    assert_eq!(quoted.stderr, "");
+    let words = place.run("exec --no-lock -n 2 -q -- echo hi | wc").unwrap().exits(0);
+    words.says(&["`echo` gets `|` as an argument: --shell"]);
+    let sides = ran(place.plumb("ab --no-lock -q --max-pairs 8").args(["ls > x", "true"])).unwrap();
+    assert_eq!(sides.stderr.matches("plumb starts no shell").count(), 1, "{}", sides.stderr);
+    let suite = r#"name = "words"
+[[point]]
+workload = "process.command"
+set = { command = '["echo","hi","|","wc"]' }
+"#;
+    place.write("words.toml", suite).unwrap();
+    let point = place.run("run --no-lock -q --max-invocations 1 words.toml").unwrap().exits(0);
+    point.says(&["`echo` gets `|` as an argument: shell=yes"]);
     let ran = place.run("exec --no-lock -n 2 -q -- touch -- -five").unwrap().exits(0);
     assert!(place.cwd().join("-five").exists(), "{}", ran.stdout);
     exec(&place, "-n 2", &["echo 'open"]).exits(2).says(&["unmatched quote", "--shell"]);

@@ -33,6 +33,7 @@ mod media;
 mod menus;
 mod monitors;
 mod names;
+mod output;
 mod peer;
 mod prepare;
 mod private;

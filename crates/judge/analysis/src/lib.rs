@@ -30,7 +30,7 @@ pub use comparison::finding::{Arm, ArmSamples, ComparisonFinding, SeriesComparis
 pub use comparison::levels::{LevelShift, LevelsCompared};
 pub use comparison::pairs::PointComparison;
 pub use comparison::verdict::{
-    Basis, ByPairs, ByRuns, Comparison, LookFound, NoVerdict, OtherBuild, SpreadRatio,
+    Basis, ByPairs, ByRuns, Comparison, FrequentEnd, LookFound, NoVerdict, OtherBuild, SpreadRatio,
     VerdictRemark,
 };
 pub use estimate::{Ends, Estimate};
@@ -42,8 +42,8 @@ pub use one_run::curve::{
     CacheLevel, Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw,
 };
 pub use one_run::finding::{
-    BaselineSource, Disturbances, FailedInvocations, Finding, RunFinding, ShareOfBaseline,
-    SinceLast, Unsupported,
+    AcceptedFailures, BaselineSource, Disturbances, FailedInvocations, Finding, RunFinding,
+    ShareOfBaseline, SinceLast, Unsupported,
 };
 pub use one_run::fresh_run::{FreshRun, NotMeasured};
 pub use one_run::gate::{CONFIRMS_LABEL, GateDoubt, GateFinding, GateOutcome, PointControls};

@@ -13,6 +13,7 @@ use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::asked::Asked;
 use crate::comparison::covariates::{CounterMeans, Covariate, rates_that_differ};
+use crate::comparison::ends::ends_of_runs;
 use crate::comparison::finding::{Arm, ArmSamples};
 use crate::estimate::median_of_processes;
 use crate::facts::CpuShares;
@@ -96,6 +97,7 @@ impl<'r, E> RunReader<'r, E> {
             estimate,
             runs: in_runs.len(),
             processes,
+            ends: ends_of_runs(in_runs),
             for_price: None,
             samples,
         }))

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use plumb_analysis::{ProcessTimes, process_times};
-use plumb_model::{RunRecord, SampleIs, Value};
+use plumb_model::{ENDED, ProcessEnd, RunRecord, SampleIs, Value};
 use serde::Serialize;
 
 use crate::entry::{Export, ExportError, ExportedContent, Holds};
@@ -63,9 +63,6 @@ pub fn hyperfine(records: &[RunRecord]) -> serde_json::Result<String> {
 fn command(found: ProcessTimes, record: &RunRecord, name_run: bool) -> Command {
     let settings = &found.point.settings;
     let is_process = found.sample_is == SampleIs::Process;
-    // Only processes that ended with 0 count, unless that was not asked for.
-    let any_status = settings.get("ignore_failure") == Some(&Value::Switch(true));
-    let status = (!any_status).then_some(0);
     // A command is known by its line; the points of another workload by their parameters.
     let mut parameters: BTreeMap<String, String> = BTreeMap::new();
     if !is_process {
@@ -84,31 +81,51 @@ fn command(found: ProcessTimes, record: &RunRecord, name_run: bool) -> Command {
         min: found.times_s.iter().copied().fold(f64::INFINITY, f64::min),
         max: found.times_s.iter().copied().fold(0.0, f64::max),
         memory_usage_byte: memory(&found, record),
-        exit_codes: vec![status; found.times_s.len()],
+        exit_codes: exit_codes(&found, record),
         times: found.times_s,
         command: found.point.name,
         parameters,
     }
 }
 
+/// The exit status of every process; null after a signal, or if a run of an older plumb did not keep it.
+fn exit_codes(found: &ProcessTimes, record: &RunRecord) -> Vec<Option<i32>> {
+    // Only processes that ended with 0 count, unless that was not asked for.
+    if found.point.settings.get("ignore_failure") != Some(&Value::Switch(true)) {
+        return vec![Some(0); found.times_s.len()];
+    }
+    let Some(codes) = column(found, record, ENDED) else { return vec![None; found.times_s.len()] };
+    let mut statuses = Vec::with_capacity(codes.len());
+    for code in codes {
+        statuses.push(match ProcessEnd::of_code(code) {
+            ProcessEnd::Status(status) => Some(status),
+            ProcessEnd::Signal(_) => None,
+        });
+    }
+    statuses
+}
+
 /// Peak memory of every process, if the workload reports it.
 fn memory(found: &ProcessTimes, record: &RunRecord) -> Option<Vec<u64>> {
-    const METRIC: &str = "peak_memory";
-    let good = record.good_invocations(found.point.index);
-    let values: Vec<f64> = good
-        .filter(|invocation| invocation.target as usize == found.target)
-        .map(|invocation| {
-            let column = invocation.samples.values.get(METRIC)?;
-            column.get(invocation.steady_start()..)
-        })
-        .collect::<Option<Vec<_>>>()?
-        .concat();
+    let values = column(found, record, "peak_memory")?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "bytes; the cast saturates"
     )]
-    let bytes: Vec<u64> = values.iter().map(|&value| value as u64).collect();
-    // The columns of the document belong together row by row: a column with a gap is left out.
-    (bytes.len() == found.times_s.len()).then_some(bytes)
+    Some(values.iter().map(|&value| value as u64).collect())
+}
+
+/// A value of every process; None if one lacks it, because the columns of the document belong together row by row.
+fn column(found: &ProcessTimes, record: &RunRecord, name: &str) -> Option<Vec<f64>> {
+    let good = record.good_invocations(found.point.index);
+    let values: Vec<f64> = good
+        .filter(|invocation| invocation.target as usize == found.target)
+        .map(|invocation| {
+            let column = invocation.samples.values.get(name)?;
+            column.get(invocation.steady_start()..)
+        })
+        .collect::<Option<Vec<_>>>()?
+        .concat();
+    (values.len() == found.times_s.len()).then_some(values)
 }

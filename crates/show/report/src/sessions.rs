@@ -187,6 +187,9 @@ fn conclusion(comparison: &RepeatedComparison, finding: &SessionsFinding) -> Str
         (Some(verdict), _) => {
             format!("{}: {shown} × cost over {units}, margin {margin}", verdict.word())
         }
+        (None, _) if let Some(why) = comparison.ended_differently => {
+            format!("no verdict: {shown} × cost over {units}; in a {}, {why}", finding.unit.word())
+        }
         (None, _) => {
             let needed = match finding.unit {
                 OuterUnit::Session => {

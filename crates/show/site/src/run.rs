@@ -5,7 +5,8 @@ use plumb_chart::Chart;
 use plumb_report::charts;
 use plumb_report::comparison::{covariates_text, proof_lines};
 use plumb_report::run::{
-    FlagNote, View, encryption_text, looks_text, not_reached_heading, spread_text,
+    ACCEPTED_FAILURES, FlagNote, View, encryption_text, looks_text, not_reached_heading,
+    spread_text,
 };
 use plumb_units::percent;
 
@@ -42,8 +43,14 @@ pub fn run_page(view: &View, sides: Vec<Chart>, links: &LinkedPages) -> Page {
     page.add(results(view));
     page.add(curves(view, None));
     page.draw(rest);
-    let parts =
-        [comparisons(view), proof(view), distrust(&view.flags), unsupported(view), failed(view)];
+    let parts = [
+        comparisons(view),
+        proof(view),
+        distrust(&view.flags),
+        unsupported(view),
+        failed(view),
+        accepted(view),
+    ];
     for part in parts {
         page.add(part);
     }
@@ -190,6 +197,17 @@ fn failed(view: &View) -> Html {
         table.row(failure(failed));
     }
     heading("failed", "Failed").and(table.build())
+}
+
+fn accepted(view: &View) -> Html {
+    if view.finding.accepted_failures.is_empty() {
+        return Html::default();
+    }
+    let mut table = DataTable::new(["Point", "How its runs ended"]);
+    for accepted in &view.finding.accepted_failures {
+        table.row([name(accepted.point.name.as_str()), cell(accepted.ends.to_string())]);
+    }
+    heading("accepted-failures", ACCEPTED_FAILURES).and(table.build())
 }
 
 fn failure(failed: &FailedInvocations) -> [Tag; 4] {

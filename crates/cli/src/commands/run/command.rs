@@ -19,7 +19,7 @@ use crate::measuring::target::{TargetArgs, folders};
 use crate::planning::arguments::GoalArgs;
 use crate::planning::dry_run::dry_run;
 use crate::planning::plan::{PlanRequest, plan};
-use crate::planning::{points, prepare};
+use crate::planning::{points, prepare, shell_syntax};
 use crate::reading::output::pretty;
 use crate::reading::runs;
 use crate::ui::Ui;
@@ -124,6 +124,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if args.ceilings {
         named.points = points::with_ceilings(named.points, all)?;
     }
+    shell_syntax::warn_of_points(&named.points, ui);
     state_sampling(&mut named.points, args.stream.as_deref(), args.invocation_time.as_deref())?;
     let companions = points::companions(&mut setup.keeper, &named.with(&args.with), all)?;
     let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;

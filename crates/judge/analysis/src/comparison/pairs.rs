@@ -22,6 +22,7 @@ use plumb_stats::spread;
 use plumb_stats::verdict::{Judgement, interval_of_pairs};
 
 use crate::asked::Asked;
+use crate::comparison::ends::ends;
 use crate::comparison::levels::LevelsCompared;
 use crate::comparison::verdict::{
     Basis, ByPairs, Comparison, LookFound, NoVerdict, OtherBuild, SpreadRatio, VerdictRemark,
@@ -301,7 +302,12 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
     let logs = &chosen.judged;
     let level = plan.level(logs.len());
     let failed = Failures::of(record, from, point);
-    let unfit = failed.unfit(logs.len()).or_else(|| disturbed(record, from, point, &chosen));
+    let first_ends = ends(record.good_invocations(from));
+    let later_ends = ends(record.good_invocations(point));
+    let unfit = failed
+        .unfit(logs.len())
+        .or_else(|| NoVerdict::of_ends(&first_ends, &later_ends))
+        .or_else(|| disturbed(record, from, point, &chosen));
     let judged = unfit.map_or_else(|| judge(&chosen, level, plan.margin), Err);
     // The strategy looks only at comparisons with the first point.
     let decisions: Vec<&Decision> = record
@@ -332,7 +338,10 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
     Comparison {
         basis: Basis::Pairs(basis),
         ratio,
-        remarks: judged.as_ref().map(remarks).unwrap_or_default(),
+        remarks: judged
+            .as_ref()
+            .map(|judged| remarks(judged, later_ends.has_failures()))
+            .unwrap_or_default(),
         verdict: judged.map(|judged| judged.verdict),
         levels: LevelsCompared::of(&own_logs(&first), &own_logs(&later), plan.margin),
         covariates: Asked::NotAsked,
@@ -393,8 +402,9 @@ fn judge(chosen: &ChosenPairs, level: f64, margin: f64) -> Result<Judgement, NoV
     })
 }
 
-fn remarks(judged: &Judgement) -> Vec<VerdictRemark> {
+fn remarks(judged: &Judgement, of_failures: bool) -> Vec<VerdictRemark> {
     VerdictRemark::those(&[
+        (of_failures, VerdictRemark::OfFailures),
         (judged.negligible, VerdictRemark::Negligible),
         (judged.beyond_margin, VerdictRemark::BeyondMargin),
         (judged.exact, VerdictRemark::Exact),

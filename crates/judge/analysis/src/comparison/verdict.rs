@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use plumb_model::Verdict;
+use plumb_model::{ProcessEnd, ProcessEnds, Verdict};
 use plumb_stats::NoInterval;
 use plumb_stats::pairs::FEWEST_PAIRS;
 use plumb_stats::side_effects::RuleOfOneSide;
@@ -155,6 +155,8 @@ pub enum VerdictRemark {
     Exact,
     /// The pairs that count and all pairs, the excluded ones put back, do not agree.
     Contradicted,
+    /// Processes of both failed alike, which was accepted.
+    OfFailures,
 }
 
 impl VerdictRemark {
@@ -168,6 +170,7 @@ impl VerdictRemark {
             Self::BeyondMargin => "beyond margin",
             Self::Exact => "exact",
             Self::Contradicted => "disagrees with the excluded pairs",
+            Self::OfFailures => "failed runs",
         }
     }
 
@@ -198,6 +201,13 @@ pub enum NoVerdict {
         /// Whether that is too small a chance.
         differ: bool,
     },
+    /// Failures are accepted, and the processes of one side ended otherwise than those of the other.
+    EndedDifferently {
+        /// The most frequent end of the later point.
+        later: FrequentEnd,
+        /// That of the first point.
+        first: FrequentEnd,
+    },
     /// Other work disturbed too many pairs.
     Disturbed {
         /// Pairs that do not count.
@@ -218,6 +228,44 @@ pub enum NoVerdict {
     NotPositive,
     /// The ratio has no interval.
     NoInterval(NoInterval),
+}
+
+/// The most frequent end of the processes of a side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrequentEnd {
+    /// How they ended.
+    pub end: ProcessEnd,
+    /// Processes that ended so.
+    pub times: usize,
+    /// All processes of the side.
+    pub of: usize,
+}
+
+impl FrequentEnd {
+    fn of(ends: &ProcessEnds) -> Option<Self> {
+        let (end, times) = ends.most_frequent()?;
+        Some(Self { end, times, of: ends.total() })
+    }
+}
+
+impl fmt::Display for FrequentEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { end, times, of } = self;
+        write!(f, "{end} in {times} of {of} runs")
+    }
+}
+
+impl NoVerdict {
+    /// The reason not to compare times of processes that ended so; None if they ended alike.
+    pub(crate) fn of_ends(first: &ProcessEnds, later: &ProcessEnds) -> Option<Self> {
+        if !first.differ(later) {
+            return None;
+        }
+        Some(Self::EndedDifferently {
+            later: FrequentEnd::of(later)?,
+            first: FrequentEnd::of(first)?,
+        })
+    }
 }
 
 impl From<NoInterval> for NoVerdict {
@@ -247,6 +295,10 @@ impl fmt::Display for NoVerdict {
                      {p:.2} by Fisher's test): {says}"
                 )
             }
+            Self::EndedDifferently { later, first } => write!(
+                f,
+                "its runs did not end as those of the first, so times are not compared: {later}, compared with {first}"
+            ),
             Self::Disturbed { excluded, of } => write!(
                 f,
                 "other activity disturbed {excluded} of {of} pairs, too many for a verdict: use a quieter machine, or --on-interference keep"

@@ -2,8 +2,9 @@
 
 use plumb_model::{InvocationRecord, Outcome, Role, RunRecord};
 
+use crate::comparison::ends::ends;
 use crate::facts::{PointFacts, point_facts};
-use crate::one_run::finding::{FailedInvocations, Unsupported};
+use crate::one_run::finding::{AcceptedFailures, FailedInvocations, Unsupported};
 use crate::one_run::point_data::PointData;
 
 /// Points that can't be measured here, each reason once.
@@ -48,6 +49,18 @@ pub(crate) fn failed(record: &RunRecord) -> Vec<FailedInvocations> {
     }
     all.sort_by_key(|failure| failure.point.index);
     all
+}
+
+/// Points of which some processes failed, and count all the same.
+pub(crate) fn accepted(data: &[PointData]) -> Vec<AcceptedFailures> {
+    let mut found = Vec::new();
+    for point in data {
+        let ends = ends(point.invocations.iter().copied());
+        if ends.has_failures() {
+            found.push(AcceptedFailures { point: point_facts(point.index, point.planned), ends });
+        }
+    }
+    found
 }
 
 /// Metrics that have no finding because a value of theirs is infinite or no number.

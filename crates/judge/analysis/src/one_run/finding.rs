@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Better, ClockSource, Flag, Id, OnInterference, SampleIs, StopReason, Target};
+use plumb_model::{
+    Better, ClockSource, Flag, Id, OnInterference, ProcessEnds, SampleIs, StopReason, Target,
+};
 
 use plumb_stats::precision::half_after;
 use plumb_units::of_session_alone;
@@ -47,6 +49,8 @@ pub struct RunFinding {
     pub unsupported: Vec<Unsupported>,
     /// What went wrong.
     pub failed: Vec<FailedInvocations>,
+    /// Points whose figures include processes that failed.
+    pub accepted_failures: Vec<AcceptedFailures>,
     /// Points that were planned but not reached.
     pub not_reached: Vec<PointFacts>,
     /// What else ran beside.
@@ -238,6 +242,15 @@ pub struct Unsupported {
     pub why: String,
     /// What would mend it.
     pub fix: String,
+}
+
+/// A point of which some processes failed, which was accepted: its figures include them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcceptedFailures {
+    /// The point whose processes failed.
+    pub point: PointFacts,
+    /// How all of its processes ended, those that succeeded included.
+    pub ends: ProcessEnds,
 }
 
 /// Invocations of a point that failed for one reason.

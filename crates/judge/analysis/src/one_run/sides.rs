@@ -6,6 +6,7 @@ use plumb_model::{Better, MARGIN, PlannedPoint, RunRecord, SampleIs};
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::asked::Asked;
+use crate::comparison::ends::ends;
 use crate::comparison::finding::{Arm, ArmSamples, ComparisonFinding, SeriesComparison};
 use crate::comparison::pairs::unit_of_any;
 use crate::estimate::median_of_processes;
@@ -79,6 +80,7 @@ fn side(record: &RunRecord, point: usize, metric: &str) -> Option<Arm> {
         estimate: median_of_processes(&slices, PER_LOOK_LEVEL)?.estimate,
         runs: 1,
         processes: slices.len(),
+        ends: ends(record.good_invocations(point)),
         for_price: None,
         samples: Asked::Found(ArmSamples::of(&processes, cpu, parts.unwrap_or_default())),
     })

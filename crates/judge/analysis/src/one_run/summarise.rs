@@ -106,6 +106,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         since_last: Asked::NotAsked,
         unsupported: failures::unsupported(record),
         failed,
+        accepted_failures: failures::accepted(&data),
         not_reached: failures::not_reached(record),
         interference: disturbances(record),
         flags: run_flags,

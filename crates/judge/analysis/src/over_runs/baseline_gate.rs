@@ -11,6 +11,7 @@ use plumb_stats::rng::Rng;
 use plumb_stats::stored_runs::{DatedRun, DifferenceNoise, FEWEST_RUNS, noise_between_times};
 use plumb_stats::{Interval, NoInterval};
 
+use crate::comparison::ends::ends_of_runs;
 use crate::one_run::fresh_run::FreshRun;
 use crate::over_runs::costs::{began_s, run_cost};
 use crate::over_runs::noise::RunsNoise;
@@ -210,8 +211,21 @@ impl<'b> BaselineGate<'b> {
         self.series.iter().position(|series| series.name == name)
     }
 
-    /// A series of the baseline in a fresh run.
+    /// A series of the baseline in a fresh run, if its processes ended as those of the baseline.
     pub(crate) fn in_run<'f>(&self, index: usize, run: &'f FreshRun) -> Option<&'f SeriesInRun> {
+        self.named(index, run)
+            .filter(|found| !found.ends.differ(&ends_of_runs(&self.series[index].in_runs)))
+    }
+
+    /// How the processes of a series ended in a fresh run and in the baseline, if these differ.
+    pub(crate) fn ended_differently(&self, index: usize, run: &FreshRun) -> Option<String> {
+        let found = self.named(index, run)?;
+        let before = ends_of_runs(&self.series[index].in_runs);
+        let differ = found.ends.differ(&before);
+        differ.then(|| format!("{}, but in the baseline {before}", found.ends))
+    }
+
+    fn named<'f>(&self, index: usize, run: &'f FreshRun) -> Option<&'f SeriesInRun> {
         let name = &self.series[index].name;
         let mut first_metrics = run.series.iter().filter(|series| series.primary);
         first_metrics.find(|series| series.comparable_name() == *name)

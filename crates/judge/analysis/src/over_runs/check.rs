@@ -411,7 +411,9 @@ fn not_measured(
     for (index, series) in gate.series.iter().enumerate() {
         let was_measured_again =
             flagged.iter().any(|flagged| flagged.index == index && !flagged.could_be_the_time);
-        if gate.costs_of(index, [screen]).is_empty() {
+        if let Some(why) = gate.ended_differently(index, screen) {
+            found.push(NotMeasured { series: series.name.clone(), why, failed: true });
+        } else if gate.costs_of(index, [screen]).is_empty() {
             found.push(screen.why_not(&series.name));
         } else if was_measured_again && gate.costs_of(index, confirming.runs()).is_empty() {
             found.push(confirming.runs().last().unwrap_or(screen).why_not(&series.name));

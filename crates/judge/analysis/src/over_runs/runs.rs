@@ -3,7 +3,7 @@
 //! Runs were measured at other times than each other, so the noise between runs counts, not only that inside
 //! them.
 
-use plumb_model::{Better, SeriesInRun};
+use plumb_model::{Better, ProcessEnds, SeriesInRun};
 use plumb_stats::describe::median;
 use plumb_stats::stored_runs::{
     DatedRun, NoiseHistory, RunNoise, RunsCompared, StoredSide, compare_runs,
@@ -11,6 +11,7 @@ use plumb_stats::stored_runs::{
 use plumb_stats::verdict::judge;
 
 use crate::asked::Asked;
+use crate::comparison::ends::ends_of_runs;
 use crate::comparison::levels::LevelsCompared;
 use crate::comparison::verdict::{Basis, ByRuns, Comparison, NoVerdict, VerdictRemark};
 use crate::estimate::estimate;
@@ -54,7 +55,21 @@ pub(crate) fn by_runs(
             covariates: Asked::NotAsked,
         },
     };
-    Comparison { levels: LevelsCompared::of(&firsts, &laters, margin), ..found }
+    let levels = LevelsCompared::of(&firsts, &laters, margin);
+    by_ends(Comparison { levels, ..found }, &ends_of_runs(first), &ends_of_runs(later))
+}
+
+/// Without a verdict if processes ended differently, and with a remark if they failed alike.
+fn by_ends(mut found: Comparison, first: &ProcessEnds, later: &ProcessEnds) -> Comparison {
+    if let Some(reason) = NoVerdict::of_ends(first, later) {
+        // How much runs vary does not explain another end.
+        let basis = Basis::Runs(ByRuns::default());
+        return Comparison { basis, verdict: Err(reason), remarks: Vec::new(), ..found };
+    }
+    if later.has_failures() {
+        found.remarks.push(VerdictRemark::OfFailures);
+    }
+    found
 }
 
 /// The runs of a series with their costs.

@@ -5,6 +5,7 @@ use plumb_stats::sessions::{SessionNoise, compare_sessions};
 use plumb_stats::verdict::judge;
 
 use crate::comparison::pairs::PointComparison;
+use crate::comparison::verdict::NoVerdict;
 use crate::estimate::{Estimate, estimate};
 use crate::method::METHOD_VERSION;
 use crate::one_run::finding::RunFinding;
@@ -63,8 +64,10 @@ pub struct RepeatedComparison {
     pub ratio: Option<Estimate>,
     /// What the interval rests on; None without one.
     pub noise: Option<SessionNoise>,
-    /// The verdict; None if too few sessions show how much sessions differ.
+    /// The verdict; None if too few sessions show how much sessions differ, or times are not compared.
     pub verdict: Option<Verdict>,
+    /// Why times are not compared, if the processes of the sides ended differently in a session.
+    pub ended_differently: Option<NoVerdict>,
 }
 
 /// What one session found.
@@ -135,6 +138,10 @@ fn repeated(
     let level = 1.0 - (1.0 - side.confidence) / side.comparisons.max(1) as f64;
     let compared = compare_sessions(&logs, earlier, level);
     let centre = plumb_stats::pairs::hodges_lehmann(&logs);
+    let ended_differently = found.iter().find_map(|(_, comparison)| {
+        let reason = comparison.found.verdict.err()?;
+        matches!(reason, NoVerdict::EndedDifferently { .. }).then_some(reason)
+    });
     let interval = compared.map(|compared| compared.interval.map(f64::exp));
     RepeatedComparison {
         first: side.first.name.clone(),
@@ -145,7 +152,11 @@ fn repeated(
             .collect(),
         ratio: centre.map(|centre| estimate(centre.exp(), interval)),
         noise: compared.ok().map(|compared| compared.noise),
-        verdict: compared.ok().map(|compared| judge(&compared.interval, 0, side.margin).verdict),
+        verdict: match ended_differently {
+            Some(_) => None,
+            None => compared.ok().map(|compared| judge(&compared.interval, 0, side.margin).verdict),
+        },
+        ended_differently,
     }
 }
 

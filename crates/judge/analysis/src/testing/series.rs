@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use plumb_model::{
     Better, Environment, Estimate, Host, Id, Machine, MeasuredOn, PointFacts, PointOnTarget,
-    RunOfSeries, SeriesInRun,
+    ProcessEnds, RunOfSeries, SeriesInRun,
 };
 use plumb_stats::describe::median;
 use plumb_stats::precision::PER_LOOK_LEVEL;
@@ -50,6 +50,7 @@ pub fn in_run(name: &str, number: u128, processes: &[Vec<f64>]) -> SeriesInRun {
         is_side_of_knob: false,
         points: vec![PointOnTarget { point: 0, target: 0 }],
         process_medians: slices.iter().filter_map(|values| median(values)).collect(),
+        ends: ProcessEnds::default(),
         samples: processes.iter().map(Vec::len).sum(),
         estimate: median_of_processes(&slices, PER_LOOK_LEVEL)
             .map_or(none, |median| median.estimate),

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use plumb_model::{By, ExtraWork, Id, ProofPoint, ProofRole, RunRecord};
+use plumb_model::{By, ENDED, ExtraWork, Id, ProofPoint, ProofRole, RunRecord};
 
 use crate::testing::{Builder, COPY, RunsAtHand, Spec};
 use crate::{
@@ -80,6 +80,33 @@ fn a_short_baseline_leaves_a_small_change_undecided_and_a_long_one_confirms_it()
     assert_eq!(state(&checked(&long, None, &none, 1.08)), CheckState::Confirmed);
     // A change for the better leaves nothing open.
     assert!(!checked(&short, None, &none, 0.93).is_inconclusive());
+}
+
+#[test]
+fn a_crash_is_not_checked_against_successes() {
+    let ended = |code: f64, began_ns: i64| {
+        let mut record = run(began_ns, 1.0);
+        for invocation in &mut record.invocations {
+            let samples = &mut invocation.samples;
+            samples.values.insert(ENDED.to_owned(), vec![code; samples.len()]);
+        }
+        record
+    };
+    let records: Vec<RunRecord> = (1..=8).map(|number| ended(0.0, number * HOUR_NS)).collect();
+    let baseline = RunsAtHand::of(&records);
+    let checker = checker(&baseline);
+    let check = |code: f64| {
+        let screen = FreshRun::of(&ended(code, 9 * HOUR_NS));
+        let record = |_| -> Result<_, Infallible> { panic!("a verdict takes no record") };
+        let mut reader = RunReader::new(&record);
+        let confirming = ConfirmingSessions::default();
+        checker.finish(&screen, &confirming, Caveats::default(), None, &mut reader).unwrap()
+    };
+    assert_eq!((check(0.0).series.len(), check(0.0).not_measured.len()), (1, 0));
+    let crashed = check(-11.0);
+    let [lost] = crashed.not_measured.as_slice() else { panic!("{crashed:?}") };
+    assert!(crashed.series.is_empty() && lost.failed, "{crashed:?}");
+    assert!(lost.why.contains("SIGSEGV, but in the baseline all "), "{}", lost.why);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Points of one run in pairs.
 
-use plumb_model::{Goal, Interference, RunRecord, Verdict, VerdictGoal};
+use plumb_model::{ENDED, Goal, Interference, RunRecord, Verdict, VerdictGoal};
 
 use crate::testing::{Builder, COPY, Spec, exec, fail};
 use crate::{
-    ByPairs, NoLayoutEffect, NoVerdict, OtherBuild, PointComparison, audit_layout, summarise,
+    ByPairs, NoLayoutEffect, NoVerdict, OtherBuild, PointComparison, VerdictRemark, audit_layout,
+    summarise,
 };
 
 fn pairs(found: &PointComparison) -> &ByPairs {
@@ -203,6 +204,45 @@ fn a_pair_with_a_failure_is_left_out_until_failures_are_what_differs() {
     assert!(p < 0.05 && more.to_string().contains("it fails more often"), "{more}");
     let Err(less) = failing(6, 0).found.verdict else { panic!() };
     assert!(less.to_string().contains("it fails less often"), "{less}");
+}
+
+/// The commands of a run end with these codes; from round 10 on, the third ends with the other one.
+fn ended(codes: [f64; 3], third_then: f64) -> RunRecord {
+    let mut record = exec();
+    for invocation in &mut record.invocations {
+        let is_other = invocation.point == 2 && invocation.round >= 10;
+        let code = if is_other { third_then } else { codes[invocation.point] };
+        let samples = &mut invocation.samples;
+        samples.values.insert(ENDED.to_owned(), vec![code; samples.len()]);
+    }
+    record
+}
+
+#[test]
+fn a_crash_is_not_compared_with_a_success() {
+    let finding = summarise(&ended([0.0, -11.0, 0.0], 1.0));
+    let [crashed, mixed] = finding.against_first.as_slice() else { panic!() };
+    let why = crashed.found.verdict.unwrap_err().to_string();
+    assert!(
+        why.ends_with("SIGSEGV in 20 of 20 runs, compared with exit status 0 in 20 of 20 runs"),
+        "{why}"
+    );
+    assert!(matches!(mixed.found.verdict, Err(NoVerdict::EndedDifferently { .. })), "{mixed:?}");
+    let told: Vec<String> =
+        finding.accepted_failures.iter().map(|accepted| accepted.ends.to_string()).collect();
+    assert_eq!(told, ["all 20 runs ended with SIGSEGV", "10 of 20 runs ended with exit status 1"]);
+    assert!(crashed.found.ratio.is_some(), "times are shown all the same");
+}
+
+#[test]
+fn sides_that_fail_alike_are_compared_with_a_remark() {
+    let finding = summarise(&ended([1.0, 1.0, 1.0], 1.0));
+    let faster = &finding.against_first[0].found;
+    assert_eq!(faster.verdict, Ok(Verdict::Faster));
+    assert!(faster.remarks.contains(&VerdictRemark::OfFailures), "{faster:?}");
+    let without = summarise(&ended([0.0; 3], 0.0));
+    assert!(without.accepted_failures.is_empty());
+    assert!(!without.against_first[0].found.remarks.contains(&VerdictRemark::OfFailures));
 }
 
 #[test]

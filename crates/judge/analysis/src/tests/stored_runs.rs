@@ -1,6 +1,6 @@
 //! Stored runs side by side.
 
-use plumb_model::{Better, Id, Impact, RunRecord, SeriesInRun, Verdict};
+use plumb_model::{Better, ENDED, Id, Impact, RunRecord, SeriesInRun, Verdict};
 
 use crate::testing::{Builder, COPY, Spec, compared, compared_without_records};
 use crate::{
@@ -64,6 +64,27 @@ fn six_pairs_of_earlier_runs_give_a_verdict_that_allows_for_their_noise() {
     assert_eq!(against(2.0).verdict, Ok(Verdict::Faster));
     assert_eq!(against(0.97).verdict, Ok(Verdict::Inconclusive));
     assert!((0.01..0.02).contains(&noise(&against(0.97)).run_sd.unwrap()));
+}
+
+#[test]
+fn stored_runs_of_crashes_are_not_compared_with_successes() {
+    let ended = |id: u128, code: f64| {
+        let mut record = run(1.0, id, ("k", "v"));
+        for invocation in &mut record.invocations {
+            let samples = &mut invocation.samples;
+            samples.values.insert(ENDED.to_owned(), vec![code; samples.len()]);
+        }
+        record
+    };
+    let against = |first: f64, later: f64| {
+        let runs = [ended(1, first), ended(2, later)];
+        compared(&runs, &[], None, &settings()).results[0].against_first[0].clone().unwrap()
+    };
+    let verdict = against(0.0, -11.0).verdict;
+    assert!(matches!(verdict, Err(NoVerdict::EndedDifferently { .. })), "{verdict:?}");
+    let alike = against(1.0, 1.0);
+    assert!(matches!(alike.verdict, Err(NoVerdict::Uncalibrated { .. })), "{alike:?}");
+    assert!(alike.remarks.contains(&VerdictRemark::OfFailures), "{alike:?}");
 }
 
 #[test]

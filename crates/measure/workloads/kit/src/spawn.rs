@@ -17,7 +17,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use plumb_model::{Better, Metric, Missing};
+use plumb_model::{Better, ENDED, Metric, Missing, ProcessEnd};
 use plumb_protocol::{
     Batch, Failure, MOST_PADDING, PADDING, PADDING_LENGTH, SplitMix64, current_cpu, now_ns,
 };
@@ -44,6 +44,17 @@ pub const VALUE_NAMES: [&str; 9] = [
     "involuntary_switches",
     "written",
 ];
+
+/// The same, with how the process ended.
+pub const VALUE_NAMES_WITH_END: [&str; 10] = {
+    let mut names = [ENDED; 10];
+    let mut index = 0;
+    while index < VALUE_NAMES.len() {
+        names[index] = VALUE_NAMES[index];
+        index += 1;
+    }
+    names
+};
 
 /// How many of [`VALUE_NAMES`] are reported for a tool that another project wrote.
 pub const VALUES_OF_TOOLS: usize = 4;
@@ -266,6 +277,23 @@ impl EndedProcess {
     /// Peak resident memory in bytes.
     pub fn peak_memory(&self) -> u64 {
         self.usage.ru_maxrss.unsigned_abs() * 1024
+    }
+
+    /// As [`Self::record`] with all values, and with how it ended: [`VALUE_NAMES_WITH_END`].
+    pub fn record_with_end(&self, batch: &mut Batch) {
+        batch.record(self.start_ns, self.elapsed_ns, 1, current_cpu());
+        let mut values = [0.0; VALUE_NAMES_WITH_END.len()];
+        values[..VALUE_NAMES.len()].copy_from_slice(&self.values());
+        values[VALUE_NAMES.len()] = self.end().code().into();
+        batch.record_values(&values);
+    }
+
+    /// The status that it exited with, or the signal that ended it.
+    pub fn end(&self) -> ProcessEnd {
+        match self.status.signal() {
+            Some(signal) => ProcessEnd::Signal(signal),
+            None => ProcessEnd::Status(self.status.code().unwrap_or_default()),
+        }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]

@@ -11,7 +11,8 @@ use plumb_protocol::{Batch, Failure, Instance, Start, StartError, StartedWorkloa
 use crate::static_program::StaticProgram;
 use plumb_workload_kit::declare::{path, switch, text, workload};
 use plumb_workload_kit::spawn::{
-    EndedProcess, SpawnedProgram, VALUE_NAMES, describe_end, find_program, metrics,
+    EndedProcess, SpawnedProgram, VALUE_NAMES, VALUE_NAMES_WITH_END, describe_end, find_program,
+    metrics,
 };
 use plumb_workload_kit::{ended, memory_floor};
 
@@ -237,7 +238,8 @@ impl Instance for CommandRuns {
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        &VALUE_NAMES
+        // Without accepted failures every end is a success.
+        if self.ignore_failure { &VALUE_NAMES_WITH_END } else { &VALUE_NAMES }
     }
 
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
@@ -246,7 +248,11 @@ impl Instance for CommandRuns {
         for _ in iterations {
             let ended = self.once()?;
             smallest = smallest.min(ended.peak_memory());
-            ended.record(batch, VALUE_NAMES.len());
+            if self.ignore_failure {
+                ended.record_with_end(batch);
+            } else {
+                ended.record(batch, VALUE_NAMES.len());
+            }
         }
         let floor = memory_floor::bytes();
         if smallest <= floor {

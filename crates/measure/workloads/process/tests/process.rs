@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::Command;
 
+use plumb_model::ENDED;
 use plumb_protocol::serve;
 use plumb_workload_process::ALL;
 use plumb_workload_testing::{
@@ -91,6 +92,10 @@ fn commands_that_fail_are_named_with_how_they_ended() {
     let killed = why(&[("command", "kill -TERM $$"), ("shell", "yes")]).unwrap();
     assert!(killed.contains("signal 15 (SIGTERM)"), "{killed}");
     assert_eq!(why(&[("command", "false"), ("ignore_failure", "yes")]), None);
+    let settings = [("command", "kill -SEGV $$"), ("shell", "yes"), ("ignore_failure", "yes")];
+    let mut crashes = point("process.command", &settings).started();
+    let (samples, _) = take(crashes.instance.as_mut(), &[1, 1]).unwrap();
+    assert_eq!(samples.values[ENDED], [-11.0, -11.0]);
     let start = |command| point("process.command", &[("command", command)]).try_start();
     for (command, reason, mend) in [
         ("no-such-command", "command not found: no-such-command", "install the program"),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::json_parts::text::pretty;
 
 use crate::comparison::verdict::{Terms, VerdictPart, verdict_part};
+use crate::json_parts::ended::{EndedPart, ended};
 use crate::json_parts::point::{ValuePart, settings};
 use crate::standing_out::{StandingOutPart, standing_out_part};
 
@@ -111,6 +112,9 @@ pub struct ArmPart {
     pub n: usize,
     /// Runs that it rests on.
     pub runs: usize,
+    /// How its processes ended, if failures are accepted (`--ignore-failure`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<EndedPart>,
     /// The median per price (rates), or times price (costs); null without a price.
     pub for_price: Option<f64>,
 }
@@ -180,6 +184,7 @@ fn compared(result: &SeriesComparison, finding: &ComparisonFinding) -> ComparedP
             high: arm.estimate.high(),
             n: arm.processes,
             runs: arm.runs,
+            ended: ended(&arm.ends),
             for_price: arm.for_price,
         })
     };

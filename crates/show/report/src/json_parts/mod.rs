@@ -1,5 +1,6 @@
 //! Parts of several documents for machines.
 
+pub(crate) mod ended;
 pub(crate) mod estimate;
 pub(crate) mod point;
 pub(crate) mod target;

@@ -7,7 +7,7 @@ use plumb_units::percent;
 
 use crate::comparison::proof;
 use crate::run::answer::answer;
-use crate::run::header::not_reached_heading;
+use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
 use crate::run::importance::{FlagWeight, by_importance};
 use crate::run::results_table::{
     best_quarter_gap, best_quarter_text, interval, other_cpu_text, pauses_text, reached,
@@ -397,6 +397,10 @@ fn missing(view: &View, terminal: &Terminal) -> String {
         let last = failure.log.lines().rev().find(|line| !line.trim().is_empty());
         let log = last.map_or_else(String::new, |line| format!("; last output: {line}"));
         all.push((Style::Bad, format!("Failed: {}: ", failure.point.name), why + &log));
+    }
+    for accepted in &finding.accepted_failures {
+        let lead = format!("{ACCEPTED_FAILURES}: {}: ", accepted.point.name);
+        all.push((Style::Flag, lead, accepted.ends.to_string()));
     }
     for missing in &finding.unsupported {
         let fix = if missing.fix.is_empty() { "" } else { "; fix: " };

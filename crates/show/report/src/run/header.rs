@@ -189,6 +189,9 @@ fn goal(finding: &RunFinding) -> String {
     format!("goal: {head}; {}", reached(finding))
 }
 
+/// The heading over points whose figures include failures.
+pub const ACCEPTED_FAILURES: &str = "Accepted failures";
+
 /// The heading of points that were planned but not reached. Only a budget explains by itself why they were not.
 #[must_use]
 pub fn not_reached_heading(finding: &RunFinding) -> String {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_analysis::{
-    BaselineSource, FailedInvocations, Finding, GateFinding, Pauses, ShareOfBaseline, Unsupported,
+    AcceptedFailures, BaselineSource, FailedInvocations, Finding, GateFinding, Pauses,
+    ShareOfBaseline, Unsupported,
 };
 use plumb_model::{Flag, PreparationRecord, Prepared, SampleIs};
 use plumb_text::time::rfc3339;
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 use crate::comparison::verdict::{VerdictPart, point_verdict_part};
 use crate::comparison::{GatePart, gate_part};
+use crate::json_parts::ended::{EndedPart, ended};
 use crate::json_parts::estimate::{EstimatePart, estimate as estimate_part};
 use crate::json_parts::text::pretty;
 
@@ -56,6 +58,9 @@ pub struct RunDocument {
     pub unsupported: Vec<UnsupportedPart>,
     /// The failures of the run.
     pub failed: Vec<FailedPart>,
+    /// Points whose figures include runs that failed (`--ignore-failure`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accepted_failures: Vec<AcceptedPart>,
     /// Points that were planned but not reached.
     pub not_reached: Vec<PointPart>,
     /// How often something else disturbed the run.
@@ -357,6 +362,17 @@ fn proof_part(gate: &GateFinding) -> ProofPart {
     }
 }
 
+/// A point whose figures include runs that failed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AcceptedPart {
+    /// The point, with its workload and parameters.
+    #[serde(flatten)]
+    pub place: PointPart,
+    /// How its runs ended, those that succeeded included.
+    pub ended: Vec<EndedPart>,
+}
+
 /// The document of a view.
 #[must_use]
 pub fn document(view: &View) -> RunDocument {
@@ -374,6 +390,7 @@ pub fn document(view: &View) -> RunDocument {
         preparations: finding.run.preparations.iter().map(preparation).collect(),
         unsupported: finding.unsupported.iter().map(unsupported).collect(),
         failed: finding.failed.iter().map(failed).collect(),
+        accepted_failures: finding.accepted_failures.iter().map(accepted).collect(),
         not_reached: finding.not_reached.iter().map(place).collect(),
         interference: InterferencePart::of(&finding.interference),
         flags: finding.flags.iter().map(flag).collect(),
@@ -502,6 +519,10 @@ fn baseline(of: &ShareOfBaseline) -> BaselinePart {
 fn unsupported(missing: &Unsupported) -> UnsupportedPart {
     let place = place(&missing.point);
     UnsupportedPart { place, why: missing.why.clone(), fix: missing.fix.clone() }
+}
+
+fn accepted(accepted: &AcceptedFailures) -> AcceptedPart {
+    AcceptedPart { place: place(&accepted.point), ended: ended(&accepted.ends) }
 }
 
 fn failed(failure: &FailedInvocations) -> FailedPart {

@@ -7,7 +7,7 @@ use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;
 use crate::comparison::{proof_lines, verdict};
 use crate::run::burst::burst_text;
-use crate::run::header::not_reached_heading;
+use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
 use crate::run::results_table::{best_quarter_text, other_cpu_text};
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{
@@ -47,6 +47,11 @@ pub fn markdown(view: &View) -> String {
             let why = escape(&f.why);
             format!("{name}: {why} ({} of {} invocations)", f.times, f.of)
         }),
+    ));
+    let accepted = finding.accepted_failures.iter();
+    out.push_str(&list(
+        ACCEPTED_FAILURES,
+        accepted.map(|accepted| format!("{}: {}", code(&accepted.point.name), accepted.ends)),
     ));
     if let Some(title) = since_last::heading(finding) {
         out.push_str(&list(&title, since_last_text(finding).iter().map(|line| escape(line))));

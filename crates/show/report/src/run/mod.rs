@@ -26,7 +26,7 @@ pub use again::again;
 pub use brief::brief_scorecard;
 pub use burst::burst_text;
 pub use curves::CurveText;
-pub use header::{ReportHeader, TargetLines, not_reached_heading, rules_text};
+pub use header::{ACCEPTED_FAILURES, ReportHeader, TargetLines, not_reached_heading, rules_text};
 pub use importance::FlagWeight;
 pub use json::{RunDocument, document, json};
 pub use labels::metric;

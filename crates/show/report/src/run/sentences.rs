@@ -5,6 +5,7 @@ use plumb_units::without_interval;
 
 use crate::comparison::levels::levels_text;
 use crate::comparison::verdict;
+use crate::run::header::ACCEPTED_FAILURES;
 use crate::run::importance::by_importance;
 use crate::run::labels;
 use crate::run::phrases::subject;
@@ -32,6 +33,10 @@ pub fn in_words(view: &View) -> Vec<String> {
         let levels =
             levels_text(&comparison.found).map_or_else(String::new, |text| format!("; {text}"));
         clean(&format!("{name} against {first}: {verdict}; {figures}{levels}"))
+    }));
+    let accepted = view.finding.accepted_failures.iter();
+    lines.extend(accepted.map(|accepted| {
+        clean(&format!("{ACCEPTED_FAILURES}: {}: {}.", accepted.point.name, accepted.ends))
     }));
     if let Some(title) = since_last::heading(view.finding) {
         // Every sentence is complete: it may be read alone.

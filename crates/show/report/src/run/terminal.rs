@@ -8,7 +8,7 @@ use plumb_units::percent;
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::levels::levels_text;
 use crate::comparison::{proof, verdict};
-use crate::run::header::not_reached_heading;
+use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
 use crate::run::results_table::results;
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{
@@ -48,6 +48,7 @@ pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> Strin
         flags(view, &terminal),
         unsupported(view, &terminal),
         failed(view, &terminal),
+        accepted_failures(view, &terminal),
         not_reached(view, &terminal),
         since_last(view, &terminal),
         end(closing, &terminal),
@@ -199,6 +200,17 @@ fn unsupported(view: &View, terminal: &Terminal) -> String {
 fn failed(view: &View, terminal: &Terminal) -> String {
     let lines: String = view.finding.failed.iter().map(|f| failure(f, terminal)).collect();
     if lines.is_empty() { lines } else { heading("Failed", terminal) + &lines }
+}
+
+/// The points whose figures include failures.
+fn accepted_failures(view: &View, terminal: &Terminal) -> String {
+    let mut lines = String::new();
+    for accepted in &view.finding.accepted_failures {
+        let lead = TextLine::new(Style::Name, &accepted.point.name).and(Style::Plain, "  ");
+        let ends = TextLine::new(Style::Flag, &accepted.ends.to_string());
+        lines.push_str(&named(&lead, &ends, terminal));
+    }
+    if lines.is_empty() { lines } else { heading(ACCEPTED_FAILURES, terminal) + &lines }
 }
 
 fn failure(failure: &FailedInvocations, terminal: &Terminal) -> String {
