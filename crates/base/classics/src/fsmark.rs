@@ -74,8 +74,7 @@ impl FsMarkRun {
             if line.text.starts_with('#') {
                 run.remark(remark(line.text));
             } else if in_table && is_row(line.text) {
-                // Of a last line that no line feed ends, a figure may be incomplete.
-                let rate = rate(line.text).filter(|_| line.is_ended);
+                let rate = rate(line.text);
                 run.rates.push(rate.ok_or_else(|| line.lacks_numbers(Format::FsMark))?);
             }
         }

@@ -109,7 +109,7 @@ fn fits(format: Format, text: &str) -> bool {
             has_line(text, "Each sender will pass ")
                 || (has_line(text, "Running in ") && has_line(text, "Time: "))
         }
-        Format::Perf => has_line(text, perf::HEAD),
+        Format::Perf => text.lines().any(perf::fits),
         Format::Ping => text.contains(" packets transmitted, "),
         Format::CloudWatch => text.contains("\"Datapoints\"") && text.contains("\"Label\""),
         Format::Dd => text.lines().any(dd::fits),
@@ -135,28 +135,23 @@ fn parse(
     found: &mut ResultFile,
 ) -> Result<(), ImportError> {
     match format {
-        Format::Bonnie => adapt(bonnie::read::parse(text), found),
+        Format::Bonnie => bonnie::read::parse(text, found),
         Format::Fio => fio::parse(text, found),
         Format::Iperf3 => iperf3::parse(text, found),
         Format::Hyperfine => hyperfine::parse(text, found),
         Format::Openssl => openssl::parse(text, version, found),
         Format::Sysbench => sysbench::parse(text, found),
-        Format::Hackbench => adapt(hackbench::parse(text), found),
-        Format::Perf => adapt(perf::parse(text), found),
+        Format::Hackbench => hackbench::parse(text, found),
+        Format::Perf => perf::parse(text, found),
         Format::Ping => ping::parse(text, found),
         Format::CloudWatch => cloudwatch::parse(text, found),
         Format::Dd => dd::parse(text, found),
         Format::FsMark => fsmark::parse(text, found),
-        Format::Cyclictest => adapt(cyclictest::parse(text), found),
+        Format::Cyclictest => cyclictest::parse(text, found),
         Format::StressNg => stress_ng::parse(text, found),
         Format::Stream => stream::parse(text, found),
         Format::Sockperf => sockperf::parse(text, found),
         Format::Ioping => ioping::parse(text, found),
-        Format::Mbw => adapt(mbw::parse(text, version), found),
+        Format::Mbw => mbw::parse(text, version, found),
     }
-}
-
-fn adapt(old: Result<Vec<Import>, ImportError>, found: &mut ResultFile) -> Result<(), ImportError> {
-    found.imports.extend(old?);
-    Ok(())
 }
