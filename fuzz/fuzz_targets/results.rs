@@ -9,8 +9,8 @@ use plumb_model::Event;
 fuzz_target!(|text: &str| {
     for format in Format::ALL.into_iter().map(Some).chain([None]) {
         match read(text, format, Some("1.2")) {
-            Ok(imports) => {
-                for import in &imports {
+            Ok(found) => {
+                for import in &found.imports {
                     for stamped in events(import, text.as_bytes(), &Default::default(), &|_| None) {
                         if let Event::Batch { samples, .. } = stamped.event {
                             samples.check().expect("a store takes them");

@@ -4,35 +4,57 @@
 //! bandwidth, the number of samples is the operations per second, and average, minimum and maximum are bytes of one
 //! operation. They are kept apart. The file does not give the period: it is the shortest time between two datapoints.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::Timestamp;
 use plumb_model::Better::{Higher, Neither};
 use serde_json::Value;
 
-use crate::json::{document, list, number, text};
+use crate::json::{documents, list, number, text};
 use crate::numbers::{count, nanoseconds};
-use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
+use crate::result_file::ResultFile;
+use crate::{Format, ImportError, ImportedInvocation, ImportedSeries};
 
-pub(crate) fn parse(input: &str) -> Result<Vec<Import>, ImportError> {
-    let document = document(input, Format::CloudWatch)?;
-    let label = text(&document, "Label").ok_or_else(|| damaged("no `Label`"))?;
+pub(crate) fn parse(input: &str, found: &mut ResultFile) -> Result<(), ImportError> {
+    let documents = documents(input, Format::CloudWatch, found)?;
+    let alone = documents.len() == 1;
+    for document in documents {
+        if let Err(error) = read_document(&document.value, found, document.line) {
+            if alone {
+                return Err(error);
+            }
+            found.not_read_because(error, Some(document.line))?;
+        }
+    }
+    Ok(())
+}
+
+fn read_document(document: &Value, found: &mut ResultFile, line: usize) -> Result<(), ImportError> {
+    let label = text(document, "Label").ok_or_else(|| unsupported("no `Label`"))?;
     let mut points: Vec<Datapoint> =
-        list(&document, "Datapoints").iter().map(Datapoint::read).collect::<Result<_, _>>()?;
+        list(document, "Datapoints").iter().map(Datapoint::read).collect::<Result<_, _>>()?;
     // CloudWatch gives the datapoints in no order.
     points.sort_by_key(|point| point.at);
+    if let Some(first) = points.first()
+        && points.iter().any(|point| point.unit != first.unit)
+    {
+        return Err(unsupported("the datapoints have different units"));
+    }
     let gaps = points.windows(2).map(|pair| pair[1].at - pair[0].at).filter(|gap| *gap > 0);
     let Some(period_ns) = gaps.min() else {
         let why = "the period can't be determined from fewer than two datapoints; request a longer time range";
         return Err(ImportError::nothing(Format::CloudWatch, why));
     };
-    let mut import = Import::new(Format::CloudWatch);
-    import.started_unix_ns = points.first().and_then(|first| i64::try_from(first.at).ok());
-    let series = series(label, period_ns, &points);
+    let mut unread = Vec::new();
+    let series = series(label, period_ns, &points, &mut unread);
+    unread.iter().for_each(|what| found.not_read(what, Some(line)));
     if series.metrics.is_empty() {
         let why = "no statistic is in all datapoints; request Sum, SampleCount or Average";
         return Err(ImportError::nothing(Format::CloudWatch, why));
     }
-    import.series.push(series);
-    Ok(vec![import])
+    let started = points.first().and_then(|first| i64::try_from(first.at).ok());
+    found.import(Format::CloudWatch, None, started, BTreeMap::new()).add(series);
+    Ok(())
 }
 
 /// What is said of one period.
@@ -45,14 +67,30 @@ struct Datapoint {
     average: Option<f64>,
     minimum: Option<f64>,
     maximum: Option<f64>,
+    /// Percentiles, by CloudWatch's names: `p99`, `p99.9`.
+    percentiles: BTreeMap<String, f64>,
+    /// Fields that plumb does not know.
+    others: Vec<String>,
 }
+
+/// The fields that are read.
+const FIELDS: [&str; 8] = [
+    "Timestamp",
+    "Unit",
+    "Sum",
+    "SampleCount",
+    "Average",
+    "Minimum",
+    "Maximum",
+    "ExtendedStatistics",
+];
 
 impl Datapoint {
     fn read(point: &Value) -> Result<Self, ImportError> {
-        let at =
-            text(point, "Timestamp").ok_or_else(|| damaged("a datapoint has no `Timestamp`"))?;
+        let at = text(point, "Timestamp")
+            .ok_or_else(|| unsupported("a datapoint has no `Timestamp`"))?;
         let at: Timestamp =
-            at.parse().map_err(|_| damaged(&format!("`{at}` is not a valid time")))?;
+            at.parse().map_err(|_| unsupported(&format!("`{at}` is not a valid time")))?;
         Ok(Self {
             at: at.as_nanosecond(),
             unit: text(point, "Unit").unwrap_or_default().to_owned(),
@@ -61,12 +99,31 @@ impl Datapoint {
             average: number(point, "Average"),
             minimum: number(point, "Minimum"),
             maximum: number(point, "Maximum"),
+            percentiles: percentiles(point),
+            others: point
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(name, _)| name.clone())
+                .filter(|name| !FIELDS.contains(&name.as_str()))
+                .collect(),
         })
     }
 }
 
+fn percentiles(point: &Value) -> BTreeMap<String, f64> {
+    let statistics = point.get("ExtendedStatistics").and_then(Value::as_object);
+    let named = statistics.into_iter().flatten();
+    named.filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect()
+}
+
 #[expect(clippy::cast_precision_loss, reason = "periods are seconds to days")]
-fn series(label: &str, period_ns: i128, points: &[Datapoint]) -> ImportedSeries {
+fn series(
+    label: &str,
+    period_ns: i128,
+    points: &[Datapoint],
+    unread: &mut Vec<String>,
+) -> ImportedSeries {
     let seconds = period_ns as f64 / 1e9;
     let mut series =
         ImportedSeries::new("cloudwatch.metric", "statistics of CloudWatch, one sample per period");
@@ -83,9 +140,14 @@ fn series(label: &str, period_ns: i128, points: &[Datapoint]) -> ImportedSeries 
     let theirs = points.first().map_or("", |point| point.unit.as_str());
     let (unit, factor) = unit(theirs);
     let is_summed = unit == "B" || theirs == "Count";
-    let mut add = |name, unit: &str, better, summary, of: &dyn Fn(&Datapoint) -> Option<f64>| {
-        series.measured((name, unit, better), summary, points.iter().filter_map(of));
-    };
+    let mut add =
+        |name: &str, unit: &str, better, summary, of: &dyn Fn(&Datapoint) -> Option<f64>| {
+            let values: Vec<f64> = points.iter().filter_map(of).collect();
+            if !values.is_empty() && values.len() != points.len() {
+                unread.push(format!("the {name} of {label}, which some datapoints lack"));
+            }
+            series.measured((name, unit, better), summary, values);
+        };
     // Sums of rates, shares and times mean nothing.
     if is_summed {
         let a_second = if unit.is_empty() { "1/s" } else { "B/s" };
@@ -103,6 +165,16 @@ fn series(label: &str, period_ns: i128, points: &[Datapoint]) -> ImportedSeries 
     add("average", unit, Neither, summary, &|point| Some(point.average? * factor));
     add("minimum", unit, Neither, "the smallest sample", &|point| Some(point.minimum? * factor));
     add("maximum", unit, Neither, "the largest sample", &|point| Some(point.maximum? * factor));
+    let names: BTreeSet<&String> =
+        points.iter().flat_map(|point| point.percentiles.keys()).collect();
+    for name in names {
+        let metric = name.replace('.', "").to_lowercase();
+        add(&metric, unit, Neither, "percentile of the samples", &|point| {
+            Some(point.percentiles.get(name)? * factor)
+        });
+    }
+    let others: BTreeSet<&String> = points.iter().flat_map(|point| &point.others).collect();
+    unread.extend(others.into_iter().map(|name| format!("`{name}` of {label}")));
     series.notes.push(format!(
         "a sample is one CloudWatch period; the file does not give its length, so plumb uses the shortest gap, {seconds} s"
     ));
@@ -129,6 +201,6 @@ fn unit(theirs: &str) -> (&'static str, f64) {
     }
 }
 
-fn damaged(why: &str) -> ImportError {
-    ImportError::damaged(Format::CloudWatch, why)
+fn unsupported(why: &str) -> ImportError {
+    ImportError::unsupported(Format::CloudWatch, why)
 }

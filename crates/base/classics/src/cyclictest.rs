@@ -6,7 +6,9 @@
 use plumb_model::Better::Lower;
 use plumb_model::SampleIs;
 
-use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
+use crate::result_file::ResultFile;
+use crate::text::{Line, lacks, lines, sections};
+use crate::{Format, ImportError, ImportedInvocation, ImportedSeries};
 
 /// The heading of the histogram.
 pub(crate) const HEAD: &str = "# Histogram";
@@ -23,49 +25,85 @@ struct CyclictestHistogram {
     shortest_us: Option<u64>,
     longest_us: Option<u64>,
     longer_than_rows: Option<u64>,
+    /// The mean of the threads' means.
+    mean_us: Option<f64>,
 }
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
-    let histogram = histogram(text)?;
-    let longer = histogram
-        .longer_than_rows
-        .ok_or_else(|| damaged("the number of longer latencies is missing"))?;
+/// The remarks that are read; a row has no name.
+const NAMES: [&str; 5] =
+    ["", "Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows"];
+
+pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportError> {
+    let lines = lines(text);
+    for section in sections(&lines, |line| line == HEAD) {
+        let number = section.first().map(|line| line.number);
+        let histogram = histogram(section)?;
+        match series(section, &histogram, found) {
+            Ok(series) => found.plain_import(Format::Cyclictest).add(series),
+            Err(error) => found.not_read_because(error, number)?,
+        }
+    }
+    Ok(())
+}
+
+fn series(
+    section: &[Line<'_>],
+    histogram: &CyclictestHistogram,
+    found: &mut ResultFile,
+) -> Result<ImportedSeries, ImportError> {
+    let lacks = |what: &str| lacks(section, Format::Cyclictest, what);
+    let longer = histogram.longer_than_rows.ok_or_else(|| lacks("number of longer latencies"))?;
     let within = total(histogram.rows.iter().map(|(_, count)| *count));
     let extremes = histogram.shortest_us.zip(histogram.longest_us);
-    let (shortest, longest) =
-        extremes.ok_or_else(|| damaged("the minimum or maximum latencies are missing"))?;
+    let (shortest, longest) = extremes.ok_or_else(|| lacks("minimum or maximum latencies"))?;
     let all = within.saturating_add(longer);
-    let median = histogram
-        .median(all)
-        .ok_or_else(|| damaged("half of all latencies exceed the histogram; increase -h"))?;
+    if all == 0 {
+        return Err(ImportError::nothing(Format::Cyclictest, "a histogram of 0 latencies"));
+    }
     let mut series = ImportedSeries::new("cyclictest.timer", "threads sleep until absolute times");
     series.sample_is = SampleIs::Process;
     series.set("threads", histogram.threads.to_string().as_str());
-    series.notes.push(
-        "the file does not give the length of the test: plumb assumes 1 ms per sleep, the default \
-               of -i"
-            .into(),
-    );
-    let sleeps = all / (histogram.threads.max(1) as u64);
-    series.invocations.push(ImportedInvocation::by_rate(1000.0, sleeps.max(1) as f64));
-    for (name, summary, micros) in [
-        ("latency_p50", "median of the histogram", median),
-        ("latency_min", "shortest latency", shortest),
-        ("latency_max", "longest latency", longest),
-    ] {
-        series.measured((name, "s", Lower), summary, [seconds(micros)]);
+    let interval_us = set_thread_settings(section, &mut series);
+    if interval_us.is_none() {
+        series.notes.push(
+            "the file does not give the length of the test: plumb assumes 1 ms per sleep, the default \
+                   of -i"
+                .into(),
+        );
     }
-    let mut import = Import::new(Format::Cyclictest);
-    import.series.push(series);
-    Ok(vec![import])
+    let rate = 1e6 / interval_us.filter(|interval| *interval > 0.0).unwrap_or(1000.0);
+    let sleeps = all / (histogram.threads.max(1) as u64);
+    series.invocations.push(ImportedInvocation::by_rate(rate, sleeps.max(1) as f64));
+    let median = histogram.median(all).map(seconds);
+    if median.is_none() {
+        let what = "the median: half of all latencies exceed the histogram; increase -h";
+        found.not_read(what, section.first().map(|line| line.number));
+    }
+    for (name, summary, value) in [
+        ("latency_p50", "median of the histogram", median),
+        ("latency_mean", "mean of the threads' means", histogram.mean_us.map(|us| us * 1e-6)),
+        ("latency_min", "shortest latency", Some(seconds(shortest))),
+        ("latency_max", "longest latency", Some(seconds(longest))),
+    ] {
+        // The median is the headline, also of a run that lacks it.
+        series.declare((name, "s", Lower), summary);
+        series.measured((name, "s", Lower), summary, value);
+    }
+    Ok(series)
 }
 
-fn damaged(why: impl Into<String>) -> ImportError {
-    ImportError::damaged(Format::Cyclictest, why)
-}
-
-fn lacks_figures(line: &str) -> ImportError {
-    damaged(format!("numbers are missing in `{line}`"))
+/// Priority and interval of the lines `T: 0 ( 1234) P:80 I:1000 C:  10000 Min: …`, if cyclictest was not quiet (`-q`). Gives the
+/// interval in µs.
+fn set_thread_settings(section: &[Line<'_>], series: &mut ImportedSeries) -> Option<f64> {
+    let line = section.iter().rev().find(|line| line.text.starts_with("T:"))?;
+    let after = |name: &str| {
+        let (_, rest) = line.text.split_once(name)?;
+        rest.split_whitespace().next()
+    };
+    series.set("priority", after(" P:").unwrap_or_default());
+    let interval = after(" I:")?;
+    series.set("interval", format!("{interval}us"));
+    crate::numbers::figure(interval)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^53 µs")]
@@ -73,15 +111,16 @@ fn seconds(micros: u64) -> f64 {
     micros as f64 * 1e-6
 }
 
-fn histogram(text: &str) -> Result<CyclictestHistogram, ImportError> {
+fn histogram(section: &[Line<'_>]) -> Result<CyclictestHistogram, ImportError> {
     let mut found = CyclictestHistogram::default();
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    for line in lines.skip_while(|line| *line != HEAD).skip(1) {
-        let (name, figures) = match line.strip_prefix("# ") {
-            Some(remark) => remark.split_once(':').ok_or_else(|| lacks_figures(line))?,
-            None => ("", line),
+    for line in section.iter().skip_while(|line| line.text != HEAD).skip(1) {
+        let wrong = || line.lacks_numbers(Format::Cyclictest);
+        let (name, figures) = match line.text.strip_prefix("# ") {
+            Some(remark) => remark.split_once(':').ok_or_else(wrong)?,
+            None => ("", line.text),
         };
-        if !["", "Min Latencies", "Max Latencies", "Histogram Overflows"].contains(&name) {
+        // What follows the remarks of a histogram is not part of it.
+        if name.is_empty() && found.longer_than_rows.is_some() || !NAMES.contains(&name) {
             continue;
         }
         let numbers = figures
@@ -89,16 +128,22 @@ fn histogram(text: &str) -> Result<CyclictestHistogram, ImportError> {
             .map(figure)
             .collect::<Option<Vec<u64>>>()
             .filter(|numbers| !numbers.is_empty())
-            .ok_or_else(|| lacks_figures(line))?;
+            .ok_or_else(wrong)?;
         match name {
-            "" => found.row(&numbers).ok_or_else(|| lacks_figures(line))?,
-            _ if numbers.len() != found.threads => return Err(lacks_figures(line)),
+            "" => found.row(&numbers).ok_or_else(wrong)?,
+            _ if numbers.len() != found.threads => return Err(wrong()),
             "Min Latencies" => found.shortest_us = numbers.into_iter().min(),
             "Max Latencies" => found.longest_us = numbers.into_iter().max(),
+            "Avg Latencies" => found.mean_us = Some(mean(&numbers)),
             _ => found.longer_than_rows = Some(total(numbers)),
         }
     }
     Ok(found)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^53 µs")]
+fn mean(numbers: &[u64]) -> f64 {
+    total(numbers.iter().copied()) as f64 / numbers.len().max(1) as f64
 }
 
 /// The sum, which a file may make as large as it likes.

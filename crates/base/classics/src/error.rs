@@ -10,12 +10,22 @@ pub enum ImportError {
     /// No reader knows it.
     #[error("neither a plumb store nor output of a supported tool")]
     Unknown,
-    /// It began like this format and does not go on so.
+    /// It began like this format and ends early.
     #[error("damaged or truncated {}: {why}", format.described())]
     Damaged {
         /// The format that it began like.
         format: Format,
-        /// The error in it.
+        /// What is missing.
+        why: String,
+    },
+    /// It is whole, and of a form that the reader does not know.
+    #[error("can't read {}{}: {why}", format.described(), place(*line))]
+    Unreadable {
+        /// The format that it is like.
+        format: Format,
+        /// The line, from 1, if there is one.
+        line: Option<usize>,
+        /// What is not understood.
         why: String,
     },
     /// The tool measured nothing.
@@ -36,4 +46,16 @@ impl ImportError {
     pub(crate) fn nothing(format: Format, why: impl Into<String>) -> Self {
         Self::Nothing { format, why: why.into() }
     }
+
+    pub(crate) fn unreadable(format: Format, line: usize, why: impl Into<String>) -> Self {
+        Self::Unreadable { format, line: Some(line), why: why.into() }
+    }
+
+    pub(crate) fn unsupported(format: Format, why: impl Into<String>) -> Self {
+        Self::Unreadable { format, line: None, why: why.into() }
+    }
+}
+
+fn place(line: Option<usize>) -> String {
+    line.map(|line| format!(", line {line}")).unwrap_or_default()
 }

@@ -98,6 +98,24 @@ impl ImportedSeries {
         }
     }
 
+    /// Names a metric that an invocation without figures would have had.
+    pub(crate) fn declare(&mut self, (name, unit, better): (&str, &str, Better), summary: &str) {
+        if self.metrics.iter().all(|metric| metric.name != name) {
+            self.metrics.push(Metric::new(name, unit, better, MetricSource::Value, summary));
+        }
+    }
+
+    /// Adds a process that failed, without figures.
+    pub(crate) fn fail(&mut self, why: impl Into<String>) {
+        let failed = Some(why.into());
+        self.invocations.push(ImportedInvocation { failed, ..ImportedInvocation::default() });
+    }
+
+    /// Whether both are the same test.
+    pub(crate) fn is_same_test(&self, other: &Self) -> bool {
+        self.workload == other.workload && self.settings == other.settings
+    }
+
     /// Adds a metric and its values, unless it has none.
     pub(crate) fn measured(
         &mut self,
@@ -111,7 +129,7 @@ impl ImportedSeries {
             return;
         }
         invocation.values.insert(name.to_owned(), values);
-        self.metrics.push(Metric::new(name, unit, better, MetricSource::Value, summary));
+        self.declare((name, unit, better), summary);
     }
 }
 
@@ -135,6 +153,26 @@ impl Import {
             missing: Vec::new(),
         }
     }
+
+    /// Adds a test; one with the same settings gets more processes.
+    pub(crate) fn add(&mut self, series: ImportedSeries) {
+        let Some(known) = self.series.iter_mut().find(|known| known.is_same_test(&series)) else {
+            self.series.push(series);
+            return;
+        };
+        // A figure that an earlier process lacked may be here.
+        for metric in series.metrics {
+            if known.metrics.iter().all(|other| other.name != metric.name) {
+                known.metrics.push(metric);
+            }
+        }
+        for note in series.notes {
+            if !known.notes.contains(&note) {
+                known.notes.push(note);
+            }
+        }
+        known.invocations.extend(series.invocations);
+    }
 }
 
 /// Said if a file has rates and no times.
@@ -142,8 +180,11 @@ pub(crate) const BY_RATE: &str =
     "the file has rates but no times: a sample's time is its operations divided by the rate";
 
 impl ImportedInvocation {
-    /// One sample of so many operations, whose length follows from the rate.
+    /// One sample of so many operations, whose length follows from the rate; of a second if nothing was done.
     pub(crate) fn by_rate(rate: f64, operations: f64) -> Self {
+        if rate <= 0.0 {
+            return Self::lasting(1.0, 1);
+        }
         Self::lasting(operations / rate, crate::numbers::count(operations))
     }
 }

@@ -1,18 +1,66 @@
-//! JSON as tools write it.
+//! JSON as tools write it: often several documents in one file, with warnings between them.
 
 use serde_json::Value;
 
+use crate::result_file::ResultFile;
 use crate::{Format, ImportError};
 
-/// The document in a text. Some tools write warnings before it.
-pub(crate) fn document(text: &str, format: Format) -> Result<Value, ImportError> {
-    let start = text.find('{').unwrap_or(0);
-    let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter();
-    match documents.next() {
-        Some(Ok(document)) => Ok(document),
-        Some(Err(error)) => Err(ImportError::damaged(format, error.to_string())),
-        None => Err(ImportError::damaged(format, "it is empty")),
+/// One document of a file.
+#[derive(Debug)]
+pub(crate) struct Document {
+    /// Its content.
+    pub value: Value,
+    /// The line in which it begins, from 1.
+    pub line: usize,
+}
+
+/// All documents in a text, in their order. Lines between them are warnings of the tool, and listed as not read.
+///
+/// # Errors
+/// If there is none, the last is cut off, or one is not JSON.
+pub(crate) fn documents(
+    text: &str,
+    format: Format,
+    found: &mut ResultFile,
+) -> Result<Vec<Document>, ImportError> {
+    let mut documents = Vec::new();
+    let mut at = 0;
+    while let Some(skip) = text[at..].find('{') {
+        note_warnings(text, at, at + skip, found);
+        at += skip;
+        let line = line_of(text, at);
+        let mut stream = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+        match stream.next() {
+            Some(Ok(value)) => documents.push(Document { value, line }),
+            Some(Err(error)) if error.is_eof() => {
+                return Err(ImportError::damaged(format, error.to_string()));
+            }
+            Some(Err(error)) => {
+                let wrong = line + error.line().saturating_sub(1);
+                return Err(ImportError::unreadable(format, wrong, error.to_string()));
+            }
+            None => break,
+        }
+        at += stream.byte_offset();
     }
+    if documents.is_empty() {
+        return Err(ImportError::damaged(format, "it has no JSON document"));
+    }
+    note_warnings(text, at, text.len(), found);
+    Ok(documents)
+}
+
+/// Lists the lines between two places that hold more than brackets and commas.
+fn note_warnings(text: &str, from: usize, to: usize, found: &mut ResultFile) {
+    for line in text[from..to].lines() {
+        if line.chars().any(char::is_alphanumeric) {
+            found.not_read("a line outside the JSON documents", Some(line_of(text, from)));
+        }
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text[..at].bytes().filter(|byte| *byte == b'\n').count()
 }
 
 /// A list, empty when there is none.
@@ -30,7 +78,7 @@ pub(crate) fn positive(value: &Value, name: &str) -> Option<f64> {
     number(value, name).filter(|number| *number > 0.0)
 }
 
-/// A finite number.
+/// A finite number, which may be zero or negative.
 pub(crate) fn number(value: &Value, name: &str) -> Option<f64> {
     value.get(name).and_then(Value::as_f64).filter(|number| number.is_finite())
 }

@@ -9,51 +9,83 @@ use std::collections::BTreeMap;
 
 use plumb_model::Better::Higher;
 
-use crate::numbers::{MIB, nanoseconds, positive, version};
-use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries, Ours};
+use crate::numbers::{MIB, figure, nanoseconds, positive, version};
+use crate::result_file::ResultFile;
+use crate::text::lines;
+use crate::{Format, ImportError, ImportedInvocation, ImportedSeries, Ours};
 
 /// The first version whose labels are right.
 const LABELS_RIGHT: [u32; 2] = [1, 4];
 /// The first version whose MCBLOCK advances its source.
 const BLOCK_RIGHT: [u32; 2] = [1, 3];
 
+/// Bytes of a block of MCBLOCK, if none were asked for.
+const DEFAULT_BLOCK: &str = "262144";
+
 /// How a row of averages begins.
 const AVERAGE: &str = "AVG\t";
 
 /// One pass, or the average of some.
 struct MbwPass {
+    /// Its number from 0; None if it is an average.
+    number: Option<u32>,
+    /// Bytes of a block of MCBLOCK, if they are not the default.
+    block: String,
     label: String,
     mib: f64,
     /// Copied bytes per time, in MiB/s.
     rate: f64,
+    elapsed_s: f64,
 }
 
-pub(crate) fn parse(text: &str, told: Option<&str>) -> Result<Vec<Import>, ImportError> {
-    let mut import = Import::new(Format::Mbw);
-    import.version = text.lines().find_map(banner).or(told.map(str::to_owned));
-    let mut passes: BTreeMap<(String, u64), Vec<MbwPass>> = BTreeMap::new();
-    let has_passes = text.lines().any(is_pass);
-    for line in text.lines() {
+pub(crate) fn parse(
+    text: &str,
+    told: Option<&str>,
+    found: &mut ResultFile,
+) -> Result<(), ImportError> {
+    let lines = lines(text);
+    let version = lines.iter().find_map(|line| banner(line.text)).or(told.map(str::to_owned));
+    let has_passes = lines.iter().any(|line| is_pass(line.text));
+    let mut processes: BTreeMap<(String, u64), Vec<Vec<MbwPass>>> = BTreeMap::new();
+    let mut block = String::new();
+    for line in &lines {
+        if let Some(bytes) = line.text.strip_prefix("Using ") {
+            let bytes = bytes.split_whitespace().next().unwrap_or_default();
+            (if bytes == DEFAULT_BLOCK { "" } else { bytes }).clone_into(&mut block);
+        }
         // Averages repeat the passes: they count only if the passes are not printed (-q).
-        let counts = if has_passes { is_pass(line) } else { line.starts_with(AVERAGE) };
+        let counts = if has_passes { is_pass(line.text) } else { line.text.starts_with(AVERAGE) };
         if !counts {
             continue;
         }
-        let Some(pass) = pass(line) else {
-            return Err(ImportError::damaged(Format::Mbw, format!("`{line}` is not a pass")));
-        };
-        passes.entry((pass.label.clone(), pass.mib.to_bits())).or_default().push(pass);
+        let mut pass = pass(line.text).ok_or_else(|| {
+            let shown: String = line.text.chars().take(80).collect();
+            line.wrong(Format::Mbw, format!("`{shown}` is not a pass"))
+        })?;
+        pass.block.clone_from(&block);
+        let known = processes.entry((pass.label.clone(), pass.mib.to_bits())).or_default();
+        // Passes are numbered from 0 in each process; an average is alone.
+        match known.last_mut() {
+            Some(passes) if passes.last().is_some_and(|last| pass.continues(last)) => {
+                passes.push(pass);
+            }
+            _ => known.push(vec![pass]),
+        }
     }
-    if passes.is_empty() {
+    if processes.is_empty() {
         return Err(ImportError::nothing(Format::Mbw, "no passes and no averages"));
     }
-    import.series =
-        passes.values().filter_map(|passes| series(passes, import.version.as_deref())).collect();
-    if !has_passes {
-        let note = "an average; the file has no individual passes, so there is no spread";
-        import.series.iter_mut().for_each(|series| series.notes.push(note.to_owned()));
+    let import = found.import(Format::Mbw, version.clone(), None, BTreeMap::new());
+    for passes in processes.values().flatten() {
+        if let Some(mut series) = series(passes, version.as_deref()) {
+            if !has_passes {
+                let note = "an average; the file has no individual passes, so there is no spread";
+                series.notes.push(note.to_owned());
+            }
+            import.add(series);
+        }
     }
-    Ok(vec![import])
+    Ok(())
 }
 
 /// Whether a line begins with the number of a pass.
@@ -74,12 +106,30 @@ const LARGEST_MIB: f64 = MIB * MIB;
 fn pass(line: &str) -> Option<MbwPass> {
     let rate = field(line, "Copy: ")?;
     Some(MbwPass {
+        number: line.split('\t').next()?.parse().ok(),
+        block: String::new(),
         label: field(line, "Method: ")?.to_owned(),
         // Less than a byte, or more than any memory, would be a size of 0, or of hundreds of digits.
         mib: positive(field(line, "MiB: ")?)
             .filter(|mib| (1.0 / MIB..LARGEST_MIB).contains(mib))?,
-        rate: positive(rate.strip_suffix("MiB/s")?)?,
+        rate: figure(rate.strip_suffix("MiB/s")?)?,
+        elapsed_s: figure(field(line, "Elapsed: ")?)?,
     })
+}
+
+impl MbwPass {
+    /// Whether this is the next pass of the same process.
+    fn continues(&self, last: &Self) -> bool {
+        self.block == last.block && self.number.is_some_and(|number| last.number < Some(number))
+    }
+
+    /// Its time in ns. The time is printed to 10 µs, the rate to more: mbw's clock counts microseconds.
+    fn elapsed_ns(&self) -> u64 {
+        if self.rate <= 0.0 {
+            return nanoseconds(self.elapsed_s);
+        }
+        nanoseconds((self.mib / self.rate * 1e6).round().max(1.0) * 1e-6)
+    }
 }
 
 /// The text after a name in the field that begins with it.
@@ -108,17 +158,19 @@ fn series(passes: &[MbwPass], told: Option<&str>) -> Option<ImportedSeries> {
     let mut series = ImportedSeries::new("mbw.copy", "copies an array; each byte counts once");
     series.set("method", method.map_or_else(|| format!("labelled_{}", first.label), str::to_owned));
     series.set("size", format!("{}MiB", first.mib));
+    if first.label == "MCBLOCK" {
+        series.set("block", first.block.as_str());
+    }
     // memory.copy has no method that copies the same block repeatedly.
-    let same = method.filter(|word| ["libc", "loop", "block"].contains(word));
+    let same = method.filter(|word| {
+        *word == "libc" || *word == "loop" || (*word == "block" && first.block.is_empty())
+    });
     series.ours = same.map(|word| Ours {
         workload: "memory.copy",
         settings: vec![("method", word.to_owned()), ("size", format!("{bytes:.0}"))],
     });
-    // The time is printed to 10 µs, the rate to more: mbw's clock counts microseconds.
-    let elapsed_ns =
-        passes.iter().map(|pass| nanoseconds((pass.mib / pass.rate * 1e6).round().max(1.0) * 1e-6));
     series.invocations.push(ImportedInvocation {
-        elapsed_ns: elapsed_ns.collect(),
+        elapsed_ns: passes.iter().map(MbwPass::elapsed_ns).collect(),
         iterations: 1,
         work: BTreeMap::from([("bandwidth".to_owned(), bytes)]),
         ..ImportedInvocation::default()

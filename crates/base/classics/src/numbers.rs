@@ -12,11 +12,21 @@ pub(crate) fn positive(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0)
 }
 
-/// The number at the beginning of a text: `5.7 MiB/sec`, `0.1647s`.
+/// A figure: finite, and zero or more. Zero is a finding.
+pub(crate) fn figure(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
+}
+
+/// The figure at the beginning of a text: `5.7 MiB/sec`, `0.1647s`.
 pub(crate) fn leading(text: &str) -> Option<f64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    positive(&text[..end])
+    figure(&text[..end])
+}
+
+/// The name of a percentile in a metric: `p50`, and `p999` of 99.9. None if no tool can mean it.
+pub(crate) fn percentile_name(percent: f64) -> Option<String> {
+    (1e-5..=100.0).contains(&percent).then(|| format!("p{percent}").replace('.', ""))
 }
 
 /// Seconds as nanoseconds; at least 1, because a sample takes time.

@@ -1,12 +1,15 @@
-//! The summary of iputils' ping.
+//! The summary of ping: iputils', and those of busybox and BSD, which do not give the time.
 //!
-//! The rate is what a flood (`-f`) or an adaptive ping (`-A`) reached; otherwise it is the interval's.
+//! Each `PING` line begins a test. The rate is what a flood (`-f`) or an adaptive ping (`-A`) reached; otherwise it is the
+//! interval's. Without any reply the loss is 100 % and there are no round trips.
 
 use plumb_model::Better::{Higher, Lower};
-use plumb_model::SampleIs;
+use plumb_model::{Flag, FlagKind, SampleIs};
 
-use crate::numbers::{leading, positive};
-use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries};
+use crate::numbers::{figure, leading};
+use crate::result_file::ResultFile;
+use crate::text::{Line, is_last, lacks, lines, sections};
+use crate::{Format, ImportError, ImportedInvocation, ImportedSeries};
 
 const RTT: [(&str, &str); 3] = [
     ("latency_mean", "mean round trip"),
@@ -16,53 +19,100 @@ const RTT: [(&str, &str); 3] = [
 /// Where they stand in `min/avg/max/mdev`.
 const PLACES: [usize; 3] = [1, 0, 2];
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
-    let mut import = Import::new(Format::Ping);
-    let counts = text.lines().find_map(PingCounts::of).ok_or_else(|| lacks("count of packets"))?;
-    if counts.received == 0.0 {
-        return Err(ImportError::nothing(Format::Ping, "no reply was received"));
+/// The least payload, in bytes, that ping times.
+const TIME_STAMP_BYTES: f64 = 16.0;
+
+/// How the line of round trips begins: iputils, busybox, BSD.
+const RTT_STARTS: [&str; 3] =
+    ["rtt min/avg/max", "round-trip min/avg/max", "round-trip (ms) min/avg/max"];
+
+pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportError> {
+    let lines = lines(text);
+    for section in sections(&lines, |line| line.starts_with("PING ")) {
+        let Some(line) = section.iter().find(|line| line.text.contains(" packets transmitted, "))
+        else {
+            let error = lacks(section, Format::Ping, "count of packets");
+            found.not_read_because(error, section.first().map(|line| line.number))?;
+            continue;
+        };
+        let counts = PingCounts::of(line.text).ok_or_else(|| line.lacks_numbers(Format::Ping))?;
+        found.plain_import(Format::Ping).add(series(section, &counts)?);
+        let repeated = section.iter().filter(|line| line.text.contains(" packets transmitted, "));
+        for line in repeated.skip(1) {
+            found.not_read("a summary without its `PING` line", Some(line.number));
+        }
     }
-    let line = text.lines().find_map(|line| line.trim().strip_prefix("rtt min/avg/max/mdev = "));
-    let rtt = line.and_then(rtt).ok_or_else(|| lacks("round-trip times"))?;
-    let mut series = ImportedSeries::new("ping.echo", "echo requests and their replies");
-    let (host, bytes) = text.lines().find_map(head).unwrap_or_default();
-    series.set("host", host);
-    series.set("bytes", bytes);
-    series.sample_is = SampleIs::Process;
-    series.invocations.push(ImportedInvocation::lasting(counts.seconds, 1));
-    for ((name, summary), place) in RTT.into_iter().zip(PLACES) {
-        series.measured((name, "s", Lower), summary, [rtt[place]]);
-    }
-    let rate = counts.received / counts.seconds;
-    series.measured(("rate", "ops/s", Higher), "replies per second", [rate]);
-    let loss = 1.0 - counts.received / counts.sent;
-    series.measured(
-        ("loss", "", Lower),
-        "requests without a reply, as a share of those sent",
-        [loss.max(0.0)],
-    );
-    import.series.push(series);
-    Ok(vec![import])
+    Ok(())
 }
 
-fn lacks(what: &str) -> ImportError {
-    ImportError::damaged(Format::Ping, format!("no {what}"))
+fn series(section: &[Line<'_>], counts: &PingCounts) -> Result<ImportedSeries, ImportError> {
+    let mut series = ImportedSeries::new("ping.echo", "echo requests and their replies");
+    let head = section.iter().find_map(|line| PingHead::of(line.text)).unwrap_or_default();
+    series.set("host", head.host);
+    series.set("source", head.source);
+    series.set("bytes", head.bytes);
+    series.sample_is = SampleIs::Process;
+    let rtt = if counts.received > 0.0 && is_timed(&series) { round_trips(section)? } else { None };
+    let mean = rtt.as_ref().map_or(0.0, |rtt| rtt[PLACES[0]]);
+    let seconds = counts.seconds.unwrap_or(mean * counts.received);
+    if counts.seconds.is_none() {
+        series.notes.push("the file does not give the length of the test".to_owned());
+    }
+    let mut invocation = ImportedInvocation::lasting(seconds, 1);
+    if counts.received > counts.sent {
+        let why = format!("{} replies to {} requests", counts.received, counts.sent);
+        invocation.flags.push(Flag::new(FlagKind::Other("impossible-value".to_owned()), why));
+    }
+    series.invocations.push(invocation);
+    for ((name, summary), place) in RTT.into_iter().zip(PLACES) {
+        series.declare((name, "s", Lower), summary);
+        series.measured((name, "s", Lower), summary, rtt.as_ref().map(|rtt| rtt[place]));
+    }
+    let rate = counts.seconds.filter(|seconds| *seconds > 0.0).map(|s| counts.received / s);
+    series.measured(("rate", "ops/s", Higher), "replies per second", rate);
+    let summary = "requests without a reply, as a share of those sent";
+    let loss = (counts.sent > 0.0).then(|| (1.0 - counts.received / counts.sent).max(0.0));
+    series.measured(("loss", "", Lower), summary, loss);
+    Ok(series)
+}
+
+/// Whether the payload has room for a time stamp: ping prints no round trips otherwise.
+fn is_timed(series: &ImportedSeries) -> bool {
+    let bytes = series.settings.iter().find(|(name, _)| name == "bytes");
+    let bytes = bytes.and_then(|(_, bytes)| bytes.parse::<f64>().ok());
+    bytes.is_none_or(|bytes| bytes >= TIME_STAMP_BYTES)
+}
+
+/// The round trips in seconds; None if a whole output has none.
+fn round_trips(section: &[Line<'_>]) -> Result<Option<Vec<f64>>, ImportError> {
+    for line in section {
+        if RTT_STARTS.iter().any(|start| line.text.starts_with(start)) {
+            let (_, figures) = line.text.split_once(" = ").unwrap_or_default();
+            return rtt(figures).map(Some).ok_or_else(|| line.lacks_numbers(Format::Ping));
+        }
+    }
+    if is_last(section) { Err(lacks(section, Format::Ping, "round-trip times")) } else { Ok(None) }
 }
 
 /// `100000 packets transmitted, 100000 received, 0% packet loss, time 2524ms`.
 struct PingCounts {
     sent: f64,
     received: f64,
-    seconds: f64,
+    seconds: Option<f64>,
 }
 
 impl PingCounts {
     fn of(line: &str) -> Option<Self> {
         let (sent, rest) = line.split_once(" packets transmitted, ")?;
-        let (received, rest) = rest.split_once(" received, ")?;
-        let time = rest.rsplit_once("time ")?.1.strip_suffix("ms")?;
-        let received = received.trim().parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0)?;
-        Some(Self { sent: positive(sent)?, received, seconds: positive(time)? * 1e-3 })
+        let (received, rest) =
+            rest.split_once(" received,").or_else(|| rest.split_once(" packets received,"))?;
+        let seconds = match rest.rsplit_once(" time ") {
+            Some((_, time)) => Some(figure(time.strip_suffix("ms")?)? * 1e-3),
+            None if rest.ends_with("packet loss") => None,
+            None => return None,
+        };
+        let received = received.trim_end_matches(" packets");
+        Some(Self { sent: figure(sent)?, received: figure(received)?, seconds })
     }
 }
 
@@ -76,10 +126,30 @@ fn rtt(text: &str) -> Option<Vec<f64>> {
     (seconds.len() == 3).then_some(seconds)
 }
 
-/// The host and the payload of `PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.`.
-fn head(line: &str) -> Option<(String, String)> {
-    let mut words = line.strip_prefix("PING ")?.split_whitespace();
-    let host = words.next()?.to_owned();
-    let bytes = words.find_map(|word| Some(word.split_once('(')?.0).filter(|n| !n.is_empty()));
-    Some((host, bytes.unwrap_or_default().to_owned()))
+/// `PING 127.0.0.1 (127.0.0.1) from 10.0.0.1 eth0: 56(84) bytes of data.`, or `PING ::1(::1) 56 data bytes`.
+#[derive(Default)]
+struct PingHead {
+    host: String,
+    /// The address that was asked for (`-I`).
+    source: String,
+    /// The payload, without headers.
+    bytes: String,
+}
+
+impl PingHead {
+    fn of(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.strip_prefix("PING ")?.split_whitespace().collect();
+        let after = |word: &str| {
+            words.iter().position(|other| *other == word).and_then(|at| words.get(at + 1))
+        };
+        let end = words.iter().rposition(|word| word.starts_with("byte") || *word == "data")?;
+        let bytes =
+            words[..end].iter().rev().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        let bytes = bytes.map_or("", |bytes| bytes.split('(').next().unwrap_or(bytes));
+        Some(Self {
+            host: (*words.first()?).to_owned(),
+            source: after("from").map_or("", |source| source.trim_end_matches(':')).to_owned(),
+            bytes: bytes.to_owned(),
+        })
+    }
 }

@@ -1,41 +1,67 @@
 //! Which format a file has, by what it contains, and who reads it.
 
+use plumb_model::{Flag, FlagKind};
+
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::import::Import;
 use crate::numbers::MOST;
+use crate::result_file::{NotRead, ResultFile};
+use crate::text::plain;
 use crate::{
     bonnie, cloudwatch, cyclictest, dd, fio, fsmark, hackbench, hyperfine, ioping, iperf3, mbw,
     openssl, perf, ping, sockperf, stream, stress_ng, sysbench,
 };
 
-/// The results in a file; several if it holds those of several machines. Without a format it is
-/// recognised by its content. `version` is the tool's, for files that do not give it.
+/// The results in a file. Without a format it is recognised by its content. `version` is the tool's, for files that do not give
+/// it.
 ///
 /// # Errors
-/// When nothing knows it, or it is damaged, or nothing was measured: then nothing of it is given.
+/// When nothing knows it, or it is cut off, or nothing of it can be read: then nothing of it is given.
 pub fn read(
     text: &str,
     format: Option<Format>,
     version: Option<&str>,
-) -> Result<Vec<Import>, ImportError> {
+) -> Result<ResultFile, ImportError> {
+    let text = &*plain(text);
     let format = format
         .or_else(|| Format::ALL.into_iter().find(|format| fits(*format, text)))
         .ok_or(ImportError::Unknown)?;
-    let mut imports = parse(format, text, version)?;
-    for import in &mut imports {
-        if import.version.is_none() {
-            import.version = version.map(str::to_owned);
+    let mut found = ResultFile::default();
+    parse(format, text, version, &mut found)?;
+    let mut found = found.with_version(format, version);
+    found.imports.retain(|import| !import.series.is_empty() || !import.missing.is_empty());
+    if found.imports.iter().all(|import| import.series.is_empty()) {
+        let unread: Vec<String> = found.not_read.iter().map(NotRead::sentence).collect();
+        let why =
+            if unread.is_empty() { "the tool printed none".to_owned() } else { unread.join("; ") };
+        return Err(ImportError::nothing(format, why));
+    }
+    if let Some(metric) = found.imports.iter().find_map(too_large) {
+        let why = format!("a value of `{metric}` is too large for a number in its base unit");
+        return Err(ImportError::unsupported(format, why));
+    }
+    found.imports.iter_mut().for_each(flag_impossible);
+    Ok(found)
+}
+
+/// Marks values that no tool can have measured, which are kept as they are.
+fn flag_impossible(import: &mut Import) {
+    for invocation in import.series.iter_mut().flat_map(|series| &mut series.invocations) {
+        let mut impossible = Vec::new();
+        for (metric, values) in &invocation.values {
+            if values.iter().any(|value| *value < 0.0) {
+                impossible.push(format!("`{metric}` is negative"));
+            }
+            if metric == "loss" && values.iter().any(|value| *value > 1.0) {
+                impossible.push("`loss` is more than 100 %".to_owned());
+            }
+        }
+        if !impossible.is_empty() {
+            let why = format!("{} in the file", impossible.join(" and "));
+            invocation.flags.push(Flag::new(FlagKind::Other("impossible-value".to_owned()), why));
         }
     }
-    if imports.iter().all(|import| import.series.is_empty()) {
-        return Err(ImportError::nothing(format, "no results"));
-    }
-    if let Some(metric) = imports.iter().find_map(too_large) {
-        let why = format!("a value of `{metric}` is too large for a number in its base unit");
-        return Err(ImportError::damaged(format, why));
-    }
-    Ok(imports)
 }
 
 /// A metric with a value that is infinite or no number in SI base units, whatever the file has; or a time or a count that
@@ -83,14 +109,14 @@ fn fits(format: Format, text: &str) -> bool {
             has_line(text, "Each sender will pass ")
                 || (has_line(text, "Running in ") && has_line(text, "Time: "))
         }
-        Format::Perf => has_line(text, perf::HEAD),
+        Format::Perf => text.lines().any(perf::fits),
         Format::Ping => text.contains(" packets transmitted, "),
         Format::CloudWatch => text.contains("\"Datapoints\"") && text.contains("\"Label\""),
         Format::Dd => text.lines().any(dd::fits),
         Format::FsMark => text.contains(fsmark::HEAD),
         Format::Cyclictest => has_line(text, cyclictest::HEAD),
         Format::StressNg => has_line(text, stress_ng::HEAD),
-        Format::Stream => has_line(text, stream::HEAD),
+        Format::Stream => text.lines().any(stream::fits),
         Format::Sockperf => has_line(text, sockperf::HEAD),
         Format::Ioping => text.lines().any(ioping::fits),
     }
@@ -98,28 +124,34 @@ fn fits(format: Format, text: &str) -> bool {
 
 /// Whether a line begins so.
 fn has_line(text: &str, start: &str) -> bool {
-    text.lines().any(|line| line.starts_with(start))
+    text.lines().any(|line| line.trim_start().starts_with(start))
 }
 
-fn parse(format: Format, text: &str, version: Option<&str>) -> Result<Vec<Import>, ImportError> {
+/// Reads all results of a format into `found`.
+fn parse(
+    format: Format,
+    text: &str,
+    version: Option<&str>,
+    found: &mut ResultFile,
+) -> Result<(), ImportError> {
     match format {
-        Format::Bonnie => bonnie::read::parse(text),
-        Format::Fio => fio::parse(text),
-        Format::Iperf3 => iperf3::parse(text),
-        Format::Hyperfine => hyperfine::parse(text),
-        Format::Mbw => mbw::parse(text, version),
-        Format::Openssl => openssl::parse(text),
-        Format::Sysbench => sysbench::parse(text),
-        Format::Hackbench => hackbench::parse(text),
-        Format::Perf => perf::parse(text),
-        Format::Ping => ping::parse(text),
-        Format::CloudWatch => cloudwatch::parse(text),
-        Format::Dd => dd::parse(text),
-        Format::FsMark => fsmark::parse(text),
-        Format::Cyclictest => cyclictest::parse(text),
-        Format::StressNg => stress_ng::parse(text),
-        Format::Stream => stream::parse(text),
-        Format::Sockperf => sockperf::parse(text),
-        Format::Ioping => ioping::parse(text),
+        Format::Bonnie => bonnie::read::parse(text, found),
+        Format::Fio => fio::parse(text, found),
+        Format::Iperf3 => iperf3::parse(text, found),
+        Format::Hyperfine => hyperfine::parse(text, found),
+        Format::Openssl => openssl::parse(text, version, found),
+        Format::Sysbench => sysbench::parse(text, found),
+        Format::Hackbench => hackbench::parse(text, found),
+        Format::Perf => perf::parse(text, found),
+        Format::Ping => ping::parse(text, found),
+        Format::CloudWatch => cloudwatch::parse(text, found),
+        Format::Dd => dd::parse(text, found),
+        Format::FsMark => fsmark::parse(text, found),
+        Format::Cyclictest => cyclictest::parse(text, found),
+        Format::StressNg => stress_ng::parse(text, found),
+        Format::Stream => stream::parse(text, found),
+        Format::Sockperf => sockperf::parse(text, found),
+        Format::Ioping => ioping::parse(text, found),
+        Format::Mbw => mbw::parse(text, version, found),
     }
 }

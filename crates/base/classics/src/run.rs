@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::{Counting, CountingMatch, Import, ImportedInvocation, ImportedSeries, counting};
 
 /// Rises when the same file gives other events.
-const IMPORT_VERSION: u32 = 3;
+const IMPORT_VERSION: u32 = 4;
 
 /// The word for facts that a file does not report.
 const UNKNOWN: &str = "unknown";
@@ -72,13 +72,15 @@ pub fn events(
     events.into_iter().map(|event| Stamped { at_ns: 0, event }).collect()
 }
 
-/// A file with several machines gives several runs.
+/// A file with several machines, versions or dates gives several runs.
 fn identity(import: &Import, content: &[u8]) -> Id {
     let machine: Vec<String> = import.machine.iter().map(|(k, v)| format!("{k}={v}")).collect();
     let version = import.version.as_deref().unwrap_or("");
     let tool = import.format.word();
     let machine = machine.join("\n");
-    let head = format!("plumb import {IMPORT_VERSION}\n{tool}\n{version}\n{machine}\n");
+    // The date tells the results of one file apart.
+    let date = import.started_unix_ns.map(|date| date.to_string()).unwrap_or_default();
+    let head = format!("plumb import {IMPORT_VERSION}\n{tool}\n{version}\n{date}\n{machine}\n");
     // From the content, so that a file that is imported twice is stored once.
     Uuid::new_v5(&Uuid::NAMESPACE_OID, &[head.as_bytes(), content].concat())
 }
@@ -261,7 +263,7 @@ impl Process {
         ready: Ready,
         told: &ImportedInvocation,
         declared: &[Metric],
-    ) -> [Event; 3] {
+    ) -> Vec<Event> {
         let invocation = Uuid::new_v5(&self.run, &self.number.to_le_bytes());
         let outcome = told.failed.clone().map_or(Outcome::Done, Outcome::Failed);
         let started = Event::InvocationStarted {
@@ -287,7 +289,13 @@ impl Process {
             peak_memory_bytes: 0,
             log: String::new(),
         };
-        [started, batch, Event::InvocationEnded { invocation, end: Box::new(end) }]
+        let mut events = vec![started];
+        // A process that failed may have no figures.
+        if !told.elapsed_ns.is_empty() {
+            events.push(batch);
+        }
+        events.push(Event::InvocationEnded { invocation, end: Box::new(end) });
+        events
     }
 
     /// Back to back from where the last process ended, with what the workload reports by itself.

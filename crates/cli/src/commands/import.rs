@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use plumb_classics::{Format, Import, ImportDetails, events, read};
+use plumb_classics::{Format, Import, ImportDetails, NotRead, decode, events, read};
 use plumb_model::{Description, Event, Host, Id, Stamped};
 use plumb_store::{MergeReport, Store, short};
 
@@ -26,7 +26,15 @@ const LARGEST_BYTES: u64 = 256 << 20;
 /// The content of a file that is imported.
 enum ImportedFile {
     Store,
-    Results(Vec<(Import, Vec<Stamped>)>),
+    Results(ImportedResults),
+}
+
+/// What a file of another tool holds.
+struct ImportedResults {
+    /// The results, each with its events.
+    runs: Vec<(Import, Vec<Stamped>)>,
+    /// What plumb does not take over.
+    not_read: Vec<NotRead>,
 }
 
 /// Import runs from other stores, and results of other tools
@@ -50,6 +58,9 @@ pub struct ImportArgs {
     /// The version of the tool, for results that do not contain it
     #[arg(long, value_name = "VERSION")]
     tool_version: Option<String>,
+    /// Import nothing if a part of a result can't be read
+    #[arg(long)]
+    all: bool,
     /// Label the runs imported from other tools
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
@@ -78,9 +89,17 @@ fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             ImportedFile::Store => report(ui, file, None, store.merge(file)?),
             ImportedFile::Results(results) => {
                 let source = std::path::absolute(file).unwrap_or_else(|_| file.clone());
-                for (import, events) in results {
-                    let merged = store.import(&source.to_string_lossy(), &events)?;
-                    report(ui, file, identity(&events).map(|run| (&import, run)), merged);
+                for (import, events) in &results.runs {
+                    let merged = store.import(&source.to_string_lossy(), events)?;
+                    let run = identity(events).map(|run| ReportedRun {
+                        import,
+                        run,
+                        not_read: &results.not_read,
+                    });
+                    report(ui, file, run.as_ref(), merged);
+                }
+                if !results.not_read.is_empty() {
+                    ui.warn(&format!("{}: {}", file.display(), sentence(&results.not_read)));
                 }
             }
         }
@@ -129,17 +148,30 @@ fn results(
 ) -> Result<ImportedFile> {
     let wanted = args.format.as_deref();
     let format = Format::ALL.into_iter().find(|format| Some(format.word()) == wanted);
-    let text = String::from_utf8_lossy(content);
-    let imports = read(&text, format, args.tool_version.as_deref()).map_err(|error| {
+    let text = decode(content);
+    let found = read(&text, format, args.tool_version.as_deref()).map_err(|error| {
         let known = Format::ALL.map(Format::described).join(", ");
         CommandError::file(format!("can't import {}: {error}", file.display()))
             .hint(format!("plumb imports its own stores, {known}"))
     })?;
-    let results = imports.into_iter().map(|import| {
+    if args.all && !found.not_read.is_empty() {
+        let why = format!("can't import all of {}: {}", file.display(), sentence(&found.not_read));
+        return Err(CommandError::file(why).hint("without --all, plumb imports the rest"));
+    }
+    let mut runs = Vec::new();
+    for import in found.imports {
         let events = events(&import, content, details, &description);
-        (import, events)
-    });
-    Ok(ImportedFile::Results(results.collect()))
+        runs.push((import, events));
+    }
+    Ok(ImportedFile::Results(ImportedResults { runs, not_read: found.not_read }))
+}
+
+/// `3 rows not read: …`.
+fn sentence(not_read: &[NotRead]) -> String {
+    let count: usize = not_read.iter().map(|part| part.count).sum();
+    let rows = if count == 1 { "row" } else { "rows" };
+    let parts: Vec<String> = not_read.iter().map(NotRead::sentence).collect();
+    format!("{count} {rows} not read: {}", parts.join("; "))
 }
 
 /// The description of a built-in workload.
@@ -155,26 +187,42 @@ fn identity(events: &[Stamped]) -> Option<Id> {
     })
 }
 
+/// One result of a file, as it is reported.
+struct ReportedRun<'a> {
+    import: &'a Import,
+    run: Id,
+    /// What the whole file has besides.
+    not_read: &'a [NotRead],
+}
+
 /// Prints what an import added to the store; `result` is missing for a merged store.
-fn report(ui: &Ui, file: &Path, result: Option<(&Import, Id)>, merged: MergeReport) {
+fn report(ui: &Ui, file: &Path, result: Option<&ReportedRun<'_>>, merged: MergeReport) {
     let MergeReport { runs, invocations, samples } = merged;
     if ui.wants_json() {
+        let not_read = result.map(|result| {
+            let parts = result.not_read.iter();
+            let parts = parts.map(|part| {
+                serde_json::json!({"what": part.what, "count": part.count, "line": part.line})
+            });
+            parts.collect::<Vec<_>>()
+        });
         let document = serde_json::json!({
             "schema": "plumb.import/1", "file": file, "runs": runs,
             "invocations": invocations, "samples": samples,
-            "tool": result.map(|(import, _)| import.format.word()),
-            "version": result.and_then(|(import, _)| import.version.as_deref()),
-            "run": result.map(|(_, run)| run.to_string()),
+            "tool": result.map(|result| result.import.format.word()),
+            "version": result.and_then(|result| result.import.version.as_deref()),
+            "run": result.map(|result| result.run.to_string()),
+            "not_read": not_read,
         });
         return ui.out(&document.to_string());
     }
     let file = file.display();
-    let Some((import, run)) = result else {
+    let Some(ReportedRun { import, run, .. }) = result else {
         let counts = format!("{runs} new runs, {invocations} invocations, {samples} samples");
         return ui.out(&format!("{file}: {counts}"));
     };
     let tool = import.format.word();
-    let run = short(run);
+    let run = short(*run);
     let version = import.version.as_deref().unwrap_or("of unknown version");
     let outcome = if runs == 0 { "is already stored as run" } else { "is now run" };
     ui.out(&format!("{file}: {tool} {version} {outcome} {run}; plumb show {run}"));

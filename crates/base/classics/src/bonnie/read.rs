@@ -17,7 +17,9 @@ use super::pass::{
     imported_phase,
 };
 use crate::import::BY_RATE;
-use crate::numbers::{KIB, MIB, positive, size, version};
+use crate::numbers::{KIB, MIB, figure, size, version};
+use crate::result_file::ResultFile;
+use crate::text::{Line, lines};
 use crate::{Format, Import, ImportError, ImportedInvocation, ImportedSeries, Ours};
 
 /// What the notes of a pass say about what its line leaves open.
@@ -27,21 +29,31 @@ const PASS_NOTE: &str = "the file has rates but no times: the length of a pass i
 
 /// Whether a line looks like one of the three forms, or like what is left of one.
 pub(crate) fn fits(line: &str) -> bool {
-    layout(line).is_some() || looks_cut(line)
+    layout(line.trim()).is_some() || looks_cut(line.trim())
 }
 
 fn layout(line: &str) -> Option<&'static CsvLayout> {
-    let fields: Vec<&str> = line.split(',').collect();
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let newer = fields[0].starts_with("1.").then(|| version(fields[0]));
     match (fields.len(), newer.as_deref()) {
         // Lines of 1.03 name no version, so the number of fields alone could be that of any table.
-        (27, _) if size(first_part(fields[1])).is_some() && is_rate_or_empty(fields[2]) => {
-            Some(&V27)
-        }
+        (27, _) if is_of_1_03(&fields) => Some(&V27),
         (48, Some([1, 96 | 97])) => Some(&V48),
         (50, Some([1, 98])) => Some(&V50),
         _ => None,
     }
+}
+
+/// Whether 27 fields are a size and a rate, or (with `-s 0`) nothing on the file and a number of small files.
+fn is_of_1_03(fields: &[&str]) -> bool {
+    let on_many_files = || {
+        let files = fields[V27.files];
+        fields[1..V27.files].iter().all(|field| field.is_empty())
+            && size(first_part(files)).is_some()
+            && fields[V27.on_many_files..].iter().all(|field| is_rate_or_empty(field))
+    };
+    let on_file = size(first_part(fields[1])).is_some() && is_rate_or_empty(fields[2]);
+    on_file || on_many_files()
 }
 
 /// The size before `:chunk`.
@@ -60,32 +72,64 @@ fn is_too_fast(text: &str) -> bool {
 }
 
 /// The lines, with an import per machine; lines with the same settings are processes of one test.
-pub(crate) fn parse(text: &str) -> Result<Vec<Import>, ImportError> {
+pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportError> {
+    // Lines of several machines or versions may stand in one file, and are never one series.
     let mut machines: BTreeMap<(String, String), Import> = BTreeMap::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let Some(layout) = layout(line) else {
-            if looks_cut(line) {
-                let head: String = line.chars().take(24).collect();
-                let why = format!("fields are missing in `{head}…`");
-                return Err(ImportError::damaged(Format::Bonnie, why));
+    let lines = lines(text);
+    let mut other_forms: Option<(Line<'_>, usize)> = None;
+    for line in &lines {
+        let Some(layout) = layout(line.text) else {
+            let commas = line.text.matches(',').count();
+            if looks_cut(line.text) {
+                let head: String = line.text.chars().take(24).collect();
+                return Err(line.wrong(Format::Bonnie, format!("fields are missing in `{head}…`")));
+            }
+            if commas >= LEAST_COMMAS && !is_header(line.text) {
+                let what =
+                    format!("a line of {} fields, which is none of the known forms", commas + 1);
+                other_forms.get_or_insert((*line, commas + 1));
+                found.not_read(what, Some(line.number));
             }
             continue;
         };
-        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let mut fields: Vec<&str> = line.text.split(',').map(str::trim).collect();
+        // The last share of CPU may have lost a digit; later forms end with a unit.
+        if layout.latencies.is_none() && !line.is_ended {
+            fields[V27.fields - 1] = "";
+            found.not_read("the last field of a line that no line feed ends", Some(line.number));
+        }
         let (name, version) = match layout.latencies {
             Some(_) => (fields[2], fields[1]),
             None => (fields[0], "1.03"),
         };
-        // Lines of several machines or versions may stand in one file, and are never one series.
         let key = (name.to_owned(), version.to_owned());
         let import = machines.entry(key).or_insert_with(|| empty_import(name, version));
-        read_line(import, &BonnieLine { layout, fields })?;
+        read_line(import, &BonnieLine { layout, fields })
+            .map_err(|why| line.wrong(Format::Bonnie, why))?;
     }
     if machines.is_empty() {
-        let why = "no line has 27, 48 or 50 fields (plumb reads the CSV, not the table)";
-        return Err(ImportError::damaged(Format::Bonnie, why));
+        let why = match other_forms {
+            Some((line, fields)) => {
+                return Err(ImportError::unreadable(
+                    Format::Bonnie,
+                    line.number,
+                    format!("{fields} fields are none of the forms of 1.03, 1.96 to 1.98 and 2.00"),
+                ));
+            }
+            None => "no line has 27, 48 or 50 fields (plumb reads the CSV, not the table)",
+        };
+        return Err(ImportError::unsupported(Format::Bonnie, why));
     }
-    Ok(machines.into_values().collect())
+    found.imports.extend(machines.into_values());
+    Ok(())
+}
+
+/// The least commas of a line that may be a result.
+const LEAST_COMMAS: usize = 20;
+
+/// Whether a line has names in place of figures (`-x`).
+fn is_header(line: &str) -> bool {
+    line.contains("file_size,") || line.contains(",putc,")
 }
 
 fn empty_import(name: &str, version: &str) -> Import {
@@ -102,7 +146,7 @@ fn looks_cut(line: &str) -> bool {
     line.starts_with("1.9") && line.matches(',').count() > 5
 }
 
-fn read_line(import: &mut Import, line: &BonnieLine) -> Result<(), ImportError> {
+fn read_line(import: &mut Import, line: &BonnieLine) -> Result<(), String> {
     debug_assert_eq!(line.fields.len(), line.layout.fields, "the layout was chosen by it");
     let mut printed = Vec::new();
     for index in 0..PHASES.len() {
@@ -110,7 +154,7 @@ fn read_line(import: &mut Import, line: &BonnieLine) -> Result<(), ImportError> 
     }
     // What plumb measures as one workload is imported as one: phases of a pass are not independent tests.
     if let Some(series) = whole_pass(line, &printed) {
-        add_series(import, series);
+        import.add(series);
         return Ok(());
     }
     for (index, printed) in printed.into_iter().enumerate() {
@@ -131,6 +175,7 @@ fn whole_pass(line: &BonnieLine, printed: &[Printed]) -> Option<ImportedSeries> 
         ImportedSeries::new(IMPORTED_PASS, "a pass of bonnie++, with all of its phases");
     line.set_file_settings(&mut series);
     line.set_files_settings(&mut series);
+    series.set("concurrency", line.concurrency());
     let settings = settings(&line.fields, printed);
     // The first metric is what a series is about.
     let mut ordered: Vec<&Printed> = printed.iter().collect();
@@ -143,7 +188,10 @@ fn whole_pass(line: &BonnieLine, printed: &[Printed]) -> Option<ImportedSeries> 
     let file_size = size(line.fields[5]);
     series.measured((FILE_SIZE, "B", Higher), "bytes of the file", file_size);
     series.notes.push(PASS_NOTE.to_owned());
-    series.ours = Some(Ours { workload: WORKLOAD, settings });
+    // plumb does one pass at a time.
+    if line.concurrency().is_empty() {
+        series.ours = Some(Ours { workload: WORKLOAD, settings });
+    }
     Some(series)
 }
 
@@ -217,7 +265,7 @@ fn phase_seconds(settings: &[(&str, String)], printed: &Printed) -> f64 {
         Requires::File => number_of(settings, SIZE).unwrap_or(0.0) / KIB,
         Requires::Files => number_of(settings, FILES).unwrap_or(0.0),
     };
-    work / rate
+    if rate > 0.0 { work / rate } else { 0.0 }
 }
 
 fn number_of(settings: &[(&str, String)], name: &str) -> Option<f64> {
@@ -238,17 +286,26 @@ struct BonnieLine<'a> {
 
 impl BonnieLine<'_> {
     /// The printed line of a phase.
-    fn phase(&self, index: usize) -> Result<Printed, ImportError> {
+    fn phase(&self, index: usize) -> Result<Printed, String> {
         let latency = self.layout.latency(index).map_or("", |field| self.fields[field]);
         let latency_s = if latency.is_empty() || is_too_fast(latency) {
             None
         } else {
             Some(seconds(latency).ok_or_else(|| no_figure(latency))?)
         };
-        let cpu_percent = positive(self.fields[self.layout.cpu(index)]);
+        let cpu = self.fields[self.layout.cpu(index)];
+        let cpu_percent = if cpu.is_empty() || is_too_fast(cpu) {
+            None
+        } else {
+            Some(figure(cpu).ok_or_else(|| no_figure(cpu))?)
+        };
+        let rate = rate(self.fields[self.layout.rate(index)])?;
+        // 1.03 prints 0 for what was not run; later versions print nothing.
+        let is_zero = matches!(rate, Some(Rate::Figure(0.0)));
+        let was_run = self.layout.latencies.is_some() || !is_zero;
         Ok(Printed {
             phase: &PHASES[index],
-            rate: rate(self.fields[self.layout.rate(index)])?,
+            rate: rate.filter(|_| was_run),
             cpu: cpu_percent.map(|percent| percent / 100.0),
             latency_s,
         })
@@ -267,7 +324,14 @@ impl BonnieLine<'_> {
         } else {
             self.set_files_settings(&mut series);
         }
+        series.set("concurrency", self.concurrency());
         series
+    }
+
+    /// The number of passes at a time (`-c`); empty if it is one, or the form does not have it.
+    fn concurrency(&self) -> &str {
+        let concurrency = if self.layout.latencies.is_some() { self.fields[3] } else { "" };
+        if concurrency == "1" { "" } else { concurrency }
     }
 
     /// The settings of phases on the large file.
@@ -303,23 +367,18 @@ enum Rate {
     TooFast,
 }
 
-fn rate(text: &str) -> Result<Option<Rate>, ImportError> {
+fn rate(text: &str) -> Result<Option<Rate>, String> {
     if text.is_empty() {
         return Ok(None);
     }
     if is_too_fast(text) {
         return Ok(Some(Rate::TooFast));
     }
-    match (positive(text), text.parse::<f64>()) {
-        (Some(rate), _) => Ok(Some(Rate::Figure(rate))),
-        // 1.03 prints 0 for what was not run.
-        (None, Ok(0.0)) => Ok(None),
-        _ => Err(no_figure(text)),
-    }
+    figure(text).map(|rate| Some(Rate::Figure(rate))).ok_or_else(|| no_figure(text))
 }
 
-fn no_figure(text: &str) -> ImportError {
-    ImportError::damaged(Format::Bonnie, format!("`{text}` is not a number"))
+fn no_figure(text: &str) -> String {
+    format!("`{text}` is not a number")
 }
 
 /// `2630us`, `14ms`, `2s` in seconds.
@@ -349,33 +408,14 @@ fn add_phase(import: &mut Import, mut series: ImportedSeries, printed: &Printed)
     let slowest = "the slowest operation";
     series.measured(("latency_max", "s", Lower), slowest, printed.latency_s);
     series.notes.push(BY_RATE.to_owned());
-    add_series(import, series);
+    import.add(series);
 }
 
 /// Notes once that a test has no figure, however many lines lack it.
 fn add_missing(import: &mut Import, series: ImportedSeries) {
-    if !import.missing.iter().any(|(missing, ..)| is_same_test(missing, &series)) {
+    if !import.missing.iter().any(|(missing, ..)| missing.is_same_test(&series)) {
         let why = "bonnie++ printed +++++: the phase took less than half a second";
         let fix = "measure more: a larger -s, or more files with -n";
         import.missing.push((series, why.to_owned(), fix.to_owned()));
     }
-}
-
-/// Adds a test; one with the same settings gets another process.
-fn add_series(import: &mut Import, series: ImportedSeries) {
-    let Some(known) = import.series.iter_mut().find(|known| is_same_test(known, &series)) else {
-        import.series.push(series);
-        return;
-    };
-    // A phase that bonnie++ did not rate in an earlier line may have its first figure here.
-    for metric in series.metrics {
-        if known.metrics.iter().all(|other| other.name != metric.name) {
-            known.metrics.push(metric);
-        }
-    }
-    known.invocations.extend(series.invocations);
-}
-
-fn is_same_test(one: &ImportedSeries, other: &ImportedSeries) -> bool {
-    one.workload == other.workload && one.settings == other.settings
 }

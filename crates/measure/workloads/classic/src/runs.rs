@@ -85,7 +85,7 @@ impl ToolRun {
         let Some(format) = self.named.format else {
             return alone(text).map(|figure| (figure, Vec::new()));
         };
-        let imports =
+        let file =
             plumb_classics::read(text, Some(format), Some(&self.version)).map_err(|error| {
                 Failure(format!(
                     "{name} printed no result: {error}; its last line: {}",
@@ -93,7 +93,7 @@ impl ToolRun {
                 ))
             })?;
         let metric = self.named.prints;
-        let series = imports.iter().flat_map(|import| &import.series);
+        let series = file.imports.iter().flat_map(|import| &import.series);
         let invocation = series
             .filter(|series| (self.is_asked)(series))
             .find_map(|series| series.invocations.last());
