@@ -4,6 +4,7 @@
 //! one type. Units are SI base units or nanoseconds, and the field's name says which.
 
 mod bits;
+mod command_end;
 mod confidence_percent;
 mod counter;
 mod decision;
@@ -22,7 +23,6 @@ mod plan;
 mod point;
 mod point_facts;
 mod preparation;
-mod process_end;
 mod record;
 mod restricted;
 mod sample;
@@ -36,6 +36,7 @@ mod value;
 mod verdict_word;
 mod workload;
 
+pub use command_end::{CommandEnd, CommandEnds, ENDED};
 pub use counter::{
     Counter, CounterAmount, CounterKind, Gap, Interference, KernelLine, OnInterference, Reading,
     Readings, TICK_NS, TICKS_PER_S, Trace,
@@ -60,7 +61,6 @@ pub use plumb_stats::verdict::{Confidence, Verdict};
 pub use point::{Point, PointError};
 pub use point_facts::{PointFacts, ShownParameter};
 pub use preparation::{ENCRYPTING, Preparation, PreparationRecord, PreparationSlot, Prepared};
-pub use process_end::{ENDED, ProcessEnd, ProcessEnds};
 pub use record::{
     FixtureRecord, InvocationRecord, Missing, MissingKind, RecordSource, RunRecord, RunStatus,
     Segment,

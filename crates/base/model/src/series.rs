@@ -8,12 +8,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::bits;
+use crate::command_end::CommandEnds;
 use crate::estimate::Estimate;
 use crate::host::{By, Host};
 use crate::id::Id;
 use crate::machine::{Environment, Machine};
 use crate::point_facts::PointFacts;
-use crate::process_end::ProcessEnds;
 use crate::record::RunStatus;
 use crate::workload::{Better, ClockSource, Role};
 
@@ -52,8 +52,8 @@ pub struct SeriesInRun {
     #[serde(with = "bits::list")]
     pub process_medians: Vec<f64>,
     /// How the processes ended, if failures are accepted.
-    #[serde(default, skip_serializing_if = "ProcessEnds::is_empty")]
-    pub ends: ProcessEnds,
+    #[serde(default, skip_serializing_if = "CommandEnds::is_empty")]
+    pub ends: CommandEnds,
     /// Steady samples behind these medians.
     pub samples: usize,
     /// The median over processes, with an interval that allows for repeated looks.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use plumb_analysis::{ProcessTimes, process_times};
-use plumb_model::{ENDED, ProcessEnd, RunRecord, SampleIs, Value};
+use plumb_model::{CommandEnd, ENDED, RunRecord, SampleIs, Value};
 use serde::Serialize;
 
 use crate::entry::{Export, ExportError, ExportedContent, Holds};
@@ -97,9 +97,9 @@ fn exit_codes(found: &ProcessTimes, record: &RunRecord) -> Vec<Option<i32>> {
     let Some(codes) = column(found, record, ENDED) else { return vec![None; found.times_s.len()] };
     let mut statuses = Vec::with_capacity(codes.len());
     for code in codes {
-        statuses.push(match ProcessEnd::of_code(code) {
-            ProcessEnd::Status(status) => Some(status),
-            ProcessEnd::Signal(_) => None,
+        statuses.push(match CommandEnd::of_code(code) {
+            CommandEnd::Status(status) => Some(status),
+            CommandEnd::Signal(_) => None,
         });
     }
     statuses

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plumb_model::{Better, PointFacts, ProcessEnds, RunOfSeries};
+use plumb_model::{Better, CommandEnds, PointFacts, RunOfSeries};
 use plumb_stats::describe::{BoxPlot, box_plot};
 
 use crate::asked::Asked;
@@ -79,7 +79,7 @@ pub struct Arm {
     /// Processes that it rests on.
     pub processes: usize,
     /// How they ended, if failures are accepted.
-    pub ends: ProcessEnds,
+    pub ends: CommandEnds,
     /// What the arm gives for its price: rate a unit of price, or price times time; less of the latter
     /// is better. None without a numeric price.
     pub for_price: Option<f64>,

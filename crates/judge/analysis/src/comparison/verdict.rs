@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use plumb_model::{ProcessEnd, ProcessEnds, Verdict};
+use plumb_model::{CommandEnd, CommandEnds, Verdict};
 use plumb_stats::NoInterval;
 use plumb_stats::pairs::FEWEST_PAIRS;
 use plumb_stats::side_effects::RuleOfOneSide;
@@ -234,7 +234,7 @@ pub enum NoVerdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrequentEnd {
     /// How they ended.
-    pub end: ProcessEnd,
+    pub end: CommandEnd,
     /// Processes that ended so.
     pub times: usize,
     /// All processes of the side.
@@ -242,7 +242,7 @@ pub struct FrequentEnd {
 }
 
 impl FrequentEnd {
-    fn of(ends: &ProcessEnds) -> Option<Self> {
+    fn of(ends: &CommandEnds) -> Option<Self> {
         let (end, times) = ends.most_frequent()?;
         Some(Self { end, times, of: ends.total() })
     }
@@ -257,7 +257,7 @@ impl fmt::Display for FrequentEnd {
 
 impl NoVerdict {
     /// The reason not to compare times of processes that ended so; None if they ended alike.
-    pub(crate) fn of_ends(first: &ProcessEnds, later: &ProcessEnds) -> Option<Self> {
+    pub(crate) fn of_ends(first: &CommandEnds, later: &CommandEnds) -> Option<Self> {
         if !first.differ(later) {
             return None;
         }

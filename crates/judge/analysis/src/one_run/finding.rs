@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{
-    Better, ClockSource, Flag, Id, OnInterference, ProcessEnds, SampleIs, StopReason, Target,
+    Better, ClockSource, CommandEnds, Flag, Id, OnInterference, SampleIs, StopReason, Target,
 };
 
 use plumb_stats::precision::half_after;
@@ -250,7 +250,7 @@ pub struct AcceptedFailures {
     /// The point whose processes failed.
     pub point: PointFacts,
     /// How all of its processes ended, those that succeeded included.
-    pub ends: ProcessEnds,
+    pub ends: CommandEnds,
 }
 
 /// Invocations of a point that failed for one reason.

@@ -3,7 +3,7 @@
 //! Runs were measured at other times than each other, so the noise between runs counts, not only that inside
 //! them.
 
-use plumb_model::{Better, ProcessEnds, SeriesInRun};
+use plumb_model::{Better, CommandEnds, SeriesInRun};
 use plumb_stats::describe::median;
 use plumb_stats::stored_runs::{
     DatedRun, NoiseHistory, RunNoise, RunsCompared, StoredSide, compare_runs,
@@ -60,7 +60,7 @@ pub(crate) fn by_runs(
 }
 
 /// Without a verdict if processes ended differently, and with a remark if they failed alike.
-fn by_ends(mut found: Comparison, first: &ProcessEnds, later: &ProcessEnds) -> Comparison {
+fn by_ends(mut found: Comparison, first: &CommandEnds, later: &CommandEnds) -> Comparison {
     if let Some(reason) = NoVerdict::of_ends(first, later) {
         // How much runs vary does not explain another end.
         let basis = Basis::Runs(ByRuns::default());

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use plumb_model::{
-    Better, Environment, Estimate, Host, Id, Machine, MeasuredOn, PointFacts, PointOnTarget,
-    ProcessEnds, RunOfSeries, SeriesInRun,
+    Better, CommandEnds, Environment, Estimate, Host, Id, Machine, MeasuredOn, PointFacts,
+    PointOnTarget, RunOfSeries, SeriesInRun,
 };
 use plumb_stats::describe::median;
 use plumb_stats::precision::PER_LOOK_LEVEL;
@@ -50,7 +50,7 @@ pub fn in_run(name: &str, number: u128, processes: &[Vec<f64>]) -> SeriesInRun {
         is_side_of_knob: false,
         points: vec![PointOnTarget { point: 0, target: 0 }],
         process_medians: slices.iter().filter_map(|values| median(values)).collect(),
-        ends: ProcessEnds::default(),
+        ends: CommandEnds::default(),
         samples: processes.iter().map(Vec::len).sum(),
         estimate: median_of_processes(&slices, PER_LOOK_LEVEL)
             .map_or(none, |median| median.estimate),

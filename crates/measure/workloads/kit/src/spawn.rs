@@ -17,7 +17,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use plumb_model::{Better, ENDED, Metric, Missing, ProcessEnd};
+use plumb_model::{Better, CommandEnd, ENDED, Metric, Missing};
 use plumb_protocol::{
     Batch, Failure, MOST_PADDING, PADDING, PADDING_LENGTH, SplitMix64, current_cpu, now_ns,
 };
@@ -289,10 +289,10 @@ impl EndedProcess {
     }
 
     /// The status that it exited with, or the signal that ended it.
-    pub fn end(&self) -> ProcessEnd {
+    pub fn end(&self) -> CommandEnd {
         match self.status.signal() {
-            Some(signal) => ProcessEnd::Signal(signal),
-            None => ProcessEnd::Status(self.status.code().unwrap_or_default()),
+            Some(signal) => CommandEnd::Signal(signal),
+            None => CommandEnd::Status(self.status.code().unwrap_or_default()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! How the runs of a command ended, in documents.
 
-use plumb_model::{ProcessEnd, ProcessEnds};
+use plumb_model::{CommandEnd, CommandEnds};
 use serde::Serialize;
 
 /// Runs that ended in one way: `status` or `signal` is a number.
@@ -16,12 +16,12 @@ pub struct EndedPart {
 }
 
 /// How runs ended, an entry for each way.
-pub(crate) fn ended(ends: &ProcessEnds) -> Vec<EndedPart> {
+pub(crate) fn ended(ends: &CommandEnds) -> Vec<EndedPart> {
     let mut parts = Vec::new();
     for (end, times) in ends.iter() {
         parts.push(match end {
-            ProcessEnd::Status(status) => EndedPart { status: Some(status), signal: None, times },
-            ProcessEnd::Signal(signal) => EndedPart { status: None, signal: Some(signal), times },
+            CommandEnd::Status(status) => EndedPart { status: Some(status), signal: None, times },
+            CommandEnd::Signal(signal) => EndedPart { status: None, signal: Some(signal), times },
         });
     }
     parts

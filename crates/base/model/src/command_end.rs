@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The reported value of a sample that says how its process ended, as [`ProcessEnd::code`]. It is no metric. Samples have it
+/// The reported value of a sample that says how its process ended, as [`CommandEnd::code`]. It is no metric. Samples have it
 /// only if failures are accepted: without that, a failure ends the invocation.
 pub const ENDED: &str = "ended";
 
@@ -14,14 +14,14 @@ const MOST_UNLIKE: f64 = 0.05;
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProcessEnd {
+pub enum CommandEnd {
     /// It exited with this status; 0 is success.
     Status(i32),
     /// This signal ended it.
     Signal(i32),
 }
 
-impl ProcessEnd {
+impl CommandEnd {
     /// The end of this code; of a number that is no code, the nearest.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "statuses and signals are below 256")]
@@ -46,7 +46,7 @@ impl ProcessEnd {
     }
 }
 
-impl fmt::Display for ProcessEnd {
+impl fmt::Display for CommandEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Numbers of x86 and ARM; those above 15 differ on other architectures.
         let name = match self {
@@ -72,14 +72,14 @@ impl fmt::Display for ProcessEnd {
 /// How often the processes of a point ended in each way; empty if failures are not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "BTreeMap<i32, usize>", into = "BTreeMap<i32, usize>")]
-pub struct ProcessEnds {
+pub struct CommandEnds {
     /// A number of processes for each end that there was.
-    counts: BTreeMap<ProcessEnd, usize>,
+    counts: BTreeMap<CommandEnd, usize>,
 }
 
-impl ProcessEnds {
+impl CommandEnds {
     /// Adds processes that ended so.
-    pub fn add(&mut self, end: ProcessEnd, times: usize) {
+    pub fn add(&mut self, end: CommandEnd, times: usize) {
         *self.counts.entry(end).or_default() += times;
     }
 
@@ -91,11 +91,11 @@ impl ProcessEnds {
     }
 
     /// The ends with their numbers of processes.
-    pub fn iter(&self) -> impl Iterator<Item = (ProcessEnd, usize)> {
+    pub fn iter(&self) -> impl Iterator<Item = (CommandEnd, usize)> {
         self.counts.iter().map(|(end, times)| (*end, *times))
     }
 
-    /// All processes.
+    /// The number of processes, however they ended.
     #[must_use]
     pub fn total(&self) -> usize {
         self.counts.values().sum()
@@ -115,7 +115,7 @@ impl ProcessEnds {
 
     /// The most frequent end, and how often it was.
     #[must_use]
-    pub fn most_frequent(&self) -> Option<(ProcessEnd, usize)> {
+    pub fn most_frequent(&self) -> Option<(CommandEnd, usize)> {
         self.iter().max_by_key(|(_, times)| *times)
     }
 
@@ -127,10 +127,10 @@ impl ProcessEnds {
         if self.is_empty() || other.is_empty() {
             return false;
         }
-        let share = |side: &Self, end: ProcessEnd| {
+        let share = |side: &Self, end: CommandEnd| {
             side.counts.get(&end).copied().unwrap_or(0) as f64 / side.total() as f64
         };
-        let ends: BTreeSet<ProcessEnd> =
+        let ends: BTreeSet<CommandEnd> =
             self.counts.keys().chain(other.counts.keys()).copied().collect();
         let apart: f64 =
             ends.into_iter().map(|end| (share(self, end) - share(other, end)).abs()).sum();
@@ -139,27 +139,27 @@ impl ProcessEnds {
     }
 }
 
-impl From<BTreeMap<i32, usize>> for ProcessEnds {
+impl From<BTreeMap<i32, usize>> for CommandEnds {
     fn from(by_code: BTreeMap<i32, usize>) -> Self {
         let mut ends = Self::default();
         for (code, times) in by_code {
-            ends.add(ProcessEnd::of_code(code.into()), times);
+            ends.add(CommandEnd::of_code(code.into()), times);
         }
         ends
     }
 }
 
-impl From<ProcessEnds> for BTreeMap<i32, usize> {
-    fn from(ends: ProcessEnds) -> Self {
+impl From<CommandEnds> for BTreeMap<i32, usize> {
+    fn from(ends: CommandEnds) -> Self {
         ends.iter().map(|(end, times)| (end.code(), times)).collect()
     }
 }
 
-impl fmt::Display for ProcessEnds {
+impl fmt::Display for CommandEnds {
     /// `all 12 runs ended with SIGSEGV`, `3 of 12 runs ended with exit status 1, 1 with SIGSEGV`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.total();
-        let failures: Vec<(ProcessEnd, usize)> =
+        let failures: Vec<(CommandEnd, usize)> =
             self.iter().filter(|(end, _)| !end.is_success()).collect();
         match failures.as_slice() {
             [] => write!(f, "all {total} runs ended with exit status 0"),
@@ -176,9 +176,9 @@ impl fmt::Display for ProcessEnds {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{ProcessEnd, ProcessEnds};
+    use super::{CommandEnd, CommandEnds};
 
-    fn ends(counts: &[(i32, usize)]) -> ProcessEnds {
+    fn ends(counts: &[(i32, usize)]) -> CommandEnds {
         counts.iter().copied().collect::<BTreeMap<_, _>>().into()
     }
 
@@ -190,8 +190,8 @@ mod tests {
         assert_eq!(ends(&[(0, 2)]).to_string(), "all 2 runs ended with exit status 0");
         assert!(mixed.has_failures() && !ends(&[(0, 2)]).has_failures());
         let text = serde_json::to_string(&mixed).unwrap();
-        assert_eq!(serde_json::from_str::<ProcessEnds>(&text).unwrap(), mixed);
-        assert_eq!(ProcessEnd::of_code(-9.0), ProcessEnd::Signal(9));
+        assert_eq!(serde_json::from_str::<CommandEnds>(&text).unwrap(), mixed);
+        assert_eq!(CommandEnd::of_code(-9.0), CommandEnd::Signal(9));
     }
 
     #[test]
