@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod error;
 mod exit;
+mod habits;
 mod help;
 mod interrupt;
 mod listener;
@@ -49,7 +50,7 @@ fn start() -> ExitCode {
     interrupt::outlive_file_limit();
     let command_line = match cli::parse() {
         Ok(command_line) => command_line,
-        Err(error) => return ui::usage(&error),
+        Err(error) => return ui::usage(&error, &habits::hints_of(&error)),
     };
     let ui = ui::Ui::new(command_line.global.json, command_line.global.quiet);
     let store = command_line.global.store.as_deref();

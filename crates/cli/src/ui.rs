@@ -159,8 +159,7 @@ impl Ui {
     pub fn error_text(&self, error: &CommandError) -> String {
         let label = self.label("error:", AnsiColor::Red);
         let text = plumb_text::clean(&error.to_string());
-        let hints: String = error.hints().iter().map(|hint| format!("  hint: {hint}\n")).collect();
-        format!("{label} {text}\n{hints}")
+        format!("{label} {text}\n{}", hint_lines(error.hints()))
     }
 
     /// The word in this colour, if stderr has colours.
@@ -168,6 +167,11 @@ impl Ui {
         let style = if self.colour_err { colour.on_default() } else { Style::new() };
         format!("{style}{word}{style:#}")
     }
+}
+
+/// A line for each hint below an error.
+fn hint_lines(hints: &[String]) -> String {
+    hints.iter().map(|hint| format!("  hint: {hint}\n")).collect()
 }
 
 /// Writes to stdout. That the reader of a pipe has gone away is no error.
@@ -192,10 +196,10 @@ fn terminal_width() -> Option<usize> {
     terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
 }
 
-/// Prints clap's answer: help and version on stdout, errors on stderr with exit code 2.
-pub fn usage(error: &clap::Error) -> ExitCode {
+/// Prints clap's answer: help and version on stdout, errors with hints on stderr and exit code 2.
+pub fn usage(error: &clap::Error, hints: &[String]) -> ExitCode {
     if error.use_stderr() {
-        to_stderr(&error.render().to_string());
+        to_stderr(&format!("{}{}", error.render(), hint_lines(hints)));
         return Exit::Usage.code();
     }
     let ui = Ui::plain();

@@ -182,7 +182,8 @@ fn spread_over(mut request: PlanRequest, text: &str, has_budget: bool) -> Result
 fn points(args: &ExecArgs, all_threads: u64) -> Result<Vec<PlannedPoint>> {
     let commands = commands(args)?;
     let untimed = args.untimed.settings(commands.len())?;
-    let sets = parameter_sets(&args.params)?;
+    let sets = parameter_sets(&args.params)
+        .map_err(|error| error.hint("for a command before each run, use --before-each COMMAND"))?;
     let mut points = Vec::new();
     let mut asked = BTreeSet::new();
     for (command, mut settings) in commands.iter().zip(untimed) {

@@ -117,3 +117,24 @@ fn a_folder_for_temporary_files_that_is_missing_is_named_or_done_without() {
     ran.exits(2).says(&["can't make the folder", "TMPDIR=FOLDER"]);
     assert_eq!(fs::read_dir(place.cwd()).unwrap().count(), 0);
 }
+
+#[test]
+fn options_of_other_tools_are_answered_with_their_equals() {
+    let place = place();
+    for (line, hint) in [
+        ("exec --warmup 3 true", "instead of --warmup: plumb finds and discards warm-up by itself"),
+        ("exec -L n 1,2 true", "instead of -L: -p NAME=VALUE,VALUE"),
+        ("exec --export-json f true", "plumb export --format hyperfine -o FILE"),
+        ("exec --prepare sync true", "--before-each COMMAND"),
+        ("exec -p sync true", "--before-each COMMAND"),
+        ("run storage.random --rw=randread", "-p operation=read, write or mixed"),
+        ("run network.tcp -c host -R", "instead of -R: -p direction=down"),
+        ("-c host -R", "instead of -c: --to ssh:HOST or --to peer:HOST"),
+        ("run bonnie -d /srv -s 2048", "plumb run bonnie -- -d /srv -s 2048"),
+        ("fio --rw=randread", "plumb run storage.random"),
+    ] {
+        place.run(line).unwrap().exits(2).says(&[hint]);
+    }
+    let other = place.run("show --nonsense").unwrap().exits(2);
+    assert!(!other.stderr.contains("hint:"), "{}", other.stderr);
+}
