@@ -39,7 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("measure/workloads/kit", &["protocol"]),
     ("measure/workloads/ends", &["protocol", "workload-kit"]),
     ("measure/workloads/path", &["protocol", "workload-kit"]),
-    ("measure/workloads/testing", &["protocol"]),
+    ("measure/workloads/testing", &["protocol", "stats"]),
     ("measure/launch", &["keeper", "machine", "media", "protocol"]),
     ("measure/engine", &["launch", "machine", "monitors", "protocol", "stats"]),
     ("record/store", &[]),

@@ -98,7 +98,8 @@ impl FioDocument {
     /// Whether this is a later report of the run that an earlier document reports: of the same jobs, written later, when all had
     /// run longer, and begun before the earlier one was written. The same document twice is two results.
     fn continues(&self, earlier: &Self) -> bool {
-        let (now, before) = (jobs(&self.value), jobs(&earlier.value));
+        let now = jobs(&self.value);
+        let before = jobs(&earlier.value);
         let names = |jobs: &[Value]| -> Vec<(Option<String>, Option<Value>)> {
             let named = jobs.iter();
             named

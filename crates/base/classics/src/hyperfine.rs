@@ -113,7 +113,7 @@ fn measure(
     Ok(())
 }
 
-/// One process.
+/// What a document says of one of the timed processes.
 struct HyperfineRun {
     seconds: f64,
     memory: Option<f64>,
