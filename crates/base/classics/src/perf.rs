@@ -50,8 +50,8 @@ pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportErro
     let Some(bench) = open else {
         return Err(ImportError::unsupported(Format::Perf, "no line that names a benchmark"));
     };
-    if bench.total_s.is_none() && !bench.has_other_figure {
-        let why = format!("`{}` has no total time", bench.name);
+    if let Some(what) = bench.lacks() {
+        let why = format!("`{}` has no {what}", bench.name);
         return Err(ImportError::damaged(Format::Perf, why));
     }
     bench.finish(found);
@@ -118,6 +118,16 @@ impl PerfBench {
         }
     }
 
+    /// What a whole benchmark of this name has, and this one lacks.
+    fn lacks(&self) -> Option<&'static str> {
+        let repeats = self.name.starts_with("syscall/") || self.name == "sched/pipe";
+        match self.total_s {
+            None if !self.has_other_figure => Some("total time"),
+            Some(_) if repeats && self.operation_s.is_none() => Some("time of an operation"),
+            _ => None,
+        }
+    }
+
     /// Takes over the result of a benchmark that is whole.
     fn finish(self, found: &mut ResultFile) {
         let id: String = self
@@ -134,10 +144,10 @@ impl PerfBench {
         for (name, value) in &self.settings {
             series.set(name, value.as_str());
         }
-        let Some(total_s) = self.total_s else {
+        let (Some(total_s), None) = (self.total_s, self.lacks()) else {
             let name: String = self.name.chars().take(48).collect();
-            let what = format!("`{name}`, which has no total time");
-            found.not_read(what, Some(self.line));
+            let what = self.lacks().unwrap_or("total time");
+            found.not_read(format!("`{name}`, which has no {what}"), Some(self.line));
             return;
         };
         let (time_s, summary) = match self.operation_s {

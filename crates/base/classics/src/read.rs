@@ -29,6 +29,7 @@ pub fn read(
         .ok_or(ImportError::Unknown)?;
     let mut found = ResultFile::default();
     parse(format, text, version, &mut found)?;
+    note_unended_line(format, text, version, &mut found);
     let mut found = found.with_version(format, version);
     found.imports.retain(|import| !import.series.is_empty() || !import.missing.is_empty());
     if found.imports.iter().all(|import| import.series.is_empty()) {
@@ -43,6 +44,19 @@ pub fn read(
     }
     found.imports.iter_mut().for_each(flag_impossible);
     Ok(found)
+}
+
+/// Names a last line that no line feed ends, if the results are the same without it: it may be what is left of another one.
+fn note_unended_line(format: Format, text: &str, version: Option<&str>, found: &mut ResultFile) {
+    let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
+    if !last.chars().any(char::is_alphanumeric) {
+        return;
+    }
+    let mut without = ResultFile::default();
+    let is_needless = parse(format, &format!("{before}\n"), version, &mut without).is_ok();
+    if is_needless && without == *found {
+        found.not_read("a last line that no line feed ends", Some(text.lines().count()));
+    }
 }
 
 /// Marks values that no tool can have measured, which are kept as they are.
@@ -94,7 +108,8 @@ fn fits(format: Format, text: &str) -> bool {
         Format::Fio => text.contains("\"fio version\""),
         Format::Iperf3 => {
             text.contains("\"iperf 3")
-                || (text.contains("\"test_start\"") && text.contains("\"intervals\""))
+                || (text.contains("\"test_start\"")
+                    && (text.contains("\"intervals\"") || text.contains("\"event\"")))
         }
         Format::Hyperfine => {
             text.contains("\"results\"")
@@ -107,7 +122,8 @@ fn fits(format: Format, text: &str) -> bool {
         Format::Bonnie => text.lines().any(bonnie::read::fits),
         Format::Hackbench => {
             has_line(text, "Each sender will pass ")
-                || (has_line(text, "Running in ") && has_line(text, "Time: "))
+                || ((has_line(text, "Running in ") || has_line(text, "Running with "))
+                    && has_line(text, "Time: "))
         }
         Format::Perf => text.lines().any(perf::fits),
         Format::Ping => text.contains(" packets transmitted, "),
