@@ -332,6 +332,9 @@ fn latencies(series: &mut ImportedSeries, part: &Value) {
             let mean = number(latency, "mean").filter(|mean| *mean != 0.0 || moved(part));
             let mean = mean.map(|mean| mean * factor);
             series.measured(("latency_mean", "s", Lower), "mean completion latency", mean);
+            let longest = number(latency, "max").filter(|longest| *longest != 0.0 || moved(part));
+            let longest = longest.map(|longest| longest * factor);
+            series.measured(("latency_max", "s", Lower), "longest completion latency", longest);
         }
         let mut known: Vec<(f64, f64)> = percentiles
             .into_iter()

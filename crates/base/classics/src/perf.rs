@@ -43,7 +43,14 @@ pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportErro
             }
             let name = name(rest).ok_or_else(|| line.lacks_numbers(Format::Perf))?;
             open = Some(PerfBench::new(name, line.number));
-        } else if let Some(bench) = &mut open {
+            continue;
+        }
+        // What follows a result without a name of its own is not part of that result.
+        if let Some(bench) = open.take_if(|bench| bench.is_ended_by(line.text)) {
+            bench.finish(found);
+            open = Some(PerfBench::new("", line.number));
+        }
+        if let Some(bench) = &mut open {
             bench.read(line)?;
         }
     }
@@ -81,6 +88,15 @@ impl PerfBench {
             operation_s: None,
             has_other_figure: false,
         }
+    }
+
+    /// Whether a line belongs to another benchmark: remarks stand above figures, of which there is one of a kind.
+    fn is_ended_by(&self, line: &str) -> bool {
+        let has_figure = self.total_s.is_some() || self.has_other_figure;
+        (line.starts_with('#') && has_figure)
+            // Benchmarks of memory have no total time.
+            || (line.starts_with("Total time:") && (has_figure || self.name.starts_with("mem/")))
+            || (line.ends_with("usecs/op") && self.operation_s.is_some())
     }
 
     fn read(&mut self, line: Line<'_>) -> Result<(), ImportError> {
@@ -130,6 +146,10 @@ impl PerfBench {
 
     /// Takes over the result of a benchmark that is whole.
     fn finish(self, found: &mut ResultFile) {
+        if self.name.is_empty() {
+            found.not_read("a benchmark without its name", Some(self.line));
+            return;
+        }
         let id: String = self
             .name
             .chars()

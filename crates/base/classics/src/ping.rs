@@ -65,13 +65,16 @@ fn series(section: &[Line<'_>], counts: &PingCounts) -> Result<ImportedSeries, I
     }
     series.invocations.push(invocation);
     for ((name, summary), place) in RTT.into_iter().zip(PLACES) {
-        series.declare((name, "s", Lower), summary);
         series.measured((name, "s", Lower), summary, rtt.as_ref().map(|rtt| rtt[place]));
     }
-    let rate = counts.seconds.filter(|seconds| *seconds > 0.0).map(|s| counts.received / s);
-    series.measured(("rate", "ops/s", Higher), "replies per second", rate);
     let summary = "requests without a reply, as a share of those sent";
     let loss = (counts.sent > 0.0).then(|| (1.0 - counts.received / counts.sent).max(0.0));
+    let rate = counts.seconds.filter(|seconds| *seconds > 0.0).map(|s| counts.received / s);
+    // Without a reply the loss is the finding, and comes first.
+    if rtt.is_none() {
+        series.measured(("loss", "", Lower), summary, loss);
+    }
+    series.measured(("rate", "ops/s", Higher), "replies per second", rate);
     series.measured(("loss", "", Lower), summary, loss);
     Ok(series)
 }

@@ -31,6 +31,7 @@ pub fn read(
     parse(format, text, version, &mut found)?;
     note_unended_line(format, text, version, &mut found);
     let mut found = found.with_version(format, version);
+    name_tests_without_figures(&mut found);
     found.imports.retain(|import| !import.series.is_empty() || !import.missing.is_empty());
     if found.imports.iter().all(|import| import.series.is_empty()) {
         let unread: Vec<String> = found.not_read.iter().map(NotRead::sentence).collect();
@@ -44,6 +45,24 @@ pub fn read(
     }
     found.imports.iter_mut().for_each(flag_impossible);
     Ok(found)
+}
+
+/// Names tests of which the file has neither a figure nor a failure.
+fn name_tests_without_figures(found: &mut ResultFile) {
+    let mut named = Vec::new();
+    for import in &mut found.imports {
+        import.series.retain(|series| {
+            let tells = series
+                .invocations
+                .iter()
+                .any(|invocation| invocation.failed.is_some() || !invocation.values.is_empty());
+            if !tells || series.metrics.is_empty() {
+                named.push(format!("a test without figures ({})", series.workload));
+            }
+            tells && !series.metrics.is_empty()
+        });
+    }
+    named.into_iter().for_each(|what| found.not_read(what, None));
 }
 
 /// Names a last line that no line feed ends, if the results are the same without it: it may be what is left of another one.

@@ -243,3 +243,84 @@ fn zero_is_a_finding_or_named() {
     }
     assert_none(&faults);
 }
+
+/// A setting in a fixture, and another value of it.
+const SETTINGS: [(&str, &str, &str); 48] = [
+    ("bonnie-1.97-concurrency.csv", "web,4,", "web,8,"),
+    ("bonnie-1.03.csv", "300M", "301M"),
+    ("bonnie-1.03-files.csv", ",16,", ",17,"),
+    ("bonnie-2.00.csv", "8192,5", "8192,7"),
+    ("cloudwatch-efs.json", "DataWriteIOBytes", "DataReadIOBytes"),
+    ("cyclictest-2.40.txt", "# Histogram\n", "T: 0 ( 9) P:80 I:500 C: 9\n# Histogram\n"),
+    ("dd-9.1.txt", "1048576 bytes", "1048577 bytes"),
+    ("fio-randread.json", "\"bs\" : \"4k\"", "\"bs\" : \"8k\""),
+    ("fio-randread.json", "\"direct\" : \"1\"", "\"direct\" : \"0\""),
+    ("fio-3.36-failed.json", "libaio", "psync"),
+    ("fio-3.36-failed.json", "\"bs\": \"4k\"", "\"bs\": \"4k\", \"norandommap\": \"\""),
+    ("fs_mark-3.3.txt", "1 thread(s)", "4 thread(s)"),
+    ("fs_mark-3.3.txt", "-n  200", "-n  300"),
+    ("fs_mark-3.3.txt", "INBAND FSYNC", "NO SYNC"),
+    ("fs_mark-3.3.txt", "size 0 bytes", "size 9 bytes"),
+    ("fs_mark-3.3.txt", "IO size of 16384", "IO size of 4096"),
+    ("fs_mark-3.3.txt", "Nov 23", "Nov 24"),
+    ("hackbench-2.4.txt", "1 groups", "3 groups"),
+    ("hackbench-2.4.txt", "100 messages", "200 messages"),
+    ("hackbench-2.4.txt", "100 bytes", "200 bytes"),
+    ("hyperfine-1.15.json", "\"n\": \"0\"", "\"n\": \"7\""),
+    ("iperf3-tcp.json", "\"num_streams\":\t1", "\"num_streams\":\t4"),
+    ("iperf3-tcp.json", "\"blksize\":\t131072", "\"blksize\":\t8192"),
+    ("iperf3-tcp.json", "\"omit\":\t0", "\"omit\":\t2"),
+    ("iperf3-tcp.json", "\"tos\":\t0", "\"tos\":\t16"),
+    ("iperf3-tcp.json", "\"reverse\":\t0", "\"reverse\":\t1"),
+    ("iperf3-tcp.json", "\"sock_bufsize\":\t0", "\"sock_bufsize\":\t9000"),
+    ("iperf3-tcp.json", "\"host\":\t\"127.0.0.1\"", "\"host\":\t\"10.0.0.1\""),
+    ("iperf3-udp.json", "\"target_bitrate\":\t50000000", "\"target_bitrate\":\t60000000"),
+    ("mbw-1.5.txt", "MiB: 100.00000", "MiB: 200.00000"),
+    ("mbw-1.2.2-verbose.txt", "Using 262144", "Using 4096"),
+    ("openssl-3.0.txt", "sha256", "sha512"),
+    ("openssl-3.0.txt", "+F2:2:2048", "+F2:4:4096"),
+    ("perf-bench-6.1.txt", "1 groups ==", "2 groups =="),
+    ("perf-bench-6.1.txt", "20 sender", "10 sender"),
+    ("perf-bench-6.1.txt", "two processes", "two threads"),
+    ("ping-flood.txt", "PING 127.0.0.1", "PING 127.0.0.2"),
+    ("ping-flood.txt", "56(84)", "1400(1428)"),
+    ("sockperf-3.7.txt", "# UDP", "# TCP"),
+    ("sockperf-3.7.txt", "IP = 127.0.0.1", "IP = 10.0.0.1"),
+    ("stream-5.10.txt", "Array size = 8388608", "Array size = 9000000"),
+    ("stream-5.10.txt", "counted = 2", "counted = 4"),
+    ("stream-5.10.txt", "executed 10 times", "executed 20 times"),
+    ("stress-ng-0.15.txt", "1 cpu", "2 cpu"),
+    ("sysbench-cpu.txt", "Prime numbers limit: 10000", "Prime numbers limit: 20000"),
+    ("sysbench-cpu.txt", "Number of threads: 1", "Number of threads: 4"),
+    ("sysbench-memory.txt", "operation: write", "operation: read"),
+    ("sysbench-1.0-oltp.txt", "rate: 300/sec", "rate: 400/sec"),
+];
+
+/// The points of a file, each with its number of invocations.
+fn points(file: &ResultFile) -> Vec<(String, usize)> {
+    let mut points = Vec::new();
+    for import in &file.imports {
+        for series in &import.series {
+            let name =
+                format!("{:?} {} {:?}", import.started_unix_ns, series.workload, series.settings);
+            points.push((name, series.invocations.len()));
+        }
+    }
+    points
+}
+
+#[test]
+fn two_tests_that_differ_in_a_setting_are_two_points() {
+    let mut faults = Vec::new();
+    for (name, from, to) in SETTINGS {
+        let text = crate::fixture(name);
+        assert!(text.contains(from), "{name} has no {from}");
+        let before = points(&read(&text, None, None).unwrap());
+        let both = read(&format!("{text}{}", text.replace(from, to)), None, None).unwrap();
+        let is_apart = before.iter().any(|point| points(&both).contains(point));
+        if !is_apart || points(&both).len() <= before.len() {
+            faults.push(format!("{name}: {from}: {:?}", points(&both)));
+        }
+    }
+    assert_none(&faults);
+}
