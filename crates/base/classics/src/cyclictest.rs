@@ -7,7 +7,7 @@ use plumb_model::Better::Lower;
 use plumb_model::SampleIs;
 
 use crate::result_file::ResultFile;
-use crate::text::{Line, lacks, lines, sections};
+use crate::text::{Line, lacks, lines};
 use crate::{Format, ImportError, ImportedInvocation, ImportedSeries};
 
 /// The heading of the histogram.
@@ -30,18 +30,22 @@ struct CyclictestHistogram {
 }
 
 /// The remarks that are read; a row has no name.
-const NAMES: [&str; 5] =
-    ["", "Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows"];
+const NAMES: [&str; 6] =
+    ["", "Total", "Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows"];
 
 pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportError> {
     let lines = lines(text);
-    for section in sections(&lines, |line| line == HEAD) {
+    for section in histograms(&lines) {
         let number = section.first().map(|line| line.number);
         let histogram = histogram(section)?;
         match series(section, &histogram, found) {
             Ok(series) => found.plain_import(Format::Cyclictest).add(series),
             Err(error) => found.not_read_because(error, number)?,
         }
+    }
+    if found.imports.is_empty() && found.not_read.is_empty() {
+        let why = format!("no line `{HEAD}` (run cyclictest with -h)");
+        return Err(ImportError::unsupported(Format::Cyclictest, why));
     }
     Ok(())
 }
@@ -85,11 +89,22 @@ fn series(
         ("latency_min", "shortest latency", Some(seconds(shortest))),
         ("latency_max", "longest latency", Some(seconds(longest))),
     ] {
-        // The median is the headline, also of a run that lacks it.
-        series.declare((name, "s", Lower), summary);
         series.measured((name, "s", Lower), summary, value);
     }
     Ok(series)
+}
+
+/// The lines of each histogram, with those of its threads above it.
+fn histograms<'l, 'a>(lines: &'l [Line<'a>]) -> Vec<&'l [Line<'a>]> {
+    let heads: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].text == HEAD).collect();
+    let mut starts = Vec::new();
+    for head in heads {
+        let above = lines[..head].iter().rev();
+        let threads = above.take_while(|line| !line.text.starts_with('#')).count();
+        starts.push(head - threads);
+    }
+    let ends = starts.iter().copied().skip(1).chain([lines.len()]);
+    starts.iter().zip(ends).map(|(&start, end)| &lines[start..end]).collect()
 }
 
 /// Priority and interval of the lines `T: 0 ( 1234) P:80 I:1000 C:  10000 Min: …`, if cyclictest was not quiet (`-q`). Gives the
@@ -117,6 +132,7 @@ fn histogram(section: &[Line<'_>]) -> Result<CyclictestHistogram, ImportError> {
         let wrong = || line.lacks_numbers(Format::Cyclictest);
         let (name, figures) = match line.text.strip_prefix("# ") {
             Some(remark) => remark.split_once(':').ok_or_else(wrong)?,
+            None if !line.text.starts_with(|c: char| c.is_ascii_digit()) => continue,
             None => ("", line.text),
         };
         // What follows the remarks of a histogram is not part of it.
@@ -132,6 +148,14 @@ fn histogram(section: &[Line<'_>]) -> Result<CyclictestHistogram, ImportError> {
         match name {
             "" => found.row(&numbers).ok_or_else(wrong)?,
             _ if numbers.len() != found.threads => return Err(wrong()),
+            "Total"
+                if total(numbers.iter().copied())
+                    != total(found.rows.iter().map(|(_, count)| *count)) =>
+            {
+                let why = "the rows are not all there: their sum is another than the total";
+                return Err(line.wrong(Format::Cyclictest, why));
+            }
+            "Total" => {}
             "Min Latencies" => found.shortest_us = numbers.into_iter().min(),
             "Max Latencies" => found.longest_us = numbers.into_iter().max(),
             "Avg Latencies" => found.mean_us = Some(mean(&numbers)),
@@ -157,14 +181,15 @@ fn figure(word: &str) -> Option<u64> {
 }
 
 impl CyclictestHistogram {
-    /// A row more; None when it is not of as many threads as those before, or no latency after theirs.
+    /// A row more; None when it is not of as many threads as those before, or not of the next latency.
     fn row(&mut self, numbers: &[u64]) -> Option<()> {
         let (latency, counts) = numbers.split_first()?;
         let first = self.rows.is_empty();
         if first {
             self.threads = counts.len();
         }
-        let next = first || self.rows.last().is_some_and(|last| last.0 < *latency);
+        let next =
+            first || self.rows.last().is_some_and(|last| last.0.checked_add(1) == Some(*latency));
         let whole = !counts.is_empty() && counts.len() == self.threads && next;
         self.rows.push((*latency, total(counts.iter().copied())));
         whole.then_some(())

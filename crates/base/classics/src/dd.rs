@@ -33,7 +33,7 @@ pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportErro
             is_result = true;
         } else if let Some(why) = line.text.strip_prefix("dd: ") {
             error = Some(format!("dd reports `{why}`"));
-        } else if fits(line.text) && is_result && !line.text.contains('\r') {
+        } else if fits(line.text) && is_result && !is_progress(line, has_records) {
             read_line(*line, error.take(), found)?;
             is_result = !has_records;
             progress = None;
@@ -53,6 +53,14 @@ pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportErro
         return Err(ImportError::unsupported(Format::Dd, why));
     }
     Ok(())
+}
+
+/// Whether a line was printed over another one; or, at the end of a file without counts of records, would have been: progress has
+/// whole seconds.
+fn is_progress(line: &Line<'_>, has_records: bool) -> bool {
+    let is_open = !line.is_ended && !has_records;
+    line.text.contains('\r')
+        || (is_open && DdCopy::read(line.text).is_some_and(|copy| copy.seconds.fract() == 0.0))
 }
 
 /// `4096+0 records out`.

@@ -60,9 +60,6 @@ const WITHOUT_EFFECT: [&str; 22] = [
     "per_job_logs",
 ];
 
-/// Below this, an entry of the list of percentiles is not one.
-const SMALLEST_PERCENTILE: f64 = 1e-5;
-
 /// The default of fio's `rw`.
 const DEFAULT_RW: &str = "read";
 
@@ -83,7 +80,16 @@ pub(crate) fn parse(input: &str, found: &mut ResultFile) -> Result<(), ImportErr
         results.push(document);
     }
     let alone = results.len() == 1;
-    for document in results {
+    let count = results.len();
+    for (index, document) in results.into_iter().enumerate() {
+        if is_interim(&document.value) {
+            let why = "an interim report (--status-interval) without the final one";
+            if index + 1 == count {
+                return Err(ImportError::damaged(Format::Fio, why));
+            }
+            found.not_read(why, Some(document.line));
+            continue;
+        }
         if let Err(error) = read_document(&document.value, found) {
             if alone {
                 return Err(error);
@@ -122,6 +128,14 @@ impl FioDocument {
         let elapsed_ns = i64::try_from(nanoseconds((elapsed_s - 1.0).max(0.0))).unwrap_or(i64::MAX);
         grown && written > written_before && written.saturating_sub(elapsed_ns) < written_before
     }
+}
+
+/// Whether fio expected more when it wrote a document. It has a large number for a job whose end it can't tell.
+fn is_interim(document: &Value) -> bool {
+    jobs(document)
+        .iter()
+        .filter_map(|job| number(job, "eta"))
+        .any(|eta| eta > 0.0 && eta < f64::from(i32::MAX))
 }
 
 /// Requests and milliseconds of a job so far, over all directions.
@@ -319,13 +333,16 @@ fn latencies(series: &mut ImportedSeries, part: &Value) {
             let mean = number(latency, "mean").filter(|mean| *mean != 0.0 || moved(part));
             let mean = mean.map(|mean| mean * factor);
             series.measured(("latency_mean", "s", Lower), "mean completion latency", mean);
+            let longest = number(latency, "max").filter(|longest| *longest != 0.0 || moved(part));
+            let longest = longest.map(|longest| longest * factor);
+            series.measured(("latency_max", "s", Lower), "longest completion latency", longest);
         }
         let mut known: Vec<(f64, f64)> = percentiles
             .into_iter()
             .flatten()
             .filter_map(|(percent, value)| Some((percent.parse().ok()?, value.as_f64()?)))
-            // fio 2 fills its list with percentiles of 0.
-            .filter(|(percent, _)| *percent >= SMALLEST_PERCENTILE)
+            // fio 2 fills its list with percentiles of 0, whose values are 0.
+            .filter(|(percent, value)| *percent != 0.0 || *value != 0.0)
             .collect();
         known.sort_by(|one, other| one.0.total_cmp(&other.0));
         for (percent, value) in known {

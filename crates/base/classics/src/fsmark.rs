@@ -2,7 +2,7 @@
 //!
 //! `#` begins its remarks: command, version, threads, size; a version begins a run. Each row is a pass (`-L`): share of the
 //! filesystem in use, files so far, bytes of a file, files per second, time that fs_mark itself took in µs; with `-v` times of calls
-//! follow, which are left out. Its date has no time zone, and is taken as UTC.
+//! follow, which are listed as not read. Its date has no time zone, and is taken as UTC.
 
 use std::collections::BTreeMap;
 
@@ -33,6 +33,9 @@ pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportErro
     };
     for section in sections(&lines, begins) {
         let run = FsMarkRun::read(section)?;
+        if let Some(line) = run.calls {
+            found.not_read("times of calls (-v)", Some(line));
+        }
         if run.rates.is_empty() {
             let error = lacks(section, Format::FsMark, "row with numbers");
             found.not_read_because(error, section.first().map(|line| line.number))?;
@@ -63,6 +66,8 @@ struct FsMarkRun {
     settings: Vec<(&'static str, String)>,
     /// Files per second of each pass.
     rates: Vec<f64>,
+    /// The first line with times of calls.
+    calls: Option<usize>,
 }
 
 impl FsMarkRun {
@@ -74,6 +79,9 @@ impl FsMarkRun {
             if line.text.starts_with('#') {
                 run.remark(remark(line.text));
             } else if in_table && is_row(line.text) {
+                if line.text.split_whitespace().count() > COLUMNS {
+                    run.calls.get_or_insert(line.number);
+                }
                 let rate = rate(line.text);
                 run.rates.push(rate.ok_or_else(|| line.lacks_numbers(Format::FsMark))?);
             }

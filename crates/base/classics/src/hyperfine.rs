@@ -34,6 +34,8 @@ pub(crate) fn parse(input: &str, found: &mut ResultFile) -> Result<(), ImportErr
             tests.push(series.clone());
             if same > 0 {
                 series.set("benchmark", (same + 1).to_string());
+                series.title =
+                    series.title.map(|title| format!("{title} (benchmark {})", same + 1));
                 let note = "the file has several benchmarks of this command, in this order; it does not \
                             say how they differ";
                 series.notes.push(note.to_owned());

@@ -160,8 +160,14 @@ impl Import {
             self.series.push(series);
             return;
         };
-        // A figure that an earlier process lacked may be here.
-        for metric in series.metrics {
+        // A figure that one process lacks, another may have; the first metric of the fuller one is the headline.
+        let is_fuller = series.metrics.len() > known.metrics.len();
+        let rest = if is_fuller {
+            std::mem::replace(&mut known.metrics, series.metrics)
+        } else {
+            series.metrics
+        };
+        for metric in rest {
             if known.metrics.iter().all(|other| other.name != metric.name) {
                 known.metrics.push(metric);
             }

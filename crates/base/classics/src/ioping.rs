@@ -26,7 +26,6 @@ pub(crate) fn fits(line: &str) -> bool {
 }
 
 pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportError> {
-    let mut expected = None;
     for line in lines(text).iter().filter(|line| fits(line.text)) {
         let numbers = numbers(line.text).unwrap_or_default();
         // A line of ten numbers that was cut off may have eight.
@@ -35,8 +34,7 @@ pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportErro
         } else {
             numbers.len() == FIELDS[1]
         };
-        let is_same = *expected.get_or_insert(numbers.len()) == numbers.len();
-        if !is_whole || !is_same {
+        if !is_whole {
             let shown: String = line.text.chars().take(80).collect();
             return Err(line.wrong(Format::Ioping, format!("`{shown}` is not a raw line")));
         }
@@ -60,7 +58,7 @@ fn series(numbers: &[f64]) -> ImportedSeries {
     });
     series.measured(("rate", "ops/s", Higher), "requests per second", [rate]);
     series.measured(("bandwidth", "B/s", Higher), "bytes per second", [bandwidth]);
-    let latencies = LATENCIES.iter().filter(|_| count > 0.0);
+    let latencies = LATENCIES.iter().filter(|(.., place)| count > 0.0 || numbers[*place] > 0.0);
     for (name, summary, place) in latencies {
         series.measured((name, "s", Lower), summary, [numbers[*place] * 1e-9]);
     }

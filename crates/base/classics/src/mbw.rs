@@ -3,7 +3,8 @@
 //! Up to version 1.3 the labels MEMCPY and DUMB are swapped, and up to 1.2 MCBLOCK reads the same
 //! block repeatedly. The output does not give the version, so a person has to; without it the
 //! labels are only repeated. Every pass is a sample of one process. The rows of averages are left
-//! out, unless they are all that there is (`mbw -q`): then each is the only sample of its process.
+//! out, unless they are all that a process printed (`mbw -q`): then each is its only sample. A number that does not rise begins the
+//! next process.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use plumb_model::Better::Higher;
 
 use crate::numbers::{MIB, figure, nanoseconds, positive, version};
 use crate::result_file::ResultFile;
-use crate::text::lines;
+use crate::text::{Line, lines};
 use crate::{Format, ImportError, ImportedInvocation, ImportedSeries, Ours};
 
 /// The first version whose labels are right.
@@ -43,49 +44,90 @@ pub(crate) fn parse(
     told: Option<&str>,
     found: &mut ResultFile,
 ) -> Result<(), ImportError> {
-    let lines = lines(text);
-    let version = lines.iter().find_map(|line| banner(line.text)).or(told.map(str::to_owned));
-    let has_passes = lines.iter().any(|line| is_pass(line.text));
-    let mut processes: BTreeMap<(String, u64), Vec<Vec<MbwPass>>> = BTreeMap::new();
-    let mut block = String::new();
-    for line in &lines {
-        if let Some(bytes) = line.text.strip_prefix("Using ") {
-            let bytes = bytes.split_whitespace().next().unwrap_or_default();
-            (if bytes == DEFAULT_BLOCK { "" } else { bytes }).clone_into(&mut block);
-        }
-        // Averages repeat the passes: they count only if the passes are not printed (-q).
-        let counts = if has_passes { is_pass(line.text) } else { line.text.starts_with(AVERAGE) };
-        if !counts {
-            continue;
-        }
-        let mut pass = pass(line.text).ok_or_else(|| {
-            let shown: String = line.text.chars().take(80).collect();
-            line.wrong(Format::Mbw, format!("`{shown}` is not a pass"))
-        })?;
-        pass.block.clone_from(&block);
-        let known = processes.entry((pass.label.clone(), pass.mib.to_bits())).or_default();
-        // Passes are numbered from 0 in each process; an average is alone.
-        match known.last_mut() {
-            Some(passes) if passes.last().is_some_and(|last| pass.continues(last)) => {
-                passes.push(pass);
-            }
-            _ => known.push(vec![pass]),
-        }
+    let mut log = MbwLog::default();
+    for line in lines(text) {
+        log.read(line)?;
     }
-    if processes.is_empty() {
+    if log.processes.is_empty() {
         return Err(ImportError::nothing(Format::Mbw, "no passes and no averages"));
     }
-    let import = found.import(Format::Mbw, version.clone(), None, BTreeMap::new());
-    for passes in processes.values().flatten() {
-        if let Some(mut series) = series(passes, version.as_deref()) {
-            if !has_passes {
-                let note = "an average; the file has no individual passes, so there is no spread";
-                series.notes.push(note.to_owned());
-            }
-            import.add(series);
+    // In the order of labels and sizes, whatever the order of the log.
+    log.processes.sort_by_key(|process| process.key.clone());
+    for process in &log.processes {
+        let version = process.version.clone().or(told.map(str::to_owned));
+        if let Some(series) = series(&process.passes, version.as_deref()) {
+            found.import(Format::Mbw, version, None, BTreeMap::new()).add(series);
         }
     }
     Ok(())
+}
+
+/// The passes of one method and size in one process of mbw.
+struct MbwProcess {
+    key: (String, u64),
+    version: Option<String>,
+    passes: Vec<MbwPass>,
+}
+
+/// A log as far as it was read.
+#[derive(Default)]
+struct MbwLog {
+    processes: Vec<MbwProcess>,
+    /// Where those of the process that prints begin.
+    current: usize,
+    /// The version of that process, if its help was printed before.
+    version: Option<String>,
+    block: String,
+}
+
+impl MbwLog {
+    fn read(&mut self, line: Line<'_>) -> Result<(), ImportError> {
+        if let Some(version) = banner(line.text) {
+            self.end_process();
+            self.version = Some(version);
+        } else if line.text.starts_with("Long uses ") && self.current < self.processes.len() {
+            self.end_process();
+        } else if let Some(bytes) = line.text.strip_prefix("Using ") {
+            let bytes = bytes.split_whitespace().next().unwrap_or_default();
+            (if bytes == DEFAULT_BLOCK { "" } else { bytes }).clone_into(&mut self.block);
+        } else if is_pass(line.text) || line.text.starts_with(AVERAGE) {
+            let mut pass = pass(line.text).ok_or_else(|| {
+                let shown: String = line.text.chars().take(80).collect();
+                line.wrong(Format::Mbw, format!("`{shown}` is not a pass"))
+            })?;
+            pass.block.clone_from(&self.block);
+            self.add(pass);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, pass: MbwPass) {
+        let key = (pass.label.clone(), pass.mib.to_bits());
+        // A process has one size.
+        if self.processes[self.current..].iter().any(|process| process.key.1 != key.1) {
+            self.end_process();
+        }
+        let known = self.processes[self.current..].iter_mut().find(|process| process.key == key);
+        if let Some(known) = known {
+            // Passes are numbered from 0 in each process.
+            if known.passes.last().is_some_and(|last| pass.number > last.number) {
+                known.passes.push(pass);
+                return;
+            }
+            // An average repeats the passes above it.
+            if pass.number.is_none() && known.passes.iter().any(|pass| pass.number.is_some()) {
+                return;
+            }
+            self.end_process();
+        }
+        self.processes.push(MbwProcess { key, version: self.version.clone(), passes: vec![pass] });
+    }
+
+    /// What follows is of another process, of which nothing is known.
+    fn end_process(&mut self) {
+        self.current = self.processes.len();
+        self.version = None;
+    }
 }
 
 /// Whether a line begins with the number of a pass.
@@ -118,11 +160,6 @@ fn pass(line: &str) -> Option<MbwPass> {
 }
 
 impl MbwPass {
-    /// Whether this is the next pass of the same process.
-    fn continues(&self, last: &Self) -> bool {
-        self.block == last.block && self.number.is_some_and(|number| last.number < Some(number))
-    }
-
     /// Its time in ns. The time is printed to 10 µs, the rate to more: mbw's clock counts microseconds.
     fn elapsed_ns(&self) -> u64 {
         if self.rate <= 0.0 {
@@ -178,6 +215,10 @@ fn series(passes: &[MbwPass], told: Option<&str>) -> Option<ImportedSeries> {
     let rates = passes.iter().map(|pass| pass.rate * MIB);
     series.measured(("bandwidth", "B/s", Higher), "bytes copied per second", rates);
     series.notes.push(note(&first.label, method, told));
+    if first.number.is_none() {
+        let note = "an average; the file has no individual passes, so there is no spread";
+        series.notes.push(note.to_owned());
+    }
     Some(series)
 }
 

@@ -26,7 +26,8 @@ pub(crate) fn leading(text: &str) -> Option<f64> {
 
 /// The name of a percentile in a metric: `p50`, and `p999` of 99.9. None if no tool can mean it.
 pub(crate) fn percentile_name(percent: f64) -> Option<String> {
-    (1e-5..=100.0).contains(&percent).then(|| format!("p{percent}").replace('.', ""))
+    (percent == 0.0 || (1e-5..=100.0).contains(&percent))
+        .then(|| format!("p{percent}").replace('.', ""))
 }
 
 /// Seconds as nanoseconds; at least 1, because a sample takes time.

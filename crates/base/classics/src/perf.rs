@@ -43,15 +43,22 @@ pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportErro
             }
             let name = name(rest).ok_or_else(|| line.lacks_numbers(Format::Perf))?;
             open = Some(PerfBench::new(name, line.number));
-        } else if let Some(bench) = &mut open {
+            continue;
+        }
+        // What follows a result without a name of its own is not part of that result.
+        if let Some(bench) = open.take_if(|bench| bench.is_ended_by(line.text)) {
+            bench.finish(found);
+            open = Some(PerfBench::new("", line.number));
+        }
+        if let Some(bench) = &mut open {
             bench.read(line)?;
         }
     }
     let Some(bench) = open else {
         return Err(ImportError::unsupported(Format::Perf, "no line that names a benchmark"));
     };
-    if bench.total_s.is_none() && !bench.has_other_figure {
-        let why = format!("`{}` has no total time", bench.name);
+    if let Some(what) = bench.lacks() {
+        let why = format!("`{}` has no {what}", bench.name);
         return Err(ImportError::damaged(Format::Perf, why));
     }
     bench.finish(found);
@@ -81,6 +88,15 @@ impl PerfBench {
             operation_s: None,
             has_other_figure: false,
         }
+    }
+
+    /// Whether a line belongs to another benchmark: remarks stand above figures, of which there is one of a kind.
+    fn is_ended_by(&self, line: &str) -> bool {
+        let has_figure = self.total_s.is_some() || self.has_other_figure;
+        (line.starts_with('#') && has_figure)
+            // Benchmarks of memory have no total time.
+            || (line.starts_with("Total time:") && (has_figure || self.name.starts_with("mem/")))
+            || (line.ends_with("usecs/op") && self.operation_s.is_some())
     }
 
     fn read(&mut self, line: Line<'_>) -> Result<(), ImportError> {
@@ -118,8 +134,22 @@ impl PerfBench {
         }
     }
 
+    /// What a whole benchmark of this name has, and this one lacks.
+    fn lacks(&self) -> Option<&'static str> {
+        let repeats = self.name.starts_with("syscall/") || self.name == "sched/pipe";
+        match self.total_s {
+            None if !self.has_other_figure => Some("total time"),
+            Some(_) if repeats && self.operation_s.is_none() => Some("time of an operation"),
+            _ => None,
+        }
+    }
+
     /// Takes over the result of a benchmark that is whole.
     fn finish(self, found: &mut ResultFile) {
+        if self.name.is_empty() {
+            found.not_read("a benchmark without its name", Some(self.line));
+            return;
+        }
         let id: String = self
             .name
             .chars()
@@ -134,10 +164,10 @@ impl PerfBench {
         for (name, value) in &self.settings {
             series.set(name, value.as_str());
         }
-        let Some(total_s) = self.total_s else {
+        let (Some(total_s), None) = (self.total_s, self.lacks()) else {
             let name: String = self.name.chars().take(48).collect();
-            let what = format!("`{name}`, which has no total time");
-            found.not_read(what, Some(self.line));
+            let what = self.lacks().unwrap_or("total time");
+            found.not_read(format!("`{name}`, which has no {what}"), Some(self.line));
             return;
         };
         let (time_s, summary) = match self.operation_s {

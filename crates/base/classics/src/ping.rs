@@ -52,7 +52,7 @@ fn series(section: &[Line<'_>], counts: &PingCounts) -> Result<ImportedSeries, I
     series.set("source", head.source);
     series.set("bytes", head.bytes);
     series.sample_is = SampleIs::Process;
-    let rtt = if counts.received > 0.0 && is_timed(&series) { round_trips(section)? } else { None };
+    let rtt = if counts.received > 0.0 { round_trips(section, is_timed(&series))? } else { None };
     let mean = rtt.as_ref().map_or(0.0, |rtt| rtt[PLACES[0]]);
     let seconds = counts.seconds.unwrap_or(mean * counts.received);
     if counts.seconds.is_none() {
@@ -65,13 +65,16 @@ fn series(section: &[Line<'_>], counts: &PingCounts) -> Result<ImportedSeries, I
     }
     series.invocations.push(invocation);
     for ((name, summary), place) in RTT.into_iter().zip(PLACES) {
-        series.declare((name, "s", Lower), summary);
         series.measured((name, "s", Lower), summary, rtt.as_ref().map(|rtt| rtt[place]));
     }
-    let rate = counts.seconds.filter(|seconds| *seconds > 0.0).map(|s| counts.received / s);
-    series.measured(("rate", "ops/s", Higher), "replies per second", rate);
     let summary = "requests without a reply, as a share of those sent";
     let loss = (counts.sent > 0.0).then(|| (1.0 - counts.received / counts.sent).max(0.0));
+    let rate = counts.seconds.filter(|seconds| *seconds > 0.0).map(|s| counts.received / s);
+    // Without a reply the loss is the finding, and comes first.
+    if rtt.is_none() {
+        series.measured(("loss", "", Lower), summary, loss);
+    }
+    series.measured(("rate", "ops/s", Higher), "replies per second", rate);
     series.measured(("loss", "", Lower), summary, loss);
     Ok(series)
 }
@@ -84,14 +87,18 @@ fn is_timed(series: &ImportedSeries) -> bool {
 }
 
 /// The round trips in seconds; None if a whole output has none.
-fn round_trips(section: &[Line<'_>]) -> Result<Option<Vec<f64>>, ImportError> {
+fn round_trips(section: &[Line<'_>], is_timed: bool) -> Result<Option<Vec<f64>>, ImportError> {
     for line in section {
         if RTT_STARTS.iter().any(|start| line.text.starts_with(start)) {
             let (_, figures) = line.text.split_once(" = ").unwrap_or_default();
             return rtt(figures).map(Some).ok_or_else(|| line.lacks_numbers(Format::Ping));
         }
     }
-    if is_last(section) { Err(lacks(section, Format::Ping, "round-trip times")) } else { Ok(None) }
+    if is_timed && is_last(section) {
+        Err(lacks(section, Format::Ping, "round-trip times"))
+    } else {
+        Ok(None)
+    }
 }
 
 /// `100000 packets transmitted, 100000 received, 0% packet loss, time 2524ms`.

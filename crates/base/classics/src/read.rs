@@ -29,7 +29,9 @@ pub fn read(
         .ok_or(ImportError::Unknown)?;
     let mut found = ResultFile::default();
     parse(format, text, version, &mut found)?;
+    note_unended_line(format, text, version, &mut found);
     let mut found = found.with_version(format, version);
+    name_tests_without_figures(&mut found);
     found.imports.retain(|import| !import.series.is_empty() || !import.missing.is_empty());
     if found.imports.iter().all(|import| import.series.is_empty()) {
         let unread: Vec<String> = found.not_read.iter().map(NotRead::sentence).collect();
@@ -43,6 +45,37 @@ pub fn read(
     }
     found.imports.iter_mut().for_each(flag_impossible);
     Ok(found)
+}
+
+/// Names tests of which the file has neither a figure nor a failure.
+fn name_tests_without_figures(found: &mut ResultFile) {
+    let mut named = Vec::new();
+    for import in &mut found.imports {
+        import.series.retain(|series| {
+            let tells = series
+                .invocations
+                .iter()
+                .any(|invocation| invocation.failed.is_some() || !invocation.values.is_empty());
+            if !tells || series.metrics.is_empty() {
+                named.push(format!("a test without figures ({})", series.workload));
+            }
+            tells && !series.metrics.is_empty()
+        });
+    }
+    named.into_iter().for_each(|what| found.not_read(what, None));
+}
+
+/// Names a last line that no line feed ends, if the results are the same without it: it may be what is left of another one.
+fn note_unended_line(format: Format, text: &str, version: Option<&str>, found: &mut ResultFile) {
+    let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
+    if !last.chars().any(char::is_alphanumeric) {
+        return;
+    }
+    let mut without = ResultFile::default();
+    let is_needless = parse(format, &format!("{before}\n"), version, &mut without).is_ok();
+    if is_needless && without == *found {
+        found.not_read("a last line that no line feed ends", Some(text.lines().count()));
+    }
 }
 
 /// Marks values that no tool can have measured, which are kept as they are.
@@ -94,7 +127,8 @@ fn fits(format: Format, text: &str) -> bool {
         Format::Fio => text.contains("\"fio version\""),
         Format::Iperf3 => {
             text.contains("\"iperf 3")
-                || (text.contains("\"test_start\"") && text.contains("\"intervals\""))
+                || (text.contains("\"test_start\"")
+                    && (text.contains("\"intervals\"") || text.contains("\"event\"")))
         }
         Format::Hyperfine => {
             text.contains("\"results\"")
@@ -107,7 +141,8 @@ fn fits(format: Format, text: &str) -> bool {
         Format::Bonnie => text.lines().any(bonnie::read::fits),
         Format::Hackbench => {
             has_line(text, "Each sender will pass ")
-                || (has_line(text, "Running in ") && has_line(text, "Time: "))
+                || ((has_line(text, "Running in ") || has_line(text, "Running with "))
+                    && has_line(text, "Time: "))
         }
         Format::Perf => text.lines().any(perf::fits),
         Format::Ping => text.contains(" packets transmitted, "),

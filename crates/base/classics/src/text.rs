@@ -44,9 +44,10 @@ pub(crate) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// The error for a line that a reader does not understand: the last one may be incomplete, any other is of another form.
+    /// The error for a line that a reader does not understand: a last one that no line feed ends may be incomplete, any other is of
+    /// another form.
     pub(crate) fn wrong(&self, format: Format, why: impl Into<String>) -> ImportError {
-        if self.is_last {
+        if self.is_last && !self.is_ended {
             return ImportError::damaged(format, why);
         }
         ImportError::Unreadable { format, line: Some(self.number), why: why.into() }

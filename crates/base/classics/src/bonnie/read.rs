@@ -49,11 +49,17 @@ fn is_of_1_03(fields: &[&str]) -> bool {
     let on_many_files = || {
         let files = fields[V27.files];
         fields[1..V27.files].iter().all(|field| field.is_empty())
-            && size(first_part(files)).is_some()
+            && is_size(files)
             && fields[V27.on_many_files..].iter().all(|field| is_rate_or_empty(field))
     };
-    let on_file = size(first_part(fields[1])).is_some() && is_rate_or_empty(fields[2]);
+    let on_file = is_size(first_part(fields[1])) && is_rate_or_empty(fields[2]);
     on_file || on_many_files()
+}
+
+/// Whether a field is a size or a number of files, with or without a unit; 0 is one, too.
+fn is_size(text: &str) -> bool {
+    size(text).is_some()
+        || figure(text.trim_end_matches(|c: char| c.is_ascii_alphabetic())).is_some()
 }
 
 /// The size before `:chunk`.
@@ -209,7 +215,7 @@ fn measured(series: &mut ImportedSeries, printed: &Printed) {
             "{}: bonnie++ printed +++++, i.e. the phase took less than half a second",
             phase.name
         )),
-        None => return,
+        Some(Rate::NotRun) | None => return,
     }
     series.measured((phase.cpu, "", Lower), "CPU time over wall time", printed.cpu);
     let slowest = "the slowest operation";
@@ -302,10 +308,11 @@ impl BonnieLine<'_> {
         let rate = rate(self.fields[self.layout.rate(index)])?;
         // 1.03 prints 0 for what was not run; later versions print nothing.
         let is_zero = matches!(rate, Some(Rate::Figure(0.0)));
-        let was_run = self.layout.latencies.is_some() || !is_zero;
+        let rate =
+            if is_zero && self.layout.latencies.is_none() { Some(Rate::NotRun) } else { rate };
         Ok(Printed {
             phase: &PHASES[index],
-            rate: rate.filter(|_| was_run),
+            rate,
             cpu: cpu_percent.map(|percent| percent / 100.0),
             latency_s,
         })
@@ -365,6 +372,8 @@ enum Rate {
     Figure(f64),
     /// `+++++`: bonnie++ does not rate less than half a second.
     TooFast,
+    /// The 0 of 1.03.
+    NotRun,
 }
 
 fn rate(text: &str) -> Result<Option<Rate>, String> {
@@ -395,7 +404,15 @@ fn add_phase(import: &mut Import, mut series: ImportedSeries, printed: &Printed)
     let rate = match printed.rate {
         None => return,
         Some(Rate::Figure(rate)) => rate,
-        Some(Rate::TooFast) => return add_missing(import, series),
+        Some(Rate::TooFast) => {
+            let why = "bonnie++ printed +++++: the phase took less than half a second";
+            let fix = "measure more: a larger -s, or more files with -n";
+            return add_missing(import, series, why, fix);
+        }
+        Some(Rate::NotRun) => {
+            let why = "bonnie++ printed 0, as 1.03 does if the phase was not run";
+            return add_missing(import, series, why, "run the phase");
+        }
     };
     if printed.phase.counts_bytes {
         series.invocations.push(ImportedInvocation::by_rate(rate * KIB / MIB, 1.0));
@@ -412,10 +429,8 @@ fn add_phase(import: &mut Import, mut series: ImportedSeries, printed: &Printed)
 }
 
 /// Notes once that a test has no figure, however many lines lack it.
-fn add_missing(import: &mut Import, series: ImportedSeries) {
+fn add_missing(import: &mut Import, series: ImportedSeries, why: &str, fix: &str) {
     if !import.missing.iter().any(|(missing, ..)| missing.is_same_test(&series)) {
-        let why = "bonnie++ printed +++++: the phase took less than half a second";
-        let fix = "measure more: a larger -s, or more files with -n";
         import.missing.push((series, why.to_owned(), fix.to_owned()));
     }
 }
