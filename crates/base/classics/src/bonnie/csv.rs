@@ -86,7 +86,7 @@ impl CsvLayout {
 
 /// The figures of one phase, in SI units.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Figures {
+pub struct BonnieFigures {
     /// Bytes or operations per second; absent if the phase was not run.
     pub rate: Option<f64>,
     /// Share of one CPU.
@@ -130,7 +130,7 @@ pub struct PassLine<'a> {
     /// The small files, if there are any.
     pub small_files: Option<SmallFiles>,
     /// The figures of each phase, in the order of [`PHASES`].
-    pub figures: [Figures; PHASES.len()],
+    pub figures: [BonnieFigures; PHASES.len()],
 }
 
 impl PassLine<'_> {
@@ -230,7 +230,7 @@ fn latency_text(seconds: Option<f64>) -> String {
 mod tests {
     use super::super::parameter::CreatedLinks;
     use super::{
-        Figures, PassLine, SmallFiles, V27, V48, V50, latency_text, percent_text, rate_text,
+        BonnieFigures, PassLine, SmallFiles, V27, V48, V50, latency_text, percent_text, rate_text,
         size_text,
     };
 
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_line_has_each_figure_in_its_field() {
-        let figures = Figures { rate: Some(2048.0), cpu: Some(0.5), latency_s: Some(1e-3) };
+        let figures = BonnieFigures { rate: Some(2048.0), cpu: Some(0.5), latency_s: Some(1e-3) };
         let mut line = PassLine {
             program: "plumb1",
             name: "a,b",
@@ -277,7 +277,7 @@ mod tests {
             small_files: None,
             figures: [figures; 12],
         };
-        line.figures[0] = Figures::default();
+        line.figures[0] = BonnieFigures::default();
         assert_eq!(
             line.text(),
             "1.98,plumb1,a_b,1,7,4M,,64,2,,,2.000,50,2.000,50,2.000,50,2.000,50,2048.0,50,,,,,,2048.0,50,\
