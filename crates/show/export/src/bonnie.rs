@@ -1,6 +1,6 @@
 //! The CSV of bonnie++ 2.00a (format 1.98, 50 fields), for `bon_csv2html` and `bon_csv2txt`: a line per pass.
 
-use plumb_classics::bonnie::csv::{Figures, PassLine, SmallFiles};
+use plumb_classics::bonnie::csv::{BonnieFigures, PassLine, SmallFiles};
 use plumb_classics::bonnie::parameter::{
     CHUNK, CreatedLinks, FILES, FOLDERS, LARGEST, LINKS, SEEKERS, SEEKS, SIZE, SMALLEST,
 };
@@ -57,7 +57,7 @@ fn pass_line<'a>(
     invocation: &InvocationRecord,
     pass: usize,
 ) -> PassLine<'a> {
-    let figures = PHASES.each_ref().map(|phase| Figures {
+    let figures = PHASES.each_ref().map(|phase| BonnieFigures {
         rate: value(invocation, phase.name, pass),
         cpu: value(invocation, phase.cpu, pass),
         latency_s: value(invocation, phase.latency, pass),
