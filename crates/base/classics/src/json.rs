@@ -8,7 +8,7 @@ use crate::{Format, ImportError};
 /// One document of a file.
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// Its content.
+    /// The parsed document.
     pub value: Value,
     /// The line in which it begins, from 1.
     pub line: usize,
