@@ -106,27 +106,23 @@ impl FioDocument {
     fn continues(&self, earlier: &Self) -> bool {
         let now = jobs(&self.value);
         let before = jobs(&earlier.value);
-        let names = |jobs: &[Value]| -> Vec<(Option<String>, Option<Value>)> {
-            let named = jobs.iter();
-            named
-                .map(|job| {
-                    (text(job, "jobname").map(str::to_owned), job.get("job options").cloned())
-                })
-                .collect()
-        };
-        if now.is_empty() || names(now) != names(before) {
+        if now.is_empty() || now.len() != before.len() {
             return false;
         }
+        let is_grown = now.iter().zip(before).all(|(job, earlier)| {
+            job.get("jobname") == earlier.get("jobname")
+                && job.get("job options") == earlier.get("job options")
+                && work(job) >= work(earlier)
+        });
         let (Some(written), Some(written_before)) =
             (written_ns(&self.value), written_ns(&earlier.value))
         else {
             return false;
         };
-        let grown = now.iter().zip(before).all(|(job, earlier)| work(job) >= work(earlier));
         let elapsed_s = now.iter().filter_map(|job| number(job, "elapsed")).fold(0.0, f64::max);
         // `elapsed` counts whole seconds, rounded up.
         let elapsed_ns = i64::try_from(nanoseconds((elapsed_s - 1.0).max(0.0))).unwrap_or(i64::MAX);
-        grown && written > written_before && written.saturating_sub(elapsed_ns) < written_before
+        is_grown && written > written_before && written.saturating_sub(elapsed_ns) < written_before
     }
 }
 

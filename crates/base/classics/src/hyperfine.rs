@@ -115,7 +115,7 @@ fn measure(
     Ok(())
 }
 
-/// What a document says of one of the timed processes.
+/// One process that hyperfine timed, in seconds and bytes.
 struct HyperfineRun {
     seconds: f64,
     memory: Option<f64>,

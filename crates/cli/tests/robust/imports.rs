@@ -146,6 +146,106 @@ fn nothing_is_stored_of_files_of_which_one_is_broken() {
     place.run("import --format nonsense list.txt").unwrap().exits(2).says(&["bonnie"]);
 }
 
+/// The figures of the last run, by series.
+fn estimates(place: &TestEnvironment) -> Vec<(String, f64)> {
+    let document = last(place);
+    let results = document["results"].as_array().unwrap().iter();
+    let named = results.map(|result| {
+        (result["series"].as_str().unwrap().to_owned(), result["estimate"].as_f64().unwrap())
+    });
+    named.collect()
+}
+
+#[test]
+fn interim_reports_are_no_results() {
+    let place = place();
+    copy(&place, "fio-3.28-status-interval.json");
+    place.run("import fio-3.28-status-interval.json").unwrap().exits(0);
+    assert!((estimates(&place)[0].1 - 10_000.0).abs() < 1e-6, "{:?}", estimates(&place));
+    copy(&place, "dd-9.1-progress.txt");
+    place.run("import dd-9.1-progress.txt").unwrap().exits(0);
+    let [(_, bandwidth)] = &estimates(&place)[..] else { panic!("{:?}", estimates(&place)) };
+    assert!((bandwidth - 107_374_182.4).abs() < 1e-3, "{bandwidth}");
+}
+
+#[test]
+fn results_in_one_file_are_not_mixed() {
+    let place = place();
+    let both = ["sysbench-memory.txt", "sysbench-0.4.12.txt"]
+        .map(|name| fs::read_to_string(fixture(name)).unwrap());
+    place.write("both.txt", &both.concat()).unwrap();
+    let ran = place.run("import both.txt").unwrap().exits(0);
+    ran.shows(&["sysbench 1.0.20 is now run", "sysbench 0.4.12 is now run"]);
+    copy(&place, "hyperfine-1.18-same-command.json");
+    place.run("import hyperfine-1.18-same-command.json").unwrap().exits(0);
+    let walls: Vec<f64> = estimates(&place).iter().map(|(_, seconds)| *seconds).collect();
+    assert_eq!(walls.len(), 3, "{walls:?}");
+    assert!((walls[0] - 2.0).abs() < 1e-9 && (walls[1] - 0.2).abs() < 1e-9, "{walls:?}");
+}
+
+#[test]
+fn failed_jobs_and_runs_are_shown() {
+    let place = place();
+    for (name, words) in [
+        ("fio-3.36-failed.json", "fio reports error 28"),
+        ("hyperfine-1.18-same-command.json", "a signal ended the command"),
+        ("stress-ng-0.17-miscellaneous.txt", "stress-ng failed it"),
+        ("sockperf-3.7-no-answer.txt", "No messages were received"),
+    ] {
+        copy(&place, name);
+        place.run(&format!("import {name}")).unwrap().exits(0);
+        place.run("show last").unwrap().exits(0).shows(&[words]);
+    }
+    copy(&place, "ping-no-reply.txt");
+    place.run("import ping-no-reply.txt").unwrap().exits(0);
+    place.run("show last --all").unwrap().exits(0).shows(&["1 point measured", "1.00 none"]);
+}
+
+#[test]
+fn what_is_not_read_is_listed_and_refused_with_all() {
+    let place = place();
+    let name = "stress-ng-0.17-miscellaneous.txt";
+    copy(&place, name);
+    let words = ["2 rows not read: a miscellaneous metric of stress-ng (2, the first in line 8)"];
+    place.run(&format!("import --all {name}")).unwrap().exits(6).says(&words);
+    assert!(!place.store().exists(), "not even a store");
+    place.run(&format!("import {name}")).unwrap().exits(0).says(&words);
+    let again = parsed(&place.run(&format!("import {name} --json")).unwrap().exits(0));
+    assert_eq!(again["not_read"][0]["count"], 2, "{again}");
+    copy(&place, "mbw-1.5.txt");
+    place.run("import --all mbw-1.5.txt").unwrap().exits(0);
+}
+
+#[test]
+fn a_file_of_windows_is_that_of_linux() {
+    let place = place();
+    let text = fs::read_to_string(fixture("bonnie-1.97-concurrency.csv")).unwrap();
+    let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    let utf16: Vec<u8> = windows.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (name, content) in [("utf8.csv", windows.into_bytes()), ("utf16.csv", utf16)] {
+        fs::write(place.cwd().join(name), content).unwrap();
+        place.run(&format!("import {name}")).unwrap().exits(0);
+        assert!((estimates(&place)[0].1 - 531.0 * 1024.0).abs() < 1e-6, "{name}: the first line");
+    }
+}
+
+#[test]
+fn another_form_or_unit_is_named_as_such() {
+    let place = place();
+    copy(&place, "openssl-1.0.1-slow.txt");
+    place.run("import openssl-1.0.1-slow.txt").unwrap().exits(0);
+    let rates = estimates(&place);
+    let sign = rates.iter().find(|(series, _)| series.contains("sign:algorithm=rsa4096")).unwrap();
+    assert!((sign.1 - 1.0 / 1.805).abs() < 1e-9, "{sign:?}");
+    copy(&place, "bonnie-1.03-files.csv");
+    place.run("import bonnie-1.03-files.csv").unwrap().exits(0);
+    place.write("keys.txt", "+F4:9:256:0.010000:0.012500\n").unwrap();
+    place.run("import keys.txt --format openssl").unwrap().exits(6).says(&["--tool-version"]);
+    place.write("other.csv", &format!("2.1{}\n", ",1".repeat(51))).unwrap();
+    let ran = place.run("import other.csv --format bonnie").unwrap().exits(6);
+    ran.says(&["line 1: 52 fields"]);
+}
+
 #[test]
 fn hostile_names_in_a_result_stay_text() {
     let place = place();

@@ -5,7 +5,7 @@ use plumb_classics::{Format, ImportError, ResultFile, decode, read};
 use crate::{fixtures, numbers};
 
 /// A figure: its point, its metric, and its value as text.
-type Figures = Vec<(String, String, f64)>;
+type FoundFigures = Vec<(String, String, f64)>;
 
 /// The format of a fixture, by its name.
 pub(crate) fn format_of(name: &str) -> Format {
@@ -13,7 +13,7 @@ pub(crate) fn format_of(name: &str) -> Format {
 }
 
 /// All figures of a file, in order of their points.
-pub(crate) fn figures(file: &ResultFile) -> Figures {
+pub(crate) fn figures(file: &ResultFile) -> FoundFigures {
     let mut all = Vec::new();
     for import in &file.imports {
         for series in &import.series {
@@ -93,7 +93,7 @@ fn a_file_that_is_there_twice_gives_each_result_twice() {
         if count(&twice) != 2 * count(&once) {
             faults.push(format!("{name}: {:?}", twice.not_read));
         }
-        let doubled: Figures =
+        let doubled: FoundFigures =
             figures(&once).into_iter().flat_map(|figure| [figure.clone(), figure]).collect();
         if figures(&twice) != doubled || invocations(&twice) != 2 * invocations(&once) {
             faults.push(format!("{name}: {:?}", figures(&twice)));
@@ -162,7 +162,7 @@ fn what_a_format_reads_is_recognised_without_it() {
 }
 
 /// Whether each figure of one list is in the other.
-fn are_among(few: &Figures, all: &Figures) -> bool {
+fn are_among(few: &FoundFigures, all: &FoundFigures) -> bool {
     // The message of a failure may be cut off as well.
     let values = few.iter().filter(|(_, metric, _)| !metric.starts_with("failed"));
     values.into_iter().all(|(_, metric, value)| {

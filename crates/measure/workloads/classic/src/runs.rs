@@ -113,6 +113,10 @@ impl ToolRun {
                 passes.len()
             ))
         })?;
+        // A file may report that nothing moved; a run that compares plumb with a tool has no use for it.
+        if figure <= 0.0 {
+            return Err(Failure(format!("{name} printed a {metric} of {figure}")));
+        }
         Ok((figure, invocation.flags.clone()))
     }
 }
