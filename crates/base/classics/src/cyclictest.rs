@@ -129,14 +129,17 @@ fn seconds(micros: u64) -> f64 {
 fn histogram(section: &[Line<'_>]) -> Result<CyclictestHistogram, ImportError> {
     let mut found = CyclictestHistogram::default();
     for line in section.iter().skip_while(|line| line.text != HEAD).skip(1) {
+        // What follows the remarks of a histogram is not part of it.
+        if found.longer_than_rows.is_some() {
+            break;
+        }
         let wrong = || line.lacks_numbers(Format::Cyclictest);
         let (name, figures) = match line.text.strip_prefix("# ") {
             Some(remark) => remark.split_once(':').ok_or_else(wrong)?,
             None if !line.text.starts_with(|c: char| c.is_ascii_digit()) => continue,
             None => ("", line.text),
         };
-        // What follows the remarks of a histogram is not part of it.
-        if name.is_empty() && found.longer_than_rows.is_some() || !NAMES.contains(&name) {
+        if !NAMES.contains(&name) {
             continue;
         }
         let numbers = figures

@@ -74,16 +74,27 @@ impl FsMarkRun {
     fn read(section: &[Line<'_>]) -> Result<Self, ImportError> {
         let mut run = Self::default();
         let mut in_table = false;
+        let mut columns = None;
         for line in section {
-            in_table |= line.text.starts_with(HEAD);
-            if line.text.starts_with('#') {
+            let words = line.text.split_whitespace().count();
+            if line.text.starts_with(HEAD) {
+                in_table = true;
+            } else if line.text.starts_with('#') {
                 run.remark(remark(line.text));
             } else if in_table && is_row(line.text) {
-                if line.text.split_whitespace().count() > COLUMNS {
+                let is_same = words == *columns.get_or_insert(words);
+                if is_same || !line.is_ended {
+                    let rate = rate(line.text).filter(|_| is_same);
+                    run.rates.push(rate.ok_or_else(|| line.lacks_numbers(Format::FsMark))?);
+                } else {
+                    in_table = false;
+                }
+                if is_same && words > COLUMNS {
                     run.calls.get_or_insert(line.number);
                 }
-                let rate = rate(line.text);
-                run.rates.push(rate.ok_or_else(|| line.lacks_numbers(Format::FsMark))?);
+            } else if columns.is_some() {
+                // Output of another tool may follow.
+                in_table = false;
             }
         }
         Ok(run)

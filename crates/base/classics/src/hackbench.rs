@@ -16,6 +16,9 @@ const DECIMALS: usize = 3;
 
 const TIME: (&str, &str, plumb_model::Better) = ("time", "s", Lower);
 
+/// How the first line of a run begins, in new and in old versions.
+const STARTS: [&str; 2] = ["Running in ", "Running with "];
+
 /// What the time is.
 const SUMMARY: &str = "time from the start signal until the last task has been reaped";
 
@@ -23,7 +26,7 @@ pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportErro
     let mut open: Option<HackbenchRun> = None;
     for line in lines(text) {
         let wrong = || line.lacks_numbers(Format::Hackbench);
-        if line.text.starts_with("Running ") {
+        if STARTS.iter().any(|start| line.text.starts_with(start)) {
             end_without_time(open.take(), found);
             open = Some(HackbenchRun::begin(line.text).ok_or_else(wrong)?);
         } else if line.text.starts_with("Each sender ") {

@@ -87,8 +87,9 @@ impl MbwLog {
             self.version = Some(version);
         } else if line.text.starts_with("Long uses ") && self.current < self.processes.len() {
             self.end_process();
-        } else if let Some(bytes) = line.text.strip_prefix("Using ") {
-            let bytes = bytes.split_whitespace().next().unwrap_or_default();
+        } else if let Some((bytes, _)) =
+            line.text.strip_prefix("Using ").and_then(|rest| rest.split_once(" bytes as blocks"))
+        {
             (if bytes == DEFAULT_BLOCK { "" } else { bytes }).clone_into(&mut self.block);
         } else if is_pass(line.text) || line.text.starts_with(AVERAGE) {
             let mut pass = pass(line.text).ok_or_else(|| {

@@ -57,7 +57,7 @@ pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportErro
     let Some(bench) = open else {
         return Err(ImportError::unsupported(Format::Perf, "no line that names a benchmark"));
     };
-    if let Some(what) = bench.lacks() {
+    if let Some(what) = bench.lacks().filter(|_| !bench.name.is_empty()) {
         let why = format!("`{}` has no {what}", bench.name);
         return Err(ImportError::damaged(Format::Perf, why));
     }
@@ -147,7 +147,9 @@ impl PerfBench {
     /// Takes over the result of a benchmark that is whole.
     fn finish(self, found: &mut ResultFile) {
         if self.name.is_empty() {
-            found.not_read("a benchmark without its name", Some(self.line));
+            if self.total_s.is_some() || self.operation_s.is_some() {
+                found.not_read("a benchmark without its name", Some(self.line));
+            }
             return;
         }
         let id: String = self

@@ -35,7 +35,7 @@ pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportErro
             found.not_read_because(error, section.first().map(|line| line.number))?;
             continue;
         };
-        let counts = PingCounts::of(line.text).ok_or_else(|| line.lacks_numbers(Format::Ping))?;
+        let counts = PingCounts::of(line).ok_or_else(|| line.lacks_numbers(Format::Ping))?;
         found.plain_import(Format::Ping).add(series(section, &counts)?);
         let repeated = section.iter().filter(|line| line.text.contains(" packets transmitted, "));
         for line in repeated.skip(1) {
@@ -109,13 +109,14 @@ struct PingCounts {
 }
 
 impl PingCounts {
-    fn of(line: &str) -> Option<Self> {
-        let (sent, rest) = line.split_once(" packets transmitted, ")?;
+    fn of(line: &Line<'_>) -> Option<Self> {
+        let (sent, rest) = line.text.split_once(" packets transmitted, ")?;
         let (received, rest) =
             rest.split_once(" received,").or_else(|| rest.split_once(" packets received,"))?;
         let seconds = match rest.rsplit_once(" time ") {
             Some((_, time)) => Some(figure(time.strip_suffix("ms")?)? * 1e-3),
-            None if rest.ends_with("packet loss") => None,
+            // A line of iputils that was cut off is like a whole one of BSD.
+            None if rest.ends_with("packet loss") && line.is_ended => None,
             None => return None,
         };
         let received = received.trim_end_matches(" packets");

@@ -13,8 +13,19 @@ use crate::{
     openssl, perf, ping, sockperf, stream, stress_ng, sysbench,
 };
 
-/// The results in a file. Without a format it is recognised by its content. `version` is the tool's, for files that do not give
-/// it.
+/// Output for people of tools whose other output is read: what it has, and the option that gives the other.
+const FOR_PEOPLE: [(Format, &str, &str); 7] = [
+    (Format::Fio, ": (groupid=", "--output-format=json"),
+    (Format::Iperf3, "[ ID] Interval", "-J"),
+    (Format::Hyperfine, "Time (mean", "--export-json FILE"),
+    (Format::Openssl, "in 1000s of bytes per second", "-mr"),
+    (Format::Bonnie, "------Sequential Output------", "-q"),
+    (Format::Ioping, "min/avg/max/mdev = ", "-B"),
+    (Format::Cyclictest, "/dev/cpu_dma_latency", "-h"),
+];
+
+/// The results in a file. Without a format it is recognised by its content, which may be output of several tools. `version` is the
+/// tool's, for files that do not give it.
 ///
 /// # Errors
 /// When nothing knows it, or it is cut off, or nothing of it can be read: then nothing of it is given.
@@ -24,12 +35,66 @@ pub fn read(
     version: Option<&str>,
 ) -> Result<ResultFile, ImportError> {
     let text = &*plain(text);
-    let format = format
-        .or_else(|| Format::ALL.into_iter().find(|format| fits(*format, text)))
-        .ok_or(ImportError::Unknown)?;
+    let formats: Vec<Format> = match format {
+        Some(format) => vec![format],
+        None => Format::ALL.into_iter().filter(|format| fits(*format, text)).collect(),
+    };
+    let mut found = read_formats(&formats, text, version)?;
+    note_unended_line(&formats, text, version, &mut found);
+    found.imports.iter_mut().for_each(flag_impossible);
+    Ok(found)
+}
+
+/// The results of all these formats.
+fn read_formats(
+    formats: &[Format],
+    text: &str,
+    version: Option<&str>,
+) -> Result<ResultFile, ImportError> {
+    let mut all = ResultFile::default();
+    let mut first_error = None;
+    for format in formats {
+        match read_format(*format, text, version) {
+            Ok(found) => {
+                all.imports.extend(found.imports);
+                all.not_read.extend(found.not_read);
+            }
+            // Five numbers in a line may be anything.
+            Err(error) if *format == Format::Ioping && formats.len() > 1 => {
+                first_error = first_error.or(Some(error));
+            }
+            Err(error @ ImportError::Damaged { .. }) => return Err(first_error.unwrap_or(error)),
+            Err(error) => {
+                all.not_read(error.to_string(), None);
+                first_error = first_error.or(Some(error));
+            }
+        }
+    }
+    if all.imports.is_empty() {
+        return Err(first_error.unwrap_or_else(|| unknown(text)));
+    }
+    Ok(all)
+}
+
+/// The error for a text that no reader takes.
+fn unknown(text: &str) -> ImportError {
+    let known = FOR_PEOPLE.iter().find(|(_, needle, _)| text.contains(needle));
+    known.map_or(ImportError::Unknown, |(format, _, option)| {
+        ImportError::unsupported(
+            *format,
+            format!("this is output for people; run it with {option}"),
+        )
+    })
+}
+
+/// The results of one format.
+fn read_format(
+    format: Format,
+    text: &str,
+    version: Option<&str>,
+) -> Result<ResultFile, ImportError> {
     let mut found = ResultFile::default();
     parse(format, text, version, &mut found)?;
-    note_unended_line(format, text, version, &mut found);
     let mut found = found.with_version(format, version);
     name_tests_without_figures(&mut found);
     found.imports.retain(|import| !import.series.is_empty() || !import.missing.is_empty());
@@ -43,7 +108,6 @@ pub fn read(
         let why = format!("a value of `{metric}` is too large for a number in its base unit");
         return Err(ImportError::unsupported(format, why));
     }
-    found.imports.iter_mut().for_each(flag_impossible);
     Ok(found)
 }
 
@@ -66,14 +130,18 @@ fn name_tests_without_figures(found: &mut ResultFile) {
 }
 
 /// Names a last line that no line feed ends, if the results are the same without it: it may be what is left of another one.
-fn note_unended_line(format: Format, text: &str, version: Option<&str>, found: &mut ResultFile) {
+fn note_unended_line(
+    formats: &[Format],
+    text: &str,
+    version: Option<&str>,
+    found: &mut ResultFile,
+) {
     let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
     if !last.chars().any(char::is_alphanumeric) {
         return;
     }
-    let mut without = ResultFile::default();
-    let is_needless = parse(format, &format!("{before}\n"), version, &mut without).is_ok();
-    if is_needless && without == *found {
+    let without = read_formats(formats, &format!("{before}\n"), version);
+    if without.is_ok_and(|without| without == *found) {
         found.not_read("a last line that no line feed ends", Some(text.lines().count()));
     }
 }
@@ -133,7 +201,7 @@ fn fits(format: Format, text: &str) -> bool {
         Format::Hyperfine => {
             text.contains("\"results\"")
                 && text.contains("\"command\"")
-                && text.contains("\"mean\"")
+                && (text.contains("\"mean\"") || text.contains("\"times\""))
         }
         Format::Sysbench => has_line(text, "sysbench "),
         Format::Mbw => text.contains("\tMethod: ") && text.contains("\tElapsed: "),

@@ -148,6 +148,9 @@ fn results(
 ) -> Result<ImportedFile> {
     let wanted = args.format.as_deref();
     let format = Format::ALL.into_iter().find(|format| Some(format.word()) == wanted);
+    if content.trim_ascii().is_empty() {
+        return Err(CommandError::file(format!("can't import {}: it is empty", file.display())));
+    }
     let text = decode(content);
     let found = read(&text, format, args.tool_version.as_deref()).map_err(|error| {
         let known = Format::ALL.map(Format::described).join(", ");
