@@ -251,8 +251,8 @@ mod tests {
     fn no_habit_is_an_option_here() {
         for habit in HABITS {
             let name = if habit.tool == OtherTool::Hyperfine { "exec" } else { "run" };
-            let command = crate::command_line();
-            let command = command.find_subcommand(name).unwrap();
+            let plumb = crate::command_line();
+            let command = plumb.find_subcommand(name).unwrap();
             for option in habit.options {
                 let is_known = command.get_arguments().any(|argument| {
                     let long = argument.get_long().map(|name| format!("--{name}"));

@@ -275,3 +275,36 @@ fn a_type_name_means_one_thing() {
     definitions.retain(|_, places| places.len() > 1);
     assert!(definitions.is_empty(), "defined more than once:\n{definitions:#?}");
 }
+
+/// The numbers of lines on which a thread is started by a function that panics if the system refuses it, before the tests of
+/// a file.
+fn threads_that_may_panic(source: &str) -> Vec<usize> {
+    let code: String = without_texts(source).into_iter().collect();
+    let lines = code.lines().take_while(|line| line.trim() != "#[cfg(test)]").enumerate();
+    lines
+        .filter(|(_, line)| line.contains("thread::spawn(") || line.contains("scope.spawn("))
+        .map(|(index, _)| index + 1)
+        .collect()
+}
+
+#[test]
+fn a_limit_on_threads_is_an_error_and_no_panic() {
+    assert_eq!(
+        threads_that_may_panic("a();\nthread::spawn(b);\n#[cfg(test)]\nscope.spawn(c);"),
+        [2]
+    );
+    let mut found = Vec::new();
+    for (path, source) in all_sources() {
+        // What only developers run may panic.
+        let is_shipped = path.starts_with("crates/")
+            && !["/tests/", "/tests.rs", "/testing", "/examples/", "base/simulate"]
+                .iter()
+                .any(|part| path.contains(part));
+        if is_shipped {
+            found.extend(
+                threads_that_may_panic(&source).iter().map(|line| format!("{path}:{line}")),
+            );
+        }
+    }
+    assert!(found.is_empty(), "use std::thread::Builder, and return its error:\n{found:#?}");
+}

@@ -27,7 +27,7 @@ use crate::measuring::job::{FailOn, FailPolicy, MeasuringJob};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
-use crate::measuring::side_by_side::{self, copy_side_by_side};
+use crate::measuring::side_by_side::{self, copy_side_by_side, is_noexec};
 use crate::measuring::target::{FilesPlace, Folders, TargetArgs, folders};
 use crate::measuring::waiting::wait_until;
 use crate::planning::arguments::{ExecutionArgs, PrepareArgs};
@@ -379,7 +379,13 @@ fn prepared<'s>(
         None => folders(&mut setup.keeper, &place)?,
     };
     // Values of a knob are compared on one and the same file: a second copy would be a second difference.
-    if !args.no_copy && of_knob.is_empty() {
+    let may_copy = !args.no_copy && of_knob.is_empty();
+    if may_copy && is_noexec(&folders.scratch) {
+        ui.warn(&format!(
+            "programs run where they are: {} is mounted noexec, so copies could not run there (TMPDIR=FOLDER puts them elsewhere)",
+            folders.scratch.display()
+        ));
+    } else if may_copy {
         points = copy_side_by_side(points, &folders.scratch)?;
     }
     let mut goal = Goal::Verdict(goal);
@@ -484,6 +490,13 @@ fn built_sides(
     ui: &Ui,
 ) -> Result<BuiltSides> {
     let folders = folders(&mut setup.keeper, &FilesPlace::Scratch)?;
+    if is_noexec(&folders.scratch) {
+        return Err(CommandError::usage(format!(
+            "builds can't run in {}: it is mounted noexec",
+            folders.scratch.display()
+        ))
+        .hint("TMPDIR=FOLDER plumb ab --build … puts them elsewhere"));
+    }
     let mut points = Vec::with_capacity(families.len());
     for (family, file) in families.iter_mut().zip(builds::FILES) {
         ui.say(&format!("building: {}", family.name()));

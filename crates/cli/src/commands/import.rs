@@ -203,8 +203,7 @@ fn report(ui: &Ui, file: &Path, result: Option<&ReportedRun<'_>>, merged: MergeR
     let MergeReport { runs, invocations, samples } = merged;
     if ui.wants_json() {
         let not_read = result.map(|result| {
-            let parts = result.not_read.iter();
-            let parts = parts.map(|part| {
+            let parts = result.not_read.iter().map(|part| {
                 serde_json::json!({"what": part.what, "count": part.count, "line": part.line})
             });
             parts.collect::<Vec<_>>()

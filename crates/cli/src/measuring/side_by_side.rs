@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use plumb_model::{PlannedPoint, Value};
+use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use crate::error::{CommandError, Result};
 use crate::locate;
@@ -36,6 +37,11 @@ pub fn copy_side_by_side(
         planned.point.settings.insert(PROGRAM.to_owned(), path);
     }
     Ok(points)
+}
+
+/// Whether nothing can be executed in this folder, because its file system is mounted so.
+pub fn is_noexec(folder: &Path) -> bool {
+    statvfs(folder).is_ok_and(|system| system.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
 /// Whether a copy of its program was measured.

@@ -121,8 +121,8 @@ fn run_shell(command: &str, log: &Path) -> Result<()> {
     if status.success() {
         return Ok(());
     }
-    let text = fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
+    let written = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&written);
     let lines: Vec<&str> = text.lines().collect();
     let last = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
     let error = CommandError::failed(format!("the build `{command}` failed: {status}"));

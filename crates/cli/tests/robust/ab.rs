@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::common::{ProgramOutput, TestEnvironment, ran};
-use crate::{last, parsed, place, results};
+use crate::{in_namespace, last, parsed, place, results};
 
 fn compared(place: &TestEnvironment) -> Value {
     let document = last(place);
@@ -99,6 +99,17 @@ fn a_gate_proves_that_it_works_or_abstains() {
     assert_eq!(document["outcome"].as_str(), Some("no regression"), "{document}");
     assert_eq!(document["confirmation"], Value::Null);
     ab(&place, "--prove", &["true", "true", "true"]).exits(2).says(&["--prove compares two sides"]);
+}
+
+#[test]
+fn programs_run_where_they_are_if_copies_could_not_run() {
+    let place = place();
+    let script = "cp /bin/true old; cp /bin/true new; mount -t tmpfs -o noexec tmpfs $TMPDIR
+                  $PLUMB ab --max-pairs 8 --no-lock -q ./old ./new; echo exit $?
+                  $PLUMB ab --no-lock -q --build 'cp old {out} # {seed}' --build 'cp new {out} # {seed}'; echo exit $?";
+    let ran = in_namespace(&place, "--mount", script);
+    ran.says(&["programs run where they are", "mounted noexec", "TMPDIR=FOLDER"])
+        .shows(&["exit 0", "exit 2"]);
 }
 
 /// Writes a script that sleeps for this long, with the seed in it.

@@ -57,6 +57,17 @@ fn a_kernel_that_gives_users_no_namespaces_is_told_with_its_switch() {
 }
 
 #[test]
+fn a_limit_on_processes_is_an_error_and_no_bug() {
+    let place = place();
+    for limit in [2, 3, 4, 6, 8] {
+        let run = format!("exec prlimit --nproc={limit} PLUMB exec --no-lock -q -n 2 true");
+        let ran = as_user(&place, &run);
+        assert!(!ran.stderr.contains("panicked"), "{limit}: {}", ran.stderr);
+        assert!(matches!(ran.code, Some(0 | 3 | 4 | 6)), "{limit}: {:?} {}", ran.code, ran.stderr);
+    }
+}
+
+#[test]
 fn more_tasks_than_a_user_may_have_are_unsupported() {
     let place = place();
     let run = format!("prlimit --nproc=300 PLUMB run scheduler.switch -p tasks=400 {RUN}");

@@ -78,8 +78,11 @@ impl SpawnOptions {
     /// # Errors
     /// What the kernel says.
     pub fn probe(&self) -> io::Result<()> {
-        let tried = std::thread::scope(|scope| scope.spawn(|| self.take_on()).join());
-        tried.unwrap_or_else(|_| Err(io::Error::other("plumb could not test it")))
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().spawn_scoped(scope, || self.take_on())?;
+            let tried = thread.join();
+            tried.unwrap_or_else(|_| Err(io::Error::other("plumb could not test it")))
+        })
     }
 
     /// Gives it to the calling thread. It allocates nothing, so that it may stand between fork and exec.

@@ -144,13 +144,15 @@ pub fn write(
     }
     let readers = thread::available_parallelism().map_or(1, usize::from).min(MOST_READERS);
     thread::scope(|scope| {
+        // If threads are limited, fewer do the work.
         let others: Vec<_> = (1..readers)
-            .map(|_| {
-                scope.spawn(|| {
+            .filter_map(|_| {
+                let thread = thread::Builder::new().spawn_scoped(scope, || {
                     // A connection to the store belongs to one thread.
                     let own = Store::open_read_only(store)?;
                     work.execute(&StorePages::among(&own, Arc::clone(&all), links.clone(), &known))
-                })
+                });
+                thread.ok()
             })
             .collect();
         let mut outcome = work.execute(&reader);

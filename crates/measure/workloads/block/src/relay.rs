@@ -117,19 +117,26 @@ impl RelayState {
         thread::scope(|scope| {
             for (number, (queue, (from, to, settings))) in queues.iter().zip(ways).enumerate() {
                 let direction = OneWayLink::new(settings, seed.wrapping_add(number as u64));
-                scope.spawn(move || {
+                let reading = thread::Builder::new().spawn_scoped(scope, move || {
                     let _ = self.read(from, queue, direction, longest(settings), number);
                     queue.end();
                 });
-                scope.spawn(move || {
+                let writing = thread::Builder::new().spawn_scoped(scope, move || {
                     let _ = write(to, queue);
                     // The other end learns that this one is gone.
                     from.shutdown(Shutdown::Both).ok();
                     to.shutdown(Shutdown::Both).ok();
                 });
+                if let Err(error) = reading.and(writing) {
+                    // Threads that were started end with their sockets and queues.
+                    queues.iter().for_each(MessageQueue::end);
+                    client.shutdown(Shutdown::Both).ok();
+                    server.shutdown(Shutdown::Both).ok();
+                    return Err(error);
+                }
             }
-        });
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Reads until there is no more, and says when each piece is due.

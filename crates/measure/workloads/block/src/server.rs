@@ -216,11 +216,11 @@ impl ServerState {
         let from = client.try_clone()?;
         // Two threads: while one holds a reply back for its time on the link, requests go on arriving.
         thread::scope(|scope| {
-            scope.spawn(|| {
+            thread::Builder::new().spawn_scoped(scope, || {
                 let before = self.reader_cpu_ns.load(Ordering::Acquire);
                 let _ = self.read(from, &queue, before);
                 queue.end();
-            });
+            })?;
             let answered = Answers::new(self).all(&queue, &mut disk, &mut client);
             // The other thread waits for requests of a client that is gone.
             client.shutdown(std::net::Shutdown::Both).ok();

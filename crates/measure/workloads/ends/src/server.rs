@@ -51,7 +51,7 @@ impl TcpServer {
             connections: Mutex::default(),
         });
         let shared = (Arc::clone(&listener), Arc::clone(&state));
-        let listening = thread::spawn(move || listen(&shared.0, &shared.1));
+        let listening = thread::Builder::new().spawn(move || listen(&shared.0, &shared.1))?;
         Ok(Self { address, listener, state, listening: Some(listening) })
     }
 

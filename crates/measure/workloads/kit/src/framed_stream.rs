@@ -230,7 +230,9 @@ impl<G> FramedStreams<G> {
         let threads = others.len();
         for stream in others {
             let shared = Arc::clone(&shared);
-            thread::spawn(move || shared.serve(stream));
+            thread::Builder::new()
+                .spawn(move || shared.serve(stream))
+                .map_err(|error| Failure::io("starting a thread", &error))?;
         }
         Ok(Self {
             first: Box::new(first),

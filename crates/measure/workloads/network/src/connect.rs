@@ -142,14 +142,14 @@ impl Acceptor {
         let ended = Arc::new(AtomicBool::new(false));
         let acceptor = Arc::clone(&listener);
         let is_over = Arc::clone(&ended);
-        let listening = thread::spawn(move || {
+        let listening = thread::Builder::new().spawn(move || {
             for opened in acceptor.incoming() {
                 if is_over.load(Ordering::Acquire) {
                     return;
                 }
                 drop(opened);
             }
-        });
+        })?;
         Ok(Self { address, listener, ended, listening: Some(listening) })
     }
 }

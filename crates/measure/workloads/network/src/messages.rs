@@ -96,7 +96,7 @@ impl DatagramServer {
         let ended = Arc::new(AtomicBool::new(false));
         let shared = Arc::clone(&ended);
         let of_thread = Arc::clone(&socket);
-        let answering = thread::spawn(move || {
+        let answering = thread::Builder::new().spawn(move || {
             let mut request = vec![0; request];
             let mut answer = vec![0; answer];
             let socket = of_thread;
@@ -114,7 +114,7 @@ impl DatagramServer {
                     sendto(&*socket, &answer, SendFlags::empty(), &client).ok();
                 }
             }
-        });
+        })?;
         Ok(Self { socket, ended, answering: Some(answering), address })
     }
 

@@ -101,7 +101,7 @@ impl Receiver {
             ended: AtomicBool::new(false),
         });
         let theirs = Arc::clone(&shared);
-        let receiving = thread::spawn(move || theirs.receive(&token));
+        let receiving = thread::Builder::new().spawn(move || theirs.receive(&token))?;
         let theirs = Arc::clone(&shared);
         let control = TcpServer::start(address, move |stream| theirs.serve(stream, &token))?;
         Ok(Self { shared, receiving: Some(receiving), control, datagrams })

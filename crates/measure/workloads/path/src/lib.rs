@@ -313,11 +313,11 @@ pub fn at_queue<T: Send>(start: &Start, read: impl FnOnce(&str) -> T + Send) -> 
     let router = File::open(place).map_err(failed)?;
     // Its own thread, as the calling one stays where it is.
     thread::scope(|scope| {
-        let there = scope.spawn(|| {
+        let there = thread::Builder::new().spawn_scoped(scope, || {
             namespaces::enter(&router)?;
             let [_, to_far] = BETWEEN;
             Ok(read(to_far))
-        });
+        })?;
         match there.join() {
             Ok(read) => read,
             Err(_) => Err(std::io::Error::other("a thread panicked")),
