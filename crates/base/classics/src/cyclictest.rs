@@ -55,11 +55,13 @@ fn series(
     histogram: &CyclictestHistogram,
     found: &mut ResultFile,
 ) -> Result<ImportedSeries, ImportError> {
-    let lacks = |what: &str| lacks(section, Format::Cyclictest, what);
-    let longer = histogram.longer_than_rows.ok_or_else(|| lacks("number of longer latencies"))?;
+    let longer = histogram
+        .longer_than_rows
+        .ok_or_else(|| lacks(section, Format::Cyclictest, "number of longer latencies"))?;
     let within = total(histogram.rows.iter().map(|(_, count)| *count));
     let extremes = histogram.shortest_us.zip(histogram.longest_us);
-    let (shortest, longest) = extremes.ok_or_else(|| lacks("minimum or maximum latencies"))?;
+    let (shortest, longest) = extremes
+        .ok_or_else(|| lacks(section, Format::Cyclictest, "minimum or maximum latencies"))?;
     let all = within.saturating_add(longer);
     if all == 0 {
         return Err(ImportError::nothing(Format::Cyclictest, "a histogram of 0 latencies"));
@@ -94,6 +96,12 @@ fn series(
     Ok(series)
 }
 
+/// The word that follows a name in a line.
+fn word_after<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = line.split_once(name)?;
+    rest.split_whitespace().next()
+}
+
 /// The lines of each histogram, with those of its threads above it.
 fn histograms<'l, 'a>(lines: &'l [Line<'a>]) -> Vec<&'l [Line<'a>]> {
     let heads: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].text == HEAD).collect();
@@ -111,12 +119,8 @@ fn histograms<'l, 'a>(lines: &'l [Line<'a>]) -> Vec<&'l [Line<'a>]> {
 /// interval in µs.
 fn set_thread_settings(section: &[Line<'_>], series: &mut ImportedSeries) -> Option<f64> {
     let line = section.iter().rev().find(|line| line.text.starts_with("T:"))?;
-    let after = |name: &str| {
-        let (_, rest) = line.text.split_once(name)?;
-        rest.split_whitespace().next()
-    };
-    series.set("priority", after(" P:").unwrap_or_default());
-    let interval = after(" I:")?;
+    series.set("priority", word_after(line.text, " P:").unwrap_or_default());
+    let interval = word_after(line.text, " I:")?;
     series.set("interval", format!("{interval}us"));
     crate::numbers::figure(interval)
 }
@@ -133,9 +137,10 @@ fn histogram(section: &[Line<'_>]) -> Result<CyclictestHistogram, ImportError> {
         if found.longer_than_rows.is_some() {
             break;
         }
-        let wrong = || line.lacks_numbers(Format::Cyclictest);
         let (name, figures) = match line.text.strip_prefix("# ") {
-            Some(remark) => remark.split_once(':').ok_or_else(wrong)?,
+            Some(remark) => {
+                remark.split_once(':').ok_or_else(|| line.lacks_numbers(Format::Cyclictest))?
+            }
             None if !line.text.starts_with(|c: char| c.is_ascii_digit()) => continue,
             None => ("", line.text),
         };
@@ -147,10 +152,12 @@ fn histogram(section: &[Line<'_>]) -> Result<CyclictestHistogram, ImportError> {
             .map(figure)
             .collect::<Option<Vec<u64>>>()
             .filter(|numbers| !numbers.is_empty())
-            .ok_or_else(wrong)?;
+            .ok_or_else(|| line.lacks_numbers(Format::Cyclictest))?;
         match name {
-            "" => found.row(&numbers).ok_or_else(wrong)?,
-            _ if numbers.len() != found.threads => return Err(wrong()),
+            "" => found.row(&numbers).ok_or_else(|| line.lacks_numbers(Format::Cyclictest))?,
+            _ if numbers.len() != found.threads => {
+                return Err(line.lacks_numbers(Format::Cyclictest));
+            }
             "Total"
                 if total(numbers.iter().copied())
                     != total(found.rows.iter().map(|(_, count)| *count)) =>

@@ -327,11 +327,11 @@ fn latencies(series: &mut ImportedSeries, part: &Value) {
         if kind == "clat" {
             // Without requests there is no mean, which fio writes as 0.
             let mean = number(latency, "mean").filter(|mean| *mean != 0.0 || moved(part));
-            let mean = mean.map(|mean| mean * factor);
-            series.measured(("latency_mean", "s", Lower), "mean completion latency", mean);
+            let seconds = mean.map(|mean| mean * factor);
+            series.measured(("latency_mean", "s", Lower), "mean completion latency", seconds);
             let longest = number(latency, "max").filter(|longest| *longest != 0.0 || moved(part));
-            let longest = longest.map(|longest| longest * factor);
-            series.measured(("latency_max", "s", Lower), "longest completion latency", longest);
+            let seconds = longest.map(|longest| longest * factor);
+            series.measured(("latency_max", "s", Lower), "longest completion latency", seconds);
         }
         let mut known: Vec<(f64, f64)> = percentiles
             .into_iter()

@@ -25,15 +25,17 @@ const SUMMARY: &str = "time from the start signal until the last task has been r
 pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportError> {
     let mut open: Option<HackbenchRun> = None;
     for line in lines(text) {
-        let wrong = || line.lacks_numbers(Format::Hackbench);
         if STARTS.iter().any(|start| line.text.starts_with(start)) {
             end_without_time(open.take(), found);
-            open = Some(HackbenchRun::begin(line.text).ok_or_else(wrong)?);
+            open = Some(
+                HackbenchRun::begin(line.text)
+                    .ok_or_else(|| line.lacks_numbers(Format::Hackbench))?,
+            );
         } else if line.text.starts_with("Each sender ") {
             let run = open.get_or_insert_default();
-            run.messages(line.text).ok_or_else(wrong)?;
+            run.messages(line.text).ok_or_else(|| line.lacks_numbers(Format::Hackbench))?;
         } else if let Some(time) = line.text.strip_prefix("Time: ") {
-            let seconds = seconds(time).ok_or_else(wrong)?;
+            let seconds = seconds(time).ok_or_else(|| line.lacks_numbers(Format::Hackbench))?;
             // A time alone is that of unknown tasks: those of another run are not its.
             let run = open.take().unwrap_or_default();
             let mut series = run.series();

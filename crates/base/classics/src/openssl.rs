@@ -48,18 +48,21 @@ pub(crate) fn parse(
     let unit = if keys.is_empty() { KeyUnit::Rates } else { key_unit(&lines, &keys, told)? };
     let mut sizes: Vec<&str> = Vec::new();
     for line in &lines {
-        let wrong = || line.lacks_numbers(Format::Openssl);
         let Some((kind, rest)) = line.text.split_once(':') else { continue };
         match kind {
             "+H" => sizes = rest.split(':').collect(),
             "+F" => {
-                for series in bulk(rest, &sizes).ok_or_else(wrong)? {
+                for series in
+                    bulk(rest, &sizes).ok_or_else(|| line.lacks_numbers(Format::Openssl))?
+                {
                     found.plain_import(Format::Openssl).add(series);
                 }
             }
             _ => {
                 if let Some(key) = KeyLine::of(line) {
-                    for series in key.series(unit).ok_or_else(wrong)? {
+                    for series in
+                        key.series(unit).ok_or_else(|| line.lacks_numbers(Format::Openssl))?
+                    {
                         found.plain_import(Format::Openssl).add(series);
                     }
                 } else if kind.starts_with("+F") {
@@ -156,14 +159,13 @@ impl<'a> KeyLine<'a> {
     /// What its figures are, if this line can be of one version only.
     fn unit(&self) -> Option<KeyUnit> {
         let (first, second) = self.figures()?;
-        let by_order = |is_rate: bool| if is_rate { KeyUnit::Rates } else { KeyUnit::Seconds };
         match self.kind {
             // Only 1.1 and later have these.
             "+F6" | "+F7" | "+F8" => Some(KeyUnit::Rates),
             // A signature of RSA takes longer than its verification, by a factor of ten and more.
-            "+F2" if first != second => Some(by_order(second > first)),
+            "+F2" if first != second => Some(KeyUnit::of_rates(second > first)),
             // One figure is the inverse of the other: 1.0 prints the seconds first.
-            "+F5" if first != second => Some(by_order(first > second)),
+            "+F5" if first != second => Some(KeyUnit::of_rates(first > second)),
             _ => (first.max(second) > LONGEST_S).then_some(KeyUnit::Rates).or_else(|| {
                 let smallest = first.min(second);
                 (0.0 < smallest && smallest < 1.0 / LONGEST_S).then_some(KeyUnit::Seconds)
@@ -193,6 +195,11 @@ impl<'a> KeyLine<'a> {
 }
 
 impl KeyUnit {
+    /// Rates if they are, and seconds otherwise.
+    fn of_rates(is_rate: bool) -> Self {
+        if is_rate { Self::Rates } else { Self::Seconds }
+    }
+
     /// Operations per second; 0 stays 0, which openssl prints if nothing was done.
     fn rate(self, figure: f64) -> f64 {
         match self {

@@ -100,14 +100,16 @@ impl PerfBench {
     }
 
     fn read(&mut self, line: Line<'_>) -> Result<(), ImportError> {
-        let wrong = || line.lacks_numbers(Format::Perf);
         if let Some(remark) = line.text.strip_prefix('#') {
             self.remark(remark);
         } else if let Some(rest) = line.text.strip_prefix("Total time:") {
             let total = rest.strip_suffix("[sec]").and_then(|text| whole_figure(text, DECIMALS[1]));
-            self.total_s = Some(total.ok_or_else(wrong)?);
+            self.total_s = Some(total.ok_or_else(|| line.lacks_numbers(Format::Perf))?);
         } else if let Some(rest) = line.text.strip_suffix("usecs/op") {
-            self.operation_s = Some(whole_figure(rest, DECIMALS[0]).ok_or_else(wrong)? * 1e-6);
+            self.operation_s = Some(
+                whole_figure(rest, DECIMALS[0]).ok_or_else(|| line.lacks_numbers(Format::Perf))?
+                    * 1e-6,
+            );
         } else if line.text.contains("/sec") || line.text.ends_with("sec]") {
             self.has_other_figure = true;
         }

@@ -81,8 +81,8 @@ fn series(section: &[Line<'_>], counts: &PingCounts) -> Result<ImportedSeries, I
 
 /// Whether the payload has room for a time stamp: ping prints no round trips otherwise.
 fn is_timed(series: &ImportedSeries) -> bool {
-    let bytes = series.settings.iter().find(|(name, _)| name == "bytes");
-    let bytes = bytes.and_then(|(_, bytes)| bytes.parse::<f64>().ok());
+    let setting = series.settings.iter().find(|(name, _)| name == "bytes");
+    let bytes = setting.and_then(|(_, bytes)| bytes.parse::<f64>().ok());
     bytes.is_none_or(|bytes| bytes >= TIME_STAMP_BYTES)
 }
 
@@ -147,16 +147,15 @@ struct PingHead {
 impl PingHead {
     fn of(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.strip_prefix("PING ")?.split_whitespace().collect();
-        let after = |word: &str| {
-            words.iter().position(|other| *other == word).and_then(|at| words.get(at + 1))
-        };
+        let from = words.iter().position(|word| *word == "from");
+        let source = from.and_then(|at| words.get(at + 1));
         let end = words.iter().rposition(|word| word.starts_with("byte") || *word == "data")?;
         let bytes =
             words[..end].iter().rev().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         let bytes = bytes.map_or("", |bytes| bytes.split('(').next().unwrap_or(bytes));
         Some(Self {
             host: (*words.first()?).to_owned(),
-            source: after("from").map_or("", |source| source.trim_end_matches(':')).to_owned(),
+            source: source.map_or("", |source| source.trim_end_matches(':')).to_owned(),
             bytes: bytes.to_owned(),
         })
     }

@@ -89,8 +89,8 @@ impl<'a> StreamRun<'_, 'a> {
             ImportedSeries::new("stream.loop", "one loop of STREAM; 8 bytes count for each array");
         series.set("kernel", kernel.to_lowercase());
         series.set("size", bytes.map(|bytes| format!("{bytes:.0}")).unwrap_or_default());
-        let threads = self.after("Number of Threads counted = ");
-        let threads = threads.or_else(|| self.after("Number of Threads requested = "));
+        let counted = self.after("Number of Threads counted = ");
+        let threads = counted.or_else(|| self.after("Number of Threads requested = "));
         series.set("threads", threads.unwrap_or("1"));
         // The best of more passes is better. Defaults are left out of the name, as they were before plumb read them.
         let passes =

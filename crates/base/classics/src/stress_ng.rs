@@ -117,16 +117,18 @@ impl<'a> StressNgRun<'a> {
         }
     }
 
+    /// What stress-ng says of a stressor that was skipped or failed.
+    fn failure(&self, stressor: &str) -> Option<String> {
+        self.failures.iter().find(|(name, _)| *name == stressor).map(|(_, why)| why.clone())
+    }
+
     /// Takes over the rows of a run that ended with this line.
     fn finish(&self, end: &str, found: &mut ResultFile) {
         let import = found.plain_import(Format::StressNg);
         let unsuccessful = end.contains("unsuccessful");
-        let named = |stressor: &str| {
-            self.failures.iter().find(|(name, _)| *name == stressor).map(|(_, why)| why.clone())
-        };
         for row in &self.rows {
             let mut series = self.series(row.stressor);
-            let failed = named(row.stressor).or_else(|| {
+            let failed = self.failure(row.stressor).or_else(|| {
                 // If stress-ng does not say which stressors failed, it may be any.
                 (unsuccessful && self.failures.is_empty())
                     .then(|| format!("stress-ng reports `{end}`"))
@@ -155,9 +157,9 @@ impl<'a> StressNgRun<'a> {
         let mut series = ImportedSeries::new("stressng.stressor", "bogus operations of a stressor");
         series.sample_is = SampleIs::Process;
         series.set("stressor", stressor);
-        let instances = self.instances.iter().find(|(name, _)| *name == stressor);
+        let dispatched = self.instances.iter().find(|(name, _)| *name == stressor);
         // One instance is the usual test of one CPU; the name of its point is that of older imports.
-        let instances = instances.map_or("", |(_, count)| *count);
+        let instances = dispatched.map_or("", |(_, count)| *count);
         series.set("instances", if instances == "1" { "" } else { instances });
         series.notes.push("the method of the stressor is unknown".to_owned());
         let summary = "bogus operations per second of real time";

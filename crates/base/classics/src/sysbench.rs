@@ -213,6 +213,13 @@ impl<'a> SysbenchReport<'a> {
         let total =
             units.iter().rev().find_map(|(unit, factor)| Some(self.in_brackets(unit)? * factor));
         series.measured(("bandwidth", "B/s", Higher), "bytes read and written per second", total);
+        // A test that only writes is about its writes, and prints 0 reads: what moved comes first.
+        if let Some(invocation) = series.invocations.last() {
+            series.metrics.sort_by_key(|metric| {
+                let values = invocation.values.get(&metric.name);
+                values.is_some_and(|values| values.iter().all(|value| *value == 0.0))
+            });
+        }
     }
 
     /// The figure after a beginning.

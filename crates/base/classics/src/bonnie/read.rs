@@ -46,14 +46,16 @@ fn layout(line: &str) -> Option<&'static CsvLayout> {
 
 /// Whether 27 fields are a size and a rate, or (with `-s 0`) nothing on the file and a number of small files.
 fn is_of_1_03(fields: &[&str]) -> bool {
-    let on_many_files = || {
-        let files = fields[V27.files];
-        fields[1..V27.files].iter().all(|field| field.is_empty())
-            && is_size(files)
-            && fields[V27.on_many_files..].iter().all(|field| is_rate_or_empty(field))
-    };
     let on_file = is_size(first_part(fields[1])) && is_rate_or_empty(fields[2]);
-    on_file || on_many_files()
+    on_file || is_on_many_files_only(fields)
+}
+
+/// Whether 27 fields have nothing on the large file, and a number of small files.
+fn is_on_many_files_only(fields: &[&str]) -> bool {
+    let files = fields[V27.files];
+    fields[1..V27.files].iter().all(|field| field.is_empty())
+        && is_size(files)
+        && fields[V27.on_many_files..].iter().all(|field| is_rate_or_empty(field))
 }
 
 /// Whether a field is a size or a number of files, with or without a unit; 0 is one, too.

@@ -403,6 +403,15 @@ fn sysbench() {
 }
 
 #[test]
+fn a_test_that_only_writes_is_about_its_writes() {
+    let text = fixture("sysbench-fileio.txt").replace("100778.77", "0.00");
+    let file = read(&text, None, None).unwrap();
+    let series = &file.imports[0].series[0];
+    assert_eq!(series.metrics[0].name, "writes");
+    assert_eq!(series.invocations[0].values["reads"], [0.0]);
+}
+
+#[test]
 fn hackbench_perf_and_ping() {
     assert_snapshot!(told("hackbench-2.4.txt", None), @r"
     hackbench ? at None on {}
