@@ -15,18 +15,11 @@ use crate::reruns::{self, RecordedRun};
 use crate::{host, skips};
 
 /// The binaries that take longest. They begin first, so that none of them runs alone at the end.
-const FIRST: [&str; 8] = [
-    "robust",
-    "plugins",
-    "conformance",
-    "plumb_simulate",
-    "pages",
-    "scheduler",
-    "export",
-    "network",
-];
-/// The binaries that have the machine to themselves, before all others: their bars are a few per cent, and they take seconds.
-const ALONE: [&str; 1] = ["cpu"];
+const FIRST: [&str; 5] = ["robust", "plugins", "plumb_simulate", "pages", "export"];
+/// The binaries that have the machine to themselves, before all others: they judge ratios of times by their intervals, which
+/// other work widens.
+const ALONE: [&str; 9] =
+    ["cpu", "memory", "process", "scheduler", "network", "web", "block", "ssh", "conformance"];
 /// The number of test binaries that run at the same time.
 const AT_ONCE: usize = 3;
 /// The binary whose tests spend half of their time waiting for processes, and how many of them run at the same time.
