@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use plumb_analysis::{BaselineSource, Comparison, SinceLast};
 use plumb_model::{Goal, RunStatus, Verdict};
-use plumb_report::comparison::levels_text;
+use plumb_report::comparison::{levels_text, proof_answer};
 use plumb_report::figure;
 use plumb_report::run::{
     FlagNote, ResultRow, View, baseline_text, comparison_text, since_last_text,
@@ -35,6 +35,9 @@ pub(crate) fn answer(view: &View, links: &LinkedPages) -> Html {
         .found()
         .map_or_else(Html::default, |previous| since(view, previous, links));
     let alone = sides.is_empty() && expected.is_empty() && since.is_empty();
+    if let Some(proof) = proof_answer(view.finding.proof.as_ref()) {
+        out.push(paragraph(proof.as_str()));
+    }
     for part in [sides, expected, since] {
         out.push(part);
     }

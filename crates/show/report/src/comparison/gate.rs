@@ -129,6 +129,13 @@ pub(crate) fn proof(gate: Option<&GateFinding>, terminal: &Terminal) -> String {
     terminal.lines(0, &TextLine::new(Style::Heading, "Proof")) + &text.collect::<String>()
 }
 
+/// What a comparison that proves itself decides, as the first sentence of an answer: the verdicts of its sides do not count
+/// without the proof. None without one.
+#[must_use]
+pub fn proof_answer(gate: Option<&GateFinding>) -> Option<String> {
+    gate.map(|gate| format!("Proof: {}.", decision(gate)))
+}
+
 /// What the gate decides, in a sentence.
 fn decision(gate: &GateFinding) -> String {
     let why = gate.doubt.map_or("", GateDoubt::why);

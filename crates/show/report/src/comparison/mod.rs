@@ -10,7 +10,7 @@ pub(crate) mod verdict;
 mod view;
 
 pub use covariates::covariates_text;
-pub use gate::{GateDocument, gate_json, proof_lines};
+pub use gate::{GateDocument, gate_json, proof_answer, proof_lines};
 pub(crate) use gate::{GatePart, gate_part, proof};
 pub use json::{COMPARISON_SCHEMA, ComparisonDocument, comparison_document, comparison_json};
 pub use levels::levels_text;

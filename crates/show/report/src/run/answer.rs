@@ -4,6 +4,7 @@ use plumb_analysis::{BaselineSource, Comparison};
 use plumb_model::{FlagKind, Goal, Verdict};
 use plumb_text::time::date;
 
+use crate::comparison::proof_answer;
 use crate::run::importance::{FlagWeight, by_importance};
 use crate::run::since_last::since_last_text;
 use crate::run::view::{ResultRow, View, baseline_text};
@@ -18,6 +19,7 @@ pub(crate) fn answer(view: &View) -> Vec<String> {
     }
     let mut lines: Vec<String> = expected(view).into_iter().collect();
     lines.extend(compared(view, lines.is_empty()));
+    lines.extend(proof_answer(view.finding.proof.as_ref()));
     lines.extend(precision(view));
     lines.push(trust(view));
     lines
