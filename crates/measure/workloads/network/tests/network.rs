@@ -392,7 +392,8 @@ fn drops_are_found_where_they_happen() {
         assert_ratio("share of the drops in the right place", 0.99..1.011, || {
             let ledger = ledger(&samples(&mut started, &[1000, 3000]));
             let all: f64 = ledger.iter().sum();
-            assert!(all > 0.03, "{settings:?}: {ledger:?}");
+            // A receiver that has a CPU to itself drops few, whatever its buffer.
+            assert!(all > 0.002, "{settings:?}: {ledger:?}");
             assert!(ledger[4].abs() < 0.001, "{settings:?}: {ledger:?}");
             ledger[place] / all
         });
