@@ -148,7 +148,8 @@ fn both_chains_give_one_frequency() {
     let _alone = alone();
     let mut point = started("cpu.frequency", &[]);
     assert!(point.ready.notes.iter().any(|note| note.contains("CPU 1")), "{:?}", point.ready.notes);
-    assert_ratio("multiplications over additions", 0.99..1.01, || {
+    // The whole interval, not one of twenty draws, must lie in the range: on a shared machine it is 1.5 % wide.
+    assert_ratio("multiplications over additions", 0.98..1.02, || {
         let taken = samples(&mut point, &[2_000]);
         let value = |name: &str| taken.values[name][0];
         assert!((2e8..2e10).contains(&value("frequency")), "{taken:?}");
