@@ -4,12 +4,12 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use plumb_peer::{Key, proves};
+use plumb_peer::{PeerKey, proves};
 
-static KEY: LazyLock<Key> = LazyLock::new(|| {
+static KEY: LazyLock<PeerKey> = LazyLock::new(|| {
     let file = std::env::temp_dir().join(format!("plumb-fuzz-{}.key", std::process::id()));
-    Key::create(&file).expect("a key is written");
-    let key = Key::read(&file).expect("a key is read");
+    PeerKey::create(&file).expect("a key is written");
+    let key = PeerKey::read(&file).expect("a key is read");
     std::fs::remove_file(&file).expect("a key is removed");
     key
 });

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
-use plumb_launch::Shape;
-use plumb_model::{Better, Description, Metric, MetricSource, Point, Samples, Settings};
+use plumb_launch::SampleShape;
+use plumb_model::{Better, Description, Metric, MetricSource, Point, Ready, Samples, Settings};
 use plumb_protocol::{Reply, ReplyLine, SampleReply};
 
 fuzz_target!(|line: &str| {
@@ -54,7 +54,7 @@ fn accepted(reply: SampleReply) {
         metrics: vec![metric("m", MetricSource::Value)],
         ..Description::new("fuzz.reply", "")
     };
-    let mut shape = Shape::of(&description);
+    let mut shape = SampleShape::of(&description, &Ready::default());
     let Ok(reply) = shape.accept(reply) else { return };
     let samples = &reply.samples;
     samples.check().expect("what is accepted passes the check");
