@@ -381,8 +381,9 @@ fn drops_are_found_where_they_happen() {
         (0, &[("path", "routed"), ("up", "20Mbit/s"), ("queue", "5ms"), ("rate", "3500/s")]),
         // Loss by the relay.
         (1, &[("path", "veth"), ("loss", "5%"), ("rate", "10k/s")]),
-        // A small buffer of the receiver.
-        (3, &[("path", "veth"), ("buffer", "2KiB"), ("bytes", "64B")]),
+        // A small buffer of the receiver, and more threads that send than this machine has CPUs for: one that has a CPU to itself drops
+        // few packets, whatever its buffer.
+        (3, &[("path", "veth"), ("buffer", "2KiB"), ("bytes", "64B"), ("senders", "8")]),
     ];
     for (place, settings) in cases {
         let point = udp(settings);
@@ -392,8 +393,7 @@ fn drops_are_found_where_they_happen() {
         assert_ratio("share of the drops in the right place", 0.99..1.011, || {
             let ledger = ledger(&samples(&mut started, &[1000, 3000]));
             let all: f64 = ledger.iter().sum();
-            // A receiver that has a CPU to itself drops few, whatever its buffer.
-            assert!(all > 0.002, "{settings:?}: {ledger:?}");
+            assert!(all > 0.01, "{settings:?}: {ledger:?}");
             assert!(ledger[4].abs() < 0.001, "{settings:?}: {ledger:?}");
             ledger[place] / all
         });
