@@ -132,7 +132,8 @@ impl From<LaunchRefusal> for CommandError {
 impl From<KeeperError> for CommandError {
     fn from(error: KeeperError) -> Self {
         match error {
-            KeeperError::Gone(_) => Self::new(Exit::Bug, error.to_string()),
+            KeeperError::Gone(_) => Self::bug(error.to_string()),
+            KeeperError::Refused { fix, .. } => Self::nothing(error.to_string()).hint(fix),
             other => Self::failed(other.to_string()),
         }
     }

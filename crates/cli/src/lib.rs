@@ -7,6 +7,7 @@ mod exit;
 mod habits;
 mod help;
 mod interrupt;
+mod limits;
 mod listener;
 mod locate;
 mod measuring;
@@ -55,6 +56,10 @@ fn start() -> ExitCode {
     let ui = ui::Ui::new(command_line.global.json, command_line.global.quiet);
     let store = command_line.global.store.as_deref();
     let context = Context { store, ui: &ui, public_cli: cli::public };
+    if let Err(error) = limits::check() {
+        ui.error(&error);
+        return ui.exit_with(error.exit());
+    }
     // First of all: what a killed run has set would be taken for the machine's own setting, and be restored as such.
     let restores = command_line.command.as_ref().is_none_or(|(entry, _)| entry.restores_first);
     if restores {

@@ -136,7 +136,7 @@ const CLAIMS: [ClaimedFigure; 8] = [
     },
     ClaimedFigure {
         document: "docs/method.md",
-        sentence: "a week after one run a day finds LOW %",
+        sentence: "a check one week after daily runs finds LOW %",
         section: "A slow-down of one series, found by a check that allows for slow noise",
         with: "5 %, one run per day, checked a week later |",
         without: "runs in 20 min",

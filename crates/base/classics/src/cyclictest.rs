@@ -10,6 +10,11 @@ use crate::result_file::ResultFile;
 use crate::text::{Line, lacks, lines};
 use crate::{Format, ImportError, ImportedInvocation, ImportedSeries};
 
+/// Whether a line is the status of a thread: `T: 0 ( 2604) P:95 I:1000 C: 349868 Min:      4 Act:    6 …`.
+pub(crate) fn is_of_thread(line: &str) -> bool {
+    line.trim_start().starts_with("T:") && line.contains(" Min:")
+}
+
 /// The heading of the histogram.
 pub(crate) const HEAD: &str = "# Histogram";
 

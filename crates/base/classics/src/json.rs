@@ -23,6 +23,7 @@ pub(crate) fn documents(
     format: Format,
     found: &mut ResultFile,
 ) -> Result<Vec<Document>, ImportError> {
+    let text = &without_nan(text);
     let mut documents = Vec::new();
     let mut at = 0;
     while let Some(skip) = text[at..].find('{') {
@@ -48,6 +49,29 @@ pub(crate) fn documents(
     }
     note_warnings(text, at, text.len(), found);
     Ok(documents)
+}
+
+/// JSON with `null` for values that are not numbers: iperf3 up to 3.1 writes `"lost_percent": -nan` if nothing arrived.
+fn without_nan(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    for (index, part) in text.split(':').enumerate() {
+        if index == 0 {
+            cleaned.push_str(part);
+            continue;
+        }
+        cleaned.push(':');
+        let value = part.trim_start();
+        let rest = value.strip_prefix("-nan").or(value.strip_prefix("nan"));
+        match rest.filter(|rest| !rest.starts_with(char::is_alphanumeric)) {
+            Some(rest) => {
+                cleaned.push_str(&part[..part.len() - value.len()]);
+                cleaned.push_str("null");
+                cleaned.push_str(rest);
+            }
+            None => cleaned.push_str(part),
+        }
+    }
+    cleaned
 }
 
 /// Lists the lines between two places that hold more than brackets and commas.

@@ -94,7 +94,12 @@ fn round_trips(section: &[Line<'_>], is_timed: bool) -> Result<Option<Vec<f64>>,
             return rtt(figures).map(Some).ok_or_else(|| line.lacks_numbers(Format::Ping));
         }
     }
-    if is_timed && is_last(section) {
+    // Other pings print no statistics but the counts; of the known ones, this line precedes the round trips.
+    let is_of_known = section.iter().any(|line| line.text.starts_with("--- "));
+    if is_timed && !is_of_known {
+        let why = "the ping that wrote it prints no summary of round-trip times";
+        Err(ImportError::nothing(Format::Ping, why))
+    } else if is_timed && is_last(section) {
         Err(lacks(section, Format::Ping, "round-trip times"))
     } else {
         Ok(None)

@@ -205,7 +205,10 @@ fn fits(format: Format, text: &str) -> bool {
         }
         Format::Sysbench => has_line(text, "sysbench "),
         Format::Mbw => text.contains("\tMethod: ") && text.contains("\tElapsed: "),
-        Format::Openssl => has_line(text, "+H:") || has_line(text, "+F:") || has_line(text, "+F2:"),
+        // Before the results, `+DT:` announces each test and `+R:` ends it.
+        Format::Openssl => {
+            ["+H:", "+F:", "+F2:", "+DT:", "+DTP:"].iter().any(|start| has_line(text, start))
+        }
         Format::Bonnie => text.lines().any(bonnie::read::fits),
         Format::Hackbench => {
             has_line(text, "Each sender will pass ")
@@ -217,7 +220,9 @@ fn fits(format: Format, text: &str) -> bool {
         Format::CloudWatch => text.contains("\"Datapoints\"") && text.contains("\"Label\""),
         Format::Dd => text.lines().any(dd::fits),
         Format::FsMark => text.contains(fsmark::HEAD),
-        Format::Cyclictest => has_line(text, cyclictest::HEAD),
+        Format::Cyclictest => {
+            has_line(text, cyclictest::HEAD) || text.lines().any(cyclictest::is_of_thread)
+        }
         Format::StressNg => has_line(text, stress_ng::HEAD),
         Format::Stream => text.lines().any(stream::fits),
         Format::Sockperf => has_line(text, sockperf::HEAD),

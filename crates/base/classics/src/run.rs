@@ -114,6 +114,7 @@ fn begin(
         preparation: Vec::new(),
         monitors: Vec::new(),
         on_interference: plumb_model::OnInterference::Keep,
+        hides_secrets: true,
     };
     let target = Target {
         name: UNKNOWN.to_owned(),

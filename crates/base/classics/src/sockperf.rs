@@ -62,11 +62,18 @@ fn read_report(report: &SockperfReport, found: &mut ResultFile) -> Result<(), Im
         let why = format!("not a ping-pong test: {received} of {sent} messages were answered");
         return Err(ImportError::nothing(Format::Sockperf, why));
     }
-    let rate = if seconds > 0.0 { received / seconds } else { 0.0 };
-    let mut invocation = ImportedInvocation::by_rate(rate, received.max(1.0));
+    let rate = (seconds > 0.0).then(|| received / seconds);
+    if rate.is_none() {
+        let line = report.lines.first().map(|line| line.number);
+        found.not_read("a rate of a test that took 0.000 s", line);
+        series.metrics.retain(|metric| metric.name != RATE.0);
+    }
+    let mut invocation = ImportedInvocation::by_rate(rate.unwrap_or(0.0), received.max(1.0));
     invocation.failed = failure.map(|line| line.text.to_owned());
     series.invocations.push(invocation);
-    series.measured(RATE, "answers per second", [rate]);
+    if rate.is_some() {
+        series.measured(RATE, "answers per second", rate);
+    }
     if received > 0.0 {
         report.latencies(&mut series)?;
     }
@@ -128,8 +135,8 @@ impl<'a> SockperfReport<'_, 'a> {
             let (name, value) =
                 rest.split_once('=').ok_or_else(|| line.lacks_numbers(Format::Sockperf))?;
             let name = match name.trim() {
-                "<MIN> observation" => Some("min".to_owned()),
-                "<MAX> observation" => Some("max".to_owned()),
+                "<MIN> observation" | "MIN observation" => Some("min".to_owned()),
+                "<MAX> observation" | "MAX observation" => Some("max".to_owned()),
                 name => name.strip_prefix("percentile ").and_then(figure).and_then(percentile_name),
             };
             let is_whole = value.split_once('.').is_some_and(|(_, digits)| digits.len() == 3);

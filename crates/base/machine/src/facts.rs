@@ -139,9 +139,17 @@ fn last_level_bytes(root: &Root) -> u64 {
 
 /// The smaller of RAM and the limits of the cgroups that this process is in.
 fn memory_bytes(root: &Root) -> u64 {
-    let total = root.field("/proc/meminfo", "MemTotal").unwrap_or_default();
-    let kib: u64 = total.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0);
-    let bytes = kib.saturating_mul(1024);
+    let total = root.field("/proc/meminfo", "MemTotal");
+    let kib = total.and_then(|total| total.split_whitespace().next()?.parse::<u64>().ok());
+    let bytes = match kib {
+        Some(kib) => kib.saturating_mul(1024),
+        // Without /proc, the kernel still answers.
+        None if root.is_live() => {
+            let answer = rustix::system::sysinfo();
+            answer.totalram.saturating_mul(answer.mem_unit.into())
+        }
+        None => 0,
+    };
     // A workload sized by the machine's memory would be killed in a container that may use a part of it.
     cgroup::memory_limit(root).map_or(bytes, |limit| limit.min(bytes))
 }

@@ -27,6 +27,7 @@ mod record;
 mod restricted;
 mod sample;
 mod search;
+mod secrets;
 mod series;
 mod stop;
 mod stopping_rules;
@@ -70,6 +71,7 @@ pub use sample::{
     Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, Usage, UsageSource,
 };
 pub use search::{SearchEffort, SearchGoal, Searched, trials};
+pub use secrets::{DIGEST_DIGITS, KnownSecrets, STRUCK, names_a_secret, placeholders};
 pub use series::{MeasuredOn, PointOnTarget, RunCompanion, RunOfSeries, SeriesInRun, SeriesName};
 pub use stop::StopReason;
 pub use stopping_rules::StoppingRules;

@@ -53,6 +53,9 @@ pub struct Plan {
     /// The treatment of invocations that other activity disturbed.
     #[serde(default, skip_serializing_if = "OnInterference::is_keep")]
     pub on_interference: OnInterference,
+    /// Whether settings have placeholders for what looks like a secret. Plans of earlier versions have none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hides_secrets: bool,
 }
 
 /// The rule by which invocations right after a pause do not count: they are not like the others.

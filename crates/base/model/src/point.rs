@@ -65,7 +65,8 @@ impl Point {
         let mut key = Vec::new();
         for parameter in &description.parameters {
             let wanted = given.get(&parameter.name).unwrap_or(&parameter.default);
-            let value = accept(description, parameter, wanted, all_threads)?;
+            let wanted = in_datagrams(description, given, parameter, wanted);
+            let value = accept(description, parameter, &wanted, all_threads)?;
             let default = accept(description, parameter, &parameter.default, all_threads)?;
             if value != default && parameter.tells_points_apart() {
                 key.push(format!("{}={}", parameter.name, parameter.show(&value)));
@@ -106,6 +107,31 @@ impl Point {
     }
 }
 
+/// A rate of datagrams that was typed in bits or bytes of payload, as iperf3 takes it: with `bytes=1250`, `100Mbit/s` is
+/// 10000/s. Any other value as it is.
+fn in_datagrams(
+    description: &Description,
+    given: &Settings,
+    parameter: &Parameter,
+    value: &Value,
+) -> Value {
+    let is_of_datagrams = parameter.kind == ParameterType::Rate && parameter.unit == "datagrams";
+    let Value::Text(text) = value else { return value.clone() };
+    if !is_of_datagrams || plumb_units::parse_rate(text, false).is_ok() {
+        return value.clone();
+    }
+    let size = description.parameter("bytes").and_then(|bytes| {
+        let size = given.get("bytes").unwrap_or(&bytes.default);
+        accept(description, bytes, size, 1).ok()?.integer()
+    });
+    match (plumb_units::parse_rate(text, true), size) {
+        (Ok(per_second), Some(size @ 1..)) => {
+            Value::Integer(per_second.saturating_add(size / 2) / size)
+        }
+        _ => value.clone(),
+    }
+}
+
 fn unknown(description: &Description, name: &str) -> PointError {
     let known: Vec<_> = description.parameters.iter().map(|p| p.name.clone()).collect();
     let why = if known.is_empty() {
@@ -136,6 +162,9 @@ fn accept(
     }
     let value = convert(parameter, value, all_threads)
         .map_err(|why| error(why, value.to_string(), Vec::new()))?;
+    if let Some(why) = parameter.out_of_range(&value) {
+        return Err(error(why, value.to_string(), Vec::new()));
+    }
     // The words that a rate may be besides numbers.
     let is_number = parameter.kind == ParameterType::Rate && value.integer().is_some();
     if is_number || parameter.allowed.is_empty() || parameter.allowed.contains(&value) {
@@ -222,6 +251,30 @@ mod tests {
     use crate::{
         Better, Description, Metric, MetricSource, Parameter, ParameterType, Settings, Value,
     };
+
+    #[test]
+    fn a_rate_of_datagrams_may_be_typed_in_bits() {
+        let mut description = description();
+        description.parameters.push(Parameter {
+            unit: "datagrams".into(),
+            ..Parameter::new("rate", ParameterType::Rate, Value::Integer(100), "")
+        });
+        let bytes = Parameter::new("bytes", ParameterType::Bytes, Value::Integer(1250), "");
+        description.parameters.push(Parameter { range: Some((1, 9000)), ..bytes });
+        let rate = |given: &[(&str, &str)]| {
+            let given: Settings = given
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned())))
+                .collect();
+            Point::new(&description, &given, 1).map(|point| point.settings["rate"].clone())
+        };
+        assert_eq!(rate(&[("rate", "100Mbit/s")]), Ok(Value::Integer(10_000)));
+        assert_eq!(rate(&[("rate", "1MB/s"), ("bytes", "100")]), Ok(Value::Integer(10_000)));
+        assert_eq!(rate(&[("rate", "5k/s")]), Ok(Value::Integer(5000)));
+        assert!(rate(&[("rate", "fast")]).is_err());
+        let why = rate(&[("bytes", "10000")]).unwrap_err().to_string();
+        assert!(why.ends_with("`10000B` is not 1B to 9000B"), "{why}");
+    }
 
     fn description() -> Description {
         let parameter = |name: &str, kind, default| Parameter::new(name, kind, default, "");

@@ -58,6 +58,23 @@ impl PointFacts {
         format!("{}{colon}{shown}", self.workload)
     }
 
+    /// Its name, with every parameter in which it differs from another point of its workload, those at their defaults as
+    /// well: `ssh.cipher:cipher=aes128-gcm`.
+    #[must_use]
+    pub fn name_beside(&self, other: &Self) -> String {
+        if self.titled || self.workload != other.workload {
+            return self.name.clone();
+        }
+        let of_other =
+            |name: &str| other.parameters.iter().find(|parameter| parameter.name == name);
+        let shown = self.shown(|parameter| {
+            let differs = of_other(&parameter.name).is_none_or(|of| of.value != parameter.value);
+            !parameter.default || differs
+        });
+        let colon = if shown.is_empty() { "" } else { ":" };
+        format!("{}{colon}{shown}", self.workload)
+    }
+
     /// These parameters alone: `up=125kB/s,rtt=75ms`.
     #[must_use]
     pub fn with_only(&self, parameters: &[String]) -> String {

@@ -228,6 +228,9 @@ pub struct Parameter {
     /// All allowed values of a choice; empty when any value of the type will do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<Value>,
+    /// The least and the largest number that it takes; None if any number of the type will do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(u64, u64)>,
     /// Its effect, in one line.
     #[serde(default)]
     pub summary: String,
@@ -239,6 +242,9 @@ pub struct Parameter {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Searched>,
 }
+
+/// A range that ends here or later has no end that anybody reaches.
+const OPEN_END: u64 = 1 << 50;
 
 impl Parameter {
     /// A parameter without a unit that takes every value of its type.
@@ -255,10 +261,26 @@ impl Parameter {
             unit: String::new(),
             default,
             allowed: Vec::new(),
+            range: None,
             summary: summary.into(),
             curve: None,
             search: None,
         }
+    }
+
+    /// Why it does not take this number, if it does not: `1B is not 8B to 8KiB`.
+    #[must_use]
+    pub fn out_of_range(&self, value: &Value) -> Option<String> {
+        let (least, most) = self.range?;
+        let number = value.integer()?;
+        if (least..=most).contains(&number) {
+            return None;
+        }
+        let shown = |number| self.show(&Value::Integer(number));
+        Some(match most {
+            OPEN_END.. => format!("`{}` is less than {}", shown(number), shown(least)),
+            _ => format!("`{}` is not {} to {}", shown(number), shown(least), shown(most)),
+        })
     }
 
     /// What a curve over it means: what it says, and scaling of threads that say nothing, which could not say it

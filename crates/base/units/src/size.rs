@@ -23,6 +23,17 @@ pub fn whole_size(bytes: u64) -> String {
     if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
 }
 
+/// The largest round size that is no more than this, as people type it: `3GiB`, `900MiB`.
+#[must_use]
+pub fn typed_at_most(bytes: u64) -> String {
+    for (shift, suffix) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] {
+        if bytes >= 1 << shift {
+            return format!("{}{suffix}", bytes >> shift);
+        }
+    }
+    format!("{bytes}B")
+}
+
 /// A size between two sizes that were measured: in whole MiB, or in whole KiB below 8 MiB, because an edge between them
 /// is no more exact.
 #[must_use]

@@ -112,6 +112,8 @@ pub struct AbArgs {
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence(), hide_short_help = true)]
     confidence: Confidence,
     /// Exit with 1 if a side is slower
+    ///
+    /// If failures are accepted and the sides do not fail equally often, the exit code is 4.
     #[arg(long, value_enum, value_name = "WHEN")]
     fail_on: Option<FailOn>,
     /// Exit with 5 if a comparison stays inconclusive

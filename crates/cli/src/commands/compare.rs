@@ -40,7 +40,7 @@ Runs measured at different times differ even when nothing has changed. If the si
 blocks are enough for a verdict. Otherwise plumb needs six pairs of earlier runs of the same series on the same host that \
 are as far apart as the sides; without them it reports how much runs would have to vary for the difference to be due to \
 chance. `plumb ab` needs no history. If every run has a label such as \
-`price=19.95`, plumb also shows each result per price.")]
+`price=19.95` or `price='19.95 USD'`, plumb also shows each result for its price, and which side gives more for it.")]
 pub struct CompareArgs {
     /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`, which select all runs that have them [default with
     /// --by: all runs]

@@ -15,6 +15,7 @@ use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 use crate::planning::catalogue;
 use crate::planning::plan::pairs;
+use crate::planning::secrets;
 use crate::ui::Ui;
 
 /// The first bytes of every SQLite file.
@@ -64,6 +65,9 @@ pub struct ImportArgs {
     /// Label the runs imported from other tools
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
+    /// Store passwords and tokens in command lines as they are
+    #[arg(long)]
+    keep_secrets: bool,
     /// Name the host on which other tools' results were measured [default: unknown]
     #[arg(long, value_name = "NAME")]
     host: Option<Host>,
@@ -89,10 +93,13 @@ fn import(args: &ImportArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             ImportedFile::Store => report(ui, file, None, store.merge(file)?),
             ImportedFile::Results(results) => {
                 let source = std::path::absolute(file).unwrap_or_else(|_| file.clone());
-                for (import, events) in &results.runs {
-                    let merged = store.import(&source.to_string_lossy(), events)?;
-                    let run = identity(events).map(|run| ReportedRun {
-                        import,
+                for (import, mut events) in results.runs {
+                    if !args.keep_secrets {
+                        secrets::take_out_of_import(&mut events, store.secret_salt()?)?;
+                    }
+                    let merged = store.import(&source.to_string_lossy(), &events)?;
+                    let run = identity(&events).map(|run| ReportedRun {
+                        import: &import,
                         run,
                         not_read: &results.not_read,
                     });

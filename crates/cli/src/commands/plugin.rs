@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand as Commands};
 use plumb_launch::{KeeperLauncher, LauncherSettings};
-use plumb_model::Program;
+use plumb_model::{KnownSecrets, Program};
 use plumb_plugins::check::{Check, CheckOutcome, Checklist, Numbers, TryOut, describe, judge};
 use plumb_plugins::{cache, manifest};
 use plumb_units::quantity;
@@ -94,6 +94,7 @@ fn launcher(mut setup: Setup) -> Result<KeeperLauncher> {
         root: locate::root(),
         interrupted: interrupt::is_interrupted,
         seed: TryOut::SEED,
+        secrets: KnownSecrets::default(),
     };
     Ok(KeeperLauncher::new(setup.keeper, settings))
 }

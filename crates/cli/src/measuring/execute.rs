@@ -8,7 +8,7 @@ use plumb_analysis::RunFinding;
 use plumb_engine::{Ended, EngineError, Identity, RunContext, SystemClock};
 use plumb_keeper::{LockError, MeasuringLock};
 use plumb_launch::{KeeperLauncher, LaunchRefusal, LauncherSettings, SlotReport};
-use plumb_model::{Host, Id, RunRecord, RunStatus, Target};
+use plumb_model::{Host, Id, KnownSecrets, RunRecord, RunStatus, Target};
 use plumb_query::SinceLastRun;
 use plumb_store::{Store, short};
 
@@ -18,6 +18,7 @@ use crate::measuring::listeners::{Listeners, RunProgress};
 use crate::measuring::live::LivePage;
 use crate::measuring::run_monitors::recorder;
 use crate::measuring::setup::Setup;
+use crate::planning::secrets;
 use crate::ui::Ui;
 use crate::{interrupt, locate};
 
@@ -48,10 +49,22 @@ pub fn execute(setup: Setup, mut job: MeasuringJob<'_>, ui: &Ui) -> Result<Store
     let before = job.before.as_ref().map(|before| interrupted(&store, before.run));
     job.before = before.transpose()?;
     let host = host(&job, ui)?;
-    let mut launcher = launcher(setup, &job);
+    let salt = store.secret_salt()?;
+    let mut secrets = secrets::take_out(&mut job.plan, salt)?;
+    let mut command: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if job.plan.hides_secrets {
+        command = secrets::without_secrets(&command, salt, &mut secrets);
+    }
+    if !locate::root().path("/proc/stat").exists() {
+        ui.warn(
+            "/proc is not mounted, so plumb can't see what else runs: mount -t proc proc /proc",
+        );
+    }
+    let mut launcher = launcher(setup, &job, secrets);
     let prepared = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
     prepared.notes.iter().for_each(|note| ui.say(note));
-    let identity = identity(&job, host, &launcher, prepared);
+    let identity = identity(&job, command, host, &launcher, prepared);
     let live = job.live.then(|| LivePage::of(identity.run, store.path())).transpose()?;
     let mut listeners = Listeners {
         store: store.writer()?,
@@ -95,7 +108,7 @@ pub fn execute(setup: Setup, mut job: MeasuringJob<'_>, ui: &Ui) -> Result<Store
     Ok(StoredRun { store, record, finding, ended })
 }
 
-fn launcher(setup: Setup, job: &MeasuringJob<'_>) -> KeeperLauncher {
+fn launcher(setup: Setup, job: &MeasuringJob<'_>, secrets: KnownSecrets) -> KeeperLauncher {
     let settings = LauncherSettings {
         dir: job.folders.dir.clone(),
         scratch: job.folders.scratch.clone(),
@@ -105,13 +118,15 @@ fn launcher(setup: Setup, job: &MeasuringJob<'_>) -> KeeperLauncher {
         root: locate::root(),
         interrupted: interrupt::is_interrupted,
         seed: job.plan.seed,
+        secrets,
     };
     KeeperLauncher::new(setup.keeper, settings)
 }
 
-/// Who measures, on the machine as it is prepared.
+/// Who measures, by which command line, on the machine as it is prepared.
 fn identity(
     job: &MeasuringJob<'_>,
+    command: Vec<String>,
     host: Host,
     launcher: &KeeperLauncher,
     prepared: SlotReport,
@@ -124,7 +139,7 @@ fn identity(
     Identity {
         run: job.before.as_ref().map_or_else(plumb_machine::fresh_id, |record| record.run),
         plumb: env!("CARGO_PKG_VERSION").into(),
-        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command,
         owner: plumb_machine::owner(&root),
         target: Target { environment, ..target },
         prepared,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plumb_analysis::{Comparison, Estimate, PointComparison, SessionsFinding};
+use plumb_analysis::{Comparison, Estimate, NoVerdict, PointComparison, SessionsFinding};
 use plumb_model::{Host, Plan, RunRecord, Verdict};
 
 use crate::error::Exit;
@@ -76,7 +76,13 @@ impl FailPolicy {
     pub fn exits(self, comparisons: &[PointComparison]) -> Vec<Exit> {
         let exit = |comparison: &PointComparison| {
             let Comparison { verdict, ratio, .. } = &comparison.found;
-            self.exit(verdict.ok(), ratio.as_ref(), comparison.margin)
+            match verdict {
+                // A side that crashes is no faster side, even if failures are accepted.
+                Err(
+                    NoVerdict::EndedDifferently { .. } | NoVerdict::Failures { differ: true, .. },
+                ) if self.fail_on.is_some() => Exit::Failed,
+                _ => self.exit(verdict.ok(), ratio.as_ref(), comparison.margin),
+            }
         };
         comparisons.iter().map(exit).collect()
     }

@@ -58,6 +58,12 @@ pub struct ExecutionArgs {
     /// Without it, plumb refuses to send more than 1,000 packets per second to a host that you name.
     #[arg(long, hide_short_help = true)]
     pub i_own_this_network: bool,
+    /// Store passwords and tokens in command lines as they are
+    ///
+    /// By default, plumb stores and shows `***` and a digest in place of values such as `--password=VALUE`,
+    /// `TOKEN=VALUE` and `scheme://user:VALUE@host`.
+    #[arg(long, hide_short_help = true)]
+    pub keep_secrets: bool,
     #[command(flatten)]
     pub prepare: PrepareArgs,
 }

@@ -13,5 +13,6 @@ pub mod plan;
 pub mod points;
 pub mod prepare;
 pub mod proof;
+pub mod secrets;
 mod several_suites;
 pub mod shell_syntax;

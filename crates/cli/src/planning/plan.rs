@@ -164,6 +164,7 @@ pub fn plan(request: PlanRequest, args: &ExecutionArgs, dir: &Path) -> Result<Pl
         preparation: request.prepare.knobs,
         monitors,
         on_interference: args.on_interference.unwrap_or(request.on_interference),
+        hides_secrets: !args.keep_secrets,
     };
     // On the complete plan: companions and far ends decide what a machine receives in all.
     if !args.i_own_this_network {

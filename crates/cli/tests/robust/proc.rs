@@ -5,10 +5,16 @@ use crate::{in_namespace, last, place, results};
 #[test]
 fn without_proc_it_is_the_path_that_was_typed() {
     let place = place();
-    let script = "mount -t tmpfs tmpfs /proc && $PLUMB exec -n 2 -q --no-lock true; echo exit $?";
+    let script = "mount -t tmpfs tmpfs /proc && $PLUMB exec -n 2 -q --no-lock true; echo exit $?
+                  $PLUMB doctor";
     let ran = in_namespace(&place, "--mount", script);
-    ran.exits(0).shows(&["exit 0"]);
-    assert_eq!(results(&last(&place), "wall")[0]["samples"], 2);
+    let ran = ran.exits(0).shows(&["exit 0", "no-proc", "mount -t proc proc /proc"]);
+    assert!(ran.stderr.contains("can't see what else runs"), "{}", ran.stderr);
+    let document = last(&place);
+    assert_eq!(results(&document, "wall")[0]["samples"], 2);
+    // What is unknown is left out; 0 CPUs would be another machine.
+    let facts = &document["targets"][0]["machine"]["facts"];
+    assert!(facts.is_object() && facts["cpus"].is_null(), "{facts}");
     assert_eq!(place.leftovers(), [""; 0]);
 }
 

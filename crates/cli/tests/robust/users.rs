@@ -57,14 +57,29 @@ fn a_kernel_that_gives_users_no_namespaces_is_told_with_its_switch() {
 }
 
 #[test]
-fn a_limit_on_processes_is_an_error_and_no_bug() {
+fn low_limits_are_errors_and_no_bugs() {
     let place = place();
-    for limit in [2, 3, 4, 6, 8] {
-        let run = format!("exec prlimit --nproc={limit} PLUMB exec --no-lock -q -n 2 true");
+    let processes = [2, 3, 4, 6, 8].map(|limit| format!("--nproc={limit}"));
+    let files = [64, 70, 90].map(|limit| format!("--nofile={limit}"));
+    let memory = [128, 160, 300].map(|mib| format!("--as={}", mib << 20));
+    for limit in [&processes[..], &files[..], &memory[..]].concat() {
+        let run = format!("exec prlimit {limit} PLUMB exec --no-lock -q -n 2 true");
         let ran = as_user(&place, &run);
         assert!(!ran.stderr.contains("panicked"), "{limit}: {}", ran.stderr);
         assert!(matches!(ran.code, Some(0 | 3 | 4 | 6)), "{limit}: {:?} {}", ran.code, ran.stderr);
     }
+}
+
+#[test]
+fn limits_below_which_nothing_works_are_named_with_the_command_that_raises_them() {
+    let place = place();
+    let files = [5, 6, 8, 12, 20, 40, 63].map(|limit| format!("--nofile={limit}"));
+    for limit in files {
+        let run = format!("exec prlimit {limit} PLUMB exec --no-lock -q -n 2 true");
+        as_user(&place, &run).exits(2).says(&["the limit of open files is", "ulimit -n 1024"]);
+    }
+    let run = format!("exec prlimit --as={} PLUMB exec --no-lock -q -n 2 true", 100 << 20);
+    as_user(&place, &run).exits(2).says(&["the limit of address space is 100 MiB", "ulimit -v"]);
 }
 
 #[test]

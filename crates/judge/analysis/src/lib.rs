@@ -26,7 +26,7 @@ pub use audit::{
     VarianceComponents, audit_class, audit_injected, audit_layout,
 };
 pub use comparison::covariates::{CounterMeans, Covariate, CovariateChange};
-pub use comparison::finding::{Arm, ArmSamples, ComparisonFinding, SeriesComparison};
+pub use comparison::finding::{Arm, ArmSamples, ComparisonFinding, ForPrice, SeriesComparison};
 pub use comparison::levels::{LevelShift, LevelsCompared};
 pub use comparison::pairs::PointComparison;
 pub use comparison::verdict::{
@@ -51,6 +51,7 @@ pub use one_run::histogram::{PointTail, tails};
 pub use one_run::levels::{Level, TwoLevels};
 pub use one_run::link_fit::{EffectiveDepth, LinkFit, LinkFound, LinkShares, PointBehindLink};
 pub use one_run::pauses::Pauses;
+pub use one_run::ranking::{RankedVariant, VariantRanking};
 pub use one_run::rates::{CounterRate, PointRates, rates_by_point};
 pub use one_run::samples::{
     InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples,
@@ -89,6 +90,7 @@ pub use plumb_stats::describe::BoxPlot;
 pub use plumb_stats::flicker::default_length_s;
 pub use plumb_stats::gate_power::GatePower;
 pub use plumb_stats::levels::LevelsOf;
+pub use plumb_stats::ranks::RankSet;
 pub use plumb_stats::sessions::SessionNoise;
 pub use plumb_stats::side_effects::RuleOfOneSide;
 pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};

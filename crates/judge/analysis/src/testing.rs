@@ -329,6 +329,7 @@ fn empty(suite: Option<&str>) -> RunRecord {
             preparation: Vec::new(),
             monitors: Vec::new(),
             on_interference: plumb_model::OnInterference::Keep,
+            hides_secrets: false,
         },
         segments: vec![Segment {
             segment: 0,

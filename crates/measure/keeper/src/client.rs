@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use crate::exit::ProcessExit;
@@ -54,6 +55,13 @@ pub enum KeeperError {
         /// The error of the system.
         why: String,
     },
+    /// The system refused a pipe, a socket or a process, because of a limit or a filter.
+    Refused {
+        /// The error of the system.
+        error: io::Error,
+        /// What the user can do.
+        fix: &'static str,
+    },
     /// The keeper itself is gone or could not be started.
     Gone(io::Error),
 }
@@ -63,6 +71,7 @@ impl fmt::Display for KeeperError {
         match self {
             Self::Missing(program) => write!(f, "program not found: {program}"),
             Self::NotSpawned { program, why } => write!(f, "{program} could not be started: {why}"),
+            Self::Refused { error, .. } => write!(f, "plumb can't start processes: {error}"),
             Self::Gone(error) => write!(f, "plumb's keeper process has ended: {error}"),
         }
     }
@@ -72,7 +81,18 @@ impl std::error::Error for KeeperError {}
 
 impl From<io::Error> for KeeperError {
     fn from(error: io::Error) -> Self {
-        Self::Gone(error)
+        let fix = match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::MFILE) => "raise `ulimit -n`",
+            Some(Errno::NFILE) => "raise fs.file-max: `sudo sysctl fs.file-max=1000000`",
+            Some(Errno::NOMEM) => "free memory, or raise `ulimit -v`",
+            Some(Errno::AGAIN) => "raise `ulimit -u`, or the cgroup's pids.max",
+            Some(Errno::PERM | Errno::ACCESS | Errno::NOSYS) => {
+                "a seccomp filter or a security module refuses it: measure outside the container, or run it with \
+                 `--security-opt seccomp=unconfined`"
+            }
+            _ => return Self::Gone(error),
+        };
+        Self::Refused { error, fix }
     }
 }
 
@@ -126,7 +146,7 @@ impl Keeper {
         };
         let theirs = [stdin_theirs.as_fd(), stdout_theirs.as_fd(), stderr_theirs.as_fd()];
         // The packet holds copies; ours close on return, or the end of the program's stdout would never show.
-        send(self.socket()?, &order, &theirs)?;
+        self.send(&order, &theirs)?;
         let program = argv.first().cloned().unwrap_or_default();
         match self.answer()? {
             FromKeeper::Spawned { pid } => Ok(ProgramPipes { pid, stdin, stdout, stderr }),
@@ -142,7 +162,7 @@ impl Keeper {
     /// # Errors
     /// When the keeper is gone.
     pub fn kill(&mut self, pid: u32) -> Result<(), KeeperError> {
-        Ok(send(self.socket()?, &ToKeeper::Kill { pid }, &[])?)
+        self.send(&ToKeeper::Kill { pid }, &[])
     }
 
     /// Has a folder removed at the end, whatever happens. Tell it before the folder is made.
@@ -198,7 +218,7 @@ impl Keeper {
         to: &str,
     ) -> Result<Result<ChangeMade, Unchanged>, KeeperError> {
         let order = ToKeeper::Change { setting: setting.clone(), to: to.to_owned() };
-        send(self.socket()?, &order, &[])?;
+        self.send(&order, &[])?;
         match self.answer()? {
             FromKeeper::Changed { change, left } => {
                 self.changes = left;
@@ -230,7 +250,7 @@ impl Keeper {
     }
 
     fn count(&mut self, order: &ToKeeper) -> Result<Result<(), Unchanged>, KeeperError> {
-        send(self.socket()?, order, &[])?;
+        self.send(order, &[])?;
         match self.answer()? {
             FromKeeper::Holding { left } => {
                 self.changes = left;
@@ -255,7 +275,7 @@ impl Keeper {
         if self.changes <= left {
             return Ok(Vec::new());
         }
-        send(self.socket()?, &ToKeeper::Restore { left }, &[])?;
+        self.send(&ToKeeper::Restore { left }, &[])?;
         match self.answer()? {
             FromKeeper::Settled { settled, left } => {
                 self.changes = left;
@@ -266,10 +286,22 @@ impl Keeper {
     }
 
     fn note(&mut self, order: &ToKeeper) -> Result<(), KeeperError> {
-        send(self.socket()?, order, &[])?;
+        self.send(order, &[])?;
         match self.answer()? {
             FromKeeper::Noted => Ok(()),
             other => Err(unexpected(&other)),
+        }
+    }
+
+    fn send(&self, order: &ToKeeper, descriptors: &[BorrowedFd<'_>]) -> Result<(), KeeperError> {
+        match send(self.socket()?, order, descriptors) {
+            Ok(()) => Ok(()),
+            // A keeper that could not be set up has ended, but has said why.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(match self.receive() {
+                Err(refused @ KeeperError::Refused { .. }) => refused,
+                _ => KeeperError::Gone(error),
+            }),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -286,9 +318,17 @@ impl Keeper {
     fn receive(&self) -> Result<FromKeeper, KeeperError> {
         loop {
             match receive::<FromKeeper>(self.socket()?) {
+                Ok(Some((FromKeeper::NotServing { errno }, _))) => {
+                    return Err(io::Error::from_raw_os_error(errno).into());
+                }
                 Ok(Some((answer, _))) => return Ok(answer),
                 Ok(None) => return Err(KeeperError::Gone(io::ErrorKind::UnexpectedEof.into())),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A keeper that ends before it reads an order resets the connection. What it has said comes after that.
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::Interrupted | io::ErrorKind::ConnectionReset
+                    ) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -300,7 +340,7 @@ impl Keeper {
         let timeout = Timespec::try_from(timeout).ok();
         match poll(&mut polled, timeout.as_ref()) {
             Ok(ready) => Ok(ready > 0),
-            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(Errno::INTR) => Ok(false),
             Err(error) => Err(io::Error::from(error).into()),
         }
     }
@@ -324,5 +364,5 @@ fn unexpected(answer: &FromKeeper) -> KeeperError {
 
 fn pipe() -> Result<(OwnedFd, OwnedFd), KeeperError> {
     rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(|error| KeeperError::Gone(error.into()))
+        .map_err(|error| io::Error::from(error).into())
 }

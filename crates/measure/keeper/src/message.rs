@@ -113,6 +113,11 @@ pub enum FromKeeper {
     },
     /// A started process ended and was waited for.
     Exited(ProcessExit),
+    /// Before all others: the keeper could not be set up, and ends.
+    NotServing {
+        /// The number of the system's error.
+        errno: i32,
+    },
 }
 
 /// Sends a document with descriptors.

@@ -7,7 +7,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use plumb_machine::Root;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::descendants::{children_of, end_children, kill_tree, kill_trees, remove, wait_any};
 use crate::journal::journal::Journal;
@@ -17,15 +18,19 @@ use crate::spawn::start;
 use crate::spawn_options::SpawnOptions;
 
 /// Serves orders from `socket` until it ends, then cleans up. Settings below `root` are changed, with
-/// what they were written down in the folder `journals`.
+/// what they were written down in the folder `journals`. If the process can't be set up as a keeper, plumb gets the
+/// error as the answer to its first order.
 ///
 /// # Errors
-/// When the process could not be set up as a keeper.
+/// When its signals can't be waited for.
 pub fn serve(socket: OwnedFd, root: Root, journals: PathBuf) -> io::Result<()> {
-    // What a worker leaves behind comes here and not to init, so that it is found and killed.
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    let _ = rustix::process::setpgid(None, None);
-    let signals = child_signals()?;
+    let signals = match set_up() {
+        Ok(signals) => signals,
+        Err(error) => {
+            let errno = error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
+            return send(&socket, &FromKeeper::NotServing { errno }, &[]);
+        }
+    };
     let plumb =
         rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
     let journal = Journal::new(root, journals, plumb);
@@ -34,6 +39,17 @@ pub fn serve(socket: OwnedFd, root: Root, journals: PathBuf) -> io::Result<()> {
     let outcome = server.work(&signals);
     server.end();
     outcome
+}
+
+/// Makes this process the parent of what its children leave behind; the descriptor shows that children ended.
+fn set_up() -> io::Result<OwnedFd> {
+    // What a worker leaves behind comes here and not to init, so that it is found and killed.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let _ = rustix::process::setpgid(None, None);
+    let signals = child_signals()?;
+    // A filter of system calls may refuse to wait; an order would then get no answer.
+    poll(&mut [PollFd::new(&signals, PollFlags::IN)], Some(&Timespec::default()))?;
+    Ok(signals)
 }
 
 struct KeeperServer {
@@ -50,7 +66,7 @@ impl KeeperServer {
             let mut polled =
                 [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
             match poll(&mut polled, None) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
             let order = !polled[0].revents().is_empty();

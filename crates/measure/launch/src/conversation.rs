@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use plumb_keeper::{Keeper, KeeperError, PluginPreparation, ProcessExit, SpawnOptions, Unchanged};
+use plumb_keeper::{Keeper, PluginPreparation, ProcessExit, SpawnOptions, Unchanged};
 use plumb_model::Ready;
 use plumb_protocol::{
     EXIT_TIMEOUT, LineError, LineReader, LineWriter, MAX_LINE, MOST_HEARTBEATS, PROTOCOL, Reply,
@@ -78,7 +78,7 @@ impl Conversation {
         timeout: Duration,
         until: Option<Instant>,
     ) -> Result<Self, LaunchRefusal> {
-        let pipes = keeper.spawn(argv, None, options).map_err(not_started)?;
+        let pipes = keeper.spawn(argv, None, options)?;
         let stdin = LineWriter::new(pipes.stdin).map_err(|error| {
             LaunchRefusal::Fatal(format!("plumb can't use a worker's stdin: {error}"))
         })?;
@@ -125,7 +125,7 @@ impl Conversation {
 
     /// Strikes these out of all that it says from now on.
     pub fn hide(&mut self, secrets: Secrets) {
-        self.log.hide(secrets.clone());
+        self.log.hide(secrets.clone().with_environment());
         self.secrets = secrets;
     }
 
@@ -380,7 +380,7 @@ impl Conversation {
         preparation: PluginPreparation,
     ) -> Result<(), LaunchRefusal> {
         self.held = Some(preparation.name.clone());
-        let held = keeper.hold(preparation).map_err(gone)?;
+        let held = keeper.hold(preparation)?;
         held.map_err(|Unchanged { why, fix }| LaunchRefusal::Unsupported { why, fix })
     }
 
@@ -390,7 +390,7 @@ impl Conversation {
     /// When the keeper is gone.
     pub fn release(&mut self, keeper: &mut Keeper) -> Result<(), LaunchRefusal> {
         match self.held.take() {
-            Some(name) => keeper.release(&name).map_err(gone),
+            Some(name) => Ok(keeper.release(&name)?),
             None => Ok(()),
         }
     }
@@ -510,7 +510,7 @@ impl Conversation {
         let deadline = Instant::now() + self.cut(EXIT_TIMEOUT).max(LATE_END);
         // A signal makes `wait` return early: asked again until the time is really over.
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
-            if let Some(exit) = keeper.wait(self.pid, left).map_err(gone)? {
+            if let Some(exit) = keeper.wait(self.pid, left)? {
                 return Ok(exit);
             }
         }
@@ -604,17 +604,6 @@ pub(super) fn unexpected(word: &str, reply: &Reply) -> LaunchRefusal {
     let mut got = format!("{reply:?}");
     got.truncate(got.char_indices().nth(80).map_or(got.len(), |(i, _)| i));
     LaunchRefusal::Failed(format!("it answered `{word}` with the wrong message: {got}"))
-}
-
-fn gone(error: KeeperError) -> LaunchRefusal {
-    LaunchRefusal::Fatal(error.to_string())
-}
-
-fn not_started(error: KeeperError) -> LaunchRefusal {
-    match error {
-        KeeperError::Gone(_) => gone(error),
-        other => LaunchRefusal::Failed(other.to_string()),
-    }
 }
 
 fn word(request: &Request) -> &'static str {

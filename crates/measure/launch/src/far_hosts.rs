@@ -231,12 +231,11 @@ fn talks(line: &str) -> LaunchRefusal {
 
 fn not_started(error: KeeperError) -> LaunchRefusal {
     match error {
-        KeeperError::Gone(_) => LaunchRefusal::Fatal(error.to_string()),
         KeeperError::Missing(program) => LaunchRefusal::Unsupported {
             why: format!("{program} is not installed"),
             fix: "apt install openssh-client".into(),
         },
-        other @ KeeperError::NotSpawned { .. } => LaunchRefusal::Failed(other.to_string()),
+        other => other.into(),
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use plumb_keeper::{Keeper, PluginPreparation, SpawnOptions};
 use plumb_machine::Root;
 use plumb_model::{
-    Companion, Description, Facts, PlannedPoint, Preparation, PreparationSlot, Prepared, Ready,
-    Role, Settings, Target,
+    Companion, Description, Facts, KnownSecrets, PlannedPoint, Preparation, PreparationSlot,
+    Prepared, Ready, Role, Settings, Target,
 };
 use plumb_protocol::{
     FAR_ADDRESS, LONGEST_TIMEOUT_S, MOST_HEARTBEATS, Reply, Request, SampleReply, Start,
@@ -51,6 +51,8 @@ pub struct LauncherSettings {
     pub interrupted: fn() -> bool,
     /// Seed of fixtures and companions.
     pub seed: u64,
+    /// The secrets for which settings have placeholders.
+    pub secrets: KnownSecrets,
 }
 
 /// Starts invocations on this machine.
@@ -226,7 +228,7 @@ impl KeeperLauncher {
         progress: &mut dyn FnMut(&str),
     ) -> Result<(Conversation, Ready), LaunchRefusal> {
         let options = self.preparations.spawn_options(spec.role, spec.planned, spec.seed);
-        let (params, secrets) = Secrets::read(spec.planned)?;
+        let (params, secrets) = Secrets::read(spec.planned, &self.settings.secrets)?;
         let mut conversation = self.open(spec.role, spec.planned, options.clone())?;
         conversation.hide(secrets);
         let start = self.start_of(spec, params, at);
@@ -370,7 +372,7 @@ impl Launcher for KeeperLauncher {
     ) -> Result<Option<(String, Ready)>, LaunchRefusal> {
         let missing = self.fixtures.missing(planned, &self.settings.preparation);
         let Some(key) = missing else { return Ok(None) };
-        let (params, secrets) = Secrets::read(planned)?;
+        let (params, secrets) = Secrets::read(planned, &self.settings.secrets)?;
         let spec = StartSpec { planned, role: Role::Workload, seed: self.settings.seed };
         let mut conversation = self.open(spec.role, planned, SpawnOptions::default())?;
         conversation.hide(secrets);

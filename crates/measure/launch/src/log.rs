@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use crate::secrets::Secrets;
 
-/// What is kept, in bytes.
+/// What is shown, in bytes.
 const KEPT: usize = 8 * 1024;
+/// What is kept before it, in bytes: a secret of which only the end is shown could not be struck out.
+const BEFORE: usize = 4 * 1024;
 /// A program that has ended may have children that hold its stderr: they are not waited for longer.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
@@ -47,7 +49,7 @@ impl StderrLog {
         while let Ok(n @ 1..) = stderr.read(&mut chunk) {
             let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.bytes.extend_from_slice(&chunk[..n]);
-            let excess = kept.bytes.len().saturating_sub(KEPT);
+            let excess = kept.bytes.len().saturating_sub(BEFORE + KEPT);
             kept.bytes.drain(..excess);
         }
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
@@ -64,7 +66,12 @@ impl StderrLog {
         let kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept.bytes).into_owned();
         // Struck out when it is read and not when it comes: a secret can be split between two reads.
-        self.0.secrets.lock().unwrap_or_else(PoisonError::into_inner).hide(text)
+        let text = self.0.secrets.lock().unwrap_or_else(PoisonError::into_inner).hide(text);
+        let mut from = text.len().saturating_sub(KEPT);
+        while !text.is_char_boundary(from) {
+            from += 1;
+        }
+        text[from..].to_owned()
     }
 
     /// The last output of a program that has ended, including the rest in the pipe.

@@ -134,7 +134,7 @@ fn zram(keeper: &mut Keeper) -> Result<u32, LaunchRefusal> {
         number += 1;
     }
     let added = keeper.change(&SystemSetting::Zram(number), ON);
-    match added.map_err(|error| LaunchRefusal::Fatal(error.to_string()))? {
+    match added? {
         Ok(_) => Ok(number),
         Err(unchanged) => {
             Err(LaunchRefusal::Unsupported { why: unchanged.why, fix: unchanged.fix })

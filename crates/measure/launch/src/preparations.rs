@@ -118,7 +118,7 @@ impl Preparations {
         while self.holding.iter().any(|(held, _, _)| *held == slot)
             && let Some((_, before, names)) = self.holding.pop()
         {
-            let settled = keeper.restore(before).map_err(gone)?;
+            let settled = keeper.restore(before)?;
             done.restored.extend(names.into_iter().rev());
             for one in &settled {
                 if !matches!(one, Settled::Restored { .. }) {
@@ -198,7 +198,7 @@ impl Preparations {
             Ok(Resolved::Action(_) | Resolved::Medium) => Ok(()),
             Err(unusable) => Err(unusable),
         };
-        keeper.restore(before).map_err(gone)?;
+        keeper.restore(before)?;
         tried.or_else(|unusable| skipped(preparation, unusable).map(|_| ()))
     }
 
@@ -380,8 +380,4 @@ fn mixed(seed: u64) -> u64 {
     let once = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let twice = (once ^ (once >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     twice ^ (twice >> 31)
-}
-
-fn gone(error: KeeperError) -> LaunchRefusal {
-    LaunchRefusal::Fatal(error.to_string())
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use plumb_keeper::KeeperError;
+
 /// Why something was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LaunchRefusal {
@@ -30,6 +32,17 @@ impl fmt::Display for LaunchRefusal {
             Self::Failed(why) | Self::Fatal(why) => f.write_str(why),
             Self::Interrupted => f.write_str("interrupted"),
             Self::OutOfTime => f.write_str("the time of the run is over"),
+        }
+    }
+}
+
+impl From<KeeperError> for LaunchRefusal {
+    fn from(error: KeeperError) -> Self {
+        let why = error.to_string();
+        match error {
+            KeeperError::Gone(_) => Self::Fatal(why),
+            KeeperError::Refused { fix, .. } => Self::Unsupported { why, fix: fix.into() },
+            KeeperError::Missing(_) | KeeperError::NotSpawned { .. } => Self::Failed(why),
         }
     }
 }

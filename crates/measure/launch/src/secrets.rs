@@ -2,15 +2,20 @@
 
 use std::{env, fmt, fs};
 
-use plumb_model::{ParameterType, PlannedPoint, Settings, Value};
+use plumb_model::{
+    KnownSecrets, ParameterType, PlannedPoint, STRUCK, Settings, Value, names_a_secret,
+    placeholders,
+};
 use serde_json::Value as Json;
 
 use crate::refusal::LaunchRefusal;
 
-/// The text that replaces a secret.
-const STRUCK: &str = "***";
 /// The largest file that holds a secret, in bytes.
 const LARGEST: u64 = 64 * 1024;
+/// A shorter value in a command line may occur in what a program says by chance, in bytes.
+const SHORTEST_TYPED: usize = 4;
+/// The same for variables of the environment, many of which are only called like secrets.
+const SHORTEST_VARIABLE: usize = 8;
 
 /// Secrets that must not be shown.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -23,13 +28,25 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// The settings of a point with its secrets in place of the words that say where they are, and the secrets.
+    /// The settings of a point with its secrets in place of the words that say where they are and of placeholders, and
+    /// the secrets.
     ///
     /// # Errors
     /// When one can't be read.
-    pub fn read(planned: &PlannedPoint) -> Result<(Settings, Self), LaunchRefusal> {
+    pub fn read(
+        planned: &PlannedPoint,
+        known: &KnownSecrets,
+    ) -> Result<(Settings, Self), LaunchRefusal> {
         let mut settings = planned.point.settings.clone();
         let mut secrets = Self::default();
+        for value in settings.values_mut() {
+            let Value::Text(text) = value else { continue };
+            if placeholders(text).into_iter().any(|placeholder| known.knows(placeholder)) {
+                *text = known.fill(text);
+                let typed = known.secrets().filter(|secret| secret.len() >= SHORTEST_TYPED);
+                secrets.0.extend(typed.map(str::to_owned));
+            }
+        }
         let parameters = planned.description.parameters.iter();
         for parameter in parameters.filter(|parameter| parameter.kind == ParameterType::Secret) {
             let Some(Value::Text(place)) = settings.get_mut(&parameter.name) else { continue };
@@ -44,6 +61,17 @@ impl Secrets {
             *place = secret;
         }
         Ok((settings, secrets))
+    }
+
+    /// These, and the values of variables whose names say that they are secrets: a program may print its environment.
+    pub fn with_environment(mut self) -> Self {
+        for (name, value) in env::vars_os() {
+            let is_secret = name.to_str().is_some_and(names_a_secret);
+            if let (true, Some(value)) = (is_secret, value.to_str()) {
+                self.0.extend((value.len() >= SHORTEST_VARIABLE).then(|| value.to_owned()));
+            }
+        }
+        self
     }
 
     /// Whether there are none.

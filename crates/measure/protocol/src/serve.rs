@@ -74,6 +74,14 @@ pub fn serve<I: AsFd, O: Write>(
     }
 }
 
+/// A number that the workload does not take. plumb asks for none, but other programs may speak the protocol.
+fn out_of_range(workload: &dyn Workload, start: &Start) -> Option<String> {
+    workload.describe().parameters.iter().find_map(|parameter| {
+        let why = parameter.out_of_range(start.params.get(&parameter.name)?)?;
+        Some(format!("parameter `{}`: {why}", parameter.name))
+    })
+}
+
 struct ServedWorkload<'w, O> {
     workload: &'w dyn Workload,
     output: O,
@@ -113,6 +121,9 @@ impl<O: Write> ServedWorkload<'_, O> {
     }
 
     fn prepare(&mut self, start: &Start) -> Reply {
+        if let Some(why) = out_of_range(self.workload, start) {
+            return refusal(StartError::Failed(why));
+        }
         match self.workload.prepare(start) {
             Ok((ready, held)) => {
                 self.held.push(held);
@@ -123,6 +134,9 @@ impl<O: Write> ServedWorkload<'_, O> {
     }
 
     fn start(&mut self, start: &Start) -> Reply {
+        if let Some(why) = out_of_range(self.workload, start) {
+            return refusal(StartError::Failed(why));
+        }
         if start.role == Role::Server {
             return match self.workload.start_server(start) {
                 Ok((ready, held)) => {

@@ -1,9 +1,10 @@
 //! The answers of a store: plain data, the same from every database.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
-use plumb_model::{Host, Id, RunStatus, SeriesInRun};
+use plumb_model::{DIGEST_DIGITS, Host, Id, RunStatus, SeriesInRun};
 
 /// A run without its samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +86,30 @@ pub struct KeptFile {
     pub is_executable: bool,
     /// If it is plumb itself: the version of the protocol that its workers speak.
     pub protocol: Option<u32>,
+}
+
+/// What makes digests of secrets differ from store to store, so that nobody finds a secret by trying likely ones.
+#[derive(Clone, Copy)]
+pub struct SecretSalt(uuid::Uuid);
+
+impl fmt::Debug for SecretSalt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretSalt")
+    }
+}
+
+impl SecretSalt {
+    /// These random bytes.
+    pub(crate) fn new(bytes: [u8; 16]) -> Self {
+        Self(uuid::Uuid::from_bytes(bytes))
+    }
+
+    /// The digest of a secret: the first hexadecimal digits of SHA-1 over salt and secret (UUID version 5, RFC 9562).
+    #[must_use]
+    pub fn digest(&self, secret: &str) -> String {
+        let whole = uuid::Uuid::new_v5(&self.0, secret.as_bytes()).simple().to_string();
+        whole[..DIGEST_DIGITS].to_owned()
+    }
 }
 
 /// A noise audit of a machine.

@@ -10,7 +10,8 @@ use plumb_model::{
 };
 
 use crate::answers::{
-    AuditFact, Baseline, DerivedRun, KeptFile, MergeReport, RunEnd, RunSummary, StoreInfo,
+    AuditFact, Baseline, DerivedRun, KeptFile, MergeReport, RunEnd, RunSummary, SecretSalt,
+    StoreInfo,
 };
 use crate::error::StoreError;
 use crate::follow::Follow;
@@ -173,6 +174,12 @@ pub trait Backend: RecordSource<Error = StoreError> + fmt::Debug + Send {
     /// # Errors
     /// When the store cannot be written.
     fn drop_files_except(&self, runs: &[Id]) -> Result<(), StoreError>;
+
+    /// The salt with which this store keeps digests of secrets instead of secrets.
+    ///
+    /// # Errors
+    /// When it cannot be read, or the store has none because it was only ever opened for reading.
+    fn secret_salt(&self) -> Result<SecretSalt, StoreError>;
 
     /// The audits of the kind of machine with this fingerprint that may be of this host, oldest first.
     ///

@@ -68,7 +68,7 @@ fn unfinished(view: &View) -> Html {
 /// What the sides of a comparison came to.
 fn sides(view: &View) -> Html {
     list(view.comparisons().iter().map(|comparison| {
-        let names = format!(" {} against {}: ", comparison.point.name, comparison.first.name);
+        let names = format!(" {} against {}: ", comparison.name(), comparison.first_name());
         let levels =
             levels_text(&comparison.found).map_or_else(String::new, |text| format!("; {text}"));
         let text = comparison_text(comparison) + &levels;

@@ -4,7 +4,9 @@ use plumb_analysis::{Comparison, ComparisonFinding, SeriesComparison};
 use plumb_chart::Chart;
 use plumb_model::{FactKind, Verdict};
 use plumb_report::comparison::covariates_text;
-use plumb_report::comparison::{closing, for_price, heading as lines, remarks, series};
+use plumb_report::comparison::{
+    closing, for_price, heading as lines, ratio_is_of, remarks, series,
+};
 use plumb_report::{charts, figure};
 use plumb_text::counted;
 
@@ -149,7 +151,7 @@ fn results(finding: &ComparisonFinding) -> Html {
         "Median".into(),
         term("Interval", "interval"),
         term("Processes", "invocation"),
-        term("× the cost", "ratio"),
+        term(&format!("× the {}", ratio_is_of(finding)), "ratio"),
         term("Verdict", "verdict"),
         "Remarks".into(),
         term("Also changed", "effect"),
@@ -179,7 +181,7 @@ fn arm_row(result: &SeriesComparison, index: usize, label: &str) -> Vec<Tag> {
     cells.push(against.map_or_else(nothing, |comparison| cell(verdict(&comparison.verdict))));
     let mut notes: Vec<String> =
         against.map(remarks).into_iter().filter(|text| !text.is_empty()).collect();
-    notes.extend(arm.for_price.map(|value| for_price(result, value)));
+    notes.extend(arm.for_price.as_ref().map(|price| for_price(result, price)));
     cells.push(cell(notes.join(", ")));
     cells.push(cell(
         against.and_then(|comparison| covariates_text(&comparison.covariates)).unwrap_or_default(),

@@ -8,7 +8,7 @@ use crate::parts::{DataTable, cell, heading, list, name};
 
 /// The curves of a run, each with a link to its chart; or those of one workload, on its own page.
 pub(crate) fn curves(view: &View, workload: Option<&str>) -> Html {
-    let mut table = DataTable::new(["Curve", "Result"]);
+    let mut table = DataTable::new(["Points", "Result"]);
     let mut any = false;
     for text in
         view.curves.iter().filter(|curve| workload.is_none_or(|only| curve.workload == only))
@@ -21,5 +21,5 @@ pub(crate) fn curves(view: &View, workload: Option<&str>) -> Html {
         table.row([name(named), cell(list(text.lines.iter().map(String::as_str)))]);
         any = true;
     }
-    if any { heading("curves", "Curves").and(table.build()) } else { Html::default() }
+    if any { heading("curves", "Curves and rankings").and(table.build()) } else { Html::default() }
 }

@@ -132,10 +132,7 @@ pub(crate) fn reached(row: &ResultRow) -> Tag {
 }
 
 fn cpu(row: &ResultRow) -> Tag {
-    row.finding
-        .cpu
-        .map(|cpu| cpu.total())
-        .map_or_else(nothing, |share| number(share, "", &whole_percent(share)))
+    row.cpu_share().map_or_else(nothing, |share| number(share, "", &whole_percent(share)))
 }
 
 fn of_baseline(row: &ResultRow) -> Tag {

@@ -99,7 +99,7 @@ fn about(view: &View) -> Html {
 fn comparisons(view: &View) -> Html {
     let Some(first) = view.comparisons().first() else { return Html::default() };
     let margin = percent(first.margin);
-    let title = format!("Compared with {}, margin {margin}", first.first.name);
+    let title = format!("Compared with {}, margin {margin}", first.first_name());
     let with_first = heading("compared", title).and(sides(view.comparisons(), false));
     if view.above().is_empty() {
         return with_first;
@@ -131,8 +131,8 @@ fn sides(all: &[PointComparison], above: bool) -> Html {
 }
 
 fn side(comparison: &PointComparison, above: bool) -> Vec<Tag> {
-    let mut cells = vec![name(comparison.point.name.as_str())];
-    cells.extend(above.then(|| cell(comparison.first.name.as_str())));
+    let mut cells = vec![name(comparison.name().as_str())];
+    cells.extend(above.then(|| cell(comparison.first_name().as_str())));
     cells.push(cell(verdict(&comparison.found.verdict)));
     for (estimate, unit) in
         [(&comparison.found.ratio, ""), (&comparison.difference, comparison.unit.as_str())]

@@ -187,6 +187,10 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&ResultRow]) -> Html {
         pairs.extend(other.map(|text| (Html::text("Other processes"), text.into())));
         let best = plumb_report::run::best_quarter_text(row.finding);
         pairs.extend(best.map(|text| (Html::text("Best quarter"), text.into())));
+        let bits = plumb_report::run::bits_text(row.finding);
+        pairs.extend(bits.map(|text| (Html::text("In bits"), text.into())));
+        let real = plumb_report::run::scaled_text(row.finding);
+        pairs.extend(real.map(|text| (Html::text("Real time"), text.into())));
         let pauses = plumb_report::run::pauses_text(row.finding);
         pairs.extend(pauses.map(|text| (Html::text("Pauses"), text.into())));
         if let Some(levels) = &row.levels {

@@ -2,12 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use plumb_classics::{Format, ImportError, ResultFile, decode, read};
+use plumb_classics::{Format, ImportError, ImportedSeries, ResultFile, decode, read};
 
 use crate::{fixtures, numbers};
 
 /// A figure: its point, its metric, and its value as text.
 type FoundFigures = Vec<(String, String, f64)>;
+
+/// What is tested: [`read`], or one that is broken on purpose.
+type TestedReader = dyn Fn(&str, Option<Format>, Option<&str>) -> Result<ResultFile, ImportError>;
+
+/// A check: the faults of a reader with these fixtures.
+type FaultsOf = dyn Fn(&NamedTexts, &TestedReader) -> Vec<String>;
+
+/// A name and a text for each fixture.
+type NamedTexts = [(String, String)];
 
 /// The format of a fixture, by its name.
 pub(crate) fn format_of(name: &str) -> Format {
@@ -78,11 +87,10 @@ fn every_format_has_a_fixture() {
     }
 }
 
-#[test]
-fn a_file_that_is_there_twice_gives_each_result_twice() {
+fn faults_of_files_twice(fixtures: &NamedTexts, read: &TestedReader) -> Vec<String> {
     let mut faults = Vec::new();
-    for (name, text) in fixtures() {
-        let once = read(&text, None, None).unwrap();
+    for (name, text) in fixtures {
+        let once = read(text, None, None).unwrap();
         let twice = match read(&format!("{text}{text}"), None, None) {
             Ok(twice) => twice,
             Err(error) => {
@@ -101,15 +109,18 @@ fn a_file_that_is_there_twice_gives_each_result_twice() {
             faults.push(format!("{name}: {:?}", figures(&twice)));
         }
     }
-    assert_none(&faults);
+    faults
 }
 
 #[test]
-fn two_files_in_one_give_the_results_of_both() {
-    let fixtures = fixtures();
+fn a_file_that_is_there_twice_gives_each_result_twice() {
+    assert_none(&faults_of_files_twice(&fixtures(), &read));
+}
+
+fn faults_of_two_files(fixtures: &NamedTexts, read: &TestedReader) -> Vec<String> {
     let mut faults = Vec::new();
-    for (name, text) in &fixtures {
-        for (other, added) in &fixtures {
+    for (name, text) in fixtures {
+        for (other, added) in fixtures {
             if name == other || format_of(name) != format_of(other) {
                 continue;
             }
@@ -132,35 +143,56 @@ fn two_files_in_one_give_the_results_of_both() {
             }
         }
     }
-    assert_none(&faults);
+    faults
+}
+
+#[test]
+fn two_files_in_one_give_the_results_of_both() {
+    assert_none(&faults_of_two_files(&fixtures(), &read));
+}
+
+fn faults_of_windows(fixtures: &NamedTexts, read: &TestedReader) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (name, text) in fixtures {
+        let plain = read(text, None, None).unwrap();
+        let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+        if read(&windows, None, None).as_ref() != Ok(&plain) {
+            faults.push(format!("{name}: with a mark and CRLF"));
+        }
+        let utf16: Vec<u8> = windows.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        if read(&decode(&utf16), None, None).as_ref() != Ok(&plain) {
+            faults.push(format!("{name}: as UTF-16"));
+        }
+        let twice = read(&format!("{windows}{windows}"), None, None);
+        if twice.is_ok_and(|twice| invocations(&twice) != 2 * invocations(&plain)) {
+            faults.push(format!("{name}: twice"));
+        }
+    }
+    faults
 }
 
 #[test]
 fn marks_and_line_ends_of_windows_change_nothing() {
-    for (name, text) in fixtures() {
-        let plain = read(&text, None, None).unwrap();
-        let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
-        assert_eq!(read(&windows, None, None).unwrap(), plain, "{name}");
-        let utf16: Vec<u8> = windows.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert_eq!(read(&decode(&utf16), None, None).unwrap(), plain, "{name} as UTF-16");
-        let appended = format!("{windows}{windows}");
-        assert_eq!(invocations(&read(&appended, None, None).unwrap()), 2 * invocations(&plain));
-    }
+    assert_none(&faults_of_windows(&fixtures(), &read));
 }
 
-#[test]
-fn what_a_format_reads_is_recognised_without_it() {
+fn faults_of_recognition(fixtures: &NamedTexts, read: &TestedReader) -> Vec<String> {
     let mut faults = Vec::new();
-    for (name, text) in fixtures() {
+    for (name, text) in fixtures {
         let indented: String = text.lines().map(|line| format!("  {line}\n")).collect();
-        for text in [&text, &indented] {
-            let told = read(text, Some(format_of(&name)), None);
+        for text in [text, &indented] {
+            let told = read(text, Some(format_of(name)), None);
             if read(text, None, None) != told {
                 faults.push(format!("{name}: {:?} for {told:?}", read(text, None, None)));
             }
         }
     }
-    assert_none(&faults);
+    faults
+}
+
+#[test]
+fn what_a_format_reads_is_recognised_without_it() {
+    assert_none(&faults_of_recognition(&fixtures(), &read));
 }
 
 /// Whether each figure of one list is in the other.
@@ -174,11 +206,10 @@ fn are_among(few: &FoundFigures, all: &FoundFigures) -> bool {
     })
 }
 
-#[test]
-fn a_file_that_ends_early_gives_no_wrong_figure() {
+fn faults_of_early_ends(fixtures: &NamedTexts, read: &TestedReader) -> Vec<String> {
     let mut faults = Vec::new();
-    for (name, text) in fixtures() {
-        let whole = figures(&read(&text, None, None).unwrap());
+    for (name, text) in fixtures {
+        let whole = figures(&read(text, None, None).unwrap());
         let end = text.trim_end().len();
         let quarters = [end / 4, end / 2, 3 * end / 4];
         for cut in (0..end).step_by(11).chain(quarters) {
@@ -201,7 +232,12 @@ fn a_file_that_ends_early_gives_no_wrong_figure() {
             }
         }
     }
-    assert_none(&faults);
+    faults
+}
+
+#[test]
+fn a_file_that_ends_early_gives_no_wrong_figure() {
+    assert_none(&faults_of_early_ends(&fixtures(), &read));
 }
 
 /// A number of a text, as wide as it was, that is 0.
@@ -213,12 +249,11 @@ fn zero(number: &str) -> String {
     }
 }
 
-#[test]
-fn zero_is_a_finding_or_named() {
+fn faults_of_zeroes(fixtures: &NamedTexts, read: &TestedReader) -> Vec<String> {
     let mut faults = Vec::new();
-    for (name, text) in fixtures() {
-        let before = read(&text, None, None).unwrap();
-        let numbers = numbers(&text);
+    for (name, text) in fixtures {
+        let before = read(text, None, None).unwrap();
+        let numbers = numbers(text);
         for (begin, end) in numbers.iter().copied().step_by(numbers.len().div_ceil(300)) {
             let changed = format!("{}{}{}", &text[..begin], zero(&text[begin..end]), &text[end..]);
             let line = text[..begin].split('\n').count();
@@ -244,7 +279,12 @@ fn zero_is_a_finding_or_named() {
             }
         }
     }
-    assert_none(&faults);
+    faults
+}
+
+#[test]
+fn zero_is_a_finding_or_named() {
+    assert_none(&faults_of_zeroes(&fixtures(), &read));
 }
 
 /// A setting in a fixture, and another value of it.
@@ -312,27 +352,30 @@ fn points(file: &ResultFile) -> Vec<(String, usize)> {
     points
 }
 
-#[test]
-fn two_tests_that_differ_in_a_setting_are_two_points() {
+fn faults_of_settings(fixtures: &NamedTexts, read: &TestedReader) -> Vec<String> {
     let mut faults = Vec::new();
     for (name, from, to) in SETTINGS {
-        let text = crate::fixture(name);
+        let Some((_, text)) = fixtures.iter().find(|(known, _)| known == name) else { continue };
         assert!(text.contains(from), "{name} has no {from}");
-        let before = points(&read(&text, None, None).unwrap());
+        let before = points(&read(text, None, None).unwrap());
         let both = read(&format!("{text}{}", text.replace(from, to)), None, None).unwrap();
         let is_apart = before.iter().any(|point| points(&both).contains(point));
         if !is_apart || points(&both).len() <= before.len() {
             faults.push(format!("{name}: {from}: {:?}", points(&both)));
         }
     }
-    assert_none(&faults);
+    faults
 }
 
 #[test]
-fn results_of_several_tools_in_one_file_are_all_read() {
+fn two_tests_that_differ_in_a_setting_are_two_points() {
+    assert_none(&faults_of_settings(&fixtures(), &read));
+}
+
+fn faults_of_several_tools(fixtures: &NamedTexts, read: &TestedReader) -> Vec<String> {
     // The last fixture of each format: pairs of all take half a minute.
     let by_format: BTreeMap<&str, (String, String)> =
-        fixtures().into_iter().map(|fixture| (format_of(&fixture.0).word(), fixture)).collect();
+        fixtures.iter().cloned().map(|fixture| (format_of(&fixture.0).word(), fixture)).collect();
     let mut faults = Vec::new();
     for (format, (name, text)) in &by_format {
         for (_, (other, added)) in by_format.iter().filter(|(known, _)| *known != format) {
@@ -347,7 +390,12 @@ fn results_of_several_tools_in_one_file_are_all_read() {
             }
         }
     }
-    assert_none(&faults);
+    faults
+}
+
+#[test]
+fn results_of_several_tools_in_one_file_are_all_read() {
+    assert_none(&faults_of_several_tools(&fixtures(), &read));
 }
 
 #[test]
@@ -359,5 +407,93 @@ fn output_for_people_is_named_with_the_option_that_gives_the_other() {
     ] {
         let error = read(text, None, None).unwrap_err().to_string();
         assert!(error.contains(option) && !error.contains("damaged"), "{error}");
+    }
+}
+
+/// The true reader, with something done to what it reads.
+fn broken(change: impl Fn(&str, &mut ResultFile) + 'static) -> Box<TestedReader> {
+    Box::new(move |text, format, version| {
+        let mut file = read(text, format, version)?;
+        change(text, &mut file);
+        Ok(file)
+    })
+}
+
+fn series(file: &mut ResultFile) -> impl Iterator<Item = &mut ImportedSeries> {
+    file.imports.iter_mut().flat_map(|import| &mut import.series)
+}
+
+fn values(file: &mut ResultFile) -> impl Iterator<Item = &mut Vec<f64>> {
+    let invocations = series(file).flat_map(|series| &mut series.invocations);
+    invocations.flat_map(|invocation| &mut invocation.values).map(|(_, values)| values)
+}
+
+#[test]
+fn a_reader_that_is_broken_on_purpose_is_found_out() {
+    let wanted = ["fio-randread.json", "iperf3-tcp.json", "ping-flood.txt", "sysbench-cpu.txt"];
+    let mut few = fixtures();
+    few.retain(|(name, _)| wanted.contains(&name.as_str()) || name == "iperf3-udp.json");
+    assert_eq!(few.len(), wanted.len() + 1);
+    let first_alone = broken(|_, file| {
+        file.imports.truncate(1);
+        series(file).for_each(|series| series.invocations.truncate(1));
+    });
+    let mixed = broken(|_, file| {
+        let mut all: Vec<&mut ImportedSeries> = series(file).collect();
+        if let [first, .., last] = all.as_mut_slice() {
+            first.invocations.clone_from(&last.invocations);
+        }
+    });
+    let without_marks = broken(|text, file| {
+        if text.starts_with('\u{feff}') {
+            file.imports.clear();
+        }
+    });
+    let told_only: Box<TestedReader> = Box::new(|text, format, version| {
+        format.ok_or(ImportError::Unknown).and_then(|format| read(text, Some(format), version))
+    });
+    let whole: Vec<String> = few.iter().map(|(_, text)| text.clone()).collect();
+    let of_half = broken(move |text, file| {
+        if !whole.iter().any(|whole| whole == text) {
+            values(file).for_each(|values| values.iter_mut().for_each(|value| *value /= 2.0));
+        }
+    });
+    let without_zeroes = broken(|_, file| {
+        values(file).for_each(|values| values.retain(|value| *value != 0.0));
+        file.not_read.clear();
+        file.imports.iter_mut().for_each(|import| import.missing.clear());
+    });
+    let without_settings = broken(|_, file| {
+        let mut merged: Vec<ImportedSeries> = Vec::new();
+        let imports = file.imports.iter_mut();
+        let all: Vec<ImportedSeries> =
+            imports.flat_map(|import| std::mem::take(&mut import.series)).collect();
+        for series in all {
+            match merged.iter_mut().find(|known| known.workload == series.workload) {
+                Some(known) => known.invocations.extend(series.invocations),
+                None => merged.push(ImportedSeries { settings: Vec::new(), ..series }),
+            }
+        }
+        if let Some(first) = file.imports.first_mut() {
+            first.series = merged;
+        }
+    });
+    let checks: [(&str, &[&str], &FaultsOf, &TestedReader); 8] = [
+        ("the first result alone", &wanted, &faults_of_files_twice, &first_alone),
+        ("fields of two results", &[], &faults_of_two_files, &mixed),
+        ("nothing behind a mark", &wanted, &faults_of_windows, &without_marks),
+        ("formats that are named alone", &wanted, &faults_of_recognition, &told_only),
+        ("half of what is cut off", &[], &faults_of_early_ends, &of_half),
+        ("zeroes as gaps", &[], &faults_of_zeroes, &without_zeroes),
+        ("settings ignored", &[], &faults_of_settings, &without_settings),
+        ("one tool alone", &[], &faults_of_several_tools, &first_alone),
+    ];
+    for (what, by_all, faults_of, reader) in checks {
+        let faults = faults_of(&few, reader);
+        assert!(!faults.is_empty(), "{what}: not found");
+        for name in by_all {
+            let is_found = faults.iter().any(|fault| fault.contains(name));
+            assert!(is_found, "{what}: not found by {name}: {faults:?}");
+        }
     }
 }

@@ -14,7 +14,12 @@ pub fn check(root: &Root, audited: bool) -> Vec<FoundSymptom> {
     let unaudited = (!audited).then(|| {
         FoundSymptom::new("no-audit", Severity::Note, "the store has no audit of this machine")
     });
-    [inside(root), rights(root), unaudited].into_iter().flatten().collect()
+    [without_proc(root), inside(root), rights(root), unaudited].into_iter().flatten().collect()
+}
+
+fn without_proc(root: &Root) -> Option<FoundSymptom> {
+    let is_mounted = root.path("/proc/stat").exists();
+    (!is_mounted).then(|| FoundSymptom::new("no-proc", Severity::Major, "there is no /proc/stat"))
 }
 
 fn inside(root: &Root) -> Option<FoundSymptom> {

@@ -142,7 +142,8 @@ fn ratio(part: u64, of: u64) -> f64 {
 
 #[expect(clippy::cast_precision_loss, reason = "a number of CPUs")]
 fn cpus(root: &Root) -> f64 {
-    crate::fingerprint::count_cpus(&root.text("/proc/cpuinfo").unwrap_or_default()).max(1) as f64
+    let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
+    crate::fingerprint::count_cpus(&cpuinfo).unwrap_or(1) as f64
 }
 
 pub fn check(root: &Root, activity: &MachineActivity) -> Vec<FoundSymptom> {

@@ -234,6 +234,13 @@ pub const SYMPTOMS: &[SymptomKind] = &[
         fix: "docker run --cap-add SYS_ADMIN --cap-add SYS_NICE --cap-add PERFMON",
     },
     SymptomKind {
+        name: "no-proc",
+        effects: "major",
+        why: "plumb cannot see what else runs, how often the workload waits, and how many CPUs there are",
+        disturbs: ALL,
+        fix: "mount -t proc proc /proc",
+    },
+    SymptomKind {
         name: "no-audit",
         effects: "note",
         why: "the smallest difference that this machine can detect is unknown",

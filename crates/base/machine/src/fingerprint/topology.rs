@@ -2,9 +2,10 @@
 
 use crate::root::Root;
 
-/// How many CPUs `/proc/cpuinfo` lists.
-pub fn count_cpus(cpuinfo: &str) -> usize {
-    cpuinfo.lines().filter(|line| line.starts_with("processor")).count()
+/// How many CPUs `/proc/cpuinfo` lists; None if it lists none.
+pub fn count_cpus(cpuinfo: &str) -> Option<usize> {
+    let count = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
+    (count > 0).then_some(count)
 }
 
 /// How many nodes of memory there are; one if the kernel tells none.

@@ -80,11 +80,20 @@ pub struct Arm {
     pub processes: usize,
     /// How they ended, if failures are accepted.
     pub ends: CommandEnds,
-    /// What the arm gives for its price: rate a unit of price, or price times time; less of the latter
-    /// is better. None without a numeric price.
-    pub for_price: Option<f64>,
+    /// What the arm gives for its price; None without a price.
+    pub for_price: Option<ForPrice>,
     /// What charts draw of it, if that was asked.
     pub samples: Asked<ArmSamples>,
+}
+
+/// What an arm gives for its price.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForPrice {
+    /// A rate divided by the price; of other metrics the value times the price, of which less is better. In the metric's
+    /// unit.
+    pub value: f64,
+    /// The currency as the label names it (`USD`); empty if it is a number alone.
+    pub currency: String,
 }
 
 /// What charts draw of an arm, from its samples.

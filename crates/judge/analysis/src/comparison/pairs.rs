@@ -67,6 +67,20 @@ pub struct PointComparison {
     pub encrypted: Option<Estimate>,
 }
 
+impl PointComparison {
+    /// What people call the later point next to the other.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.point.name_beside(&self.first)
+    }
+
+    /// What people call the other point next to the later.
+    #[must_use]
+    pub fn first_name(&self) -> String {
+        self.first.name_beside(&self.point)
+    }
+}
+
 /// Every later point compared with the first; none when the plan does not ask.
 pub(crate) fn against_first(record: &RunRecord) -> Vec<PointComparison> {
     let Some(plan) = record.plan.comparison() else { return Vec::new() };

@@ -20,6 +20,7 @@ use crate::one_run::gate::GateFinding;
 use crate::one_run::levels::TwoLevels;
 use crate::one_run::link_fit::LinkFit;
 use crate::one_run::pauses::Pauses;
+use crate::one_run::ranking::VariantRanking;
 use crate::over_runs::standing_out::StandingOut;
 
 /// Everything that is found in one run.
@@ -37,6 +38,8 @@ pub struct RunFinding {
     pub curves: Vec<Curve>,
     /// What of the time of points behind a link is bandwidth, and what round trips.
     pub links: Vec<LinkFit>,
+    /// Rankings of points that differ in one parameter whose values have no order.
+    pub rankings: Vec<VariantRanking>,
     /// Comparisons with the plan's first point, when the plan asks for them.
     pub against_first: Vec<PointComparison>,
     /// Comparisons of every later point but the second with the one above it, when the plan asks for them.

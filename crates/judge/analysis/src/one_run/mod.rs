@@ -22,6 +22,8 @@ pub(crate) mod other_cpu;
 pub(crate) mod pauses;
 pub(crate) mod point_data;
 pub(crate) mod random_reads;
+pub(crate) mod ranking;
+pub(crate) mod rankings;
 pub(crate) mod rates;
 pub(crate) mod samples;
 pub(crate) mod series_in_run;

@@ -29,6 +29,7 @@ use crate::one_run::other_cpu;
 use crate::one_run::pauses;
 use crate::one_run::point_data::PointData;
 use crate::one_run::random_reads::flag_faster;
+use crate::one_run::rankings::rankings;
 use crate::one_run::series_in_run::series_in_run;
 use crate::one_run::shares;
 use crate::over_runs::since::{EarlierRuns, results_since};
@@ -99,6 +100,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         targets: record.targets.clone(),
         curves: curves(&results, record),
         links: link_fits(&results, record),
+        rankings: rankings(&results, record),
         results,
         proof: gate(record, &against_first),
         against_first,

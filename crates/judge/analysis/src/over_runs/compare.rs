@@ -13,7 +13,7 @@ use plumb_stats::multiple::mean_log_ratio;
 
 use crate::asked::Asked;
 use crate::comparison::covariates::{Covariate, facts_that_differ};
-use crate::comparison::finding::{Arm, ComparisonFinding, SeriesComparison};
+use crate::comparison::finding::{Arm, ComparisonFinding, ForPrice, SeriesComparison};
 use crate::comparison::verdict::Comparison;
 use crate::estimate::{Estimate, estimate};
 use crate::method::{CONFIDENCE, METHOD_VERSION};
@@ -230,17 +230,35 @@ fn arm_of<E>(
     let arm = reader.arm(in_runs)?;
     Ok(arm.map(|arm| {
         let value = arm.estimate.value;
-        let for_price = price.map(|price| match first.better {
-            Better::Higher => value / price,
-            Better::Lower | Better::Neither => value * price,
+        let for_price = price.map(|(price, currency)| ForPrice {
+            value: match first.better {
+                Better::Higher => value / price,
+                Better::Lower | Better::Neither => value * price,
+            },
+            currency,
         });
         Arm { for_price, ..arm }
     }))
 }
 
-/// A price that can be multiplied with and divided by.
-fn price(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|price: &f64| price.is_finite() && *price > 0.0)
+/// A price that can be multiplied with and divided by, and its currency: `19.95`, `19.95 USD`, `$19.95`.
+fn price(text: &str) -> Option<(f64, String)> {
+    let is_of_number = |c: char| c.is_ascii_digit() || c == '.';
+    let (before, rest) = text.split_at(text.find(is_of_number)?);
+    let (number, after) = rest.split_at(rest.find(|c| !is_of_number(c)).unwrap_or(rest.len()));
+    let currency = match (before.trim(), after.trim()) {
+        (currency, "") | ("", currency) => currency,
+        _ => return None,
+    };
+    let known = match currency {
+        "$" => "USD",
+        "€" => "EUR",
+        "£" => "GBP",
+        word if word.chars().all(|c| c.is_alphabetic() || c == '/') => word,
+        _ => return None,
+    };
+    let price = number.parse().ok().filter(|price: &f64| *price > 0.0)?;
+    Some((price, known.to_owned()))
 }
 
 /// Says of every arm that differs from the first what else changed, whether or not the noise between runs is known well

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use plumb_model::{Better, By, Estimate, Host, Impact, SeriesInRun};
+use plumb_model::{Better, By, CommandEnds, Estimate, Host, Impact, SeriesInRun};
 use plumb_stats::describe::median;
 use plumb_stats::history;
 use plumb_stats::stored_runs::rank_sum_interval;
@@ -271,6 +271,10 @@ fn changes(before: &SeriesInRun, after: &SeriesInRun) -> Vec<(String, String, St
     let was = work(before);
     let is = work(after);
     let mut changes = changed(&was, &is);
+    // A crash and a success did not do the same work.
+    if before.ends.differ(&after.ends) {
+        changes.push(("ended".to_owned(), most_ended(&before.ends), most_ended(&after.ends)));
+    }
     if !is_same_place(before, after) {
         let of_place = changed(&place(before), &place(after)).into_iter();
         changes.extend(
@@ -279,6 +283,11 @@ fn changes(before: &SeriesInRun, after: &SeriesInRun) -> Vec<(String, String, St
         changes.sort();
     }
     changes
+}
+
+/// How most processes ended.
+fn most_ended(ends: &CommandEnds) -> String {
+    ends.most_frequent().map_or_else(|| "unknown".to_owned(), |(end, _)| end.to_string())
 }
 
 /// Whether both share one machine and environment, as most neighbours read from a store do: then there are no facts to
@@ -415,7 +424,7 @@ fn part_of(
 mod tests {
     use std::sync::Arc;
 
-    use plumb_model::{By, Host, RunOfSeries, SeriesInRun};
+    use plumb_model::{By, CommandEnd, Host, RunOfSeries, SeriesInRun};
     use plumb_stats::rng::Rng;
 
     use super::{CommonMovements, Cycle, HOUR_NS, HistoryFinding, first_since_step, history};
@@ -447,6 +456,21 @@ mod tests {
     fn runs(count: u32, cost: impl Fn(u32) -> f64) -> Vec<SeriesInRun> {
         let mut rng = Rng::new(7);
         (0..count).map(|number| run(number, cost(number), &mut rng)).collect()
+    }
+
+    #[test]
+    fn runs_that_crash_are_not_compared_with_runs_that_succeed() {
+        let mut all = runs(20, |number| if number < 10 { 0.0 } else { -0.5 });
+        for (number, run) in all.iter_mut().enumerate() {
+            let end = if number < 10 { CommandEnd::Status(0) } else { CommandEnd::Signal(11) };
+            run.ends.add(end, 12);
+        }
+        let found = of(&all);
+        let splits: Vec<usize> = found.splits.iter().map(|split| split.at).collect();
+        assert_eq!(splits, [10]);
+        let change = ("ended".to_owned(), "exit status 0".to_owned(), "SIGSEGV".to_owned());
+        assert_eq!(found.splits[0].changes, [change]);
+        assert!(found.steps.iter().flatten().all(|step| step.at != 10), "{found:?}");
     }
 
     fn of(records: &[SeriesInRun]) -> HistoryFinding {

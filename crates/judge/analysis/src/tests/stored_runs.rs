@@ -196,14 +196,24 @@ fn what_one_run_did_not_read_is_no_difference_but_what_it_is_not_is_one() {
 
 #[test]
 fn what_is_no_price_is_none() {
-    for (price, is) in
-        [("19.95", true), ("0", false), ("-1", false), ("inf", false), ("abc", false)]
-    {
+    for (price, currency) in [
+        ("19.95", Some("")),
+        ("19.95 USD", Some("USD")),
+        ("$19.95/month", None),
+        ("19.95 EUR/month", Some("EUR/month")),
+        ("$19.95", Some("USD")),
+        ("0", None),
+        ("-1", None),
+        ("inf", None),
+        ("abc", None),
+        ("5 of 6", None),
+    ] {
         let mut first = run(1.0, 1, ("k", "a"));
         first.plan.labels.insert("price".into(), price.into());
         let finding = compared(&[first, run(1.0, 2, ("k", "b"))], &[], None, &settings());
         let arm = finding.results[0].arms[0].as_ref().unwrap();
-        assert_eq!(arm.for_price.is_some(), is, "{price}");
+        let found = arm.for_price.as_ref().map(|for_price| for_price.currency.as_str());
+        assert_eq!(found, currency, "{price}");
     }
 }
 
@@ -224,7 +234,7 @@ fn groups_follow_a_label_and_prices_are_allowed_for() {
     let result = &finding.results[0];
     let arm = result.arms[0].as_ref().unwrap();
     assert_eq!((arm.runs, result.against_previous.len()), (2, 2));
-    let for_price = arm.for_price.unwrap();
+    let for_price = arm.for_price.as_ref().unwrap().value;
     assert!((for_price - arm.estimate.value / 2.0).abs() < 1e-9 * for_price);
 }
 

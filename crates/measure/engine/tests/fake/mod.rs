@@ -591,6 +591,7 @@ pub fn plan(points: usize, goal: Goal) -> Plan {
         preparation: Vec::new(),
         monitors: Vec::new(),
         on_interference: plumb_model::OnInterference::Keep,
+        hides_secrets: false,
     }
 }
 

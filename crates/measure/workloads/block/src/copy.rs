@@ -9,8 +9,9 @@ use plumb_protocol::{
     current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, integer, rate, within, work, workload,
+    LONG_TIMEOUT_S, between, bytes, choice, integer, rate, work, workload,
 };
+use plumb_workload_kit::filesystem::less_size;
 use plumb_workload_kit::folder::sync_filesystem;
 use plumb_workload_kit::tool::{run, tool};
 use rustix::fs::{Advice, fadvise};
@@ -41,7 +42,7 @@ impl Workload for Copy {
                 &["file", "stream"],
                 "file: write and sync a file on ext4; stream: send the same bytes without a filesystem",
             ),
-            bytes("size", 11 << 20, "bytes to copy"),
+            between(1, LARGEST, bytes("size", 11 << 20, "bytes to copy")),
             integer(
                 "depth",
                 "requests",
@@ -75,9 +76,9 @@ impl Workload for Copy {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let size = within(start, "size", 1, LARGEST)?;
+        let size = start.size("size");
         // The bytes, the disk, and what is read back.
-        check_memory(start, 4 * size as u64)?;
+        check_memory(start, 4 * size as u64, &|most| less_size(most / 4))?;
         let mut ready = Ready::default();
         let access = settings::access(start, true, &mut ready)?;
         ready.work = work(&[("throughput", size as u64)]);

@@ -5,8 +5,9 @@ use plumb_protocol::{
     Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, integer, time, within, work, workload,
+    LONG_TIMEOUT_S, between, bytes, choice, integer, time, work, workload,
 };
+use plumb_workload_kit::filesystem::less_size;
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::disk::{RemoteDisk, prepare_process};
@@ -35,7 +36,11 @@ impl Workload for Mkfs {
                 &["written", "small", "told"],
                 "how zeroes are sent; written: as data; small: as data, in 4 KiB requests; told: as zero and trim commands",
             ),
-            bytes("size", 1 << 30, "size of the disk; only written parts take memory"),
+            between(
+                SIZES.0,
+                SIZES.1,
+                bytes("size", 1 << 30, "size of the disk; only written parts take memory"),
+            ),
             integer(
                 "depth",
                 "requests",
@@ -65,9 +70,9 @@ impl Workload for Mkfs {
         let mut ready = Ready::default();
         let zeroes = Zeroes::read(start);
         let access = settings::access(start, zeroes == Zeroes::WithoutData, &mut ready)?;
-        let size = within(start, "size", SIZES.0, SIZES.1)?;
+        let size = start.size("size");
         // A filesystem writes a small part of its disk.
-        check_memory(start, size as u64 / 2)?;
+        check_memory(start, size as u64 / 2, &|most| less_size(2 * most))?;
         prepare_process()?;
         ready.work = work(&[("time", 1)]);
         ready.without.push(lacking(access.tunnel).into());

@@ -6,8 +6,10 @@ use plumb_protocol::{
     Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, text, within, work, workload,
+    LONG_TIMEOUT_S, between, bytes, choice, curve, distribution, integer, rate, text, work,
+    workload,
 };
+use plumb_workload_kit::filesystem::less_size;
 
 use crate::address::Address;
 use crate::client::NbdClient;
@@ -31,9 +33,15 @@ impl Workload for Remote {
         let own = vec![
             choice("operation", &["read", "write", "flush", "trim"], "type of request"),
             choice("pattern", &["random", "sequential"], "order of the blocks"),
-            curve(CurveKind::Line, bytes("block", 4096, "size of one request")),
-            curve(CurveKind::Knee, integer("depth", "requests", 1, "outstanding requests")),
-            bytes("size", 64 << 20, "size of plumb's in-memory disk"),
+            curve(
+                CurveKind::Line,
+                between(SECTOR, LARGEST, bytes("block", 4096, "size of one request")),
+            ),
+            curve(
+                CurveKind::Knee,
+                between(1, DEEPEST, integer("depth", "requests", 1, "outstanding requests")),
+            ),
+            between(LARGEST, 1 << 40, bytes("size", 64 << 20, "size of plumb's in-memory disk")),
             text("address", "own", "another server, read-only: nbd://HOST:PORT/NAME"),
         ];
         let mut metrics = vec![
@@ -60,8 +68,8 @@ impl Workload for Remote {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let block = within(start, "block", SECTOR, LARGEST)?;
-        let depth = within(start, "depth", 1, DEEPEST)?;
+        let block = start.size("block");
+        let depth = start.size("depth");
         if !block.is_multiple_of(SECTOR) {
             let why = format!("`block` is {block}; it must be a multiple of {SECTOR}");
             return Err(StartError::Failed(why));
@@ -142,8 +150,8 @@ fn server_of(
         }
         return Ok((None, Address::parse(named)?));
     }
-    let size = within(start, "size", LARGEST, 1 << 40)?;
-    check_memory(start, size as u64)?;
+    let size = start.size("size");
+    check_memory(start, size as u64, &less_size)?;
     let access = Access { link, tunnel, depth: 0, takes_discards: true, seed: start.seed };
     let server = NbdServer::start(start, size, access)?;
     server.fill(|disk| {

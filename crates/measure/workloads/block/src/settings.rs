@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use plumb_model::{Flag, FlagKind, Parameter, Ready, Value};
 use plumb_protocol::{Start, StartError};
 use plumb_units::whole_size;
-use plumb_workload_kit::declare::{bytes, choice, integer, rate_or, time_bound, within};
+use plumb_workload_kit::declare::{between, bytes, choice, integer, rate_or, time_bound, within};
 use plumb_workload_kit::link::LinkSettings;
 
 /// A fresh name in the scratch folder.
@@ -92,11 +92,15 @@ pub fn parameters() -> Vec<Parameter> {
             0,
             "bytes that may pass at once after a pause, in each direction, like a cloud volume's burst credit",
         ),
-        integer(
-            "scale",
-            "",
+        between(
             1,
-            "multiplies the bandwidth and divides the delays, to shorten long tests",
+            MOST_SCALE,
+            integer(
+                "scale",
+                "",
+                1,
+                "multiplies the bandwidth and divides the delays, to shorten long tests",
+            ),
         ),
         choice(
             "tunnel",
@@ -125,20 +129,26 @@ pub fn access(
     Ok(Access { link, tunnel, depth, takes_discards, seed: start.seed })
 }
 
-/// That a disk in memory takes no more than half of the memory there is, if that is known.
+/// That a disk takes no more than half of the memory there is, if that is known; `less` says what to set if no more than so
+/// many bytes may be taken.
 ///
 /// # Errors
 /// Unsupported when it does.
-pub fn check_memory(start: &Start, bytes: u64) -> Result<(), StartError> {
+pub fn check_memory(
+    start: &Start,
+    bytes: u64,
+    less: &dyn Fn(u64) -> String,
+) -> Result<(), StartError> {
     let memory = start.facts.memory_bytes;
     if memory == 0 || bytes <= memory / 2 {
         return Ok(());
     }
     let bytes = whole_size(bytes);
+    let less = less(memory / 2);
     let memory = whole_size(memory);
     let why =
         format!("{bytes} in memory would take more than half of the {memory} that plumb may use");
-    Err(StartError::unsupported(why, "set a smaller size"))
+    Err(StartError::unsupported(why, less))
 }
 
 impl Link {
@@ -150,7 +160,7 @@ impl Link {
     /// # Errors
     /// When the scale is none.
     pub fn read(start: &Start, ready: &mut Ready) -> Result<Self, StartError> {
-        let scale = within(start, "scale", 1, MOST_SCALE)? as u64;
+        let scale = start.size("scale") as u64;
         let delay_ns = start.integer("rtt") / scale / 2;
         let wanted_jitter_ns = start.integer("jitter") / scale;
         let down = LinkSettings {

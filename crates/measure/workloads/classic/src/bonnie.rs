@@ -10,7 +10,7 @@ use plumb_classics::{Format, ImportedSeries};
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, integer, reported, within};
+use plumb_workload_kit::declare::{between, bytes, integer, reported};
 
 use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
@@ -71,9 +71,15 @@ impl Tool for ClassicBonnie {
 
     fn parameters(&self) -> Vec<Parameter> {
         match self {
-            Self::Blocks => vec![bytes(SIZE, 2 << 30, "size of the file (-s)")],
+            Self::Blocks => {
+                vec![between(1 << 20, usize::MAX, bytes(SIZE, 2 << 30, "size of the file (-s)"))]
+            }
             Self::Files => {
-                vec![integer(FILES, "files", 65_536, "files, a multiple of 1024 (-n)")]
+                vec![between(
+                    1 << 10,
+                    1 << 18,
+                    integer(FILES, "files", 65_536, "files, a multiple of 1024 (-n)"),
+                )]
             }
         }
     }
@@ -88,8 +94,8 @@ impl Tool for ClassicBonnie {
         let mut size_mib = 0;
         let mut files = 0;
         match self {
-            Self::Blocks => size_mib = within(start, SIZE, 1 << 20, usize::MAX)? >> 20,
-            Self::Files => files = within(start, FILES, 1 << 10, 1 << 18)? >> 10,
+            Self::Blocks => size_mib = start.size(SIZE) >> 20,
+            Self::Files => files = start.size(FILES) >> 10,
         }
         words.extend(["-f".to_owned(), "-s".to_owned(), size_mib.to_string()]);
         words.extend(["-n".to_owned(), files.to_string()]);

@@ -8,7 +8,7 @@ use plumb_protocol::{Start, StartError};
 
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::{
-    bytes, choice, integer, reported, reported_time, threads, time_bound, within,
+    between, bytes, choice, integer, reported, reported_time, threads, time_bound, within,
 };
 
 use crate::build::built;
@@ -83,14 +83,30 @@ impl Tool for CLoop {
     fn parameters(&self) -> Vec<Parameter> {
         match self {
             Self::Fork => vec![
-                integer("forks", "forks", 10_000, "processes per thread, one after another"),
-                bytes("resident", 0, "memory that the parent has touched, in base pages"),
+                between(
+                    1,
+                    1 << 24,
+                    integer("forks", "forks", 10_000, "processes per thread, one after another"),
+                ),
+                between(
+                    0,
+                    1 << 30,
+                    bytes("resident", 0, "memory that the parent has touched, in base pages"),
+                ),
                 threads("parent threads that fork at the same time"),
             ],
             Self::Wakeup => {
-                let rate = integer("rate", "wake-ups", 1000, "wake-ups due per second");
+                let rate = between(
+                    1,
+                    1 << 20,
+                    integer("rate", "wake-ups", 1000, "wake-ups due per second"),
+                );
                 vec![
-                    integer("wakeups", "wake-ups", 1000, "wake-ups per process"),
+                    between(
+                        1,
+                        1 << 24,
+                        integer("wakeups", "wake-ups", 1000, "wake-ups per process"),
+                    ),
                     Parameter { kind: ParameterType::Rate, ..rate },
                     choice(
                         "placement",
@@ -100,10 +116,18 @@ impl Tool for CLoop {
                 ]
             }
             Self::Triad => vec![
-                integer("passes", "passes", 10, "passes of each thread through its arrays"),
+                between(
+                    1,
+                    1 << 24,
+                    integer("passes", "passes", 10, "passes of each thread through its arrays"),
+                ),
                 bytes("size", 64 << 20, "size of each array"),
                 threads("threads, each with separate arrays"),
-                time_bound("settle", 0, "untimed passes for this long before, at least one"),
+                between(
+                    0,
+                    MOST_SETTLING_NS,
+                    time_bound("settle", 0, "untimed passes for this long before, at least one"),
+                ),
             ],
         }
     }
@@ -115,21 +139,21 @@ impl Tool for CLoop {
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         let (source, options, words) = match self {
             Self::Fork => {
-                let forks = within(start, "forks", 1, 1 << 24)?;
-                let resident = within(start, "resident", 0, 1 << 30)?;
+                let forks = start.size("forks");
+                let resident = start.size("resident");
                 let threads = within(start, "threads", 1, 1024)?;
                 (include_str!("forkloop.c"), &["-O2"][..], vec![forks, resident, threads])
             }
             Self::Wakeup => {
-                let wakeups = within(start, "wakeups", 1, 1 << 24)?;
-                let rate = within(start, "rate", 1, 1 << 20)?;
+                let wakeups = start.size("wakeups");
+                let rate = start.size("rate");
                 (include_str!("wakeuploop.c"), &["-O2"][..], vec![wakeups, rate])
             }
             Self::Triad => {
-                let passes = within(start, "passes", 1, 1 << 24)?;
+                let passes = start.size("passes");
                 let size = within(start, "size", 64, usize::MAX / 4)?;
                 let threads = within(start, "threads", 1, 1024)?;
-                let settle = within(start, "settle", 0, MOST_SETTLING_NS)?;
+                let settle = start.size("settle");
                 (include_str!("triadloop.c"), TRIAD_OPTIONS, vec![passes, size, threads, settle])
             }
         };

@@ -6,7 +6,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
-use plumb_workload_kit::declare::{integer, reported, threads, time_bound, within};
+use plumb_workload_kit::declare::{between, integer, reported, threads, time_bound};
 
 use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
@@ -39,9 +39,17 @@ impl Tool for Cyclictest {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            time_bound("interval", 1_000_000, "time from one wake-up to the next (-i)"),
-            threads("threads, each pinned to a CPU, starting with the first (-t, -a)"),
-            integer("seconds", "seconds", 1, "how long one process runs (-D)"),
+            between(
+                10_000,
+                10_000_000_000,
+                time_bound("interval", 1_000_000, "time from one wake-up to the next (-i)"),
+            ),
+            between(
+                1,
+                64,
+                threads("threads, each pinned to a CPU, starting with the first (-t, -a)"),
+            ),
+            between(1, 60, integer("seconds", "seconds", 1, "how long one process runs (-D)")),
         ]
     }
 
@@ -50,9 +58,9 @@ impl Tool for Cyclictest {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let micros = within(start, "interval", 10_000, 10_000_000_000)? / 1000;
-        let threads = within(start, "threads", 1, 64)?;
-        let seconds = within(start, "seconds", 1, 60)?;
+        let micros = start.size("interval") / 1000;
+        let threads = start.size("threads");
+        let seconds = start.size("seconds");
         // A row has a latency, and a count of each thread.
         let rows = ROOM / (8 + 7 * threads);
         let options =

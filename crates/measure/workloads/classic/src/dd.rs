@@ -6,7 +6,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Failure, Held, Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, choice, reported, shared, within};
+use plumb_workload_kit::declare::{between, bytes, choice, reported, shared};
 
 use crate::laid_out::{self, LaidOut};
 use crate::named::{ToolNames, value_names};
@@ -39,8 +39,8 @@ impl Tool for Dd {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            bytes("size", 256 << 20, "size of the file (bs × count)"),
-            bytes("block", 1 << 20, "size of one read or write (bs)"),
+            between(1 << 20, usize::MAX, bytes("size", 256 << 20, "size of the file (bs × count)")),
+            between(512, 1 << 30, bytes("block", 1 << 20, "size of one read or write (bs)")),
             choice("operation", &["write", "read"], "operation on the file (of, if)"),
             choice("direct", &["no", "yes"], "bypass the page cache (oflag, iflag)"),
             choice(
@@ -62,8 +62,8 @@ impl Tool for Dd {
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         let file = laid_out::path(start)?;
-        let block = within(start, "block", 512, 1 << 30)?;
-        let size = within(start, "size", 1 << 20, usize::MAX)?;
+        let block = start.size("block");
+        let size = start.size("size");
         if !size.is_multiple_of(block) {
             let why = format!("`size` ({size}) must be a multiple of `block` ({block})");
             return Err(Failure(why).into());

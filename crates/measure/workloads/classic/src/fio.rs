@@ -7,7 +7,9 @@ use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Failure, Held, Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, choice, integer, reported, shared, time_bound, within};
+use plumb_workload_kit::declare::{
+    between, bytes, choice, integer, reported, shared, time_bound, within,
+};
 use plumb_workload_kit::ended;
 
 use crate::laid_out::{self, LaidOut};
@@ -87,18 +89,27 @@ impl Tool for Fio {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        let time = time_bound("time", 1_000_000_000, "how long one process runs (--runtime)");
-        let size = bytes("size", 64 << 20, "size of the file (--size)");
+        let time = between(
+            100_000_000,
+            60_000_000_000,
+            time_bound("time", 1_000_000_000, "how long one process runs (--runtime)"),
+        );
+        let size =
+            between(1 << 20, usize::MAX, bytes("size", 64 << 20, "size of the file (--size)"));
         match self {
             Self::Random | Self::Sequential => vec![
                 size,
                 block_size("block", if *self == Self::Random { 4096 } else { 1 << 20 }),
                 operation(&["read", "write"]),
-                integer(
-                    "depth",
-                    "blocks",
-                    if *self == Self::Random { 1 } else { 8 },
-                    "blocks in flight (--iodepth)",
+                between(
+                    1,
+                    4096,
+                    integer(
+                        "depth",
+                        "blocks",
+                        if *self == Self::Random { 1 } else { 8 },
+                        "blocks in flight (--iodepth)",
+                    ),
                 ),
                 choice("engine", &["io_uring", "psync"], "I/O interface (--ioengine)"),
                 choice("pages", &["system", "huge"], "pages of the buffers (--mem, --iomem_align)"),
@@ -107,7 +118,11 @@ impl Tool for Fio {
             Self::OneBlock => vec![
                 block_size("block", 4096),
                 operation(&["write", "read"]),
-                integer("workers", "workers", 1, "jobs, each with a separate file (--numjobs)"),
+                between(
+                    1,
+                    1024,
+                    integer("workers", "workers", 1, "jobs, each with a separate file (--numjobs)"),
+                ),
                 time,
             ],
             Self::Log => vec![size, block_size("record", 4096), time],
@@ -130,12 +145,12 @@ impl Tool for Fio {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let millis = within(start, "time", 100_000_000, 60_000_000_000)? / 1_000_000;
+        let millis = start.size("time") / 1_000_000;
         let mut words = match self {
             Self::Random | Self::Sequential => self.of_file(start)?,
             Self::OneBlock => {
                 let block = within(start, "block", 1, 1 << 20)?;
-                let jobs = within(start, "workers", 1, 1024)?;
+                let jobs = start.size("workers");
                 let rw = start.text("operation");
                 let options = format!(
                     "--ioengine=psync --direct=1 --sync=1 --overwrite=1 --thread --group_reporting --unlink=1 \
@@ -145,7 +160,7 @@ impl Tool for Fio {
             }
             Self::Log => {
                 let record = within(start, "record", 512, 1 << 20)?;
-                let size = within(start, "size", 1 << 20, usize::MAX)?;
+                let size = start.size("size");
                 let options = format!(
                     "--ioengine=psync --overwrite=1 --fdatasync=1 --unlink=1 --rw=write --bs={record} --size={size}"
                 );
@@ -159,7 +174,7 @@ impl Tool for Fio {
 
     /// fio lays out its own file, with data that do not compress.
     fn prepare(&self, path: &Path, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        let size = within(start, "size", 1 << 20, usize::MAX)?;
+        let size = start.size("size");
         let file = LaidOut(Path::new(&start.dir).join(FILE));
         let mut fio = std::process::Command::new(path);
         fio.args(job(&file.0, size, "read")).args(["--create_only=1", "--ioengine=psync"]);
@@ -188,9 +203,9 @@ impl Fio {
             (_, "write") => "write",
             _ => "read",
         };
-        let mut words = job(Path::new(path), within(start, "size", 1 << 20, usize::MAX)?, rw);
+        let mut words = job(Path::new(path), start.size("size"), rw);
         let block = within(start, "block", 512, 1 << 30)?;
-        let depth = within(start, "depth", 1, 4096)?;
+        let depth = start.size("depth");
         let engine = start.text("engine");
         let options = [
             format!("--bs={block}"),

@@ -6,7 +6,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Failure, Held, Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+use plumb_workload_kit::declare::{between, bytes, choice, integer, reported, within};
 use plumb_workload_kit::spawn::find_program;
 
 use crate::laid_out;
@@ -42,8 +42,8 @@ impl Tool for FsMark {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            integer("files", "files", 1000, "files per thread (-n)"),
-            bytes("size", 0, "size of each file (-s)"),
+            between(1, 1 << 18, integer("files", "files", 1000, "files per thread (-n)")),
+            between(0, 1 << 20, bytes("size", 0, "size of each file (-s)")),
             choice("sync", &["fsync", "none"], "fsync of each file before it is closed (-S)"),
             integer("threads", "threads", 1, "threads (-t)"),
         ]
@@ -67,8 +67,8 @@ impl Tool for FsMark {
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         let sync = if start.text("sync") == "fsync" { "1" } else { "0" };
-        let files = within(start, "files", 1, 1 << 18)?.to_string();
-        let size = within(start, "size", 0, 1 << 20)?.to_string();
+        let files = start.size("files").to_string();
+        let size = start.size("size").to_string();
         let threads = within(start, "threads", 1, 64)?.to_string();
         // Names as long as plumb's.
         let names = ["-p", "16", "-r", "10"];

@@ -6,7 +6,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready};
 use plumb_protocol::{Held, Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, choice, integer, reported, shared, within};
+use plumb_workload_kit::declare::{between, bytes, choice, integer, reported, shared};
 
 use crate::laid_out::{self, LaidOut};
 use crate::named::{ToolNames, value_names};
@@ -40,9 +40,13 @@ impl Tool for Ioping {
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             bytes("size", 256 << 20, "size of the file"),
-            bytes("block", 4096, "size of one request (-s)"),
+            between(512, 1 << 30, bytes("block", 4096, "size of one request (-s)")),
             choice("operation", &["read", "write"], "operation on each block (-W)"),
-            integer("count", "requests", 10_000, "requests per process (-c)"),
+            between(
+                100,
+                1 << 30,
+                integer("count", "requests", 10_000, "requests per process (-c)"),
+            ),
         ]
     }
 
@@ -57,8 +61,8 @@ impl Tool for Ioping {
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         let file = laid_out::path(start)?;
-        let count = within(start, "count", 100, 1 << 30)?;
-        let block = within(start, "block", 512, 1 << 30)?;
+        let count = start.size("count");
+        let block = start.size("block");
         let mut words = ["-D", "-B", "-i", "0"].map(str::to_owned).to_vec();
         words.extend(["-c".to_owned(), count.to_string(), "-s".to_owned(), block.to_string()]);
         if start.text("operation") == "write" {

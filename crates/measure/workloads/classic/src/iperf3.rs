@@ -7,7 +7,7 @@ use plumb_model::{Better, Description, Metric, Parameter, Ready, Restricted, Rol
 use plumb_protocol::{Held, Start, StartError};
 
 use plumb_workload_ends::host;
-use plumb_workload_kit::declare::{bytes, choice, integer, reported, text, within};
+use plumb_workload_kit::declare::{between, bytes, choice, integer, reported, text, within};
 use plumb_workload_kit::placement::{Placement, placement};
 
 use crate::named::{ToolNames, value_names};
@@ -43,20 +43,24 @@ impl Tool for Iperf3 {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            integer("streams", "streams", 1, "connections (-P)"),
+            between(1, 64, integer("streams", "streams", 1, "connections (-P)")),
             bytes("block", 128 << 10, "size of one send (-l)"),
             choice(
                 "transport",
                 &["tcp", "udp"],
                 "streams, or datagrams of `block` bytes at full speed (-u -b 0)",
             ),
-            bytes("buffer", 0, "socket buffers at both ends (-w); 0: the system's default"),
+            between(
+                0,
+                1 << 29,
+                bytes("buffer", 0, "socket buffers at both ends (-w); 0: the system's default"),
+            ),
             choice("direction", &["up", "down"], "down: the server sends (-R)"),
             placement(),
-            integer("seconds", "seconds", 1, "how long one process sends (-t)"),
+            between(1, 20, integer("seconds", "seconds", 1, "how long one process sends (-t)")),
             text("host", "", "host that runs iperf3 -s (-c); by default, plumb starts one here"),
             host::address(),
-            integer("port", "port", 5201, "port on the host (-p)"),
+            between(1, 65_535, integer("port", "port", 5201, "port on the host (-p)")),
         ]
     }
 
@@ -83,17 +87,17 @@ impl Tool for Iperf3 {
             ("", Some(port)) => (HOST.to_owned(), port),
             ("", None) => return Err(StartError::Failed("the server reported no port".into())),
             (host, _) => {
-                let port = within(start, "port", 1, 65_535)?.to_string();
+                let port = start.size("port").to_string();
                 // An address of a link has its device behind it, which an `IpAddr` has not.
                 let address = host::address_of(host, start);
                 (if host.contains('%') { host.to_owned() } else { address?.to_string() }, port)
             }
         };
-        let streams = within(start, "streams", 1, 64)?.to_string();
+        let streams = start.size("streams").to_string();
         // A datagram has room for so much (RFC 768).
         let block = within(start, "block", 16, if is_udp { 65_507 } else { 1 << 20 })?.to_string();
-        let seconds = within(start, "seconds", 1, 20)?.to_string();
-        let buffer = within(start, "buffer", 0, 1 << 29)?;
+        let seconds = start.size("seconds").to_string();
+        let buffer = start.size("buffer");
         let words = [
             "-c", &host, "-p", &port, "-J", "-P", &streams, "-l", &block, "-t", &seconds, "-i", "0",
         ];

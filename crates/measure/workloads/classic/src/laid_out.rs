@@ -8,7 +8,7 @@ use plumb_model::Ready;
 use plumb_protocol::{Failure, Held, SplitMix64, Start, StartError};
 use plumb_units::whole_size;
 use plumb_workload_kit::declare::within;
-use plumb_workload_kit::filesystem::Filesystem;
+use plumb_workload_kit::filesystem::{Filesystem, less_size};
 
 /// Bytes written at a time.
 const PIECE: usize = 1 << 20;
@@ -30,7 +30,7 @@ impl LaidOut {
         let filesystem =
             Filesystem::of(dir).map_err(|error| failed("reading the free space of", &error))?;
         let what = format!("a file of {}", whole_size(size as u64));
-        filesystem.check_room(dir, &what, size as u64, 1)?;
+        filesystem.check_room(dir, &what, size as u64, 1, &less_size)?;
         let file = Self(dir.join(name));
         file.fill(size, start.seed).map_err(|error| failed("laying out a file in", &error))?;
         Ok(file.ready(size))

@@ -7,7 +7,7 @@ use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
 use plumb_units::whole_size;
-use plumb_workload_kit::declare::{bytes, choice, integer, reported, time_bound, within};
+use plumb_workload_kit::declare::{between, bytes, choice, integer, reported, time_bound};
 
 use crate::named::{ToolNames, value_names};
 use crate::runs::{MOST_SETTLING_NS, Settling};
@@ -47,9 +47,17 @@ impl Tool for Mbw {
                 &["libc", "loop", "block"],
                 "libc: memcpy; loop: word by word; block: memcpy in blocks of 256 KiB",
             ),
-            bytes("size", 64 << 20, "size of each of the two arrays, in whole MiB"),
-            integer("passes", "passes", 5, "copies per process (-n)"),
-            time_bound("settle", 0, "copies that begin in this time of a process do not count"),
+            between(
+                MIB,
+                usize::MAX >> 1,
+                bytes("size", 64 << 20, "size of each of the two arrays, in whole MiB"),
+            ),
+            between(1, 1000, integer("passes", "passes", 5, "copies per process (-n)")),
+            between(
+                0,
+                MOST_SETTLING_NS,
+                time_bound("settle", 0, "copies that begin in this time of a process do not count"),
+            ),
         ]
     }
 
@@ -68,7 +76,7 @@ impl Tool for Mbw {
     }
 
     fn call(&self, start: &Start, version: &str) -> Result<Call, StartError> {
-        let size = within(start, "size", MIB, usize::MAX >> 1)?;
+        let size = start.size("size");
         if !size.is_multiple_of(MIB) {
             return Err(StartError::Failed(format!("`size` must be whole MiB, not {size} bytes")));
         }
@@ -90,8 +98,7 @@ impl Tool for Mbw {
             ("libc", false) | ("loop", true) => "-t0",
             _ => "-t1",
         };
-        within(start, "settle", 0, MOST_SETTLING_NS)?;
-        let passes = within(start, "passes", 1, 1000)?;
+        let passes = start.size("passes");
         let words =
             ["-n".to_owned(), passes.to_string(), test.to_owned(), (size / MIB).to_string()];
         let mut call = Call::with(words);

@@ -6,7 +6,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+use plumb_workload_kit::declare::{between, bytes, choice, integer, reported};
 
 use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
@@ -40,8 +40,12 @@ impl Tool for Openssl {
         let ciphers = ["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"];
         vec![
             choice("cipher", &ciphers, "authenticated cipher (-evp)"),
-            bytes("bytes", 16 << 10, "plaintext size of a message (-bytes)"),
-            integer("seconds", "seconds", 1, "how long one process measures (-seconds)"),
+            between(16, 1 << 20, bytes("bytes", 16 << 10, "plaintext size of a message (-bytes)")),
+            between(
+                1,
+                60,
+                integer("seconds", "seconds", 1, "how long one process measures (-seconds)"),
+            ),
             choice(
                 "instructions",
                 &["all", "no-avx512"],
@@ -55,8 +59,8 @@ impl Tool for Openssl {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let bytes = within(start, "bytes", 16, 1 << 20)?.to_string();
-        let seconds = within(start, "seconds", 1, 60)?.to_string();
+        let bytes = start.size("bytes").to_string();
+        let seconds = start.size("seconds").to_string();
         let words = ["speed", "-mr", "-elapsed", "-seconds", &seconds, "-bytes", &bytes, "-evp"];
         let mut call = Call::with(words.into_iter().chain([start.text("cipher")]));
         if start.text("instructions") == "no-avx512" {

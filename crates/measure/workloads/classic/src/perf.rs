@@ -7,7 +7,7 @@ use plumb_model::{Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
 use plumb_workload_kit::affinity::CpuSet;
-use plumb_workload_kit::declare::{choice, integer, reported_time, within};
+use plumb_workload_kit::declare::{between, choice, integer, reported_time, within};
 
 use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
@@ -76,7 +76,11 @@ impl Tool for Perf {
                 integer("loops", "round trips", 20_000, "round trips per process (-l)"),
             ],
             Self::Messaging => vec![
-                integer("groups", "groups", 1, "groups of 20 senders and 20 receivers (-g)"),
+                between(
+                    1,
+                    10_000,
+                    integer("groups", "groups", 1, "groups of 20 senders and 20 receivers (-g)"),
+                ),
                 integer(
                     "loops",
                     "messages",
@@ -100,7 +104,7 @@ impl Tool for Perf {
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
         let loops = within(start, "loops", 1, 1 << 30)?.to_string();
         if *self == Self::Messaging {
-            let groups = within(start, "groups", 1, 10_000)?.to_string();
+            let groups = start.size("groups").to_string();
             let mut words = vec!["bench", "sched", "messaging", "-g", &groups, "-l", &loops];
             words.extend((start.text("transport") == "pipe").then_some("-p"));
             words.extend((start.text("mode") == "thread").then_some("-t"));

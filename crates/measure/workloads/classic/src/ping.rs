@@ -6,7 +6,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, integer, reported, within};
+use plumb_workload_kit::declare::{between, bytes, integer, reported};
 
 use crate::named::{ToolNames, value_names};
 use crate::servers::HOST;
@@ -41,8 +41,16 @@ impl Tool for Ping {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            bytes("bytes", 56, "payload of a request, without the 8-byte header (-s)"),
-            integer("count", "requests", 20_000, "requests per process (-c)"),
+            between(
+                8,
+                8192,
+                bytes("bytes", 56, "payload of a request, without the 8-byte header (-s)"),
+            ),
+            between(
+                1000,
+                1 << 30,
+                integer("count", "requests", 20_000, "requests per process (-c)"),
+            ),
         ]
     }
 
@@ -57,8 +65,8 @@ impl Tool for Ping {
                 "start plumb as root",
             ));
         }
-        let bytes = within(start, "bytes", 8, 8192)?.to_string();
-        let count = within(start, "count", 1000, 1 << 30)?.to_string();
+        let bytes = start.size("bytes").to_string();
+        let count = start.size("count").to_string();
         Ok(Call::with(["-n", "-f", "-q", "-c", &count, "-s", &bytes, HOST]))
     }
 }

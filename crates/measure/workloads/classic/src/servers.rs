@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use plumb_model::Ready;
 use plumb_protocol::{Failure, Held, StartError};
+use plumb_workload_kit::loopback;
 
 /// Where a server of ours listens, and nowhere else.
 pub(crate) const HOST: &str = "127.0.0.1";
@@ -33,6 +34,7 @@ pub(crate) fn start(
     listens: Listens,
     words: &[&str],
 ) -> Result<(Ready, Box<dyn Held>), StartError> {
+    loopback::check()?;
     let mut last = Failure(format!("{} is not listening", path.display()));
     for _ in 0..TRIES {
         let port = free_port(listens)?;

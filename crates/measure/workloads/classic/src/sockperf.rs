@@ -6,7 +6,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Description, Metric, Parameter, Ready, Role};
 use plumb_protocol::{Held, Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, choice, integer, reported, within};
+use plumb_workload_kit::declare::{between, bytes, choice, integer, reported};
 
 use crate::named::{ToolNames, value_names};
 use crate::servers::{self, HOST, Listens};
@@ -37,8 +37,12 @@ impl Tool for Sockperf {
     fn parameters(&self) -> Vec<Parameter> {
         vec![
             choice("transport", &["tcp", "udp"], "TCP or UDP (--tcp)"),
-            bytes("request", 24, "size of a request and of an answer, at least 14 bytes (-m)"),
-            integer("seconds", "seconds", 1, "how long one process sends (-t)"),
+            between(
+                14,
+                65_000,
+                bytes("request", 24, "size of a request and of an answer, at least 14 bytes (-m)"),
+            ),
+            between(1, 20, integer("seconds", "seconds", 1, "how long one process sends (-t)")),
         ]
     }
 
@@ -54,8 +58,8 @@ impl Tool for Sockperf {
         let Some(port) = start.endpoints.get("port") else {
             return Err(StartError::Failed("the server reported no port".into()));
         };
-        let bytes = within(start, "request", 14, 65_000)?.to_string();
-        let seconds = within(start, "seconds", 1, 20)?.to_string();
+        let bytes = start.size("request").to_string();
+        let seconds = start.size("seconds").to_string();
         let words =
             ["ping-pong", "-i", HOST, "-p", port, "-m", &bytes, "-t", &seconds, "--full-rtt"];
         Ok(Call::with(words.into_iter().chain(over_tcp(start))))

@@ -7,7 +7,7 @@ use plumb_classics::{Format, ImportedSeries};
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Failure, Start, StartError};
 
-use plumb_workload_kit::declare::{bytes, choice, path, reported, text, threads, within};
+use plumb_workload_kit::declare::{between, bytes, choice, path, reported, text, threads};
 
 use crate::build::built;
 use crate::named::{ToolNames, value_names};
@@ -50,8 +50,8 @@ impl Tool for ClassicStream {
             path("source", "absolute path of STREAM's stream.c"),
             text("flags", "-O3 -march=native", "compiler options, separated by spaces"),
             choice("kernel", &KERNELS, "loop whose result is reported"),
-            bytes("size", 64 << 20, "bytes per array and thread"),
-            threads("threads that share the arrays"),
+            between(1 << 16, 1 << 30, bytes("size", 64 << 20, "bytes per array and thread")),
+            between(1, 1024, threads("threads that share the arrays")),
         ]
     }
 
@@ -65,8 +65,8 @@ impl Tool for ClassicStream {
             let fix = "download stream.c from https://www.cs.virginia.edu/stream/FTP/Code and pass it as source=/…/stream.c";
             return Err(StartError::unsupported("STREAM's source is not set", fix));
         }
-        let size = within(start, "size", 1 << 16, 1 << 30)?;
-        let threads = within(start, "threads", 1, 1024)?;
+        let size = start.size("size");
+        let threads = start.size("threads");
         let elements = format!("-DSTREAM_ARRAY_SIZE={}", size / 8 * threads);
         // Its arrays are static: of more than 2 GiB they need another model of code.
         let fixed = ["-fopenmp", "-mcmodel=medium", "-DNTIMES=10", &elements];

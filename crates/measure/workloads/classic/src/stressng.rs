@@ -6,7 +6,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
-use plumb_workload_kit::declare::{choice, integer, reported, threads, within};
+use plumb_workload_kit::declare::{between, choice, integer, reported, threads};
 
 use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
@@ -38,8 +38,12 @@ impl Tool for StressNg {
         let methods = &["sieve", "int64", "double", "matrixprod", "fft"];
         vec![
             choice("method", methods, "CPU method (--cpu-method)"),
-            threads("simultaneous processes (--cpu)"),
-            integer("seconds", "seconds", 1, "how long one process runs (--timeout)"),
+            between(1, 1024, threads("simultaneous processes (--cpu)")),
+            between(
+                1,
+                60,
+                integer("seconds", "seconds", 1, "how long one process runs (--timeout)"),
+            ),
         ]
     }
 
@@ -48,8 +52,8 @@ impl Tool for StressNg {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let processes = within(start, "threads", 1, 1024)?;
-        let seconds = within(start, "seconds", 1, 60)?;
+        let processes = start.size("threads");
+        let seconds = start.size("seconds");
         let method = start.text("method");
         let options = format!(
             "--cpu {processes} --cpu-method {method} --timeout {seconds} --metrics-brief --temp-path {}",

@@ -6,7 +6,7 @@ use plumb_classics::{Format, ImportedSeries};
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
-use plumb_workload_kit::declare::{integer, reported, threads, within};
+use plumb_workload_kit::declare::{between, integer, reported, threads};
 
 use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
@@ -36,9 +36,18 @@ impl Tool for Sysbench {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            integer("limit", "", 10_000, "largest number that one event tests (--cpu-max-prime)"),
-            threads("threads (--threads)"),
-            integer("seconds", "seconds", 1, "how long one process runs (--time)"),
+            between(
+                4,
+                1_000_000,
+                integer(
+                    "limit",
+                    "",
+                    10_000,
+                    "largest number that one event tests (--cpu-max-prime)",
+                ),
+            ),
+            between(1, 1024, threads("threads (--threads)")),
+            between(1, 60, integer("seconds", "seconds", 1, "how long one process runs (--time)")),
         ]
     }
 
@@ -47,9 +56,9 @@ impl Tool for Sysbench {
     }
 
     fn call(&self, start: &Start, _version: &str) -> Result<Call, StartError> {
-        let limit = within(start, "limit", 4, 1_000_000)?;
-        let threads = within(start, "threads", 1, 1024)?;
-        let seconds = within(start, "seconds", 1, 60)?;
+        let limit = start.size("limit");
+        let threads = start.size("threads");
+        let seconds = start.size("seconds");
         let options =
             format!("cpu --cpu-max-prime={limit} --threads={threads} --time={seconds} run");
         let note = format!("an event takes {} divisions", divisions(limit as u64));

@@ -1,7 +1,9 @@
 //! The family `classic`, driven as the engine drives it: the real tools.
 
 use plumb_workload_classic::ALL;
-use plumb_workload_testing::{Lack, TestPoint, refusal, samples, skip, take, unsupported};
+use plumb_workload_testing::{
+    Lack, TestPoint, refusal, refused_settings, samples, skip, take, unsupported,
+};
 
 /// The figure of one process.
 fn figure(point: &TestPoint, metric: &str) -> f64 {
@@ -103,8 +105,7 @@ fn sysbench_divides_and_stress_ng_sieves() {
         let one = figure(&TestPoint::new(ALL, id, &[]), "rate");
         assert_within(id, one, 10.0..1e10);
     }
-    let point = TestPoint::new(ALL, "classic.sysbench", &[("limit", "3")]);
-    assert!(refusal("nothing to try", point.try_start()).contains("limit"));
+    assert!(refused_settings(ALL, "classic.sysbench", &[("limit", "3")]).contains("limit"));
 }
 
 #[test]

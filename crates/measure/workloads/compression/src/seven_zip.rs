@@ -8,7 +8,7 @@ use plumb_model::{AuditClass, Better, Description, Metric, Ready, Requirement, R
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::affinity::CpuSet;
-use plumb_workload_kit::declare::{integer, reported, threads, within, workload};
+use plumb_workload_kit::declare::{between, integer, reported, threads, workload};
 use plumb_workload_kit::placement::{Placement, in_words, placement};
 use plumb_workload_kit::spawn::{
     OutputPipe, SpawnedProgram, VALUES_OF_TOOLS, describe_end, find_program, metrics,
@@ -53,19 +53,27 @@ impl Workload for SevenZip {
         Description {
             roles: vec![Role::Workload],
             parameters: vec![
-                threads("threads of 7-Zip (-mmt)"),
+                between(1, 1024, threads("threads of 7-Zip (-mmt)")),
                 placement(),
-                integer(
-                    "dictionary",
-                    "",
+                between(
                     18,
-                    "dictionary size as a power of 2: 18 is 2^18 bytes (-md)",
+                    30,
+                    integer(
+                        "dictionary",
+                        "",
+                        18,
+                        "dictionary size as a power of 2: 18 is 2^18 bytes (-md)",
+                    ),
                 ),
-                integer(
-                    "test_time",
-                    "seconds",
+                between(
                     0,
-                    "approximate length of each 7-Zip test (-mtime)",
+                    60,
+                    integer(
+                        "test_time",
+                        "seconds",
+                        0,
+                        "approximate length of each 7-Zip test (-mtime)",
+                    ),
                 ),
             ],
             metrics: all,
@@ -89,12 +97,12 @@ impl Workload for SevenZip {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let threads = within(start, "threads", 1, 1024)?;
-        let dictionary = within(start, "dictionary", 18, 30)?;
+        let threads = start.size("threads");
+        let dictionary = start.size("dictionary");
         check_memory(threads, dictionary, start.facts.memory_bytes)?;
         let path = find(&PROGRAMS)?;
         let output = OutputPipe::new()?;
-        let argv = arguments(&path, threads, dictionary, within(start, "test_time", 0, 60)?);
+        let argv = arguments(&path, threads, dictionary, start.size("test_time"));
         let program = SpawnedProgram::new(&path, &argv, Some(output.end()), start.seed)?;
         let mut ready = Ready::default();
         ready.versions.insert("7zip".into(), version(&path)?);

@@ -107,7 +107,8 @@ fn check_room(
 ) -> Result<(), StartError> {
     let needed = 3 * entities * (bytes + 64) + (1 << 20);
     let what = format!("a database of up to {}", whole_size(needed));
-    filesystem.map_or(Ok(()), |filesystem| filesystem.check_room(dir, &what, needed, 2))
+    let less = |room: u64| format!("set entities={} or less", room / 3 / (bytes + 64));
+    filesystem.map_or(Ok(()), |filesystem| filesystem.check_room(dir, &what, needed, 2, &less))
 }
 
 fn ready(entities: u64, durability: Durability, filesystem: Option<Filesystem>) -> Ready {

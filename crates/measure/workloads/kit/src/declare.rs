@@ -88,6 +88,12 @@ fn parameter(name: &str, kind: ParameterType, default: Value, summary: &str) -> 
     Parameter::new(name, kind, default, summary)
 }
 
+/// A number of which no less and no more is taken, in the unit in which the workload gets it.
+#[must_use]
+pub fn between(least: usize, most: usize, parameter: Parameter) -> Parameter {
+    Parameter { range: Some((least as u64, most as u64)), ..parameter }
+}
+
 /// A number, with what a curve over it means.
 #[must_use]
 pub fn curve(kind: CurveKind, parameter: Parameter) -> Parameter {
@@ -166,7 +172,7 @@ pub fn work(of: &[(&str, u64)]) -> BTreeMap<String, f64> {
     of.iter().map(|&(metric, amount)| (metric.to_owned(), amount as f64)).collect()
 }
 
-/// A parameter's count or size.
+/// A parameter's count or size, if its limits depend on other parameters.
 ///
 /// # Errors
 /// When it does not lie within `low` to `high`.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use plumb_model::{Flag, FlagKind};
 use plumb_protocol::StartError;
-use plumb_units::whole_size;
+use plumb_units::{typed_at_most, whole_size};
 use rustix::fs::{major, minor, statfs, statvfs};
 
 /// Filesystem types that keep files in memory: tmpfs and ramfs (linux/magic.h).
@@ -40,7 +40,8 @@ impl Filesystem {
         })
     }
 
-    /// Whether there is room for so many bytes in so many files, of which `what` is said in the refusal.
+    /// Whether there is room for so many bytes in so many files, of which `what` is said in the refusal; `less` says what
+    /// to set if no more than so many bytes may be taken.
     ///
     /// # Errors
     /// Unsupported when they would take more than 80 % of what is free.
@@ -50,11 +51,12 @@ impl Filesystem {
         what: &str,
         bytes: u64,
         files: u64,
+        less: &dyn Fn(u64) -> String,
     ) -> Result<(), StartError> {
         let fits = |wanted: u64, free: u64| {
             wanted.saturating_mul(MOST_OF_FREE.1) <= free.saturating_mul(MOST_OF_FREE.0)
         };
-        let refused = |free: String, less: &str| {
+        let refused = |free: String, less: String| {
             let dir = dir.display();
             let why = format!("{what} would take more than 80 % of the {free} free in {dir}");
             Err(StartError::unsupported(
@@ -64,14 +66,22 @@ impl Filesystem {
         };
         match self.free_files {
             _ if !fits(bytes, self.free_bytes) => {
-                refused(whole_size(self.free_bytes), "set a smaller size")
+                let room = self.free_bytes / MOST_OF_FREE.1 * MOST_OF_FREE.0;
+                refused(whole_size(self.free_bytes), less(room))
             }
             Some(free) if !fits(files, free) => {
-                refused(format!("{free} inodes"), "set fewer files")
+                let most = free / MOST_OF_FREE.1 * MOST_OF_FREE.0;
+                refused(format!("{free} inodes"), format!("set files={most} or less"))
             }
             _ => Ok(()),
         }
     }
+}
+
+/// What to set if a parameter `size` may be no more than this.
+#[must_use]
+pub fn less_size(most: u64) -> String {
+    format!("set size={} or less", typed_at_most(most))
 }
 
 /// Bytes that an ordinary user may still write in this folder's filesystem.
@@ -119,7 +129,7 @@ fn lacks_journal(options: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filesystem, is_in_memory, lacks_journal, without_journal};
+    use super::{Filesystem, is_in_memory, lacks_journal, less_size, without_journal};
     use plumb_protocol::StartError;
     use std::path::Path;
 
@@ -145,17 +155,19 @@ mod tests {
     #[test]
     fn four_fifths_of_what_is_free_may_be_taken() {
         let small = Filesystem { in_memory: false, free_bytes: 100 << 20, free_files: Some(1000) };
-        let room = |bytes, files| small.check_room(Path::new("/srv"), "it", bytes, files);
+        let room =
+            |bytes, files| small.check_room(Path::new("/srv"), "it", bytes, files, &less_size);
         assert!(room(79 << 20, 800).is_ok() && room(0, 0).is_ok());
-        for (bytes, files, words) in
-            [(81 << 20, 1, "of the 100 MiB free in /srv"), (1, 801, "of the 1000 inodes")]
-        {
-            let Err(StartError::Unsupported { why, .. }) = room(bytes, files) else {
+        for (bytes, files, words, remedy) in [
+            (81 << 20, 1, "of the 100 MiB free in /srv", "set size=80MiB or less, or use --dir"),
+            (1, 801, "of the 1000 inodes", "set files=800 or less, or use --dir"),
+        ] {
+            let Err(StartError::Unsupported { why, fix }) = room(bytes, files) else {
                 panic!("{bytes} bytes in {files} files fit");
             };
-            assert!(why.contains(words), "{why}");
+            assert!(why.contains(words) && fix.starts_with(remedy), "{why}; {fix}");
         }
         let unbounded = Filesystem { free_files: None, ..small };
-        assert!(unbounded.check_room(Path::new("/"), "it", 1, u64::MAX).is_ok());
+        assert!(unbounded.check_room(Path::new("/"), "it", 1, u64::MAX, &less_size).is_ok());
     }
 }

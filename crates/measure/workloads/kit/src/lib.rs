@@ -13,6 +13,7 @@ pub mod framed_stream;
 pub mod limits;
 pub mod link;
 pub mod loop_device;
+pub mod loopback;
 pub mod mapping;
 pub mod memory_floor;
 pub mod mounts;

@@ -10,7 +10,7 @@ use plumb_protocol::{
 };
 
 use crate::toolchain::{LANGUAGES, Language};
-use plumb_workload_kit::declare::{choice, integer, within, workload};
+use plumb_workload_kit::declare::{between, choice, integer, workload};
 use plumb_workload_kit::memory_floor;
 use plumb_workload_kit::primes::count_primes;
 use plumb_workload_kit::spawn::{
@@ -30,7 +30,11 @@ impl Workload for SieveInLanguages {
             roles: vec![Role::Workload],
             parameters: vec![
                 choice("language", &words, "language of the program"),
-                integer("limit", "numbers", 1_000_000, "find the primes up to this number"),
+                between(
+                    9,
+                    1_000_000_000,
+                    integer("limit", "numbers", 1_000_000, "find the primes up to this number"),
+                ),
             ],
             metrics: metrics(VALUES),
             fixture: Some(vec!["language".into()]),
@@ -65,7 +69,7 @@ impl Workload for SieveInLanguages {
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let language = language(start)?;
-        let limit = within(start, "limit", 9, 1_000_000_000)?;
+        let limit = start.size("limit");
         check_memory(language, limit as u64, start.facts.memory_bytes)?;
         let Some(path) = start.endpoints.get("program") else {
             return Err(StartError::Failed("the sieve was not prepared: no `program`".into()));

@@ -30,11 +30,15 @@ impl Workload for MemoryLatency {
                 ),
                 declare::curve(
                     CurveKind::Knee,
-                    declare::integer(
-                        "chains",
-                        "cycles",
+                    declare::between(
                         1,
-                        "number of cycles followed in parallel, up to 16; each load counts",
+                        MAX_CHAINS,
+                        declare::integer(
+                            "chains",
+                            "cycles",
+                            1,
+                            "number of cycles followed in parallel, up to 16; each load counts",
+                        ),
                     ),
                 ),
                 node::parameter(),
@@ -54,7 +58,7 @@ impl Workload for MemoryLatency {
         let size = start.integer("size");
         place::check(size, size + size / (LINE_BYTES as u64 / 4), &start.facts)?;
         let pages = place::pages(start);
-        let chains = declare::within(start, "chains", 1, MAX_CHAINS)?;
+        let chains = start.size("chains");
         let bytes = start.size("size");
         let node = MemoryNode::of(start)?;
         let instance: Box<dyn Instance> = match chains {

@@ -4,8 +4,8 @@ use plumb_model::FlagKind;
 use plumb_protocol::{StartError, StartedWorkload};
 use plumb_workload_memory::ALL;
 use plumb_workload_testing::{
-    Lack, TestPoint, alone, assert_doubles, assert_ratio, fastest_ns, refusal, samples, skip,
-    skip_part, unsupported, values,
+    Lack, TestPoint, alone, assert_doubles, assert_ratio, fastest_ns, refusal, refused_settings,
+    samples, skip, skip_part, unsupported, values,
 };
 
 #[test]
@@ -294,6 +294,6 @@ fn nodes_are_refused_where_there_is_one_and_words_where_they_are_none() {
             assert!(bound, "{id}: {:?}", started.ready.notes);
         }
     }
-    let many = TestPoint::new(ALL, "memory.latency", &[("chains", "17")]);
-    assert!(refusal("chains", many.try_start()).contains("it must be 1 to 16"));
+    let why = refused_settings(ALL, "memory.latency", &[("chains", "17")]);
+    assert!(why.contains("`17` is not 1 to 16"), "{why}");
 }

@@ -12,7 +12,7 @@ use plumb_protocol::{Failure, Held, Start, StartError, StartedWorkload, Workload
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_ends::token::at_far_end;
 use plumb_workload_kit::declare::{
-    curve, distribution, headline, integer, rate, within, work, workload,
+    between, curve, distribution, headline, integer, rate, work, workload,
 };
 use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::set_socket_linger;
@@ -72,7 +72,7 @@ impl Workload for Connect {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let at_once = within(start, "at_once", 1, MOST)?;
+        let at_once = start.size("at_once");
         path::enter(start, End::Near)?;
         let mut notes = path::notes(start)?;
         let (address, is_own) = match start.endpoints.get("address") {
@@ -103,7 +103,11 @@ impl Workload for Connect {
 }
 
 fn parameters() -> Vec<Parameter> {
-    let at_once = integer("at_once", "connections", 1, "simultaneous connections, one thread each");
+    let at_once = between(
+        1,
+        MOST,
+        integer("at_once", "connections", 1, "simultaneous connections, one thread each"),
+    );
     let mut all = host::parameters("plumb's server").to_vec();
     all.extend([integer("port", "port", 0, "port of the host"), curve(CurveKind::Knee, at_once)]);
     all.extend(path::parameters());

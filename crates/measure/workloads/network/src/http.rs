@@ -12,7 +12,7 @@ use plumb_protocol::{
 };
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::{
-    bytes, curve, distribution, headline, integer, rate, reported, reported_time, text, within,
+    between, bytes, curve, distribution, headline, integer, rate, reported, reported_time, text,
     work, workload,
 };
 use plumb_workload_path::{self as path, End};
@@ -111,7 +111,7 @@ impl Workload for Http {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let at_once = within(start, "at_once", 1, MOST)?;
+        let at_once = start.size("at_once");
         path::enter(start, End::Near)?;
         let mut notes = path::notes(start)?;
         let url = start.text(URL);
@@ -158,7 +158,8 @@ impl Workload for Http {
 }
 
 fn parameters() -> Vec<Parameter> {
-    let at_once = integer("at_once", "files", 1, "simultaneous fetches, one thread each");
+    let at_once =
+        between(1, MOST, integer("at_once", "files", 1, "simultaneous fetches, one thread each"));
     let mut all = vec![
         text(
             URL,

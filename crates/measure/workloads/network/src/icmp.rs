@@ -10,7 +10,7 @@ use plumb_protocol::{
     StartedWorkload, Workload,
 };
 use plumb_workload_kit::declare::{
-    bytes, curve, distribution, integer, rate, rate_or, time, within, work, workload,
+    between, bytes, curve, distribution, integer, rate, rate_or, time, work, workload,
 };
 use plumb_workload_kit::threads::{Member, Team, oversubscribed};
 use plumb_workload_path::{self as path, End};
@@ -92,8 +92,8 @@ impl Workload for Icmp {
 
     #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let outstanding = within(start, "outstanding", 1, MOST_OUTSTANDING)?;
-        let payload = within(start, "bytes", MARK, 8192)?;
+        let outstanding = start.size("outstanding");
+        let payload = start.size("bytes");
         path::enter(start, End::Near)?;
         let host = answerer(start)?;
         let mut socket = EchoSocket::open(host).map_err(refused)?;
@@ -101,7 +101,7 @@ impl Workload for Icmp {
         notes.extend(path::notes(start)?);
         let mut ready = Ready::default();
         let rate = start.params.get("rate").and_then(Value::integer);
-        let flows = within(start, "flows", 1, MOST_FLOWS)?;
+        let flows = start.size("flows");
         if rate.is_some() && flows > 1 {
             let why = "several `flows` can't send at a `rate`: leave out `rate`, or set flows=1";
             return Err(StartError::Failed(why.to_owned()));
@@ -158,12 +158,17 @@ impl Workload for Icmp {
 }
 
 fn parameters() -> Vec<Parameter> {
-    let outstanding = integer("outstanding", "requests", 1, "requests in flight");
-    let flows = integer(
-        "flows",
-        "floods",
+    let outstanding =
+        between(1, MOST_OUTSTANDING, integer("outstanding", "requests", 1, "requests in flight"));
+    let flows = between(
         1,
-        "simultaneous floods, each with a separate socket and thread",
+        MOST_FLOWS,
+        integer(
+            "flows",
+            "floods",
+            1,
+            "simultaneous floods, each with a separate socket and thread",
+        ),
     );
     let mut all = host::parameters("this machine, or the far end of the path").to_vec();
     all.extend([
@@ -177,7 +182,7 @@ fn parameters() -> Vec<Parameter> {
         curve(CurveKind::Knee, flows),
         curve(
             CurveKind::Line,
-            bytes("bytes", 56, "payload of a request, without the 8-byte header"),
+            between(MARK, 8192, bytes("bytes", 56, "payload of a request, without the 8-byte header")),
         ),
     ]);
     all.extend(path::parameters());

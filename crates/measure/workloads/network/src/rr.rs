@@ -8,7 +8,7 @@ use plumb_protocol::{
 };
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::{
-    bytes, choice, curve, distribution, headline, rate, rate_or, within, workload,
+    between, bytes, choice, curve, distribution, headline, rate, rate_or, workload,
 };
 use plumb_workload_path::{self as path, End};
 
@@ -143,12 +143,19 @@ fn answers(messages: &mut Messages, address: SocketAddr) -> Result<(), StartErro
 }
 
 fn parameters() -> Vec<Parameter> {
-    let request =
-        bytes("request", 24, "size of a request; at least 24 bytes, for a token and a number");
+    let request = between(
+        SHORTEST_REQUEST,
+        LONGEST,
+        bytes("request", 24, "size of a request; at least 24 bytes, for a token and a number"),
+    );
     let mut all = vec![
         choice("transport", &["tcp", "udp"], "TCP connection, or UDP datagrams"),
         curve(CurveKind::Line, request),
-        bytes("answer", 24, "size of an answer; at least 8 bytes"),
+        between(
+            SHORTEST_ANSWER,
+            LONGEST,
+            bytes("answer", 24, "size of an answer; at least 8 bytes"),
+        ),
         rate_or(
             "rate",
             "requests",
@@ -175,8 +182,8 @@ struct RequestSettings {
 
 impl RequestSettings {
     fn read(start: &Start) -> Result<Self, StartError> {
-        let request = within(start, "request", SHORTEST_REQUEST, LONGEST)?;
-        let answer = within(start, "answer", SHORTEST_ANSWER, LONGEST)?;
+        let request = start.size("request");
+        let answer = start.size("answer");
         Ok(Self {
             transport: if start.text("transport") == "udp" {
                 MessageTransport::Udp

@@ -12,8 +12,8 @@ use plumb_protocol::{
 
 use plumb_workload_ends::cpu_time::cpu_time_ns;
 use plumb_workload_kit::declare::{
-    bytes, choice, curve, integer, neutral, rate, reported, reported_time, switch, text, within,
-    workload,
+    between, bytes, choice, curve, headline, integer, neutral, rate, reported, reported_time,
+    switch, text, workload,
 };
 use plumb_workload_kit::framed_stream::FramedStreams;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
@@ -178,10 +178,14 @@ fn parameters() -> Vec<Parameter> {
         "",
         "congestion control at both ends, such as cubic; by default the system's",
     ));
-    all.push(bytes(
-        "buffer",
+    all.push(between(
         0,
-        "socket buffer size at both ends, doubled by the kernel; 0: the kernel chooses",
+        1 << 30,
+        bytes(
+            "buffer",
+            0,
+            "socket buffer size at both ends, doubled by the kernel; 0: the kernel chooses",
+        ),
     ));
     all.push(switch(
         "cork",
@@ -215,9 +219,19 @@ fn metrics() -> Vec<Metric> {
         neutral(VALUES[4], "B", "congestion window, sum over streams"),
         neutral(VALUES[5], "", "share of the sender's busy time limited by the receiver's window"),
         neutral(VALUES[6], "", "share of the sender's busy time limited by the send buffer"),
-        reported(VALUES[7], "B/s", Better::Higher, "throughput up, if both directions send"),
-        reported(VALUES[8], "B/s", Better::Higher, "throughput down, if both directions send"),
-        neutral(VALUES[9], "", "throughput down divided by throughput up"),
+        headline(reported(
+            VALUES[7],
+            "B/s",
+            Better::Higher,
+            "throughput up, if both directions send",
+        )),
+        headline(reported(
+            VALUES[8],
+            "B/s",
+            Better::Higher,
+            "throughput down, if both directions send",
+        )),
+        headline(neutral(VALUES[9], "", "throughput down divided by throughput up")),
     ]
 }
 
@@ -251,7 +265,7 @@ impl<'s> StreamSettings<'s> {
         let ways = direction.ways();
         let at_once = direction == TcpDirections::Both;
         let cork = start.is_on("cork");
-        let buffer = within(start, "buffer", 0, 1 << 30)?;
+        let buffer = start.size("buffer");
         Ok(Self { streams, congestion, block, ways, at_once, cork, buffer })
     }
 }

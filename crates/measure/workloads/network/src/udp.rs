@@ -18,8 +18,8 @@ use plumb_protocol::{
 };
 use plumb_workload_ends::cpu_time::cpu_time_ns;
 use plumb_workload_kit::declare::{
-    bytes, curve, headline, integer, limit, rate, rate_or, reported, reported_time, searched,
-    within, workload,
+    between, bytes, curve, headline, integer, limit, rate, rate_or, reported, reported_time,
+    searched, workload,
 };
 use plumb_workload_path::{self as path, End, FrameCounts};
 use rustix::thread::set_current_timer_slack;
@@ -88,7 +88,7 @@ impl Workload for Udp {
     }
 
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        let buffer = within(start, "buffer", 0, 1 << 30)?;
+        let buffer = start.size("buffer");
         let address = path::enter(start, End::Far)?;
         let token = token::fresh()?;
         let receiver = Receiver::start(address, path::device(start, End::Far), token, buffer)
@@ -101,7 +101,7 @@ impl Workload for Udp {
 
     #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let length = within(start, "bytes", HEAD, LONGEST)?;
+        let length = start.size("bytes");
         let (control, token) = token::told(start)?;
         let datagrams: SocketAddr = start
             .endpoints
@@ -112,7 +112,7 @@ impl Workload for Udp {
         path::enter(start, End::Near)?;
         let control = Control::open(control, &token)?;
         let rate = start.params.get("rate").and_then(Value::integer).map(|rate| rate as f64);
-        let senders = within(start, "senders", 1, MOST_SENDERS)?;
+        let senders = start.size("senders");
         let shared = Arc::new(SendersState::default());
         let of_all = Arc::clone(&shared);
         let template = datagram(length, &token);
@@ -154,8 +154,11 @@ impl Workload for Udp {
 }
 
 fn parameters() -> Vec<Parameter> {
-    let length =
-        bytes("bytes", 1400, "payload of a datagram; at least 16 bytes, for a token and a number");
+    let length = between(
+        HEAD,
+        LONGEST,
+        bytes("bytes", 1400, "payload of a datagram; at least 16 bytes, for a token and a number"),
+    );
     let mut all = vec![
         curve(CurveKind::Line, length),
         searched(
@@ -163,16 +166,24 @@ fn parameters() -> Vec<Parameter> {
                 "rate",
                 "datagrams",
                 &["unlimited"],
-                "datagrams due per second, equally spaced, such as 10k/s; unlimited: full speed; \
+                "datagrams due per second, equally spaced, such as 10k/s or 100Mbit/s of payload; unlimited: full speed; \
                  search: finds the highest rate without loss",
             ),
             loads(),
         ),
-        integer("senders", "senders", 1, "sending threads, each with a separate port"),
-        bytes(
-            "buffer",
+        between(
+            1,
+            MOST_SENDERS,
+            integer("senders", "senders", 1, "sending threads, each with a separate port"),
+        ),
+        between(
             0,
-            "receiver's socket buffer size, doubled by the kernel; 0: the system's default",
+            1 << 30,
+            bytes(
+                "buffer",
+                0,
+                "receiver's socket buffer size, doubled by the kernel; 0: the system's default",
+            ),
         ),
     ];
     all.extend(path::parameters());

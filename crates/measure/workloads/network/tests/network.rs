@@ -8,7 +8,8 @@ use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_network::ALL;
 use plumb_workload_path::carried;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_doubles, assert_ratio, has_flag, refusal, samples, take, unsupported,
+    TestPoint, alone, assert_doubles, assert_ratio, has_flag, refusal, refused_settings, samples,
+    take, unsupported,
 };
 
 /// The point with its server.
@@ -601,9 +602,7 @@ fn a_host_that_does_not_answer_is_unsupported() {
 #[test]
 fn echoes_without_sense_are_refused() {
     for settings in [("outstanding", "0"), ("outstanding", "65"), ("bytes", "7"), ("flows", "65")] {
-        let settings = [settings];
-        let point = TestPoint::new(ALL, "network.icmp", &settings);
-        let why = refusal("without sense", point.try_start());
-        assert!(why.contains(settings[0].0), "{why}");
+        let why = refused_settings(ALL, "network.icmp", &[settings]);
+        assert!(why.contains(settings.0), "{why}");
     }
 }

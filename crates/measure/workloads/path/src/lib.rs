@@ -31,6 +31,7 @@ use plumb_protocol::{Batch, Failure, Held, Start, StartError};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use plumb_workload_kit::declare::{choice, rate_or, share, time_bound};
+use plumb_workload_kit::loopback;
 
 pub use counts::FrameCounts;
 pub use line::LineSettings;
@@ -214,12 +215,15 @@ pub fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
 /// root must not have another thread.
 ///
 /// # Errors
-/// When the fixture has made no path, or its end can't be entered.
+/// When the fixture has made no path, its end can't be entered, or the loopback device is down.
 pub fn enter(start: &Start, end: End) -> Result<IpAddr, StartError> {
     let settings = PathSettings::read(start)?;
     let far_address = start.far_address();
     if settings.kind == PathKind::Loopback {
-        return Ok(far_address.unwrap_or(Ipv4Addr::LOCALHOST.into()));
+        return match far_address {
+            Some(address) => Ok(address),
+            None => loopback::check().map(|()| Ipv4Addr::LOCALHOST.into()),
+        };
     }
     if far_address.is_some() {
         return Err(StartError::unsupported(

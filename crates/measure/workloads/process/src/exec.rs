@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use plumb_model::{AuditClass, CurveKind, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::declare::{
-    bytes, choice, curve, rate, threads, time, within, work, workload,
+    between, bytes, choice, curve, rate, threads, time, work, workload,
 };
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::placement;
@@ -40,7 +40,11 @@ impl Workload for Exec {
                     CurveKind::Line,
                     bytes("resident", 0, "memory that the parent has touched, in base pages"),
                 ),
-                threads("threads of the parent that start programs at the same time"),
+                between(
+                    1,
+                    10_000,
+                    threads("threads of the parent that start programs at the same time"),
+                ),
                 placement(),
             ],
             metrics: vec![
@@ -62,7 +66,7 @@ impl Workload for Exec {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let threads = within(start, "threads", 1, 10_000)?;
+        let threads = start.size("threads");
         // Every thread has a child at a time, and the first thread is there already.
         room_for_tasks(2 * threads as u64 - 1)?;
         let ballast = Ballast::resident(start)?;

@@ -9,7 +9,7 @@ use std::io;
 
 use plumb_model::{AuditClass, Description, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
-use plumb_workload_kit::declare::{bytes, rate, threads, time, within, work, workload};
+use plumb_workload_kit::declare::{between, bytes, rate, threads, time, work, workload};
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::switches::{Switching, switches};
@@ -22,8 +22,12 @@ impl Workload for ThreadCreation {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                bytes("stack", 2 << 20, "size of the thread's stack"),
-                threads("threads that create others at the same time"),
+                between(
+                    libc::PTHREAD_STACK_MIN,
+                    1 << 40,
+                    bytes("stack", 2 << 20, "size of the thread's stack"),
+                ),
+                between(1, 10_000, threads("threads that create others at the same time")),
                 placement(),
             ],
             metrics: vec![
@@ -45,8 +49,8 @@ impl Workload for ThreadCreation {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let threads = within(start, "threads", 1, 10_000)?;
-        let stack = within(start, "stack", libc::PTHREAD_STACK_MIN, 1 << 40)?;
+        let threads = start.size("threads");
+        let stack = start.size("stack");
         room_for_tasks(2 * threads as u64 - 1)?;
         // Once, to see that it can be.
         Maker { attributes: ThreadAttributes::new(stack)?, made: 0 }.run(1)?;

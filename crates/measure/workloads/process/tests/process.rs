@@ -7,7 +7,8 @@ use plumb_model::ENDED;
 use plumb_protocol::serve;
 use plumb_workload_process::ALL;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_doubles, assert_ratio, example, fastest_ns, refusal, take, unsupported,
+    TestPoint, alone, assert_doubles, assert_ratio, example, fastest_ns, refusal, refused_settings,
+    take, unsupported,
 };
 
 fn point(id: &str, settings: &[(&str, &str)]) -> TestPoint<'static> {
@@ -45,8 +46,8 @@ fn twice_the_programs_and_threads_take_twice_the_time() {
         let mut thread = point("process.thread", &[("threads", threads)]).started();
         assert_doubles(threads, &mut thread, 60);
     }
-    let why = refusal("a small stack", point("process.thread", &[("stack", "1")]).try_start());
-    assert!(why.contains("parameter `stack` is 1; it must be 16384 to"), "{why}");
+    let why = refused_settings(ALL, "process.thread", &[("stack", "1")]);
+    assert!(why.contains("`1B` is not 16KiB to"), "{why}");
     let time = |method, resident| {
         let settings = [("method", method), ("resident", resident)];
         fastest_ns(&mut point("process.exec", &settings).started(), 20)

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use plumb_model::{AuditClass, Description, Ready, SampleIs};
 use plumb_protocol::{Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload};
-use plumb_workload_kit::declare::{integer, path, rate, text, within, workload};
+use plumb_workload_kit::declare::{between, integer, path, rate, text, workload};
 use plumb_workload_kit::ended;
 use plumb_workload_kit::folder::{Folder, sync_filesystem};
 use plumb_workload_kit::spawn::{
@@ -30,9 +30,13 @@ impl Workload for Compile {
         all.push(rate("rate", "builds/s", "builds per second, one after another"));
         Description {
             parameters: vec![
-                integer("jobs", "jobs", 1, "parallel jobs of make (-j)"),
+                between(1, 100_000, integer("jobs", "jobs", 1, "parallel jobs of make (-j)")),
                 path("tree", "source tree with a Makefile; a generated one by default"),
-                integer("files", "files", 100, "C files of the generated tree"),
+                between(
+                    1,
+                    100_000,
+                    integer("files", "files", 100, "C files of the generated tree"),
+                ),
                 text("configure", "", "make target to build first, untimed, such as defconfig"),
                 text("target", "", "make targets; by default the first one in the Makefile"),
             ],
@@ -49,8 +53,8 @@ impl Workload for Compile {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let jobs = within(start, "jobs", 1, 100_000)?;
-        let files = within(start, "files", 1, 100_000)?;
+        let jobs = start.size("jobs");
+        let files = start.size("files");
         let make = needed("make")?;
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
         needed(&compiler)?;
@@ -163,6 +167,8 @@ impl Builds {
         fs::create_dir_all(&between).map_err(|e| Failure::io(between.display().to_string(), &e))?;
         // To make a dollar stands for the beginning of a variable.
         argv.push(format!("TMPDIR={}", between.display()).replace('$', "$$").into());
+        // A target that begins with `-` would be an option.
+        argv.push("--".into());
         argv.extend(target.split_whitespace().map(OsString::from));
         let stderr = OwnedFd::from(file);
         let program = SpawnedProgram::with_stderr(&self.make, &argv, Some(&stderr), self.seed)?;

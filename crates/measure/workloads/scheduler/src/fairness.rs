@@ -8,7 +8,7 @@ use plumb_protocol::{
     Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::affinity::CpuSet;
-use plumb_workload_kit::declare::{integer, reported, text, within, workload};
+use plumb_workload_kit::declare::{between, integer, reported, text, workload};
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::{Placement, in_words, placement_or};
 use plumb_workload_kit::threads::{Member, Team};
@@ -56,7 +56,7 @@ impl Workload for Fairness {
         metrics.extend(counters::metrics("millisecond"));
         Description {
             parameters: vec![
-                integer("threads", "threads", 4, "busy threads"),
+                between(1, 10_000, integer("threads", "threads", 4, "busy threads")),
                 text(
                     "nice",
                     "0",
@@ -79,7 +79,7 @@ impl Workload for Fairness {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let threads = within(start, "threads", 1, 10_000)?;
+        let threads = start.size("threads");
         let base = getpriority_process(None).unwrap_or(0);
         weights::check_class()?;
         let levels = weights::levels(start.text("nice"), threads, base)?;

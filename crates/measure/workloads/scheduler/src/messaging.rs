@@ -11,7 +11,7 @@ use plumb_protocol::{
 use crate::hackbench::{HackbenchGroups, HackbenchShape, HackbenchTransport};
 use crate::task_mode::TaskMode;
 use plumb_workload_kit::declare::{
-    bytes, choice, curve, integer, rate, reported, time, within, workload,
+    between, bytes, choice, curve, integer, rate, reported, time, workload,
 };
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
@@ -26,14 +26,39 @@ impl Workload for Messaging {
             parameters: vec![
                 curve(
                     CurveKind::Line,
-                    integer("groups", "groups", 1, "number of groups; hackbench's default is 10"),
+                    between(
+                        1,
+                        10_000,
+                        integer(
+                            "groups",
+                            "groups",
+                            1,
+                            "number of groups; hackbench's default is 10",
+                        ),
+                    ),
                 ),
-                integer("fds", "tasks", 20, "senders per group, and as many receivers"),
+                between(
+                    1,
+                    10_000,
+                    integer("fds", "tasks", 20, "senders per group, and as many receivers"),
+                ),
                 curve(
                     CurveKind::Line,
-                    integer("loops", "messages", 100, "messages from each sender to each receiver"),
+                    between(
+                        1,
+                        1 << 30,
+                        integer(
+                            "loops",
+                            "messages",
+                            100,
+                            "messages from each sender to each receiver",
+                        ),
+                    ),
                 ),
-                curve(CurveKind::Line, bytes("bytes", 100, "size of a message")),
+                curve(
+                    CurveKind::Line,
+                    between(1, 16 << 20, bytes("bytes", 100, "size of a message")),
+                ),
                 choice("transport", &["socket", "pipe"], "channel for the messages"),
                 TaskMode::parameter("type of senders and receivers"),
                 placement(),
@@ -67,10 +92,10 @@ impl Workload for Messaging {
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let mut shape = HackbenchShape {
-            groups: within(start, "groups", 1, 10_000)?,
-            fds: within(start, "fds", 1, 10_000)?,
-            loops: within(start, "loops", 1, 1 << 30)?,
-            bytes: within(start, "bytes", 1, 16 << 20)?,
+            groups: start.size("groups"),
+            fds: start.size("fds"),
+            loops: start.size("loops"),
+            bytes: start.size("bytes"),
             transport: HackbenchTransport::of(start),
             mode: TaskMode::of(start),
             cpus: None,

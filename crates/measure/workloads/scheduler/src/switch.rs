@@ -12,7 +12,7 @@ use plumb_protocol::{
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::child::{Child, close_in_child};
 use plumb_workload_kit::declare::{
-    bytes, curve, integer, reported_time, time, within, work, workload,
+    between, bytes, curve, integer, reported_time, time, work, workload,
 };
 use plumb_workload_kit::limits::{room_for_files, room_for_tasks};
 use plumb_workload_kit::placement::{Placement, in_words, placement_or};
@@ -46,7 +46,7 @@ impl Workload for Switch {
         metrics.extend(counters::metrics("hand-over"));
         Description {
             parameters: vec![
-                integer("tasks", "tasks", 2, "tasks in the ring"),
+                between(1, 10_000, integer("tasks", "tasks", 2, "tasks in the ring")),
                 curve(
                     CurveKind::Plateaus,
                     bytes("size", 0, "private memory that each task reads per hand-over"),
@@ -68,7 +68,7 @@ impl Workload for Switch {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let tasks = within(start, "tasks", 1, 10_000)?;
+        let tasks = start.size("tasks");
         let words = check_size(start, tasks)?;
         let placed = Placement::of(start)?.cpus(tasks, &start.facts)?;
         let note = placed.as_deref().map_or_else(|| "not pinned".into(), in_words);

@@ -7,7 +7,7 @@ use plumb_protocol::{
     Batch, Distribution, Failure, Instance, Start, StartError, StartedWorkload, Workload,
     current_cpu, now_ns,
 };
-use plumb_workload_kit::declare::{distribution, threads, time_bound, within, workload};
+use plumb_workload_kit::declare::{between, distribution, threads, time_bound, workload};
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::placement_or;
 use plumb_workload_kit::threads::{self, Member, Team};
@@ -38,8 +38,12 @@ impl Workload for Timer {
         metrics.push(distribution("latency", "lateness of each wake-up"));
         Description {
             parameters: vec![
-                time_bound("interval", 1_000_000, "time between wake-ups"),
-                threads("threads that sleep and wake independently"),
+                between(
+                    INTERVALS.0,
+                    INTERVALS.1,
+                    time_bound("interval", 1_000_000, "time between wake-ups"),
+                ),
+                between(1, 10_000, threads("threads that sleep and wake independently")),
                 placement_or("spread"),
             ],
             metrics,
@@ -53,8 +57,8 @@ impl Workload for Timer {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let threads = within(start, "threads", 1, 10_000)?;
-        let interval_ns = within(start, "interval", INTERVALS.0, INTERVALS.1)? as u64;
+        let threads = start.size("threads");
+        let interval_ns = start.size("interval") as u64;
         room_for_tasks(threads as u64 - 1)?;
         let lateness: Vec<Lateness> = (0..threads).map(|_| Lateness::default()).collect();
         let own = lateness.clone();

@@ -17,7 +17,7 @@ use plumb_protocol::{
     StartError, StartedWorkload, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::affinity::CpuSet;
-use plumb_workload_kit::declare::{choice, distribution, integer, reported, within, workload};
+use plumb_workload_kit::declare::{between, choice, distribution, integer, reported, workload};
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
@@ -54,9 +54,12 @@ impl Workload for Wakeup {
         metrics.push(distribution("latency", "the same for each wake-up"));
         metrics
             .push(distribution("wakeup", "time from the call that wakes a worker until it runs"));
-        let workers = integer("workers", "threads", 1, "threads woken in turn");
-        let rate =
-            integer("rate", "wake-ups", 1000, "wake-ups due per second, all workers together");
+        let workers = between(1, 10_000, integer("workers", "threads", 1, "threads woken in turn"));
+        let rate = between(
+            1,
+            1_000_000,
+            integer("rate", "wake-ups", 1000, "wake-ups due per second, all workers together"),
+        );
         Description {
             parameters: vec![
                 Parameter { kind: ParameterType::Threads, ..workers },
@@ -79,8 +82,8 @@ impl Workload for Wakeup {
 
     #[expect(clippy::cast_precision_loss, reason = "rates are far below 2^53")]
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let workers = within(start, "workers", 1, 10_000)?;
-        let rate = within(start, "rate", 1, 1_000_000)?;
+        let workers = start.size("workers");
+        let rate = start.size("rate");
         let schedule = ArrivalSchedule::new(arrivals(start), rate as f64, start.seed)?;
         let placed = Placement::of(start)?.cpus(workers + 1, &start.facts)?;
         room_for_tasks(workers as u64)?;

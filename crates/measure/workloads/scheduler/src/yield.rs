@@ -14,7 +14,7 @@ use plumb_protocol::{
     Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload, current_cpu, now_ns,
 };
 
-use plumb_workload_kit::declare::{integer, reported, reported_time, within, workload};
+use plumb_workload_kit::declare::{between, integer, reported, reported_time, workload};
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::{Placement, in_words, placement_or};
 use plumb_workload_kit::switches::own_switches;
@@ -35,7 +35,11 @@ impl Workload for Yield {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                integer("threads", "threads", 16, "threads that yield at the same time"),
+                between(
+                    1,
+                    10_000,
+                    integer("threads", "threads", 16, "threads that yield at the same time"),
+                ),
                 placement_or("same-cpu"),
             ],
             metrics: vec![
@@ -66,7 +70,7 @@ impl Workload for Yield {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let threads = within(start, "threads", 1, 10_000)?;
+        let threads = start.size("threads");
         room_for_tasks(threads as u64 - 1)?;
         let placed = Placement::of(start)?.cpus(threads, &start.facts)?;
         let note = match &placed {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use plumb_model::Samples;
 use plumb_workload_scheduler::ALL;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_doubles, assert_ratio, example, refusal, samples, unsupported,
+    TestPoint, alone, assert_doubles, assert_ratio, example, refusal, refused_settings, samples,
+    unsupported,
 };
 
 fn point(id: &str, settings: &[(&str, &str)]) -> TestPoint<'static> {
@@ -107,9 +108,9 @@ fn what_cannot_be_had_here_is_unsupported_and_names_the_limit() {
         assert!(why.contains("CPU 99") && fix.contains("0, 1"), "{id}: {why}; {fix}");
         let many = if id == "scheduler.wakeup" { "workers" } else { "threads" };
         let many = if id == "scheduler.switch" { "tasks" } else { many };
-        let why = refusal(id, point(id, &[(many, "20000")]).try_start());
-        assert!(why.contains("20000; it must be 1 to 10000"), "{why}");
+        let why = refused_settings(ALL, id, &[(many, "20000")]);
+        assert!(why.contains("`20000` is not 1 to 10000"), "{why}");
     }
-    let why = refusal("interval", point("scheduler.timer", &[("interval", "1us")]).try_start());
-    assert!(why.contains("1000; it must be 10000 to"), "{why}");
+    let why = refused_settings(ALL, "scheduler.timer", &[("interval", "1us")]);
+    assert!(why.contains("`1us` is not 10us to"), "{why}");
 }

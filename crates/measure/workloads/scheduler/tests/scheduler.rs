@@ -153,6 +153,10 @@ fn a_tree_is_built_anew_each_time_and_one_that_does_not_build_says_so() {
         "{why}"
     );
     drop(broken);
+    let mut option = point(&[("tree", &tree_named), ("target", "--version")]).started();
+    let why = take(option.instance.as_mut(), &[1]).unwrap_err().0;
+    assert!(why.contains("No rule to make target '--version'"), "{why}");
+    drop(option);
     std::fs::write(tree.join("Makefile"), "half:\n\tsleep 0.02\nwhole: half\n\tsleep 0.02\n")
         .unwrap();
     let time =

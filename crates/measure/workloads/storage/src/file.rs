@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use plumb_protocol::{Failure, Held, SplitMix64, StartError};
 use plumb_units::{show_bytes, whole_size};
-use plumb_workload_kit::filesystem::{Filesystem, free_bytes, is_device};
+use plumb_workload_kit::filesystem::{Filesystem, MOST_OF_FREE, free_bytes, is_device, less_size};
 use rustix::fs::{Advice, AtFlags, CWD, MemfdFlags, StatxFlags, fadvise, memfd_create, statx};
 
 use crate::stamp;
@@ -172,14 +172,16 @@ impl TestFile {
     }
 
     fn not_finished(&self, size: u64, error: &io::Error) -> StartError {
+        let free = free_bytes(&self.dir).unwrap_or(0);
         let why = format!(
             "can't lay out a test file of {} in {}: {error}; {} free",
             whole_size(size),
             self.dir.display(),
-            whole_size(free_bytes(&self.dir).unwrap_or(0))
+            whole_size(free)
         );
         if is_full(error) {
-            StartError::unsupported(why, "set a smaller size, or use --dir on a larger filesystem")
+            let less = less_size(free / MOST_OF_FREE.1 * MOST_OF_FREE.0);
+            StartError::unsupported(why, format!("{less}, or use --dir on a larger filesystem"))
         } else {
             StartError::Failed(why)
         }
@@ -220,7 +222,7 @@ fn check_memory(size: u64, limit: u64) -> Result<(), StartError> {
             whole_size(size),
             whole_size(available)
         ),
-        "set a smaller size, or place=dir",
+        format!("{}, or place=dir", less_size(available / 2)),
     ))
 }
 
@@ -289,14 +291,15 @@ fn check_length(file: &mut File, path: &Path, size: u64) -> Result<(), StartErro
     // Exact: rounded sizes may be equal.
     let why =
         format!("{} is {} long, less than {}", path.display(), show_bytes(room), show_bytes(size));
-    Err(StartError::unsupported(why, "set a smaller size"))
+    Err(StartError::unsupported(why, less_size(room)))
 }
 
 fn check_space(dir: &Path, size: u64) -> Result<(), StartError> {
     let filesystem = Filesystem::of(dir).map_err(|error| {
         StartError::Failed(format!("reading the free space of {}: {error}", dir.display()))
     })?;
-    filesystem.check_room(dir, &format!("a test file of {}", whole_size(size)), size, 1)
+    let what = format!("a test file of {}", whole_size(size));
+    filesystem.check_room(dir, &what, size, 1, &less_size)
 }
 
 /// The requirements of direct I/O on a file.

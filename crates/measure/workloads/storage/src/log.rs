@@ -13,10 +13,10 @@ use plumb_protocol::{
 };
 use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, reported, within, workload,
+    LONG_TIMEOUT_S, between, bytes, choice, curve, distribution, integer, rate, reported, workload,
 };
 use plumb_workload_kit::device::{is_counted, written_bytes};
-use plumb_workload_kit::filesystem::Filesystem;
+use plumb_workload_kit::filesystem::{Filesystem, less_size};
 use plumb_workload_kit::folder::Folder;
 use rustix::fs::{fdatasync, fsync};
 
@@ -56,8 +56,14 @@ impl Workload for StorageLog {
         }
         Description {
             parameters: vec![
-                curve(CurveKind::Line, bytes("record", 4096, "size of a record")),
-                curve(CurveKind::Line, integer("records", "records", 1, "records per commit")),
+                curve(
+                    CurveKind::Line,
+                    between(1, LARGEST, bytes("record", 4096, "size of a record")),
+                ),
+                curve(
+                    CurveKind::Line,
+                    between(1, MOST, integer("records", "records", 1, "records per commit")),
+                ),
                 choice(
                     "sync",
                     &["fdatasync", "fsync", "o_dsync"],
@@ -82,8 +88,8 @@ impl Workload for StorageLog {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let record = within(start, "record", 1, LARGEST)?;
-        let records = within(start, "records", 1, MOST)?;
+        let record = start.size("record");
+        let records = start.size("records");
         let dir = Path::new(&start.dir);
         let size = start.integer("size");
         let commit = (record * records) as u64;
@@ -94,7 +100,8 @@ impl Workload for StorageLog {
         }
         let filesystem = Filesystem::of(dir)
             .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
-        filesystem.check_room(dir, &format!("a log of {}", whole_size(size)), size, 1)?;
+        let what = format!("a log of {}", whole_size(size));
+        filesystem.check_room(dir, &what, size, 1, &less_size)?;
         let mut ready = Ready { work: [("rate".to_owned(), 1.0)].into(), ..Ready::default() };
         if filesystem.in_memory {
             let why = format!("{} is in memory, so syncs cost nothing", dir.display());

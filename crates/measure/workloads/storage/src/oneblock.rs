@@ -17,10 +17,10 @@ use plumb_protocol::{
 };
 use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, neutral, rate, within, workload,
+    LONG_TIMEOUT_S, between, bytes, choice, curve, distribution, integer, neutral, rate, workload,
 };
 use plumb_workload_kit::device::is_counted;
-use plumb_workload_kit::filesystem::Filesystem;
+use plumb_workload_kit::filesystem::{Filesystem, less_size};
 use plumb_workload_kit::limits;
 use plumb_workload_kit::mapping::Pages;
 use plumb_workload_kit::threads::{Member, Team};
@@ -94,11 +94,19 @@ impl Workload for OneBlock {
                 choice("operation", &["write", "read"], "operation on the block"),
                 curve(
                     CurveKind::Line,
-                    bytes("block", 4096, "bytes of one operation, from 1 byte to 1 MiB"),
+                    between(
+                        1,
+                        LARGEST,
+                        bytes("block", 4096, "bytes of one operation, from 1 byte to 1 MiB"),
+                    ),
                 ),
                 curve(
                     CurveKind::Knee,
-                    integer("workers", "workers", 1, "threads, each with a separate file"),
+                    between(
+                        1,
+                        MOST,
+                        integer("workers", "workers", 1, "threads, each with a separate file"),
+                    ),
                 ),
                 choice(
                     "offset",
@@ -127,8 +135,8 @@ impl Workload for OneBlock {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let block = within(start, "block", 1, LARGEST)?;
-        let workers = within(start, "workers", 1, MOST)?;
+        let block = start.size("block");
+        let workers = start.size("workers");
         let is_random = start.text("offset") == "random";
         let wanted = if is_random { start.integer("size").max(block as u64) } else { block as u64 };
         let size = wanted.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
@@ -137,7 +145,9 @@ impl Workload for OneBlock {
             .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
         let all = size.saturating_mul(workers as u64);
         let what = format!("{workers} files of {}", whole_size(size));
-        filesystem.check_room(dir, &what, all, workers as u64)?;
+        filesystem.check_room(dir, &what, all, workers as u64, &|room| {
+            format!("{}, or fewer workers", less_size(room / workers as u64))
+        })?;
         let mut ready = Ready { work: [("rate".to_owned(), 1.0)].into(), ..Ready::default() };
         // Each worker holds a file, and 1,024 is the usual limit of open files.
         limits::raise_open_files();

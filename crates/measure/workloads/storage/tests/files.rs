@@ -7,7 +7,8 @@ use plumb_model::FlagKind;
 use plumb_protocol::{Batch, StartError, StartedWorkload};
 use plumb_workload_storage::ALL;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_doubles, has_flag, refusal, samples, take, unsupported,
+    TestPoint, alone, assert_doubles, has_flag, refusal, refused_settings, samples, take,
+    unsupported,
 };
 
 fn try_files(dir: &Path, settings: &[(&str, &str)]) -> Result<StartedWorkload, StartError> {
@@ -201,13 +202,14 @@ fn a_pass_of_bonnie_that_can_not_be_is_refused_with_a_reason() {
     assert!(unsupported("links", bonnie(&links)).0.contains("more than filesystems allow"));
     for (settings, words) in [
         ([("size", "100"), ("chunk", "8KiB")], "two chunks"),
-        ([("chunk", "100"), ("size", "1MiB")], "it must be"),
         ([("smallest", "2"), ("size", "1MiB")], "is more than `largest`"),
         ([("user", "nobody-of-this-name"), ("size", "1MiB")], "there is no user"),
     ] {
         let why = refusal(words, bonnie(&settings));
         assert!(why.contains(words), "{why}");
     }
+    let why = refused_settings(ALL, "storage.bonnie", &[("chunk", "100")]);
+    assert!(why.contains("`100B` is not 256B to 1MiB"), "{why}");
     // Twice the memory of a machine of 1 GiB, if there is room.
     let started = bonnie(&[]).unwrap();
     let capped = has_flag(&started.ready.flags, &FlagKind::Capped);

@@ -7,7 +7,9 @@ use plumb_model::FlagKind;
 use plumb_protocol::{StartError, StartedWorkload};
 use plumb_workload_kit::device::has_volatile_cache;
 use plumb_workload_storage::ALL;
-use plumb_workload_testing::{TestPoint, alone, has_flag, refusal, samples, unsupported};
+use plumb_workload_testing::{
+    TestPoint, alone, has_flag, refusal, refused_settings, samples, unsupported,
+};
 
 fn try_block(dir: &Path, settings: &[(&str, &str)]) -> Result<StartedWorkload, StartError> {
     TestPoint::new(ALL, "storage.oneblock", settings).in_folder(dir).try_start()
@@ -45,8 +47,8 @@ fn blocks_that_direct_io_refuses_are_flagged() {
     assert!(why.contains("O_DIRECT") && fix.contains("direct=auto"), "{why} {fix}");
     for (name, value) in [("block", "0"), ("block", "2MiB"), ("workers", "0"), ("workers", "2000")]
     {
-        let why = refusal(name, try_block(dir.path(), &[(name, value)]));
-        assert!(why.contains("it must be"), "{why}");
+        let why = refused_settings(ALL, "storage.oneblock", &[(name, value)]);
+        assert!(why.contains(" is not 1"), "{why}");
     }
     let too_much = [("offset", "random"), ("size", "8GiB"), ("workers", "1000")];
     assert!(unsupported("room", try_block(dir.path(), &too_much)).0.contains("80 %"));
@@ -94,12 +96,12 @@ fn a_log_holds_what_was_committed_and_begins_anew() {
         }
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-    for (settings, words) in [
-        ([("record", "0"), ("size", "1MiB")], "it must be"),
-        ([("records", "0"), ("size", "1MiB")], "it must be"),
-        ([("record", "4KiB"), ("size", "1KiB")], "less than one commit"),
-    ] {
-        assert!(refusal(words, log(&settings)).contains(words));
+    for (settings, words) in [("record", "`0B` is not 1B to 1MiB"), ("records", "`0` is not 1 to")]
+    {
+        let why = refused_settings(ALL, "storage.log", &[(settings, "0")]);
+        assert!(why.contains(words), "{why}");
     }
+    let small = log(&[("record", "4KiB"), ("size", "1KiB")]);
+    assert!(refusal("small", small).contains("less than one commit"));
     assert!(unsupported("room", log(&[("size", "9000GiB")])).0.contains("80 %"));
 }

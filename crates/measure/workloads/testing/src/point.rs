@@ -15,6 +15,31 @@ pub struct TestPoint<'w> {
     held: Vec<Box<dyn Held>>,
 }
 
+/// Why a workload does not take these settings.
+///
+/// # Panics
+/// If it takes them.
+#[must_use]
+pub fn refused_settings(
+    family: &[&'static dyn Workload],
+    id: &str,
+    settings: &[(&str, &str)],
+) -> String {
+    let Some(workload) = family.iter().find(|workload| workload.describe().id == id) else {
+        panic!("{id} is not listed")
+    };
+    match Point::new(&workload.describe(), &typed(settings), 2) {
+        Ok(point) => panic!("{id} takes {:?}", point.settings),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Settings as they are typed.
+fn typed(settings: &[(&str, &str)]) -> Settings {
+    let typed = settings.iter();
+    typed.map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned()))).collect()
+}
+
 impl<'w> TestPoint<'w> {
     /// The workload of this id among those of a family, with settings as they are typed.
     #[must_use]
@@ -25,11 +50,7 @@ impl<'w> TestPoint<'w> {
     ) -> TestPoint<'w> {
         let found = family.iter().find(|workload| workload.describe().id == id);
         let Some(workload) = found else { panic!("{id} is not listed") };
-        let given: Settings = settings
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned())))
-            .collect();
-        let point = Point::new(&workload.describe(), &given, 2)
+        let point = Point::new(&workload.describe(), &typed(settings), 2)
             .unwrap_or_else(|error| panic!("{id} {settings:?}: {error:?}"));
         let start = Start {
             role: Role::Workload,

@@ -11,6 +11,7 @@ mod kept;
 mod merge;
 mod open;
 mod read;
+mod salt;
 mod schema;
 mod series;
 mod snapshot;

@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::db_error::DbError;
 use super::schema::{APPLICATION_ID, KNOWN, SCHEMA};
 use super::version::version;
-use super::{derived, kept};
+use super::{derived, kept, salt};
 use crate::error::StoreError;
 
 /// How long to wait for another process: an import of some million samples.
@@ -149,7 +149,9 @@ fn refuse_folder(path: &Path) -> Result<(), DbError> {
 
 /// Makes the tables that the file lacks: all of them in an empty one.
 fn make(connection: &mut Connection) -> Result<(), DbError> {
-    let is_complete = derived::has_tables(connection)? && kept::has_tables(connection)?;
+    let is_complete = derived::has_tables(connection)?
+        && kept::has_tables(connection)?
+        && salt::has_table(connection)?;
     if version(connection)?.is_some() && is_complete {
         return Ok(());
     }
@@ -162,6 +164,7 @@ fn make(connection: &mut Connection) -> Result<(), DbError> {
     }
     derived::create(&step)?;
     kept::create(&step)?;
+    salt::create(&step)?;
     Ok(step.commit()?)
 }
 
@@ -212,7 +215,7 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::{APPLICATION_ID, KNOWN, SCHEMA, journal, on_network, writable};
-    use crate::sqlite::schema::{DERIVED, KEPT};
+    use crate::sqlite::schema::{DERIVED, KEPT, SALT};
     use rusqlite::Connection;
     use std::path::Path;
 
@@ -222,6 +225,7 @@ mod tests {
         db.execute_batch(SCHEMA).unwrap();
         db.execute_batch(DERIVED).unwrap();
         db.execute_batch(KEPT).unwrap();
+        db.execute_batch(SALT).unwrap();
         let loose: i64 = db
             .query_row(
                 "SELECT count(*) FROM pragma_table_list \
@@ -250,6 +254,10 @@ mod tests {
         assert_eq!(rows, 0);
         let rows: i64 = db.query_row("SELECT count(*) FROM kept", [], |row| row.get(0)).unwrap();
         assert_eq!(rows, 0);
+        let salt = super::salt::read(&db).unwrap().digest("hunter2");
+        drop(db);
+        let again = writable(&path).unwrap();
+        assert_eq!(super::salt::read(&again).unwrap().digest("hunter2"), salt);
     }
 
     #[test]

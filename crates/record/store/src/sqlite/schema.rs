@@ -12,5 +12,8 @@ pub(super) const DERIVED: &str = include_str!("derived.sql");
 /// The tables of what baselines keep. They are no part of the numbered schema either.
 pub(super) const KEPT: &str = include_str!("kept.sql");
 
+/// The table of the salt of secrets. It is no part of the numbered schema either.
+pub(super) const SALT: &str = include_str!("salt.sql");
+
 /// The schema that this plumb reads and writes. Versions 1 to 3 were never released.
 pub(super) const KNOWN: i64 = 4;

@@ -11,10 +11,11 @@ use rusqlite::Connection;
 use super::db_error::{DbError, at};
 use super::write::SqliteWriter;
 use super::{
-    baseline, counters, derived, info, kept, merge, open, read, series, snapshot, updates,
+    baseline, counters, derived, info, kept, merge, open, read, salt, series, snapshot, updates,
 };
 use crate::answers::{
-    AuditFact, Baseline, DerivedRun, KeptFile, MergeReport, RunEnd, RunSummary, StoreInfo,
+    AuditFact, Baseline, DerivedRun, KeptFile, MergeReport, RunEnd, RunSummary, SecretSalt,
+    StoreInfo,
 };
 use crate::backend::{Backend, Writer};
 use crate::error::StoreError;
@@ -182,6 +183,10 @@ impl Backend for Sqlite {
 
     fn drop_files_except(&self, runs: &[Id]) -> Result<(), StoreError> {
         self.change(|db| kept::drop_except(db, runs))
+    }
+
+    fn secret_salt(&self) -> Result<SecretSalt, StoreError> {
+        self.read(salt::read)
     }
 
     fn audits(&self, fingerprint: &str, host: &Host) -> Result<Vec<AuditFact>, StoreError> {

@@ -71,6 +71,7 @@ pub fn plan(seed: u64, labels: &[(&str, &str)]) -> Plan {
         preparation: Vec::new(),
         monitors: Vec::new(),
         on_interference: plumb_model::OnInterference::Keep,
+        hides_secrets: false,
     }
 }
 

@@ -49,7 +49,7 @@ fn a_first_look_as_markdown() {
 
     ±: half-width of the interval; n: invocations × samples per invocation; CPU: user and system time over wall time.
 
-    **Curves**
+    **Curves and rankings**
 
     - `cpu.sieve by threads`: threads=2: 1.939× threads=1, efficiency 97.0 % \[96.3, 97.6\]
 

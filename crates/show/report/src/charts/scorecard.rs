@@ -106,13 +106,13 @@ pub(super) fn against_first(view: &View) -> Option<Chart> {
         .iter()
         .filter_map(|comparison| {
             Some(Ratio {
-                name: comparison.point.name.clone(),
+                name: comparison.name(),
                 ratio: comparison.found.ratio.clone()?,
                 verdict: comparison.found.verdict,
             })
         })
         .collect();
-    let title = format!("Cost relative to {}", first.first.name);
+    let title = format!("Cost relative to {}", first.first_name());
     ratios("run/against-first".to_owned(), title, &all, first.margin).finish()
 }
 

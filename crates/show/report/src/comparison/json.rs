@@ -117,6 +117,9 @@ pub struct ArmPart {
     pub ended: Vec<EndedPart>,
     /// The median per price (rates), or times price (costs); null without a price.
     pub for_price: Option<f64>,
+    /// The currency of the price, if its label names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
 }
 
 /// The comparison as a document.
@@ -185,7 +188,12 @@ fn compared(result: &SeriesComparison, finding: &ComparisonFinding) -> ComparedP
             n: arm.processes,
             runs: arm.runs,
             ended: ended(&arm.ends),
-            for_price: arm.for_price,
+            for_price: arm.for_price.as_ref().map(|price| price.value),
+            currency: arm
+                .for_price
+                .as_ref()
+                .map(|price| price.currency.clone())
+                .filter(|currency| !currency.is_empty()),
         })
     };
     ComparedPart {

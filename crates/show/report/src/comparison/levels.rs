@@ -1,39 +1,44 @@
 //! Changes of two levels, in one line and as a document.
 
-use plumb_analysis::{Comparison, Estimate, LevelShift, LevelsCompared};
+use plumb_analysis::{Comparison, LevelShift, LevelsCompared};
 use serde::Serialize;
 
 use crate::figure::figure;
 use crate::json_parts::estimate::{EstimatePart, estimate};
 use crate::run::levels::share_text;
 
-/// `two levels: the faster 1.00× [0.99, 1.01] the cost, the slower 1.05× …; the share of the slower
-/// is 31 % [15, 50], then 66 % [47, 82]: only the shares moved`; None if neither arm has two levels.
+/// `two levels: the faster costs 1.00× [0.99, 1.01] as much as on the first side, the slower 1.05× …; on the slower level
+/// are 31 % [15, 50] of the first side's processes and 66 % [47, 82] of this side's: only the shares moved`; None if neither
+/// arm has two levels.
 #[must_use]
 pub fn levels_text(comparison: &Comparison) -> Option<String> {
     let levels = comparison.levels.as_ref()?;
-    let times = |what: &str, ratio: &Option<Estimate>| {
-        let shown = figure(ratio.as_ref()?, "");
-        Some(format!("the {what} {}× {}", shown.estimate, shown.brackets()).trim_end().to_owned())
-    };
-    let both = [times("faster", &levels.faster), times("slower", &levels.slower)];
-    let ratios: Vec<String> = both.into_iter().flatten().collect();
-    let ratios =
-        if ratios.is_empty() { String::new() } else { format!("{} the cost; ", ratios.join(", ")) };
+    let mut ratios: Vec<String> = Vec::new();
+    for (what, ratio) in [("faster", &levels.faster), ("slower", &levels.slower)] {
+        let Some(ratio) = ratio else { continue };
+        let shown = figure(ratio, "");
+        let times = format!("{}× {}", shown.estimate, shown.brackets());
+        ratios.push(match ratios.is_empty() {
+            true => format!("the {what} costs {} as much as on the first side", times.trim_end()),
+            false => format!("the {what} {}", times.trim_end()),
+        });
+    }
+    let ratios = if ratios.is_empty() { String::new() } else { format!("{}; ", ratios.join(", ")) };
     let [first, later] = &levels.slower_share;
     let first = share_text(first);
     let later = share_text(later);
     let conclusion = conclusion(levels, comparison.by_pairs().is_some());
     Some(format!(
-        "two levels{}: {ratios}the share of the slower is {first}, then {later}: {conclusion}",
+        "two levels{}: {ratios}on the slower level are {first} of the first side's processes and {later} of this \
+         side's: {conclusion}",
         in_which(levels)
     ))
 }
 
 fn in_which(levels: &LevelsCompared) -> &'static str {
     match levels.found {
-        [true, false] => " in the first",
-        [false, true] => " in the later",
+        [true, false] => " on the first side",
+        [false, true] => " on this side",
         _ => "",
     }
 }

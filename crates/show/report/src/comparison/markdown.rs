@@ -4,7 +4,8 @@ use plumb_analysis::ComparisonFinding;
 
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::view::{
-    DifferenceLine, closing, difference_lines, for_price, heading, ratio, remarks, series, verdict,
+    DifferenceLine, closing, difference_lines, for_price, heading, ratio, ratio_is_of, remarks,
+    series, verdict,
 };
 use crate::figure::figure_of_arm;
 use plumb_text::markdown::{code, escape};
@@ -26,7 +27,8 @@ pub fn comparison_markdown(finding: &ComparisonFinding) -> String {
     if !harmless.is_empty() {
         out.push_str(&format!("- harmless: {}\n", escape(&harmless)));
     }
-    out.push_str("\n| series | arm | median | interval | × cost | verdict | remarks |\n");
+    let of = ratio_is_of(finding);
+    out.push_str(&format!("\n| series | arm | median | interval | × {of} | verdict | remarks |\n"));
     out.push_str("| :-- | :-- | --: | :-- | :-- | :-- | :-- |\n");
     for result in &finding.results {
         for (index, (name, arm)) in finding.arms.iter().zip(&result.arms).enumerate() {
@@ -37,7 +39,7 @@ pub fn comparison_markdown(finding: &ComparisonFinding) -> String {
                 .and_then(Option::as_ref);
             let shown = figure_of_arm(arm, &result.arms, &result.unit);
             let mut notes: Vec<String> = against.map(remarks).into_iter().collect();
-            notes.extend(arm.for_price.map(|value| for_price(result, value)));
+            notes.extend(arm.for_price.as_ref().map(|price| for_price(result, price)));
             notes.extend(against.and_then(|comparison| covariates_text(&comparison.covariates)));
             let cells = [
                 code(&series(result)),

@@ -9,7 +9,8 @@ use plumb_units::Figure;
 use crate::charts::ratios_of;
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::view::{
-    DifferenceLine, closing, difference_lines, for_price, heading, ratio, remarks, series, verdict,
+    DifferenceLine, closing, difference_lines, for_price, heading, ratio, ratio_is_of, remarks,
+    series, verdict,
 };
 use crate::figure::figure_of_arm;
 
@@ -61,7 +62,7 @@ fn results(finding: &ComparisonFinding, terminal: &Terminal) -> String {
         TableColumn::right("median"),
         TableColumn::left("95 % interval").gap(1),
         TableColumn::left("unit"),
-        TableColumn::right("× cost"),
+        TableColumn::right(&format!("× {}", ratio_is_of(finding))),
         TableColumn::left("verdict"),
     ])
     .indented(2);
@@ -91,7 +92,7 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
         notes.extend(previous.map(|comparison| {
             format!("against the previous arm: {}, {}", ratio(&comparison), verdict(&comparison))
         }));
-        notes.extend(arm.for_price.map(|value| for_price(result, value)));
+        notes.extend(arm.for_price.as_ref().map(|price| for_price(result, price)));
         table.across(4, TextLine::default(), TextLine::new(Style::Muted, &notes.join(" · ")));
         let also_changed =
             against.as_ref().and_then(|comparison| covariates_text(&comparison.covariates));

@@ -1,9 +1,10 @@
 //! One text for every fact, shared by terminal and Markdown; the document takes the same finding.
 
 use plumb_analysis::{
-    ByPairs, Comparison, ComparisonFinding, NoVerdict, OtherBuild, RuleOfOneSide, SeriesComparison,
+    ByPairs, Comparison, ComparisonFinding, ForPrice, NoVerdict, OtherBuild, RuleOfOneSide,
+    SeriesComparison,
 };
-use plumb_model::Impact;
+use plumb_model::{Better, Impact};
 use plumb_text::counted;
 use plumb_units::percent;
 
@@ -96,7 +97,7 @@ pub(crate) fn settling(comparison: &Comparison) -> Option<String> {
 /// What may be said where too little is known about the noise between runs.
 fn break_even(sd: f64, ratio: f64) -> String {
     if sd <= 0.0 {
-        return "within the noise of the two runs".to_owned();
+        return "the runs differ by no more than their own samples do".to_owned();
     }
     let times = format!("{}×", plumb_units::quantity(ratio, ""));
     format!("{times}; this could be chance only if runs vary by more than {}", percent(sd))
@@ -128,9 +129,48 @@ pub fn heading(finding: &ComparisonFinding) -> Vec<String> {
 
 /// Findings about all series together for every later arm: those that stand out, and the geometric mean.
 pub fn closing(finding: &ComparisonFinding) -> Vec<String> {
-    let of_arm =
-        |index: usize| standing_out(finding, index).into_iter().chain(mean(finding, index));
-    (1..finding.arms.len()).flat_map(of_arm).collect()
+    let mut lines = Vec::new();
+    for arm in 1..finding.arms.len() {
+        lines.extend(standing_out(finding, arm));
+        lines.extend(mean(finding, arm));
+        lines.extend(more_for_its_price(finding, arm));
+    }
+    lines
+}
+
+/// How much an arm gives for its price compared with the first: the geometric mean over the series of both.
+fn more_for_its_price(finding: &ComparisonFinding, arm: usize) -> Option<String> {
+    let mut logarithms = Vec::new();
+    for result in &finding.results {
+        let of_arm = |arm: usize| result.arms.get(arm)?.as_ref()?.for_price.as_ref();
+        let (Some(first), Some(later)) = (of_arm(0), of_arm(arm)) else { continue };
+        if first.currency != later.currency {
+            continue;
+        }
+        match result.better {
+            Better::Higher => logarithms.push((later.value / first.value).ln()),
+            Better::Lower => logarithms.push((first.value / later.value).ln()),
+            Better::Neither => {}
+        }
+    }
+    if logarithms.is_empty() {
+        return None;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a count of series")]
+    let mean = (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
+    let series = counted(logarithms.len(), "series", "series");
+    Some(format!(
+        "{} gives {}× as much for its price as {} (geometric mean of {series})",
+        finding.arms[arm],
+        plumb_units::quantity(mean, ""),
+        finding.arms[0]
+    ))
+}
+
+/// How the ratios are called: next to prices, a cost would be taken for money.
+pub fn ratio_is_of(finding: &ComparisonFinding) -> &'static str {
+    let mut arms = finding.results.iter().flat_map(|result| &result.arms).flatten();
+    if arms.any(|arm| arm.for_price.is_some()) { "time" } else { "cost" }
 }
 
 /// The series that stand out in an arm.
@@ -163,7 +203,8 @@ fn mean(finding: &ComparisonFinding, arm: usize) -> Option<String> {
     let why = why.map_or_else(String::new, |why| format!("; no interval: {why}"));
     let arm = &finding.arms[arm];
     let ratio = &shown.estimate;
-    Some(format!("{arm}: {ratio}× {ends}the cost across these series (geometric mean{why})"))
+    let of = ratio_is_of(finding);
+    Some(format!("{arm}: {ratio}× {ends}the {of} across these series (geometric mean{why})"))
 }
 
 /// A difference that is worth a line.
@@ -197,14 +238,14 @@ pub fn series(result: &SeriesComparison) -> String {
     result.series.clone()
 }
 
-/// The performance of an arm for its price.
-pub fn for_price(result: &SeriesComparison, value: f64) -> String {
-    use plumb_model::Better;
-    let unit = match result.better {
-        Better::Higher => format!("{} per price", result.unit),
-        Better::Lower | Better::Neither => format!("{} × price", result.unit),
-    };
-    plumb_units::quantity(value, &unit)
+/// The performance of an arm for its price: `17.4 MB/s per USD`.
+pub fn for_price(result: &SeriesComparison, price: &ForPrice) -> String {
+    let currency = if price.currency.is_empty() { "unit of price" } else { &price.currency };
+    let shown = plumb_units::quantity(price.value, &result.unit);
+    match result.better {
+        Better::Higher => format!("{shown} per {currency}"),
+        Better::Lower | Better::Neither => format!("{shown} × {currency}"),
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use crate::run::answer::answer;
 use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
 use crate::run::importance::{FlagWeight, by_importance};
 use crate::run::results_table::{
-    best_quarter_gap, best_quarter_text, interval, other_cpu_text, pauses_text, reached,
+    best_quarter_gap, best_quarter_text, bits_text, interval, library_text, other_cpu_text,
+    own_cpu_text, pauses_text, reached, scaled_text,
 };
 use crate::run::terminal::{
     NARROWEST, NextSteps, comparisons, flags as flags_chapter, heading, steps, title,
@@ -180,7 +181,7 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
                     None => reached(row.finding),
                 },
                 flags: flags(row, &common, index == 0, crowded),
-                below: below(row, least_gap).into_iter().collect(),
+                below: below(row, least_gap, crowded).into_iter().collect(),
             }
         })
         .collect()
@@ -302,7 +303,7 @@ fn best_quarter_lines(view: &View) -> usize {
     gaps.filter(|gap| *gap >= least).count().min(MOST_BEST)
 }
 
-fn below(row: &ResultRow, least_gap: f64) -> Option<String> {
+fn below(row: &ResultRow, least_gap: f64, crowded: bool) -> Option<String> {
     let is_far = best_quarter_gap(row.finding).is_some_and(|gap| gap >= least_gap);
     let expectation = row
         .finding
@@ -320,6 +321,10 @@ fn below(row: &ResultRow, least_gap: f64) -> Option<String> {
         .iter()
         .cloned()
         .chain(expectation)
+        .chain(bits_text(row.finding).filter(|_| !crowded))
+        .chain(scaled_text(row.finding))
+        .chain(own_cpu_text(row).filter(|_| !crowded))
+        .chain(library_text(row.finding).filter(|_| !crowded))
         .chain(other_cpu_text(row.finding))
         .chain(best_quarter_text(row.finding).filter(|_| is_far))
         .chain(pauses_text(row.finding))
@@ -369,7 +374,7 @@ fn curves(view: &View, terminal: &Terminal) -> String {
     let mut out = if lines.is_empty() || is_crowded(view) {
         String::new()
     } else {
-        heading("Curves", terminal)
+        heading("Curves and rankings", terminal)
     };
     let mut last = "";
     for (name, line) in lines.iter().take(MOST_CURVE_LINES) {

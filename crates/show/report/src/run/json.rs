@@ -23,6 +23,7 @@ use crate::run::interference::InterferencePart;
 use crate::run::json_curves::{CurvePart, curve};
 use crate::run::json_links::{LinkPart, link};
 use crate::run::levels::{LevelsPart, levels_part};
+use crate::run::ranking::RankingPart;
 use crate::run::since_last::{SinceLastPart, since_last_part};
 use crate::run::view::{ResultRow, View};
 
@@ -46,6 +47,8 @@ pub struct RunDocument {
     pub results: Vec<ResultPart>,
     /// The curves over a parameter.
     pub curves: Vec<CurvePart>,
+    /// Rankings of points that differ in one parameter whose values have no order.
+    pub rankings: Vec<RankingPart>,
     /// Shares of bandwidth and round trips in the time of points behind a link.
     pub links: Vec<LinkPart>,
     /// Whether the comparison works here, with its control sides (`ab --prove`); null without control sides.
@@ -384,6 +387,7 @@ pub fn document(view: &View) -> RunDocument {
         targets: finding.targets.iter().map(target).collect(),
         results: view.rows.iter().map(result).collect(),
         curves: finding.curves.iter().map(|found| curve(found, &finding.results)).collect(),
+        rankings: finding.rankings.iter().map(RankingPart::of).collect(),
         links: finding.links.iter().map(|found| link(found, &finding.results)).collect(),
         proof: finding.proof.as_ref().map(proof_part),
         since_last: since_last_part(view.finding),

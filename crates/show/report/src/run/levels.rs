@@ -33,7 +33,7 @@ impl LevelsText {
             first: figure(&first.estimate, unit),
             second: figure(&second.estimate, unit),
             first_share: format!("{} of the {}", share_text(&first.share), levels.unit()),
-            beside: told.map(|told| format!("different at {}: {told}", upper.quantity())),
+            beside: told.map(|told| format!("also different at {}: {told}", upper.quantity())),
             switches: levels.switches,
         }
     }

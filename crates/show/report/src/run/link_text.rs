@@ -69,7 +69,7 @@ fn binds(term: Binds) -> &'static str {
         Binds::RoundTrips => "the round trip is the bottleneck",
         Binds::Rest => "the link is not the bottleneck",
         Binds::NoTerm => "no term takes more than half of the time",
-        Binds::Open => "the bottleneck is unknown",
+        Binds::Open => "the intervals are too wide to name the bottleneck",
     }
 }
 

@@ -22,7 +22,7 @@ pub fn markdown(view: &View) -> String {
     let mut out = heading(view);
     out.push_str(&results(view));
     out.push_str(&list(
-        "Curves",
+        "Curves and rankings",
         view.curves
             .iter()
             .map(|curve| format!("{}: {}", code(&curve.name), escape(&curve.lines.join("; ")))),
@@ -117,7 +117,7 @@ fn result(row: &ResultRow) -> String {
         escape(&shown(row, |figure| figure.unit.clone())),
         half_width(row).unwrap_or_default(),
         row.counts.clone(),
-        finding.cpu.map_or_else(String::new, |cpu| whole_percent(cpu.total())),
+        row.cpu_share().map_or_else(String::new, whole_percent),
         flags.join(", "),
     ];
     format!("| {} |\n", cells.join(" | "))
@@ -154,7 +154,7 @@ fn interval(figure: &Figure) -> String {
 fn comparisons(view: &View) -> String {
     let Some(first) = view.comparisons().first() else { return String::new() };
     let lines = view.comparisons().iter().map(|comparison| {
-        let name = code(&comparison.point.name);
+        let name = code(&comparison.name());
         let verdict = verdict(&comparison.found);
         let also_changed = covariates_text(&comparison.found.covariates)
             .map_or_else(String::new, |text| format!("; {text}"));
@@ -170,7 +170,7 @@ fn comparisons(view: &View) -> String {
         let text = comparison_text(comparison) + &levels + &spread + &also_changed + &above;
         format!("{name}: **{verdict}**, {}", escape(&text))
     });
-    let title = format!("Compared with {}{}", code(&first.first.name), shared_confidence(first));
+    let title = format!("Compared with {}{}", code(&first.first_name()), shared_confidence(first));
     list(&title, lines)
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod levels;
 mod link_text;
 mod markdown;
 mod phrases;
+mod ranking;
 mod results_table;
 mod sentences;
 mod since_last;
@@ -32,7 +33,9 @@ pub use json::{RunDocument, document, json};
 pub use labels::metric;
 pub use levels::LevelsText;
 pub use markdown::markdown;
-pub use results_table::{best_quarter_text, both_intervals, other_cpu_text, pauses_text};
+pub use results_table::{
+    best_quarter_text, bits_text, both_intervals, other_cpu_text, pauses_text, scaled_text,
+};
 pub use sentences::in_words;
 pub use since_last::since_last_text;
 pub use terminal::{NextSteps, scorecard};

@@ -29,6 +29,8 @@ const AFTER_UNIT: usize = 4;
 const OF_BASELINE: usize = 4;
 /// Sessions that are shorter than this, in seconds, may be too short to speak of a machine.
 const SHORT_S: f64 = 12.0;
+/// Families whose figures are those of a library, which readers want to know.
+const OF_LIBRARIES: [&str; 2] = ["ssh.", "classic.openssl"];
 /// Blanks before what stands below a row.
 const BELOW: usize = 4;
 
@@ -163,7 +165,9 @@ fn fields(terminal: &Terminal) -> Vec<ResultColumn> {
 
 fn resources(terminal: &Terminal) -> Vec<ResultColumn> {
     if terminal.width < WIDE {
-        return vec![field(TableColumn::right("CPU"), |row, _| share(row, |cpu| cpu.total()))];
+        return vec![field(TableColumn::right("CPU"), |row, _| {
+            muted(row.cpu_share().map(whole_percent))
+        })];
     }
     vec![
         field(TableColumn::right("user"), |row, _| share(row, |cpu| cpu.user)),
@@ -231,8 +235,10 @@ fn side_by_side(row: &ResultRow, rows: &[&ResultRow]) -> String {
     if is_drawn { scale.draw(of.value, of.low(), of.high()) } else { String::new() }
 }
 
+/// A share of the whole sample's time; none of a metric with a share of its own, which has a line below.
 fn share(row: &ResultRow, of: fn(CpuShares) -> f64) -> TextLine {
-    muted(row.finding.cpu.map(|cpu| whole_percent(of(cpu))))
+    let of_sample = row.finding.cpu.filter(|_| row.own_cpu.is_none());
+    muted(of_sample.map(|cpu| whole_percent(of(cpu))))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
@@ -340,6 +346,37 @@ pub fn pauses_text(finding: &Finding) -> Option<String> {
     ))
 }
 
+/// The time that a time over a scaled link stands for: `4.16 s stand for 6 min 56 s without scale=100`.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "a scale is a small number")]
+pub fn scaled_text(finding: &Finding) -> Option<String> {
+    let scale = finding.point.number("scale").filter(|&scale| scale > 1)?;
+    let is_of_disk = finding.point.workload.starts_with("block.");
+    if !is_of_disk || !finding.headline || finding.unit != "s" {
+        return None;
+    }
+    let seconds = finding.estimate.value;
+    let real = length(seconds * scale as f64);
+    Some(format!("{} stand for {real} without scale={scale}", length(seconds)))
+}
+
+/// A throughput of a network in bits, as iperf3 prints it: `9.41 [9.38, 9.44] Gbit/s`.
+#[must_use]
+pub fn bits_text(finding: &Finding) -> Option<String> {
+    let is_of_network = finding.point.workload.starts_with("network.");
+    if !is_of_network || !finding.headline || finding.unit != "B/s" {
+        return None;
+    }
+    let shown = finding.shown();
+    let ends = shown.interval.as_ref();
+    let in_bits = ends.map(|ends| (ends.low * 8.0, ends.high * 8.0)).map_err(String::as_str);
+    let Figure { estimate, interval, unit } = Figure::new(shown.value * 8.0, in_bits, "bit/s");
+    Some(match interval {
+        Ok((low, high)) => format!("{estimate} [{low}, {high}] {unit}"),
+        Err(_) => format!("{estimate} {unit}"),
+    })
+}
+
 /// Each once: several may be of one kind, for several reasons.
 fn words(flags: &[FlagKind]) -> String {
     let mut words: Vec<_> = flags.iter().map(FlagKind::word).collect();
@@ -383,6 +420,15 @@ fn below(row: &ResultRow, terminal: &Terminal, table: &mut Table) {
     if let Some(text) = pauses_text(row.finding) {
         table.across(BELOW, nothing(), TextLine::new(Style::Muted, &text));
     }
+    if let Some(text) = own_cpu_text(row).filter(|_| terminal.width >= WIDE) {
+        table.across(BELOW, nothing(), TextLine::new(Style::Muted, &text));
+    }
+    if let Some(text) = scaled_text(row.finding) {
+        table.across(BELOW, nothing(), TextLine::new(Style::Plain, &text));
+    }
+    if let Some(text) = bits_text(row.finding) {
+        table.across(BELOW, nothing(), TextLine::new(Style::Plain, &text));
+    }
     if let Some(goal) = &row.goal {
         table.across(BELOW, nothing(), TextLine::new(Style::Plain, goal));
     }
@@ -404,10 +450,12 @@ fn below(row: &ResultRow, terminal: &Terminal, table: &mut Table) {
         let flags = TextLine::new(Style::Flag, &words(&row.own_flags));
         table.across(BELOW, TextLine::new(Style::Flag, "! "), flags);
     }
-    if terminal.every_metric && row.finding.primary {
-        let remarks = remarks(row.finding);
-        table.across(BELOW, nothing(), TextLine::new(Style::Muted, &remarks));
-    }
+    let below = match terminal.every_metric {
+        true if row.finding.primary => remarks(row.finding),
+        true => String::new(),
+        false => library_text(row.finding).unwrap_or_default(),
+    };
+    table.across(BELOW, nothing(), TextLine::new(Style::Muted, &below));
 }
 
 fn waits_for_devices(cpu: &CpuShares) -> bool {
@@ -430,10 +478,28 @@ pub fn other_cpu_text(finding: &Finding) -> Option<String> {
     ))
 }
 
+/// The share of one CPU during the metric's part of a sample: `used 12 % of one CPU`.
+pub(super) fn own_cpu_text(row: &ResultRow) -> Option<String> {
+    Some(format!("used {} of one CPU", whole_percent(row.own_cpu?)))
+}
+
+/// The library that does the work, if the figure is one of it: `OpenSSH_9.2p1 · OpenSSL 3.0.19`.
+pub(super) fn library_text(finding: &Finding) -> Option<String> {
+    let is_of_library =
+        OF_LIBRARIES.iter().any(|family| finding.point.workload.starts_with(family));
+    let versions = versions(finding);
+    (finding.primary && is_of_library && !versions.is_empty()).then(|| versions.join(" · "))
+}
+
+/// The versions of what does the work: `openssl 3.0.19`.
+fn versions(finding: &Finding) -> Vec<String> {
+    finding.versions.iter().map(|(name, version)| format!("{name} {version}")).collect()
+}
+
 /// What the workload said of itself, and the versions of what does the work.
 fn remarks(finding: &Finding) -> String {
-    let versions = finding.versions.iter().map(|(name, version)| format!("{name} {version}"));
-    finding.notes.iter().cloned().chain(versions).collect::<Vec<_>>().join(" · ")
+    let notes = finding.notes.iter().cloned();
+    notes.chain(versions(finding)).collect::<Vec<_>>().join(" · ")
 }
 
 fn legend(view: &View, terminal: &Terminal) -> String {

@@ -26,8 +26,8 @@ pub fn in_words(view: &View) -> Vec<String> {
     let curves = view.curves.iter();
     lines.extend(curves.map(|curve| clean(&format!("{}: {}", curve.name, curve.lines.join("; ")))));
     lines.extend(view.comparisons().iter().chain(view.above()).map(|comparison| {
-        let name = &comparison.point.name;
-        let first = &comparison.first.name;
+        let name = comparison.name();
+        let first = comparison.first_name();
         let verdict = verdict(&comparison.found);
         let figures = comparison_text(comparison);
         let levels =

@@ -103,7 +103,7 @@ pub(super) fn comparisons(view: &View, terminal: &Terminal) -> String {
     let Some(first) = view.comparisons().first() else { return String::new() };
     let title = format!(
         "Compared with {}, margin {}{}",
-        first.first.name,
+        first.first_name(),
         percent(first.margin),
         shared_confidence(first)
     );
@@ -116,7 +116,7 @@ pub(super) fn comparisons(view: &View, terminal: &Terminal) -> String {
     for comparison in view.comparisons() {
         let style = if comparison.found.verdict.is_ok() { Style::Estimate } else { Style::Flag };
         table.row(vec![
-            TextLine::new(Style::Name, &comparison.point.name),
+            TextLine::new(Style::Name, &comparison.name()),
             TextLine::new(style, verdict(&comparison.found)),
             TextLine::new(Style::Plain, &comparison_text(comparison)),
         ]);
@@ -161,7 +161,7 @@ fn curves(view: &View, terminal: &Terminal) -> String {
     if view.curves.is_empty() {
         return String::new();
     }
-    format!("\n{}{}", heading("Curves", terminal), terminal.table(&table))
+    format!("\n{}{}", heading("Curves and rankings", terminal), terminal.table(&table))
 }
 
 pub(super) fn flags(view: &View, terminal: &Terminal) -> String {

@@ -11,6 +11,7 @@ use crate::run::curves::CurveText;
 use crate::run::header::ReportHeader;
 use crate::run::labels;
 use crate::run::levels::{LevelsText, share_text};
+use crate::run::ranking::ranking_text;
 
 /// The view of a run that reports show.
 #[derive(Debug, Clone)]
@@ -23,7 +24,7 @@ pub struct View<'a> {
     pub rows: Vec<ResultRow<'a>>,
     /// The rows by family, families in the order in which they first occur.
     pub families: Vec<Family>,
-    /// The curves over parameters, then points behind links.
+    /// The curves over parameters, then points behind links, then rankings of variants.
     pub curves: Vec<CurveText>,
     /// Every distinct flag with its evidence.
     pub flags: Vec<FlagNote>,
@@ -46,6 +47,8 @@ pub struct ResultRow<'a> {
     pub counts: String,
     /// Flags that not every row has.
     pub own_flags: Vec<FlagKind>,
+    /// The share of one CPU during what the metric is of, if that is only a part of the sample, as a phase of bonnie is.
+    pub own_cpu: Option<f64>,
     /// Of a limit: what holds up to it.
     pub goal: Option<String>,
     /// How the point compares with the plan's first.
@@ -102,6 +105,12 @@ impl FlagNote {
 }
 
 impl ResultRow<'_> {
+    /// The share of wall time on CPUs: of the metric's own part of the sample, or of the whole.
+    #[must_use]
+    pub fn cpu_share(&self) -> Option<f64> {
+        self.own_cpu.or_else(|| self.finding.cpu.map(|cpu| cpu.total()))
+    }
+
     /// ` on HOST`, if there are several targets.
     #[must_use]
     pub fn on_target(&self) -> String {
@@ -135,6 +144,7 @@ impl<'a> View<'a> {
             .iter()
             .map(CurveText::new)
             .chain(finding.links.iter().map(CurveText::of_link))
+            .chain(finding.rankings.iter().map(ranking_text))
             .collect();
         Self {
             finding,
@@ -179,7 +189,7 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn above_text(&self, of: &PointComparison) -> Option<String> {
         let above = self.above().iter().find(|other| other.point.index == of.point.index)?;
-        let name = &above.first.name;
+        let name = above.first_name();
         let verdict = verdict(&above.found);
         Some(format!("against {name} above: {verdict}, {}", comparison_text(above)))
     }
@@ -218,10 +228,23 @@ fn row<'a>(
         levels: result.levels.as_ref().map(|levels| LevelsText::new(levels, &result.unit)),
         counts: counts(result),
         own_flags: own.map(|flag| flag.flag.clone()).collect(),
+        own_cpu: own_cpu(result, finding),
         goal: result.goal.as_ref().map(|goal| format!("the maximum with {goal}")),
         against_first: of_row(&finding.against_first, result),
         against_above: of_row(&finding.against_above, result),
     }
+}
+
+/// A workload that measures parts of a sample reports the share of one CPU of each next to its rate: `read_block_cpu` is of
+/// `read_block`.
+fn own_cpu(result: &Finding, finding: &RunFinding) -> Option<f64> {
+    let name = format!("{}_cpu", result.metric);
+    let of_same_point = finding.results.iter().filter(|other| other.point == result.point);
+    let found = of_same_point.filter(|other| other.target == result.target);
+    found
+        .into_iter()
+        .find(|other| other.metric == name && other.unit.is_empty())
+        .map(|other| other.estimate.value)
 }
 
 fn of_row<'a>(all: &'a [PointComparison], result: &Finding) -> Option<&'a PointComparison> {
@@ -398,21 +421,25 @@ pub fn encryption_text(compared: &PointComparison) -> Option<String> {
     Some(words.trim_end().to_owned())
 }
 
-/// What a knob does to the spread: `spread from process to process 0.6× [0.4, 0.9], within one 1.02× …`;
-/// None if no knob is compared.
+/// What a knob does to the spread: `processes differ 0.6× [0.4, 0.9] as much from each other, samples of one process
+/// 1.02× [0.98, 1.06] as much`; None if no knob is compared.
 #[must_use]
 pub fn spread_text(compared: &PointComparison) -> Option<String> {
     let spread = &compared.found.by_pairs().filter(|_| compared.of_knob)?.spread;
-    let parts: Vec<String> =
-        [("from process to process", &spread.between), ("within a process", &spread.within)]
-            .into_iter()
-            .filter_map(|(what, ratio)| Some(times(what, ratio.as_ref()?)))
-            .collect();
-    (!parts.is_empty()).then(|| format!("spread {}", parts.join(", ")))
+    let between = spread
+        .between
+        .as_ref()
+        .map(|ratio| format!("processes differ {} as much from each other", times(ratio)));
+    let within = spread
+        .within
+        .as_ref()
+        .map(|ratio| format!("samples of one process differ {} as much", times(ratio)));
+    let parts: Vec<String> = between.into_iter().chain(within).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// A ratio in words: `within a process 1.02× [0.98, 1.06]`; without brackets if it has no interval.
-fn times(what: &str, ratio: &Estimate) -> String {
+/// A ratio: `1.02× [0.98, 1.06]`; without brackets if it has no interval.
+fn times(ratio: &Estimate) -> String {
     let shown = figure(ratio, "");
-    format!("{what} {}× {}", shown.estimate, shown.brackets()).trim_end().to_owned()
+    format!("{}× {}", shown.estimate, shown.brackets()).trim_end().to_owned()
 }

@@ -13,7 +13,7 @@ fn finding() -> RunFinding {
 fn what_binds_stands_below_the_results() {
     let finding = finding();
     let card = scorecard(&View::new(&finding), &Terminal::plain(80), &NextSteps::default());
-    let (_, curves) = card.split_once("Curves\n").unwrap();
+    let (_, curves) = card.split_once("Curves and rankings\n").unwrap();
     assert_snapshot!(curves, @"
     block.mkfs:scale=100 by up and rtt
       time = bytes / bandwidth + operations × round trip / depth + rest: depth at

@@ -73,6 +73,7 @@ fn a_first_look_in_80_columns() {
         ! cached, noisy
     network
       tcp                         2.86 (in 1.9 s)    GB/s     1×240  127 %  ▂▃▆▆▇▄▃▂
+        22.9 Gbit/s
         ! single-process
     crypto
       aead aes-256-gcm            4.31 [4.18, 4.45]  GB/s     13×20   99 %  ▄▄▇▆▇▄▃▃
@@ -93,7 +94,7 @@ fn a_first_look_in_80_columns() {
     intervals describe this machine over ten minutes if sessions are long enough ·
     n: invocations × samples · CPU: share of wall time · shape: low to high
 
-    Curves
+    Curves and rankings
       cpu.sieve by threads  threads=2: 1.939× threads=1, efficiency 97.0 % [96.3,
                             97.6]
 
@@ -168,6 +169,7 @@ fn a_first_look_in_160_columns() {
       random                       rate          20.7 (in 992 ms)   k ops/s         10×10    4 %    31 %    58 %  6.00 MiB  ▂▄▄▅▆▇▅▆▄▄▄▂  budget      cached, noisy
     network
       tcp                          throughput    2.86 (in 1.9 s)    GB/s            1×240    6 %   121 %     0 %  6.00 MiB  ▂▂▄▄▆▆▇▆▄▃▃▂  budget      single-process
+        22.9 Gbit/s
     crypto
       aead aes-256-gcm             throughput    4.31 [4.18, 4.45]  GB/s     3.1 %  13×20   99 %     0 %     0 %  6.00 MiB  ▃▄▄▆▆▆▇▅▄▃▂▃  precision
       aead aes-128-gcm             throughput    5.12 [4.95, 5.30]  GB/s     3.4 %  13×20   99 %     0 %     0 %  6.00 MiB  ▂▃▄▆▆▇▆▆▅▅▃▃  precision
@@ -187,7 +189,7 @@ fn a_first_look_in_160_columns() {
     intervals describe this machine over ten minutes if sessions are long enough · ±: half-width of the interval · n: invocations × samples · user, system, iowait:
     share of wall time · shape: low to high
 
-    Curves
+    Curves and rankings
       cpu.sieve by threads  threads=2: 1.939× threads=1, efficiency 97.0 % [96.3, 97.6]
 
     Reasons to distrust
@@ -276,7 +278,7 @@ fn a_run_cut_off_says_what_it_did_not_reach() {
     enough | n: invocations x samples | CPU: share of wall time | shape: low
     to high
 
-    Curves
+    Curves and rankings
       cpu.sieve by threads  threads=2: 1.939x threads=1, efficiency 97.0 %
                             [96.3, 97.6]
 
@@ -335,7 +337,9 @@ fn a_comparison_says_that_only_the_shares_of_two_levels_moved() {
         .build();
     let finding = summarise(&record);
     let text = plumb_report::comparison::levels_text(&finding.against_first[0].found).unwrap();
-    assert_snapshot!(text, @"two levels: the faster 0.998× [0.994, 1.005], the slower 1.000× [0.995, 1.005] the cost; the share of the slower is 30 % [18, 46], then 80 % [65, 90]: only the shares moved");
+    assert_snapshot!(text, @"
+    two levels: the faster costs 0.998× [0.994, 1.005] as much as on the first side, the slower 1.000× [0.995, 1.005]; on the slower level are 30 % [18, 46] of the first side's processes and 80 % [65, 90] of this side's: only the shares moved
+    ");
     let words = plumb_report::in_words(&View::new(&finding));
     assert!(words[0].contains("GB/s in 70 % [54, 82] of the processes, 7.99 ["), "{words:?}");
     assert!(words[2].ends_with(&text), "{words:?}");

@@ -13,6 +13,7 @@ use plumb_protocol::{Failure, Held, StartError};
 
 use super::account::UserAccount;
 use super::tools::SshTools;
+use crate::loopback;
 use crate::processes::{die_with_parent, kill_descendants};
 
 /// The name under which the host key is known.
@@ -143,6 +144,9 @@ impl Sshd {
         user: &UserAccount,
         (serves, listening): (Serves<'_>, &Listening),
     ) -> Result<Self, StartError> {
+        if listening.address.is_loopback() {
+            loopback::check()?;
+        }
         let mut tried = 0;
         loop {
             tried += 1;

@@ -13,11 +13,11 @@ use plumb_protocol::{
 };
 use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, headline, integer, reported, reported_time, text, within,
-    workload,
+    LONG_TIMEOUT_S, between, bytes, choice, headline, integer, reported, reported_time, text,
+    within, workload,
 };
 use plumb_workload_kit::device::is_counted;
-use plumb_workload_kit::filesystem::{Filesystem, without_journal};
+use plumb_workload_kit::filesystem::{Filesystem, less_size, without_journal};
 use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::limits;
 
@@ -57,7 +57,11 @@ impl Workload for StorageBonnie {
                     0,
                     "size of the file; 0: twice the memory that plumb may use",
                 ),
-                bytes(parameter::CHUNK, parameter::DEFAULT_CHUNK, "size of a block"),
+                between(
+                    256,
+                    1 << 20,
+                    bytes(parameter::CHUNK, parameter::DEFAULT_CHUNK, "size of a block"),
+                ),
                 bytes(
                     parameter::BYTE_SIZE,
                     parameter::DEFAULT_BYTE_SIZE,
@@ -69,19 +73,27 @@ impl Workload for StorageBonnie {
                     parameter::DEFAULT_SEEKS,
                     "random reads; 0 skips the phase",
                 ),
-                integer(
-                    parameter::SEEKERS,
-                    "threads",
-                    parameter::DEFAULT_SEEKERS,
-                    "threads that seek",
+                between(
+                    1,
+                    64,
+                    integer(
+                        parameter::SEEKERS,
+                        "threads",
+                        parameter::DEFAULT_SEEKERS,
+                        "threads that seek",
+                    ),
                 ),
-                integer(
-                    parameter::FILES,
-                    "files",
-                    parameter::DEFAULT_FILES,
-                    "files to create, stat and delete; 0 skips these phases",
+                between(
+                    0,
+                    MOST_FILES,
+                    integer(
+                        parameter::FILES,
+                        "files",
+                        parameter::DEFAULT_FILES,
+                        "files to create, stat and delete; 0 skips these phases",
+                    ),
                 ),
-                bytes(parameter::LARGEST, 0, "size of the largest file"),
+                between(0, LARGEST, bytes(parameter::LARGEST, 0, "size of the largest file")),
                 bytes(parameter::SMALLEST, 0, "size of the smallest file"),
                 integer(
                     parameter::FOLDERS,
@@ -125,7 +137,7 @@ impl Workload for StorageBonnie {
         // The large file is removed before small files are created, so the larger of both decides.
         let bytes = size.max(one.bytes).max(many.bytes());
         let what = format!("a file of {} and {} files", whole_size(size), many.files);
-        filesystem.check_room(dir, &what, bytes, many.files as u64 + 1)?;
+        filesystem.check_room(dir, &what, bytes, many.files as u64 + 1, &less_size)?;
         if filesystem.in_memory {
             let why = format!("{} is in memory: no device is used", dir.display());
             ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
@@ -178,7 +190,7 @@ fn metrics_of_phase(phase: &Phase) -> [Metric; 3] {
 
 /// The size of the file, in bytes: as asked for, or twice the memory, as far as there is room.
 fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64, StartError> {
-    let chunk = within(start, parameter::CHUNK, 256, 1 << 20)? as u64;
+    let chunk = start.size(parameter::CHUNK) as u64;
     let asked = start.integer(parameter::SIZE);
     // Phases move whole chunks only, so that rates count what was moved.
     if asked > 0 {
@@ -204,7 +216,7 @@ fn size(start: &Start, filesystem: Filesystem, ready: &mut Ready) -> Result<u64,
 }
 
 fn one(start: &Start, size: u64) -> Result<OneSettings, StartError> {
-    let chunk = within(start, parameter::CHUNK, 256, 1 << 20)?;
+    let chunk = start.size(parameter::CHUNK);
     if size < 2 * chunk as u64 {
         let why = format!("`size` is {size} bytes; it must be at least two chunks of {chunk}");
         return Err(StartError::Failed(why));
@@ -214,16 +226,16 @@ fn one(start: &Start, size: u64) -> Result<OneSettings, StartError> {
         chunk,
         bytes: start.integer(parameter::BYTE_SIZE),
         seeks: start.integer(parameter::SEEKS),
-        seekers: within(start, parameter::SEEKERS, 1, 64)?,
+        seekers: start.size(parameter::SEEKERS),
         sync: Sync::of_word(start.text(parameter::SYNC)) == Sync::Each,
         seed: start.seed,
     })
 }
 
 fn many(start: &Start) -> Result<ManySettings, StartError> {
-    let files = within(start, parameter::FILES, 0, MOST_FILES)?;
+    let files = start.size(parameter::FILES);
     let folders = within(start, parameter::FOLDERS, 1, files.max(1))?;
-    let largest = within(start, parameter::LARGEST, 0, LARGEST)?;
+    let largest = start.size(parameter::LARGEST);
     let smallest = start.size(parameter::SMALLEST);
     if smallest > largest {
         let why = format!("`smallest` ({smallest} bytes) is more than `largest` ({largest} bytes)");

@@ -12,11 +12,11 @@ use plumb_protocol::{
 };
 use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, curve, distribution, integer, rate, reported, threads, within,
+    LONG_TIMEOUT_S, between, bytes, choice, curve, distribution, integer, rate, reported, threads,
     work, workload,
 };
 use plumb_workload_kit::device;
-use plumb_workload_kit::filesystem::{Filesystem, without_journal};
+use plumb_workload_kit::filesystem::{Filesystem, less_size, without_journal};
 use plumb_workload_kit::folder::{Folder, sync_filesystem};
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::{self, Team};
@@ -77,7 +77,7 @@ impl Workload for StorageFiles {
                 ),
                 choice("order", &["sequential", "random"], "order of names and accesses"),
                 curve(CurveKind::Line, integer("files", "files", 1000, "files of each thread")),
-                bytes("size", 0, "bytes written to each created file"),
+                between(0, LARGEST, bytes("size", 0, "bytes written to each created file")),
                 threads("threads, each with separate files"),
                 placement(),
             ],
@@ -103,9 +103,11 @@ impl Workload for StorageFiles {
         let filesystem = Filesystem::of(dir)
             .map_err(|error| StartError::Failed(format!("{}: {error}", dir.display())))?;
         let files = (task.files * threads) as u64;
-        let size = within(start, "size", 0, LARGEST)? as u64;
+        let size = start.size("size") as u64;
         let what = format!("{files} files of {}", whole_size(size));
-        filesystem.check_room(dir, &what, files * size, files)?;
+        filesystem.check_room(dir, &what, files * size, files, &|room| {
+            format!("{}, or fewer files", less_size(room / files.max(1)))
+        })?;
         let cold = start.text("state") == "cold";
         if cold {
             check_cold(task.operation, dir, filesystem)?;
