@@ -366,7 +366,7 @@ fn values_of_a_knob_are_compared_by_mean_and_spread() {
     ran(ab.arg(&command)).unwrap().exits(0).shows(&[
         "Compared with sysctl.vm.swappiness=10",
         "sysctl.vm.swappiness=40 slower",
-        "spread from process to process",
+        "processes differ",
         "prepared: thp madvise → never",
     ]);
     assert_eq!(tree.text("proc/sys/vm/swappiness"), "60\n");

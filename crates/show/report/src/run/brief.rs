@@ -28,6 +28,8 @@ const MOST_CURVE_LINES: usize = 6;
 const MOST_MISSING: usize = 3;
 /// Among many results, lines of what the machine does at its best.
 const MOST_BEST: usize = 2;
+/// Other metrics of a point that have a line; of more there is a count.
+const MOST_OTHERS: usize = 4;
 /// Columns that flags take before names are cut for them.
 const FLAGS_ROOM: usize = 25;
 /// From so many results on, everything else keeps to one line.
@@ -150,17 +152,22 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
     rows.iter()
         .enumerate()
         .map(|(index, row)| {
-            // Other metrics of a point, such as the phases of a transaction, are with the whole scorecard.
-            let more = others
+            let of_point: Vec<&ResultRow> = others
                 .iter()
+                .copied()
                 .filter(|other| other.finding.point.index == row.finding.point.index)
                 .filter(|other| other.finding.target == row.finding.target)
-                .count();
-            let more = match more {
+                .collect();
+            // Few other metrics of a point, such as both directions of a connection, have a line. More, such as the phases of
+            // bonnie, are with the whole scorecard.
+            let has_line = !crowded && of_point.len() <= MOST_OTHERS;
+            let more = match of_point.len() {
                 0 => String::new(),
+                _ if has_line => String::new(),
                 1 => " (+1 metric)".to_owned(),
                 more => format!(" (+{more} metrics)"),
             };
+            let others_line = has_line.then(|| others_text(&of_point)).flatten();
             Cells {
                 family: if index == 0 { family.name.clone() } else { String::new() },
                 name: format!("{}{}{more}", name(row), row.on_target()),
@@ -181,10 +188,17 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
                     None => reached(row.finding),
                 },
                 flags: flags(row, &common, index == 0, crowded),
-                below: below(row, least_gap, crowded).into_iter().collect(),
+                below: others_line.into_iter().chain(below(row, least_gap, crowded)).collect(),
             }
         })
         .collect()
+}
+
+/// `up_throughput 2.34 MB/s · down_throughput 10.8 MB/s · asymmetry 4.62`; None for none.
+fn others_text(others: &[&ResultRow]) -> Option<String> {
+    let shown: Vec<String> =
+        others.iter().map(|row| format!("{} {}", row.finding.metric, row.result())).collect();
+    (!shown.is_empty()).then(|| shown.join(" · "))
 }
 
 fn name(row: &ResultRow) -> String {
