@@ -196,8 +196,20 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
 
 /// `up_throughput 2.34 MB/s · down_throughput 10.8 MB/s · asymmetry 4.62`; None for none.
 fn others_text(others: &[&ResultRow]) -> Option<String> {
-    let shown: Vec<String> =
-        others.iter().map(|row| format!("{} {}", row.finding.metric, row.result())).collect();
+    let mut shown = Vec::with_capacity(others.len());
+    for row in others {
+        let parts = match &row.levels {
+            Some(levels) => vec![row.finding.metric.clone(), levels.whole()],
+            None => vec![
+                row.finding.metric.clone(),
+                row.figure.estimate.clone(),
+                row.figure.brackets(),
+                row.figure.unit.clone(),
+            ],
+        };
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        shown.push(parts.join(" "));
+    }
     (!shown.is_empty()).then(|| shown.join(" · "))
 }
 
