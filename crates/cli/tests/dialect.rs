@@ -276,35 +276,55 @@ fn a_type_name_means_one_thing() {
     assert!(definitions.is_empty(), "defined more than once:\n{definitions:#?}");
 }
 
-/// The numbers of lines on which a thread is started by a function that panics if the system refuses it, before the tests of
-/// a file.
-fn threads_that_may_panic(source: &str) -> Vec<usize> {
+/// The numbers of lines that contain one of `calls`, before the tests of a file.
+fn lines_that_call(calls: &[&str], source: &str) -> Vec<usize> {
     let code: String = without_texts(source).into_iter().collect();
     let lines = code.lines().take_while(|line| line.trim() != "#[cfg(test)]").enumerate();
     lines
-        .filter(|(_, line)| line.contains("thread::spawn(") || line.contains("scope.spawn("))
+        .filter(|(_, line)| calls.iter().any(|call| line.contains(call)))
         .map(|(index, _)| index + 1)
         .collect()
 }
 
-#[test]
-fn a_limit_on_threads_is_an_error_and_no_panic() {
-    assert_eq!(
-        threads_that_may_panic("a();\nthread::spawn(b);\n#[cfg(test)]\nscope.spawn(c);"),
-        [2]
-    );
+/// Where the sources that users run contain one of `calls`: `path:line`. What only developers run is not among them.
+fn shipped_lines_that_call(calls: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for (path, source) in all_sources() {
-        // What only developers run may panic.
         let is_shipped = path.starts_with("crates/")
             && !["/tests/", "/tests.rs", "/testing", "/examples/", "base/simulate"]
                 .iter()
                 .any(|part| path.contains(part));
         if is_shipped {
             found.extend(
-                threads_that_may_panic(&source).iter().map(|line| format!("{path}:{line}")),
+                lines_that_call(calls, &source).iter().map(|line| format!("{path}:{line}")),
             );
         }
     }
+    found
+}
+
+/// Functions that panic if the system refuses a thread.
+const SPAWN: [&str; 2] = ["thread::spawn(", "scope.spawn("];
+
+#[test]
+fn a_limit_on_threads_is_an_error_and_no_panic() {
+    let source = "a();\nthread::spawn(b);\n#[cfg(test)]\nscope.spawn(c);";
+    assert_eq!(lines_that_call(&SPAWN, source), [2]);
+    let found = shipped_lines_that_call(&SPAWN);
     assert!(found.is_empty(), "use std::thread::Builder, and return its error:\n{found:#?}");
+}
+
+/// Functions that wait until every process that inherited a pipe has ended, also one in the background.
+const READ_TO_THE_END: [&str; 2] = [".output()", ".wait_with_output()"];
+/// Programs that plumb knows, which leave nothing in the background: the compiler, and plumb itself.
+const LEAVE_NOTHING: [&str; 2] =
+    ["crates/measure/relink/src/lib.rs", "crates/measure/peer/src/server.rs"];
+
+#[test]
+fn programs_that_leave_something_in_the_background_are_not_waited_for() {
+    let source = "a.output()?;\nended::output(b);\nc.wait_with_output();";
+    assert_eq!(lines_that_call(&READ_TO_THE_END, source), [1, 3]);
+    let mut found = shipped_lines_that_call(&READ_TO_THE_END);
+    found.retain(|place| !LEAVE_NOTHING.iter().any(|path| place.starts_with(path)));
+    assert!(found.is_empty(), "use plumb_workload_kit::ended::output:\n{found:#?}");
 }

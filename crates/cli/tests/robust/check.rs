@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::common::{ProgramOutput, TestEnvironment};
+use crate::common::{ProgramOutput, TestEnvironment, ran};
 use crate::{exec, parsed, place};
 
 /// A program that takes so long.
@@ -207,6 +209,47 @@ fn a_kept_program_shows_whether_the_code_or_the_machine_changed() {
     place.run(&format!("baseline set good {} --keep", last_runs(8))).unwrap().exits(0);
     let since_first = cause(&place);
     assert_eq!(since_first["answer"], "code", "{since_first}");
+}
+
+/// A library that makes every process that loads it 64 MiB larger, so that a fork of it takes longer.
+fn ballast(place: &TestEnvironment) -> PathBuf {
+    let text = "#include <string.h>\n#include <sys/mman.h>\n\
+        __attribute__((constructor)) static void hold(void) {\n\
+            size_t size = 64 << 20;\n\
+            char *memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\n\
+            madvise(memory, size, MADV_NOHUGEPAGE);\n\
+            memset(memory, 1, size);\n\
+        }\n";
+    let source = place.write("ballast.c", text).unwrap();
+    let library = source.with_extension("so");
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(&library)
+        .arg(&source)
+        .status();
+    assert!(compiled.unwrap().success());
+    library
+}
+
+#[test]
+fn a_kept_plumb_shows_that_the_environment_changed() {
+    let place = place();
+    let set = "baseline set mine --runs 6 --of process.fork --min-invocations 5 --min-time 1ms \
+        --max-invocations 5 --no-lock --keep=2GiB";
+    place.run(set).unwrap().exits(0).says(&["kept plumb itself ("]);
+    let library = ballast(&place);
+    for _ in 0..6 {
+        let mut check = place.plumb("check -q --no-lock --apart 0s --json");
+        let document = parsed(&ran(check.env("LD_PRELOAD", &library)).unwrap());
+        if document["outcome"] == "inconclusive" {
+            continue;
+        }
+        assert_eq!(document["outcome"], "regression", "{document}");
+        let cause = &document["series"][0]["cause"];
+        assert_eq!(cause["answer"], "environment", "{document}");
+        return;
+    }
+    panic!("the machine is too busy for a check to say anything");
 }
 
 #[test]

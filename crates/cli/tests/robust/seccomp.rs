@@ -10,7 +10,7 @@ use crate::common::{ProgramOutput, ran};
 use crate::{PATIENCE, place};
 
 /// System calls that plumb makes beside those without which no program starts.
-const CALLS: [(&str, libc::c_long); 35] = [
+const CALLS: [(&str, libc::c_long); 36] = [
     ("perf_event_open", libc::SYS_perf_event_open),
     ("sched_setaffinity", libc::SYS_sched_setaffinity),
     ("sched_getaffinity", libc::SYS_sched_getaffinity),
@@ -28,6 +28,7 @@ const CALLS: [(&str, libc::c_long); 35] = [
     ("getpgid", libc::SYS_getpgid),
     ("kill", libc::SYS_kill),
     ("waitid", libc::SYS_waitid),
+    ("wait4", libc::SYS_wait4),
     ("getrusage", libc::SYS_getrusage),
     ("getrandom", libc::SYS_getrandom),
     ("signalfd4", libc::SYS_signalfd4),
@@ -108,7 +109,7 @@ fn a_refused_system_call_is_an_error_and_no_bug() {
 
 #[test]
 fn a_keeper_that_a_filter_keeps_from_working_is_named_with_a_way_out() {
-    for call in [libc::SYS_socketpair, libc::SYS_signalfd4] {
+    for call in [libc::SYS_socketpair, libc::SYS_signalfd4, libc::SYS_wait4] {
         let place = place();
         let mut plumb = place.plumb("exec --no-lock -q -n 2 true");
         ran(without(&mut plumb, call)).unwrap().exits(3).says(&[

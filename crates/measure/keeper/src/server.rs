@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use plumb_machine::Root;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::process::WaitOptions;
 
 use crate::descendants::{children_of, end_children, kill_tree, kill_trees, remove, wait_any};
 use crate::journal::journal::Journal;
@@ -49,7 +50,11 @@ fn set_up() -> io::Result<OwnedFd> {
     let signals = child_signals()?;
     // A filter of system calls may refuse to wait; an order would then get no answer.
     poll(&mut [PollFd::new(&signals, PollFlags::IN)], Some(&Timespec::default()))?;
-    Ok(signals)
+    // There are no children yet, so this says no more than whether the system lets this process wait for them.
+    match rustix::process::wait(WaitOptions::NOHANG) {
+        Ok(_) | Err(Errno::CHILD) => Ok(signals),
+        Err(refused) => Err(refused.into()),
+    }
 }
 
 struct KeeperServer {
