@@ -53,6 +53,7 @@ pub fn without_secrets(
 }
 
 fn hide_in_plan(plan: &mut Plan, salt: SecretSalt, known: &mut KnownSecrets) -> Result<()> {
+    hide_in_values(plan.labels.iter_mut(), salt, known);
     for point in &mut plan.points {
         hide_in_point(point, salt, known)?;
     }
@@ -73,14 +74,9 @@ fn hide_in_point(
     known: &mut KnownSecrets,
 ) -> Result<()> {
     let digest = |secret: &str| salt.digest(secret);
+    hide_in_values(planned.labels.iter_mut(), salt, known);
     let mut settings = planned.point.settings.clone();
-    for (name, text) in texts(planned, &mut settings) {
-        *text = if names_a_secret(name) {
-            known.hide_whole(text, &digest)
-        } else {
-            known.hide(text, &digest)
-        };
-    }
+    hide_in_values(texts(planned, &mut settings), salt, known);
     if let Some(title) = &planned.title {
         let hidden = known.hide(title, &digest);
         planned.title = Some(known.hide_known(&hidden));
@@ -95,6 +91,22 @@ fn hide_in_point(
     // The key is made of the settings.
     planned.point = Point::new(&planned.description, &settings, 1)?.under(&conditions);
     Ok(())
+}
+
+/// Replaces the values whose names say that they are secrets, and what looks like one in other values.
+fn hide_in_values<'v>(
+    values: impl Iterator<Item = (&'v String, &'v mut String)>,
+    salt: SecretSalt,
+    known: &mut KnownSecrets,
+) {
+    let digest = |secret: &str| salt.digest(secret);
+    for (name, text) in values {
+        *text = if names_a_secret(name) {
+            known.hide_whole(text, &digest)
+        } else {
+            known.hide(text, &digest)
+        };
+    }
 }
 
 /// The settings in which a text may have a secret, by name.

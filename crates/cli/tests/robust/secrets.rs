@@ -59,6 +59,8 @@ fn nothing_that_is_stored_or_shown_has_a_secret_of_a_command_line() {
     measure(&place, "exec --shell", &["echo $SERVICE_TOKEN >&2; exit 3"]);
     measure(&place, "exec", &["-p", &format!("token={SECRET},other"), "true {token}"]);
     measure(&place, "exec", &["--setup", &format!("export TOKEN={SECRET}"), "true"]);
+    measure(&place, "exec", &["--label", &format!("token={SECRET}"), "true"]);
+    measure(&place, "exec", &["--label", &format!("of=https://user:{SECRET}@host/"), "true"]);
     let suite = format!(
         "name = 'x'\n[[point]]\nworkload = 'process.command'\n\
          set = {{ command = '[\"true\", \"--token={SECRET}\"]' }}\n"

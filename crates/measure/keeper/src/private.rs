@@ -65,7 +65,10 @@ fn shared_with(metadata: &Metadata, is_last: bool) -> Option<String> {
     let own_group = rustix::process::getegid().as_raw();
     let mode = metadata.mode();
     let is_sticky = mode & STICKY != 0 && !is_last;
-    if metadata.uid() != own_user && metadata.uid() != 0 {
+    // In a user namespace the owner of `/` may be root of the machine, which has no number there. Files are looked for in
+    // folders of one's own alone.
+    let may_be_root = metadata.uid() == 0 || (!is_last && is_unmapped(metadata.uid()));
+    if metadata.uid() != own_user && !may_be_root {
         return Some(format!("belongs to another user (uid {})", metadata.uid()));
     }
     if mode & OTHERS_WRITE != 0 && !is_sticky {
@@ -79,12 +82,39 @@ fn shared_with(metadata: &Metadata, is_last: bool) -> Option<String> {
     None
 }
 
+/// Whether a user's number stands for all those that have none in this user namespace (user_namespaces(7)).
+fn is_unmapped(user: u32) -> bool {
+    let overflow = fs::read_to_string("/proc/sys/kernel/overflowuid").unwrap_or_default();
+    let stands_for_many = overflow.trim().parse() == Ok(user);
+    stands_for_many
+        && fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| !is_mapped(user, &map))
+}
+
+/// Whether a user's number is one of those in a map: `inside outside count` per line.
+fn is_mapped(user: u32, map: &str) -> bool {
+    map.lines().any(|line| {
+        let numbers: Vec<u64> =
+            line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let [first, _, count] = numbers[..] else { return false };
+        (first..first.saturating_add(count)).contains(&user.into())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt, chown};
 
-    use super::{check_private, make_private};
+    use super::{check_private, is_mapped, is_unmapped, make_private};
+
+    #[test]
+    fn the_owner_of_unmapped_files_is_told_from_a_user_with_this_number() {
+        assert!(is_mapped(65534, "         0          0 4294967295\n"));
+        assert!(!is_mapped(65534, "0 1000 1\n1 100000 65533\n"));
+        assert!(is_mapped(65533, "0 1000 1\n1 100000 65533\n"));
+        assert!(!is_mapped(65534, "") && !is_mapped(0, "0 0\n"));
+        assert!(!is_unmapped(0));
+    }
 
     #[test]
     fn a_folder_that_plumb_makes_is_private_and_stays_so() {
