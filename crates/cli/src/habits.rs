@@ -178,11 +178,25 @@ fn hints(typed: &[OsString]) -> Vec<String> {
     if let Some((_, equal)) = TOOLS.iter().find(|(tool, _)| *tool == command) {
         found.push((*equal).to_owned());
     }
+    if words.starts_with(&["suite", "new"]) {
+        found.extend(
+            words[2..]
+                .iter()
+                .filter(|word| is_workload(word))
+                .map(|workload| format!("workloads of a suite are options: --workload {workload}")),
+        );
+    }
     for word in words {
         let known = tools.iter().find_map(|tool| habit_of(*tool, word));
         found.extend(known.filter(|hint| !found.contains(hint)));
     }
     found
+}
+
+/// Whether a word looks like a workload or a point, and not like an option or the file of a suite.
+fn is_workload(word: &str) -> bool {
+    let id = word.split(':').next().unwrap_or_default();
+    id.contains('.') && !word.starts_with('-') && !word.ends_with(".toml") && !word.contains('/')
 }
 
 /// The hint for a word if it is an option of this tool.
@@ -217,6 +231,15 @@ mod tests {
     use std::ffi::OsString;
 
     use super::{HABITS, OtherTool, hints};
+
+    #[test]
+    fn workloads_of_a_suite_are_options() {
+        assert_eq!(
+            of("plumb suite new mine.toml memory.copy:threads=2,16"),
+            ["workloads of a suite are options: --workload memory.copy:threads=2,16"]
+        );
+        assert_eq!(of("plumb suite new mine.toml ./dir.d/x --force"), [""; 0]);
+    }
 
     fn of(line: &str) -> Vec<String> {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();

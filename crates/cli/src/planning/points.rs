@@ -336,7 +336,7 @@ fn workload_points(
     sets: &BTreeMap<String, Vec<Value>>,
     all_threads: u64,
 ) -> Result<Vec<PlannedPoint>> {
-    let (id, settings) = split_point(name)?;
+    let (id, mut own_sets) = split_points(name)?;
     let entry = catalogue::find(keeper, id)?;
     if !entry.description.can_be(Role::Workload) {
         return Err(CommandError::usage(format!(
@@ -344,28 +344,61 @@ fn workload_points(
         ))
         .hint(format!("run it in the background: plumb run WORKLOAD --with {id}")));
     }
-    products(&settings, sets, all_threads)?
+    // What is typed with -p wins.
+    own_sets.extend(sets.clone());
+    products(&Settings::new(), &own_sets, all_threads)?
         .iter()
-        .map(|s| planned(&entry, s, all_threads))
+        .map(|settings| planned(&entry, settings, all_threads))
         .collect()
 }
 
-/// `memory.copy:method=nt,size=8MiB` taken apart: the id, and its settings as typed.
+/// `memory.copy:threads=2,16,size=8MiB` taken apart: the id, and the values of each parameter as typed. A word without `=` is
+/// another value of the parameter before it.
 ///
 /// # Errors
-/// When a setting is no `name=value`.
-pub fn split_point(name: &str) -> Result<(&str, Settings)> {
-    let Some((id, rest)) = name.split_once(':') else { return Ok((name, Settings::new())) };
+/// When the first setting is not `name=value`.
+pub fn split_points(name: &str) -> Result<(&str, BTreeMap<String, Vec<Value>>)> {
+    let Some((id, rest)) = name.split_once(':') else { return Ok((name, BTreeMap::new())) };
     // A path: plug-ins have no points of their own.
     if id.contains('/') {
-        return Ok((name, Settings::new()));
+        return Ok((name, BTreeMap::new()));
     }
-    let settings = rest.split(',').map(|text| {
-        let (key, value) = pair(text)?;
-        // A text for now: only the workload's description, which is found by the id, says what type it has.
-        Ok((key, Value::Text(value)))
-    });
-    Ok((id, settings.collect::<Result<Settings>>()?))
+    let mut sets: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    let mut last: Option<String> = None;
+    for text in rest.split(',') {
+        match &last {
+            Some(parameter) if !text.contains('=') => {
+                sets.entry(parameter.clone())
+                    .or_default()
+                    .push(Value::Text(text.trim().to_owned()));
+            }
+            _ => {
+                let (parameter, value) = pair(text)?;
+                // A text for now: only the workload's description, which is found by the id, says what type it has.
+                sets.insert(parameter.clone(), vec![Value::Text(value)]);
+                last = Some(parameter);
+            }
+        }
+    }
+    Ok((id, sets))
+}
+
+/// [`split_points`] for one point.
+///
+/// # Errors
+/// When a setting is not `name=value`, or has several values.
+fn split_point(name: &str) -> Result<(&str, Settings)> {
+    let (id, sets) = split_points(name)?;
+    let mut settings = Settings::new();
+    for (parameter, values) in sets {
+        let [value] = values.as_slice() else {
+            let error =
+                format!("`{name}` has several values of {parameter}; only one is possible here");
+            return Err(CommandError::usage(error));
+        };
+        settings.insert(parameter, value.clone());
+    }
+    Ok((id, settings))
 }
 
 /// The point of a workload with these settings.
@@ -597,6 +630,29 @@ pub fn preparing_plugin(keeper: &mut Keeper, text: &str, all_threads: u64) -> Re
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use plumb_model::Value;
+
+    use super::{split_point, split_points};
+
+    #[test]
+    fn a_word_without_a_name_is_another_value_of_the_parameter_before_it() {
+        let text = |word: &str| Value::Text(word.to_owned());
+        let expected = BTreeMap::from([
+            ("size".to_owned(), vec![text("1MiB")]),
+            ("threads".to_owned(), vec![text("2"), text("16")]),
+        ]);
+        assert_eq!(
+            split_points("memory.copy:threads=2,16,size=1MiB").unwrap(),
+            ("memory.copy", expected)
+        );
+        let nameless = split_points("memory.copy:16").unwrap_err();
+        assert_eq!(nameless.to_string(), "`16` is not NAME=VALUE");
+        let several = split_point("cpu.integer:threads=1,2").unwrap_err();
+        assert!(several.to_string().contains("several values of threads"), "{several}");
+    }
+
     #[test]
     fn first_look_knows_every_family_of_this_machine_but_the_slow_one_and_the_tools_of_others() {
         use std::collections::BTreeSet;

@@ -120,10 +120,9 @@ fn draft(args: &NewArgs) -> Result<Suite> {
     let shared = points::parameter_sets(&args.params)?;
     let mut entries = Vec::new();
     for name in &args.workloads {
-        let (id, own) = points::split_point(name)?;
+        let (id, mut set) = points::split_points(name)?;
         // As with `run`, what -p says wins.
-        let own = own.into_iter().map(|(name, value)| (name, vec![value]));
-        let set = own.chain(shared.clone()).collect();
+        set.extend(shared.clone());
         entries.push(SuiteEntry { workload: id.to_owned(), set, ..SuiteEntry::default() });
     }
     let mut suite = Suite {
