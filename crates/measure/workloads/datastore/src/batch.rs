@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready};
+use plumb_model::{AuditClass, CurveKind, Description, Flag, FlagKind, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
 use crate::contents::{Contents, STAMP_BYTES};
@@ -29,7 +29,10 @@ impl Workload for BatchOfEntities {
     fn describe(&self) -> Description {
         Description {
             parameters: vec![
-                declare::integer("entities", "entities", 1000, "entities per cycle"),
+                declare::curve(
+                    CurveKind::Knee,
+                    declare::integer("entities", "entities", 1000, "entities per cycle"),
+                ),
                 declare::bytes("bytes", 1024, "size of one entity, from 16 B to 1 MiB"),
                 declare::choice(
                     "durability",
