@@ -7,6 +7,8 @@
 //! in order, its character (32 bits; 0 is the box for those that are missing), its width, the number of its
 //! steps (16 bits each), and the steps: a byte that says what it is, and its points in half units.
 
+use plumb_text::whole_words;
+
 /// DejaVu Sans, of which fonts/LICENSE tells the terms.
 static BYTES: &[u8] = include_bytes!("../fonts/letters.bin");
 /// The letter of a character that has none.
@@ -95,15 +97,14 @@ impl Font {
             return text.to_owned();
         }
         let mut room = width - self.width("…", size);
-        let mut cut: String = text
+        let head: String = text
             .chars()
             .take_while(|c| {
                 room -= self.advance(*c, size);
                 room >= 0.0
             })
             .collect();
-        cut.push('…');
-        cut
+        format!("{}…", whole_words(text, &head))
     }
 }
 

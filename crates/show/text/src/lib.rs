@@ -21,5 +21,5 @@ pub use schedule::{Period, RepeatSchedule};
 pub use style::{Colour, Style, TextLine};
 pub use table::{Align, Table, TableColumn, hanging};
 pub use terminal::Terminal;
-pub use text::{clean, clip, counted, width, wrap};
+pub use text::{clean, clip, counted, whole_words, width, wrap};
 pub use xml::xml;

@@ -53,7 +53,18 @@ pub fn clip(text: &str, columns: usize) -> String {
         return text.to_owned();
     }
     let (head, _) = split_at_width(text, columns.saturating_sub(1));
-    if columns == 0 { String::new() } else { format!("{head}…") }
+    if columns == 0 { String::new() } else { format!("{}…", whole_words(text, head)) }
+}
+
+/// The beginning of a text without a part of a word at its end, unless that word is a third of it.
+#[must_use]
+pub fn whole_words<'t>(text: &str, head: &'t str) -> &'t str {
+    let is_between_words = text[head.len()..].starts_with(' ');
+    let last_space = head.rfind(' ').filter(|at| 3 * at >= 2 * head.len());
+    match last_space {
+        Some(at) if !is_between_words => head[..at].trim_end(),
+        _ => head.trim_end(),
+    }
 }
 
 /// Breaks a text into lines of at most so many columns, at spaces if there are any.
@@ -146,6 +157,9 @@ mod tests {
         assert_eq!(clip("大小大小", 5), "大小…");
         assert_eq!(clip("abc", 3), "abc");
         assert_eq!(clip("abcd", 3), "ab…");
+        assert_eq!(clip("a label of words", 12), "a label of…");
+        assert_eq!(clip("a label of words", 11), "a label of…");
+        assert_eq!(clip("an unbreakable_name", 12), "an unbreaka…");
     }
 
     #[test]
