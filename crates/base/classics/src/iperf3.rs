@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::Better::{Higher, Lower};
 use plumb_model::{Flag, FlagKind};
+use plumb_units::SHARE;
 use serde_json::{Map, Value};
 
 use crate::json::{Document, documents, number, positive, shown, text};
@@ -234,7 +235,7 @@ fn series(
         let loss = number(sum, "lost_percent")
             .or(number(alone, "lost_percent"))
             .map(|percent| percent / 100.0);
-        series.measured(("loss", "", Lower), "lost datagrams as a share of those sent", loss);
+        series.measured(("loss", SHARE, Lower), "lost datagrams as a share of those sent", loss);
         let jitter = number(sum, "jitter_ms").map(|ms| ms * 1e-3);
         series.measured(("jitter", "s", Lower), "smoothed jitter (RFC 1889)", jitter);
     }

@@ -6,6 +6,8 @@
 use plumb_model::Better::{Higher, Lower};
 use plumb_model::{Flag, FlagKind, SampleIs};
 
+use plumb_units::SHARE;
+
 use crate::numbers::{figure, leading};
 use crate::result_file::ResultFile;
 use crate::text::{Line, is_last, lacks, lines, sections};
@@ -72,10 +74,10 @@ fn series(section: &[Line<'_>], counts: &PingCounts) -> Result<ImportedSeries, I
     let rate = counts.seconds.filter(|seconds| *seconds > 0.0).map(|s| counts.received / s);
     // Without a reply the loss is the finding, and comes first.
     if rtt.is_none() {
-        series.measured(("loss", "", Lower), summary, loss);
+        series.measured(("loss", SHARE, Lower), summary, loss);
     }
     series.measured(("rate", "ops/s", Higher), "replies per second", rate);
-    series.measured(("loss", "", Lower), summary, loss);
+    series.measured(("loss", SHARE, Lower), summary, loss);
     Ok(series)
 }
 

@@ -61,7 +61,9 @@ pub use plan::{
 pub use plumb_stats::verdict::{Confidence, Verdict};
 pub use point::{Point, PointError};
 pub use point_facts::{PointFacts, ShownParameter};
-pub use preparation::{ENCRYPTING, Preparation, PreparationRecord, PreparationSlot, Prepared};
+pub use preparation::{
+    ENCRYPTING, MEDIUM_HOLDER, Preparation, PreparationRecord, PreparationSlot, Prepared,
+};
 pub use record::{
     FixtureRecord, InvocationRecord, Missing, MissingKind, RecordSource, RunRecord, RunStatus,
     Segment,

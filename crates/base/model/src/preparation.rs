@@ -56,6 +56,9 @@ impl Preparation {
     }
 }
 
+/// The command line of a process that holds a medium: the keeper, which is plumb, starts itself under this name.
+pub const MEDIUM_HOLDER: [&str; 2] = ["/proc/self/exe", "medium"];
+
 /// When a preparation is made, and for how long it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

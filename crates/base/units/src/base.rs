@@ -1,4 +1,14 @@
-//! The units that the kernel counts in, in SI base units.
+//! The units that the kernel counts in, in SI base units, and the unit of shares.
+
+/// The unit of a share of a whole, 0 to 1: people read it in percent.
+pub const SHARE: &str = "share";
+
+/// Whether values in these units can be compared. Shares had no unit before they had this one, and stores keep those.
+#[must_use]
+pub fn is_same_unit(first: &str, second: &str) -> bool {
+    let before_it_had_a_name = |unit| if unit == SHARE { "" } else { unit };
+    before_it_had_a_name(first) == before_it_had_a_name(second)
+}
 
 /// How much one of a counter's unit is in an SI base unit, and which: a `tick` is 0.01 s. A unit without one, such as
 /// `page`, stays as it is.
@@ -26,11 +36,17 @@ pub fn base_unit(unit: &str) -> (f64, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::base_unit;
+    use super::{SHARE, base_unit, is_same_unit};
 
     #[test]
     fn a_unit_without_a_base_stays() {
         assert_eq!(base_unit("sector"), (512.0, "B"));
         assert_eq!(base_unit("page"), (1.0, "page"));
+    }
+
+    #[test]
+    fn shares_of_older_stores_have_no_unit() {
+        assert!(is_same_unit(SHARE, "") && is_same_unit("", SHARE) && is_same_unit("B", "B"));
+        assert!(!is_same_unit(SHARE, "s") && !is_same_unit("B", "B/s"));
     }
 }

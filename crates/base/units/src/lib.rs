@@ -11,7 +11,7 @@
 //!   `show_…` writes it in a form that reads back as the same number.
 //! - [`length`] and [`seconds_to`] write a length of time, [`binary_size`] and [`decimal_size`] the size of a cache or a
 //!   disk, [`whole_size`] and [`rounded_size`] one that is no more exact.
-//! - [`base_unit`] converts what the kernel counts in.
+//! - [`base_unit`] converts what the kernel counts in, [`SHARE`] is the unit of shares, [`is_same_unit`] compares units.
 //!
 //! Dates are not units: they are in `plumb-text`.
 
@@ -24,7 +24,7 @@ mod prefix;
 mod size;
 mod typed;
 
-pub use base::base_unit;
+pub use base::{SHARE, base_unit, is_same_unit};
 pub use figure::{
     Figure, change, largest_of, percent_figure, plain, quantity, quantity_in_unit_of,
     rounded_count, scale_of, without_interval,

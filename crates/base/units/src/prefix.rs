@@ -1,5 +1,7 @@
 //! The prefixes of each unit.
 
+use crate::base::SHARE;
+
 /// A unit with a prefix.
 pub struct Prefix {
     /// How much one of it is in the bare unit.
@@ -19,8 +21,8 @@ pub fn prefixes(unit: &str) -> Vec<Prefix> {
         "" | "°C" => decimal(unit, "", &[(0, "")]),
         // A cost per byte, such as CPU time: nobody reads 1e-9 seconds per byte.
         "s/B" => vec![Prefix { factor: 1e-9, unit: "s/GB".to_owned() }],
-        // Time per time is a share.
-        "s/s" => vec![Prefix { factor: 0.01, unit: "%".to_owned() }],
+        // Time per time is a share, too.
+        SHARE | "s/s" => vec![Prefix { factor: 0.01, unit: "%".to_owned() }],
         // `M ops/s`: a prefix in front of a word needs a blank.
         _ => decimal(unit, " ", &[(0, ""), (3, "k"), (6, "M"), (9, "G")]),
     }

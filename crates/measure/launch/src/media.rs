@@ -6,7 +6,7 @@ use std::time::Duration;
 use plumb_keeper::{Keeper, ON, SpawnOptions, SystemSetting};
 use plumb_machine::Root;
 use plumb_media::{DIR, INDEX, MEDIUM, Medium, ZRAM};
-use plumb_model::{PlannedPoint, Preparation, Prepared, Settings, Value};
+use plumb_model::{MEDIUM_HOLDER, PlannedPoint, Preparation, Prepared, Settings, Value};
 use plumb_protocol::{Request, Start};
 
 use crate::conversation::Conversation;
@@ -16,8 +16,6 @@ use crate::slot_report::SlotReport;
 
 /// Filesystems are made in this time.
 const TIMEOUT: Duration = Duration::from_secs(600);
-/// The process that holds a medium; the keeper is plumb.
-const ARGV: [&str; 2] = ["/proc/self/exe", "medium"];
 
 /// The media of a run, by what was typed.
 #[derive(Debug, Default)]
@@ -99,7 +97,7 @@ impl Media {
         if medium.has("zram") {
             params.insert(ZRAM.to_owned(), Value::Integer(zram(keeper)?.into()));
         }
-        let argv = ARGV.map(str::to_owned);
+        let argv = MEDIUM_HOLDER.map(str::to_owned);
         let mut holder = Conversation::open(keeper, &argv, &SpawnOptions::default(), TIMEOUT)?;
         let ready = match holder.ask_ready(Request::Prepare(start(params)), &mut ignore_progress) {
             Ok(ready) => ready,

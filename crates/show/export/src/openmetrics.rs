@@ -89,7 +89,7 @@ fn unit(unit: &str) -> String {
             "B" => "bytes".to_owned(),
             "J" => "joules".to_owned(),
             "ops" => "operations".to_owned(),
-            "" => "ratio".to_owned(),
+            "" | plumb_units::SHARE => "ratio".to_owned(),
             other => other.chars().map(word_character).collect(),
         })
         .collect();
@@ -108,8 +108,8 @@ mod tests {
     #[test]
     fn units_are_words() {
         assert_eq!(
-            ["s", "B/s", "ops/s", "", "msg/s"].map(unit).join(" "),
-            "seconds bytes_per_second operations_per_second ratio msg_per_second"
+            ["s", "B/s", "ops/s", "", "share", "msg/s"].map(unit).join(" "),
+            "seconds bytes_per_second operations_per_second ratio ratio msg_per_second"
         );
     }
 

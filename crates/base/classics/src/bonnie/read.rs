@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use plumb_model::Better::{Higher, Lower};
 
+use plumb_units::SHARE;
+
 use super::csv::{CsvLayout, FILES_SETTINGS, V27, V48, V50};
 use super::parameter::{
     BYTE_SIZE, CHUNK, CreatedLinks, DEFAULT_BYTE_SIZE, DEFAULT_SEEKS, FILES, FILES_UNIT, FOLDERS,
@@ -219,7 +221,7 @@ fn measured(series: &mut ImportedSeries, printed: &Printed) {
         )),
         Some(Rate::NotRun) | None => return,
     }
-    series.measured((phase.cpu, "", Lower), "CPU time over wall time", printed.cpu);
+    series.measured((phase.cpu, SHARE, Lower), "CPU time over wall time", printed.cpu);
     let slowest = "the slowest operation";
     series.measured((phase.latency, "s", Lower), slowest, printed.latency_s);
 }
@@ -423,7 +425,7 @@ fn add_phase(import: &mut Import, mut series: ImportedSeries, printed: &Printed)
         series.invocations.push(ImportedInvocation::by_rate(rate, 1000.0));
         series.measured(("rate", "ops/s", Higher), "operations per second", [rate]);
     }
-    series.measured(("cpu", "", Lower), "user and system CPU time over wall time", printed.cpu);
+    series.measured(("cpu", SHARE, Lower), "user and system CPU time over wall time", printed.cpu);
     let slowest = "the slowest operation";
     series.measured(("latency_max", "s", Lower), slowest, printed.latency_s);
     series.notes.push(BY_RATE.to_owned());

@@ -94,25 +94,25 @@ fn bonnie_with_27_fields() {
     assert_snapshot!(told("bonnie-1.03.csv", None), @r#"
     bonnie 1.03 at None on {"name": "bifferboard"}
     bonnie.write_stdio:size=300M Iteration
-      469294225 ns, 1 ops; bandwidth 2.234368e6 B/s; cpu 9.700000e-1
+      469294225 ns, 1 ops; bandwidth 2.234368e6 B/s; cpu 9.700000e-1 share
     bonnie.write_block:size=300M Iteration
-      111900339 ns, 1 ops; bandwidth 9.370624e6 B/s; cpu 9.200000e-1
+      111900339 ns, 1 ops; bandwidth 9.370624e6 B/s; cpu 9.200000e-1 share
     bonnie.rewrite:size=300M Iteration
-      231517070 ns, 1 ops; bandwidth 4.529152e6 B/s; cpu 5.200000e-1
+      231517070 ns, 1 ops; bandwidth 4.529152e6 B/s; cpu 5.200000e-1 share
     bonnie.read_stdio:size=300M Iteration
-      458987001 ns, 1 ops; bandwidth 2.284544e6 B/s; cpu 9.800000e-1
+      458987001 ns, 1 ops; bandwidth 2.284544e6 B/s; cpu 9.800000e-1 share
     bonnie.read_block:size=300M Iteration
-      92989466 ns, 1 ops; bandwidth 1.127629e7 B/s; cpu 7.800000e-1
+      92989466 ns, 1 ops; bandwidth 1.127629e7 B/s; cpu 7.800000e-1 share
     bonnie.seek:size=300M Iteration
-      7007708479 ns, 1000 ops; rate 1.427000e2 ops/s; cpu 1.200000e-1
+      7007708479 ns, 1000 ops; rate 1.427000e2 ops/s; cpu 1.200000e-1 share
     bonnie.create_sequential:files=16 Iteration
-      846740051 ns, 1000 ops; rate 1.181000e3 ops/s; cpu 9.900000e-1
+      846740051 ns, 1000 ops; rate 1.181000e3 ops/s; cpu 9.900000e-1 share
     bonnie.delete_sequential:files=16 Iteration
-      647668394 ns, 1000 ops; rate 1.544000e3 ops/s; cpu 9.800000e-1
+      647668394 ns, 1000 ops; rate 1.544000e3 ops/s; cpu 9.800000e-1 share
     bonnie.create_random:files=16 Iteration
-      838222967 ns, 1000 ops; rate 1.193000e3 ops/s; cpu 9.900000e-1
+      838222967 ns, 1000 ops; rate 1.193000e3 ops/s; cpu 9.900000e-1 share
     bonnie.delete_random:files=16 Iteration
-      1122334456 ns, 1000 ops; rate 8.910000e2 ops/s; cpu 9.800000e-1
+      1122334456 ns, 1000 ops; rate 8.910000e2 ops/s; cpu 9.800000e-1 share
     missing bonnie.stat_sequential
     missing bonnie.stat_random
     "#);
@@ -123,25 +123,25 @@ fn bonnie_with_48_fields() {
     assert_snapshot!(told("bonnie-1.96.csv", None), @r#"
     bonnie 1.96 at None on {"name": "host"}
     bonnie.write_byte:size=4G Iteration
-      1928436911 ns, 1 ops; bandwidth 5.437440e5 B/s; cpu 9.900000e-1; latency_max 1.700000e-2 s
+      1928436911 ns, 1 ops; bandwidth 5.437440e5 B/s; cpu 9.900000e-1 share; latency_max 1.700000e-2 s
     bonnie.write_block:size=4G Iteration
-      11987544 ns, 1 ops; bandwidth 8.747213e7 B/s; cpu 1.400000e-1; latency_max 1.203000e0 s
+      11987544 ns, 1 ops; bandwidth 8.747213e7 B/s; cpu 1.400000e-1 share; latency_max 1.203000e0 s
     bonnie.rewrite:size=4G Iteration
-      24832068 ns, 1 ops; bandwidth 4.222669e7 B/s; cpu 9.000000e-2; latency_max 2.105000e0 s
+      24832068 ns, 1 ops; bandwidth 4.222669e7 B/s; cpu 9.000000e-2 share; latency_max 2.105000e0 s
     bonnie.read_byte:size=4G Iteration
-      825141015 ns, 1 ops; bandwidth 1.270784e6 B/s; cpu 9.800000e-1; latency_max 1.100000e-2 s
+      825141015 ns, 1 ops; bandwidth 1.270784e6 B/s; cpu 9.800000e-1 share; latency_max 1.100000e-2 s
     bonnie.read_block:size=4G Iteration
-      9272675 ns, 1 ops; bandwidth 1.130824e8 B/s; cpu 1.100000e-1; latency_max 9.800000e-2 s
+      9272675 ns, 1 ops; bandwidth 1.130824e8 B/s; cpu 1.100000e-1 share; latency_max 9.800000e-2 s
     bonnie.seek:size=4G Iteration
-      3220611916 ns, 1000 ops; rate 3.105000e2 ops/s; cpu 1.200000e-1; latency_max 3.800000e-1 s
+      3220611916 ns, 1000 ops; rate 3.105000e2 ops/s; cpu 1.200000e-1 share; latency_max 3.800000e-1 s
     bonnie.create_sequential:files=16 Iteration
-      46849379 ns, 1000 ops; rate 2.134500e4 ops/s; cpu 4.800000e-1; latency_max 1.203000e-3 s
+      46849379 ns, 1000 ops; rate 2.134500e4 ops/s; cpu 4.800000e-1 share; latency_max 1.203000e-3 s
     bonnie.delete_sequential:files=16 Iteration
-      34764471 ns, 1000 ops; rate 2.876500e4 ops/s; cpu 5.500000e-1; latency_max 1.310000e-3 s
+      34764471 ns, 1000 ops; rate 2.876500e4 ops/s; cpu 5.500000e-1 share; latency_max 1.310000e-3 s
     bonnie.create_random:files=16 Iteration
-      45226358 ns, 1000 ops; rate 2.211100e4 ops/s; cpu 4.900000e-1; latency_max 6.400000e-4 s
+      45226358 ns, 1000 ops; rate 2.211100e4 ops/s; cpu 4.900000e-1 share; latency_max 6.400000e-4 s
     bonnie.delete_random:files=16 Iteration
-      36161134 ns, 1000 ops; rate 2.765400e4 ops/s; cpu 5.200000e-1; latency_max 7.020000e-4 s
+      36161134 ns, 1000 ops; rate 2.765400e4 ops/s; cpu 5.200000e-1 share; latency_max 7.020000e-4 s
     missing bonnie.stat_sequential
     missing bonnie.stat_random
     "#);
@@ -152,10 +152,10 @@ fn bonnie_with_50_fields_under_a_header_of_48_names() {
     assert_snapshot!(told("bonnie-x2.csv", None), @r#"
     bonnie 2.00a at None on {"name": "box"}
     bonnie.write_byte:size=32M,seeks=8192,seekers=5 Iteration
-      222850925 ns, 1 ops; bandwidth 4.705280e6 B/s; cpu 9.900000e-1; latency_max 2.199000e-3 s
-      264873254 ns, 1 ops; bandwidth 3.958784e6 B/s; cpu 9.600000e-1; latency_max 5.588000e-3 s
+      222850925 ns, 1 ops; bandwidth 4.705280e6 B/s; cpu 9.900000e-1 share; latency_max 2.199000e-3 s
+      264873254 ns, 1 ops; bandwidth 3.958784e6 B/s; cpu 9.600000e-1 share; latency_max 5.588000e-3 s
     bonnie.read_byte:size=32M,seeks=8192,seekers=5 Iteration
-      230371204 ns, 1 ops; bandwidth 4.551680e6 B/s; cpu 8.300000e-1; latency_max 1.350400e-2 s
+      230371204 ns, 1 ops; bandwidth 4.551680e6 B/s; cpu 8.300000e-1 share; latency_max 1.350400e-2 s
     missing bonnie.write_block
     missing bonnie.rewrite
     missing bonnie.read_byte
@@ -209,7 +209,7 @@ fn iperf3() {
     assert_snapshot!(told("iperf3-udp.json", None), @r#"
     iperf3 3.12 at Some(1795306809000000000) on {"system": "Linux vm 6.1.0 #1 SMP x86_64"}
     iperf3.udp:direction=up,streams=1,block=1400,duration=1,target_bitrate=50000000,host=127.0.0.1 Iteration
-      1000166000 ns, 1 ops; throughput 6.244363e6 B/s; sent 6.244719e6 B/s; loss 0.000000e0; jitter 2.567274e-6 s
+      1000166000 ns, 1 ops; throughput 6.244363e6 B/s; sent 6.244719e6 B/s; loss 0.000000e0 share; jitter 2.567274e-6 s
     "#);
     assert_snapshot!(told("iperf3-bidir.json", None), @r#"
     iperf3 3.12 at Some(1795306810000000000) on {"system": "Linux vm 6.1.0 #1 SMP x86_64"}
@@ -431,7 +431,7 @@ fn hackbench_perf_and_ping() {
     assert_snapshot!(told("ping-flood.txt", None), @r"
     ping ? at None on {}
     ping.echo:host=127.0.0.1,bytes=56 Process
-      531000000 ns, 1 ops; latency_mean 5.000000e-6 s; latency_min 4.000000e-6 s; latency_max 2.130000e-4 s; rate 3.766478e4 ops/s; loss 0.000000e0
+      531000000 ns, 1 ops; latency_mean 5.000000e-6 s; latency_min 4.000000e-6 s; latency_max 2.130000e-4 s; rate 3.766478e4 ops/s; loss 0.000000e0 share
     ");
     let silent = "PING 127.0.0.1 (127.0.0.1) 56(84) bytes of data.\n\n--- 127.0.0.1 ping statistics ---\n\
                   3 packets transmitted, 0 received, 100% packet loss, time 2031ms\n";

@@ -164,6 +164,10 @@ pub struct Finding {
     /// CPU time of other processes in each run of a command, or each invocation of others, in seconds, if it is a cost next to that of the work itself: work
     /// that it may cause elsewhere. Not asked without counters, and of first metrics alone.
     pub other_cpu: Option<Estimate>,
+    /// CPU time of the servers of plumb's own media, such as nbdkit, as a share of one CPU during the invocations. Neither the
+    /// workload's CPU time nor `other_cpu` contains it. None if there is none worth mentioning, if it was not asked for, and for
+    /// other metrics than the first.
+    pub media_cpu: Option<Estimate>,
     /// Largest peak of resident memory of a worker, in bytes, where it is known.
     pub peak_memory_bytes: Option<u64>,
     /// The clock that it was timed by; None means CLOCK_MONOTONIC.

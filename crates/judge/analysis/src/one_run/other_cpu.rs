@@ -1,7 +1,9 @@
 //! The CPU time of other processes next to a workload: work that it may cause elsewhere, in a daemon, a database or the
-//! kernel, is a cost that its own times do not show.
+//! kernel, or in the server of one of plumb's own media, is a cost that its own times do not show.
 
-use plumb_model::{Interference, InvocationRecord, RunRecord, SampleIs};
+use plumb_model::{
+    CounterAmount, Interference, InvocationRecord, RunRecord, SampleIs, TICKS_PER_S,
+};
 use plumb_stats::describe::{mean_of, variance_of};
 use plumb_stats::distribution::two_sided_t;
 
@@ -49,8 +51,42 @@ pub(crate) fn add_other_cpu(finding: &mut RunFinding, record: &RunRecord, counte
         let other = mean_with_interval(&times_s);
         let own: Vec<f64> = invocations.iter().map(|invocation| own_cpu_s(invocation)).collect();
         let least = LEAST_SHARE * mean_of(&own) / runs;
-        result.other_cpu = other.filter(|other| other.low().is_some_and(|low| low > least));
+        result.other_cpu = Some(other).filter(|other| other.low().is_some_and(|low| low > least));
     }
+}
+
+/// The counter of the monitor `tree` for what serves plumb's own media.
+const MEDIA: &str = "tree.media";
+/// A smaller share of one CPU is not worth mentioning.
+const LEAST_OF_MEDIA: f64 = 0.1;
+
+/// Whether plumb made a medium for the run or for a point.
+pub(crate) fn has_media(record: &RunRecord) -> bool {
+    let of_points = record.plan.points.iter().flat_map(|point| &point.preparation);
+    record.plan.preparation.iter().chain(of_points).any(|made| made.medium().is_some())
+}
+
+/// Adds to the first metric of every point the share of one CPU that the servers of its medium used.
+pub(crate) fn add_media_cpu(finding: &mut RunFinding, record: &RunRecord, counters: &CounterMeans) {
+    for result in finding.results.iter_mut().filter(|result| result.primary) {
+        let shares: Vec<f64> = done(record, result.point.index)
+            .filter_map(|invocation| counters.get(&invocation.invocation))
+            .filter_map(|amounts| media_share(amounts))
+            .collect();
+        let share = Some(mean_with_interval(&shares));
+        result.media_cpu = share.filter(|share| share.value > LEAST_OF_MEDIA);
+    }
+}
+
+/// The share of one CPU during an invocation; None if it was not counted. A counter that did not move is not among the amounts.
+#[expect(clippy::cast_precision_loss, reason = "ticks and nanoseconds stay far below 2^53")]
+fn media_share(amounts: &[CounterAmount]) -> Option<f64> {
+    let named = |name: &str| amounts.iter().find(|amount| amount.counter.name == name);
+    named("tree.processes")?;
+    let share = named(MEDIA).map_or(0.0, |media| {
+        media.amount as f64 / TICKS_PER_S / (media.duration_ns as f64 / NS_PER_S)
+    });
+    share.is_finite().then_some(share)
 }
 
 /// How many runs of a short command an invocation holds, on average.
@@ -69,21 +105,24 @@ fn own_cpu_s(invocation: &InvocationRecord) -> f64 {
 /// The mean of times with its interval by Student's t: they are whole ticks of the kernel, of which a median would say
 /// little.
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
-fn mean_with_interval(times_s: &[f64]) -> Option<Estimate> {
-    if times_s.len() < FEWEST {
-        return None;
+fn mean_with_interval(times: &[f64]) -> Estimate {
+    let value = mean_of(times);
+    if times.len() < FEWEST {
+        let why = format!("too few invocations: {}, needs {FEWEST}", times.len());
+        return Estimate { value, interval: Err(why) };
     }
-    let value = mean_of(times_s);
-    let error = (variance_of(times_s) / times_s.len() as f64).sqrt();
-    let half = two_sided_t(CONFIDENCE, (times_s.len() - 1) as f64) * error;
-    Some(Estimate { value, interval: Ok(Ends { low: value - half, high: value + half }) })
+    let error = (variance_of(times) / times.len() as f64).sqrt();
+    let half = two_sided_t(CONFIDENCE, (times.len() - 1) as f64) * error;
+    Estimate { value, interval: Ok(Ends { low: value - half, high: value + half }) }
 }
 
 #[cfg(test)]
 mod tests {
-    use plumb_model::{Counter, CounterAmount, CounterKind, Interference, RunRecord};
+    use plumb_model::{
+        Counter, CounterAmount, CounterKind, Interference, Preparation, PreparationSlot, RunRecord,
+    };
 
-    use super::{CounterMeans, add_other_cpu, may_cost};
+    use super::{CounterMeans, add_media_cpu, add_other_cpu, has_media, may_cost};
     use crate::estimate::Estimate;
     use crate::summarise;
     use crate::testing::{Builder, COPY};
@@ -129,6 +168,37 @@ mod tests {
         assert!((found.value - 10.01).abs() < 0.005, "{found:?}");
         assert!(found.low() < Some(10.01) && found.high() > Some(10.01), "{found:?}");
         assert_eq!(cost(&disturbed(3), 0), None);
+    }
+
+    #[test]
+    fn cpu_time_of_the_server_of_a_medium_is_a_share_of_one_cpu() {
+        let medium = Preparation {
+            knob: "medium".into(),
+            value: "loop+luks+ext4".into(),
+            slot: PreparationSlot::Run,
+            optional: false,
+        };
+        let without = Builder::new(None).measured(&COPY).build();
+        let record = Builder::new(None)
+            .measured(&COPY)
+            .with(|run| run.plan.preparation.push(medium))
+            .build();
+        assert!(has_media(&record) && !has_media(&without));
+        let share_of = |ticks: u64| {
+            let mut counters = CounterMeans::new();
+            for invocation in &record.invocations {
+                let mut read = vec![amount("tree.processes", CounterKind::Gauge, 3)];
+                if ticks > 0 {
+                    read.push(amount("tree.media", CounterKind::Counter, ticks));
+                }
+                counters.insert(invocation.invocation, read);
+            }
+            let mut finding = summarise(&record);
+            add_media_cpu(&mut finding, &record, &counters);
+            finding.results[0].media_cpu.as_ref().map(|share| share.value)
+        };
+        assert!((share_of(165).unwrap() - 1.65).abs() < 1e-9);
+        assert_eq!([share_of(0), share_of(9)], [None, None]);
     }
 
     #[test]

@@ -59,12 +59,16 @@ pub fn summarise_with<E>(
     let mut finding = summarise(record);
     let has_levels = finding.results.iter().any(|result| result.levels.is_some());
     let may_cost = other_cpu::may_cost(record);
+    let has_media = other_cpu::has_media(record);
     if let Some(counters) = questions.counters
-        && (has_levels || may_cost || !finding.against_first.is_empty())
+        && (has_levels || may_cost || has_media || !finding.against_first.is_empty())
     {
         let counters = counters()?;
         if may_cost {
             other_cpu::add_other_cpu(&mut finding, record, &counters);
+        }
+        if has_media {
+            other_cpu::add_media_cpu(&mut finding, record, &counters);
         }
         add_covariates_to_points(&mut finding, record, &counters);
         add_covariates_to_levels(&mut finding, record, &counters);
@@ -199,6 +203,7 @@ fn of_metric(
         machine: machine_interval(&found.estimate, &slices, &session),
         session_s,
         other_cpu: None,
+        media_cpu: None,
         stretch: found.stretch,
         resolved: found.resolved,
         pauses: primary.then(|| pauses::of(record, data.index, metric)).flatten(),
@@ -239,6 +244,7 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
         burst: None,
         session_s: None,
         other_cpu: None,
+        media_cpu: None,
         stretch: None,
         resolved: true,
         pauses: None,

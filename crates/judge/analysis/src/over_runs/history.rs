@@ -13,6 +13,8 @@ use plumb_stats::describe::median;
 use plumb_stats::history;
 use plumb_stats::stored_runs::rank_sum_interval;
 
+use plumb_units::is_same_unit;
+
 use crate::estimate::estimate;
 use crate::method::{CONFIDENCE, METHOD_VERSION};
 use crate::over_runs::common_movement::CommonMovements;
@@ -177,7 +179,7 @@ pub fn history(
         usual.partition(|run| run.run.host().may_be(host));
     let of_host = runs.len();
     let newest = *runs.last()?;
-    runs.retain(|run| run.unit == newest.unit && run.better == newest.better);
+    runs.retain(|run| is_same_unit(&run.unit, &newest.unit) && run.better == newest.better);
     let common: Vec<f64> = runs.iter().map(|run| common.of_run(run.run.run)).collect();
     let logs: Vec<f64> = runs
         .iter()
@@ -223,7 +225,7 @@ pub fn first_since_step(all: &[SeriesInRun], by: By, margin: f64) -> Option<&Ser
         !run.is_side_of_knob
             && run.run.is_one_machine(&newest.run, by)
             && run.is_comparable(newest)
-            && run.unit == newest.unit
+            && is_same_unit(&run.unit, &newest.unit)
     });
     let runs: Vec<&SeriesInRun> = alike.collect();
     let logs: Vec<f64> = runs.iter().map(|run| run_cost(run).unwrap_or(f64::NAN)).collect();

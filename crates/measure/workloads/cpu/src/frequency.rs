@@ -67,7 +67,7 @@ impl Workload for Frequency {
                     Better::Neither,
                     "cycles per second from a chain of multiplications",
                 ),
-                declare::reported("lost", "", Better::Lower, "share of the time lost in gaps"),
+                declare::reported_share("lost", Better::Lower, "share of the time lost in gaps"),
                 declare::reported(
                     "gaps",
                     "",
@@ -75,9 +75,8 @@ impl Workload for Frequency {
                     "gaps: 10 µs segments that took at least 1.5 times as long as the shortest",
                 ),
                 declare::reported_time("longest", "length of the longest gap"),
-                declare::reported(
+                declare::reported_share(
                     "steal",
-                    "",
                     Better::Neither,
                     "share of the time that the hypervisor gave to other guests (/proc/stat)",
                 ),
@@ -87,15 +86,13 @@ impl Workload for Frequency {
                     Better::Neither,
                     "interrupts on the CPU during a sample (/proc/interrupts)",
                 ),
-                declare::reported(
+                declare::reported_share(
                     "waited",
-                    "",
                     Better::Neither,
                     "share of the time that the thread was ready but did not run (schedstat)",
                 ),
-                declare::reported(
+                declare::reported_share(
                     "throttled",
-                    "",
                     Better::Neither,
                     "share of the time that a CPU quota throttled its cgroup (cpu.stat)",
                 ),

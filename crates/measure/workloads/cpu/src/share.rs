@@ -47,21 +47,18 @@ impl Workload for CpuShare {
                 "two CPUs, such as 0-1; first: the first two that plumb may use",
             )],
             metrics: vec![
-                declare::reported(
+                declare::reported_share(
                     "kept",
-                    "",
                     Better::Higher,
                     "throughput of both CPUs together, divided by the sum of each alone; 1: two full CPUs",
                 ),
-                declare::reported(
+                declare::reported_share(
                     "kept_first",
-                    "",
                     Better::Higher,
                     "the first CPU's throughput with both busy, divided by its throughput alone",
                 ),
-                declare::reported(
+                declare::reported_share(
                     "kept_second",
-                    "",
                     Better::Higher,
                     "the same for the second CPU of the pair",
                 ),

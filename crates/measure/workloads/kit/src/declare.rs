@@ -130,6 +130,12 @@ pub fn reported_time(name: &str, summary: &str) -> Metric {
     reported(name, "s", Better::Lower, summary)
 }
 
+/// A share of a whole, 0 to 1, that the workload reports with every sample.
+#[must_use]
+pub fn reported_share(name: &str, better: Better, summary: &str) -> Metric {
+    reported(name, plumb_units::SHARE, better, summary)
+}
+
 /// The distribution of a time that the workload takes many of in a sample: less is better.
 #[must_use]
 pub fn distribution(name: &str, summary: &str) -> Metric {

@@ -9,7 +9,7 @@ use plumb_protocol::{
     current_cpu, now_ns,
 };
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
-use plumb_workload_kit::declare::reported;
+use plumb_workload_kit::declare::reported_share;
 use plumb_workload_path as path;
 use rustix::thread::set_current_timer_slack;
 
@@ -112,14 +112,14 @@ pub(crate) fn receive_or_wait(
 /// The metric of what was lost.
 pub(crate) fn lost() -> Metric {
     let summary = "share of requests without an answer, over all samples of a batch";
-    reported(VALUES[2], "", Better::Lower, summary)
+    reported_share(VALUES[2], Better::Lower, summary)
 }
 
 /// The metric of what was sent when it was due.
 pub(crate) fn in_time() -> Metric {
     let summary =
         "in an open loop, share of the requests due that were sent within 100 µs of their due time";
-    reported(VALUES[3], "", Better::Higher, summary)
+    reported_share(VALUES[3], Better::Higher, summary)
 }
 
 /// Notes for the reader of an open loop.

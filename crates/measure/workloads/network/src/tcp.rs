@@ -12,8 +12,8 @@ use plumb_protocol::{
 
 use plumb_workload_ends::cpu_time::cpu_time_ns;
 use plumb_workload_kit::declare::{
-    between, bytes, choice, curve, headline, integer, neutral, rate, reported, reported_time,
-    switch, text, workload,
+    between, bytes, choice, curve, headline, integer, neutral, rate, reported, reported_share,
+    reported_time, switch, text, workload,
 };
 use plumb_workload_kit::framed_stream::FramedStreams;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
@@ -210,7 +210,7 @@ fn metrics() -> Vec<Metric> {
             "CPU time of the measured process per byte of payload",
         ),
         reported(VALUES[1], "s/B", Better::Lower, "CPU time of the server per byte of payload"),
-        reported(VALUES[2], "", Better::Lower, "share of sent bytes that were retransmitted"),
+        reported_share(VALUES[2], Better::Lower, "share of sent bytes that were retransmitted"),
         reported_time(
             VALUES[3],
             "smoothed round-trip time in the sender's kernel at the end of a sample, \

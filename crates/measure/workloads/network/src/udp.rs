@@ -18,8 +18,8 @@ use plumb_protocol::{
 };
 use plumb_workload_ends::cpu_time::cpu_time_ns;
 use plumb_workload_kit::declare::{
-    between, bytes, curve, headline, integer, limit, rate, rate_or, reported, reported_time,
-    searched, workload,
+    between, bytes, curve, headline, integer, limit, rate, rate_or, reported, reported_share,
+    reported_time, searched, workload,
 };
 use plumb_workload_path::{self as path, End, FrameCounts};
 use rustix::thread::set_current_timer_slack;
@@ -220,18 +220,35 @@ fn metrics() -> Vec<Metric> {
         reported(VALUES[1], "B/s", Better::Higher, "payload that arrived per second of sending"),
         rate("sent", "datagrams/s", "datagrams sent per second"),
         limit("limit", "datagrams/s", "highest rate without loss (RFC 2544's throughput)"),
-        headline(lost_share(VALUES[2], "share of sent datagrams that did not arrive")),
-        lost_share(
+        headline(reported_share(
+            VALUES[2],
+            Better::Lower,
+            "share of sent datagrams that did not arrive",
+        )),
+        reported_share(
             VALUES[3],
+            Better::Lower,
             "share of datagrams that arrived after one that was sent later (RFC 4737)",
         ),
-        lost_share(VALUES[4], "duplicates per datagram that arrived"),
+        reported_share(VALUES[4], Better::Lower, "duplicates per datagram that arrived"),
         reported_time(VALUES[5], "delay variation at the end of the sample (RFC 3550)"),
-        lost_share(VALUES[6], "share dropped in the queue of the sender's device or the router"),
-        lost_share(VALUES[7], "share dropped by the relay of the path"),
-        lost_share(VALUES[8], "share dropped between the receiver's device and its socket"),
-        lost_share(VALUES[9], "share dropped because the receiver's socket was full"),
-        reported(VALUES[10], "", Better::Neither, "share lost in unknown places"),
+        reported_share(
+            VALUES[6],
+            Better::Lower,
+            "share dropped in the queue of the sender's device or the router",
+        ),
+        reported_share(VALUES[7], Better::Lower, "share dropped by the relay of the path"),
+        reported_share(
+            VALUES[8],
+            Better::Lower,
+            "share dropped between the receiver's device and its socket",
+        ),
+        reported_share(
+            VALUES[9],
+            Better::Lower,
+            "share dropped because the receiver's socket was full",
+        ),
+        reported_share(VALUES[10], Better::Neither, "share lost in unknown places"),
         reported(
             VALUES[11],
             "s",
@@ -245,11 +262,6 @@ fn metrics() -> Vec<Metric> {
             "CPU time of the receiver per datagram that arrived",
         ),
     ]
-}
-
-/// A share of datagrams; less is better.
-fn lost_share(name: &str, summary: &str) -> Metric {
-    reported(name, "", Better::Lower, summary)
 }
 
 fn connected(to: SocketAddr) -> io::Result<UdpSocket> {

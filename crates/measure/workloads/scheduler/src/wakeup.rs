@@ -17,7 +17,9 @@ use plumb_protocol::{
     StartError, StartedWorkload, Workload, current_cpu, now_ns,
 };
 use plumb_workload_kit::affinity::CpuSet;
-use plumb_workload_kit::declare::{between, choice, distribution, integer, reported, workload};
+use plumb_workload_kit::declare::{
+    between, choice, distribution, integer, reported_share, workload,
+};
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::{Placement, in_words, placement};
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
@@ -44,9 +46,8 @@ const STACK_BYTES: usize = 64 << 10;
 impl Workload for Wakeup {
     fn describe(&self) -> Description {
         let mut metrics = latency::metrics("delay from a wake-up's due time until the worker runs");
-        metrics.push(reported(
+        metrics.push(reported_share(
             "in_time",
-            "",
             Better::Higher,
             "share of wake-ups sent within 100 µs of their due time",
         ));

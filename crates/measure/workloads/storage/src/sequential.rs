@@ -6,7 +6,8 @@ use plumb_protocol::{Held, Start, StartError, StartedWorkload, Workload};
 use crate::blocks;
 use crate::offsets::AccessPattern;
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, bytes, choice, curve, integer, rate, rate_or, reported, text, workload,
+    LONG_TIMEOUT_S, bytes, choice, curve, integer, rate, rate_or, reported, reported_share, text,
+    workload,
 };
 use plumb_workload_kit::device::is_counted;
 
@@ -116,9 +117,8 @@ pub fn arrivals() -> Parameter {
 
 /// How well an open loop is kept.
 pub fn in_time() -> Metric {
-    reported(
+    reported_share(
         "in_time",
-        "",
         Better::Neither,
         "share of the blocks of a batch sent within 100 µs of their due time; 1 in a closed loop",
     )

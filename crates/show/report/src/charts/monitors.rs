@@ -131,7 +131,7 @@ pub(super) fn samples(workload: &str, runs: &[Monitored]) -> Option<Chart> {
 fn of_counter(workload: &str, runs: &[Monitored], counter: &Counter) -> Option<Chart> {
     let factor = counter.base().0;
     let unit = match counter.rate_unit().as_str() {
-        "s/s" => "%".to_owned(),
+        plumb_units::SHARE | "s/s" => "%".to_owned(),
         unit => unit.to_owned(),
     };
     let what = match (counter.kind, unit.as_str()) {

@@ -180,6 +180,9 @@ pub struct ResultPart {
     /// CPU time of other processes in each run of a command, or each invocation of others, in seconds, if it is a cost next to that of the work itself: work
     /// that it may cause elsewhere; null if it is not, or not known.
     pub other_cpu: Option<EstimatePart>,
+    /// Share of one CPU that the servers of plumb's own media used during the invocations; null if it is below a tenth or
+    /// not known.
+    pub media_cpu: Option<EstimatePart>,
     /// The two levels on which processes or samples lie; null where there is one, and for other metrics than the
     /// workload's first.
     pub levels: Option<LevelsPart>,
@@ -466,6 +469,7 @@ fn result(row: &ResultRow) -> ResultPart {
         machine_high: machine.map(|ends| ends.high),
         best_quarter: finding.best_quarter.as_ref().map(estimate_part),
         other_cpu: finding.other_cpu.as_ref().map(estimate_part),
+        media_cpu: finding.media_cpu.as_ref().map(estimate_part),
         levels: finding.levels.as_ref().map(levels_part),
         burst: finding.burst.as_ref().map(burst_part),
         session_s: finding.session_s,

@@ -4,8 +4,7 @@ use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Estimate, Finding, L
 use plumb_model::{Better, FlagKind, SampleIs, StopReason};
 use plumb_text::sparkline::histogram;
 use plumb_text::{IntervalScale, Style, Table, TableColumn, Terminal, TextLine};
-use plumb_units::length;
-use plumb_units::{Figure, percent, quantity, whole_percent};
+use plumb_units::{Figure, SHARE, length, percent, quantity, whole_percent};
 
 use crate::figure::figure;
 use crate::run::burst::burst_text;
@@ -465,17 +464,27 @@ fn waits_for_devices(cpu: &CpuShares) -> bool {
     is_sound && cpu.iowait >= WORTH_SAYING
 }
 
-/// The CPU time of other processes: `other processes used 48 [40, 56] ms of CPU time in each run`.
+/// The CPU time of other processes: `other processes used 48 [40, 56] ms of CPU time in each run`; and of those that serve
+/// plumb's own medium: `the medium's server used 165 [160, 170] % of one CPU`.
 #[must_use]
 pub fn other_cpu_text(finding: &Finding) -> Option<String> {
-    let shown = figure(finding.other_cpu.as_ref()?, "s");
-    let each = match finding.sample_is {
-        SampleIs::Process => "run",
-        SampleIs::Iteration => "invocation",
-    };
-    Some(format!(
-        "other processes used {shown} of CPU time in each {each}, which this work may cause"
-    ))
+    let media = finding.media_cpu.as_ref().map(|share| {
+        let shown = figure(share, SHARE);
+        let shown = if shown.interval.is_ok() { shown.to_string() } else { shown.quantity() };
+        format!("the medium's server used {shown} of one CPU")
+    });
+    let other = finding.other_cpu.as_ref().map(|time| {
+        let each = match finding.sample_is {
+            SampleIs::Process => "run",
+            SampleIs::Iteration => "invocation",
+        };
+        let shown = figure(time, "s");
+        format!(
+            "other processes used {shown} of CPU time in each {each}, which this work may cause"
+        )
+    });
+    let parts: Vec<String> = media.into_iter().chain(other).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// The share of one CPU during the metric's part of a sample: `used 12 % of one CPU`.

@@ -243,7 +243,9 @@ fn own_cpu(result: &Finding, finding: &RunFinding) -> Option<f64> {
     let found = of_same_point.filter(|other| other.target == result.target);
     found
         .into_iter()
-        .find(|other| other.metric == name && other.unit.is_empty())
+        .find(|other| {
+            other.metric == name && plumb_units::is_same_unit(&other.unit, plumb_units::SHARE)
+        })
         .map(|other| other.estimate.value)
 }
 

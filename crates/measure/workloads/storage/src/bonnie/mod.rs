@@ -13,8 +13,8 @@ use plumb_protocol::{
 };
 use plumb_units::whole_size;
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, between, bytes, choice, headline, integer, reported, reported_time, text,
-    within, workload,
+    LONG_TIMEOUT_S, between, bytes, choice, headline, integer, reported, reported_share,
+    reported_time, text, within, workload,
 };
 use plumb_workload_kit::device::is_counted;
 use plumb_workload_kit::filesystem::{Filesystem, less_size, without_journal};
@@ -173,7 +173,7 @@ fn metrics() -> Vec<Metric> {
     let size = "size of the file; the default depends on memory and free space";
     metrics.push(reported(FILE_SIZE, "B", Better::Neither, size));
     let share = "share of read_block's data that came from devices rather than memory";
-    metrics.push(reported(DEVICE_SHARE, "", Better::Neither, share));
+    metrics.push(reported_share(DEVICE_SHARE, Better::Neither, share));
     metrics
 }
 
@@ -183,7 +183,7 @@ fn metrics_of_phase(phase: &Phase) -> [Metric; 3] {
     let share = "share of one CPU, user and system, during the phase";
     [
         headline(rate),
-        reported(phase.cpu, "", Better::Neither, share),
+        reported_share(phase.cpu, Better::Neither, share),
         reported_time(phase.latency, "longest operation of the phase"),
     ]
 }
