@@ -272,45 +272,46 @@ const MACHINE: &str = "\
 Generated from the code; a test compares.
 
 plumb stores the machine and its environment with every run. `plumb show --machine [RUN]` prints them by theme,
-`plumb show --machine RUN RUN` the differences between two, with their impact: *relevant* differences may explain
-different figures, and split a history; *harmless* ones are only listed.
+`plumb show --machine RUN RUN` prints the differences between two runs, with their impact: *relevant* differences may
+explain different figures, and split a history; *harmless* ones are only listed.
 
 - The **machine** means a kind of machine: a fixed list of facts, identified by a hash (`fp1:`). A run on another kind
-  never continues a series of this one. Equal machines, such as two instances of a cloud, are of one kind.
+  never continues a series of this one. Equal machines, such as two identical cloud instances, are of one kind.
 - The **host** is one machine of that kind; see below.
-- The **environment** is the part that may change between runs. Free space, temperatures, current frequencies and loads
+- The **environment** is everything that may change between runs. Free space, temperatures, current frequencies and loads
   change all the time, so monitors read them instead.
 - A fact that plumb cannot read (without root, or in an older version) is missing, and never counts as a difference.
-- plumb uses no network: it recognises a cloud by the firmware of its guests.
-- plumb starts no program: versions come from the package manager's files. A workload that uses a tool queries that tool.
+- plumb does not use the network: it recognises a cloud by the firmware of its guests.
+- plumb starts no programs: it reads versions from the package manager's files. A workload that uses a tool queries that
+  tool.
 
 ## Hosts
 
-Two machines of one kind are not equally fast: neighbours, memory modules and heat differ. So series, histories, baselines
-and audits belong to one host. Its name is
+Two machines of one kind are not equally fast: neighbours, memory modules and temperatures differ. So series, histories,
+baselines and audits belong to one host. Its name is
 
-- the one that you give: `--host NAME` of a command that measures (`run`, `exec`, `ab`, `check`, `baseline set`,
+- the name that you give: `--host NAME` with a command that measures (`run`, `exec`, `ab`, `check`, `baseline set`,
   `doctor`), or the environment variable `PLUMB_HOST`;
-- else a hash of its machine id (`/etc/machine-id`), such as `id1:94ad9ae31a054e90`;
-- else unknown: plumb reports that, and its runs count for any host of its kind, like runs without a host in the store.
+- otherwise a hash of its machine id (`/etc/machine-id`), such as `id1:94ad9ae31a054e90`;
+- otherwise unknown: plumb reports that, and its runs count for every host of its kind, like stored runs without a host.
 
-`history`, `check` and `baseline set` mix the runs of several hosts only with `--by kind`, `compare` only if `--by`
-contains `kind` (`--by kernel,kind`; `--by run,kind` compares run by run with the noise of all hosts). If no stored run
-belongs to this host, they report that, with the command to type.
+`history`, `check` and `baseline set` mix the runs of several hosts only with `--by kind`; `compare` does so only if
+`--by` contains `kind` (`--by kernel,kind`; `--by run,kind` compares run by run with the noise of all hosts). If no stored
+run belongs to this host, they report that and print the command to use.
 
-- **Short-lived machines** (CI guests) each have a new id: use `--by kind`, or give all the same name.
-- **A renamed host** begins a new series. To keep the old name, also after a replacement of hardware or system, set
-  `PLUMB_HOST=OLD`; `id1:…` is a name, too. `history --by kind` shows the runs of all names together.
-- **Containers** usually have no machine id, or that of their image, which is the same on every host: name the host, or
-  mount its `/etc/machine-id`.
+- **Short-lived machines** (CI guests) each have a new id: use `--by kind`, or give all of them the same name.
+- **A renamed host** begins a new series. To keep the old name, even after replacing hardware or the system, set
+  `PLUMB_HOST=OLD`; `id1:…` is also a valid name. `history --by kind` shows the runs of all names together.
+- **Containers** usually have no machine id, or the one from their image, which is the same on every host: name the host,
+  or mount its `/etc/machine-id`.
 - **Cloned disks** have equal machine ids, so plumb treats clones as one host. Run `systemd-machine-id-setup` on each, or
   name them.
 
-**Privacy.** Machine ids are confidential, so plumb never stores one. It keeps the first 16 digits of HMAC-SHA256 with the
-id as key, as systemd does for programs (sd_id128_get_machine_app_specific(3)):
-`systemd-id128 machine-id --app-specific=7f0d5b5e24c14c539d3c5a1e8f2b6c47`. It reveals neither the id nor what other
-programs store about the host, only that two results come from one host. Names are stored, exported and published as
-you give them. plumb does not store the hostname.
+**Privacy.** Machine ids are confidential, so plumb never stores one. It stores the first 16 digits of HMAC-SHA256 with
+the id as the key, as systemd does for programs (sd_id128_get_machine_app_specific(3)):
+`systemd-id128 machine-id --app-specific=7f0d5b5e24c14c539d3c5a1e8f2b6c47`. They reveal neither the id nor what other
+programs store about the host, only that two results come from the same host. Names are stored, exported and published
+as you give them. plumb does not store the hostname.
 
 ## Facts
 
