@@ -220,7 +220,7 @@ const DOCTOR: &str = "\
 Generated from the code; a test compares.
 
 `plumb doctor` looks at the machine for a second and makes no changes. It lists each symptom with its evidence, its
-effect on measurements and a fix, and gives a grade. It needs no root, runs in containers and virtual machines, and exits
+effect on measurements and a fix, and gives a grade. It does not need root, runs in containers and virtual machines, and exits
 with 0 (with 3 if it can read neither /proc nor /sys). `--json` prints `plumb.doctor/1`; `--dir DIR` names the target
 directory of later runs.
 

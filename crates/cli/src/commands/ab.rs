@@ -49,30 +49,30 @@ use crate::ui::Ui;
   plumb ab --budget 5m ./old ./new                 take more time to find smaller differences
   plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
   plumb ab --sessions 6 --apart 10m ./old ./new    repeat the comparison in six sessions
-  plumb ab --prove ./old ./new                     a gate for CI that shows that it can find 2 %
+  plumb ab --prove ./old ./new                     a CI gate that verifies that it can detect 2 %
   plumb ab --build 'cc -O2 -DPAD={seed} old.c -o {out}' --build 'cc -O2 -DPAD={seed} new.c -o {out}'
                                                    compare eight builds of each
   plumb ab --set thp=always --set thp=never memory.latency    compare two values of a knob
 
 plumb runs A and B back to back in random order, so that other activity affects both equally. It checks the \
 interval of the cost ratio after 8, 12, 18, 27, 40, … pairs until there is a verdict or a minute has passed. Even \
-with all these checks, at most 1 in 20 runs of equal sides reports a difference, whatever the number of sides. The verdict is faster, slower, \
-equivalent (the whole interval is within the margin) or inconclusive. If it is inconclusive, plumb reports the \
-smallest difference that it could have found and the command that would find it. With more than two sides, plumb \
-orders them by a Latin square and compares each with the first; the time limit is a minute per additional side.
+with all these checks, at most 1 in 20 runs of equal sides reports a difference, for any number of sides. The verdict \
+is faster, slower, equivalent (the whole interval is within the margin) or inconclusive. If it is inconclusive, plumb \
+reports the smallest difference that it could have found and the command that would settle it. With more than two sides, \
+plumb orders them by a Latin square and compares each with the first; the time limit is a minute per additional side.
 
-Pairs of one session share what holds for that session: where memory was placed, the neighbours of this hour. --sessions \
-repeats the comparison, and the verdict over all sessions counts each as one. With fewer than six, plumb needs earlier \
-sessions of this host to know how much sessions differ; without them there is no verdict.
+Pairs in one session share its conditions, such as memory placement and noisy neighbours. --sessions repeats the \
+comparison, and the final verdict counts each session as one value. With fewer than six sessions, plumb uses earlier \
+sessions on this host to estimate how much sessions differ; without them there is no verdict.
 
-Two builds of one source differ, too: by where the linker put functions, or by a name in them. --build gives the shell \
-command that builds a side; plumb runs it with the numbers 0, 1, … for {seed} and a new file for {out}, compares each \
-build of the second side with one of the first, and counts each such pair of builds as one. A single SIDE is the command \
-that runs a build, such as '{out} input.txt'. With fewer than six builds there is no verdict.
+Two builds of the same source can also differ in speed, because of function addresses or embedded names. --build sets \
+the shell command that builds a side. plumb runs it with 0, 1, … as {seed} and a new file as {out}, compares each build \
+of the second side with one of the first, and counts each pair of builds as one value. To run the builds with arguments, \
+add a SIDE such as '{out} input.txt'. With fewer than six builds there is no verdict.
 
---prove also measures the first side again and with a known share of extra work. If plumb finds a difference where there is \
-none, or does not find the extra work, the gate abstains and exits with 5. If the second side is slower, fresh pairs \
-must confirm it at 99 %, and plumb exits with 1. --budget limits each of these runs.")]
+--prove adds two control sides: the first side again, and the first side with a known share of extra work. If plumb \
+finds a difference between the two identical sides, or misses the extra work, the gate abstains and exits with 5. If \
+the second side is slower and fresh pairs confirm it at 99 %, plumb exits with 1. --budget limits each of these runs.")]
 pub struct AbArgs {
     /// Two or more commands (each quoted as one argument) or points (`memory.copy:method=nt`)
     ///
@@ -91,14 +91,14 @@ pub struct AbArgs {
     /// Start sessions at this interval
     #[arg(long, value_name = "TIME", default_value = "10m", requires = "sessions")]
     apart: String,
-    /// Build a side with this shell command, once per number in {seed}, into the file {out}; give it twice
+    /// Build a side with this shell command ({seed}: build number, {out}: output file); give it twice
     #[arg(long = "build", value_name = "CMD", conflicts_with_all = ["sessions", "prove"])]
     build: Vec<String>,
     /// Make and compare this many builds of each side
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u16).range(2..=100),
         requires = "build", hide_short_help = true)]
     builds: u16,
-    /// Show that this comparison finds a slow-down of SHARE [default: 2%], or abstain
+    /// Verify that a slow-down of SHARE [default: 2%] would be found, or abstain
     #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "2%",
         conflicts_with_all = ["sessions", "quad", "fail_on"])]
     prove: Option<String>,
@@ -113,10 +113,10 @@ pub struct AbArgs {
     confidence: Confidence,
     /// Exit with 1 if a side is slower
     ///
-    /// If failures are accepted and the sides do not fail equally often, the exit code is 4.
+    /// With --ignore-failure, the exit code is 4 if the sides do not fail equally often.
     #[arg(long, value_enum, value_name = "WHEN")]
     fail_on: Option<FailOn>,
-    /// Exit with 5 if a comparison stays inconclusive
+    /// Exit with 5 if a comparison is inconclusive
     #[arg(long)]
     strict: bool,
     /// Run programs in place; by default plumb first copies your own executables into one folder
@@ -125,7 +125,7 @@ pub struct AbArgs {
     /// Run each command with /bin/sh -c
     #[arg(long)]
     shell: bool,
-    /// Accept commands that exit with a status other than 0
+    /// Accept commands that exit with a non-zero status
     #[arg(short, long)]
     ignore_failure: bool,
     #[command(flatten)]

@@ -51,15 +51,15 @@ enum BaselineCommand {
   plumb baseline set good                            eight fresh runs of first-look
   plumb baseline set good --runs 8 --every 10m --of cpu.sieve,memory.copy
   plumb baseline set good last~7 last~6 last~5 last~4 last~3 last~2 last~1 last
-  plumb baseline set good --keep                     also store what was measured, up to 64 MiB
+  plumb baseline set good --keep                     also store the measured files, up to 64 MiB
 
-A check needs at least six runs; eight or more find smaller changes. Runs that are further apart capture more of the \
-variation between runs.
+A check needs at least six runs; eight or more find smaller changes. Spread the runs over a longer time to \
+capture more of the variation between runs.
 
---keep stores the program of each command and the files that its arguments name, or plumb itself for its own workloads. If a \
-check then finds a regression, it measures them again and shows whether the code or the machine changed. Programs in the \
-system's folders are stored only if no file is named, so that `python3 x.py` stores x.py. Libraries, and files that only the \
-program knows, are not stored: they count as the machine's environment.")]
+--keep stores the program of each command and the files named in its arguments, or plumb itself for built-in workloads. \
+If a check then finds a regression, it measures them again and shows whether the code or the machine changed. Programs in \
+system directories are stored only if the arguments name no file: `python3 x.py` stores x.py. Libraries and files that \
+the command line does not name are not stored; they count as part of the machine's environment.")]
 struct SetArgs {
     /// The baseline's name
     name: String,
@@ -75,10 +75,10 @@ struct SetArgs {
     /// Measure these suites or workloads
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "first-look")]
     of: Vec<String>,
-    /// Store what was measured, so that a check can measure it again: at most SIZE [default: 64MiB]
+    /// Store the measured files so that a check can rerun them, at most SIZE [default: 64MiB]
     #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "64MiB")]
     keep: Option<String>,
-    /// Use stored runs from one host, or from all hosts of a kind of machine
+    /// Use stored runs from one host, or all hosts of one kind of machine
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
     #[command(flatten)]

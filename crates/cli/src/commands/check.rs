@@ -54,26 +54,27 @@ const CANARY_RUNS: usize = 3;
   plumb check --baseline good --margin 3%
   plumb check --apart 0s                       confirm at once: faster, but more false alarms
   plumb check --sessions 3 --apart 1h          confirm in three sessions, an hour apart
-  plumb check --prove                          a gate for CI that shows that it can find 5 %
+  plumb check --prove                          a CI gate that verifies that it can detect 5 %
   plumb check --junit check.xml --markdown check.md
   plumb check --by kind                        against runs of any host of this kind of machine
 
-plumb first repeats the baseline's measurements once. If some series look different, it measures them again ten minutes \
-later, in three runs, and only these decide. Counting all series, at most 1 in 100 checks of an unchanged machine \
-fails. If the runs of the baseline began within an hour, and no earlier runs show how much the machine differs from \
-hour to hour, small changes are undecided. plumb also compares with the first baseline of this name, so that small \
-steps add up, and compares the machine with itself. If that shows a difference, plumb ignores the alerts. It also \
-ignores alerts smaller than the drift of an unchanged control workload.
+plumb first repeats the baseline's measurements once. If some series look different, it measures them again in three \
+runs ten minutes later, and only these runs decide. Over all series together, at most 1 in 100 checks of an unchanged \
+machine fails. Small changes are undecided if all runs of the baseline began within an hour and no earlier runs show how \
+much the machine varies from hour to hour. plumb also compares with the first baseline of this name, so that it detects a \
+slow-down in small steps. It also compares a program with itself, and ignores all alerts if that shows a difference. \
+Alerts smaller than the drift of an unchanged control workload are ignored too.
 
-If the baseline keeps what it measured (`plumb baseline set --keep`), plumb measures that again in turns with what is there \
-now, and shows whether a regression comes from the code or from the machine and its environment.
+If a regression is confirmed and the baseline stores the measured files (`plumb baseline set --keep`), plumb measures \
+them alternately with the present files, and shows whether the regression comes from the code or from the machine and \
+its environment.
 
---prove also measures one point again and with a known share of extra work, and computes how likely the check reports such a \
-slow-down. If plumb finds a difference where there is none, does not find the extra work, or would probably miss it, the check \
-abstains and exits with 5.
+--prove also measures one point again, with and without a known share of extra work, and computes how likely the check \
+is to report such a slow-down. If plumb finds a difference without extra work, misses the extra work, or would probably \
+miss such a slow-down, the check abstains and exits with 5.
 
-Exit codes: 0 no regression, 1 a confirmed regression, 3 a series could not be measured, 4 a workload failed, 5 no verdict \
-(--strict), or the check abstains (--prove).")]
+Exit codes: 0 no regression, 1 a confirmed regression, 3 a series could not be measured, 4 a workload failed, 5 no \
+verdict (--strict), or the check abstains (--prove).")]
 pub struct CheckArgs {
     /// The baseline [default: the most recently changed one]
     #[arg(long, value_name = "NAME")]
@@ -99,7 +100,7 @@ pub struct CheckArgs {
     /// Exit with 5 if there is no verdict
     #[arg(long)]
     strict: bool,
-    /// Show that this check finds a slow-down of SHARE [default: 5%], or abstain
+    /// Verify that a slow-down of SHARE [default: 5%] would be found, or abstain
     #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "5%")]
     prove: Option<String>,
     /// Also write JUnit XML to this file
@@ -113,13 +114,13 @@ pub struct CheckArgs {
     /// Label the fresh runs
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
-    /// Prepare the machine with a preset [default: as for the newest run of the baseline]
+    /// Prepare the machine with a preset [default: that of the baseline's newest run]
     #[arg(long, value_name = "PRESET", value_parser = presets())]
     prepare: Option<String>,
     /// Set a knob, as in `plumb run`
     #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
     set: Vec<String>,
-    /// Keep or repeat invocations that other activity disturbed
+    /// Keep or repeat invocations disturbed by other activity
     #[arg(long, value_name = "WHAT", value_parser = on_interference(), default_value = "keep")]
     on_interference: OnInterference,
     /// Do not wait for another plumb that is measuring on this machine

@@ -36,14 +36,14 @@ const MOST_NAMED: usize = 3;
   plumb compare --across tool=hyperfine last   an imported result and a run of the same command
   plumb report --by kernel -o report        a comparison by kernel as a page with charts
 
-Runs measured at different times differ even when nothing has changed. If the sides were measured in turns, eight \
-blocks are enough for a verdict. Otherwise plumb needs six pairs of earlier runs of the same series on the same host that \
-are as far apart as the sides; without them it reports how much runs would have to vary for the difference to be due to \
-chance. `plumb ab` needs no history. If every run has a label such as \
-`price=19.95` or `price='19.95 USD'`, plumb also shows each result for its price, and which side gives more for it.")]
+Runs measured at different times differ even when nothing has changed. If the runs of the sides alternate, eight blocks \
+are enough for a verdict. Otherwise plumb needs six pairs of earlier runs of the same series on the same host, as far \
+apart in time as the sides. Without them, it reports how much runs would have to vary to explain the difference by \
+chance. `plumb ab` needs no history. If every run has a label such as `price=19.95` or `price='19.95 USD'`, plumb also \
+shows each result relative to its price, and which side is better value.")]
 pub struct CompareArgs {
-    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`, which select all runs that have them [default with
-    /// --by: all runs]
+    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`, which select all matching runs [default with --by: all
+    /// runs]
     #[arg(required_unless_present = "by", num_args = 2.., value_name = "RUN")]
     runs: Vec<String>,
     /// Group runs by labels or facts about the machine (`kernel`, `governor`, …)
@@ -60,7 +60,7 @@ pub struct CompareArgs {
     /// Show every metric, not only the first of each workload
     #[arg(long)]
     all: bool,
-    /// Compare points of the same name, even from different workloads or tools
+    /// Compare points by name, even from different workloads or tools
     #[arg(long, conflicts_with = "by")]
     across: bool,
     /// Compare the runs even if they are not comparable

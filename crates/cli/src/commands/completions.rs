@@ -13,7 +13,7 @@ use crate::error::{Exit, Result};
   plumb completions zsh > ~/.zfunc/_plumb         with `fpath+=~/.zfunc` before compinit in ~/.zshrc
   plumb completions fish > ~/.config/fish/completions/plumb.fish")]
 pub struct CompletionsArgs {
-    /// The shell to complete for
+    /// The target shell
     #[arg(value_parser = clap::builder::EnumValueParser::<Shell>::new())]
     shell: Shell,
 }

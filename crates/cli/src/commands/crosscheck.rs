@@ -33,21 +33,21 @@ use crate::ui::Ui;
   plumb crosscheck --budget 5m network             unused time goes to the next row
   plumb crosscheck --markdown docs/crosscheck.md   also write the page
 
-Each row is a `plumb ab` of the installed tool and the workload that should give the same result, with matched \
-parameters. The row agrees if the whole interval of the ratio is inside its band, and disagrees (exit code 1) if all \
-of it is outside. If the two do different work, plumb shows both results and explains the difference. If a tool is not \
-installed, plumb names its Debian package. Without --budget, a row may take two minutes and a family ten; time that \
-a row does not need goes to the next. Servers run on 127.0.0.1 and end with the row. If you are root, rows with long \
-requests use `thp=always`, and rows that create files use a separate medium; --set replaces both. The tools are \
-workloads too: plumb explain classic.mbw.")]
+Each row is a `plumb ab` comparison of an installed tool and the workload that should give the same result, with matched \
+parameters. A row agrees if the whole interval of the ratio is inside its band, and disagrees (exit code 1) if all of it \
+is outside. If the two do different work, plumb shows both results and explains the difference. If a tool is not \
+installed, plumb names its Debian package. Without --budget, a row may take two minutes and a family ten; unused time \
+goes to the next row. Servers run on 127.0.0.1 and stop at the end of the row. If you are root, rows with long requests \
+use `thp=always`, and rows that create files use a separate medium; --set overrides both. The classic tools are \
+workloads too: see plumb explain classic.mbw.")]
 pub struct CrosscheckArgs {
     /// The family, such as `memory` [default: all]
     #[arg(value_name = "FAMILY")]
     family: Option<String>,
-    /// Also write the page in Markdown to this file
+    /// Also write a Markdown page to this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Exit with 5 if a row stays inconclusive
+    /// Exit with 5 if a row is inconclusive
     #[arg(long)]
     strict: bool,
     #[command(flatten)]

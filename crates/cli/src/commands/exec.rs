@@ -35,7 +35,7 @@ use crate::ui::Ui;
 
 plumb splits a command into words as a shell would, but starts no shell. It times each run from just \
 before posix_spawn to just after wait4. If the command takes under 20 ms, each new worker first runs it once without \
-counting it, because starting the worker cools the caches.")]
+counting it, because the caches are cold after the worker starts.")]
 pub struct ExecArgs {
     /// Commands, each quoted as one argument
     #[arg(required_unless_present = "argv", value_name = "COMMAND")]
@@ -49,19 +49,19 @@ pub struct ExecArgs {
     runs: Option<usize>,
     /// Spread the runs over at least this time, with pauses between bursts
     ///
-    /// The result then covers more than one moment. plumb excludes the runs right after a pause if they are slower
+    /// The result then covers a longer period. plumb excludes the runs right after a pause if they are slower
     /// than the others.
     #[arg(long, value_name = "TIME", conflicts_with = "runs")]
     spread: Option<String>,
     /// Replace `{NAME}` with each value of a list (`1,2,8`) or range (`1..64`)
     ///
-    /// Each value gives one point. `1..64` doubles, `1..9+2` adds 2, as in `plumb run`.
+    /// Each value is one point. `1..64` doubles at each step, `1..9+2` adds 2, as in `plumb run`.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
     params: Vec<String>,
     /// Run each command with /bin/sh -c
     #[arg(long)]
     shell: bool,
-    /// Accept commands that exit with a status other than 0
+    /// Accept commands that exit with a non-zero status
     #[arg(short, long)]
     ignore_failure: bool,
     /// Show every column and metric, and every flag with its evidence
@@ -80,7 +80,7 @@ pub struct ExecArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Untimed set-up and clean-up")]
 pub struct UntimedArgs {
-    /// Run this before each worker's first run; once, or once per command
+    /// Run this before each worker's first run (once, or per command)
     #[arg(long, value_name = "COMMAND")]
     setup: Vec<String>,
     /// Run this with /bin/sh before every run (hyperfine's --prepare)

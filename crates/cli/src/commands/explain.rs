@@ -22,7 +22,7 @@ use crate::ui::Ui;
   plumb explain medium.ext4
   plumb explain knob.thp --json
 
---json prints plumb.explain/1, or the description of a workload.")]
+--json prints plumb.explain/1 or, for a workload, its description.")]
 pub struct ExplainArgs {
     /// A workload, suite, monitor (`monitor.stat`), knob (`knob.thp`) or layer of a medium (`medium.ext4`)
     name: String,

@@ -22,7 +22,7 @@ use crate::ui::Ui;
   plumb export last --format samples-csv -o samples.csv       every sample
   plumb export A --format go-bench > a.txt                    then benchstat a.txt b.txt
   plumb export A B --format go-bench > ab.txt                 then benchstat -col run ab.txt
-  plumb export last --format xlsx > run.xlsx                  a workbook
+  plumb export last --format xlsx > run.xlsx                  an Excel workbook
   plumb export A B C D --format otava -o runs.csv             then otava analyze")]
 pub struct ExportArgs {
     /// The runs [default: the last one]

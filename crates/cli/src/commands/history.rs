@@ -22,16 +22,16 @@ use crate::ui::Ui;
 #[command(after_long_help = "Examples:
   plumb history memory.copy:method=libc           its first metric, on this host
   plumb history storage.random/latency --last 50
-  plumb history 'gzip -k f' --label commit        a command; name its runs by their label
+  plumb history 'gzip -k f' --label commit        a command, with its runs named by label
   plumb history cpu.sieve --by kind               on all hosts of this kind of machine
 
-plumb prints a line for each run, with its interval, on a common scale. Recorded changes (kernel, versions, \
-settings) split the history into sections, which plumb analyses separately. It looks for steps in each. In a \
-history without steps, it falsely reports a step as certain 1 time in 1000 and as suspected 1 time in 100; confirm a \
-suspected step with `plumb ab`. With runs on enough days, plumb also reports whether the time of day or the weekday \
-matters. Before it looks for steps, plumb removes changes that all series of a run share.")]
+plumb prints a line for each run, with its interval, on a common scale. Recorded changes (kernel, versions, settings) \
+split the history into sections. plumb removes changes that all series of a run share, then looks for steps in each \
+section separately. In a history without steps, it falsely reports a step as certain 1 time in 1000 and as suspected 1 \
+time in 100; confirm a suspected step with `plumb ab`. With runs on enough days, plumb also reports whether the time of \
+day or the weekday matters.")]
 pub struct HistoryArgs {
-    /// A series (`cpu.sieve/rate`), a point, a workload, or a command that was measured
+    /// A series (`cpu.sieve/rate`), a point, a workload, or a measured command
     series: String,
     /// Name runs by this label [default: the labels that differ]
     #[arg(long, value_name = "KEY")]

@@ -46,29 +46,29 @@ struct ImportedResults {
   plumb import --label kernel=6.12 fio.json     labelled, for `plumb compare --by kernel`
   plumb import --tool-version 1.2.2 mbw.txt     mbw up to 1.3 swaps two labels
 
-plumb recognises results by their content: CSV of bonnie++ (27, 48 or 50 fields); JSON of fio, iperf3, hyperfine and \
+plumb detects the format from the content: CSV of bonnie++ (27, 48 or 50 fields); JSON of fio, iperf3, hyperfine and \
 CloudWatch; text of mbw, dd, ioping, fs_mark, sysbench, stress-ng, STREAM, hackbench, cyclictest, ping, sockperf, \
 `perf bench` and `openssl speed -mr`. If you import a file twice, plumb stores it once.")]
 pub struct ImportArgs {
     /// plumb stores, or results from other tools
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The tool that wrote the results [default: recognised by their content]
+    /// The tool that wrote the results [default: detected from the content]
     #[arg(long, value_name = "TOOL", value_parser = PossibleValuesParser::new(Format::ALL.map(Format::word)))]
     format: Option<String>,
     /// The version of the tool, for results that do not contain it
     #[arg(long, value_name = "VERSION")]
     tool_version: Option<String>,
-    /// Import nothing if a part of a result can't be read
+    /// Import nothing if part of a result can't be read
     #[arg(long)]
     all: bool,
     /// Label the runs imported from other tools
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
-    /// Store passwords and tokens in command lines as they are
+    /// Do not redact passwords and tokens in command lines
     #[arg(long)]
     keep_secrets: bool,
-    /// Name the host on which other tools' results were measured [default: unknown]
+    /// The host on which other tools' results were measured [default: unknown]
     #[arg(long, value_name = "NAME")]
     host: Option<Host>,
 }

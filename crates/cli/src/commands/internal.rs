@@ -59,7 +59,7 @@ fn serve(workload: &dyn Workload) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Build the medium of a target directory, and hold it
+/// Build the medium of a target directory and keep it
 #[derive(Debug, Args)]
 pub struct MediumArgs {}
 
@@ -101,7 +101,7 @@ impl Subcommand for DescribeTargetArgs {
     }
 }
 
-/// Reach a peer, and be what it starts
+/// Connect to a peer and relay the program that it starts
 #[derive(Debug, Args)]
 pub struct ReachArgs {
     /// The address as HOST:PORT
@@ -109,7 +109,7 @@ pub struct ReachArgs {
     /// The session of the run
     #[arg(long, default_value = "")]
     session: String,
-    /// The words of a program there; without them, what stands for a run
+    /// The command to start there; without one, open a session
     words: Vec<String>,
 }
 

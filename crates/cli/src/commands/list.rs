@@ -24,14 +24,14 @@ use crate::ui::Ui;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb list                     suites, workloads and plug-ins
-  plumb list --classic           and the classic tools
+  plumb list --classic           the classic tools too
   plumb list --charts            the charts of the last run
   plumb list --charts label=new  the charts of another run")]
 pub struct ListArgs {
     /// Also list the classic tools that `plumb crosscheck` compares with
     #[arg(long)]
     classic: bool,
-    /// List the charts of a run [default: the last one]; `plumb report --chart` draws one of them
+    /// List the charts of a run [default: the last one]; `plumb report --chart` draws one
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "last", conflicts_with = "classic")]
     charts: Option<String>,
 }

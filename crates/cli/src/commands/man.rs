@@ -12,7 +12,7 @@ use crate::error::{CommandError, Exit, Result};
 use crate::reading::output::write_file;
 use crate::ui::Ui;
 
-/// Print a manual page, or write all of them into a folder
+/// Print a manual page, or write all of them to a folder
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb man | man -l -                       read the manual page of plumb

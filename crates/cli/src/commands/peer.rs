@@ -15,7 +15,7 @@ use crate::listener::{listener, unheard};
 use crate::locate;
 use crate::reading::output::pretty;
 
-/// Let machines that have the same key run servers on this machine
+/// Let machines with the same key run servers on this machine
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb peer --new-key                   write a key once; copy the file to the other machine
@@ -32,7 +32,7 @@ pub struct PeerArgs {
     /// Read the key from this file [default: $PLUMB_PEER_KEY, or plumb/peer.key in your configuration folder]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// Write a new key to that file and exit
+    /// Write a new key file and exit
     #[arg(long)]
     new_key: bool,
     /// Exit after this long without a run

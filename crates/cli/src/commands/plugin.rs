@@ -19,7 +19,7 @@ use crate::reading::output::pretty;
 use crate::ui::Ui;
 use crate::{interrupt, locate};
 
-/// Check plug-ins that you write
+/// Check your own plug-ins
 #[derive(Debug, Args)]
 pub struct PluginArgs {
     #[command(subcommand)]
@@ -30,7 +30,7 @@ pub struct PluginArgs {
 enum PluginCommand {
     /// Run a plug-in through the whole protocol and report every fault
     Check {
-        /// Its folder, its plumb-plugin.toml, or its executable
+        /// The plug-in folder, plumb-plugin.toml or executable
         path: PathBuf,
     },
 }

@@ -23,19 +23,19 @@ const LONG: Duration = Duration::from_secs(3600);
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb serve                            all runs in a browser, at http://127.0.0.1:7586/
-  plumb serve --open                     and open the browser
+  plumb serve --open                     also open the browser
   plumb serve --listen 0.0.0.0:8000      for other machines; the printed address contains a token
   ssh -L 7586:127.0.0.1:7586 HOST plumb serve    another machine's runs, without opening a port there
 
-Browsers have read-only access. Ctrl-C stops the server. docs/serve.md \
-explains who can read what, and lists the documents for programs (api/runs, api/runs/ID, …).")]
+Browsers have read-only access. Ctrl-C stops the server. docs/serve.md explains who can read what, and lists the JSON \
+documents (api/runs, api/runs/ID, …).")]
 pub struct ServeArgs {
     /// Listen on this address, port, or both; port 0 picks a free one [default: 127.0.0.1:7586]
     ///
     /// Without --listen, plumb picks a free port if 7586 is taken.
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
-    /// Require a token even on a loopback address, where any user of this machine could connect
+    /// Require a token even on a loopback address, to which any local user can connect
     #[arg(long)]
     token: bool,
     /// Open the browser

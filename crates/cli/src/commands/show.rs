@@ -28,15 +28,15 @@ use self::list::list;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb show                          the scorecard of the last run, on one screen
-  plumb show --full                   all of it
-  plumb show last~1 --in-words        describe the run before it in sentences
+  plumb show --full                   every column and metric
+  plumb show last~1 --in-words        describe the second-to-last run in sentences
   plumb show --machine                this machine now: its hardware and settings
   plumb show --machine last           the machine at the time of the last run
   plumb show --machine last~1 last    what changed on the machine between two runs
 
-A RUN is the beginning of an id, `last`, `last~2`, or a label `k=v`.")]
+RUN is an id or its first characters, `last`, `last~2`, or a label `k=v`.")]
 pub struct ShowArgs {
-    /// The run [default: the last one]; with --machine, you can give two runs or none
+    /// The run [default: the last one]; with --machine, none, one or two runs
     #[arg(num_args = 0..=2, value_name = "RUN")]
     run: Vec<String>,
     /// Show the machine and its environment instead of results

@@ -17,14 +17,14 @@ use crate::ui::Ui;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb tune                       every knob, its current value, and its value in each preset
-  plumb tune --restore             undo changes that a killed run left behind
+  plumb tune --restore             undo the changes of a killed run
   plumb run --set thp=never        set one knob for a run
 
 plumb changes settings only for the duration of a run. It records the old values first. If \
 plumb is killed, it restores them the next time it starts; a reboot also resets them. \
 docs/preparations.md explains the purpose and risks of each knob.")]
 pub struct TuneArgs {
-    /// Restore the settings that killed runs left changed
+    /// Restore settings left changed by killed runs
     #[arg(long)]
     restore: bool,
 }

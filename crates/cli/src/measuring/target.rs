@@ -18,9 +18,9 @@ const O_EXCL: i32 = rustix::fs::OFlags::EXCL.bits().cast_signed();
 /// The target of a run, as it is typed.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
-    /// Put test files into a new folder in this directory [default: .]
+    /// Create a folder for test files in this directory [default: .]
     ///
-    /// With --destroy-data, workloads that can use a device use the one given here.
+    /// With --destroy-data, DIR is a device, for workloads that can use one.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Repeat the device given to --dir to confirm that its data will be destroyed

@@ -22,15 +22,15 @@ pub struct GoalArgs {
 pub struct ExecutionArgs {
     /// Limit the time of the whole run [default: 1m per point or comparison]
     ///
-    /// A suite may set another default. `ab` allows time for 18 pairs if one invocation takes more than 2 s. If nothing
-    /// says how long or how precise, `run` and `exec` measure each point for at least 4 s and end after 16 s, or up to a
-    /// minute next to other work.
+    /// A suite may set another default. `ab` allows time for 18 pairs if one invocation takes more than 2 s. If you set
+    /// neither a time nor a precision, `run` and `exec` measure each point for at least 4 s and stop after 16 s, or
+    /// after up to a minute on a busy machine.
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
     /// Label the run
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
-    /// Name this host, to distinguish it from others of its kind [default: $PLUMB_HOST, or a hash of its
+    /// Name this host to distinguish it from others of its kind [default: $PLUMB_HOST, or a hash of its
     /// machine id]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub host: Option<Host>,
@@ -43,8 +43,7 @@ pub struct ExecutionArgs {
     /// Also read this monitor, or change its rate (0.1 to 100 Hz); `none` turns off the default monitors
     #[arg(long = "monitor", value_name = "NAME[=HZ]", hide_short_help = true)]
     pub monitors: Vec<String>,
-    /// Keep or repeat invocations that other activity disturbed [default: `ab` repeats them, other commands
-    /// keep them]
+    /// Keep or repeat invocations disturbed by other activity [default: retry for `ab`, otherwise keep]
     #[arg(long, value_name = "WHAT", value_parser = on_interference(), hide_short_help = true)]
     pub on_interference: Option<OnInterference>,
     /// Run servers on another machine: ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]
@@ -58,7 +57,7 @@ pub struct ExecutionArgs {
     /// Without it, plumb refuses to send more than 1,000 packets per second to a host that you name.
     #[arg(long, hide_short_help = true)]
     pub i_own_this_network: bool,
-    /// Store passwords and tokens in command lines as they are
+    /// Do not redact passwords and tokens in command lines
     ///
     /// By default, plumb stores and shows `***` and a digest in place of values such as `--password=VALUE`,
     /// `TOKEN=VALUE` and `scheme://user:VALUE@host`.
@@ -76,7 +75,7 @@ pub struct PrepareArgs {
     pub prepare: Option<String>,
     /// Set a knob for the run (`thp=never`, `drop-caches@round`)
     ///
-    /// It also takes a plug-in that prepares the machine. `plumb tune` lists the knobs.
+    /// Plug-ins that prepare the machine work too. `plumb tune` lists the knobs.
     #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
     pub set: Vec<String>,
 }

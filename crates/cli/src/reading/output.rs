@@ -15,9 +15,9 @@ use crate::ui::Ui;
 /// The format of what a command writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum OutputFormat {
-    /// The text for a terminal
+    /// Text for a terminal
     Terminal,
-    /// Tables for a ticket or a pull request
+    /// Tables for a ticket or pull request
     Markdown,
     /// The JSON document, which users ask for with `--json`
     #[value(skip)]

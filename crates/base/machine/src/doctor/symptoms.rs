@@ -102,7 +102,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "deep-idle",
         effects: "minor",
-        why: "waking a CPU takes longer, the deeper its idle state",
+        why: "the deeper a CPU's idle state, the longer it takes to wake",
         disturbs: WAKING,
         fix: "plumb run --set cpu-latency=10",
     },

@@ -17,18 +17,18 @@ use crate::locate;
 #[command(after_long_help = "Examples:
   plumb doctor                           a grade from A to F, what is wrong, and how to fix it
   plumb doctor --dir /srv                check /srv as the target directory
-  plumb doctor --audit                   how small a change can it show? takes ten minutes
-  plumb doctor --audit --comparisons 5   a quick estimate of that
+  plumb doctor --audit                   how small a change can it detect? takes ten minutes
+  plumb doctor --audit --comparisons 5   a quick estimate
   plumb doctor --audit --of memory.read  how often does comparing it with itself find a difference?
   plumb doctor --monitors                how much overhead do the monitors add?
 
 Without --audit, plumb inspects the machine for a second and changes nothing; docs/doctor.md explains the grade and \
-every symptom. An audit compares programs with themselves in the same way as `plumb ab`, so every difference it \
-finds is noise. Then it slows a program down by 1, 2 and 5 % and checks whether it detects that, and compares a C \
-program with copies that are linked in another order (needs cc). `plumb ab` never uses a margin below the noise that \
-the last audit of this machine found, and says so when it raises the margin.")]
+every symptom. An audit compares programs with themselves the way `plumb ab` does, so every difference it finds is \
+noise. It then slows a program down by 1, 2 and 5 % to see which slow-downs it detects, and compares a C program with \
+copies linked in a different order (needs cc). `plumb ab` never uses a margin below the noise found by the last audit of \
+this machine, and reports when it raises the margin.")]
 pub struct DoctorArgs {
-    /// The directory that you will measure in [default: the current one]
+    /// The target directory of later runs [default: the current one]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Compare programs with themselves and store the result
@@ -37,17 +37,19 @@ pub struct DoctorArgs {
     /// Measure the CPU time of the monitors and their effect on a workload; takes up to two minutes
     #[arg(long, conflicts_with = "audit")]
     monitors: bool,
-    /// First read the monitors twice for this long, without a workload
+    /// First read the monitors alone, twice for this long
     ///
-    /// Comparing a workload with and without them then takes up to six times as long.
+    /// The comparison of a workload with and without monitors then takes up to six times as long.
     #[arg(long = "for", value_name = "TIME", requires = "monitors", default_value = "10s")]
     length: String,
-    /// Make this many comparisons for each kind of work
+    /// Make this many comparisons per kind of work
     #[arg(long, value_name = "N", default_value_t = 20, requires = "audit")]
     comparisons: usize,
     /// Audit these kinds of work: cpu (with added slow-downs), memory, scheduler, process, or layout (a C program
-    /// next to copies that are linked again). For a POINT such as memory.read, report how often comparing it with itself shows a difference; repeat --of for several
-    /// points
+    /// and relinked copies of it)
+    ///
+    /// It also takes a point such as memory.read, and reports how often comparing it with itself shows a difference.
+    /// Repeat --of for several points.
     #[arg(
         long,
         value_name = "KIND,…",

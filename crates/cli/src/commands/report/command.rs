@@ -13,29 +13,29 @@ use crate::error::{CommandError, Exit, Result};
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb report -o report                                 all runs; then open report/index.html
-  plumb report last label=new -o report                  these runs, and how they compare
+  plumb report last label=new -o report                  these runs and their comparison
   plumb report --by kernel -o report                     all runs, compared by kernel
   plumb report --chart memory.copy/boxes                 one chart of the last run, in the terminal
-  plumb report --chart memory.copy/boxes -o copy.svg     a picture, for a blog or a ticket
+  plumb report --chart memory.copy/boxes -o copy.svg     a picture for a blog or ticket
   plumb report A B --chart comparison/ratios -o ab.png   a comparison of two runs
   plumb report --chart memory.copy/bandwidth/history -o history.svg
   plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    the values of a counter
   plumb report --chart memory.copy/boxes -o copy.csv     the data of a chart
 
-Browsers open the folder from disk, without a server or network; docs/report.md describes it. The file \
-extension sets the chart's format: .svg, .png, .csv or .json. `plumb list --charts` lists the charts of a run; \
-docs/charts.md explains what each shows and how to read it.")]
+The pages open in a browser from disk, without a server or network; docs/report.md describes them. The file extension \
+sets the chart's format: .svg, .png, .csv or .json. `plumb list --charts` lists the charts of a run; docs/charts.md \
+explains what each shows and how to read it.")]
 pub struct ReportArgs {
-    /// The runs [default: all; for a chart the last one]; several are compared
+    /// The runs [default: all, or the last for a chart]; several are compared
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// Compare the runs by a label or a fact about the machine (`kernel`, `governor`, …)
+    /// Compare runs by a label or a fact about the machine (`kernel`, `governor`, …)
     #[arg(long, value_name = "FIELD")]
     by: Option<String>,
-    /// Write only the chart of this name; `plumb list --charts` lists the names
+    /// Write only the chart with this ID; `plumb list --charts` lists them
     #[arg(long, value_name = "ID")]
     chart: Option<String>,
-    /// Write to this folder, or the chart to this file [default: draw the chart in the terminal]
+    /// Output folder, or file for a chart [default: draw the chart in the terminal]
     #[arg(short, long, value_name = "DIR|FILE", required_unless_present = "chart")]
     output: Option<PathBuf>,
     /// Write into a folder that already contains other files

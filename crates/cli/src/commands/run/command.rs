@@ -39,19 +39,19 @@ use crate::ui::Ui;
                                                    bonnie++ passes, with bonnie++ arguments
   plumb run network.tcp --expect network.tcp=9Gbit/s   compared with an expected result
   plumb run network.tcp network.rr --to ssh:web1   between this machine and another
-  plumb run storage.sequential --ceilings          and the same I/O on a file in memory
+  plumb run storage.sequential --ceilings          also the same I/O on a file in memory
   plumb run cpu.sieve --for 4h                     a four-hour soak test
   plumb run storage.random --stream 10m            one process without pause, one sample per second
-  plumb run --live                                 with a page that shows the progress
-  plumb run --every 6h                             print files for a systemd timer, and a cron line
-  plumb run --resume                               complete the run that was interrupted last")]
+  plumb run --live                                 show the progress on a web page
+  plumb run --every 6h                             print systemd timer files and a cron line
+  plumb run --resume                               complete the last interrupted run")]
 pub struct RunArgs {
     /// Suites (by name or as a TOML file), workloads (`memory.copy`, `memory.copy:method=nt`) or plug-ins
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Set a parameter; `1,2,8` or the range `1..64` give one point each
+    /// Set a parameter; `1,2,8` and `1..64` make one point per value
     ///
-    /// `1..64` doubles, `4KiB..1MiB/4` takes four steps per doubling, `1..9+2` adds 2.
+    /// The range `1..64` doubles at each step, `4KiB..1MiB/4` takes four steps per doubling, `1..9+2` adds 2.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
     params: Vec<String>,
     /// Arguments of the classic tool that the suite is named after
@@ -68,7 +68,7 @@ pub struct RunArgs {
     /// Run this load, monitor or preparation in the background
     #[arg(long, value_name = "WORKLOAD")]
     with: Vec<String>,
-    /// Print a systemd timer and a cron line that run this command at fixed times, without measuring anything now
+    /// Print a systemd timer and a cron line that run this command at fixed times, and exit
     #[arg(long, value_name = "TIME", conflicts_with_all = ["resume", "dry_run"], hide_short_help = true)]
     every: Option<String>,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub struct RunArgs {
     /// Show every column and metric, and every flag with its evidence
     #[arg(long)]
     full: bool,
-    /// Print what would be measured, and stop
+    /// Print what would be measured, and exit
     ///
     /// --json prints plumb.dry-run/1.
     #[arg(long)]
@@ -92,12 +92,12 @@ pub struct RunArgs {
     soak: Option<String>,
     /// Measure one process per point without pause for this long, one sample per second
     ///
-    /// It shows burst credits running out and caches filling up, but not the variation between processes.
+    /// This shows burst credits running out and caches filling up, but not the variation between processes.
     #[arg(long, value_name = "TIME", help_heading = "When to stop", hide_short_help = true, conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume", "soak",
          "invocation_time"])]
     stream: Option<String>,
-    /// Sample for this long in each invocation [default: as long as is useful, up to 250 ms]
+    /// Sample for this long in each invocation [default: as long as useful, at most 250 ms]
     #[arg(long, value_name = "TIME", conflicts_with = "resume", hide_short_help = true)]
     invocation_time: Option<String>,
     #[command(flatten)]

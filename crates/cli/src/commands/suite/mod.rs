@@ -9,7 +9,7 @@ use clap::{Args, Subcommand as Commands};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{Exit, Result};
 
-/// Write a suite of your own
+/// Write your own suite
 #[derive(Debug, Args)]
 pub struct SuiteArgs {
     #[command(subcommand)]

@@ -24,10 +24,10 @@ const UNNAMED: &str = "suite";
   plumb suite new my.toml --workload cpu.sieve --workload memory.copy:method=nt --budget 10m
   plumb suite new - --workload cpu.sieve > my.toml
 
-On a terminal, without --workload, it opens menus. plumb checks the suite before it writes it: an unknown workload, \
-parameter or monitor is an error. docs/suites.md explains keys that have no option.")]
+Without --workload, plumb opens menus on a terminal. It checks the suite before writing it: an unknown workload, \
+parameter or monitor is an error. docs/suites.md explains the keys that have no option.")]
 pub struct NewArgs {
-    /// The file, whose name must end in .toml; `-` prints the suite
+    /// The output file, ending in .toml; `-` prints the suite
     #[arg(value_name = "FILE")]
     file: Option<String>,
     /// Name the suite [default: the file's name]
@@ -39,9 +39,9 @@ pub struct NewArgs {
     /// Measure this workload (`memory.copy`, `memory.copy:size=1MiB`) or plug-in; repeat it for several
     #[arg(long = "workload", value_name = "ID[:NAME=VALUE,…]")]
     workloads: Vec<String>,
-    /// Set a parameter of all workloads; `1,2,8` or the range `1..64` give one point each
+    /// Set a parameter of all workloads; `1,2,8` and `1..64` make one point per value
     ///
-    /// `1..64` doubles, `4KiB..1MiB/4` takes four steps per doubling, `1..9+2` adds 2.
+    /// The range `1..64` doubles at each step, `4KiB..1MiB/4` takes four steps per doubling, `1..9+2` adds 2.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
     params: Vec<String>,
     #[command(flatten)]
