@@ -11,8 +11,7 @@ xtask:
 # Installs whatever the tests need, then runs them all. TEST_OPTIONS=--record adds reruns to .ci/reruns.tsv.
 test: xtask
 	bash scripts/install-test-needs
-	$(XTASK) test $(TEST_OPTIONS)
-	PLUMB="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/plumb" bash web/test/run
+	PLUMB="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/plumb" $(XTASK) test $(TEST_OPTIONS)
 
 # Formatting, lints, the documentation of the code, what plumb uses of others, and what runs in the browser; as in CI.
 # With clippy's own variables, and `--examples` as above, cargo doc reads what clippy has checked instead of checking all crates again.

@@ -15,15 +15,28 @@ use crate::reruns::{self, RecordedRun};
 use crate::{host, skips};
 
 /// The binaries that take longest. They begin first, so that none of them runs alone at the end.
-const FIRST: [&str; 5] = ["robust", "plugins", "plumb_simulate", "pages", "export"];
+const FIRST: [&str; 6] = ["robust", BROWSER, "plugins", "plumb_simulate", "pages", "export"];
 /// The binaries that have the machine to themselves, before all others: they judge ratios of times by their intervals, which
 /// other work widens.
-const ALONE: [&str; 9] =
-    ["cpu", "memory", "process", "scheduler", "network", "web", "block", "ssh", "conformance"];
+const ALONE: [&str; 10] = [
+    "cpu",
+    "memory",
+    "process",
+    "scheduler",
+    "network",
+    "web",
+    "block",
+    "ssh",
+    "conformance",
+    TIMED_BROWSER,
+];
+/// The tests of pages in a real browser, and those of them that measure time.
+const BROWSER: &str = "browser";
+const TIMED_BROWSER: &str = "browser-timed";
 /// The number of test binaries that run at the same time.
 const AT_ONCE: usize = 3;
-/// The binary whose tests spend half of their time waiting for processes, and how many of them run at the same time.
-const WAITING: (&str, &str) = ("robust", "3");
+/// The binary whose tests spend most of their time waiting for processes, and how many of them run at the same time.
+const WAITING: (&str, &str) = ("robust", "6");
 /// With more failures than this, chance is not the reason, and no test is tried again.
 const MOST_FLAKY: usize = 10;
 /// How often a failed test is tried alone: a machine may stall for minutes.
@@ -32,10 +45,12 @@ const TRIES_ALONE: usize = 2;
 /// The languages of blocks in documentation that rustdoc does not run.
 const NO_EXAMPLE: [&str; 7] = ["text", "toml", "sh", "json", "console", "ignore", "sql"];
 
-/// A built test binary.
+/// A built test binary, or a script of tests.
 struct Binary {
     name: String,
     program: PathBuf,
+    /// What the program is always given.
+    arguments: Vec<String>,
     /// The folder of its package, where cargo would start it.
     folder: PathBuf,
 }
@@ -44,12 +59,15 @@ impl Binary {
     /// Runs all of its tests, or those that are named.
     fn command(&self, tests: &[String]) -> Command {
         let mut command = Command::new(&self.program);
-        command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        command
+            .args(&self.arguments)
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.folder);
         command.env(skips::FILE_VARIABLE, skips::file());
         if self.name == WAITING.0 {
             command.env("RUST_TEST_THREADS", WAITING.1);
         }
-        if !tests.is_empty() {
+        if !tests.is_empty() && self.arguments.is_empty() {
             command.args(["--exact", "--test-threads=1"]).args(tests);
         }
         command
@@ -78,6 +96,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
     let date = host::now();
     let mut binaries = built()?;
+    binaries.extend([browser(BROWSER, "--untimed")?, browser(TIMED_BROWSER, "--timed")?]);
     let folders: BTreeSet<PathBuf> = binaries.iter().map(|binary| binary.folder.clone()).collect();
     binaries.retain(|binary| binary.name.contains(&options.filter));
     binaries.sort_by_key(|binary| {
@@ -151,13 +170,30 @@ fn built() -> Result<Vec<Binary>, String> {
     Ok(text.lines().filter_map(binary).collect())
 }
 
+/// The tests of pages in a browser, with the binary that was just built.
+fn browser(name: &str, which: &str) -> Result<Binary, String> {
+    let folder = std::env::current_dir().map_err(|error| error.to_string())?;
+    let script = folder.join("web/test/run").display().to_string();
+    Ok(Binary {
+        name: name.to_owned(),
+        program: "bash".into(),
+        arguments: vec![script, which.to_owned()],
+        folder,
+    })
+}
+
 /// The test binary that a line of cargo's messages names, if it names one.
 fn binary(line: &str) -> Option<Binary> {
     let message: Value = serde_json::from_str(line).ok()?;
     let is_test = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
     let program = PathBuf::from(message["executable"].as_str().filter(|_| is_test)?);
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
-    Some(Binary { name: message["target"]["name"].as_str()?.to_owned(), program, folder })
+    Some(Binary {
+        name: message["target"]["name"].as_str()?.to_owned(),
+        program,
+        arguments: Vec::new(),
+        folder,
+    })
 }
 
 fn cargo() -> Command {
@@ -191,8 +227,11 @@ fn failed_tests(output: &str) -> Vec<String> {
     output.lines().filter_map(failed_test).collect()
 }
 
-/// The name in a line `test NAME ... FAILED`.
+/// The name in a line `test NAME ... FAILED`, or `not ok NUMBER - NAME` as Node.js prints it.
 fn failed_test(line: &str) -> Option<String> {
+    if let Some(rest) = line.strip_prefix("not ok ") {
+        return Some(rest.split_once(" - ")?.1.to_owned());
+    }
     Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.trim_end().to_owned())
 }
 
@@ -293,6 +332,7 @@ mod tests {
         let output =
             "running 2 tests\ntest a::b ... ok\ntest a::c ... FAILED\n\nfailures:\n    a::c\n";
         assert_eq!(failed_tests(output), ["a::c"]);
+        assert_eq!(failed_tests("ok 1 - a\nnot ok 2 - a page opens\n"), ["a page opens"]);
         assert!(failed_tests("test result: FAILED. 1 passed").is_empty());
     }
 }
