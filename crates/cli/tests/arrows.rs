@@ -37,7 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("measure/relink", &["stats"]),
     ("measure/suite", &[]),
     ("measure/workloads/kit", &["protocol"]),
-    ("measure/workloads/ends", &["protocol", "workload-kit"]),
+    ("measure/workloads/ends", &["protocol", "workload-kit", "workload-path"]),
     ("measure/workloads/path", &["protocol", "workload-kit"]),
     ("measure/workloads/testing", &["protocol", "stats"]),
     ("measure/launch", &["keeper", "machine", "media", "protocol"]),

@@ -131,8 +131,8 @@ pub const ROWS: &[PairedPoints] = &[
     row("classic.bonnie:size=1GiB", "storage.bonnie:size=1GiB,byte_size=0,seeks=0,files=0", "write_block", 0.10, "").on(IN_MEMORY).takes(60),
     row("classic.nbdkit", "block.remote:rtt=5ms", "rate", 0.10, ""),
     row("classic.nbdkit:depth=16,operation=write", "block.remote:rtt=5ms,depth=16,operation=write", "rate", 0.10, ""),
-    row("classic.dd:sync=sample", "storage.sequential:operation=write,direct=no,sync=sample,engine=psync,depth=1,size=256MiB",
-        "bandwidth", 0.10, "dd reads zeroes before each write; plumb stamps each sector"),
+    shown("classic.dd:sync=sample", "storage.sequential:operation=write,direct=no,sync=sample,engine=psync,depth=1,size=256MiB",
+        "bandwidth", "dd also reads its zeroes from the kernel, about a sixth of its time; plumb stamps each sector"),
     row("classic.fiosequential:size=256MiB,depth=1,pages=huge,time=600ms", "storage.sequential:size=256MiB,depth=1,direct=yes,pages=huge",
         "bandwidth", 0.10, "").on(HUGE_PAGES),
     row("classic.fiosequential:size=256MiB,depth=32,pages=huge,time=600ms", "storage.sequential:size=256MiB,depth=32,direct=yes,pages=huge",
@@ -172,6 +172,15 @@ pub const ROWS: &[PairedPoints] = &[
     shown("classic.ping:count=100000", "network.icmp", "rate",
         "for every packet, ping also looks up the route, takes timestamps and yields the CPU"),
     row("classic.openssl:cipher=chacha20-poly1305,instructions=no-avx512", "crypto.aead:cipher=chacha20-poly1305", "throughput", 0.10, ""),
+    row("classic.openssl:bytes=16,aead=yes", "crypto.aead:bytes=16,provider=system,aad=13", "throughput", 0.05, ""),
+    row("classic.openssl:bytes=1KiB,aead=yes", "crypto.aead:bytes=1KiB,provider=system,aad=13", "throughput", 0.05, ""),
+    row("classic.openssl:aead=yes", "crypto.aead:provider=system,aad=13", "throughput", 0.05, ""),
+    row("classic.openssl:cipher=aes-256-gcm,bytes=16,aead=yes", "crypto.aead:cipher=aes-256-gcm,bytes=16,provider=system,aad=13", "throughput", 0.05, ""),
+    row("classic.openssl:cipher=aes-256-gcm,bytes=1KiB,aead=yes", "crypto.aead:cipher=aes-256-gcm,bytes=1KiB,provider=system,aad=13", "throughput", 0.05, ""),
+    row("classic.openssl:cipher=aes-256-gcm,aead=yes", "crypto.aead:cipher=aes-256-gcm,provider=system,aad=13", "throughput", 0.05, ""),
+    row("classic.openssl:cipher=chacha20-poly1305,bytes=16,aead=yes", "crypto.aead:cipher=chacha20-poly1305,bytes=16,provider=system,aad=13", "throughput", 0.05, ""),
+    row("classic.openssl:cipher=chacha20-poly1305,bytes=1KiB,aead=yes", "crypto.aead:cipher=chacha20-poly1305,bytes=1KiB,provider=system,aad=13", "throughput", 0.05, ""),
+    row("classic.openssl:cipher=chacha20-poly1305,aead=yes", "crypto.aead:cipher=chacha20-poly1305,provider=system,aad=13", "throughput", 0.05, ""),
 ];
 
 /// The rows of a family; of all without one.

@@ -6,7 +6,7 @@ use plumb_classics::Format;
 use plumb_model::{Better, Metric, Parameter};
 use plumb_protocol::{Start, StartError};
 
-use plumb_workload_kit::declare::{between, bytes, choice, integer, reported};
+use plumb_workload_kit::declare::{between, bytes, choice, integer, reported, switch};
 
 use crate::named::{ToolNames, value_names};
 use crate::tool::{Call, Tool};
@@ -46,6 +46,10 @@ impl Tool for Openssl {
                 60,
                 integer("seconds", "seconds", 1, "how long one process measures (-seconds)"),
             ),
+            switch(
+                "aead",
+                "a nonce, 13 bytes of associated data and a tag per message, as in TLS (-aead)",
+            ),
             choice(
                 "instructions",
                 &["all", "no-avx512"],
@@ -62,7 +66,8 @@ impl Tool for Openssl {
         let bytes = start.size("bytes").to_string();
         let seconds = start.size("seconds").to_string();
         let words = ["speed", "-mr", "-elapsed", "-seconds", &seconds, "-bytes", &bytes, "-evp"];
-        let mut call = Call::with(words.into_iter().chain([start.text("cipher")]));
+        let aead = start.is_on("aead").then_some("-aead");
+        let mut call = Call::with(words.into_iter().chain([start.text("cipher")]).chain(aead));
         if start.text("instructions") == "no-avx512" {
             call.variable = Some(WITHOUT_AVX512.to_owned());
         }

@@ -105,6 +105,8 @@ pub struct CpuTimes {
     far: Far,
     /// Processes of one thread that work for this one.
     helpers: Vec<u32>,
+    /// Whether processes that this one has started, and that have ended, count as well.
+    with_children: bool,
     /// When it began, in the order of [`NAMES`].
     begun_ns: [u64; 2],
     /// A note for the reader.
@@ -120,6 +122,8 @@ enum Far {
     Here(libc::clockid_t),
     /// The kernel, of several processes of one thread.
     Processes(Vec<u32>),
+    /// The kernel, of a server here together with its processes that have ended, to the clock tick.
+    WithChildren(u32),
     /// It tells it.
     There(TcpStream),
 }
@@ -152,7 +156,7 @@ impl CpuTimes {
                 ),
             (None, None) => Far::Unknown,
         };
-        Self { far, helpers: Vec::new(), begun_ns: [0; 2], note }
+        Self { far, helpers: Vec::new(), with_children: false, begun_ns: [0; 2], note }
     }
 
     /// With what these processes of one thread take: at this end, and of a server on this machine.
@@ -162,8 +166,17 @@ impl CpuTimes {
         Self { far, helpers: near, ..self }
     }
 
+    /// With processes that this one and the server start for each unit of work, once they have ended. Without a server on
+    /// this machine only those of this end: one elsewhere tells of the processes that it has, and not of those that ended.
+    #[must_use]
+    pub fn with_children(self, server: Option<u32>) -> Self {
+        let far = server.map_or(Far::Unknown, Far::WithChildren);
+        Self { far, with_children: true, ..self }
+    }
+
     fn near_ns(&self) -> u64 {
-        cpu_time_ns() + sum_of(&self.helpers)
+        let children = if self.with_children { children_ns() } else { 0 };
+        cpu_time_ns() + sum_of(&self.helpers) + children
     }
 
     /// How many of [`NAMES`] have no value, from the first on.
@@ -216,6 +229,7 @@ impl Far {
             Self::Unknown => Ok(0),
             Self::Here(clock) => time_of(*clock),
             Self::Processes(all) => Ok(sum_of(all)),
+            Self::WithChildren(process) => with_children_ns(*process),
             Self::There(stream) => {
                 let mut told = [0; 8];
                 let answered = stream.write_all(&[0]).and_then(|()| stream.read_exact(&mut told));
@@ -236,6 +250,30 @@ fn connect(address: SocketAddr, token: u128) -> io::Result<TcpStream> {
 
 fn sum_of(processes: &[u32]) -> u64 {
     processes.iter().map(|pid| cpu_ns(*pid)).sum()
+}
+
+/// CPU time of the processes that this one has started and waited for.
+fn children_ns() -> u64 {
+    // SAFETY: all zeroes are a valid rusage, and the pointer is to a live one.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        usage
+    };
+    let ns = |time: libc::timeval| {
+        time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1000
+    };
+    ns(usage.ru_utime) + ns(usage.ru_stime)
+}
+
+/// CPU time of a process and of those that it has waited for: utime, stime, cutime and cstime of proc_pid_stat(5).
+fn with_children_ns(process: u32) -> io::Result<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The name of the program, in brackets, may contain spaces.
+    let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
+    let ticks: u64 =
+        fields.split(' ').skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Ok(ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second())
 }
 
 /// The CPU clock of a process.

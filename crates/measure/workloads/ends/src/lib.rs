@@ -1,7 +1,9 @@
-//! The two ends of a workload over a network: hosts that users name, servers of connections, tokens by which they know their client, and
-//! the CPU time of both.
+//! The two ends of a workload over a network: hosts that users name, the authorities that vouch for them, servers of connections,
+//! tokens by which they know their client, threads of clients, and the CPU time of both.
 
+pub mod authorities;
 pub mod cpu_time;
 pub mod host;
 pub mod server;
+pub mod timed_threads;
 pub mod token;

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use plumb_protocol::{
     Batch, Distribution, Failure, Instance, Start, StartError, current_cpu, now_ns,
 };
-use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::threads::{Member, Team};
 use plumb_workload_path as path;
 
-use plumb_workload_ends::token;
+use crate::cpu_time::{self, CpuTimes};
+use crate::token;
 
 /// What a thread does repeatedly, told in `N` numbers: parts of its time and amounts, the time of the whole first.
-pub(crate) trait ThreadJob<const N: usize>: Send + 'static {
+pub trait ThreadJob<const N: usize>: Send + 'static {
     /// Does it once: the whole, in nanoseconds, and what else is told of it.
     ///
     /// # Errors
@@ -64,10 +64,10 @@ impl<J: ThreadJob<N>, const N: usize> Member for TimedThread<J, N> {
 
 /// What is reported of a sample behind the CPU time of both ends: the sums of all numbers, how many there are of each, and what the
 /// sample took in nanoseconds, into the values.
-pub(crate) type SampleReport<const N: usize> = fn([f64; N], f64, f64, &mut [f64]);
+pub type SampleReport<const N: usize> = fn([f64; N], f64, f64, &mut [f64]);
 
 /// All threads, as an instance.
-pub(crate) struct TimedThreads<J, const N: usize> {
+pub struct TimedThreads<J, const N: usize> {
     team: Team<TimedThread<J, N>>,
     threads: usize,
     shared: Arc<TimedThreadsState>,
@@ -81,11 +81,11 @@ pub(crate) struct TimedThreads<J, const N: usize> {
 
 impl<J: ThreadJob<N>, const N: usize> TimedThreads<J, N> {
     /// So many threads, each with a job; values of these names are reported, of which the first are those of
-    /// [`cpu_time::NAMES`](plumb_workload_ends::cpu_time::NAMES) that there are.
+    /// [`cpu_time::NAMES`](crate::cpu_time::NAMES) that there are.
     ///
     /// # Errors
     /// When a thread can't be started.
-    pub(crate) fn start(
+    pub fn start(
         threads: usize,
         start: &Start,
         job: impl Fn() -> J + Send + Sync + 'static,

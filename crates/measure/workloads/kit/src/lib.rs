@@ -10,6 +10,7 @@ pub mod ended;
 pub mod filesystem;
 pub mod folder;
 pub mod framed_stream;
+pub mod keys;
 pub mod limits;
 pub mod link;
 pub mod loop_device;

@@ -33,6 +33,16 @@ pub trait Member: Send + 'static {
     fn verify(&mut self) -> Result<(), Failure>;
 }
 
+impl Member for Box<dyn Member> {
+    fn run(&mut self, iterations: u64) -> Result<(), Failure> {
+        self.as_mut().run(iterations)
+    }
+
+    fn verify(&mut self) -> Result<(), Failure> {
+        self.as_mut().verify()
+    }
+}
+
 /// Members, each on its own thread; the first on the caller's.
 pub struct Team<M> {
     own: M,

@@ -10,6 +10,7 @@ use std::time::Duration;
 use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role};
 use plumb_protocol::{Failure, Held, Start, StartError, StartedWorkload, Workload, now_ns};
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
+use plumb_workload_ends::timed_threads::{ThreadJob, TimedThreads};
 use plumb_workload_ends::token::at_far_end;
 use plumb_workload_kit::declare::{
     between, curve, distribution, headline, integer, rate, work, workload,
@@ -17,7 +18,6 @@ use plumb_workload_kit::declare::{
 use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::set_socket_linger;
 
-use crate::timed_threads::{ThreadJob, TimedThreads};
 use plumb_workload_ends::host::{self, HOST, address_of, restricted};
 
 /// The most connections that are opened at a time.

@@ -11,13 +11,13 @@ use plumb_protocol::{
     Failure, Held, SplitMix64, Start, StartError, StartedWorkload, Workload, now_ns,
 };
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
+use plumb_workload_ends::timed_threads::{ThreadJob, TimedThreads};
 use plumb_workload_kit::declare::{
     between, bytes, curve, distribution, headline, integer, rate, reported, reported_time, text,
     work, workload,
 };
 use plumb_workload_path::{self as path, End};
 
-use crate::timed_threads::{ThreadJob, TimedThreads};
 use crate::web_stream::{Tls, WebStream};
 use plumb_workload_ends::host::{self, address_of, restricted};
 use plumb_workload_ends::server::TcpServer;

@@ -18,7 +18,6 @@ mod stream;
 mod tally;
 mod tcp;
 mod tcp_info;
-mod timed_threads;
 mod udp;
 mod web_stream;
 

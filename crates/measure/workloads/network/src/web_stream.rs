@@ -2,24 +2,13 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plumb_protocol::{Failure, StartError};
+use plumb_workload_ends::authorities;
 use rustls::client::Resumption;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-
-/// The variable that names a file of trusted authorities, as OpenSSL and curl read it.
-const AUTHORITIES: &str = "SSL_CERT_FILE";
-/// Where distributions keep theirs: Debian and Arch, Fedora, openSUSE, Alpine.
-const FILES: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 /// How a server proves that it has its name.
 #[derive(Debug)]
@@ -41,35 +30,12 @@ impl Tls {
         let settings = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| Failure(format!("plumb cannot use TLS: {error}")))?;
-        let mut settings = settings.with_root_certificates(authorities()?).with_no_client_auth();
+        let mut settings =
+            settings.with_root_certificates(authorities::trusted()?).with_no_client_auth();
         settings.resumption = Resumption::disabled();
         settings.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self { settings: Arc::new(settings), name })
     }
-}
-
-/// The authorities that this machine trusts.
-fn authorities() -> Result<RootCertStore, StartError> {
-    let named = std::env::var_os(AUTHORITIES).map(PathBuf::from);
-    let usual = FILES.iter().map(PathBuf::from).find(|file| file.exists());
-    let file = named.or(usual).unwrap_or_default();
-    let found = of_file(&file).map_err(|why| (file, why));
-    found.map_err(|(file, why)| {
-        StartError::unsupported(
-            format!(
-                "no certificate authority is trusted here, so plumb can't verify servers: {}: {why}",
-                file.display()
-            ),
-            format!("apt install ca-certificates, or set {AUTHORITIES}=FILE"),
-        )
-    })
-}
-
-fn of_file(file: &Path) -> Result<RootCertStore, String> {
-    let mut store = RootCertStore::empty();
-    let all = CertificateDer::pem_file_iter(file).map_err(|error| error.to_string())?;
-    store.add_parsable_certificates(all.flatten());
-    if store.is_empty() { Err("it contains no certificate".to_owned()) } else { Ok(store) }
 }
 
 /// A connection that has been opened.
@@ -126,19 +92,5 @@ impl Write for WebStream {
             Self::Bare(stream) => stream.flush(),
             Self::Secure(stream) => stream.flush(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::of_file;
-
-    #[test]
-    fn a_file_without_certificates_is_none_of_authorities() {
-        let folder = std::env::temp_dir().join(format!("plumb-authorities-{}", std::process::id()));
-        std::fs::write(&folder, "hello").unwrap();
-        assert_eq!(of_file(&folder).unwrap_err(), "it contains no certificate");
-        std::fs::remove_file(&folder).unwrap();
-        assert!(of_file(&folder).is_err());
     }
 }

@@ -22,6 +22,7 @@ pub fn builtin() -> Vec<&'static dyn Workload> {
         plumb_workload_network::ALL,
         plumb_workload_compression::ALL,
         plumb_workload_crypto::ALL,
+        plumb_workload_tls::ALL,
         plumb_workload_ssh::ALL,
         plumb_workload_language::ALL,
         plumb_workload_datastore::ALL,

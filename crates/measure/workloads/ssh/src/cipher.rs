@@ -1,32 +1,24 @@
 //! `ssh.cipher`: steady throughput of an ssh session, cipher by cipher.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumb_model::{
-    AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready, Requirement, Role,
-};
+use plumb_model::{AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready, Role};
 use plumb_protocol::{
     Batch, Failure, Held, Instance, SplitMix64, Start, StartError, StartedWorkload, Workload,
     current_cpu, now_ns,
 };
 
+use crate::fixture;
 use crate::session::{OpenSession, SessionSettings, SshSession, quoted};
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
-use plumb_workload_ends::token::at_far_end;
 use plumb_workload_kit::declare::{bytes, choice, curve, rate, reported, workload};
 use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams};
-use plumb_workload_kit::processes::{cpu_ns, descendants, line_up_to};
-use plumb_workload_kit::ssh::{
-    KNOWN_HOSTS, Listening, Serves, SshClient, SshTools, Sshd, UserAccount, known_host,
-};
-use plumb_workload_path::{self as path, End, PathKind, PathSettings};
+use plumb_workload_kit::processes::line_up_to;
+use plumb_workload_kit::ssh::KeyKind;
+use plumb_workload_path::{self as path, End};
 
 /// Samples are at least this long, so that filling the pipes and the answer are a small part.
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
-
-/// How endpoints begin of a server that is not the fixture's: on another machine, or at the far end of a path.
-const FAR: &str = "far.";
 
 const CIPHERS: [&str; 9] = [
     "aes128-gcm@openssh.com",
@@ -59,18 +51,7 @@ impl Workload for Cipher {
         Description {
             parameters: parameters(),
             metrics: metrics(),
-            requirements: vec![
-                Requirement {
-                    needs: "ssh, sshd and ssh-keygen".into(),
-                    why: "plumb measures the installed OpenSSH".into(),
-                    fix: "apt-get install openssh-server openssh-client".into(),
-                },
-                Requirement {
-                    needs: "an account that may log in".into(),
-                    why: "the session runs a command as the current user".into(),
-                    fix: "a user with a login shell".into(),
-                },
-            ],
+            requirements: fixture::requirements(),
             roles: vec![Role::Workload, Role::Server],
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             audit_class: Some(AuditClass::Scheduler),
@@ -83,47 +64,12 @@ impl Workload for Cipher {
     }
 
     fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        let (sshd, told) = server(start, &Listening::default())?;
-        let tools = SshTools::find()?;
-        let own = [
-            ("ssh", tools.ssh.display().to_string()),
-            ("folder", sshd.folder().display().to_string()),
-            ("known_hosts", sshd.folder().join(KNOWN_HOSTS).display().to_string()),
-            ("key", sshd.client_key()?),
-        ];
-        let own = own.map(|(name, value)| (name.to_owned(), value));
-        // Last, as it leaves this thread in a namespace.
-        let (mut ready, path) = path::prepare(start)?;
-        ready.endpoints.extend(told.into_iter().chain(own));
-        Ok((ready, Box::new((sshd, path))))
+        fixture::prepare(start, KeyKind::Ed25519)
     }
 
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        let is_loopback = PathSettings::read(start)?.kind == PathKind::Loopback;
-        if is_loopback && start.far_address().is_none() {
-            // It is that of the fixture.
-            return Ok((Ready::default(), Box::new(())));
-        }
-        let address = path::enter_as_user(start, End::Far)?;
-        let key = endpoint(start, "key")?.trim().to_owned();
-        // Whoever has the key can run this and nothing else.
         let command = format!("{} ssh-sink", quoted(&start.facts.plumb));
-        let (sshd, told) = server(start, &Listening { address, client: Some((key, command)) })?;
-        let (of_cpu, teller) = match start.far_address() {
-            Some(address) => {
-                let process = sshd.pid();
-                // sshd forks a process per connection, which does the work.
-                cpu_time::told_at(address, move || {
-                    descendants(process).into_iter().chain([process]).map(cpu_ns).sum()
-                })?
-            }
-            // Their client reads that itself.
-            None => (Vec::new(), Box::new(()) as Box<dyn Held>),
-        };
-        let far = told.into_iter().map(|(name, value)| (format!("{FAR}{name}"), value));
-        let host_key = (format!("{FAR}host_key"), sshd.host_key()?);
-        let endpoints = far.chain([host_key]).chain(of_cpu).collect();
-        Ok((Ready { endpoints, ..Ready::default() }, Box::new((sshd, teller))))
+        fixture::start_server(start, KeyKind::Ed25519, command)
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
@@ -145,8 +91,8 @@ impl Workload for Cipher {
         if start.far_address().is_some() {
             notes.push("CPU time covers only this end".to_owned());
         } else {
-            let name = if is_far(start) { "far.sshd" } else { "sshd" };
-            let server = endpoint(start, name)?.parse().unwrap_or(0);
+            let name = if fixture::is_far(start) { "far.sshd" } else { "sshd" };
+            let server = fixture::endpoint(start, name)?.parse().unwrap_or(0);
             far = line_up_to(open.sink, server);
             let count = near.len() + far.len();
             notes.push(format!("CPU time covers both ends: {count} helper processes"));
@@ -261,81 +207,12 @@ impl Instance for CipherStream {
     }
 }
 
-/// Whether the server is another than the fixture's.
-fn is_far(start: &Start) -> bool {
-    start.endpoints.contains_key(&format!("{FAR}server"))
-}
-
-fn endpoint<'s>(start: &'s Start, name: &str) -> Result<&'s str, StartError> {
-    start
-        .endpoints
-        .get(name)
-        .map(String::as_str)
-        .ok_or_else(|| StartError::Failed(format!("sshd was not prepared: no `{name}`")))
-}
-
-/// A server, and what it and the programs of its machine are.
-fn server(
-    start: &Start,
-    listening: &Listening,
-) -> Result<(Sshd, Vec<(String, String)>), StartError> {
-    let tools = SshTools::find()?;
-    let user = UserAccount::current()?;
-    let ciphers = tools.known("cipher")?;
-    let macs = tools.known("mac")?;
-    let (openssh, openssl) = tools.versions()?;
-    let serves = Serves::Commands { ciphers: &ciphers, macs: &macs };
-    let sshd = Sshd::start(Path::new(&start.scratch), &tools, &user, (serves, listening))?;
-    let told = [
-        ("server", sshd.address().to_string()),
-        ("sshd", sshd.pid().to_string()),
-        ("user", user.name),
-        ("ciphers", ciphers),
-        ("macs", macs),
-        ("openssh", openssh),
-        ("openssl", openssl),
-    ];
-    Ok((sshd, told.map(|(name, value)| (name.to_owned(), value)).into()))
-}
-
 fn settings(start: &Start) -> Result<SessionSettings, StartError> {
-    let is_far = is_far(start);
-    let ends: &[&str] = if is_far { &["", FAR] } else { &[""] };
-    for (end, (name, known)) in ends
-        .iter()
-        .flat_map(|end| [("cipher", "ciphers"), ("mac", "macs")].map(|words| (end, words)))
-    {
-        let wanted = start.text(name);
-        if !endpoint(start, &format!("{end}{known}"))?.split(',').any(|known| known == wanted) {
-            let openssh = endpoint(start, &format!("{end}openssh"))?;
-            return Err(StartError::unsupported(
-                format!("{openssh} does not support {name} {wanted}"),
-                format!("`ssh -Q {name}` lists the supported ones"),
-            ));
-        }
+    for (name, known) in [("cipher", "ciphers"), ("mac", "macs")] {
+        fixture::check_known(start, name, known)?;
     }
-    let folder = PathBuf::from(endpoint(start, "folder")?);
-    let (server, user, known_hosts) = if is_far {
-        let file = folder.join(format!("known-{}", std::process::id()));
-        let known = known_host(endpoint(start, "far.host_key")?)
-            .ok_or_else(|| Failure("the far end sent no host key".to_owned()))?;
-        std::fs::write(&file, known)
-            .map_err(|error| Failure::io(format!("writing {}", file.display()), &error))?;
-        ("far.server", "far.user", file)
-    } else {
-        ("server", "user", PathBuf::from(endpoint(start, "known_hosts")?))
-    };
-    let server = endpoint(start, server)?.parse().map(|server| at_far_end(start, server));
-    let client = SshClient {
-        ssh: PathBuf::from(endpoint(start, "ssh")?),
-        server: server.map_err(|_| StartError::Failed("sshd reported no address".to_owned()))?,
-        folder,
-        known_hosts,
-        user: endpoint(start, user)?.to_owned(),
-        is_compressed: false,
-    };
     Ok(SessionSettings {
-        client,
+        client: fixture::client(start)?,
         cipher: start.text("cipher").to_owned(),
         mac: start.text("mac").to_owned(),
     })

@@ -3,10 +3,12 @@
 use plumb_protocol::Workload;
 
 mod cipher;
+mod fixture;
+mod login;
 mod session;
 mod sink;
 
 pub use sink::ssh_sink;
 
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[&cipher::Cipher];
+pub const ALL: &[&dyn Workload] = &[&cipher::Cipher, &login::Login];

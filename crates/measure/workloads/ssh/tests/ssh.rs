@@ -147,3 +147,30 @@ fn a_cipher_that_is_not_there_is_unsupported() {
     assert!(why.contains("aes128-gcm"), "{why}");
     assert!(fix.contains("ssh -Q cipher"), "{fix}");
 }
+
+#[test]
+fn logins_are_whole_sessions_with_the_keys_and_the_exchange_that_were_asked_for() {
+    let scratch = tempfile::tempdir().unwrap();
+    for key in ["ed25519", "ecdsa-p256", "rsa-3072"] {
+        let settings = [("key", key), ("kex", "curve25519-sha256"), ("at_once", "2")];
+        let mut point = TestPoint::new(ALL, "ssh.login", &settings).in_folder(scratch.path());
+        point.start.facts.plumb = example("ssh_sink").display().to_string();
+        point.prepare().unwrap();
+        let mut started = point.started();
+        let taken = samples(&mut started, &[16]);
+        let logins = taken.histograms["latency"][0].counts().unwrap();
+        assert_eq!(logins.iter().map(|(_, count)| count).sum::<u64>(), 16, "{key}");
+        // The client computes a key exchange and a signature: no login takes less CPU time than a millisecond.
+        assert!(taken.values["near_cpu"][0] > 1e-3, "{key}: {taken:?}");
+        assert!(taken.values["far_cpu"][0] > 1e-3, "{key}: {taken:?}");
+        drop(started);
+        point.clean();
+    }
+    let unknown = TestPoint::new(ALL, "ssh.login", &[("kex", "mlkem768x25519-sha256")]);
+    let mut unknown = unknown.in_folder(scratch.path());
+    unknown.prepare().unwrap();
+    if let Err(StartError::Unsupported { why, .. }) = unknown.try_start() {
+        assert!(why.contains("kex mlkem768x25519-sha256"), "{why}");
+    }
+    unknown.clean();
+}

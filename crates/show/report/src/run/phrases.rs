@@ -36,6 +36,13 @@ const PHRASES: &[Phrase] = &[
     phrase("cpu.whetstone", "Whetstone", &[]),
     phrase("cpu.sieve", "Prime sieve", &[]),
     phrase("crypto.aead", "Encryption of {bytes} with {cipher}", &[]),
+    phrase("crypto.agree", "Key agreements with {group}", &[]),
+    phrase("crypto.hash", "Hashing of {bytes} with {hash}", &[]),
+    phrase("crypto.kdf", "Keys derived with {function}", &[]),
+    phrase("crypto.mac", "Authentication of {bytes} with {mac}", &[]),
+    phrase("crypto.random", "Random numbers of {bytes}", &[]),
+    phrase("crypto.sign", "Signatures with {algorithm}", &["operation"]),
+    phrase("crypto.xts", "Encryption of sectors of {bytes} with {cipher}", &[]),
     phrase("datastore.batch", "Transactions of {entities} entities", &[]),
     phrase("language.sieve", "Prime sieve in {language}", &[]),
     phrase("memory.copy", "Memory copies of {size}", &["method"]),
@@ -57,9 +64,12 @@ const PHRASES: &[Phrase] = &[
     phrase("scheduler.timer", "Timer wake-ups", &[]),
     phrase("scheduler.wakeup", "Wake-ups of a task", &[]),
     phrase("ssh.cipher", "An ssh session with {cipher}", &[]),
+    phrase("ssh.login", "Logins with ssh", &[]),
     phrase("storage.log", "Log commits of {record}", &[]),
     phrase("storage.random", "Random {operation}s of {block}", &["depth"]),
     phrase("storage.sequential", "Sequential {operation}s of {block}", &["depth"]),
+    phrase("tls.bulk", "A transfer through TLS", &[]),
+    phrase("tls.handshake", "TLS handshakes", &["mode"]),
 ];
 
 /// The subject of a sentence about a result, with the parameters that differ from their defaults or carry the meaning.

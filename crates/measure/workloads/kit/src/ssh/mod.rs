@@ -2,10 +2,12 @@
 
 mod account;
 mod client;
+mod key_kind;
 mod sshd;
 mod tools;
 
 pub use account::UserAccount;
 pub use client::{SshClient, agreed, last_line};
+pub use key_kind::KeyKind;
 pub use sshd::{KNOWN_HOSTS, Listening, Serves, Sshd, known_host};
 pub use tools::SshTools;

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use plumb_protocol::{Failure, Held, StartError};
 
 use super::account::UserAccount;
+use super::key_kind::KeyKind;
 use super::tools::SshTools;
 use crate::loopback;
 use crate::processes::{die_with_parent, kill_descendants};
@@ -30,7 +31,7 @@ fn public_key(text: &str) -> Option<String> {
     let mut words = text.trim().split(' ');
     let kind = words.next()?;
     let key = words.next()?;
-    let is_key = kind == "ssh-ed25519"
+    let is_key = KeyKind::ALL.iter().any(|known| known.public_name() == kind)
         && !key.is_empty()
         && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '='));
     let is_one_line = !text.trim().contains(char::is_control);
@@ -98,12 +99,14 @@ pub struct Listening {
     pub address: IpAddr,
     /// The public key of a client elsewhere, which may run this one command; None makes a key here.
     pub client: Option<(String, String)>,
+    /// The kind of the keys that are made here.
+    pub keys: KeyKind,
 }
 
 impl Default for Listening {
     /// On loopback, for a client here.
     fn default() -> Self {
-        Self { address: IpAddr::from(Ipv4Addr::LOCALHOST), client: None }
+        Self { address: IpAddr::from(Ipv4Addr::LOCALHOST), client: None, keys: KeyKind::Ed25519 }
     }
 }
 
@@ -116,6 +119,8 @@ pub enum Serves<'s> {
         ciphers: &'s str,
         /// Message authentication codes that it accepts, with commas between them.
         macs: &'s str,
+        /// Key exchanges that it accepts, with commas between them.
+        exchanges: &'s str,
     },
     /// Have connections to sockets forwarded, compressed if they want.
     Forwarding,
@@ -168,7 +173,7 @@ impl Sshd {
         (serves, listening): (Serves<'_>, &Listening),
     ) -> Result<Self, SshdError> {
         let folder = KeyFolder::create(scratch)?;
-        tools.make_key(&folder.0.join("host"))?;
+        tools.make_key(&folder.0.join("host"), listening.keys)?;
         let host_key = folder.read("host.pub")?;
         let known =
             known_host(&host_key).ok_or_else(|| Failure("ssh-keygen created no key".to_owned()))?;
@@ -179,7 +184,7 @@ impl Sshd {
         };
         let authorized = match &listening.client {
             None => {
-                tools.make_key(&folder.0.join("user"))?;
+                tools.make_key(&folder.0.join("user"), listening.keys)?;
                 format!("{may} {}", folder.read("user.pub")?)
             }
             Some((key, command)) => {
@@ -292,7 +297,9 @@ fn configuration(
     // Where that of TCP is not allowed, sshd forwards to no socket either.
     let tcp = if matches!(serves, Serves::Forwarding) { "local" } else { "no" };
     let offers = match serves {
-        Serves::Commands { ciphers, macs } => format!("Ciphers {ciphers}\nMACs {macs}\n"),
+        Serves::Commands { ciphers, macs, exchanges } => {
+            format!("Ciphers {ciphers}\nMACs {macs}\nKexAlgorithms {exchanges}\nMaxStartups 1000\n")
+        }
         Serves::Forwarding => String::new(),
     };
     format!(
@@ -351,7 +358,7 @@ mod tests {
         for odd in [
             "ssh-ed25519 AAAA\nssh-ed25519 BBBB",
             "command=\"sh\" ssh-ed25519 AAAA",
-            "ssh-rsa AAAA",
+            "ssh-dss AAAA",
             "ssh-ed25519",
             "ssh-ed25519 AA,AA",
         ] {

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use plumb_protocol::{Failure, StartError};
 
+use super::key_kind::KeyKind;
 use crate::ended;
 
 /// The command that installs missing programs.
@@ -52,7 +53,7 @@ impl SshTools {
         Ok((ssh.to_owned(), library.to_owned()))
     }
 
-    /// What the client knows of a kind (`cipher`, `mac`), joined by `,`.
+    /// What the client knows of a kind (`cipher`, `mac`, `kex`), joined by `,`.
     ///
     /// # Errors
     /// When the client does not run.
@@ -66,9 +67,9 @@ impl SshTools {
     ///
     /// # Errors
     /// When the program fails.
-    pub fn make_key(&self, path: &Path) -> Result<(), Failure> {
+    pub fn make_key(&self, path: &Path, kind: KeyKind) -> Result<(), Failure> {
         let mut command = Command::new(&self.keygen);
-        command.args(["-q", "-t", "ed25519", "-N", "", "-C", "plumb", "-f"]).arg(path);
+        command.arg("-q").args(kind.options()).args(["-N", "", "-C", "plumb", "-f"]).arg(path);
         let output = run(&mut command)?;
         if output.status.success() {
             return Ok(());

@@ -1,0 +1,163 @@
+//! `ssh.login`: logins with the installed ssh and sshd, from the start of the client to the end of its session.
+
+use std::process::Stdio;
+use std::sync::Arc;
+
+use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role};
+use plumb_protocol::{Failure, Held, Start, StartError, StartedWorkload, Workload, now_ns};
+use plumb_workload_ends::cpu_time::{self, CpuTimes};
+use plumb_workload_ends::timed_threads::{ThreadJob, TimedThreads};
+use plumb_workload_kit::declare::{
+    between, choice, curve, distribution, headline, integer, rate, work, workload,
+};
+use plumb_workload_kit::ssh::{KeyKind, SshClient};
+use plumb_workload_path::{self as path, End};
+
+use crate::fixture;
+
+/// The most logins at a time.
+const MOST: usize = 64;
+
+/// What a session runs.
+const SESSION: &str = "exit";
+
+/// Key exchanges: the client's own choice, and those that a client may be told to use.
+const EXCHANGES: [&str; 7] = [
+    "default",
+    "curve25519-sha256",
+    "ecdh-sha2-nistp256",
+    "sntrup761x25519-sha512@openssh.com",
+    "mlkem768x25519-sha256",
+    "diffie-hellman-group14-sha256",
+    "diffie-hellman-group16-sha512",
+];
+
+/// The workload `ssh.login`: its parameters and metrics, and how it starts.
+pub struct Login;
+
+impl Workload for Login {
+    fn describe(&self) -> Description {
+        let mut shared = path::PARAMETERS.map(str::to_owned).to_vec();
+        shared.push("key".to_owned());
+        Description {
+            parameters: parameters(),
+            metrics: [
+                rate("rate", "logins/s", "logins per second, all threads together"),
+                headline(distribution(
+                    "latency",
+                    "time of a login: start ssh, exchange keys, run `exit`, end",
+                )),
+            ]
+            .into_iter()
+            .chain(cpu_time::metrics("login"))
+            .collect(),
+            requirements: fixture::requirements(),
+            roles: vec![Role::Workload, Role::Server],
+            fixture: Some(shared),
+            audit_class: Some(AuditClass::Scheduler),
+            ..workload("ssh.login", "logs in with the installed ssh and sshd")
+        }
+    }
+
+    fn manual(&self) -> &'static str {
+        include_str!("login.md")
+    }
+
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        fixture::prepare(start, keys(start))
+    }
+
+    fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        fixture::start_server(start, keys(start), SESSION.to_owned())
+    }
+
+    fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
+        let exchange = start.text("kex");
+        if exchange != EXCHANGES[0] {
+            fixture::check_known(start, "kex", "kexes")?;
+        }
+        path::enter(start, End::Near)?;
+        let options = match exchange {
+            "default" => Vec::new(),
+            _ => vec!["-o".to_owned(), format!("KexAlgorithms={exchange}")],
+        };
+        let client = Arc::new(fixture::client(start)?);
+        let job = LoginJob { client, options: Arc::new(options) };
+        job.log_in()?;
+        let mut notes = path::notes(start)?;
+        notes.push(format!("key exchange: {exchange}"));
+        let make = move || job.clone();
+        // Both ends start processes for each login. A server on another machine is not asked: its processes are many.
+        let name = if fixture::is_far(start) { "far.sshd" } else { "sshd" };
+        let server = fixture::endpoint(start, name)?.parse().ok();
+        let mut cpus =
+            CpuTimes::of(start).with_children(server.filter(|_| start.far_address().is_none()));
+        notes.extend(cpus.note());
+        let (lacking, told) = cpu_time::NAMES.split_at(cpus.lacking());
+        let without = lacking.iter().map(|name| (*name).to_owned()).collect();
+        let at_once = start.size("at_once");
+        let instance = TimedThreads::start(at_once, start, make, cpus, (told, |_, _, _, _| {}))?;
+        let versions = ["openssh", "openssl"]
+            .map(|name| (name.to_owned(), start.endpoints.get(name).cloned().unwrap_or_default()));
+        let ready = Ready {
+            work: work(&[("rate", 1)]),
+            versions: versions.into(),
+            notes,
+            without,
+            ..Ready::default()
+        };
+        Ok(StartedWorkload { instance: Box::new(instance), ready })
+    }
+}
+
+fn parameters() -> Vec<Parameter> {
+    let at_once =
+        between(1, MOST, integer("at_once", "logins", 1, "simultaneous logins, one thread each"));
+    let mut all = vec![
+        choice("key", &["ed25519", "ecdsa-p256", "rsa-3072"], "keys of the host and of the user"),
+        choice("kex", &EXCHANGES, "key exchange; default: the client's choice"),
+        curve(CurveKind::Knee, at_once),
+    ];
+    all.extend(path::parameters());
+    all
+}
+
+fn keys(start: &Start) -> KeyKind {
+    match start.text("key") {
+        "ecdsa-p256" => KeyKind::EcdsaP256,
+        "rsa-3072" => KeyKind::Rsa3072,
+        _ => KeyKind::Ed25519,
+    }
+}
+
+/// Logs in once after the other.
+#[derive(Clone)]
+struct LoginJob {
+    client: Arc<SshClient>,
+    options: Arc<Vec<String>>,
+}
+
+impl LoginJob {
+    /// Starts the client and waits for its end, in nanoseconds.
+    fn log_in(&self) -> Result<u64, Failure> {
+        let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
+        let mut command = self.client.command(&options);
+        command.arg(SESSION).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let begun = now_ns();
+        let status = command
+            .spawn()
+            .and_then(|mut child| child.wait())
+            .map_err(|error| Failure::io("starting ssh", &error))?;
+        let took = now_ns() - begun;
+        if status.success() {
+            return Ok(took);
+        }
+        Err(Failure(format!("a login failed: ssh ended with {status}")))
+    }
+}
+
+impl ThreadJob<1> for LoginJob {
+    fn once(&mut self) -> Result<[u64; 1], Failure> {
+        Ok([self.log_in()?])
+    }
+}

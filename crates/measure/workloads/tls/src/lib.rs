@@ -1,0 +1,13 @@
+//! The family `tls`.
+
+use plumb_protocol::Workload;
+
+mod bulk;
+mod certificate;
+mod handshake;
+mod post_quantum;
+mod server;
+mod settings;
+
+/// The workloads of this family.
+pub const ALL: &[&dyn Workload] = &[&handshake::Handshake, &bulk::Bulk];
