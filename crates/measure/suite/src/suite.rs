@@ -13,12 +13,14 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("board", include_str!("../../../../suites/board.toml")),
     ("bonnie", include_str!("../../../../suites/bonnie.toml")),
     ("cpu", include_str!("../../../../suites/cpu.toml")),
+    ("crypto", include_str!("../../../../suites/crypto.toml")),
     ("disk", include_str!("../../../../suites/disk.toml")),
     ("first-look", include_str!("../../../../suites/first-look.toml")),
     ("kernels", include_str!("../../../../suites/kernels.toml")),
     ("memory", include_str!("../../../../suites/memory.toml")),
     ("remote-disk", include_str!("../../../../suites/remote-disk.toml")),
     ("scheduler", include_str!("../../../../suites/scheduler.toml")),
+    ("ssh-ciphers", include_str!("../../../../suites/ssh-ciphers.toml")),
     ("vps", include_str!("../../../../suites/vps.toml")),
 ];
 

@@ -81,7 +81,7 @@ pub struct TimedThreads<J, const N: usize> {
 
 impl<J: ThreadJob<N>, const N: usize> TimedThreads<J, N> {
     /// So many threads, each with a job; values of these names are reported, of which the first are those of
-    /// [`cpu_time::NAMES`](crate::cpu_time::NAMES) that there are.
+    /// [`cpu_time::NAMES`] that there are.
     ///
     /// # Errors
     /// When a thread can't be started.

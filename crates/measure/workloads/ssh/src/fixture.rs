@@ -16,6 +16,9 @@ use plumb_workload_path::{self as path, End, PathKind, PathSettings};
 /// How endpoints begin of a server that is not the fixture's: on another machine, or at the far end of a path.
 const FAR: &str = "far.";
 
+/// Ciphers that OpenSSH removed in version 7.6 (its release notes, 2017-10-03).
+const DROPPED: [&str; 5] = ["arcfour", "arcfour128", "arcfour256", "blowfish-cbc", "cast128-cbc"];
+
 /// What every workload of the family needs.
 pub(crate) fn requirements() -> Vec<Requirement> {
     vec![
@@ -96,8 +99,12 @@ pub(crate) fn check_known(start: &Start, name: &str, known: &str) -> Result<(), 
     for end in ends {
         if !endpoint(start, &format!("{end}{known}"))?.split(',').any(|known| known == wanted) {
             let openssh = endpoint(start, &format!("{end}openssh"))?;
+            let dropped = match DROPPED.contains(&wanted) {
+                true => ": OpenSSH dropped it in version 7.6",
+                false => "",
+            };
             return Err(StartError::unsupported(
-                format!("{openssh} does not support {name} {wanted}"),
+                format!("{openssh} does not support {name} {wanted}{dropped}"),
                 format!("`ssh -Q {name}` lists the supported ones"),
             ));
         }

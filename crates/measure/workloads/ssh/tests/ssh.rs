@@ -149,6 +149,17 @@ fn a_cipher_that_is_not_there_is_unsupported() {
 }
 
 #[test]
+fn ciphers_of_old_releases_name_the_version_that_dropped_them() {
+    let scratch = tempfile::tempdir().unwrap();
+    let fixture = prepared(scratch.path());
+    for cipher in ["arcfour", "blowfish-cbc"] {
+        let (why, fix) = unsupported(cipher, beside(&fixture, &[("cipher", cipher)]).try_start());
+        assert!(why.ends_with("OpenSSH dropped it in version 7.6"), "{why}");
+        assert!(fix.contains("ssh -Q cipher"), "{fix}");
+    }
+}
+
+#[test]
 fn logins_are_whole_sessions_with_the_keys_and_the_exchange_that_were_asked_for() {
     let scratch = tempfile::tempdir().unwrap();
     for key in ["ed25519", "ecdsa-p256", "rsa-3072"] {
