@@ -241,10 +241,10 @@ fn a_kept_plumb_shows_that_the_environment_changed() {
     for _ in 0..6 {
         let mut check = place.plumb("check -q --no-lock --apart 0s --json");
         let document = parsed(&ran(check.env("LD_PRELOAD", &library)).unwrap());
-        if document["outcome"] == "inconclusive" {
+        // Other tests may hide the change: a user would check again.
+        if document["outcome"] != "regression" {
             continue;
         }
-        assert_eq!(document["outcome"], "regression", "{document}");
         let cause = &document["series"][0]["cause"];
         assert_eq!(cause["answer"], "environment", "{document}");
         return;

@@ -148,8 +148,9 @@ fn both_chains_give_one_frequency() {
     let _alone = alone();
     let mut point = started("cpu.frequency", &[]);
     assert!(point.ready.notes.iter().any(|note| note.contains("CPU 1")), "{:?}", point.ready.notes);
-    // The whole interval, not one of twenty draws, must lie in the range: on a shared machine it is 1.5 % wide.
-    assert_ratio("multiplications over additions", 0.98..1.02, || {
+    // Two programs that share a core slow the two chains differently: on a shared host the ratio was 1.00 in one second and
+    // 1.042 in the next, so the range of 2 % (until 2026-11-28) failed there. A wrong latency of a chain is off by a fifth.
+    assert_ratio("multiplications over additions", 0.95..1.05, || {
         let taken = samples(&mut point, &[2_000]);
         let value = |name: &str| taken.values[name][0];
         assert!((2e8..2e10).contains(&value("frequency")), "{taken:?}");
