@@ -18,7 +18,7 @@ use crate::{host, skips};
 const FIRST: [&str; 5] = ["robust", "plugins", "plumb_simulate", "pages", "export"];
 /// The binaries that have the machine to themselves, before all others: they judge ratios of times by their intervals, which
 /// other work widens.
-const ALONE: [&str; 10] = [
+const ALONE: [&str; 13] = [
     "cpu",
     "memory",
     "process",
@@ -28,6 +28,9 @@ const ALONE: [&str; 10] = [
     "block",
     "ssh",
     "conformance",
+    "latencies",
+    "files",
+    "crypto",
     TIMED_BROWSER,
 ];
 /// The tests of pages in a real browser, and those of them that measure time.

@@ -6,8 +6,12 @@ pub const SHARE: &str = "share";
 /// Whether values in these units can be compared. Shares had no unit before they had this one, and stores keep those.
 #[must_use]
 pub fn is_same_unit(first: &str, second: &str) -> bool {
-    let before_it_had_a_name = |unit| if unit == SHARE { "" } else { unit };
-    before_it_had_a_name(first) == before_it_had_a_name(second)
+    stored_unit(first) == stored_unit(second)
+}
+
+/// The unit under which earlier versions stored values of this one.
+fn stored_unit(unit: &str) -> &str {
+    if unit == SHARE { "" } else { unit }
 }
 
 /// How much one of a counter's unit is in an SI base unit, and which: a `tick` is 0.01 s. A unit without one, such as

@@ -231,30 +231,23 @@ fn system_agreement(
     library: &'static Libcrypto,
     group: Group,
 ) -> Result<Box<dyn KeyAgreement>, StartError> {
+    let generator = match group {
+        Group::X25519 => library.generator(c"X25519", None),
+        Group::P256 => library.generator(c"EC", Some(c"P-256")),
+        Group::P384 => library.generator(c"EC", Some(c"P-384")),
+        Group::MlKem768 => library.generator(c"ML-KEM-768", None),
+        Group::Hybrid => library.generator(c"X25519MLKEM768", None),
+    };
     let provider = Provider::System(library);
-    let missing = || provider.lacks("ML-KEM, which OpenSSL has since 3.5", "`provider=rustcrypto`");
-    let lacking = || provider.lacks("such a curve", "`provider=ring`");
-    match group {
-        Group::X25519 => {
-            let generator = library.generator(c"X25519", None).ok_or_else(lacking)?;
-            Ok(Box::new(SystemCurve(generator)))
-        }
-        Group::P256 => {
-            let generator = library.generator(c"EC", Some(c"P-256")).ok_or_else(lacking)?;
-            Ok(Box::new(SystemCurve(generator)))
-        }
-        Group::P384 => {
-            let generator = library.generator(c"EC", Some(c"P-384")).ok_or_else(lacking)?;
-            Ok(Box::new(SystemCurve(generator)))
-        }
-        Group::MlKem768 => {
-            let generator = library.generator(c"ML-KEM-768", None).ok_or_else(missing)?;
+    match (generator, group) {
+        (Some(generator), Group::MlKem768 | Group::Hybrid) => {
             Ok(Box::new(SystemEncapsulation(generator)))
         }
-        Group::Hybrid => {
-            let generator = library.generator(c"X25519MLKEM768", None).ok_or_else(missing)?;
-            Ok(Box::new(SystemEncapsulation(generator)))
+        (Some(generator), _) => Ok(Box::new(SystemCurve(generator))),
+        (None, Group::MlKem768 | Group::Hybrid) => {
+            Err(provider.lacks("ML-KEM, which OpenSSL has since 3.5", "`provider=rustcrypto`"))
         }
+        (None, _) => Err(provider.lacks("such a curve", "`provider=ring`")),
     }
 }
 

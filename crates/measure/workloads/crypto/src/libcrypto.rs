@@ -63,9 +63,9 @@ impl Libcrypto {
             )
         })?;
         // SAFETY: the function takes any number and returns a static text.
-        let version = unsafe { (functions.version)(OPENSSL_VERSION_STRING) };
+        let version_text = unsafe { (functions.version)(OPENSSL_VERSION_STRING) };
         // SAFETY: as above; it ends with a zero byte.
-        let version = unsafe { CStr::from_ptr(version) }.to_string_lossy().into_owned();
+        let version = unsafe { CStr::from_ptr(version_text) }.to_string_lossy().into_owned();
         // Exit handlers of the library run when the process ends, so it must never be unloaded.
         std::mem::forget(library);
         Ok(Box::leak(Box::new(Self { functions, version })))

@@ -130,8 +130,7 @@ impl RingSigner {
                 (RingKeyPair::Ecdsa(key), public_key, &ECDSA_P256_SHA256_ASN1)
             }
             "ed25519" => {
-                let key = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der);
-                let key = key.map_err(refused)?;
+                let key = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).map_err(refused)?;
                 let public_key = key.public_key().as_ref().to_vec();
                 (RingKeyPair::Ed25519(key), public_key, &ED25519)
             }

@@ -18,8 +18,8 @@ use plumb_workload_path::{self as path, End};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConnection, StreamOwned};
 
-use crate::certificate::{ServerIdentity, from_hex, to_hex};
-use crate::server::{HandshakeServer, TlsStream, server_settings};
+use crate::certificate::from_hex;
+use crate::server::{TlsStream, start_server};
 use crate::settings::{TlsSettings, Trust, parameters};
 
 /// A far end that moves nothing for so long is gone.
@@ -66,24 +66,9 @@ impl Workload for Bulk {
     }
 
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        let address = path::enter(start, End::Far)?;
-        let settings = TlsSettings::of(start)?;
-        let token = token::fresh()?;
-        let name = format!("{}.plumb.invalid", to_hex(&token));
-        let identity = ServerIdentity::of(&name, settings.key)?;
-        let certificate = to_hex(&identity.certificate);
-        let made = server_settings(&settings, &name, identity, false)?;
         let mut block = vec![0; BLOCK];
         SplitMix64::new(start.seed).fill(&mut block);
-        let server = HandshakeServer::start(address, 1, &made, move |stream| serve(stream, &block))
-            .map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
-        let (words, teller) = cpu_time::told(start)?;
-        let endpoints = token::words(server.address(), token)
-            .into_iter()
-            .chain([("name".to_owned(), name), ("certificate".to_owned(), certificate)])
-            .chain(words)
-            .collect();
-        Ok((Ready { endpoints, ..Ready::default() }, Box::new((server, teller))))
+        start_server(start, 1, false, move |stream| serve(stream, &block))
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
@@ -120,11 +105,17 @@ impl Workload for Bulk {
 fn connect(start: &Start) -> Result<StreamOwned<ClientConnection, TcpStream>, StartError> {
     let (address, _) = token::told(start)?;
     let address = at_far_end(start, address);
-    let missing = || StartError::Failed("the server reported no certificate".to_owned());
-    let certificate = start.endpoints.get("certificate").and_then(|text| from_hex(text));
-    let certificate = CertificateDer::from(certificate.ok_or_else(missing)?);
-    let name = start.endpoints.get("name").ok_or_else(missing)?.clone();
-    let name = ServerName::try_from(name).map_err(|_| missing())?;
+    let certificate = start
+        .endpoints
+        .get("certificate")
+        .and_then(|text| from_hex(text))
+        .ok_or_else(|| StartError::Failed("the server reported no certificate".to_owned()))?;
+    let certificate = CertificateDer::from(certificate);
+    let name = start
+        .endpoints
+        .get("name")
+        .and_then(|name| ServerName::try_from(name.clone()).ok())
+        .ok_or_else(|| StartError::Failed("the server reported no name".to_owned()))?;
     let settings = TlsSettings::of(start)?.client(Trust::Certificate(certificate))?;
     let failed = |error: io::Error| Failure::io(format!("a connection to {address}"), &error);
     let socket = TcpStream::connect(address).map_err(failed)?;

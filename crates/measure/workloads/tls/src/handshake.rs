@@ -21,8 +21,8 @@ use rustls::client::Resumption;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion};
 
-use crate::certificate::{ServerIdentity, from_hex, to_hex};
-use crate::server::{FULL, HandshakeServer, RESUMED, report_handshake, server_settings};
+use crate::certificate::from_hex;
+use crate::server::{FULL, RESUMED, report_handshake, start_server};
 use crate::settings::{TlsSettings, Trust, parameters};
 
 /// The most handshakes that are made at a time.
@@ -90,24 +90,7 @@ impl Workload for Handshake {
         if !start.text(HOST).is_empty() {
             return Ok((Ready::default(), Box::new(())));
         }
-        let address = path::enter(start, End::Far)?;
-        let settings = TlsSettings::of(start)?;
-        // The name is the token: the server has no certificate for a client that does not know it.
-        let token = token::fresh()?;
-        let name = format!("{}.plumb.invalid", to_hex(&token));
-        let identity = ServerIdentity::of(&name, settings.key)?;
-        let certificate = to_hex(&identity.certificate);
-        let made = server_settings(&settings, &name, identity, is_resumed(start))?;
-        let server =
-            HandshakeServer::start(address, start.size("at_once"), &made, report_handshake)
-                .map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
-        let (words, teller) = cpu_time::told(start)?;
-        let endpoints = token::words(server.address(), token)
-            .into_iter()
-            .chain([("name".to_owned(), name), ("certificate".to_owned(), certificate)])
-            .chain(words)
-            .collect();
-        Ok((Ready { endpoints, ..Ready::default() }, Box::new((server, teller))))
+        start_server(start, start.size("at_once"), is_resumed(start), report_handshake)
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
@@ -191,8 +174,10 @@ impl HandshakeTarget {
                 .ok()
                 .filter(|port| *port > 0)
                 .ok_or_else(|| StartError::Failed("`port` must be 1 to 65535".to_owned()))?;
-            let name = start.text("name");
-            let name = if name.is_empty() { host } else { name };
+            let name = match start.text("name") {
+                "" => host,
+                name => name,
+            };
             (SocketAddr::new(address_of(host, start)?, port), name.to_owned())
         };
         let name = ServerName::try_from(name.clone())

@@ -7,13 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use plumb_protocol::{Failure, Held, StartError};
+use plumb_model::Ready;
+use plumb_protocol::{Failure, Held, Start, StartError};
+use plumb_workload_ends::{cpu_time, token};
+use plumb_workload_path::{self as path, End};
 use rustls::crypto::ring::Ticketer;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
 
-use crate::certificate::ServerIdentity;
+use crate::certificate::{ServerIdentity, to_hex};
 use crate::settings::TlsSettings;
 
 /// Whoever connects makes the handshake in this time.
@@ -30,17 +33,46 @@ pub(crate) type TlsStream = StreamOwned<ServerConnection, TcpStream>;
 type ServeTls = dyn Fn(&mut TlsStream) -> io::Result<()> + Send + Sync;
 
 /// A server on its own port. Dropping it ends it.
-pub(crate) struct HandshakeServer {
+struct HandshakeServer {
     address: SocketAddr,
     listener: Arc<TcpListener>,
     ended: Arc<AtomicBool>,
+}
+
+/// Starts a server at the far end, with so many threads, and tells its clients where it is and what its certificate is.
+///
+/// # Errors
+/// If the settings do not fit together, or there is no free port.
+pub(crate) fn start_server(
+    start: &Start,
+    threads: usize,
+    resumes: bool,
+    serve: impl Fn(&mut TlsStream) -> io::Result<()> + Send + Sync + 'static,
+) -> Result<(Ready, Box<dyn Held>), StartError> {
+    let address = path::enter(start, End::Far)?;
+    let settings = TlsSettings::of(start)?;
+    // The name is the token: the server has no certificate for a client that does not know it.
+    let token = token::fresh()?;
+    let name = format!("{}.plumb.invalid", to_hex(&token));
+    let identity = ServerIdentity::of(&name, settings.key)?;
+    let certificate = to_hex(&identity.certificate);
+    let made = server_settings(&settings, &name, identity, resumes)?;
+    let server = HandshakeServer::start(address, threads, &made, serve)
+        .map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
+    let (words, teller) = cpu_time::told(start)?;
+    let endpoints = token::words(server.address(), token)
+        .into_iter()
+        .chain([("name".to_owned(), name), ("certificate".to_owned(), certificate)])
+        .chain(words)
+        .collect();
+    Ok((Ready { endpoints, ..Ready::default() }, Box::new((server, teller))))
 }
 
 /// Settings of a server that has this identity and serves only clients that know its name, which is a secret of this invocation.
 ///
 /// # Errors
 /// If the settings do not fit together.
-pub(crate) fn server_settings(
+fn server_settings(
     settings: &TlsSettings,
     name: &str,
     identity: ServerIdentity,
@@ -83,7 +115,7 @@ impl HandshakeServer {
     ///
     /// # Errors
     /// If there is no free port, or no thread.
-    pub(crate) fn start(
+    fn start(
         address: IpAddr,
         threads: usize,
         settings: &Arc<ServerConfig>,
@@ -106,7 +138,7 @@ impl HandshakeServer {
     }
 
     /// Where it listens.
-    pub(crate) fn address(&self) -> SocketAddr {
+    fn address(&self) -> SocketAddr {
         self.address
     }
 }
