@@ -24,6 +24,10 @@ pub fn expectations(
 /// `memory.copy:method=nt=9GB/s` taken apart: the figure stands after the last `=`.
 fn last_pair(text: &str) -> Result<(String, String), UsageError> {
     match text.rsplit_once('=') {
+        Some((of, _)) if of.ends_with(['<', '>']) => {
+            Err(UsageError::new(format!("--expect {text}: `<` and `>` have no meaning here"))
+                .hint("--expect SERIES=FIGURE    shows each result as a share of the figure"))
+        }
         Some((of, figure)) if !of.is_empty() => Ok((of.trim().to_owned(), figure.to_owned())),
         _ => Err(UsageError::new(format!("--expect {text} is not SERIES=FIGURE"))
             .hint("--expect network.tcp=105MB/s")),

@@ -11,7 +11,7 @@ const FINE: u32 = 64;
 /// Marks the figures of a curve and says them below the chart; edges and a knee across the chart only if it is
 /// `alone` on it.
 pub(super) fn mark(draft: &mut Draft, curve: &Curve, alone: bool) {
-    let text = CurveText::new(curve);
+    let text = CurveText::new(curve, false);
     draft.note(format!("{}: {}", text.name, text.lines.join("; ")));
     let Ok(found) = &curve.found else { return };
     let ends = curve.points.first().zip(curve.points.last());

@@ -25,8 +25,12 @@ pub struct CurveText {
 }
 
 impl CurveText {
-    pub(crate) fn new(curve: &Curve) -> Self {
-        let name = format!("{} by {}", curve.of, curve.parameter.name);
+    /// The name contains the metric if several have a curve.
+    pub(crate) fn new(curve: &Curve, has_several_metrics: bool) -> Self {
+        let name = match has_several_metrics {
+            true => format!("{} {} by {}", curve.of, curve.metric, curve.parameter.name),
+            false => format!("{} by {}", curve.of, curve.parameter.name),
+        };
         Self { name, workload: curve.workload.clone(), lines: lines(curve) }
     }
 

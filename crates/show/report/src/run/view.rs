@@ -1,6 +1,8 @@
 //! The one view model: everything that any format shows, taken from a finding once.
 
-use plumb_analysis::{BaselineSource, Comparison, Estimate, Finding, PointComparison, RunFinding};
+use plumb_analysis::{
+    BaselineSource, Comparison, Curve, Estimate, Finding, PointComparison, RunFinding,
+};
 use plumb_model::{Better, FlagKind};
 use plumb_text::counted;
 use plumb_units::{Figure, percent, quantity};
@@ -142,7 +144,7 @@ impl<'a> View<'a> {
         let curves = finding
             .curves
             .iter()
-            .map(CurveText::new)
+            .map(|curve| CurveText::new(curve, has_several_metrics(curve, finding)))
             .chain(finding.links.iter().map(CurveText::of_link))
             .chain(finding.rankings.iter().map(ranking_text))
             .collect();
@@ -444,4 +446,13 @@ pub fn spread_text(compared: &PointComparison) -> Option<String> {
 fn times(ratio: &Estimate) -> String {
     let shown = figure(ratio, "");
     format!("{}× {}", shown.estimate, shown.brackets()).trim_end().to_owned()
+}
+
+/// Whether other metrics of the same points have a curve, too.
+fn has_several_metrics(curve: &Curve, finding: &RunFinding) -> bool {
+    finding.curves.iter().any(|other| {
+        other.of == curve.of
+            && other.parameter.name == curve.parameter.name
+            && other.metric != curve.metric
+    })
 }
