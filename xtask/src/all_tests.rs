@@ -18,7 +18,7 @@ use crate::{host, skips};
 const FIRST: [&str; 5] = ["robust", "plugins", "plumb_simulate", "pages", "export"];
 /// The binaries that have the machine to themselves, before all others: they judge ratios of times by their intervals, which
 /// other work widens.
-const ALONE: [&str; 13] = [
+const ALONE: [&str; 14] = [
     "cpu",
     "memory",
     "process",
@@ -31,6 +31,7 @@ const ALONE: [&str; 13] = [
     "latencies",
     "files",
     "crypto",
+    "tls",
     TIMED_BROWSER,
 ];
 /// The tests of pages in a real browser, and those of them that measure time.

@@ -9,8 +9,9 @@ pub fn is_same_unit(first: &str, second: &str) -> bool {
     stored_unit(first) == stored_unit(second)
 }
 
-/// The unit under which earlier versions stored values of this one.
-fn stored_unit(unit: &str) -> &str {
+/// The unit under which earlier versions stored values of this one: equal for units that can be compared.
+#[must_use]
+pub fn stored_unit(unit: &str) -> &str {
     if unit == SHARE { "" } else { unit }
 }
 

@@ -61,13 +61,14 @@ impl Digits {
         }
     }
 
-    /// The same for a ratio, with more digits if an end would show as 1 and is not 1: a verdict hangs on it.
-    pub fn of_ratio(value: f64, ends: Option<(f64, f64)>) -> Self {
+    /// The same for a ratio or share, with more digits if an end would show as the whole (1, or 100 in percent) and is not: a
+    /// verdict hangs on it.
+    pub fn of_ratio(value: f64, ends: Option<(f64, f64)>, whole: f64) -> Self {
         let plain = Self::of(value, ends);
         let Some((low, high)) = ends else { return plain };
         let count = plain.value.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         let clear = (count..=MOST_DECIMALS).find(|&decimals| {
-            !hides_difference(low, decimals) && !hides_difference(high, decimals)
+            !hides_difference(low, decimals, whole) && !hides_difference(high, decimals, whole)
         });
         match clear {
             Some(decimals) if decimals > count => Self {
@@ -79,11 +80,11 @@ impl Digits {
     }
 }
 
-/// Whether an end of a ratio's interval is not 1, but shows as 1 with so many decimals.
-fn hides_difference(end: f64, decimals: usize) -> bool {
-    #[expect(clippy::float_cmp, reason = "equal to 1 is meant")]
-    let differs = end != 1.0;
-    differs && format!("{end:.decimals$}").parse() == Ok(1.0)
+/// Whether an end of a ratio's interval is not the whole, but shows as the whole with so many decimals.
+fn hides_difference(end: f64, decimals: usize, whole: f64) -> bool {
+    #[expect(clippy::float_cmp, reason = "equality is meant")]
+    let differs = end != whole;
+    differs && format!("{end:.decimals$}").parse() == Ok(whole)
 }
 
 /// The half-width that digits follow: the smaller side, unless the other is much larger.

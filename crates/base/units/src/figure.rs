@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::base::SHARE;
 use crate::digits::{Digits, decimals, trimmed};
 use crate::percent::percent;
 use crate::prefix::{Prefix, largest_that_fits, prefixes};
@@ -249,7 +250,8 @@ fn with_prefix(prefix: &Prefix, value: f64, ends: Option<(f64, f64)>, unit: &str
         .map(|(low, high)| (low / prefix.factor, high / prefix.factor))
         .filter(|(low, high)| low.is_finite() && high.is_finite());
     match unit {
-        "" => Digits::of_ratio(value, scaled_ends),
+        "" => Digits::of_ratio(value, scaled_ends, 1.0),
+        SHARE => Digits::of_ratio(value / prefix.factor, scaled_ends, 100.0),
         _ => Digits::of(value / prefix.factor, scaled_ends),
     }
 }
@@ -258,6 +260,7 @@ fn with_prefix(prefix: &Prefix, value: f64, ends: Option<(f64, f64)>, unit: &str
 mod tests {
     use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
+    use super::SHARE;
     use super::{Figure, change, percent_figure, quantity, quantity_in_unit_of, rounded_count};
     use crate::percent::{percent, percent_change, percent_with_ends};
 
@@ -271,6 +274,7 @@ mod tests {
         assert_eq!(shown(0.83, 0.91, 0.9996, ""), "0.9100 [0.8300, 0.9996]");
         assert_eq!(shown(1.0, 1.18, 1.39, ""), "1.18 [1.00, 1.39]");
         assert_eq!(shown(1.1, 1.2, 1.3, ""), "1.20 [1.10, 1.30]");
+        assert_eq!(shown(0.83, 0.97, 0.9996, SHARE), "97.00 [83.00, 99.96] %");
     }
 
     #[test]

@@ -24,7 +24,7 @@ mod prefix;
 mod size;
 mod typed;
 
-pub use base::{SHARE, base_unit, is_same_unit};
+pub use base::{SHARE, base_unit, is_same_unit, stored_unit};
 pub use figure::{
     Figure, change, largest_of, percent_figure, plain, quantity, quantity_in_unit_of,
     rounded_count, scale_of, without_interval,

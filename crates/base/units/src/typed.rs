@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::base::SHARE;
+
 /// A text that is not a quantity of the wanted kind: what is wrong, and an example of what is right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuantityError(pub String);
@@ -209,6 +211,9 @@ pub fn parse_fraction(text: &str) -> Option<f64> {
 /// else.
 #[must_use]
 pub fn parse_figure(text: &str, unit: &str) -> Option<f64> {
+    if unit == SHARE {
+        return parse_share_figure(text.trim());
+    }
     let (number, rest) = number_and_rest(text.trim());
     let number: f64 = number.parse().ok()?;
     let rest = rest.trim();
@@ -222,6 +227,15 @@ pub fn parse_figure(text: &str, unit: &str) -> Option<f64> {
     };
     let value = number * scale * factor_of(prefix.trim())?;
     (value > 0.0 && value.is_finite()).then_some(value)
+}
+
+/// A share as people type it, with or without `%`. It may be a whole, or more.
+fn parse_share_figure(text: &str) -> Option<f64> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
+        None => text.parse::<f64>().ok()?,
+    };
+    (share > 0.0 && share.is_finite()).then_some(share)
 }
 
 /// The factor of a prefix, decimal or binary.
@@ -262,10 +276,20 @@ fn whole(number: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{
-        parse_bytes, parse_rate, parse_share, parse_time, show_bytes, show_rate, show_share,
-        show_time,
+        parse_bytes, parse_figure, parse_rate, parse_share, parse_time, show_bytes, show_rate,
+        show_share, show_time,
     };
     use proptest::prelude::{any, proptest};
+
+    #[test]
+    fn a_share_is_typed_with_or_without_percent() {
+        for share in ["90%", "90 %", "0.9", ".9"] {
+            assert_eq!(parse_figure(share, "share"), Some(0.9), "{share}");
+        }
+        assert_eq!(parse_figure("100%", "share"), Some(1.0));
+        assert_eq!(parse_figure("0", "share"), None);
+        assert_eq!(parse_figure("9Mshare", "share"), None);
+    }
 
     #[test]
     fn sizes_are_read_as_dd_and_fio_users_expect() {

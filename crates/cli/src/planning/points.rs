@@ -366,6 +366,10 @@ pub fn split_points(name: &str) -> Result<(&str, BTreeMap<String, Vec<Value>>)> 
     let mut sets: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut last: Option<String> = None;
     for text in rest.split(',') {
+        if text.trim().is_empty() {
+            return Err(CommandError::usage(format!("`{name}` contains an empty setting"))
+                .hint("settings are NAME=VALUE, with commas between: threads=2,16,size=8MiB"));
+        }
         match &last {
             Some(parameter) if !text.contains('=') => {
                 sets.entry(parameter.clone())
@@ -649,6 +653,9 @@ mod tests {
         );
         let nameless = split_points("memory.copy:16").unwrap_err();
         assert_eq!(nameless.to_string(), "`16` is not NAME=VALUE");
+        for empty in ["cpu.integer:threads=1,", "cpu.integer:threads=1,,2"] {
+            assert!(split_points(empty).unwrap_err().to_string().contains("empty setting"));
+        }
         let several = split_point("cpu.integer:threads=1,2").unwrap_err();
         assert!(several.to_string().contains("several values of threads"), "{several}");
     }

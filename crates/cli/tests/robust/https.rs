@@ -18,6 +18,34 @@ struct TlsServer {
 impl TlsServer {
     fn start() -> Self {
         let place = place();
+        Self::make_certificate(&place);
+        Self::listening(place)
+    }
+
+    /// A server whose certificate was valid for a day in 2020.
+    fn expired() -> Self {
+        let place = place();
+        let configuration = "[ca]\ndefault_ca=c\n[c]\ndatabase=index\nserial=serial\nnew_certs_dir=.\n\
+            default_md=sha256\npolicy=p\ncopy_extensions=copy\n[p]\ncommonName=supplied\n";
+        fs::write(place.cwd().join("ca.cnf"), configuration).unwrap();
+        fs::write(place.cwd().join("index"), "").unwrap();
+        fs::write(place.cwd().join("serial"), "01\n").unwrap();
+        let request = "req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost \
+            -addext subjectAltName=DNS:localhost -keyout key -out request";
+        let signing = "ca -batch -notext -selfsign -config ca.cnf -keyfile key -in request \
+            -startdate 20200101000000Z -enddate 20200102000000Z -out own.pem";
+        for words in [request, signing] {
+            let made = Command::new("openssl")
+                .args(words.split_whitespace())
+                .current_dir(place.cwd())
+                .output()
+                .unwrap();
+            assert!(made.status.success(), "{made:?}");
+        }
+        Self::listening(place)
+    }
+
+    fn make_certificate(place: &TestEnvironment) {
         let made = Command::new("openssl")
             .args([
                 "req",
@@ -34,6 +62,9 @@ impl TlsServer {
             .output()
             .unwrap();
         assert!(made.status.success(), "{made:?}");
+    }
+
+    fn listening(place: TestEnvironment) -> Self {
         fs::write(place.cwd().join("file"), vec![7; 100_000]).unwrap();
         let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
         let child = Command::new("openssl")
@@ -80,4 +111,24 @@ fn a_file_comes_over_https_from_a_server_that_proves_its_name_and_from_no_other(
     run("127.0.0.1", "own.pem").exits(3).shows(&["not valid for name"]);
     run("localhost", "file").exits(3).shows(&["it contains no certificate"]);
     run("localhost", "none").exits(3).shows(&["no certificate authority is trusted here"]);
+}
+
+#[test]
+fn handshakes_are_made_only_with_servers_that_prove_their_name_today() {
+    let run = |server: &TlsServer, more: &str| {
+        let port = server.port;
+        let words = "run --no-lock --quiet --json --prepare none --monitor none --max-invocations 2 --min-time 1ms";
+        let point = format!("tls.handshake:host=127.0.0.1,port={port},{more}");
+        let mut plumb = server.place.plumb(&format!("{words} {point}"));
+        ran(plumb.env("SSL_CERT_FILE", "own.pem")).unwrap()
+    };
+    let server = TlsServer::start();
+    let document = parsed(&run(&server, "name=localhost").exits(0));
+    let rate = results(&document, "rate")[0]["estimate"].as_f64().unwrap();
+    assert!(rate > 1.0, "{document}");
+    let wrong = run(&server, "name=example.org").exits(3);
+    wrong.shows(&["not valid for name", "set `name` to the name in the certificate"]);
+    run(&server, "name=example.org,verify=off").exits(0);
+    let expired = TlsServer::expired();
+    run(&expired, "name=localhost").exits(3).shows(&["expired"]);
 }

@@ -68,6 +68,12 @@ fn shared_with(metadata: &Metadata, is_last: bool) -> Option<String> {
     // In a user namespace the owner of `/` may be root of the machine, which has no number there. Files are looked for in
     // folders of one's own alone.
     let may_be_root = metadata.uid() == 0 || (!is_last && is_unmapped(metadata.uid()));
+    // A process without a number of its own can't tell its files from those of all other users without one.
+    if metadata.uid() == own_user && is_unmapped(own_user) {
+        return Some(
+            "may belong to another user: this one has no number in the user namespace".into(),
+        );
+    }
     if metadata.uid() != own_user && !may_be_root {
         return Some(format!("belongs to another user (uid {})", metadata.uid()));
     }

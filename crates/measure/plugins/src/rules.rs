@@ -46,7 +46,7 @@ const PREFIXED: &[(&str, &str)] = &[
     ("kHz", "Hz"),
     ("MHz", "Hz"),
     ("GHz", "Hz"),
-    ("%", "an empty unit, as a share"),
+    ("%", "share, as a fraction of 1"),
 ];
 
 /// One rule, and how a description stands to it.

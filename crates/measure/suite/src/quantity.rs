@@ -65,7 +65,11 @@ pub fn check_label(name: &str, value: &str) -> Result<(), UsageError> {
 /// `105MB/s`, `9 Gbit/s` or `40us` in a metric's unit (`B/s`, `s`, `ops/s`).
 pub fn figure(text: &str, unit: &str) -> Result<f64, UsageError> {
     plumb_units::parse_figure(text, unit).ok_or_else(|| {
-        let example = if unit == "s" { "40us".to_owned() } else { format!("105M{unit}") };
+        let example = match unit {
+            "s" => "40us".to_owned(),
+            "share" => "90%".to_owned(),
+            _ => format!("105M{unit}"),
+        };
         UsageError::new(format!("`{text}` is not a value in {unit}; try {example}"))
     })
 }
@@ -104,6 +108,7 @@ mod tests {
     fn figures_have_the_unit_of_their_metric() {
         use super::figure;
         assert_eq!(figure("105MB/s", "B/s").unwrap(), 105e6);
+        assert!(figure("9Mx", "share").unwrap_err().to_string().ends_with("try 90%"));
         assert_eq!(figure("1.5 GiB/s", "B/s").unwrap(), 1.5 * 1024.0 * 1024.0 * 1024.0);
         assert_eq!(figure("8Gbit/s", "B/s").unwrap(), 1e9);
         assert!((figure("40us", "s").unwrap() - 40e-6).abs() < 1e-18);

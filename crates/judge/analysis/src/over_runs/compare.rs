@@ -115,7 +115,10 @@ fn series_of_arm<'s>(
             continue;
         }
         let name = match settings.across {
-            true => format!("{}/{} in {}", series.point.name, series.metric, series.unit),
+            true => {
+                let unit = plumb_units::stored_unit(&series.unit);
+                format!("{}/{} in {unit}", series.point.name, series.metric)
+            }
             false => series.comparable_name(),
         };
         found.entry(name).or_default().push(series);

@@ -9,7 +9,7 @@ use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::threads::Member;
 
 use crate::batches::started;
-use crate::provider::{Provider, parameters};
+use crate::provider::{Provider, acceleration, parameters};
 
 mod key;
 mod work;
@@ -49,6 +49,7 @@ impl Workload for Aead {
             placement(),
         ];
         all.extend(parameters(&["ring", "rustcrypto", "system"]));
+        all.push(acceleration());
         Description {
             parameters: all,
             metrics: vec![
@@ -77,6 +78,13 @@ impl Workload for Aead {
             ));
         }
         let work = AeadWork::of(start)?;
+        let is_stream = work.cipher == AeadCipher::ChaCha20Poly1305;
+        if is_stream && start.text("acceleration") == "off" {
+            return Err(StartError::unsupported(
+                "ChaCha20-Poly1305 does not use the instructions that `acceleration=off` switches off",
+                "set `cipher=aes-128-gcm`",
+            ));
+        }
         let provider = Provider::of(start)?;
         let mut ready = Ready::default();
         let crate_name = match work.cipher {

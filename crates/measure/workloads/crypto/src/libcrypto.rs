@@ -28,8 +28,11 @@ const SONAMES: [&str; 2] = ["libcrypto.so.4", "libcrypto.so.3"];
 /// 57 and 33 of the first word, bits 41 and 42 of the second.
 const NO_ACCELERATION: &str = "~0x200000200000000:~0x60000000000";
 
-/// `EVP_PKEY_OP_...` are chosen by name; this is the version string of OpenSSL_version(3).
+/// The version as a number with dots, of OpenSSL_version(3).
 const OPENSSL_VERSION_STRING: c_int = 6;
+
+/// `OPENSSL_INFO_CPU_SETTINGS` of openssl/crypto.h.
+const OPENSSL_INFO_CPU_SETTINGS: c_int = 1008;
 
 /// A libcrypto that was loaded.
 pub(super) struct Libcrypto {
@@ -51,6 +54,12 @@ impl Libcrypto {
             ));
         }
         if !accelerated {
+            if !cfg!(target_arch = "x86_64") {
+                return Err(StartError::unsupported(
+                    "OpenSSL's instructions can be switched off only on x86-64",
+                    "set `acceleration=on`",
+                ));
+            }
             // SAFETY: workloads start on the only thread of their process, before any helper thread exists.
             unsafe { std::env::set_var("OPENSSL_ia32cap", NO_ACCELERATION) };
         }
@@ -66,6 +75,17 @@ impl Libcrypto {
         let version_text = unsafe { (functions.version)(OPENSSL_VERSION_STRING) };
         // SAFETY: as above; it ends with a zero byte.
         let version = unsafe { CStr::from_ptr(version_text) }.to_string_lossy().into_owned();
+        // SAFETY: as for the version.
+        let cpu_text = unsafe { (functions.info)(OPENSSL_INFO_CPU_SETTINGS) };
+        // SAFETY: as above, unless it is null.
+        let cpu = (!cpu_text.is_null()).then(|| unsafe { CStr::from_ptr(cpu_text) });
+        // `OPENSSL_ia32cap=0x…:0x… env:~0x…`: the library read the mask when it was loaded.
+        if !accelerated && !cpu.is_some_and(|cpu| cpu.to_string_lossy().contains("env:")) {
+            return Err(StartError::unsupported(
+                "this libcrypto does not switch off instructions by OPENSSL_ia32cap",
+                "set `acceleration=on`, or `library` to another build",
+            ));
+        }
         // Exit handlers of the library run when the process ends, so it must never be unloaded.
         std::mem::forget(library);
         Ok(Box::leak(Box::new(Self { functions, version })))

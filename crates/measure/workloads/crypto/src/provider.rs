@@ -53,12 +53,16 @@ pub(super) fn parameters(names: &[&str]) -> Vec<Parameter> {
             "",
             "file of another libcrypto for provider=system, such as /opt/openssl/lib64/libcrypto.so.3",
         ),
-        declare::choice(
-            "acceleration",
-            &["on", "off"],
-            "off: without AES and carry-less multiplication instructions (provider=system)",
-        ),
     ]
+}
+
+/// The parameter that switches off the instructions of AES, of workloads that use them.
+pub(super) fn acceleration() -> Parameter {
+    declare::choice(
+        "acceleration",
+        &["on", "off"],
+        "off: without AES and carry-less multiplication instructions (provider=system)",
+    )
 }
 
 impl Provider {

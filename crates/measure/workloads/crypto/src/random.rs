@@ -131,7 +131,8 @@ fn looks_random(bytes: &[u8]) -> Result<(), Failure> {
     let bits = bytes.len() as f64 * 8.0;
     let ones: u32 = bytes.iter().map(|byte| byte.count_ones()).sum();
     let deviations = (f64::from(ones) - bits / 2.0).abs() / (bits.sqrt() / 2.0);
-    let repeated = bytes.chunks_exact(16).zip(bytes.chunks_exact(16).skip(1)).any(|(a, b)| a == b);
+    let blocks = bytes.chunks_exact(16);
+    let repeated = blocks.clone().zip(blocks.skip(1)).any(|(block, next)| block == next);
     if deviations > 8.0 || repeated {
         return Err(Failure("crypto.random: the bytes are not random".into()));
     }

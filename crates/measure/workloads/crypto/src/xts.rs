@@ -14,7 +14,7 @@ use xts_mode::{Xts128, get_tweak_default};
 
 use crate::batches::started;
 use crate::libcrypto::{CipherContext, Direction};
-use crate::provider::{Provider, parameters};
+use crate::provider::{Provider, acceleration, parameters};
 
 /// Smallest and largest sector, in bytes.
 const SIZES: (usize, usize) = (16, 1 << 20);
@@ -38,6 +38,7 @@ impl Workload for Xts {
             placement(),
         ];
         all.extend(parameters(&["rustcrypto", "system"]));
+        all.push(acceleration());
         Description {
             parameters: all,
             metrics: vec![

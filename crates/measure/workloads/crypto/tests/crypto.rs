@@ -65,6 +65,18 @@ fn providers_are_named_and_what_they_lack_names_another() {
 }
 
 #[test]
+fn instructions_are_switched_off_only_if_that_changes_something() {
+    for settings in [
+        [("acceleration", "off"), ("provider", "ring")],
+        [("acceleration", "off"), ("cipher", "chacha20-poly1305")],
+    ] {
+        let point = TestPoint::new(ALL, "crypto.aead", &settings);
+        let (_, fix) = unsupported("instructions that stay on", point.try_start());
+        assert!(fix.starts_with("set `"), "{fix}");
+    }
+}
+
+#[test]
 fn a_message_that_is_too_large_is_unsupported() {
     let point = TestPoint::new(ALL, "crypto.aead", &[("bytes", "2MiB")]);
     let (_, fix) = unsupported("2 MiB", point.try_start());

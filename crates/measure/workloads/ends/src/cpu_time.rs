@@ -6,12 +6,13 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use plumb_model::{Metric, Role};
 use plumb_protocol::{Failure, Held, Start};
 
-use plumb_workload_kit::processes::cpu_ns;
+use plumb_workload_kit::processes::{cpu_ns, descendants};
 
 use crate::server::TcpServer;
 use crate::token::{self, TOKEN};
@@ -24,6 +25,9 @@ pub const NAMES: [&str; 2] = ["far_cpu", "near_cpu"];
 const ADDRESS: &str = "cpu.address";
 const OPEN_TO: &str = "cpu.token";
 const PROCESS: &str = "cpu.process";
+
+/// How long the last processes of a server may take to end.
+const TO_END: Duration = Duration::from_secs(1);
 
 /// How long a server may take to be reached, and to answer.
 const TO_REACH: Duration = Duration::from_secs(3);
@@ -229,7 +233,10 @@ impl Far {
             Self::Unknown => Ok(0),
             Self::Here(clock) => time_of(*clock),
             Self::Processes(all) => Ok(sum_of(all)),
-            Self::WithChildren(process) => with_children_ns(*process),
+            Self::WithChildren(process) => {
+                wait_for_children(*process);
+                with_children_ns(*process)
+            }
             Self::There(stream) => {
                 let mut told = [0; 8];
                 let answered = stream.write_all(&[0]).and_then(|()| stream.read_exact(&mut told));
@@ -264,6 +271,14 @@ fn children_ns() -> u64 {
         time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1000
     };
     ns(usage.ru_utime) + ns(usage.ru_stime)
+}
+
+/// Waits until a server has no processes left, at most for a moment: the kernel adds their time when they have ended.
+fn wait_for_children(server: u32) {
+    let begun = Instant::now();
+    while begun.elapsed() < TO_END && descendants(server).iter().any(|process| *process != server) {
+        sleep(Duration::from_millis(2));
+    }
 }
 
 /// CPU time of a process and of those that it has waited for: utime, stime, cutime and cstime of proc_pid_stat(5).

@@ -108,19 +108,10 @@ impl Workload for Cipher {
         let mut cpus = CpuTimes::of(start).and_of(near, far);
         notes.extend(cpus.note());
         let without = cpu_time::NAMES[..cpus.lacking()].iter().map(ToString::to_string).collect();
-        let mut versions = vec!["openssh", "openssl"];
-        if start.far_address().is_some() {
-            versions.extend(["far.openssh", "far.openssl"]);
-        }
         #[expect(clippy::cast_precision_loss, reason = "blocks stay far below 2^53 bytes")]
         let ready = Ready {
             work: [("throughput".to_owned(), block as f64)].into(),
-            versions: versions
-                .into_iter()
-                .map(|name| {
-                    (name.to_owned(), start.endpoints.get(name).cloned().unwrap_or_default())
-                })
-                .collect(),
+            versions: fixture::versions(start),
             notes,
             without,
             ..Ready::default()

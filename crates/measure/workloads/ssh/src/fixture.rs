@@ -1,6 +1,7 @@
 //! The servers of the family: one of the fixture, on loopback, and one at the far end of a path or on another machine; and the client
 //! that logs in there.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use plumb_model::{Ready, Requirement};
@@ -87,6 +88,18 @@ pub(crate) fn start_server(
     let host_key = (format!("{FAR}host_key"), sshd.host_key()?);
     let endpoints = far.chain([host_key]).chain(of_cpu).collect();
     Ok((Ready { endpoints, ..Ready::default() }, Box::new((sshd, teller))))
+}
+
+/// The versions of OpenSSH and its library, of the far end, too, if that is another machine.
+pub(crate) fn versions(start: &Start) -> BTreeMap<String, String> {
+    let mut names = vec!["openssh", "openssl"];
+    if start.far_address().is_some() {
+        names.extend(["far.openssh", "far.openssl"]);
+    }
+    names
+        .into_iter()
+        .map(|name| (name.to_owned(), start.endpoints.get(name).cloned().unwrap_or_default()))
+        .collect()
 }
 
 /// Whether both ends support what this parameter asks for; `known` is the endpoint that lists it.

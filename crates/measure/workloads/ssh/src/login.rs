@@ -1,5 +1,6 @@
 //! `ssh.login`: logins with the installed ssh and sshd, from the start of the client to the end of its session.
 
+use std::fs::File;
 use std::process::Stdio;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use plumb_workload_ends::timed_threads::{ThreadJob, TimedThreads};
 use plumb_workload_kit::declare::{
     between, choice, curve, distribution, headline, integer, rate, work, workload,
 };
-use plumb_workload_kit::ssh::{KeyKind, SshClient};
+use plumb_workload_kit::ssh::{KeyKind, SshClient, last_line};
 use plumb_workload_path::{self as path, End};
 
 use crate::fixture;
@@ -83,7 +84,7 @@ impl Workload for Login {
         };
         let client = Arc::new(fixture::client(start)?);
         let job = LoginJob { client, options: Arc::new(options) };
-        job.log_in()?;
+        job.try_once()?;
         let mut notes = path::notes(start)?;
         notes.push(format!("key exchange: {exchange}"));
         let make = move || job.clone();
@@ -97,11 +98,9 @@ impl Workload for Login {
         let without = lacking.iter().map(|name| (*name).to_owned()).collect();
         let at_once = start.size("at_once");
         let instance = TimedThreads::start(at_once, start, make, cpus, (told, |_, _, _, _| {}))?;
-        let versions = ["openssh", "openssl"]
-            .map(|name| (name.to_owned(), start.endpoints.get(name).cloned().unwrap_or_default()));
         let ready = Ready {
             work: work(&[("rate", 1)]),
-            versions: versions.into(),
+            versions: fixture::versions(start),
             notes,
             without,
             ..Ready::default()
@@ -138,11 +137,21 @@ struct LoginJob {
 }
 
 impl LoginJob {
+    /// Logs in before anything is timed. A failure reports the client's last words.
+    fn try_once(&self) -> Result<(), Failure> {
+        let log = self.client.folder.join(format!("login-{}.log", std::process::id()));
+        let file = File::create(&log)
+            .map_err(|error| Failure::io(format!("creating {}", log.display()), &error))?;
+        self.log_in(Stdio::from(file))
+            .map(drop)
+            .map_err(|failure| Failure(format!("{failure}: {}", last_line(&log))))
+    }
+
     /// Starts the client and waits for its end, in nanoseconds.
-    fn log_in(&self) -> Result<u64, Failure> {
+    fn log_in(&self, log: Stdio) -> Result<u64, Failure> {
         let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
         let mut command = self.client.command(&options);
-        command.arg(SESSION).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.arg(SESSION).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         let begun = now_ns();
         let status = command
             .spawn()
@@ -158,6 +167,6 @@ impl LoginJob {
 
 impl ThreadJob<1> for LoginJob {
     fn once(&mut self) -> Result<[u64; 1], Failure> {
-        Ok([self.log_in()?])
+        Ok([self.log_in(Stdio::null())?])
     }
 }

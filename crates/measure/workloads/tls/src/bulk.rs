@@ -118,7 +118,7 @@ fn connect(start: &Start) -> Result<StreamOwned<ClientConnection, TcpStream>, St
         .ok_or_else(|| StartError::Failed("the server reported no name".to_owned()))?;
     let settings = TlsSettings::of(start)?.client(Trust::Certificate(certificate))?;
     let failed = |error: io::Error| Failure::io(format!("a connection to {address}"), &error);
-    let socket = TcpStream::connect(address).map_err(failed)?;
+    let socket = TcpStream::connect_timeout(&address, SILENCE_TIMEOUT).map_err(failed)?;
     socket.set_nodelay(true).map_err(failed)?;
     socket.set_read_timeout(Some(SILENCE_TIMEOUT)).map_err(failed)?;
     socket.set_write_timeout(Some(SILENCE_TIMEOUT)).map_err(failed)?;

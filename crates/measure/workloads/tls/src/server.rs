@@ -20,7 +20,9 @@ use crate::certificate::{ServerIdentity, to_hex};
 use crate::settings::TlsSettings;
 
 /// Whoever connects makes the handshake in this time.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(20);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Without room for another socket, those that are open have to end first.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// What the server writes after a full handshake, and after a resumed one: how it saw the handshake.
 pub(crate) const FULL: u8 = b'F';
@@ -126,7 +128,8 @@ impl HandshakeServer {
         let ended = Arc::new(AtomicBool::new(false));
         let serve: Arc<ServeTls> = Arc::new(serve);
         let server = Self { address, listener, ended };
-        for _ in 0..threads.max(1) {
+        // One more than clients, so that a stranger who connects and stays silent delays none of them.
+        for _ in 0..=threads {
             let listener = Arc::clone(&server.listener);
             let ended = Arc::clone(&server.ended);
             let settings = Arc::clone(settings);
@@ -153,7 +156,10 @@ fn accept_all(
         if ended.load(Ordering::Acquire) {
             return;
         }
-        let Ok(socket) = connection else { continue };
+        let Ok(socket) = connection else {
+            thread::sleep(PAUSE);
+            continue;
+        };
         // A handshake that fails shows at the client, who gets an alert or no answer.
         let _ = accept(socket, settings, serve);
     }

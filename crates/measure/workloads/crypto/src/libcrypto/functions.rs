@@ -33,6 +33,7 @@ macro_rules! functions {
 
 functions! {
     version = "OpenSSL_version": fn(c_int) -> *const c_char;
+    info = "OPENSSL_info": fn(c_int) -> *const c_char;
     cipher_fetch = "EVP_CIPHER_fetch": fn(Opaque, *const c_char, *const c_char) -> Opaque;
     cipher_key_length = "EVP_CIPHER_get_key_length": fn(Opaque) -> c_int;
     cipher_nonce_length = "EVP_CIPHER_get_iv_length": fn(Opaque) -> c_int;
