@@ -4,6 +4,7 @@
 //! one type. Units are SI base units or nanoseconds, and the field's name says which.
 
 mod bits;
+mod bottleneck;
 mod command_end;
 mod confidence_percent;
 mod counter;
@@ -37,6 +38,7 @@ mod value;
 mod verdict_word;
 mod workload;
 
+pub use bottleneck::PossibleBottleneck;
 pub use command_end::{CommandEnd, CommandEnds, ENDED};
 pub use counter::{
     Counter, CounterAmount, CounterKind, Gap, Interference, KernelLine, OnInterference, Reading,
@@ -74,7 +76,9 @@ pub use sample::{
 };
 pub use search::{SearchEffort, SearchGoal, Searched, trials};
 pub use secrets::{DIGEST_DIGITS, KnownSecrets, STRUCK, names_a_secret, placeholders};
-pub use series::{MeasuredOn, PointOnTarget, RunCompanion, RunOfSeries, SeriesInRun, SeriesName};
+pub use series::{
+    MeasuredOn, PointOnTarget, RunCompanion, RunCosts, RunOfSeries, SeriesInRun, SeriesName,
+};
 pub use stop::StopReason;
 pub use stopping_rules::StoppingRules;
 pub use trial::{check_trial, note_trial, trial_samples};

@@ -97,6 +97,15 @@ impl SeriesInRun {
     }
 }
 
+/// What the first metrics of a run cost: enough to see what all of them have in common, and far less than the series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunCosts {
+    /// The run that these are the costs of.
+    pub run: Arc<RunOfSeries>,
+    /// The natural log of each cost, by the name of the series among comparable ones.
+    pub first_metrics: BTreeMap<String, f64>,
+}
+
 /// What all series of a run have in common.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOfSeries {

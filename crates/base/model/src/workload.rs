@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bottleneck::PossibleBottleneck;
 use crate::link::LinkTerms;
 use crate::restricted::Restricted;
 use crate::search::{SearchEffort, SearchGoal, Searched};
@@ -58,6 +59,10 @@ pub struct Description {
     /// is bandwidth and what round trips. None when it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkTerms>,
+    /// What may limit it, each part measured by another workload; with these plumb predicts its time and finds what is the
+    /// bottleneck.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bottlenecks: Vec<PossibleBottleneck>,
     /// What it sends to machines of others only if the user says that the network is theirs; None when it sends
     /// nothing to a machine that a parameter names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,6 +91,7 @@ impl Description {
             ceiling: None,
             audit_class: None,
             link: None,
+            bottlenecks: Vec::new(),
             restricted: None,
         }
     }

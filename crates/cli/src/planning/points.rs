@@ -430,11 +430,17 @@ fn searching(description: &Description) -> String {
     format!("-p {name}={} starts a search", SearchEffort::Quick.word())
 }
 
-/// The points, each followed by those that show its ceiling.
+/// The points, each followed by those that show its ceiling, and by those that measure its parts. With a far end only parts
+/// that are measured there, too.
 ///
 /// # Errors
 /// When they are none any more, because of a fault in plumb.
-pub fn with_ceilings(points: Vec<PlannedPoint>, all_threads: u64) -> Result<Vec<PlannedPoint>> {
+pub fn with_ceilings(
+    keeper: &mut Keeper,
+    points: Vec<PlannedPoint>,
+    has_far_end: bool,
+    all_threads: u64,
+) -> Result<Vec<PlannedPoint>> {
     let mut all = Vec::new();
     for planned in points {
         let ceiling = planned.description.ceiling.as_deref();
@@ -449,6 +455,23 @@ pub fn with_ceilings(points: Vec<PlannedPoint>, all_threads: u64) -> Result<Vec<
             let point = Point::new(&planned.description, &settings, all_threads)?
                 .under(&planned.point.conditions);
             twins.push(PlannedPoint { point, ..planned.clone() });
+        }
+        for possible in &planned.description.bottlenecks {
+            let Some(settings) = possible.settings_for(&planned.point.settings) else { continue };
+            let entry = catalogue::find(keeper, &possible.workload)?;
+            if has_far_end && !entry.description.can_be(Role::Server) {
+                continue;
+            }
+            let part = self::planned(&entry, &settings, all_threads)?;
+            let point = part.point.under(&planned.point.conditions);
+            twins.push(PlannedPoint {
+                point,
+                description: part.description,
+                program: part.program,
+                title: None,
+                capped: None,
+                ..planned.clone()
+            });
         }
         all.append(&mut twins);
     }

@@ -37,6 +37,7 @@ pub use estimate::{Ends, Estimate};
 pub use facts::{CpuShares, PointFacts, RunFacts, ShownParameter, point_facts};
 pub use method::{CONFIDENCE, METHOD_VERSION, TIMES_LONGER};
 pub use one_run::both_programs::BothPrograms;
+pub use one_run::bottleneck::{BottleneckFinding, PartOfWork};
 pub use one_run::burst::Burst;
 pub use one_run::curve::{
     CacheLevel, Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw,
@@ -72,6 +73,7 @@ pub use over_runs::check::{
 pub use over_runs::check_proof::{CheckDoubt, CheckProof};
 pub use over_runs::common_movement::CommonMovements;
 pub use over_runs::compare::compare;
+pub use over_runs::costs::costs_of_runs;
 pub use over_runs::environment_diff::{Difference, target_diff};
 pub use over_runs::history::{
     Cycle, CycleFinding, HistoryFinding, HistoryStep, OtherHosts, RecordedChange, first_since_step,

@@ -17,7 +17,7 @@ pub use counters::counters;
 pub use earlier::others;
 pub use labelled::{MOST_GROUPED, NamedRuns, labelled};
 pub use previous::{SinceLastRun, since_last};
-pub use series::{Selection, SeriesByRun, fill, keep, read};
+pub use series::{Selection, SeriesByRun, fill, keep, read, read_costs};
 pub use sessions::earlier_sessions;
 pub use stored_runs::StoredRuns;
 
@@ -146,7 +146,7 @@ pub fn history_of(
     host: &Host,
     margin: f64,
 ) -> Result<Option<HistoryFinding>, StoreError> {
-    let common = CommonMovements::of(&read(store, Selection::Runs(&wide_runs(runs)))?);
+    let common = CommonMovements::of(&read_costs(store, &wide_runs(runs))?);
     Ok(history(series, runs, host, margin, &common))
 }
 

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plumb_analysis::{METHOD_VERSION, series_in_run};
-use plumb_model::{Id, RunRecord, SeriesInRun};
-use plumb_store::{DerivedRun, RunEnd, Store, StoreError};
+use plumb_analysis::{METHOD_VERSION, costs_of_runs, series_in_run};
+use plumb_model::{Id, RunCosts, RunRecord, SeriesInRun};
+use plumb_store::{DerivedRun, FreshlyDerived, RunEnd, Store, StoreError};
 
 /// Rises when [`series_in_run`] makes something else of the same record although the method is the same.
 const FORM: u32 = 2;
@@ -81,7 +81,7 @@ fn read_by_run(
         kept.series.retain(|series| selection.has_series(series));
         known.insert(kept.run, kept.series);
     }
-    let mut fresh: Vec<(RunEnd, Vec<SeriesInRun>)> = Vec::new();
+    let mut fresh: Vec<FreshlyDerived> = Vec::new();
     for end in &ends {
         if known.contains_key(&end.run) {
             continue;
@@ -94,7 +94,7 @@ fn read_by_run(
         known.insert(end.run, selected.cloned().collect());
         // A run without an end may go on, or be resumed.
         if end.state.is_some() {
-            fresh.push((end.clone(), all));
+            fresh.push(derived(end.clone(), all));
         }
         if fresh.len() == RUNS_AT_ONCE {
             store.keep_derived(&rules, &fresh);
@@ -108,6 +108,31 @@ fn read_by_run(
     Ok(order.filter_map(|run| Some((run, known.remove(&run)?))).collect())
 }
 
+/// Series of a run as they are kept.
+fn derived(end: RunEnd, series: Vec<SeriesInRun>) -> FreshlyDerived {
+    let costs = costs_of_runs(&series).pop().map(|run| run.first_metrics).unwrap_or_default();
+    // A cost without a log says nothing, and JSON has no word for it.
+    let costs = costs.into_iter().filter(|(_, cost)| cost.is_finite()).collect();
+    FreshlyDerived { end, series, costs }
+}
+
+/// What the first metrics of these runs cost, in the order of the runs.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn read_costs(store: &Store, runs: &[Id]) -> Result<Vec<RunCosts>, StoreError> {
+    let ends = store.ends_of(runs)?;
+    let kept = store.derived_costs(&rules(), &ends);
+    let mut known: HashMap<Id, RunCosts> =
+        kept.into_iter().map(|costs| (costs.run.run, costs)).collect();
+    let missing: Vec<Id> = runs.iter().copied().filter(|run| !known.contains_key(run)).collect();
+    if !missing.is_empty() {
+        let series = read(store, Selection::Runs(&missing))?;
+        known.extend(costs_of_runs(&series).into_iter().map(|costs| (costs.run.run, costs)));
+    }
+    Ok(runs.iter().filter_map(|run| known.remove(run)).collect())
+}
+
 /// Keeps the series of a run that has just ended, so that nobody has to read its samples for a history.
 ///
 /// # Errors
@@ -115,7 +140,7 @@ fn read_by_run(
 pub fn keep(store: &Store, record: &RunRecord) -> Result<(), StoreError> {
     let ended = store.ends_of(&[record.run])?.pop();
     if let Some(end) = ended.filter(|end| end.state.is_some()) {
-        store.keep_derived(&rules(), &[(end, series_in_run(record))]);
+        store.keep_derived(&rules(), &[derived(end, series_in_run(record))]);
     }
     Ok(())
 }
@@ -173,7 +198,7 @@ impl SeriesByRun {
             None => {
                 let series = series_in_run(record);
                 let ended = ends.into_iter().filter(|end| end.state.is_some());
-                let fresh: Vec<_> = ended.map(|end| (end, series.clone())).collect();
+                let fresh: Vec<_> = ended.map(|end| derived(end, series.clone())).collect();
                 if !fresh.is_empty() {
                     store.keep_derived(&rules, &fresh);
                 }

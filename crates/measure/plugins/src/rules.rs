@@ -74,6 +74,7 @@ pub fn judge(description: &Description, is_builtin: bool) -> Vec<CheckRule> {
         rule("fixture", fixture(description)),
         rule("ceiling", ceiling(description)),
         rule("link", link(description)),
+        rule("bottlenecks", bottlenecks(description)),
         rule("timeout", timeout(description)),
     ]
 }
@@ -312,6 +313,27 @@ fn ceiling(description: &Description) -> Result<String, String> {
     }
 }
 
+fn bottlenecks(description: &Description) -> Result<String, String> {
+    let all = &description.bottlenecks;
+    for (index, possible) in all.iter().enumerate() {
+        let name = &possible.name;
+        if name.is_empty() || all[..index].iter().any(|other| other.name == *name) {
+            return Err(format!("two bottlenecks are called `{name}`, or one has no name"));
+        }
+        if let Some(unknown) =
+            possible.parameters().find(|own| description.parameter(own).is_none())
+        {
+            return Err(format!(
+                "the bottleneck `{name}` refers to `{unknown}`, which is not a parameter"
+            ));
+        }
+    }
+    Ok(match all.len() {
+        0 => "none".into(),
+        _ => all.iter().map(|possible| possible.name.as_str()).collect::<Vec<_>>().join(", "),
+    })
+}
+
 fn link(description: &Description) -> Result<String, String> {
     let Some(terms) = &description.link else { return Ok("none".into()) };
     for direction in &terms.directions {
@@ -423,6 +445,16 @@ mod tests {
                 r#""parameters":[{"name":"rtt","type":"time","default":0}],"link":{"directions":[],"round_trip":"rtt","operations":["n"]}"#
                     .to_owned(),
                 "link",
+            ),
+            (
+                r#""bottlenecks":[{"name":"path","workload":"network.tcp","metric":"throughput","settings":{"rtt":"$rtt"}}]"#
+                    .to_owned(),
+                "bottlenecks",
+            ),
+            (
+                r#""bottlenecks":[{"name":"a","workload":"x.y","metric":"m"},{"name":"a","workload":"x.z","metric":"m"}]"#
+                    .to_owned(),
+                "bottlenecks",
             ),
             (r#""timeout_s":0"#.to_owned(), "timeout"),
             (r#""timeout_s":18446744073709551615"#.to_owned(), "timeout"),

@@ -30,7 +30,7 @@ pub use message::{
     FAR_ADDRESS, MAX_LINE, PROTOCOL, Reply, ReplyLine, Request, RequestLine, SampleReply, Start,
 };
 pub use random::SplitMix64;
-pub use schedule::{ArrivalSchedule, Arrivals, BOUND_SHARE};
+pub use schedule::{ArrivalSchedule, Arrivals, BOUND_SHARE, is_in_time};
 pub use serve::{ServeError, serve, take};
 pub use usage::UsageMeter;
 pub use workload::{Held, Instance, StartError, StartedWorkload, TrialCounts, Workload};

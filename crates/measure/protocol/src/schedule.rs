@@ -84,12 +84,20 @@ impl ArrivalSchedule {
         self.begin_ns + since
     }
 
+    /// When the next operation is due, which the caller promises to send: for threads that share a schedule and count by
+    /// themselves what was sent in time ([`is_in_time`]).
+    pub fn take(&mut self) -> u64 {
+        let due_ns = self.due_ns();
+        self.advance();
+        due_ns
+    }
+
     /// The operation that is due was sent at this moment; its latency counts from the answer, when it was due.
     #[inline]
     pub fn sent(&mut self, now_ns: u64) -> u64 {
         let due_ns = self.due_ns();
         self.sent += 1;
-        self.in_time += u64::from(now_ns.saturating_sub(due_ns) <= IN_TIME_NS);
+        self.in_time += u64::from(is_in_time(due_ns, now_ns));
         self.advance();
         due_ns
     }
@@ -121,6 +129,13 @@ impl ArrivalSchedule {
             Arrivals::Poisson => -self.gap_ns * self.random.open_unit().ln(),
         };
     }
+}
+
+/// Whether an operation that was due at one moment and sent at the other was sent in time.
+#[must_use]
+#[inline]
+pub fn is_in_time(due_ns: u64, sent_ns: u64) -> bool {
+    sent_ns.saturating_sub(due_ns) <= IN_TIME_NS
 }
 
 #[cfg(test)]

@@ -48,6 +48,17 @@ pub struct RunEnd {
     pub state: Option<String>,
 }
 
+/// What was derived of a run, to be kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FreshlyDerived {
+    /// The run, in the state from which it was derived.
+    pub end: RunEnd,
+    /// All of its series, in the plan's order.
+    pub series: Vec<SeriesInRun>,
+    /// The log costs of its first metrics, as in [`RunCosts::first_metrics`].
+    pub costs: BTreeMap<String, f64>,
+}
+
 /// A run whose series were derived before and are still true.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DerivedRun {

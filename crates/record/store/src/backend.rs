@@ -5,13 +5,13 @@ use std::fmt;
 use std::path::Path;
 
 use plumb_model::{
-    CounterAmount, EventSink, Host, Id, RecordSource, RunUpdate, SeriesInRun, SeriesName,
-    SinkError, Stamped, Target, Trace,
+    CounterAmount, EventSink, Host, Id, RecordSource, RunCosts, RunUpdate, SeriesName, SinkError,
+    Stamped, Target, Trace,
 };
 
 use crate::answers::{
-    AuditFact, Baseline, DerivedRun, KeptFile, MergeReport, RunEnd, RunSummary, SecretSalt,
-    StoreInfo,
+    AuditFact, Baseline, DerivedRun, FreshlyDerived, KeptFile, MergeReport, RunEnd, RunSummary,
+    SecretSalt, StoreInfo,
 };
 use crate::error::StoreError;
 use crate::follow::Follow;
@@ -91,7 +91,10 @@ pub trait Backend: RecordSource<Error = StoreError> + fmt::Debug + Send {
 
     /// Keeps all series of runs, as these rules derived them from runs in these states, in one transaction.
     /// Runs that go on are left out. If the store cannot be written now, nothing is kept.
-    fn keep_derived(&self, rules: &str, runs: &[(RunEnd, Vec<SeriesInRun>)]);
+    fn keep_derived(&self, rules: &str, runs: &[FreshlyDerived]);
+
+    /// The costs of those of these runs that are kept as [`Backend::derived`] says, and gave series; in the same order.
+    fn derived_costs(&self, rules: &str, runs: &[RunEnd]) -> Vec<RunCosts>;
 
     /// What the counters of a run's measured invocations came to, a list an invocation in the order in
     /// which they began. Apart from the record, because there are many and few ask.

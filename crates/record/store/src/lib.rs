@@ -20,8 +20,8 @@ mod owner;
 mod sqlite;
 
 pub use answers::{
-    AuditFact, Baseline, DerivedRun, KeptFile, MergeReport, RunEnd, RunSummary, SecretSalt,
-    StoreInfo,
+    AuditFact, Baseline, DerivedRun, FreshlyDerived, KeptFile, MergeReport, RunEnd, RunSummary,
+    SecretSalt, StoreInfo,
 };
 pub use backend::{Backend, Writer};
 pub use error::{ErrorKind, StoreError};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use plumb_analysis::{
     CommonMovements, CompareSettings, ComparisonFinding, HistoryFinding, RunFinding, SinceLast,
-    history, rates_by_point,
+    costs_of_runs, history, rates_by_point,
 };
 use plumb_model::{Host, Id, MARGIN, RunRecord, SeriesInRun, Verdict};
 use plumb_query::{Selection, SeriesByRun, SinceLastRun};
@@ -352,7 +352,7 @@ impl<'a> StorePages<'a> {
             let wide = plumb_query::wide_runs(runs);
             let common = common.entry(wide).or_insert_with_key(|wide| {
                 let series = wide.iter().filter_map(|run| by_id.get(run));
-                CommonMovements::of(series.flat_map(|run| run.iter()))
+                CommonMovements::of(&costs_of_runs(series.flat_map(|run| run.iter())))
             });
             let hosts: BTreeSet<&Host> = runs.iter().map(|run| run.run.host()).collect();
             for host in hosts {

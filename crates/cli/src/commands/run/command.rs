@@ -40,6 +40,7 @@ use crate::ui::Ui;
   plumb run network.tcp --expect network.tcp=9Gbit/s   compared with an expected result
   plumb run network.tcp network.rr --to ssh:web1   between this machine and another
   plumb run storage.sequential --ceilings          also the same I/O on a file in memory
+  plumb run ssh.copy:path=veth,rtt=20ms --ceilings    find the bottleneck of a copy
   plumb run cpu.sieve --for 4h                     a four-hour soak test
   plumb run storage.random --stream 10m            one process without pause, one sample per second
   plumb run --live                                 show the progress on a web page
@@ -62,7 +63,8 @@ pub struct RunArgs {
     /// Set an expected result: a series, point or workload, and a value with its unit
     #[arg(long, value_name = "SERIES=FIGURE", hide_short_help = true)]
     expect: Vec<String>,
-    /// Also measure upper bounds: the same I/O on a file in memory, or copies with every method
+    /// Also measure upper bounds: the same I/O on a file in memory, copies with every method, or all that may limit an
+    /// ssh.copy
     #[arg(long, conflicts_with = "resume", hide_short_help = true)]
     ceilings: bool,
     /// Run this load, monitor or preparation in the background
@@ -122,7 +124,8 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let mut named =
         points::resolve(&mut setup.keeper, &args.names, &asked.params(&args.params), all)?;
     if args.ceilings {
-        named.points = points::with_ceilings(named.points, all)?;
+        let has_far_end = args.goal.execution.to.is_some();
+        named.points = points::with_ceilings(&mut setup.keeper, named.points, has_far_end, all)?;
     }
     shell_syntax::warn_of_points(&named.points, ui);
     state_sampling(&mut named.points, args.stream.as_deref(), args.invocation_time.as_deref())?;

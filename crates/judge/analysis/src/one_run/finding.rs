@@ -14,6 +14,7 @@ use crate::comparison::pairs::PointComparison;
 use crate::comparison::verdict::Comparison;
 use crate::estimate::{Ends, Estimate};
 use crate::facts::{CpuShares, PointFacts, RunFacts};
+use crate::one_run::bottleneck::BottleneckFinding;
 use crate::one_run::burst::Burst;
 use crate::one_run::curve::Curve;
 use crate::one_run::gate::GateFinding;
@@ -38,6 +39,8 @@ pub struct RunFinding {
     pub curves: Vec<Curve>,
     /// What of the time of points behind a link is bandwidth, and what round trips.
     pub links: Vec<LinkFit>,
+    /// What limits points of which the parts were measured, too.
+    pub bottlenecks: Vec<BottleneckFinding>,
     /// Rankings of points that differ in one parameter whose values have no order.
     pub rankings: Vec<VariantRanking>,
     /// Comparisons with the plan's first point, when the plan asks for them.

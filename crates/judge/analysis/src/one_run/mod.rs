@@ -3,6 +3,8 @@
 pub(crate) mod also_changed;
 pub(crate) mod best_quarter;
 pub(crate) mod both_programs;
+pub(crate) mod bottleneck;
+pub(crate) mod bottlenecks;
 pub(crate) mod burst;
 pub(crate) mod caches;
 pub(crate) mod curve;

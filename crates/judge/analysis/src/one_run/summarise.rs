@@ -14,6 +14,7 @@ use crate::facts::{point_facts, run_facts};
 use crate::method::{CONFIDENCE, METHOD_VERSION, level};
 use crate::one_run::also_changed::{add_covariates_to_levels, add_covariates_to_points};
 use crate::one_run::best_quarter;
+use crate::one_run::bottlenecks::bottlenecks;
 use crate::one_run::burst::Burst;
 use crate::one_run::curves::curves;
 use crate::one_run::expectations;
@@ -104,6 +105,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         targets: record.targets.clone(),
         curves: curves(&results, record),
         links: link_fits(&results, record),
+        bottlenecks: bottlenecks(&results, record),
         rankings: rankings(&results, record),
         results,
         proof: gate(record, &against_first),

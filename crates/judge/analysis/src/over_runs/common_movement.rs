@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Id, SeriesInRun};
+use plumb_model::{Id, RunCosts};
 use plumb_stats::describe::median;
 use plumb_stats::history::WINDOW;
 use plumb_stats::multiple::{FEWEST_IN_COMMON, common_shift};
 
-use crate::over_runs::costs::{CostsOfRun, by_run, environment};
+use crate::over_runs::costs::environment;
 
 /// With fewer runs of one machine in one environment there is no telling what is usual.
 const FEWEST_RUNS: usize = 5;
@@ -24,13 +24,12 @@ impl CommonMovements {
     /// Steps are looked for in so many of the newest runs.
     pub const MOST_RUNS: usize = WINDOW;
 
-    /// Of these series of several runs; runs of one machine in one environment are held against each other.
+    /// Of the costs of several runs; runs of one machine in one environment are held against each other.
     #[must_use]
-    pub fn of<'s>(series: impl IntoIterator<Item = &'s SeriesInRun>) -> Self {
-        let runs = by_run(series);
-        let mut alike: BTreeMap<_, Vec<&CostsOfRun>> = BTreeMap::new();
-        for run in &runs {
-            let place = (run.run.machine(), run.run.host(), environment(run.run));
+    pub fn of(runs: &[RunCosts]) -> Self {
+        let mut alike: BTreeMap<_, Vec<&RunCosts>> = BTreeMap::new();
+        for run in runs {
+            let place = (run.run.machine(), run.run.host(), environment(&run.run));
             alike.entry(place).or_default().push(run);
         }
         let mut found = BTreeMap::new();
@@ -83,6 +82,7 @@ mod tests {
     use plumb_stats::rng::Rng;
 
     use super::{CommonMovements, common_movements};
+    use crate::over_runs::costs::costs_of_runs;
     use crate::testing::series::in_run;
 
     /// Runs of so many series, each moved as a whole.
@@ -140,16 +140,18 @@ mod tests {
     #[test]
     fn other_metrics_of_a_point_do_not_count_again() {
         let mut all = series(&runs(20, &[0.0, 0.0, 0.0, 0.0, 0.3]), 1, "6.1");
-        assert!(CommonMovements::of(&all).of_run(Id::from_u128(5)) > 0.2);
+        let movement =
+            |all: &[SeriesInRun]| CommonMovements::of(&costs_of_runs(all)).of_run(Id::from_u128(5));
+        assert!(movement(&all) > 0.2);
         all.iter_mut().for_each(|series| series.primary = false);
-        assert_eq!(CommonMovements::of(&all).of_run(Id::from_u128(5)), 0.0);
+        assert_eq!(movement(&all), 0.0);
     }
 
     #[test]
     fn runs_of_another_environment_or_too_few_are_not_held_against_each_other() {
         let mut all = series(&runs(20, &[0.0, 0.0, 0.0, 0.0, 0.2]), 1, "6.1");
         all.extend(series(&runs(20, &[0.5; 4]), 6, "6.12"));
-        let found = CommonMovements::of(&all);
+        let found = CommonMovements::of(&costs_of_runs(&all));
         assert!((found.of_run(Id::from_u128(5)) - 0.2).abs() < 0.01, "{found:?}");
         assert_eq!(found.of_run(Id::from_u128(1)), 0.0);
         assert_eq!(found.of_run(Id::from_u128(7)), 0.0);

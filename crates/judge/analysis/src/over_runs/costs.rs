@@ -1,8 +1,9 @@
 //! Costs as logs: less is better whatever the metric's direction, and a ratio of costs is a difference.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use plumb_model::{Better, Impact, RunOfSeries, SeriesInRun};
+use plumb_model::{Better, Impact, RunCosts, RunOfSeries, SeriesInRun};
 use plumb_stats::describe::median;
 
 const NS_PER_S: f64 = 1e9;
@@ -35,7 +36,7 @@ pub(crate) fn began_s(run: &RunOfSeries) -> Option<f64> {
 
 /// The series of one run.
 pub(crate) struct CostsOfRun<'s> {
-    pub(crate) run: &'s RunOfSeries,
+    pub(crate) run: &'s Arc<RunOfSeries>,
     /// Each series with its log cost, by its name among comparable ones.
     pub(crate) costs: BTreeMap<String, f64>,
     /// The costs of first metrics alone.
@@ -63,6 +64,15 @@ pub(crate) fn by_run<'s>(all: impl IntoIterator<Item = &'s SeriesInRun>) -> Vec<
         runs[place].costs.insert(name, cost);
     }
     runs
+}
+
+/// The costs of the first metrics of each run, in the order in which the runs first occur.
+#[must_use]
+pub fn costs_of_runs<'s>(all: impl IntoIterator<Item = &'s SeriesInRun>) -> Vec<RunCosts> {
+    let in_runs = by_run(all).into_iter();
+    in_runs
+        .map(|found| RunCosts { run: Arc::clone(found.run), first_metrics: found.first_metrics })
+        .collect()
 }
 
 /// The facts of the environment that a run began in, of those that may move a number: a newer tool that no

@@ -9,11 +9,11 @@ use std::thread::{Builder, JoinHandle};
 
 use plumb_model::{AuditClass, Better, Description, Facts, Ready};
 use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload, now_ns};
-use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute};
 
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare;
 use plumb_workload_kit::placement::TasksInTurn;
+use plumb_workload_kit::sleep::sleep_until;
 
 use super::known_loop::CONSTANTS;
 use super::only_x86::only_x86;
@@ -200,14 +200,6 @@ use super::integer_loops::mul_independent as multiply;
 /// Never called: the workload refuses to start.
 #[cfg(not(target_arch = "x86_64"))]
 fn multiply(_: &mut [u64], _: &[u64; CONSTANTS], _: u64) {}
-
-fn sleep_until(time_ns: u64) {
-    let seconds = i64::try_from(time_ns / 1_000_000_000).unwrap_or(i64::MAX);
-    let nanos = i64::try_from(time_ns % 1_000_000_000).unwrap_or(0);
-    let time = Timespec { tv_sec: seconds, tv_nsec: nanos };
-    // A signal ends the sleep; the window then begins by polling.
-    let _ = clock_nanosleep_absolute(ClockId::Monotonic, &time);
-}
 
 /// What the helper did in a window.
 struct WindowResult {

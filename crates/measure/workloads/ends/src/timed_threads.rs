@@ -1,14 +1,19 @@
 //! Threads that each do one thing after the other and time it, in parts. They draw tickets from one counter until a sample is
 //! done, so that none waits for the slowest.
 
-use std::sync::Arc;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use plumb_model::{Flag, FlagKind};
 use plumb_protocol::{
-    Batch, Distribution, Failure, Instance, Start, StartError, current_cpu, now_ns,
+    ArrivalSchedule, BOUND_SHARE, Batch, Distribution, Failure, Instance, Start, StartError,
+    current_cpu, is_in_time, now_ns,
 };
+use plumb_workload_kit::sleep::sleep_until;
 use plumb_workload_kit::threads::{Member, Team};
 use plumb_workload_path as path;
+use rustix::thread::set_current_timer_slack;
 
 use crate::cpu_time::{self, CpuTimes};
 use crate::token;
@@ -32,6 +37,21 @@ struct TimedThreadsState {
     begun: AtomicU64,
     /// Whether the threads only make room.
     makes_room: AtomicBool,
+    /// When each is due; unset in a closed loop.
+    schedule: OnceLock<Mutex<ArrivalSchedule>>,
+    /// Of the sample that were begun in time.
+    in_time: AtomicU64,
+}
+
+impl TimedThreadsState {
+    /// Sleeps until the next one is due, and gives that moment; none in a closed loop.
+    fn wait_until_due(&self) -> Option<u64> {
+        let schedule = self.schedule.get()?;
+        let due_ns = schedule.lock().unwrap_or_else(PoisonError::into_inner).take();
+        sleep_until(due_ns);
+        self.in_time.fetch_add(u64::from(is_in_time(due_ns, now_ns())), Ordering::Relaxed);
+        Some(due_ns)
+    }
 }
 
 /// A thread with its job.
@@ -51,7 +71,11 @@ impl<J: ThreadJob<N>, const N: usize> Member for TimedThread<J, N> {
             return Ok(());
         }
         while self.shared.begun.fetch_add(1, Ordering::Relaxed) < iterations {
-            let one = self.job.once()?;
+            let due_ns = self.shared.wait_until_due();
+            let mut one = self.job.once()?;
+            if let Some(due_ns) = due_ns {
+                one[0] = now_ns().saturating_sub(due_ns);
+            }
             self.done.push(one);
         }
         Ok(())
@@ -62,9 +86,21 @@ impl<J: ThreadJob<N>, const N: usize> Member for TimedThread<J, N> {
     }
 }
 
-/// What is reported of a sample behind the CPU time of both ends: the sums of all numbers, how many there are of each, and what the
-/// sample took in nanoseconds, into the values.
-pub type SampleReport<const N: usize> = fn([f64; N], f64, f64, &mut [f64]);
+/// All that was done in a sample.
+#[derive(Debug, Clone, Copy)]
+pub struct SampleSums<const N: usize> {
+    /// The sums of all numbers.
+    pub sums: [f64; N],
+    /// How many there are of each.
+    pub count: f64,
+    /// What the sample took, in nanoseconds.
+    pub elapsed_ns: f64,
+    /// The share that was begun within 100 µs of when it was due; 1 in a closed loop.
+    pub in_time: f64,
+}
+
+/// Writes what is reported of a sample behind the CPU time of both ends into the values.
+pub type SampleReport<const N: usize> = fn(&SampleSums<N>, &mut [f64]);
 
 /// All threads, as an instance.
 pub struct TimedThreads<J, const N: usize> {
@@ -94,8 +130,11 @@ impl<J: ThreadJob<N>, const N: usize> TimedThreads<J, N> {
     ) -> Result<Self, StartError> {
         let shared = Arc::new(TimedThreadsState::default());
         let of_all = Arc::clone(&shared);
-        let build =
-            move |_| Ok(TimedThread { job: job(), shared: Arc::clone(&of_all), done: Vec::new() });
+        let build = move |_| {
+            // By default the kernel may wake a sleeper 50 µs late. Refused, that stays as it is.
+            let _ = set_current_timer_slack(NonZeroU64::new(1));
+            Ok(TimedThread { job: job(), shared: Arc::clone(&of_all), done: Vec::new() })
+        };
         Ok(Self {
             team: Team::start(threads, &start.facts, build)?,
             threads,
@@ -109,9 +148,26 @@ impl<J: ThreadJob<N>, const N: usize> TimedThreads<J, N> {
         })
     }
 
-    /// The sums of all numbers of the last sample, and how many there are of each; the whole goes into the latency.
+    /// The same as an open loop: each begins when it is due, and its whole counts from then.
+    #[must_use]
+    pub fn on_schedule(self, schedule: Option<ArrivalSchedule>) -> Self {
+        if let Some(schedule) = schedule {
+            // It was not set before.
+            let _ = self.shared.schedule.set(Mutex::new(schedule));
+        }
+        self
+    }
+
+    /// Begins the schedule of a batch.
+    fn begin_schedule(&self) {
+        if let Some(schedule) = self.shared.schedule.get() {
+            schedule.lock().unwrap_or_else(PoisonError::into_inner).begin(now_ns());
+        }
+    }
+
+    /// All that was done in the last sample, which took so long; the wholes go into the latency.
     #[expect(clippy::cast_precision_loss, reason = "times and amounts stay far below 2^53")]
-    fn gather(&mut self) -> ([f64; N], f64) {
+    fn gather(&mut self, elapsed_ns: u64) -> SampleSums<N> {
         let mut sums = [0.0; N];
         let mut count = 0.0;
         let latency = &mut self.latency[0];
@@ -123,17 +179,31 @@ impl<J: ThreadJob<N>, const N: usize> TimedThreads<J, N> {
             }
         });
         latency.end_sample();
-        (sums, count)
+        let is_open = self.shared.schedule.get().is_some();
+        let in_time = self.shared.in_time.load(Ordering::Relaxed) as f64;
+        let in_time = if is_open && count > 0.0 { in_time / count } else { 1.0 };
+        SampleSums { sums, count, elapsed_ns: elapsed_ns as f64, in_time }
+    }
+
+    /// Says if the threads did not keep to the schedule.
+    fn flag_late(&self, in_time: f64, batch: &mut Batch) {
+        if in_time < BOUND_SHARE {
+            let share = in_time * 100.0;
+            let why = format!(
+                "only {share:.0} % began within 100 µs of when they were due: `at_once` threads are too few for this rate"
+            );
+            batch.flag(Flag::new(FlagKind::ClientBound, why));
+        }
     }
 }
 
 impl<J: ThreadJob<N>, const N: usize> Instance for TimedThreads<J, N> {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
         self.shared.begun.store(0, Ordering::Relaxed);
+        self.shared.in_time.store(0, Ordering::Relaxed);
         self.team.run(iterations)
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53")]
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         self.shared.makes_room.store(true, Ordering::Relaxed);
         self.team.run(iterations.iter().copied().max().unwrap_or(0))?;
@@ -143,16 +213,20 @@ impl<J: ThreadJob<N>, const N: usize> Instance for TimedThreads<J, N> {
         let mut rows = vec![0.0; iterations.len() * (self.names.len() - told)];
         let mut free = rows.as_mut_slice();
         self.cpus.begin()?;
+        self.begin_schedule();
+        let mut worst_in_time = 1.0_f64;
         for &k in iterations {
             let start = now_ns();
             self.run(k)?;
             let elapsed = now_ns() - start;
             batch.record(start, elapsed, k, current_cpu());
-            let (sums, count) = self.gather();
+            let done = self.gather(elapsed);
+            worst_in_time = worst_in_time.min(done.in_time);
             let (row, rest) = free.split_at_mut(self.names.len() - told);
-            (self.report)(sums, count, elapsed as f64, row);
+            (self.report)(&done, row);
             free = rest;
         }
+        self.flag_late(worst_in_time, batch);
         let cpus = self.cpus.of_each(iterations.iter().sum())?;
         for index in 0..iterations.len() {
             let width = self.names.len() - told;

@@ -21,6 +21,7 @@ pub mod mounts;
 pub mod placement;
 pub mod primes;
 pub mod processes;
+pub mod sleep;
 pub mod spawn;
 pub mod ssh;
 pub mod switches;

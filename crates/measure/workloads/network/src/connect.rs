@@ -96,7 +96,7 @@ impl Workload for Connect {
         let (lacking, told) = cpu_time::NAMES.split_at(cpus.lacking());
         let without = lacking.iter().map(|name| (*name).to_owned()).collect();
         let opener = move || Opener { address, is_own };
-        let instance = TimedThreads::start(at_once, start, opener, cpus, (told, |_, _, _, _| {}))?;
+        let instance = TimedThreads::start(at_once, start, opener, cpus, (told, |_, _| {}))?;
         let ready = Ready { work: work(&[("rate", 1)]), notes, without, ..Ready::default() };
         Ok(StartedWorkload { instance: Box::new(instance), ready })
     }

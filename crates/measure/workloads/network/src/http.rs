@@ -11,7 +11,7 @@ use plumb_protocol::{
     Failure, Held, SplitMix64, Start, StartError, StartedWorkload, Workload, now_ns,
 };
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
-use plumb_workload_ends::timed_threads::{ThreadJob, TimedThreads};
+use plumb_workload_ends::timed_threads::{SampleSums, ThreadJob, TimedThreads};
 use plumb_workload_kit::declare::{
     between, bytes, curve, distribution, headline, integer, rate, reported, reported_time, text,
     work, workload,
@@ -175,10 +175,10 @@ fn parameters() -> Vec<Parameter> {
 }
 
 /// [`VALUES`] of a sample, behind those of the CPUs.
-fn report(sums: [f64; 7], files: f64, elapsed_ns: f64, into: &mut [f64]) {
-    let [_, name, connect, first, body, tls, bytes] = sums;
-    let means = [name, connect, first, body, tls].map(|sum| sum / files.max(1.0) / 1e9);
-    let values = [bytes / (elapsed_ns / 1e9)].into_iter().chain(means);
+fn report(done: &SampleSums<7>, into: &mut [f64]) {
+    let [_, name, connect, first, body, tls, bytes] = done.sums;
+    let means = [name, connect, first, body, tls].map(|sum| sum / done.count.max(1.0) / 1e9);
+    let values = [bytes / (done.elapsed_ns / 1e9)].into_iter().chain(means);
     into.iter_mut().zip(values).for_each(|(into, value)| *into = value);
 }
 
@@ -409,7 +409,7 @@ fn serve(mut stream: &TcpStream, token: &ClientToken, size: u64, block: &[u8]) -
 
 #[cfg(test)]
 mod tests {
-    use super::{head_length, promised, report};
+    use super::{SampleSums, head_length, promised, report};
 
     #[test]
     fn a_head_ends_with_an_empty_line_and_promises_a_length() {
@@ -437,8 +437,9 @@ mod tests {
     fn times_are_means_and_bytes_are_a_rate() {
         let mut values = [0.0; 6];
         let sums = [12e9, 1e9, 2e9, 3e9, 4e9, 2e9, 1000.0];
-        report(sums, 2.0, 5e9, &mut values);
+        let done = SampleSums { sums, count: 2.0, elapsed_ns: 5e9, in_time: 1.0 };
+        report(&done, &mut values);
         assert_eq!(values, [200.0, 0.5, 1.0, 1.5, 2.0, 1.0]);
-        report(sums, 2.0, 5e9, &mut values[..5]);
+        report(&done, &mut values[..5]);
     }
 }

@@ -16,8 +16,8 @@ use rustix::process::{getpriority_process, setpriority_process};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::counters::{self, TaskCounters};
-use crate::latency::sleep_until;
 use crate::weights::{self, Claim};
+use plumb_workload_kit::sleep::sleep_until;
 
 /// The workload `scheduler.fairness`: its parameters and metrics, and how it starts.
 pub(crate) struct Fairness;

@@ -1,9 +1,7 @@
-//! Sleeping to a moment, and what latencies of a sample come to.
+//! What latencies of a sample come to.
 
 use plumb_model::Metric;
 use plumb_workload_kit::declare::reported_time;
-use rustix::io::Errno;
-use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute};
 
 /// Names of what [`percentiles`] gives, in its order.
 pub(crate) const NAMES: [&str; 3] = ["latency_p50", "latency_p99", "latency_max"];
@@ -15,18 +13,6 @@ pub(crate) fn metrics(of: &str) -> Vec<Metric> {
         reported_time(NAMES[1], "99th percentile of that time, per sample, by nearest rank"),
         reported_time(NAMES[2], "longest such time in the sample"),
     ]
-}
-
-/// Sleeps until CLOCK_MONOTONIC shows this many nanoseconds; not at all where it does.
-#[inline]
-pub(crate) fn sleep_until(due_ns: u64) {
-    const SECOND: u64 = 1_000_000_000;
-    let due = Timespec {
-        tv_sec: i64::try_from(due_ns / SECOND).unwrap_or(i64::MAX),
-        #[expect(clippy::cast_possible_wrap, reason = "below 10^9")]
-        tv_nsec: (due_ns % SECOND) as i64,
-    };
-    while clock_nanosleep_absolute(ClockId::Monotonic, &due) == Err(Errno::INTR) {}
 }
 
 /// Median, 99th percentile (nearest rank) and maximum, in seconds; zeroes of nothing.
@@ -43,8 +29,7 @@ pub(crate) fn percentiles(latencies: &mut [u64]) -> [f64; 3] {
 
 #[cfg(test)]
 mod tests {
-    use super::{percentiles, sleep_until};
-    use plumb_protocol::now_ns;
+    use super::percentiles;
 
     #[test]
     fn ranks_are_nearest() {
@@ -53,13 +38,5 @@ mod tests {
         for (found, wanted) in found.into_iter().zip([100.0, 198.0, 200.0]) {
             assert!((found - wanted).abs() < 1e-9, "{found} {wanted}");
         }
-    }
-
-    #[test]
-    fn a_sleep_ends_at_its_moment_and_not_before() {
-        let due = now_ns() + 2_000_000;
-        sleep_until(due);
-        assert!(now_ns() >= due);
-        sleep_until(due);
     }
 }

@@ -14,7 +14,8 @@ use plumb_workload_kit::threads::{self, Member, Team};
 use rustix::thread::current_timer_slack;
 
 use crate::counters::{self, TaskCounters};
-use crate::latency::{self, percentiles, sleep_until};
+use crate::latency::{self, percentiles};
+use plumb_workload_kit::sleep::sleep_until;
 
 /// The workload `scheduler.timer`: its parameters and metrics, and how it starts.
 pub(crate) struct Timer;

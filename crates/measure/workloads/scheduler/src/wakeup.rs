@@ -25,7 +25,8 @@ use plumb_workload_kit::placement::{Placement, in_words, placement};
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
 use crate::counters::{self, TaskCounters};
-use crate::latency::{self, percentiles, sleep_until};
+use crate::latency::{self, percentiles};
+use plumb_workload_kit::sleep::sleep_until;
 
 /// The workload `scheduler.wakeup`: its parameters and metrics, and how it starts.
 pub(crate) struct Wakeup;

@@ -21,7 +21,7 @@ use plumb_workload_path::{self as path, End};
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
 
 /// The ciphers of OpenSSH 9, and those that older releases had.
-const CIPHERS: [&str; 15] = [
+pub(crate) const CIPHERS: [&str; 15] = [
     "aes128-gcm@openssh.com",
     "aes256-gcm@openssh.com",
     "chacha20-poly1305@openssh.com",
@@ -38,6 +38,9 @@ const CIPHERS: [&str; 15] = [
     "blowfish-cbc",
     "cast128-cbc",
 ];
+
+/// The word for the cipher that client and server agree on by themselves.
+pub(crate) const DEFAULT: &str = "default";
 
 const MACS: [&str; 8] = [
     "hmac-sha2-256",
@@ -76,7 +79,7 @@ impl Workload for Cipher {
 
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
         let command = format!("{} ssh-sink", quoted(&start.facts.plumb));
-        fixture::start_server(start, KeyKind::Ed25519, command)
+        fixture::start_server(start, KeyKind::Ed25519, Some(command))
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
@@ -90,7 +93,7 @@ impl Workload for Cipher {
         }
         path::enter(start, End::Near)?;
         let open = SshSession::open(&settings, &start.facts.plumb)?;
-        let agreed = agreed_on(&open, &settings.cipher)?;
+        let agreed = agreed_on(&open, start.text("cipher"))?;
         let near = vec![open.session.pid()];
         let mut far = Vec::new();
         let mut notes = vec![agreed];
@@ -127,8 +130,14 @@ impl Workload for Cipher {
 }
 
 fn parameters() -> Vec<Parameter> {
+    let mut ciphers = CIPHERS.to_vec();
+    ciphers.push(DEFAULT);
     let mut all = vec![
-        choice("cipher", &CIPHERS, "cipher of the session"),
+        choice(
+            "cipher",
+            &ciphers,
+            "cipher of the session; default: the client's choice, as for MACs",
+        ),
         choice(
             "mac",
             &MACS,
@@ -206,22 +215,22 @@ impl Instance for CipherStream {
 }
 
 fn settings(start: &Start) -> Result<SessionSettings, StartError> {
+    let cipher = start.text("cipher");
+    if cipher == DEFAULT {
+        return Ok(SessionSettings { client: fixture::client(start)?, algorithms: None });
+    }
     for (name, known) in [("cipher", "ciphers"), ("mac", "macs")] {
         fixture::check_known(start, name, known)?;
     }
-    Ok(SessionSettings {
-        client: fixture::client(start)?,
-        cipher: start.text("cipher").to_owned(),
-        mac: start.text("mac").to_owned(),
-    })
+    let algorithms = Some((cipher.to_owned(), start.text("mac").to_owned()));
+    Ok(SessionSettings { client: fixture::client(start)?, algorithms })
 }
 
 /// The algorithms on which both ends agreed, checked against the requested ones.
 fn agreed_on(open: &OpenSession, cipher: &str) -> Result<String, Failure> {
     let agreed = open.agreed();
-    let is_right =
-        agreed.contains(&format!("cipher: {cipher} ")) && agreed.ends_with("compression: none");
-    if is_right {
+    let is_cipher = cipher == DEFAULT || agreed.contains(&format!("cipher: {cipher} "));
+    if is_cipher && agreed.ends_with("compression: none") {
         return Ok(agreed);
     }
     Err(Failure(format!("requested {cipher} without compression, but the session uses `{agreed}`")))

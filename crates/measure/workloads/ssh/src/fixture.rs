@@ -10,7 +10,8 @@ use plumb_workload_ends::cpu_time;
 use plumb_workload_ends::token::at_far_end;
 use plumb_workload_kit::processes::{cpu_ns, descendants};
 use plumb_workload_kit::ssh::{
-    KNOWN_HOSTS, KeyKind, Listening, Serves, SshClient, SshTools, Sshd, UserAccount, known_host,
+    ClientElsewhere, KNOWN_HOSTS, KeyKind, Listening, Serves, SshClient, SshTools, Sshd,
+    UserAccount, known_host,
 };
 use plumb_workload_path::{self as path, End, PathKind, PathSettings};
 
@@ -56,14 +57,15 @@ pub(crate) fn prepare(start: &Start, keys: KeyKind) -> Result<(Ready, Box<dyn He
     Ok((ready, Box::new((sshd, path))))
 }
 
-/// Starts a server at the far end, unless that is the fixture's. Whoever has the key can run `command` there and nothing else.
+/// Starts a server at the far end, unless that is the fixture's. Whoever has the key can run `command` there and nothing
+/// else; without a command, on this machine alone, any.
 ///
 /// # Errors
 /// As for [`prepare`].
 pub(crate) fn start_server(
     start: &Start,
     keys: KeyKind,
-    command: String,
+    command: Option<String>,
 ) -> Result<(Ready, Box<dyn Held>), StartError> {
     let is_loopback = PathSettings::read(start)?.kind == PathKind::Loopback;
     if is_loopback && start.far_address().is_none() {
@@ -72,7 +74,8 @@ pub(crate) fn start_server(
     }
     let address = path::enter_as_user(start, End::Far)?;
     let key = endpoint(start, "key")?.trim().to_owned();
-    let (sshd, told) = server(start, &Listening { address, client: Some((key, command)), keys })?;
+    let client = Some(ClientElsewhere { key, command });
+    let (sshd, told) = server(start, &Listening { address, client, keys })?;
     let (of_cpu, teller) = match start.far_address() {
         Some(address) => {
             let process = sshd.pid();

@@ -3,6 +3,7 @@
 use plumb_protocol::Workload;
 
 mod cipher;
+mod copy;
 mod fixture;
 mod login;
 mod session;
@@ -11,4 +12,4 @@ mod sink;
 pub use sink::ssh_sink;
 
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[&cipher::Cipher, &login::Login];
+pub const ALL: &[&dyn Workload] = &[&cipher::Cipher, &copy::SshCopy, &login::Login];

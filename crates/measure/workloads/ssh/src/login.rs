@@ -69,7 +69,7 @@ impl Workload for Login {
     }
 
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
-        fixture::start_server(start, keys(start), SESSION.to_owned())
+        fixture::start_server(start, keys(start), Some(SESSION.to_owned()))
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
@@ -97,7 +97,7 @@ impl Workload for Login {
         let (lacking, told) = cpu_time::NAMES.split_at(cpus.lacking());
         let without = lacking.iter().map(|name| (*name).to_owned()).collect();
         let at_once = start.size("at_once");
-        let instance = TimedThreads::start(at_once, start, make, cpus, (told, |_, _, _, _| {}))?;
+        let instance = TimedThreads::start(at_once, start, make, cpus, (told, |_, _| {}))?;
         let ready = Ready {
             work: work(&[("rate", 1)]),
             versions: fixture::versions(start),

@@ -23,10 +23,8 @@ const MOST_NOISE: usize = 64 << 10;
 pub struct SessionSettings {
     /// The client; its log goes to its folder, too.
     pub client: SshClient,
-    /// The name of the cipher, as OpenSSH spells it.
-    pub cipher: String,
-    /// The message authentication code, used by ciphers that have none of their own.
-    pub mac: String,
+    /// The cipher and the message authentication code, as OpenSSH spells them; None leaves the choice to the client.
+    pub algorithms: Option<(String, String)>,
 }
 
 /// A live session. Dropping it ends it.
@@ -59,7 +57,10 @@ impl SshSession {
         let log = client.folder.join(format!("ssh-{}.log", std::process::id()));
         let file = File::create(&log)
             .map_err(|error| Failure::io(format!("creating {}", log.display()), &error))?;
-        let mut command = client.command(&["-c", &settings.cipher, "-m", &settings.mac]);
+        let mut command = match &settings.algorithms {
+            Some((cipher, mac)) => client.command(&["-c", cipher, "-m", mac]),
+            None => client.command(&[]),
+        };
         command.arg(format!("{} ssh-sink", quoted(plumb)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file);
         let mut child = command.spawn().map_err(|error| Failure::io("starting ssh", &error))?;

@@ -192,3 +192,65 @@ fn logins_are_whole_sessions_with_the_keys_and_the_exchange_that_were_asked_for(
     }
     unknown.clean();
 }
+
+/// A copy with its fixture.
+fn copying(scratch: &Path, settings: &[(&str, &str)]) -> TestPoint<'static> {
+    let mut point = TestPoint::new(ALL, "ssh.copy", settings).in_folder(scratch);
+    point.prepare().unwrap_or_else(|error| panic!("{settings:?}: {error:?}"));
+    point.serve().unwrap_or_else(|error| panic!("{settings:?}: {error:?}"));
+    point
+}
+
+#[test]
+fn every_program_copies_all_files_either_way_and_removes_them() {
+    let scratch = tempfile::tempdir().unwrap();
+    for method in ["scp", "sftp", "rsync"] {
+        for direction in ["up", "down"] {
+            let settings = [
+                ("method", method),
+                ("direction", direction),
+                ("size", "100001"),
+                ("files", "7"),
+                ("cipher", "aes256-ctr"),
+            ];
+            let mut point = copying(scratch.path(), &settings);
+            let mut started = point.started();
+            assert!(started.ready.notes[0].contains("aes256-ctr"), "{:?}", started.ready.notes);
+            let taken = samples(&mut started, &[1, 2]);
+            assert_eq!(taken.iterations, [1, 2]);
+            assert!(taken.values["near_cpu"][0] > 0.0 && taken.values["far_cpu"][0] > 0.0);
+            drop(started);
+            point.clean();
+            assert_eq!(left_in(scratch.path()), 0, "{method} {direction}: something is left");
+        }
+    }
+}
+
+#[test]
+fn a_copy_over_a_path_has_its_bandwidth() {
+    let _alone = alone();
+    let scratch = tempfile::tempdir().unwrap();
+    let mut point =
+        copying(scratch.path(), &[("path", "veth"), ("up", "40Mbit/s"), ("size", "2MiB")]);
+    let mut started = point.started();
+    // 1,448 bytes of payload in a frame of 1,514; a login takes 0.1 to 0.3 s more.
+    let sending = f64::from(2 << 20) / (40e6 / 8.0 * 1448.0 / 1514.0);
+    assert_ratio("the bandwidth of the path", 0.97..2.0, || {
+        samples(&mut started, &[1]).elapsed_ns[0] as f64 / 1e9 / sending
+    });
+    drop(started);
+    point.clean();
+}
+
+#[test]
+fn a_folder_that_a_shell_would_read_differently_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let odd = scratch.path().join("a b");
+    std::fs::create_dir(&odd).unwrap();
+    let mut point = TestPoint::new(ALL, "ssh.copy", &[]).in_folder(scratch.path());
+    point.prepare().unwrap();
+    point.start.dir = odd.display().to_string();
+    let (why, fix) = unsupported("an odd folder", point.try_start());
+    assert!(why.contains("a b") && fix.contains("--dir"), "{why}; {fix}");
+    point.clean();
+}

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plumb_model::{
-    Environment, Host, Id, Machine, MeasuredOn, PointFacts, RunOfSeries, SeriesInRun,
+    Environment, Host, Id, Machine, MeasuredOn, PointFacts, RunCosts, RunOfSeries, SeriesInRun,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 
@@ -19,10 +19,10 @@ use super::content::{self, ContentId, count, identity};
 use super::db_error::DbError;
 use super::schema::DERIVED;
 use super::version::known;
-use crate::answers::{DerivedRun, RunEnd};
+use crate::answers::{DerivedRun, FreshlyDerived, RunEnd};
 
 /// Rises when a row is written in another form.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 
 /// The tables of `derived.sql`.
 const TABLES: [&str; 4] = ["derived_version", "derived_run", "derived_point", "derived_series"];
@@ -117,6 +117,32 @@ pub(super) fn read(
         }
     }
     Ok(runs)
+}
+
+/// The costs of those of the runs that are kept as they are now, and gave series.
+pub(super) fn costs(
+    db: &Connection,
+    rules: &str,
+    ends: &[RunEnd],
+) -> Result<Vec<RunCosts>, DbError> {
+    if !is_current(db, rules)? {
+        return Ok(Vec::new());
+    }
+    // In the columns of `each`.
+    let sql = "SELECT run, NULL, NULL, costs, json, machine, host, environment \
+               FROM derived_run WHERE run = ? AND state = ? AND json != 'null'";
+    let mut select = db.prepare_cached(sql)?;
+    let mut rows_of_runs = Rows::new(db);
+    let mut found = Vec::new();
+    for end in ends {
+        let mut rows = select.query(params![end.run.as_bytes(), end.state])?;
+        if let Some(row) = rows.next()? {
+            let run = rows_of_runs.run(row)?;
+            let first_metrics = serde_json::from_str(&row.get::<_, String>(SERIES)?)?;
+            found.push(RunCosts { run, first_metrics });
+        }
+    }
+    Ok(found)
 }
 
 /// The columns of [`each`]: those of the series, then those of its run.
@@ -230,11 +256,7 @@ impl<'d> Rows<'d> {
 }
 
 /// Keeps all series of runs that were in these states, in one transaction.
-pub(super) fn keep(
-    path: &Path,
-    rules: &str,
-    runs: &[(RunEnd, Vec<SeriesInRun>)],
-) -> Result<(), DbError> {
+pub(super) fn keep(path: &Path, rules: &str, runs: &[FreshlyDerived]) -> Result<(), DbError> {
     // Its own connection, so that readers of a store that was opened read-only can keep what they
     // computed if the file can be written. It makes no file.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -246,13 +268,14 @@ pub(super) fn keep(
         make_anew(&step)?;
         step.execute("INSERT INTO derived_version VALUES (?)", [version(rules)])?;
     }
-    for (end, series) in runs {
-        keep_run(&step, end, series)?;
+    for derived in runs {
+        keep_run(&step, derived)?;
     }
     Ok(step.commit()?)
 }
 
-fn keep_run(db: &Connection, end: &RunEnd, series: &[SeriesInRun]) -> Result<(), DbError> {
+fn keep_run(db: &Connection, derived: &FreshlyDerived) -> Result<(), DbError> {
+    let FreshlyDerived { end, series, costs } = derived;
     let Some(state) = &end.state else { return Ok(()) };
     let run = end.run.as_bytes();
     // A resumed run has rows of its earlier state, maybe more than now.
@@ -263,14 +286,15 @@ fn keep_run(db: &Connection, end: &RunEnd, series: &[SeriesInRun]) -> Result<(),
     let machine = place.map(|place| content::keep_machine(db, &place.machine)).transpose()?;
     let environment =
         place.map(|place| content::keep_environment(db, &place.environment)).transpose()?;
-    db.prepare_cached("INSERT OR REPLACE INTO derived_run VALUES (?, ?, ?, ?, ?, ?)")?.execute(
+    db.prepare_cached("INSERT OR REPLACE INTO derived_run VALUES (?, ?, ?, ?, ?, ?, ?)")?.execute(
         params![
             run,
             state,
             machine,
             place.and_then(|place| place.host.known()),
             environment,
-            serde_json::to_string(&of_run)?
+            serde_json::to_string(&of_run)?,
+            serde_json::to_string(costs)?
         ],
     )?;
     for (n, series) in series.iter().enumerate() {

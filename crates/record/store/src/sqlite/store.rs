@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use plumb_model::{
-    CounterAmount, Host, Id, RecordSource, RunRecord, RunUpdate, SeriesInRun, SeriesName, Stamped,
+    CounterAmount, Host, Id, RecordSource, RunCosts, RunRecord, RunUpdate, SeriesName, Stamped,
     Target, Trace,
 };
 use rusqlite::Connection;
@@ -14,8 +14,8 @@ use super::{
     baseline, counters, derived, info, kept, merge, open, read, salt, series, snapshot, updates,
 };
 use crate::answers::{
-    AuditFact, Baseline, DerivedRun, KeptFile, MergeReport, RunEnd, RunSummary, SecretSalt,
-    StoreInfo,
+    AuditFact, Baseline, DerivedRun, FreshlyDerived, KeptFile, MergeReport, RunEnd, RunSummary,
+    SecretSalt, StoreInfo,
 };
 use crate::backend::{Backend, Writer};
 use crate::error::StoreError;
@@ -128,7 +128,11 @@ impl Backend for Sqlite {
         self.read(|db| derived::read(db, rules, runs, name)).unwrap_or_default()
     }
 
-    fn keep_derived(&self, rules: &str, runs: &[(RunEnd, Vec<SeriesInRun>)]) {
+    fn derived_costs(&self, rules: &str, runs: &[RunEnd]) -> Vec<RunCosts> {
+        self.read(|db| derived::costs(db, rules, runs)).unwrap_or_default()
+    }
+
+    fn keep_derived(&self, rules: &str, runs: &[FreshlyDerived]) {
         // A full disk, a read-only file, another writer: the rows are computed again the next time.
         let _ = derived::keep(&self.path, rules, runs);
     }

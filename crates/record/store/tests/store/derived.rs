@@ -1,5 +1,6 @@
 //! What is derived when writing it fails halfway: the store opens, and derived rows are whole or absent.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::conformance::series::derived_series;
 use crate::events::{Script, environment, id};
 use plumb_model::SeriesInRun;
-use plumb_store::{RunEnd, Store};
+use plumb_store::{FreshlyDerived, Store};
 use rusqlite::Connection;
 
 /// Runs of the store.
@@ -29,12 +30,12 @@ fn store(folder: &Path) -> Store {
 }
 
 /// A series of every run; `offset` tells one derivation from another.
-fn derived(store: &Store, offset: f64) -> Vec<(RunEnd, Vec<SeriesInRun>)> {
+fn derived(store: &Store, offset: f64) -> Vec<FreshlyDerived> {
     let mut all = Vec::new();
     for end in store.ends().unwrap() {
         let mut series = derived_series(end.run, "a/x");
         series.process_medians = (0..PROCESSES).map(|n| offset + f64::from(n) / 3.0).collect();
-        all.push((end, vec![series]));
+        all.push(FreshlyDerived { end, series: vec![series], costs: BTreeMap::new() });
     }
     all
 }
@@ -45,8 +46,8 @@ fn kept(store: &Store, rules: &str) -> Vec<Vec<SeriesInRun>> {
     runs.into_iter().map(|run| run.series).collect()
 }
 
-fn series_of(derived: &[(RunEnd, Vec<SeriesInRun>)]) -> Vec<Vec<SeriesInRun>> {
-    derived.iter().map(|(_, series)| series.clone()).collect()
+fn series_of(derived: &[FreshlyDerived]) -> Vec<Vec<SeriesInRun>> {
+    derived.iter().map(|derived| derived.series.clone()).collect()
 }
 
 #[test]
@@ -63,7 +64,7 @@ fn a_transaction_that_fails_halfway_leaves_what_was_derived_before() {
         db.execute_batch(&sql).unwrap();
     };
     // By the same rules, after half of the rows were written anew.
-    let last = before[RUNS as usize / 2].0.run.simple().to_string();
+    let last = before[RUNS as usize / 2].end.run.simple().to_string();
     abort("derived_series", &format!("lower(hex(NEW.run)) = '{last}'"));
     let after = derived(&store, 2.0);
     store.keep_derived("1", &after);
@@ -72,7 +73,7 @@ fn a_transaction_that_fails_halfway_leaves_what_was_derived_before() {
     // By other rules, after the tables were dropped and made anew.
     let mut moved = after.clone();
     let elsewhere = Arc::new(environment("7.0"));
-    moved[RUNS as usize / 2].1[0].environment = elsewhere;
+    moved[RUNS as usize / 2].series[0].environment = elsewhere;
     abort("environment", "TRUE");
     store.keep_derived("2", &moved);
     assert!(kept(&store, "1") == series_of(&before) && kept(&store, "2").is_empty());

@@ -1,6 +1,7 @@
 //! Files that are not as they should be, processes that die, disks that are full: what is said, and
 //! what is still there.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use crate::events::{Script, batch, eventful, id, work};
 use plumb_model::{Role, Stamped};
-use plumb_store::{ErrorKind, Store, StoreError, info};
+use plumb_store::{ErrorKind, FreshlyDerived, RunEnd, Store, StoreError, info};
 use rusqlite::Connection;
 
 fn fill(store: &Store, events: &[Stamped]) {
@@ -134,13 +135,18 @@ fn an_older_store_is_refused_with_what_to_do() {
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
+/// A run that gave no series.
+fn nothing_derived(end: RunEnd) -> FreshlyDerived {
+    FreshlyDerived { end, series: Vec::new(), costs: BTreeMap::new() }
+}
+
 #[test]
 fn what_is_derived_from_a_store_that_cannot_be_written_is_lost_without_trouble() {
     let folder = tempfile::tempdir().unwrap();
     let path = closed(folder.path());
     let store = Store::open_read_only(&path).unwrap();
     let ends = store.ends().unwrap();
-    let derived: Vec<_> = ends.iter().cloned().map(|end| (end, Vec::new())).collect();
+    let derived: Vec<_> = ends.iter().cloned().map(nothing_derived).collect();
     // Another process writes.
     let writer = Connection::open(&path).unwrap();
     writer.execute_batch("BEGIN IMMEDIATE").unwrap();

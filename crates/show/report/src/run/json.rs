@@ -18,6 +18,7 @@ use crate::json_parts::text::pretty;
 
 use crate::json_parts::point::{PointPart, ValuePart, place, settings};
 use crate::json_parts::target::{TargetPart, target};
+use crate::run::bottleneck_text::BottleneckPart;
 use crate::run::burst::{BurstPart, burst_part};
 use crate::run::interference::InterferencePart;
 use crate::run::json_curves::{CurvePart, curve};
@@ -51,6 +52,8 @@ pub struct RunDocument {
     pub rankings: Vec<RankingPart>,
     /// Shares of bandwidth and round trips in the time of points behind a link.
     pub links: Vec<LinkPart>,
+    /// What limits points of which the parts were measured, too (`--ceilings`).
+    pub bottlenecks: Vec<BottleneckPart>,
     /// Whether the comparison works here, with its control sides (`ab --prove`); null without control sides.
     pub proof: Option<ProofPart>,
     /// The series that stand out since the last comparable run; null if there is none, or it was not looked for.
@@ -392,6 +395,11 @@ pub fn document(view: &View) -> RunDocument {
         curves: finding.curves.iter().map(|found| curve(found, &finding.results)).collect(),
         rankings: finding.rankings.iter().map(RankingPart::of).collect(),
         links: finding.links.iter().map(|found| link(found, &finding.results)).collect(),
+        bottlenecks: finding
+            .bottlenecks
+            .iter()
+            .map(|found| BottleneckPart::of(found, &finding.results))
+            .collect(),
         proof: finding.proof.as_ref().map(proof_part),
         since_last: since_last_part(view.finding),
         preparations: finding.run.preparations.iter().map(preparation).collect(),

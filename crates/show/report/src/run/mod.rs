@@ -2,6 +2,7 @@
 
 mod again;
 mod answer;
+mod bottleneck_text;
 mod brief;
 mod burst;
 pub(crate) mod curves;

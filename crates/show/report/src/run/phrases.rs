@@ -64,6 +64,7 @@ const PHRASES: &[Phrase] = &[
     phrase("scheduler.timer", "Timer wake-ups", &[]),
     phrase("scheduler.wakeup", "Wake-ups of a task", &[]),
     phrase("ssh.cipher", "An ssh session with {cipher}", &[]),
+    phrase("ssh.copy", "Copies over ssh with {method}", &["direction"]),
     phrase("ssh.login", "Logins with ssh", &[]),
     phrase("storage.log", "Log commits of {record}", &[]),
     phrase("storage.random", "Random {operation}s of {block}", &["depth"]),

@@ -9,6 +9,7 @@ use plumb_units::{Figure, percent, quantity};
 
 use crate::comparison::{other_build, pairs_text, settling, side_effects, verdict};
 use crate::figure::figure;
+use crate::run::bottleneck_text::bottleneck_text;
 use crate::run::curves::CurveText;
 use crate::run::header::ReportHeader;
 use crate::run::labels;
@@ -146,6 +147,7 @@ impl<'a> View<'a> {
             .iter()
             .map(|curve| CurveText::new(curve, has_several_metrics(curve, finding)))
             .chain(finding.links.iter().map(CurveText::of_link))
+            .chain(finding.bottlenecks.iter().map(|found| bottleneck_text(found, &finding.results)))
             .chain(finding.rankings.iter().map(ranking_text))
             .collect();
         Self {

@@ -37,38 +37,58 @@ impl SshClient {
     #[must_use]
     pub fn command(&self, options: &[&str]) -> Command {
         let mut command = Command::new(&self.ssh);
-        command.env_remove("SSH_AUTH_SOCK").env_remove("DISPLAY");
-        // bash reads ~/.bashrc in a session's outermost shell, whatever that does and however long it
-        // takes; killed in the middle of it, it might leave locks behind.
-        command.env("SHLVL", "1");
+        isolate(&mut command);
         command.args(["-v", "-T", "-F", "none"]).args(options);
-        command.arg("-p").arg(self.server.port().to_string());
-        command.arg("-i").arg(self.folder.join("user"));
-        let known_hosts = format!("UserKnownHostsFile=\"{}\"", self.known_hosts.display());
-        let alias = format!("HostKeyAlias={HOST_ALIAS}");
-        let compression = format!("Compression={}", yes_or_no(self.is_compressed));
-        for option in [
-            "BatchMode=yes",
-            "IdentitiesOnly=yes",
-            "IdentityAgent=none",
-            "StrictHostKeyChecking=yes",
-            "GlobalKnownHostsFile=/dev/null",
-            "UpdateHostKeys=no",
-            "CheckHostIP=no",
-            "ControlMaster=no",
-            "ControlPath=none",
-            "ConnectTimeout=10",
-            "SendEnv=SHLVL",
-            &compression,
-            &known_hosts,
-            &alias,
-        ] {
-            command.arg("-o").arg(option);
+        for (name, value) in self.options() {
+            command.arg("-o").arg(format!("{name}={value}"));
         }
-        command.arg("-l").arg(&self.user).arg(self.server.ip().to_string());
-        die_with_parent(&mut command);
+        command.arg(self.server.ip().to_string());
         command
     }
+
+    /// The same options as a configuration file, in which the server is called [`HOST_ALIAS`]: for programs that start the
+    /// client themselves, such as scp. `more` stands before them.
+    #[must_use]
+    pub fn configuration(&self, more: &[(&str, &str)]) -> String {
+        let address = self.server.ip();
+        let mut lines = vec![format!("Host {HOST_ALIAS}"), format!("HostName {address}")];
+        lines.extend(more.iter().map(|(name, value)| format!("{name} {value}")));
+        lines.extend(self.options().iter().map(|(name, value)| format!("{name} {value}")));
+        lines.join("\n") + "\n"
+    }
+
+    /// Nothing of the user's configuration, keys or agents, and no questions.
+    fn options(&self) -> Vec<(&'static str, String)> {
+        let compression = yes_or_no(self.is_compressed);
+        vec![
+            ("Port", self.server.port().to_string()),
+            ("User", self.user.clone()),
+            ("IdentityFile", format!("\"{}\"", self.folder.join("user").display())),
+            ("UserKnownHostsFile", format!("\"{}\"", self.known_hosts.display())),
+            ("HostKeyAlias", HOST_ALIAS.to_owned()),
+            ("Compression", compression.to_owned()),
+            ("BatchMode", "yes".to_owned()),
+            ("IdentitiesOnly", "yes".to_owned()),
+            ("IdentityAgent", "none".to_owned()),
+            ("StrictHostKeyChecking", "yes".to_owned()),
+            ("GlobalKnownHostsFile", "/dev/null".to_owned()),
+            ("UpdateHostKeys", "no".to_owned()),
+            ("CheckHostIP", "no".to_owned()),
+            ("ControlMaster", "no".to_owned()),
+            ("ControlPath", "none".to_owned()),
+            ("ConnectTimeout", "10".to_owned()),
+            ("SendEnv", "SHLVL".to_owned()),
+        ]
+    }
+}
+
+/// Takes the user's agent and display away from a command that starts ssh, and ends it with the thread that starts it.
+pub fn isolate(command: &mut Command) {
+    command.env_remove("SSH_AUTH_SOCK").env_remove("DISPLAY");
+    // bash reads ~/.bashrc in a session's outermost shell, whatever that does and however long it
+    // takes; killed in the middle of it, it might leave locks behind.
+    command.env("SHLVL", "1");
+    die_with_parent(command);
 }
 
 /// The algorithms on which client and server agreed for the data, from the client's log: `cipher: … MAC: … compression: …`.

@@ -7,7 +7,7 @@ mod sshd;
 mod tools;
 
 pub use account::UserAccount;
-pub use client::{SshClient, agreed, last_line};
+pub use client::{SshClient, agreed, isolate, last_line};
 pub use key_kind::KeyKind;
-pub use sshd::{KNOWN_HOSTS, Listening, Serves, Sshd, known_host};
+pub use sshd::{ClientElsewhere, HOST_ALIAS, KNOWN_HOSTS, Listening, Serves, Sshd, known_host};
 pub use tools::SshTools;

@@ -18,7 +18,7 @@ use crate::loopback;
 use crate::processes::{die_with_parent, kill_descendants};
 
 /// The name under which the host key is known.
-pub(super) const HOST_ALIAS: &str = "plumb";
+pub const HOST_ALIAS: &str = "plumb";
 
 /// The line of a file of known hosts for a server with this public key; None if it is none.
 #[must_use]
@@ -97,10 +97,19 @@ pub struct Sshd {
 pub struct Listening {
     /// The address and port that it listens on.
     pub address: IpAddr,
-    /// The public key of a client elsewhere, which may run this one command; None makes a key here.
-    pub client: Option<(String, String)>,
+    /// The client, if it is elsewhere; None makes its key here.
+    pub client: Option<ClientElsewhere>,
     /// The kind of the keys that are made here.
     pub keys: KeyKind,
+}
+
+/// A client in another namespace or on another machine.
+#[derive(Debug, Clone)]
+pub struct ClientElsewhere {
+    /// Its public key.
+    pub key: String,
+    /// The only command that it may run; None lets it run any.
+    pub command: Option<String>,
 }
 
 impl Default for Listening {
@@ -187,12 +196,19 @@ impl Sshd {
                 tools.make_key(&folder.0.join("user"), listening.keys)?;
                 format!("{may} {}", folder.read("user.pub")?)
             }
-            Some((key, command)) => {
-                // A quote or a line end in the command would end its option in authorized_keys early.
-                let key = public_key(key)
-                    .filter(|_| !command.contains(['"', '\\', '\n']))
+            Some(client) => {
+                let key = public_key(&client.key)
                     .ok_or_else(|| Failure("not a valid public key for sshd".into()))?;
-                format!("{may},command=\"{command}\" {key}\n")
+                match &client.command {
+                    None => format!("{may} {key}\n"),
+                    // A quote or a line end in the command would end its option in authorized_keys early.
+                    Some(command) if command.contains(['"', '\\', '\n']) => {
+                        return Err(
+                            Failure(format!("not a valid command for sshd: {command}")).into()
+                        );
+                    }
+                    Some(command) => format!("{may},command=\"{command}\" {key}\n"),
+                }
             }
         };
         folder.write("authorized_keys", &authorized)?;
@@ -298,7 +314,10 @@ fn configuration(
     let tcp = if matches!(serves, Serves::Forwarding) { "local" } else { "no" };
     let offers = match serves {
         Serves::Commands { ciphers, macs, exchanges } => {
-            format!("Ciphers {ciphers}\nMACs {macs}\nKexAlgorithms {exchanges}\nMaxStartups 1000\n")
+            format!(
+                "Ciphers {ciphers}\nMACs {macs}\nKexAlgorithms {exchanges}\nMaxStartups 1000\n\
+                 Subsystem sftp internal-sftp\n"
+            )
         }
         Serves::Forwarding => String::new(),
     };

@@ -7,7 +7,7 @@ use plumb_model::{
     Better, Estimate, Event, Id, Machine, MeasuredOn, PointFacts, PointOnTarget, Ready, Role,
     RunCompanion, RunOfSeries, RunStatus, SeriesInRun, Target,
 };
-use plumb_store::Backend;
+use plumb_store::{Backend, FreshlyDerived, RunEnd};
 
 use super::told::{take, write};
 use crate::events::{Script, batch, environment, id, target};
@@ -88,7 +88,10 @@ pub fn what_is_derived_comes_back_while_it_is_true(backend: &dyn Backend) {
     let second_end = backend.ends_of(&[id(2), id(99)]).unwrap();
     assert_eq!(second_end, ends[1..2], "an unknown run is missing");
     let of_run = |run: u64| vec![derived_series(id(run), "a/x"), derived_series(id(run), "a/y")];
-    let all: Vec<_> = ends.clone().into_iter().zip([of_run(1), of_run(2), of_run(3)]).collect();
+    let costs = |run: u64| BTreeMap::from([("a/x".to_owned(), 1.0 / run as f64)]);
+    let derived =
+        |(end, run): (RunEnd, u64)| FreshlyDerived { end, series: of_run(run), costs: costs(run) };
+    let all: Vec<_> = ends.clone().into_iter().zip([1, 2, 3]).map(derived).collect();
     backend.keep_derived("1", &all[..1]);
     backend.keep_derived("1", &all);
     let found = backend.derived("1", &ends, None);
@@ -102,6 +105,12 @@ pub fn what_is_derived_comes_back_while_it_is_true(backend: &dyn Backend) {
     assert_eq!(second[0].series, of_run(2));
     let lacking = backend.derived("1", &ends, Some("a/z"));
     assert!(lacking.len() == 2 && lacking.iter().all(|kept| kept.series.is_empty()));
+    let costs_of = |ends: &[RunEnd]| {
+        let found = backend.derived_costs("1", ends);
+        found.into_iter().map(|of| (of.run.run, of.first_metrics)).collect::<Vec<_>>()
+    };
+    assert_eq!(costs_of(&ends), [(id(1), costs(1)), (id(2), costs(2))]);
+    assert_eq!(costs_of(&second_end), [(id(2), costs(2))]);
     // Other rules: nothing counts, and keeping by them drops what was kept.
     assert_eq!(backend.derived("2", &ends, None), []);
     backend.keep_derived("2", &all[..1]);
@@ -123,7 +132,7 @@ pub fn a_long_history_is_read_at_once(backend: &dyn Backend) {
     for end in backend.ends().unwrap() {
         let names = (0..50).map(|n| derived_series(end.run, &format!("a/{n}")));
         let series: Vec<SeriesInRun> = names.collect();
-        rows.push((end, series));
+        rows.push(FreshlyDerived { end, series, costs: BTreeMap::new() });
     }
     backend.keep_derived("1", &rows);
     let began = std::time::Instant::now();
