@@ -5,15 +5,19 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use plumb_model::{AuditClass, Better, CurveKind, Description, FlagKind, Parameter, Ready, Role};
-use plumb_protocol::{Failure, Held, Start, StartError, StartedWorkload, Workload, now_ns};
+use plumb_model::{
+    AuditClass, Better, CurveKind, Description, FlagKind, Parameter, Ready, Role, Value,
+};
+use plumb_protocol::{
+    ArrivalSchedule, Arrivals, Failure, Held, Start, StartError, StartedWorkload, Workload, now_ns,
+};
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_ends::host::{self, HOST, address_of, restricted};
-use plumb_workload_ends::timed_threads::{ThreadJob, TimedThreads};
+use plumb_workload_ends::timed_threads::{SampleSums, ThreadJob, TimedThreads};
 use plumb_workload_ends::token::{self, at_far_end};
 use plumb_workload_kit::declare::{
-    between, choice, curve, distribution, headline, integer, rate, reported_share, reported_time,
-    text, work, workload,
+    between, choice, curve, distribution, headline, integer, rate, rate_or, reported_share,
+    reported_time, text, work, workload,
 };
 use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::set_socket_linger;
@@ -39,7 +43,8 @@ const SESSIONS: usize = 4;
 const TRIALS: u64 = 4;
 
 /// What is reported next to it, behind the CPU time of both ends.
-const VALUES: [&str; 4] = [cpu_time::NAMES[0], cpu_time::NAMES[1], "connect_time", "resumed"];
+const VALUES: [&str; 5] =
+    [cpu_time::NAMES[0], cpu_time::NAMES[1], "connect_time", "resumed", "in_time"];
 
 /// The workload `tls.handshake`: its parameters and metrics, and how it starts.
 pub(super) struct Handshake;
@@ -53,13 +58,19 @@ impl Workload for Handshake {
                 rate("rate", "handshakes/s", "handshakes per second, all threads together"),
                 headline(distribution(
                     "latency",
-                    "time of a handshake, from the ClientHello until the client may send data",
+                    "time of a handshake, from the ClientHello until the client may send data; at a rate, from \
+                     when it was due, with the connection (TCP)",
                 )),
                 reported_time(VALUES[2], "mean time to open the connection (TCP)"),
                 reported_share(
                     VALUES[3],
                     Better::Neither,
                     "share of the handshakes that resumed a session",
+                ),
+                reported_share(
+                    VALUES[4],
+                    Better::Neither,
+                    "share of the handshakes begun within 100 µs of their due time; 1 in a closed loop",
                 ),
             ]
             .into_iter()
@@ -110,8 +121,10 @@ impl Workload for Handshake {
         ready.without = lacking.map(|name| (*name).to_owned()).collect();
         let names = &VALUES[cpus.lacking()..];
         let clients = move || first.sibling();
-        let instance =
-            TimedThreads::start(start.size("at_once"), start, clients, cpus, (names, report))?;
+        let schedule = schedule(start)?;
+        let threads = start.size("at_once");
+        let instance = TimedThreads::start(threads, start, clients, cpus, (names, report))?
+            .on_schedule(schedule);
         Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
@@ -133,6 +146,18 @@ fn all_parameters() -> Vec<Parameter> {
         ),
         choice("mode", &["full", "resumed"], "full handshakes, or resumed sessions"),
         curve(CurveKind::Knee, at_once),
+        rate_or(
+            "rate",
+            "handshakes",
+            &["closed"],
+            "handshakes due per second, such as 500/s, made by `at_once` threads; closed: each thread begins \
+             when the last one has ended",
+        ),
+        choice(
+            "arrivals",
+            &["poisson", "fixed"],
+            "at a rate, due times are random (Poisson) or equally spaced",
+        ),
     ]);
     all.extend(parameters());
     all.extend(path::parameters());
@@ -143,11 +168,24 @@ fn is_resumed(start: &Start) -> bool {
     start.text("mode") == "resumed"
 }
 
+/// When handshakes are due; none in a closed loop.
+fn schedule(start: &Start) -> Result<Option<ArrivalSchedule>, StartError> {
+    let Some(rate) = start.params.get("rate").and_then(Value::integer) else { return Ok(None) };
+    let arrivals = match start.text("arrivals") {
+        "fixed" => Arrivals::Fixed,
+        _ => Arrivals::Poisson,
+    };
+    #[expect(clippy::cast_precision_loss, reason = "rates stay far below 2^53")]
+    let per_second = rate as f64;
+    Ok(Some(ArrivalSchedule::new(arrivals, per_second, start.seed)?))
+}
+
 /// [`VALUES`] of a sample, behind those of the CPUs.
-fn report(sums: [f64; 3], handshakes: f64, _elapsed_ns: f64, into: &mut [f64]) {
-    let [_, connect, resumed] = sums;
-    let means = [connect / handshakes.max(1.0) / 1e9, resumed / handshakes.max(1.0)];
-    into.iter_mut().zip(means).for_each(|(into, value)| *into = value);
+fn report(done: &SampleSums<3>, into: &mut [f64]) {
+    let [_, connect, resumed] = done.sums;
+    let handshakes = done.count.max(1.0);
+    let values = [connect / handshakes / 1e9, resumed / handshakes, done.in_time];
+    into.iter_mut().zip(values).for_each(|(into, value)| *into = value);
 }
 
 /// Where handshakes are made, and with which settings.
@@ -407,12 +445,15 @@ fn refused(error: &io::Error, target: &HandshakeTarget) -> StartError {
 
 #[cfg(test)]
 mod tests {
+    use plumb_workload_ends::timed_threads::SampleSums;
+
     use super::report;
 
     #[test]
     fn times_are_means_and_resumptions_a_share() {
-        let mut values = [0.0; 2];
-        report([12e9, 4e9, 1.0], 4.0, 5e9, &mut values);
-        assert_eq!(values, [1.0, 0.25]);
+        let mut values = [0.0; 3];
+        let sums = [12e9, 4e9, 1.0];
+        report(&SampleSums { sums, count: 4.0, elapsed_ns: 5e9, in_time: 0.5 }, &mut values);
+        assert_eq!(values, [1.0, 0.25, 0.5]);
     }
 }

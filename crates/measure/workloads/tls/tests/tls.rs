@@ -55,6 +55,28 @@ fn a_delay_is_one_round_trip_of_a_handshake_and_two_of_the_older_version() {
 }
 
 #[test]
+fn handshakes_at_a_rate_begin_when_they_are_due() {
+    let _alone = alone();
+    let settings = [("rate", "100"), ("arrivals", "fixed"), ("at_once", "2")];
+    let point = served("tls.handshake", &settings);
+    let mut started = point.started();
+    assert_ratio("seconds of 40 handshakes at 100/s", 0.39..0.45, || {
+        let taken = samples(&mut started, &[40]);
+        assert!((0.0..=1.0).contains(&taken.values["in_time"][0]));
+        taken.elapsed_ns[0] as f64 / 1e9
+    });
+    // One thread can't keep a rate of which each handshake waits for a round trip.
+    let slow = [("rate", "200"), ("path", "veth"), ("rtt", "20ms")];
+    let point = served("tls.handshake", &slow);
+    let taken = samples(&mut point.started(), &[10, 10]);
+    assert!(taken.values["in_time"][1] < 0.5, "{:?}", taken.values["in_time"]);
+    let latencies = taken.histograms["latency"][1].counts().unwrap();
+    let longest_ms = latencies.iter().map(|(value, _)| *value as f64 / 1e6).fold(0.0, f64::max);
+    // The last was due 100 ms after the first one began, behind 19 others of 40 ms each.
+    assert!(longest_ms > 300.0, "{longest_ms}");
+}
+
+#[test]
 fn bytes_go_either_way_and_time_follows_them() {
     let _alone = alone();
     for direction in ["up", "down"] {
