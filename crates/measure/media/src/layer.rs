@@ -36,6 +36,8 @@ pub enum LayerOption {
     Size,
     /// Options for `mount -o`: `ext4:data=journal`.
     MountOptions,
+    /// The key size of AES, a word of [`AesKey`]: `dm-crypt:aes-128`.
+    KeySize,
 }
 
 impl LayerOption {
@@ -46,6 +48,38 @@ impl LayerOption {
             Self::Nothing => "nothing",
             Self::Size => "a size (1GiB)",
             Self::MountOptions => "mount options",
+            Self::KeySize => "aes-256 or aes-128",
+        }
+    }
+}
+
+/// How long the key of AES is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AesKey {
+    /// A key of 256 bits.
+    #[default]
+    Long,
+    /// A key of 128 bits.
+    Short,
+}
+
+impl AesKey {
+    /// The key size of a layer's option; without an option, the longer one.
+    #[must_use]
+    pub fn of_option(option: &str) -> Option<Self> {
+        match option {
+            "" | "aes-256" => Some(Self::Long),
+            "aes-128" => Some(Self::Short),
+            _ => None,
+        }
+    }
+
+    /// Bits of a key of AES-XTS, which consists of two.
+    #[must_use]
+    pub fn xts_bits(self) -> usize {
+        match self {
+            Self::Long => 512,
+            Self::Short => 256,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use plumb_machine::Root;
 
-use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
+use crate::layer::{AesKey, LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::layers::LAYERS;
 use crate::needs::MissingNeed;
 
@@ -144,6 +144,10 @@ fn parse_layer(part: &str) -> Result<(&'static MediumLayer, String), String> {
         (LayerOption::Size, size) => {
             plumb_units::parse_bytes(size).map_err(|error| error.to_string())?;
         }
+        (LayerOption::KeySize, size) => {
+            AesKey::of_option(size)
+                .ok_or_else(|| format!("`{name}:{size}`: {name} takes {}", layer.takes.words()))?;
+        }
         // What a filesystem takes is known to its mount only.
         (LayerOption::MountOptions, _) => {}
     }
@@ -177,6 +181,8 @@ mod tests {
             "loop:2GiB+dm-crypt+ext4:data=journal,nobarrier",
             "zram+btrfs:compress=zstd",
             "ram+ext4+fscrypt",
+            "ram+ext4+fscrypt:aes-128",
+            "ram+luks:aes-128+ext4",
             "gocryptfs",
             "ram+xfs+gocryptfs",
             "ram+ext4+loop+ext2",
@@ -211,7 +217,9 @@ mod tests {
             ("", "no layer is called ``"),
             ("ram:+ext4", "`ram:` takes a size"),
             ("ram:much+ext4", "`much` is not a size"),
-            ("ram+ext4+fscrypt:x", "`fscrypt` takes no option"),
+            ("ram+ext4+gocryptfs:x", "`gocryptfs` takes no option"),
+            ("ram+ext4+fscrypt:aes-192", "`fscrypt:aes-192`: fscrypt takes aes-256 or aes-128"),
+            ("ram+luks:+ext4", "`luks:` takes aes-256 or aes-128"),
         ] {
             assert!(Medium::parse(text).unwrap_err().starts_with(why), "{text}");
         }

@@ -10,17 +10,14 @@ use plumb_protocol::StartError;
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::building::{Building, failed};
-use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
+use crate::layer::{AesKey, LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::needs::{MissingNeed, has_module, no_program};
-
-/// Bytes of a key of AES-256-XTS.
-const KEY: usize = 64;
 
 /// The layer `dm-crypt`: what it lies on, what it gives, and how it is built.
 pub const LAYER: MediumLayer = MediumLayer {
     name: "dm-crypt",
-    summary: "encrypts the device below with AES-256-XTS",
-    takes: LayerOption::Nothing,
+    summary: "encrypts the device below with AES-XTS",
+    takes: LayerOption::KeySize,
     manual: include_str!("dm_crypt.md"),
     on: LayerBase::Device,
     gives: LayerSurface::Device,
@@ -37,14 +34,17 @@ fn missing(root: &Root) -> Option<MissingNeed> {
     no_program("cryptsetup", "cryptsetup-bin")
 }
 
-fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
-    let mut key = [0; KEY];
+fn lay(building: &mut Building<'_>, option: &str) -> Result<(), StartError> {
+    let bits = AesKey::of_option(option).unwrap_or_default().xts_bits();
+    let mut key = vec![0; bits / 8];
     rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())
         .map_err(|error| StartError::Failed(format!("can't make a random key: {error}")))?;
     let name = format!("plumb-{}-{}", std::process::id(), building.index);
     let mut open = tool("cryptsetup");
-    open.args(["open", "--type", "plain", "--cipher", "aes-xts-plain64", "--key-size", "512"]);
-    open.args(["--key-file", "-", "--batch-mode"]).arg(&building.surface).arg(&name);
+    open.args(["open", "--type", "plain", "--cipher", "aes-xts-plain64"]);
+    open.args(["--key-size", &bits.to_string(), "--key-file", "-", "--batch-mode"])
+        .arg(&building.surface)
+        .arg(&name);
     run(&mut open, &key)?;
     // Held here, and by what is mounted on it: from now on it goes with the last of them, whoever is killed.
     let named = PathBuf::from(format!("/dev/mapper/{name}"));

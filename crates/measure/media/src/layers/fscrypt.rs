@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use plumb_protocol::StartError;
 
 use crate::building::{Building, failed};
-use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
+use crate::layer::{AesKey, LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::layers::ext4;
 
 /// Ioctls of linux/fscrypt.h.
@@ -16,8 +16,10 @@ const ADD_KEY: libc::Ioctl = 0xc050_6617_u32 as libc::Ioctl;
 const SET_POLICY: libc::Ioctl = 0x800c_6613_u32 as libc::Ioctl;
 /// A key that is named by what it hashes to.
 const BY_IDENTIFIER: u32 = 2;
-/// Version of the policy; AES-256-XTS for contents, AES-256-CTS for names, names padded to 32 bytes.
-const POLICY: [u8; 4] = [2, 1, 4, 3];
+/// Version of the policy; the modes of contents and of names; names padded to 32 bytes. AES-256-XTS and AES-256-CTS, or
+/// AES-128-CBC with ESSIV and AES-128-CTS: the kernel has no AES-128-XTS for files.
+const LONG_POLICY: [u8; 4] = [2, 1, 4, 3];
+const SHORT_POLICY: [u8; 4] = [2, 5, 6, 3];
 /// Bytes of a key.
 const KEY: usize = 64;
 /// Bytes of the name of a key.
@@ -26,8 +28,8 @@ const IDENTIFIER: usize = 16;
 /// The layer `fscrypt`: what it lies on, what it gives, and how it is built.
 pub const LAYER: MediumLayer = MediumLayer {
     name: "fscrypt",
-    summary: "a folder that ext4 encrypts with AES-256-XTS",
-    takes: LayerOption::Nothing,
+    summary: "a folder that ext4 encrypts with AES",
+    takes: LayerOption::KeySize,
     manual: include_str!("fscrypt.md"),
     on: LayerBase::Filesystem("ext4"),
     gives: LayerSurface::Folder,
@@ -54,10 +56,14 @@ struct FscryptPolicy {
     identifier: [u8; IDENTIFIER],
 }
 
-fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
+fn lay(building: &mut Building<'_>, option: &str) -> Result<(), StartError> {
     let folder = building.surface.join("encrypted");
     std::fs::create_dir(&folder).map_err(|error| failed(&folder, &error))?;
-    let done = File::open(&folder).and_then(|file| encrypt(&file));
+    let policy = match AesKey::of_option(option).unwrap_or_default() {
+        AesKey::Long => LONG_POLICY,
+        AesKey::Short => SHORT_POLICY,
+    };
+    let done = File::open(&folder).and_then(|file| encrypt(&file, policy));
     done.map_err(|error| match error.raw_os_error() {
         Some(libc::EOPNOTSUPP | libc::ENOTTY) => {
             let why = "this kernel can't encrypt ext4 files (CONFIG_FS_ENCRYPTION)";
@@ -69,8 +75,8 @@ fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Gives the filesystem a random key, and encrypts this empty folder with it.
-fn encrypt(folder: &File) -> io::Result<()> {
+/// Gives the filesystem a random key, and encrypts this empty folder with it and these modes.
+fn encrypt(folder: &File, modes: [u8; 4]) -> io::Result<()> {
     let mut key = [0; KEY];
     rustix::rand::getrandom(&mut key, rustix::rand::GetRandomFlags::empty())?;
     let mut add = AddKey {
@@ -86,7 +92,7 @@ fn encrypt(folder: &File) -> io::Result<()> {
     done(unsafe { libc::ioctl(fd, ADD_KEY, &raw mut add) })?;
     let mut identifier = [0; IDENTIFIER];
     identifier.copy_from_slice(&add.name[..IDENTIFIER]);
-    let policy = FscryptPolicy { modes: POLICY, reserved: [0; 4], identifier };
+    let policy = FscryptPolicy { modes, reserved: [0; 4], identifier };
     // SAFETY: the structure has the kernel's layout and lives beyond the call, which only reads it.
     done(unsafe { libc::ioctl(fd, SET_POLICY, &raw const policy) })
 }

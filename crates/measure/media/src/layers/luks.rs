@@ -8,14 +8,14 @@ use plumb_workload_kit::loop_device;
 use plumb_workload_kit::tool::{run, tool};
 
 use crate::building::{Building, failed};
-use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
+use crate::layer::{AesKey, LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::needs::{MissingNeed, no_file, no_program};
 
 /// The layer `luks`: what it lies on, what it gives, and how it is built.
 pub const LAYER: MediumLayer = MediumLayer {
     name: "luks",
-    summary: "encrypts the device below in user space with LUKS (AES-256-XTS)",
-    takes: LayerOption::Nothing,
+    summary: "encrypts the device below in user space with LUKS (AES-XTS)",
+    takes: LayerOption::KeySize,
     manual: include_str!("luks.md"),
     on: LayerBase::Device,
     gives: LayerSurface::Device,
@@ -33,7 +33,7 @@ fn missing(root: &Root) -> Option<MissingNeed> {
         })
 }
 
-fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
+fn lay(building: &mut Building<'_>, option: &str) -> Result<(), StartError> {
     let keys = building.folder("luks-keys")?;
     let passphrase = format!("{:032x}", building.start.seed);
     let file = keys.join("passphrase");
@@ -41,7 +41,8 @@ fn lay(building: &mut Building<'_>, _option: &str) -> Result<(), StartError> {
     std::fs::write(&file, &passphrase).map_err(|error| failed(&file, &error))?;
     let mut format = tool("cryptsetup");
     format.args(["luksFormat", "--batch-mode", "--type", "luks1", "--cipher", "aes-xts-plain64"]);
-    format.args(["--key-size", "512", "--pbkdf-force-iterations", "1000", "--key-file", "-"]);
+    let bits = AesKey::of_option(option).unwrap_or_default().xts_bits().to_string();
+    format.args(["--key-size", &bits, "--pbkdf-force-iterations", "1000", "--key-file", "-"]);
     run(format.arg(&building.surface), passphrase.as_bytes())?;
 
     let socket = keys.join("socket");
