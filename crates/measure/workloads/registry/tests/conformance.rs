@@ -135,13 +135,27 @@ fn runs_here<T>(description: &Description, result: Result<T, StartError>) -> Opt
     }
 }
 
-/// Each workload with its quick point started.
-fn for_each_started(mut test: impl FnMut(&Description, &TestPoint, StartedWorkload)) {
-    for (_, description) in described() {
+/// One fixture for all that holds for a workload: to make it takes longer than most of the tests.
+#[test]
+fn every_workload_keeps_to_the_protocol() {
+    let _alone = alone();
+    for (workload, description) in described() {
         let folder = tempfile::tempdir().unwrap();
         let Some(mut point) = quick(&description, folder.path()) else { continue };
-        if let Some(started) = runs_here(&description, point.try_start()) {
-            test(&description, &point, started);
+        let start = |point: &TestPoint| runs_here(&description, point.try_start());
+        if let Some(started) = start(&point) {
+            let without = started.ready.without.clone();
+            // A whole run of a fixed shape may take long; the family `process` has such a conversation.
+            let is_fixed = started.instance.fixed_iterations();
+            assert_metrics_are_reported(&description, started);
+            if !is_fixed {
+                if let Some(started) = start(&point) {
+                    assert_iterations_take_time(&description, started);
+                }
+                assert_an_invocation_goes_over_the_line_protocol(workload, &description, &point);
+            }
+            assert_a_load_streams_its_metrics(workload, &description, &point, &without);
+            assert_a_count_of_none_works_or_is_refused(&description, &mut point);
         }
         point.clean();
         let left = std::fs::read_dir(folder.path()).unwrap().count();
@@ -165,71 +179,53 @@ fn defaults_start_or_say_why_not() {
     }
 }
 
-#[test]
-fn metrics_that_are_declared_are_reported() {
-    let _alone = alone();
-    for_each_started(|description, _, mut started| {
-        let mut names: BTreeSet<&str> = started.instance.value_names().iter().copied().collect();
-        names.extend(started.instance.distributions().iter().map(Distribution::name));
-        let without = started.ready.without.clone();
-        let lacks = |name: &String| without.contains(name);
-        let declared =
-            description.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
-        let declared = declared.filter(|metric| !lacks(&metric.name));
-        let declared: BTreeSet<&str> = declared.map(|metric| metric.name.as_str()).collect();
-        assert_eq!(names, declared, "{}", description.id);
-        if description.id.starts_with("classic.bonnie") {
-            // bonnie++ rates nothing that takes less than half a second: on a quick disk it says no figure here.
-            return;
-        }
-        let fixed = started.instance.fixed_iterations();
-        let asked: &[u64] = if fixed { &[1] } else { &[1, 2] };
-        let taken = samples(&mut started, asked);
-        assert_eq!(taken.iterations, asked, "{}", description.id);
-        assert!(fixed || description.sample_is == SampleIs::Iteration, "{}", description.id);
-        for metric in description.metrics.iter().filter(|metric| !lacks(&metric.name)) {
-            if metric.kind == QuantityKind::Histogram {
-                let counted = taken.histograms[&metric.name]
-                    .iter()
-                    .map(|histogram| histogram.counts().unwrap());
-                assert!(
-                    counted.clone().all(|counts| !counts.is_empty()),
-                    "{}/{}",
-                    description.id,
-                    metric.name
-                );
-                continue;
-            }
-            // It is of the trials of a search, not of samples.
-            if metric.source == MetricSource::Search {
-                continue;
-            }
-            let work = started.ready.work.get(&metric.name).copied().unwrap_or(1.0);
-            let values = taken.metric(metric, work).unwrap();
+fn assert_metrics_are_reported(description: &Description, mut started: StartedWorkload) {
+    let mut names: BTreeSet<&str> = started.instance.value_names().iter().copied().collect();
+    names.extend(started.instance.distributions().iter().map(Distribution::name));
+    let without = started.ready.without.clone();
+    let lacks = |name: &String| without.contains(name);
+    let declared = description.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
+    let declared = declared.filter(|metric| !lacks(&metric.name));
+    let declared: BTreeSet<&str> = declared.map(|metric| metric.name.as_str()).collect();
+    assert_eq!(names, declared, "{}", description.id);
+    if description.id.starts_with("classic.bonnie") {
+        // bonnie++ rates nothing that takes less than half a second: on a quick disk it says no figure here.
+        return;
+    }
+    let fixed = started.instance.fixed_iterations();
+    let asked: &[u64] = if fixed { &[1] } else { &[1, 2] };
+    let taken = samples(&mut started, asked);
+    assert_eq!(taken.iterations, asked, "{}", description.id);
+    assert!(fixed || description.sample_is == SampleIs::Iteration, "{}", description.id);
+    for metric in description.metrics.iter().filter(|metric| !lacks(&metric.name)) {
+        if metric.kind == QuantityKind::Histogram {
+            let counted =
+                taken.histograms[&metric.name].iter().map(|histogram| histogram.counts().unwrap());
             assert!(
-                values.iter().all(|value| value.is_finite()),
+                counted.clone().all(|counts| !counts.is_empty()),
                 "{}/{}",
                 description.id,
                 metric.name
             );
+            continue;
         }
-    });
+        // It is of the trials of a search, not of samples.
+        if metric.source == MetricSource::Search {
+            continue;
+        }
+        let work = started.ready.work.get(&metric.name).copied().unwrap_or(1.0);
+        let values = taken.metric(metric, work).unwrap();
+        assert!(values.iter().all(|value| value.is_finite()), "{}/{}", description.id, metric.name);
+    }
 }
 
-#[test]
-fn more_iterations_take_longer_in_proportion() {
-    let _alone = alone();
-    for_each_started(|description, _, mut started| {
-        if started.instance.fixed_iterations() {
-            return;
-        }
-        let mut k = started.instance.least_iterations();
-        while fastest_ns(&mut started, k) < 500_000.0 {
-            k *= 2;
-        }
-        assert_ratio(&format!("{}: {k} iterations", description.id), 2.5..6.0, || {
-            fastest_ns(&mut started, 4 * k) / fastest_ns(&mut started, k)
-        });
+fn assert_iterations_take_time(description: &Description, mut started: StartedWorkload) {
+    let mut k = started.instance.least_iterations();
+    while fastest_ns(&mut started, k) < 500_000.0 {
+        k *= 2;
+    }
+    assert_ratio(&format!("{}: {k} iterations", description.id), 2.5..6.0, || {
+        fastest_ns(&mut started, 4 * k) / fastest_ns(&mut started, k)
     });
 }
 
@@ -251,67 +247,59 @@ fn conversation(
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-#[test]
-fn a_whole_invocation_goes_over_the_line_protocol() {
-    let _alone = alone();
-    for_each_started(|description, point, started| {
-        // A sample that is a process may take long; the family `process` has such a conversation.
-        if started.instance.fixed_iterations() {
-            return;
-        }
-        drop(started);
-        let workload = plumb_workloads::find(&description.id).unwrap();
-        let replies = conversation(
-            workload,
-            point,
-            &[
-                r#"{"id":2,"type":"calibrate","target_ns":100000}"#,
-                r#"{"id":3,"type":"sample","iterations":[1,2]}"#,
-                r#"{"id":4,"type":"stop"}"#,
-            ],
-        );
-        let types: Vec<&str> = replies.iter().filter_map(|line| line["type"].as_str()).collect();
-        assert_eq!(
-            types,
-            ["ready", "calibrated", "samples", "done"],
-            "{}: {replies:?}",
-            description.id
-        );
-    });
+fn assert_an_invocation_goes_over_the_line_protocol(
+    workload: &dyn Workload,
+    description: &Description,
+    point: &TestPoint,
+) {
+    let replies = conversation(
+        workload,
+        point,
+        &[
+            r#"{"id":2,"type":"calibrate","target_ns":100000}"#,
+            r#"{"id":3,"type":"sample","iterations":[1,2]}"#,
+            r#"{"id":4,"type":"stop"}"#,
+        ],
+    );
+    let types: Vec<&str> = replies.iter().filter_map(|line| line["type"].as_str()).collect();
+    assert_eq!(
+        types,
+        ["ready", "calibrated", "samples", "done"],
+        "{}: {replies:?}",
+        description.id
+    );
 }
 
-#[test]
-fn a_load_streams_the_metrics_that_it_declares() {
-    let _alone = alone();
-    for_each_started(|description, point, started| {
-        let without = started.ready.without.clone();
-        drop(started);
-        if !description.can_be(Role::Load) {
-            return;
-        }
-        let workload = plumb_workloads::find(&description.id).unwrap();
-        let replies = stream(workload, point);
-        let samples: Vec<_> = replies.iter().filter(|reply| reply["type"] == "samples").collect();
-        assert!(!samples.is_empty(), "{}: {replies:?}", description.id);
-        let declared =
-            description.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
-        for metric in declared.filter(|metric| !without.contains(&metric.name)) {
-            for sample in &samples {
-                if metric.kind == QuantityKind::Histogram {
-                    let text = &sample["histograms"][&metric.name][0];
-                    assert!(text.is_string(), "{}/{}: {sample}", description.id, metric.name);
-                    continue;
-                }
-                let value = sample["values"][&metric.name][0].as_f64();
-                assert!(
-                    value.is_some_and(f64::is_finite),
-                    "{}/{}: {sample}",
-                    description.id,
-                    metric.name
-                );
+/// All declared metrics, except those that the workload went without when it started.
+fn assert_a_load_streams_its_metrics(
+    workload: &dyn Workload,
+    description: &Description,
+    point: &TestPoint,
+    without: &[String],
+) {
+    if !description.can_be(Role::Load) {
+        return;
+    }
+    let replies = stream(workload, point);
+    let samples: Vec<_> = replies.iter().filter(|reply| reply["type"] == "samples").collect();
+    assert!(!samples.is_empty(), "{}: {replies:?}", description.id);
+    let declared = description.metrics.iter().filter(|metric| metric.source == MetricSource::Value);
+    for metric in declared.filter(|metric| !without.contains(&metric.name)) {
+        for sample in &samples {
+            if metric.kind == QuantityKind::Histogram {
+                let text = &sample["histograms"][&metric.name][0];
+                assert!(text.is_string(), "{}/{}: {sample}", description.id, metric.name);
+                continue;
             }
+            let value = sample["values"][&metric.name][0].as_f64();
+            assert!(
+                value.is_some_and(f64::is_finite),
+                "{}/{}: {sample}",
+                description.id,
+                metric.name
+            );
         }
-    });
+    }
 }
 
 /// One interval of a load. The next request would end the stream at once, so it waits for its end.
@@ -341,28 +329,22 @@ fn stream(workload: &dyn Workload, point: &TestPoint) -> Vec<serde_json::Value> 
     })
 }
 
-#[test]
-fn a_count_of_none_is_refused_in_words_or_works() {
-    let _alone = alone();
-    for (_, description) in described() {
-        let folder = tempfile::tempdir().unwrap();
-        let Some(mut point) = quick(&description, folder.path()) else { continue };
-        let numbers = description.parameters.iter().filter(|parameter| {
-            use ParameterType::{Bytes, Integer, Threads};
-            let is_count = matches!(parameter.kind, Integer | Bytes | Threads);
-            // What is out of range is refused before a workload gets it.
-            let is_taken = parameter.out_of_range(&Value::Integer(0)).is_none();
-            is_count && is_taken && parameter.default != Value::Integer(0)
-        });
-        for parameter in numbers {
-            let before = point.start.params.insert(parameter.name.clone(), Value::Integer(0));
-            match point.try_start() {
-                Ok(mut started) => drop(take(started.instance.as_mut(), &[1])),
-                Err(StartError::Failed(why) | StartError::Unsupported { why, .. }) => {
-                    assert!(!why.is_empty(), "{}: {}=0", description.id, parameter.name);
-                }
+fn assert_a_count_of_none_works_or_is_refused(description: &Description, point: &mut TestPoint) {
+    let numbers = description.parameters.iter().filter(|parameter| {
+        use ParameterType::{Bytes, Integer, Threads};
+        let is_count = matches!(parameter.kind, Integer | Bytes | Threads);
+        // What is out of range is refused before a workload gets it.
+        let is_taken = parameter.out_of_range(&Value::Integer(0)).is_none();
+        is_count && is_taken && parameter.default != Value::Integer(0)
+    });
+    for parameter in numbers {
+        let before = point.start.params.insert(parameter.name.clone(), Value::Integer(0));
+        match point.try_start() {
+            Ok(mut started) => drop(take(started.instance.as_mut(), &[1])),
+            Err(StartError::Failed(why) | StartError::Unsupported { why, .. }) => {
+                assert!(!why.is_empty(), "{}: {}=0", description.id, parameter.name);
             }
-            point.start.params.insert(parameter.name.clone(), before.unwrap());
         }
+        point.start.params.insert(parameter.name.clone(), before.unwrap());
     }
 }
