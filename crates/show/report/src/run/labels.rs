@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_analysis::{Finding, PointFacts, ShownParameter};
 use plumb_model::ParameterType;
 
-/// Names of parameters that differ between the points of a workload, by workload.
-type Differing<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+/// Names of parameters that differ between the points of a workload, by workload. First those that tell all points
+/// apart, so that they stay when a narrow column cuts the rest off.
+type Differing<'a> = BTreeMap<&'a str, Vec<&'a str>>;
 
 /// The part of a workload's id before the dot.
 #[must_use]
@@ -37,17 +38,47 @@ pub(crate) fn labels(results: &[Finding]) -> Vec<String> {
 }
 
 fn differing(results: &[Finding]) -> Differing<'_> {
-    let mut first: BTreeMap<(&str, &str), &str> = BTreeMap::new();
-    let mut differing = Differing::new();
-    for point in results.iter().map(|finding| &finding.point) {
-        for setting in &point.parameters {
-            let key = (point.workload.as_str(), setting.name.as_str());
-            if *first.entry(key).or_insert(&setting.value) != setting.value {
-                differing.entry(&point.workload).or_default().insert(&setting.name);
-            }
+    let mut points: BTreeMap<&str, Vec<&PointFacts>> = BTreeMap::new();
+    for finding in results {
+        points.entry(&finding.point.workload).or_default().push(&finding.point);
+    }
+    points.into_iter().map(|(workload, points)| (workload, differing_of(&points))).collect()
+}
+
+/// The parameters in which these points of a workload differ.
+fn differing_of<'a>(points: &[&'a PointFacts]) -> Vec<&'a str> {
+    let mut needed = Vec::new();
+    let mut others = Vec::new();
+    let mut groups = vec![String::new(); points.len()];
+    for setting in points.iter().flat_map(|point| &point.parameters) {
+        let name = setting.name.as_str();
+        if needed.contains(&name) || others.contains(&name) {
+            continue;
+        }
+        let values: Vec<&str> = points.iter().map(|point| value_of(point, name)).collect();
+        if count_distinct(&values) < 2 {
+            continue;
+        }
+        let finer: Vec<String> =
+            groups.iter().zip(&values).map(|(group, value)| format!("{group},{value}")).collect();
+        if count_distinct(&finer) > count_distinct(&groups) {
+            groups = finer;
+            needed.push(name);
+        } else {
+            others.push(name);
         }
     }
-    differing
+    needed.extend(others);
+    needed
+}
+
+fn value_of<'a>(point: &'a PointFacts, name: &str) -> &'a str {
+    let setting = point.parameters.iter().find(|setting| setting.name == name);
+    setting.map_or("", |setting| setting.value.as_str())
+}
+
+fn count_distinct<T: Ord>(values: &[T]) -> usize {
+    values.iter().collect::<BTreeSet<_>>().len()
 }
 
 fn label(
@@ -58,20 +89,18 @@ fn label(
     if point.titled {
         return point.name.clone();
     }
-    let differs = differing.get(point.workload.as_str());
+    let differs = differing.get(point.workload.as_str()).map_or(&[][..], Vec::as_slice);
+    let place = |setting: &ShownParameter| differs.iter().position(|name| *name == setting.name);
     let workload = point.workload.split_once('.').map_or(point.workload.as_str(), |(_, name)| name);
-    let mut words = vec![workload.to_owned()];
     // A default is named, too, if another point of the run has another value.
-    words.extend(
-        point
-            .parameters
-            .iter()
-            .filter(|setting| {
-                !setting.default
-                    || differs.is_some_and(|names| names.contains(setting.name.as_str()))
-            })
-            .map(value),
-    );
+    let mut settings: Vec<&ShownParameter> = point
+        .parameters
+        .iter()
+        .filter(|setting| !setting.default || place(setting).is_some())
+        .collect();
+    settings.sort_by_key(|setting| place(setting).unwrap_or(differs.len()));
+    let mut words = vec![workload.to_owned()];
+    words.extend(settings.into_iter().map(value));
     words.join(" ")
 }
 
