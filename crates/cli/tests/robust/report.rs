@@ -172,7 +172,7 @@ fn what_limits_a_copy_over_ssh_is_measured_part_by_part() {
     for (point, wanted) in [(slow_path.as_str(), "path"), ("ssh.copy:size=1KiB", "login")] {
         let often = "--min-invocations 8 --max-invocations 8 --invocation-time 100ms";
         let ran = place.run(&format!("run --full --no-lock {point} --ceilings {often}")).unwrap();
-        ran.exits(0).shows(&["bottleneck", "together they predict"]);
+        ran.exits(0).shows(&["bottleneck", "all parts predict"]);
         let found = &last(&place)["bottlenecks"][0];
         assert_eq!(found["bottleneck"], wanted, "{found:#}");
         let names: Vec<&str> = found["parts"]

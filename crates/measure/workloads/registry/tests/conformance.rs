@@ -82,6 +82,18 @@ fn descriptions_are_well_formed() {
         for summary in summaries.chain([&description.summary]) {
             assert!(!summary.is_empty() && !summary.ends_with('.'), "{id}: `{summary}`");
         }
+        for possible in &description.bottlenecks {
+            let name = format!("{id}: {}", possible.name);
+            let (_, other) =
+                all.iter().find(|(_, other)| other.id == possible.workload).expect(&name);
+            assert!(other.metric(&possible.metric).is_some(), "{name}: {}", possible.metric);
+            let settings = possible.settings.keys();
+            settings.for_each(|setting| {
+                assert!(other.parameter(setting).is_some(), "{name}: {setting}")
+            });
+            let mut own = possible.parameters();
+            assert!(own.all(|own| description.parameter(own).is_some()), "{name}");
+        }
         for needed in &description.requirements {
             assert!(!needed.why.is_empty() && !needed.fix.is_empty(), "{id}: {needed:?}");
         }

@@ -160,9 +160,11 @@ fn bottlenecks() -> Vec<PossibleBottleneck> {
     window.unless = words(&[("rtt", "0")]);
     let file = [("size", "$size"), ("operation", "write"), ("direct", "no")];
     let mut cache = possible("page cache", "storage.sequential", &file);
+    cache.metric = "bandwidth".to_owned();
     cache.settings.extend(words(&[("sync", "none")]));
     cache.unless = words(&[("sync", "yes")]);
     let mut disk = possible("disk", "storage.sequential", &file);
+    disk.metric = "bandwidth".to_owned();
     disk.settings.extend(words(&[("sync", "sample")]));
     disk.unless = words(&[("sync", "no")]);
     let mut login = possible("login", "ssh.login", &[]);
