@@ -1,6 +1,6 @@
 //! What limits a point: parts of its work, each measured on its own in the same run.
 
-use plumb_model::{MetricSource, PlannedPoint, PossibleBottleneck, RunRecord};
+use plumb_model::{MetricSource, PlannedPoint, Point, PossibleBottleneck, RunRecord, Settings};
 
 use crate::estimate::{Ends, Estimate};
 use crate::one_run::bottleneck::{BottleneckFinding, PartOfWork};
@@ -41,14 +41,10 @@ fn bottleneck(
     for possible in &planned.description.bottlenecks {
         let Some(settings) = possible.settings_for(&planned.point.settings) else { continue };
         let other = results.iter().enumerate().find(|(_, other)| {
-            let point = &other.point;
-            let is_set = settings.iter().all(|(name, value)| {
-                point.settings.get(name).is_some_and(|is| is.to_string() == value.to_string())
-            });
             other.target == finding.target
-                && point.workload == possible.workload
+                && other.point.workload == possible.workload
                 && other.metric == possible.metric
-                && is_set
+                && is_set(other, &settings, record)
         });
         match other.and_then(|(index, other)| part(possible, index, other, work, record)) {
             Some(part) => parts.push(part),
@@ -68,6 +64,14 @@ fn bottleneck(
         parts,
         missing,
     })
+}
+
+/// Whether a result is of the point that its workload has with these settings, as people type them.
+fn is_set(finding: &Finding, settings: &Settings, record: &RunRecord) -> bool {
+    let Some(planned) = record.plan.points.get(finding.point.index) else { return false };
+    // The number of threads matters to none of them.
+    let wanted = Point::new(&planned.description, settings, 1);
+    wanted.is_ok_and(|wanted| wanted.settings == planned.point.settings)
 }
 
 /// A part's time for this much work, or for one operation if that comes first; a time is taken as it is.

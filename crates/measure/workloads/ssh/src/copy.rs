@@ -158,7 +158,8 @@ fn bottlenecks() -> Vec<PossibleBottleneck> {
     let mut window = possible("window of ssh", "ssh.cipher", &[("cipher", "$cipher")]);
     window.settings.extend(of_path(&["up", "down"]));
     window.unless = words(&[("rtt", "0")]);
-    let file = [("size", "$size"), ("operation", "write"), ("direct", "no")];
+    // Of one size, because a small file would have room for no block.
+    let file = [("size", "64MiB"), ("operation", "write"), ("direct", "no")];
     let mut cache = possible("page cache", "storage.sequential", &file);
     cache.metric = "bandwidth".to_owned();
     cache.settings.extend(words(&[("sync", "none")]));
