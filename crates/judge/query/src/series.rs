@@ -110,9 +110,9 @@ fn read_by_run(
 
 /// Series of a run as they are kept.
 fn derived(end: RunEnd, series: Vec<SeriesInRun>) -> FreshlyDerived {
-    let costs = costs_of_runs(&series).pop().map(|run| run.first_metrics).unwrap_or_default();
+    let mut costs = costs_of_runs(&series).pop().map(|run| run.first_metrics).unwrap_or_default();
     // A cost without a log says nothing, and JSON has no word for it.
-    let costs = costs.into_iter().filter(|(_, cost)| cost.is_finite()).collect();
+    costs.retain(|_, cost| cost.is_finite());
     FreshlyDerived { end, series, costs }
 }
 

@@ -55,7 +55,7 @@ pub struct FreshlyDerived {
     pub end: RunEnd,
     /// All of its series, in the plan's order.
     pub series: Vec<SeriesInRun>,
-    /// The log costs of its first metrics, as in [`RunCosts::first_metrics`].
+    /// The log costs of its first metrics, as in [`plumb_model::RunCosts::first_metrics`].
     pub costs: BTreeMap<String, f64>,
 }
 

@@ -180,8 +180,8 @@ impl<J: ThreadJob<N>, const N: usize> TimedThreads<J, N> {
         });
         latency.end_sample();
         let is_open = self.shared.schedule.get().is_some();
-        let in_time = self.shared.in_time.load(Ordering::Relaxed) as f64;
-        let in_time = if is_open && count > 0.0 { in_time / count } else { 1.0 };
+        let begun_in_time = self.shared.in_time.load(Ordering::Relaxed) as f64;
+        let in_time = if is_open && count > 0.0 { begun_in_time / count } else { 1.0 };
         SampleSums { sums, count, elapsed_ns: elapsed_ns as f64, in_time }
     }
 

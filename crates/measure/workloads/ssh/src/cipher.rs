@@ -161,7 +161,7 @@ fn metrics() -> Vec<Metric> {
     ]
 }
 
-fn cpu_metric(name: &str, whose: &str) -> Metric {
+pub(crate) fn cpu_metric(name: &str, whose: &str) -> Metric {
     reported(name, "s/B", Better::Lower, &format!("CPU time of {whose} per byte of payload"))
 }
 

@@ -6,16 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use plumb_model::{
-    AuditClass, Better, CurveKind, Description, Parameter, PossibleBottleneck, Ready, Role,
-};
+use plumb_model::{AuditClass, CurveKind, Description, Parameter, PossibleBottleneck, Ready, Role};
 use plumb_protocol::{
     Batch, Failure, Held, Instance, SplitMix64, Start, StartError, StartedWorkload, Workload,
     current_cpu, now_ns,
 };
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::{
-    LONG_TIMEOUT_S, between, bytes, choice, curve, integer, rate, reported, time, work, workload,
+    LONG_TIMEOUT_S, between, bytes, choice, curve, integer, rate, time, work, workload,
 };
 use plumb_workload_kit::filesystem::{Filesystem, less_size};
 use plumb_workload_kit::folder::{Folder, sync_filesystem};
@@ -23,7 +21,7 @@ use plumb_workload_kit::spawn::find_program;
 use plumb_workload_kit::ssh::{HOST_ALIAS, KeyKind, SshClient, agreed, isolate, last_line};
 use plumb_workload_path::{self as path, End};
 
-use crate::cipher::{CIPHERS, DEFAULT};
+use crate::cipher::{CIPHERS, DEFAULT, cpu_metric};
 use crate::fixture;
 
 /// The name under which a server elsewhere reports its folder.
@@ -41,17 +39,13 @@ pub struct SshCopy;
 
 impl Workload for SshCopy {
     fn describe(&self) -> Description {
-        let cpu = |name: &str, whose: &str| {
-            let summary = format!("CPU time of {whose} per byte of payload");
-            reported(name, "s/B", Better::Lower, &summary)
-        };
         Description {
             parameters: parameters(),
             metrics: vec![
                 rate("throughput", "B/s", "bytes of all files divided by the time of a copy"),
                 time("time", "time of a copy: login, transfer, end of the program"),
-                cpu(cpu_time::NAMES[0], "sshd and what it starts"),
-                cpu(cpu_time::NAMES[1], "the program and its ssh"),
+                cpu_metric(cpu_time::NAMES[0], "sshd and what it starts"),
+                cpu_metric(cpu_time::NAMES[1], "the program and its ssh"),
             ],
             requirements: fixture::requirements(),
             roles: vec![Role::Workload, Role::Server],
@@ -299,11 +293,7 @@ impl FileSet {
     fn check_content(&self, source: &Path, arrived: &Path) -> Result<(), Failure> {
         for number in 0..self.count {
             let name = Self::name(number);
-            let read = |folder: &Path| {
-                fs::read(folder.join(&name))
-                    .map_err(|error| Failure::io(format!("reading {name}"), &error))
-            };
-            if read(source)? != read(arrived)? {
+            if read(&source.join(&name))? != read(&arrived.join(&name))? {
                 return Err(Failure(format!("the copy of {name} has other bytes than the file")));
             }
         }
@@ -424,8 +414,10 @@ impl RepeatedCopy {
         let id = std::process::id();
         // Both ends start processes for each copy. A server on another machine is not asked: its processes are many.
         let name = if fixture::is_far(start) { "far.sshd" } else { "sshd" };
-        let server = fixture::endpoint(start, name).ok().and_then(|server| server.parse().ok());
-        let server = server.filter(|_| start.far_address().is_none());
+        let server = match start.far_address() {
+            Some(_) => None,
+            None => fixture::endpoint(start, name).ok().and_then(|server| server.parse().ok()),
+        };
         Self {
             method,
             places,
@@ -553,6 +545,10 @@ impl RepeatedCopy {
         self.check_arrived()?;
         Ok(copied)
     }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(file).map_err(|error| Failure::io(format!("reading {}", file.display()), &error))
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
