@@ -22,6 +22,15 @@ pub fn store(given: Option<&Path>) -> Result<PathBuf> {
     }
 }
 
+/// Whether something that could be a store lies there. An empty file is none yet: whoever was killed while it made one leaves
+/// such a file, and the next run goes on with it. With a log beside it, its content may be there.
+pub fn holds_store(path: &Path) -> bool {
+    let Ok(metadata) = path.metadata() else { return path.exists() };
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    !metadata.is_file() || metadata.len() > 0 || Path::new(&log).exists()
+}
+
 /// `$XDG_DATA_HOME`, or `~/.local/share`.
 pub fn data_home() -> Option<PathBuf> {
     home("XDG_DATA_HOME", ".local/share")

@@ -41,7 +41,7 @@ impl Subcommand for StoreArgs {
 /// Prints the state of the store; a store with problems is exit code 6.
 fn info(store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let path = locate::store(store)?;
-    if !path.exists() {
+    if !locate::holds_store(&path) {
         return Err(no_store(&path));
     }
     let info = plumb_store::info(&path)?;

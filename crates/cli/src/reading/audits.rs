@@ -16,7 +16,7 @@ use crate::locate;
 pub fn noise_floor(store: Option<&Path>, here: &Host, class: AuditClass) -> Result<Option<f64>> {
     let path = locate::store(store)?;
     // Opening a store to write would make an empty one.
-    if !path.exists() {
+    if !locate::holds_store(&path) {
         return Ok(None);
     }
     let store = Store::open(&path)?;
@@ -35,7 +35,7 @@ pub fn noise_floor(store: Option<&Path>, here: &Host, class: AuditClass) -> Resu
 /// When the store can't be read.
 pub fn layout_effect(store: Option<&Path>, here: &Host) -> Result<Option<f64>> {
     let path = locate::store(store)?;
-    if !path.exists() {
+    if !locate::holds_store(&path) {
         return Ok(None);
     }
     let store = Store::open(&path)?;

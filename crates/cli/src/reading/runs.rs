@@ -16,7 +16,7 @@ use crate::locate;
 /// When there is none, or it can't be read; a missing one has a next command to type.
 pub fn open(store: Option<&Path>) -> Result<Store> {
     let path = locate::store(store)?;
-    if !path.exists() {
+    if !locate::holds_store(&path) {
         return Err(no_store(&path));
     }
     Ok(Store::open_read_only(&path)?)

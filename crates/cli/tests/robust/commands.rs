@@ -186,6 +186,14 @@ fn the_store_tells_about_itself() {
     let empty = crate::place();
     empty.run("store info").unwrap().exits(2).says(&["there is no store at", "plumb run"]);
     empty.run("show").unwrap().exits(2).says(&["there is no store at", "plumb run"]);
+    // A kill while the file is created leaves it without content.
+    std::fs::create_dir_all(empty.store().parent().unwrap()).unwrap();
+    std::fs::write(empty.store(), "").unwrap();
+    for command in ["store info", "show", "history true", "export last"] {
+        empty.run(command).unwrap().exits(2).says(&["there is no store at", "plumb run"]);
+    }
+    empty.run("exec true -n 2 -q --no-lock").unwrap().exits(0);
+    empty.run("show").unwrap().exits(0);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn workloads_lie_on_a_medium_that_nobody_else_sees_and_that_is_gone_afterwards()
         ("loop:128MiB+ext2", "128 MiB on /dev/loop"),
         ("ram:512MiB+xfs", "512 MiB on /dev/loop"),
         ("ram:256MiB+btrfs:compress=zstd", "256 MiB on /dev/loop"),
-        ("ram:128MiB+luks+ext4", "128 MiB on /dev/loop"),
+        ("ram:128MiB+luks:aes-128+ext4", "128 MiB on /dev/loop"),
         ("ram:128MiB+ext4+fscrypt", "128 MiB on /dev/loop"),
         ("ram:128MiB+ext4+gocryptfs", "128 MiB on /dev/loop"),
     ] {
@@ -48,6 +48,21 @@ fn workloads_lie_on_a_medium_that_nobody_else_sees_and_that_is_gone_afterwards()
         assert!(became.starts_with(medium) && became.contains(words), "{became}");
         is_gone(&place);
     }
+}
+
+#[test]
+fn a_cipher_that_the_kernel_lacks_is_named_before_anything_is_measured() {
+    if !is_root() {
+        skip(Lack::Root);
+        return;
+    }
+    let place = place();
+    let ran = place.run(&format!("{RUN} medium=ram:128MiB+ext4+fscrypt:aes-128")).unwrap();
+    match ran.code {
+        Some(0) => ran.shows(&["fscrypt:aes-128"]),
+        _ => ran.exits(3).says(&["CONFIG_CRYPTO_ESSIV", "luks:aes-128"]),
+    };
+    is_gone(&place);
 }
 
 #[test]

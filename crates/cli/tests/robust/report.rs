@@ -166,7 +166,7 @@ fn a_curve_is_on_the_scorecard_in_every_format_and_on_its_chart() {
 #[test]
 fn what_limits_a_copy_over_ssh_is_measured_part_by_part() {
     let place = place();
-    let often = "--min-invocations 8 --max-invocations 8 --invocation-time 100ms";
+    let often = "--min-invocations 8 --max-invocations 8";
     let ran = place.run(&format!("run --full --no-lock ssh.copy:size=1KiB --ceilings {often}"));
     ran.unwrap().exits(0).shows(&["the bottleneck is: login", "all parts predict"]);
     let found = &last(&place)["bottlenecks"][0];

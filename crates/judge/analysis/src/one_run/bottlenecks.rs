@@ -6,7 +6,6 @@ use crate::estimate::{Ends, Estimate};
 use crate::one_run::bottleneck::{BottleneckFinding, PartOfWork};
 use crate::one_run::curves::reciprocal;
 use crate::one_run::finding::Finding;
-use crate::one_run::link_fits::time_of_iteration;
 
 /// Why there is no interval if a part has none.
 const NO_INTERVAL: &str = "a part has no interval";
@@ -33,9 +32,9 @@ fn bottleneck(
     record: &RunRecord,
 ) -> Option<BottleneckFinding> {
     let finding = results.get(result)?;
-    let measured = time_of_iteration(finding, planned, record)?;
     let first = record.good_invocations(finding.point.index).next()?;
     let work = first.ready.work.get(&finding.metric).copied().unwrap_or(1.0);
+    let measured = time_s(finding, work, record)?;
     let mut parts = Vec::new();
     let mut missing = Vec::new();
     for possible in &planned.description.bottlenecks {
@@ -74,7 +73,7 @@ fn is_set(finding: &Finding, settings: &Settings, record: &RunRecord) -> bool {
     wanted.is_ok_and(|wanted| wanted.settings == planned.point.settings)
 }
 
-/// A part's time for this much work, or for one operation if that comes first; a time is taken as it is.
+/// A part's time for this much work, or for one operation if that comes first.
 fn part(
     possible: &PossibleBottleneck,
     result: usize,
@@ -82,15 +81,19 @@ fn part(
     work: f64,
     record: &RunRecord,
 ) -> Option<PartOfWork> {
-    let planned = record.plan.points.get(finding.point.index)?;
-    let time_s = match planned.description.metric(&possible.metric)?.source {
-        MetricSource::Rate => {
-            reciprocal(&finding.estimate, if possible.is_first { 1.0 } else { work })
-        }
-        MetricSource::Time | MetricSource::Value | MetricSource::Search => finding.estimate.clone(),
-    };
     let is_first = possible.is_first;
+    let time_s = time_s(finding, if is_first { 1.0 } else { work }, record)?;
     Some(PartOfWork { name: possible.name.clone(), result, time_s, is_first })
+}
+
+/// The time of so much work at a rate; a time is taken as it is. With the interval that every output shows of the result.
+fn time_s(finding: &Finding, work: f64, record: &RunRecord) -> Option<Estimate> {
+    let planned = record.plan.points.get(finding.point.index)?;
+    let shown = finding.shown();
+    Some(match planned.description.metric(&finding.metric)?.source {
+        MetricSource::Rate => reciprocal(&shown, work),
+        MetricSource::Time | MetricSource::Value | MetricSource::Search => shown,
+    })
 }
 
 /// The time of those that come first, and the longest of the others.

@@ -85,7 +85,7 @@ impl<'f> FittedPoint<'f> {
 }
 
 /// How long an iteration takes; None where the first metric is no time and no rate of it.
-pub(crate) fn time_of_iteration(
+fn time_of_iteration(
     finding: &Finding,
     planned: &PlannedPoint,
     record: &RunRecord,

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 
 use plumb_protocol::StartError;
 
@@ -71,8 +72,22 @@ fn lay(building: &mut Building<'_>, option: &str) -> Result<(), StartError> {
         }
         _ => failed(&folder, &error),
     })?;
+    try_file(&folder)?;
     building.surface = folder;
     Ok(())
+}
+
+/// Makes a file and removes it: the kernel looks for the ciphers of a policy only now.
+fn try_file(folder: &Path) -> Result<(), StartError> {
+    let file = folder.join("trial");
+    let made = File::create(&file).and_then(|_| std::fs::remove_file(&file));
+    made.map_err(|error| match error.raw_os_error() {
+        Some(libc::ENOPKG) => StartError::unsupported(
+            "this kernel lacks the cipher of this encryption (AES-128-CBC needs CONFIG_CRYPTO_ESSIV)",
+            "leave out `:aes-128`, or use another layer: ram+luks:aes-128+ext4",
+        ),
+        _ => failed(&file, &error),
+    })
 }
 
 /// Gives the filesystem a random key, and encrypts this empty folder with it and these modes.

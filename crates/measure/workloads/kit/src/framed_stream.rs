@@ -17,6 +17,16 @@ use plumb_protocol::{Failure, Instance};
 /// A sample has at least this many blocks per stream.
 const LEAST_BLOCKS: u64 = 16;
 
+/// A sample takes so many round trips at least: its first byte needs half a trip, and its answer the other half.
+const LEAST_ROUND_TRIPS: u64 = 20;
+
+/// The shortest sample worth taking of a stream whose round trip is known, in nanoseconds: at least `least_ns`, and so long
+/// that the round trip at its end is 5 % of it.
+#[must_use]
+pub fn shortest_sample_ns(least_ns: u64, round_trip_ns: u64) -> u64 {
+    least_ns.max(round_trip_ns.saturating_mul(LEAST_ROUND_TRIPS))
+}
+
 /// Takes frames in and answers each with its count, until the stream ends.
 ///
 /// # Errors
@@ -277,7 +287,7 @@ impl<G> Drop for FramedStreams<G> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FramedStream, FramedStreams, receive};
+    use super::{FramedStream, FramedStreams, receive, shortest_sample_ns};
     use plumb_protocol::Instance;
     use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
     use std::thread;
@@ -287,6 +297,12 @@ mod tests {
         let (answers, back) = pipe().unwrap();
         thread::spawn(move || far_end(there, back));
         FramedStream::new(to, answers, vec![7; 1000].into())
+    }
+
+    #[test]
+    fn a_round_trip_is_a_small_part_of_a_sample() {
+        assert_eq!(shortest_sample_ns(60_000_000, 50_000), 60_000_000);
+        assert_eq!(shortest_sample_ns(60_000_000, 100_000_000), 2_000_000_000);
     }
 
     /// Counts one byte less than the three blocks of a first frame, and is gone.

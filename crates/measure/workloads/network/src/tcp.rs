@@ -15,7 +15,7 @@ use plumb_workload_kit::declare::{
     between, bytes, choice, curve, headline, integer, neutral, rate, reported, reported_share,
     reported_time, switch, text, workload,
 };
-use plumb_workload_kit::framed_stream::FramedStreams;
+use plumb_workload_kit::framed_stream::{FramedStreams, shortest_sample_ns};
 use plumb_workload_kit::placement::{Placement, in_words, placement};
 use plumb_workload_path::{self as path, End};
 use rustix::net::sockopt::{
@@ -125,6 +125,10 @@ impl Workload for Tcp {
                 Ok(if start.role == Role::Load { opened.without_pause() } else { opened })
             })
             .collect::<Result<_, Failure>>()?;
+        // So far the kernel has seen the round trips of empty connections alone: no queue is in them.
+        let round_trip_ns =
+            connections.first().map_or(0, |connection| Info::of(connection.stream()).rtt_us * 1000);
+        let shortest_ns = shortest_sample_ns(SHORTEST_SAMPLE_NS, round_trip_ns);
         let witnesses: Vec<Witness> =
             connections.iter().map(StreamClient::witness).collect::<Result<_, Failure>>()?;
         let mut notes = notes_on(&witnesses[0], address, settings.buffer);
@@ -151,7 +155,7 @@ impl Workload for Tcp {
         };
         let streams = turns.into_iter().filter_map(|mut connections| {
             let first = (!connections.is_empty()).then(|| connections.remove(0))?;
-            Some(FramedStreams::new(first, connections, helpers.clone(), SHORTEST_SAMPLE_NS, ()))
+            Some(FramedStreams::new(first, connections, helpers.clone(), shortest_ns, ()))
         });
         let streams = streams.collect::<Result<_, Failure>>()?;
         let seen = StreamTotals::of(&witnesses);

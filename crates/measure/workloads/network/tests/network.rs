@@ -175,6 +175,8 @@ fn a_relay_delays_and_loses_what_was_asked_for() {
     let _alone = alone();
     let mut point = on_path(&[("path", "veth"), ("rtt", "20ms"), ("block", "1KiB")]);
     let mut started = point.started();
+    let shortest_ns = started.instance.shortest_sample_ns();
+    assert!((400_000_000..1_000_000_000).contains(&shortest_ns), "{shortest_ns}");
     // A frame is two writes and a report, which take their time besides.
     assert_ratio("a round trip in ms", 20.0..21.0, || {
         let taken = samples(&mut started, &[1; 30]);

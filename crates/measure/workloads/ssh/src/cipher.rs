@@ -12,13 +12,16 @@ use crate::fixture;
 use crate::session::{OpenSession, SessionSettings, SshSession, quoted};
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::declare::{bytes, choice, curve, rate, reported, workload};
-use plumb_workload_kit::framed_stream::{FramedStream, FramedStreams};
+use plumb_workload_kit::framed_stream::{Carry, FramedStream, FramedStreams, shortest_sample_ns};
 use plumb_workload_kit::processes::line_up_to;
 use plumb_workload_kit::ssh::KeyKind;
 use plumb_workload_path::{self as path, End};
 
 /// Samples are at least this long, so that filling the pipes and the answer are a small part.
 const SHORTEST_SAMPLE_NS: u64 = 60_000_000;
+
+/// Empty frames that show how long a round trip takes.
+const TRIALS: usize = 3;
 
 /// The ciphers of OpenSSH 9, and those that older releases had.
 pub(crate) const CIPHERS: [&str; 15] = [
@@ -122,11 +125,23 @@ impl Workload for Cipher {
         let mut data = vec![0; block];
         SplitMix64::new(start.seed).fill(&mut data);
         let OpenSession { session, to, from, .. } = open;
-        let flow = FramedStream::new(to, from, Arc::from(data));
-        let streams = FramedStreams::new(flow, Vec::new(), helpers, SHORTEST_SAMPLE_NS, session)?;
+        let mut flow = FramedStream::new(to, from, Arc::from(data));
+        let shortest_ns = shortest_sample_ns(SHORTEST_SAMPLE_NS, round_trip_ns(&mut flow)?);
+        let streams = FramedStreams::new(flow, Vec::new(), helpers, shortest_ns, session)?;
         let instance = CipherStream { streams, cpus, block: block as u64, start: start.clone() };
         Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
+}
+
+/// The shortest time from an empty frame to its answer.
+fn round_trip_ns(flow: &mut FramedStream) -> Result<u64, Failure> {
+    let mut shortest_ns = u64::MAX;
+    for _ in 0..TRIALS {
+        let begun = now_ns();
+        flow.carry(0)?;
+        shortest_ns = shortest_ns.min(now_ns() - begun);
+    }
+    Ok(shortest_ns)
 }
 
 fn parameters() -> Vec<Parameter> {

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use plumb_model::{AuditClass, CurveKind, Description, Parameter, PossibleBottleneck, Ready, Role};
+use plumb_model::{
+    AuditClass, CurveKind, Description, Parameter, PossibleBottleneck, Ready, Role, SampleIs,
+};
 use plumb_protocol::{
     Batch, Failure, Held, Instance, SplitMix64, Start, StartError, StartedWorkload, Workload,
     current_cpu, now_ns,
@@ -51,6 +53,7 @@ impl Workload for SshCopy {
             roles: vec![Role::Workload, Role::Server],
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             audit_class: Some(AuditClass::Scheduler),
+            sample_is: SampleIs::Process,
             timeout_s: Some(LONG_TIMEOUT_S),
             bottlenecks: bottlenecks(),
             ..workload("ssh.copy", "copies files over ssh with scp, sftp or rsync")
@@ -206,6 +209,13 @@ impl CopyProgram {
                 "set `method=scp` or `method=sftp`",
             ));
         }
+        let is_far = start.far_address().is_some() && CopyDirection::of(start) == CopyDirection::Up;
+        if is_far && start.text("sync") == "yes" {
+            return Err(StartError::unsupported(
+                "plumb can't ask the filesystem of another machine to write everything (syncfs)",
+                "set `sync=no`, or `direction=down`",
+            ));
+        }
         let package = if name == "rsync" { "rsync" } else { "openssh-client" };
         let program = find_program(name).map_err(|_| {
             StartError::unsupported(
@@ -293,7 +303,7 @@ impl FileSet {
     fn check_content(&self, source: &Path, arrived: &Path) -> Result<(), Failure> {
         for number in 0..self.count {
             let name = Self::name(number);
-            if read(&source.join(&name))? != read(&arrived.join(&name))? {
+            if !is_same(&source.join(&name), &arrived.join(&name))? {
                 return Err(Failure(format!("the copy of {name} has other bytes than the file")));
             }
         }
@@ -547,8 +557,40 @@ impl RepeatedCopy {
     }
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(file).map_err(|error| Failure::io(format!("reading {}", file.display()), &error))
+/// Whether two files of one size have the same bytes. In pieces, because files may be larger than the memory.
+fn is_same(one: &Path, other: &Path) -> Result<bool, Failure> {
+    let mut files = [open(one)?, open(other)?];
+    let mut pieces = [vec![0; PIECE], vec![0; PIECE]];
+    loop {
+        let mut lengths = [0; 2];
+        for (index, path) in [one, other].into_iter().enumerate() {
+            lengths[index] = fill(&mut files[index], &mut pieces[index])
+                .map_err(|error| Failure::io(format!("reading {}", path.display()), &error))?;
+        }
+        let [length, other_length] = lengths;
+        if pieces[0][..length] != pieces[1][..other_length] {
+            return Ok(false);
+        }
+        if length == 0 {
+            return Ok(true);
+        }
+    }
+}
+
+fn open(file: &Path) -> Result<File, Failure> {
+    File::open(file).map_err(|error| Failure::io(format!("opening {}", file.display()), &error))
+}
+
+/// Reads until the piece is full or the file ends: how many bytes.
+fn fill(file: &mut File, piece: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < piece.len() {
+        match file.read(&mut piece[length..])? {
+            0 => break,
+            read => length += read,
+        }
+    }
+    Ok(length)
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
@@ -572,14 +614,11 @@ impl Instance for RepeatedCopy {
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
         let carried = path::carried(&self.start)?;
         self.cpus.begin()?;
-        for &k in iterations {
-            let (begun, mut took) = self.once()?;
-            for _ in 1..k {
-                took += self.once()?.1;
-            }
-            batch.record(begun, took, k, current_cpu());
+        for _ in iterations {
+            let (begun, took) = self.once()?;
+            batch.record(begun, took, 1, current_cpu());
         }
-        let of_byte = self.cpus.of_each(iterations.iter().sum::<u64>() * self.files.bytes)?;
+        let of_byte = self.cpus.of_each(iterations.len() as u64 * self.files.bytes)?;
         iterations.iter().for_each(|_| batch.record_values(&of_byte[self.cpus.lacking()..]));
         path::flag_limit(&self.start, carried, batch)
     }
@@ -587,6 +626,11 @@ impl Instance for RepeatedCopy {
     fn value_names(&self) -> &'static [&'static str] {
         const ALL: &[&str] = &cpu_time::NAMES;
         &ALL[self.cpus.lacking()..]
+    }
+
+    /// A sample is one copy, by a fresh process of the program.
+    fn fixed_iterations(&self) -> bool {
+        true
     }
 
     /// The last copy is removed in between.
@@ -597,7 +641,22 @@ impl Instance for RepeatedCopy {
 
 #[cfg(test)]
 mod tests {
-    use super::{FileSet, is_plain};
+    use super::{FileSet, PIECE, is_plain, is_same};
+
+    #[test]
+    fn files_are_compared_to_their_last_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
+        let mut bytes = vec![7; 2 * PIECE + 3];
+        std::fs::write(&one, &bytes).unwrap();
+        std::fs::write(&other, &bytes).unwrap();
+        assert!(is_same(&one, &other).unwrap());
+        *bytes.last_mut().unwrap() = 8;
+        std::fs::write(&other, &bytes).unwrap();
+        assert!(!is_same(&one, &other).unwrap());
+        std::fs::write(&other, &bytes[..PIECE]).unwrap();
+        assert!(!is_same(&one, &other).unwrap());
+    }
 
     #[test]
     fn files_share_all_bytes() {

@@ -77,6 +77,15 @@ fn handshakes_at_a_rate_begin_when_they_are_due() {
 }
 
 #[test]
+fn samples_over_a_long_path_are_long() {
+    for direction in ["up", "down"] {
+        let settings = [("direction", direction), ("path", "veth"), ("rtt", "20ms")];
+        let shortest_ns = served("tls.bulk", &settings).started().instance.shortest_sample_ns();
+        assert!((400_000_000..2_000_000_000).contains(&shortest_ns), "{direction}: {shortest_ns}");
+    }
+}
+
+#[test]
 fn bytes_go_either_way_and_time_follows_them() {
     let _alone = alone();
     for direction in ["up", "down"] {

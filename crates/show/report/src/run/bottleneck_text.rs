@@ -49,7 +49,7 @@ fn verdict(found: &BottleneckFinding) -> String {
     };
     let names: Vec<&str> =
         found.parts.iter().filter(may_be).map(|part| part.name.as_str()).collect();
-    format!("the intervals overlap; the bottleneck may be: {}", names.join(", "))
+    format!("no part is the longest beyond doubt; the bottleneck may be: {}", names.join(", "))
 }
 
 /// `path: 11.9 MB/s [11.8, 12.0], so 3.61 s`.
@@ -57,7 +57,7 @@ fn part_text(part: &PartOfWork, results: &[Finding]) -> String {
     let time = quantity(part.time_s.value, "s");
     match results.get(part.result) {
         Some(result) if result.unit != "s" && !part.is_first => {
-            format!("{}: {}, so {time}", part.name, figure(&result.estimate, &result.unit))
+            format!("{}: {}, so {time}", part.name, figure(&result.shown(), &result.unit))
         }
         _ => format!("{}: {}", part.name, figure(&part.time_s, "s")),
     }
@@ -164,7 +164,10 @@ mod tests {
         let mut both = found(&[("path", 3.8), ("cipher", 3.7), ("login", 0.2)], None);
         both.missing = vec!["disk".into()];
         let lines = lines(&both, &[]);
-        assert_eq!(lines[0], "the intervals overlap; the bottleneck may be: path, cipher");
+        assert_eq!(
+            lines[0],
+            "no part is the longest beyond doubt; the bottleneck may be: path, cipher"
+        );
         assert_eq!(lines.last().unwrap(), "not measured: disk");
     }
 }
